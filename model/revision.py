@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from fencepost.model.messages.shapes import Message
 from fencepost.model.state.work import Effect
+from fencepost.model.table.cells import COLUMNS
 from fencepost.model.table.effects import Do
-from fencepost.model.table.table import Rule, Table, UnknownNameError
+from fencepost.model.table.expr import Expr, features_of
+from fencepost.model.table.table import Rule, Table, TableError, UnknownNameError
 
 Versions = Mapping[str, tuple[int, int]]
 Release = tuple[int, ...]
@@ -114,8 +117,10 @@ def derive(
 ) -> Revision:
     """Make a revision that differs from another in these rules.
 
-    Raises UnknownNameError for a table, or a rule to drop, that isn't there.
+    Raises UnknownNameError for a table, or a rule to drop, that isn't there, and TableError for
+    what is no revision, difference, rule or guard.
     """
+    _check_arguments(base, name, differences)
     tables = dict(base.tables)
     for changed in dict.fromkeys(difference.table for difference in differences):
         if changed not in tables:
@@ -135,12 +140,57 @@ def derive(
     )
 
 
+def _check_arguments(base: Any, name: Any, differences: Any) -> None:
+    """Say what a file that nobody has type-checked gives in a wrong place.  Raises TableError."""
+    if not isinstance(base, Revision):
+        remedy = f"find_revision({base!r})" if isinstance(base, str) else "KAFKA_4"
+        raise TableError(f"derive({base!r}, …): give a revision to begin with, as in {remedy}")
+    if not isinstance(name, str):
+        raise TableError(f"derive({base.name}, {name!r}, …): give a name, a text")
+    if not isinstance(differences, tuple | list):
+        raise TableError(
+            f"the differences of {name} are a {type(differences).__name__}; give a tuple, also of "
+            "one: (SetRule(…),)"
+        )
+    for one in differences:
+        if not isinstance(one, Difference):
+            raise TableError(
+                f"the differences of {name} hold {one!r}; each is a SetRule or a DropRule"
+            )
+        if isinstance(one, DropRule):
+            continue
+        if not isinstance(one.rule, Rule):
+            raise TableError(
+                f"SetRule({one.table!r}, {one.rule!r}, …): give a Rule, such as "
+                "KAFKA_4.rule(ID).but(…)"
+            )
+        if not isinstance(one.rule.guard, Expr):
+            raise TableError(
+                f"{one.rule.id}: its guard is {one.rule.guard!r}; write when(mid=Mid.MEMBER, …)"
+            )
+
+
+def _check_columns(table: Table, rule: Rule) -> None:
+    """Raises TableError for a guard that asks for what the table doesn't have."""
+    there = {id(feature) for feature in table.features}
+    columns = {id(feature): column for column, feature in COLUMNS.items()}
+    for feature in features_of(rule.guard):
+        if id(feature) not in there:
+            known = ", ".join(columns.get(id(one), one.name) for one in table.features)
+            raise TableError(
+                f"{rule.id}: table {table.name} has no column "
+                f"{columns.get(id(feature), feature.name)}; it has {known}"
+            )
+
+
 def _applied(table: Table, differences: Iterable[Difference]) -> Table:
     checks, rows = table.checks, table.rows
     for difference in differences:
         dropped = isinstance(difference, DropRule)
         rule_id = difference.rule_id if isinstance(difference, DropRule) else difference.rule.id
         new = () if isinstance(difference, DropRule) else (difference.rule,)
+        for rule in new:
+            _check_columns(table, rule)
         if all(rule.id != rule_id for rule in (*checks, *rows)):
             if dropped:
                 known = [rule.id for rule in (*checks, *rows)]

@@ -131,9 +131,18 @@ def exit_code(group: click.Group, arguments: list[str] | None, prog_name: str) -
         if unavailable is not None and rest is None:
             click.echo(f"Error: {unavailable.exceptions[0]}", err=True)
             return EXIT_UNAVAILABLE
-        traceback.print_exception(several)
-        return EXIT_OWN_FAULT
-    except Exception:  # noqa: BLE001  (whatever it is, it is our fault and must say so)
-        traceback.print_exc()
-        return EXIT_OWN_FAULT
+        return _fault(several)
+    except Exception as error:  # noqa: BLE001  (whatever it is, it must be said whose fault it is)
+        return _fault(error)
     return code if isinstance(code, int) else 0
+
+
+def _fault(error: BaseException) -> int:
+    """Say what stopped a command: a revision of the user's own, else a fault of ours."""
+    from fencepost.conformance.targets.own_revision import own_fault  # noqa: PLC0415
+
+    if stopped := own_fault(error):
+        click.echo(f"Error: {stopped}", err=True)
+        return EXIT_USAGE
+    traceback.print_exception(error)
+    return EXIT_OWN_FAULT

@@ -13,7 +13,13 @@ from typing import Any
 from fencepost.conformance.certify.report import ReportError, make_folder
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import lineage
-from fencepost.properties.checking.checking import Checked, PropertyStatus, expected_finding
+from fencepost.properties.checking.checking import (
+    Checked,
+    PropertyStatus,
+    acts_of_none,
+    expected_finding,
+    size_beyond_reach,
+)
 from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, is_quiet
 from fencepost.properties.explorer.exploration import Exploration, Progress
 from fencepost.properties.explorer.explorer import explore
@@ -22,7 +28,7 @@ from fencepost.properties.logic.property import Property
 from fencepost.properties.worlds.concretise import Run, unfold
 from fencepost.properties.worlds.scope import Scope
 from fencepost.properties.worlds.world import Act, World, Worlds
-from fencepost.traces.files.run_trace import run_lines, run_trace
+from fencepost.traces.files.run_trace import COUNTEREXAMPLE, KNOWN, Shown, run_lines, run_trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +166,7 @@ def exploration_json(explored: Explored) -> dict[str, Any]:
         "states_per_second": round(found.states / seconds),
         "transitions_per_second": round(found.transitions / seconds),
         "peak_mib": found.peak_bytes >> 20,
+        "beyond_reach": size_beyond_reach(explored.revision, [explored.scope]),
         "properties": findings,
         "violations": [told_json(told) for told in explored.told],
     }
@@ -167,6 +174,7 @@ def exploration_json(explored: Explored) -> dict[str, Any]:
 
 def check_json(checked: Checked, told: Iterable[Told]) -> dict[str, Any]:
     """The worlds explored, a finding for each property, the violations with their runs."""
+    scopes = [question.scope for question, _ in checked.explored]
     return {
         "revision": checked.revision.name,
         "holds": checked.holds,
@@ -181,6 +189,8 @@ def check_json(checked: Checked, told: Iterable[Told]) -> dict[str, Any]:
             }
             for question, found in checked.explored
         ],
+        "acts_of_none": list(acts_of_none(scopes)),
+        "beyond_reach": size_beyond_reach(checked.revision, scopes),
         "properties": {r.property.id: r.finding.value for r in checked.results},
         "not_covered": list(checked.uncovered),
         "promises": {k.promise.id: k.finding.value for k in checked.promises},
@@ -223,7 +233,12 @@ def write_traces(told: Iterable[Told], folder: Path) -> list[Path]:
             continue
         path = folder / f"{one.id}.trace.json"
         message = f"{one.id}: {one.sentence}"
-        trace = run_trace(one.worlds, one.run, message=message, repeated=one.repeated)
+        shows = Shown(
+            KNOWN if one.finding is PropertyStatus.EXPECTED else COUNTEREXAMPLE,
+            f"Each answer is one that {one.worlds.revision.name} gives; the run is not what "
+            f"{one.id} asks for.",
+        )
+        trace = run_trace(one.worlds, one.run, message=message, repeated=one.repeated, shows=shows)
         trace.write(path)
         written.append(path)
     return written

@@ -37,8 +37,10 @@ from fencepost.model.revisions.revisions import is_shipped, shipped_base
 from fencepost.properties.checking.checking import (
     Checked,
     PropertyStatus,
+    acts_of_none,
     check_promises,
     check_revision,
+    size_beyond_reach,
 )
 from fencepost.properties.claims.registry import PROPERTIES, find_property
 from fencepost.properties.explorer.exploration import Progress
@@ -46,7 +48,11 @@ from fencepost.properties.explorer.graph import SUFFIXES
 from fencepost.properties.kill_matrix.rows import uncovered_rows
 from fencepost.properties.logic.property import Engine, Property
 from fencepost.properties.worlds.scope import Scope
-from fencepost.properties.worlds.scopes import CHECK_SCOPES, NamedScope, find_check_scope
+from fencepost.properties.worlds.scopes import (
+    CHECK_SCOPES,
+    NamedScope,
+    find_check_scope,
+)
 from fencepost.traces.text.words import plural
 
 EXIT_VIOLATED = 1
@@ -167,6 +173,8 @@ def _print_exploration(screen: Console, found: dict[str, Any], told: tuple[Told,
     screen.print(Text(f"{len(held)} {'property holds' if len(held) == 1 else 'properties hold'}"))
     if unmet:
         screen.print(Text(f"not reached within these bounds: {', '.join(unmet)}"))
+    if blind := found["beyond_reach"]:
+        screen.print(Text(f"not tried: {blind}"))
     _print_told(screen, told)
 
 
@@ -268,6 +276,11 @@ def _print_check(
     said = ", ".join(f"{n} {finding.value}" for finding, n in counts.items() if n)
     verdict = "every property holds, or fails as is known of it" if checked.holds else "not safe"
     screen.print(Text(f"{checked.revision.name}: {verdict} ({said})", style="bold"))
+    scopes = [question.scope for question, _ in checked.explored]
+    if undone := acts_of_none(scopes):
+        screen.print(Text(f"in none of these worlds: {', '.join(undone)}"))
+    if blind := size_beyond_reach(checked.revision, scopes):
+        screen.print(Text(f"not tried: {blind}"))
     if checked.uncovered:
         _print_uncovered(screen, checked)
     _print_told(screen, told, expected=in_full)

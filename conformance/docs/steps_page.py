@@ -21,6 +21,7 @@ from fencepost.model.table.effects import Do, Echo
 from fencepost.model.table.expr import Feature
 from fencepost.model.table.needs import HOME, NEEDS, TABLES, rule_needs
 from fencepost.model.table.vocabulary import Word
+from fencepost.properties.checking.checking import acts_of_none
 from fencepost.properties.worlds.adversarial_actions import ODD_ACTS
 from fencepost.properties.worlds.canonical import FRESH, NOW
 from fencepost.properties.worlds.client import REBALANCE_MS, SESSION_MS, TICK_MS, Client, Seat
@@ -67,6 +68,9 @@ them. A column that is left out doesn't matter. Each table has some of these col
 which takes a condition: `version=VERSION.at_least(4)`, with the `VERSION` of the table's own module
 (`from fencepost.model.rules.join import VERSION`).
 
+`mid` and `inst` are about what the *request* names. No column says whether the caller is a static
+member: one that leaves its instance out has `Inst.NONE`, as a dynamic one has.
+
 | column | values | about |
 |---|---|---|"""
 
@@ -99,6 +103,13 @@ _ACTS = """\
 
 | act | |
 |---|---|"""
+
+_NEVER = """
+No property was put to the test with what no client does. In none of these worlds: {}. Nor does a
+client send what no act says: a static member leaves its instance out of `quit` alone, not of its
+joins, syncs, heartbeats and commits; nobody names another client's id or instance; and all speak
+the highest versions of the revision.
+"""
 
 _NEWS = 4
 """How many words of its own a docstring has that says more than the step's sentence."""
@@ -146,6 +157,8 @@ def _lines() -> Iterator[str]:
     yield _ACTS
     for act in get_args(ActKind):
         yield f"| `{act}` | {ACTS[act] if act in ACTS else ODD_ACTS[act].about} |"
+    undone = acts_of_none(named.scope for named in CHECK_SCOPES)
+    yield _NEVER.format(", ".join(f"`{act}`" for act in undone))
 
 
 def _step(do: Do) -> str:

@@ -17,6 +17,7 @@ from fencepost.conformance.plans.contrasts import blurred
 from fencepost.conformance.plans.plan import Case
 from fencepost.model.coordinator import CoordinatorFailure
 from fencepost.model.revision import Revision
+from fencepost.model.revisions.revisions import is_shipped, shipped_base
 from fencepost.properties.oracle.verdict import Verdict
 
 
@@ -42,7 +43,7 @@ def case_result(
     if verdict.unknown is None and (gap := recording.gap() or _blur(case, recording)) is not None:
         verdict = replace(verdict, unknown=gap, used=frozenset())
         common["verdict"] = verdict
-    why = _no_proof(case, recording, verdict)
+    why = _no_proof(case, recording, verdict, revision)
     outcome = Outcome.PASS if why is None else Outcome.UNKNOWN
     return CaseResult(outcome=outcome, level=case.level, message=why or "", **common)
 
@@ -58,15 +59,29 @@ def at_level(result: CaseResult, revision: Revision) -> CaseResult:
     return replace(result, verdict=verdict, level=level, message=message)
 
 
-def _no_proof(case: Case, recording: Recording, verdict: Verdict) -> str | None:
+def _no_proof(case: Case, recording: Recording, verdict: Verdict, revision: Revision) -> str | None:
     """Why a run without a violation is no pass, if it isn't."""
     if recording.moved:
         return "the coordinator moved or was loading meanwhile"
     if verdict.unknown is not None:
         return verdict.unknown
     if missing := sorted(set(case.rules) - verdict.used):
-        return f"the history can also be explained without {', '.join(missing)}"
+        said = f"the history can also be explained without {', '.join(missing)}"
+        return said + _not_applying(case, revision)
     return None
+
+
+def _not_applying(case: Case, revision: Revision) -> str:
+    """Say that a case is about rules that a user's own revision changes or drops; else ""."""
+    if is_shipped(revision):
+        return ""
+    there = {rule.id: rule for _, rule in revision.rules()}
+    theirs = {rule.id: rule for _, rule in shipped_base(revision).rules()}
+    changed = [one for one in case.rules if there.get(one) is not theirs.get(one)]
+    if not changed:
+        return ""
+    what = ", ".join(changed)
+    return f"; {revision.name} changes or drops {what}, so the case may not apply to it"
 
 
 def _blur(case: Case, recording: Recording) -> str | None:

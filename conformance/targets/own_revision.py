@@ -7,17 +7,22 @@ PROPERTIES in the same file holds the user's own properties, for `check`, `explo
 
 from __future__ import annotations
 
+import builtins
 import contextlib
+import inspect
+import re
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from enum import EnumType
 from pathlib import Path
 from types import ModuleType
 
+from fencepost import model
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.near import did_you_mean, nearest
-from fencepost.model.revisions.revisions import add_own, is_in_a_file
+from fencepost.model.revisions.revisions import add_own, is_in_a_file, own_names
 from fencepost.model.revisions.soundness import revision_faults
 from fencepost.model.table.table import TableError, UnknownNameError
 from fencepost.properties.claims.registry import PROPERTIES
@@ -29,6 +34,10 @@ _MODEL = "model:"
 _COMMAND = "exec:"
 _OWN_PROPERTIES: dict[str, tuple[Property, ...]] = {}
 _MODULE = "fencepost_own_revision"
+_NO_ARGUMENT = re.compile(
+    r"(?P<called>[\w.]+)\(\) got an unexpected keyword argument '(?P<name>\w+)'"
+)
+_NOT_THERE = re.compile(r"cannot import name '(?P<name>\w+)' from '(?P<module>[\w.]+)'")
 
 
 class OwnRevisionError(BadInputError):
@@ -56,7 +65,7 @@ def load_revision(reference: str) -> Revision:
         raise OwnRevisionError(f"the revision {reference} can't be used:{more}")
     revision = replace(found, name=reference)
     _OWN_PROPERTIES[reference] = _properties(file, module)
-    add_own(revision, found.name)
+    add_own(revision, found.name, f"{Path(file).resolve().as_posix()}:{name}")
     return revision
 
 
@@ -76,11 +85,28 @@ def told_where_it_stops(reference: str) -> Iterator[None]:
     except (TableError, AssertionError) as error:
         if not is_in_a_file(reference):
             raise
-        why = str(error).partition("\n")[0] or "a step can't be done"
-        raise OwnRevisionError(
-            f"{reference} leads to a group that can't be, and stops there ({why}); to see what "
-            "goes wrong before, check it in fewer worlds: --question, or --max-depth"
-        ) from None
+        raise _stops(reference, str(error)) from None
+
+
+def own_fault(error: BaseException) -> OwnRevisionError | None:
+    """Return what is wrong with a revision in a file, where an engine stopped in its tables.
+
+    None where no such revision was loaded, or the error is another: then the fault is ours.
+    """
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    named = own_names()
+    if not named or not isinstance(error, TableError):
+        return None
+    return _stops(" or ".join(named), str(error))
+
+
+def _stops(reference: str, said: str) -> OwnRevisionError:
+    why = said.partition("\n")[0] or "a step can't be done"
+    return OwnRevisionError(
+        f"{reference} leads to a group that can't be, and stops there ({why}); to see what goes "
+        "wrong before, check it in fewer worlds: check --question, or explore --max-depth"
+    )
 
 
 def _run(path: Path) -> ModuleType:
@@ -95,28 +121,66 @@ def _run(path: Path) -> ModuleType:
     module = ModuleType(_MODULE)
     module.__file__ = str(path)
     sys.modules[_MODULE] = module
-    sys.path.append(str(path.parent.resolve()))
+    folder = path.parent.resolve()
+    sys.path.append(str(folder))
+    before = set(sys.modules)
     try:
         with contextlib.redirect_stdout(sys.stderr):
             exec(compile(source, str(path), "exec"), module.__dict__)  # noqa: S102  (the user's own file)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001  (whatever it is, the file must be mended)
-        raise OwnRevisionError(_raised(path, error)) from None
+        raise OwnRevisionError(_raised(path, error, source, vars(module))) from None
     finally:
         sys.path.pop()
+        for name in set(sys.modules) - before:  # another folder has its own under this name
+            if folder in Path(getattr(sys.modules[name], "__file__", None) or "/").parents:
+                del sys.modules[name]
     return module
 
 
-def _raised(path: Path, error: BaseException) -> str:
-    """What a file raised, and at which of its lines."""
+def _raised(path: Path, error: BaseException, source: bytes, there: Mapping[str, object]) -> str:
+    """What a file raised, and at which of its lines; `there`: the names that it has so far."""
     lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
     line = error.lineno if isinstance(error, SyntaxError) else lines[-1] if lines else None
     where = f"{path}, line {line}" if line else str(path)
     if isinstance(error, UnknownNameError):
         return f"{where}: {error}{did_you_mean(error.name, error.known)}"
     said = error.msg if isinstance(error, SyntaxError) else " ".join(str(error).split())
+    if isinstance(error, TableError):
+        return f"{where}: {said}"
+    if isinstance(error, NameError) and error.name:
+        said += did_you_mean(error.name, {*there, *vars(builtins), *model.__all__})
+    if isinstance(error, ImportError) and (match := _NOT_THERE.match(said)):
+        names = getattr(sys.modules.get(match["module"]), "__all__", ())
+        said = f"{match[0]}{did_you_mean(match['name'], names)}"
+    if match := _NO_ARGUMENT.search(said):
+        called = there.get(match["called"].removesuffix(".__init__"))
+        if callable(called):
+            said += did_you_mean(match["name"], inspect.signature(called).parameters)
+    if isinstance(error, AttributeError) and line:
+        text = source.decode(errors="replace").splitlines()[line - 1]
+        said = _no_attribute(error, text, there) or said
     return f"{where}: {type(error).__name__}: {said}"
+
+
+def _no_attribute(error: AttributeError, line: str, there: Mapping[str, object]) -> str:
+    """Which name an object doesn't have, and the nearest; "" where the line doesn't show it.
+
+    An enumeration raises with the bare name: the line says whose it is.
+    """
+    name = error.name or str(error)
+    if not name.isidentifier():
+        return ""
+    for owner in re.findall(rf"(\w+)\.{re.escape(name)}\b", line):
+        found = there.get(owner)
+        if found is None or hasattr(found, name):
+            continue
+        words = list(found.__members__) if isinstance(found, EnumType) else []
+        near = did_you_mean(name, words or [one for one in dir(found) if one[0] != "_"])
+        listed = f"; it has {', '.join(words)}" if words and not near else ""
+        return f"{owner} has no {name}{near}{listed}"
+    return ""
 
 
 def _unnamed(file: str, name: str, module: ModuleType, found: object) -> str:

@@ -30,7 +30,7 @@ from fencepost.model.state.fast_replace import replace
 from fencepost.model.state.group import CLEANUP, CREATION, JOIN, SESSION, WRITE, Group, Timer
 from fencepost.model.state.work import Effect, Emission, Incoming, Outcome, Span, Work
 from fencepost.model.table.effects import Do
-from fencepost.model.table.table import Rule
+from fencepost.model.table.table import Rule, TableError
 from fencepost.model.table.vocabulary import Availability, GroupState, Trigger
 
 _EFFECTS: dict[Do, Effect] = {
@@ -245,8 +245,7 @@ class Machine:
         ):
             rule = self._tables["JoinGroup"].decide(point)
             work = Work(group, span, request)
-            work.caller = message.member_id
-            work.instance = message.group_instance_id
+            work.caller, work.instance = message.member_id, message.group_instance_id
             for done in self._perform(work, rule):
                 if rule.answer is not None:
                     done.emit(request.id, answers.join_error(message, rule, done.caller))
@@ -260,6 +259,7 @@ class Machine:
         rule = self._tables[api].decide(point)
         work = Work(group, span, request)
         work.caller = getattr(request.message, "member_id", "")
+        work.instance = getattr(request.message, "group_instance_id", None)
         works = self._perform(work, rule)
         if rule.answer is not None:
             for done in works:
@@ -286,13 +286,12 @@ class Machine:
             request.id, request.client_id, request.api, request.version, known, request.fresh_id
         )
         work = Work(group, span, inner)
-        work.caller = message.member_id
+        work.caller, work.instance = message.member_id, message.group_instance_id
         works = self._perform(work, rule)
         if not message.topics and rule.effect:
             # Kafka answers a commit without topics before it looks at the group; others look first.
             unseen = Work(group, span, inner)
-            unseen.rule = rule.id
-            unseen.rules.append(rule.id)
+            unseen.decided_by(rule.id)
             works = [*works, unseen]
         for done in works:
             done.emit(request.id, answer)
@@ -312,8 +311,7 @@ class Machine:
         if group is None or Do.ANSWER_ROWS not in rule.effect:
             answer = answers.leave_refused(message, rule)
             work = Work(group, span, request)
-            work.rule = rule.id
-            work.rules.append(rule.id)
+            work.decided_by(rule.id)
             work.emit(request.id, answer)
             return [work]
         done: dict[Outcome, Work] = {}
@@ -328,8 +326,7 @@ class Machine:
         """Handle the rows in order; rebalance after each that asks for it, or once at the end."""
         assert isinstance(request.message, LeaveGroupRequest)
         work = Work(group, span, request)
-        work.rule = rule.id  # where there are no rows, the request itself decides the answer
-        work.rules.append(rule.id)
+        work.decided_by(rule.id)  # where there are no rows, the request itself decides the answer
         states: list[tuple[Work, tuple[int | str, ...]]] = [(work, ())]
         table = self._tables["LeaveGroup member"]
         wants_rebalance = False
@@ -373,10 +370,13 @@ class Machine:
                     phases.begin_write(w)
                 break
             effect = self._effects[do]
-            if len(works) == 1:
-                works = effect(works[0]) or works
-            else:
-                works = [fork for w in works for fork in (effect(w) or [w])]
+            try:
+                if len(works) == 1:
+                    works = effect(works[0]) or works
+                else:
+                    works = [fork for w in works for fork in (effect(w) or [w])]
+            except AssertionError as error:
+                raise TableError(f'{rule.id}: the step "{do.value}" can\'t be done') from error
         return works
 
     def _settle(self, work: Work, before: Group | None) -> list[Work]:

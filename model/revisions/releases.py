@@ -114,6 +114,30 @@ RELEASES: tuple[Release, ...] = (
     *((3, minor) for minor in range(10)),
 )
 _LAST_PATCH = 99
+_LAST_PATCHES: dict[Release, int] = {
+    (2, 3): 1,
+    (2, 4): 1,
+    (2, 5): 1,
+    (2, 6): 3,
+    (2, 7): 2,
+    (2, 8): 2,
+    (3, 0): 2,
+    (3, 1): 2,
+    (3, 2): 3,
+    (3, 3): 2,
+    (3, 4): 1,
+    (3, 5): 2,
+    (3, 6): 2,
+    (3, 7): 2,
+    (3, 8): 1,
+}
+"""The last patch of each release that will have no more."""
+
+
+def was_released(version: Release) -> bool:
+    """Return whether there is such a release before 4, or may be: 3.9 may still have patches."""
+    patch = version[2] if len(version) > 2 else 0
+    return version[:2] in RELEASES and patch <= _LAST_PATCHES.get(version[:2], _LAST_PATCH)
 
 
 def gates_ahead(version: Release) -> tuple[Gate, ...]:

@@ -23,7 +23,7 @@ from fencepost.model.revisions.drafts import (
 from fencepost.model.revisions.experiments import PREREGISTERED, STANDBY, TARGET_SIZE
 from fencepost.model.revisions.kip import KIP_345
 from fencepost.model.revisions.near import did_you_mean
-from fencepost.model.revisions.releases import RELEASES, gates_ahead, release
+from fencepost.model.revisions.releases import RELEASES, gates_ahead, release, was_released
 
 _NAMED = {
     revision.name: revision
@@ -44,30 +44,52 @@ NAMES: tuple[str, ...] = (*_NAMED, *(f"kafka-{a}.{b}" for a, b in RELEASES))
 
 
 _WITHOUT_OLD_JOINS = (4, 0, 0)
+_NEWEST = 4
+_NUMBERS = re.compile(r"kafka-((\d+)(?:\.\d+)?)(?:\.\d+)*")
 _RELEASE = re.compile(r"kafka-(\d+)\.(\d+)(?:\.(\d+))?")
 
 
 _OWN: dict[str, Revision] = {}
+_PLACES: dict[str, str] = {}
 _NICKNAMES: dict[str, str] = {}
 
 
-def add_own(revision: Revision, was: str) -> None:
+def add_own(revision: Revision, was: str, place: str = "") -> None:
     """Let `find` return a revision of the user's own by its name, from now on in this process.
 
     Its name is the `FILE.py:NAME` that it was loaded from; `was`: its name in the file.  One that
-    is shipped and was only named there is known for what the shipped one is.
+    is shipped and was only named there is known for what the shipped one is.  `place`: the same
+    with the whole path, with slashes.
     """
     _OWN[revision.name] = revision
+    _PLACES[revision.name] = place or revision.name
     if _listed(was) in NAMES:
         _NICKNAMES[revision.name] = was
+
+
+def own_names() -> tuple[str, ...]:
+    """Return the names of the user's own revisions that were added in this process."""
+    return tuple(_OWN)
 
 
 def find(name: str) -> Revision:
     """Return the revision of this name; `kafka-X.Y[.Z]` below 4 is the profile of that release.
 
-    One's own is found once it was added.  Raises KeyError that names the value and what there is.
+    One's own is found once it was added, also by another path of the same file, as a trace that was
+    written in another folder names it.  Raises KeyError that names the value and what there is.
     """
-    return _OWN[name] if name in _OWN else _shipped(name)
+    if name in _OWN:
+        return _OWN[name]
+    same = [own for own, place in _PLACES.items() if _is_same_place(place, name)]
+    return _OWN[same[0]] if len(same) == 1 else _shipped(name)
+
+
+def _is_same_place(place: str, name: str) -> bool:
+    """Whether a name is the place of a loaded revision, by a path that begins in another folder."""
+    if not is_in_a_file(name):
+        return False
+    there, parts = place.split("/"), [part for part in name.split("/") if part not in {".", ".."}]
+    return there == parts if name.startswith("/") else there[-len(parts) :] == parts
 
 
 def is_release(name: str) -> bool:
@@ -124,11 +146,18 @@ def _shipped(name: str) -> Revision:
         )
     if match := _RELEASE.fullmatch(name):
         version = tuple(int(part) for part in match.groups() if part is not None)
-        if version[:2] in RELEASES:
+        if was_released(version):
             return release(version)
         if version == _WITHOUT_OLD_JOINS:
             return replace(KAFKA_4, name=name, apis={**KAFKA_4.apis, "JoinGroup": (2, 9)})
-        if version[0] >= 4:
+        if version[0] == _NEWEST:
             return replace(KAFKA_4, name=name)
-    near = did_you_mean(name, NAMES)
+    version_part = _NUMBERS.fullmatch(name)
+    line = None if version_part is None else f"kafka-{version_part[1]}"
+    if line in NAMES:
+        near = f" (Kafka had no such patch; did you mean {line}, which is its last one?)"
+    elif version_part is not None and int(version_part[2]) > _NEWEST:
+        near = f" (did you mean {KAFKA_4.name}, the newest there is?)"
+    else:
+        near = did_you_mean(name, NAMES)
     raise KeyError(f"no revision {name!r}{near}; there are {', '.join(NAMES)}")

@@ -27,11 +27,19 @@ from fencepost.model.table.needs import (
     NEWLY_TOLD,
     Need,
     Where,
-    becomes_member,
 )
 from fencepost.model.table.soundness import decided, table_faults
 from fencepost.model.table.table import Level, Rule, Table
-from fencepost.model.table.vocabulary import INST, MID, STATE, SUBJECT, Mid, Subject
+from fencepost.model.table.vocabulary import (
+    DELAY,
+    INST,
+    MID,
+    STATE,
+    SUBJECT,
+    Delay,
+    Mid,
+    Subject,
+)
 
 _ID = re.compile(r"[A-Z0-9]+(-[A-Z0-9]+)*")
 _WELCOMES = {
@@ -41,6 +49,8 @@ _WELCOMES = {
 """Table → the steps that answer NONE: the answer has more in it than the error."""
 _UNASKED = {"session timeout", "join phase", "sync phase", "failover", "cleanup"}
 """Tables of what happens without a request."""
+_ONLY_ANSWER = {"LeaveGroup", "OffsetFetch", "DescribeGroups", "ListGroups"}
+"""Tables whose rules say what is answered; each row of a leave has its own table."""
 _SHIPPED = tuple(find(name) for name in NAMES)
 
 
@@ -102,7 +112,8 @@ def _of_rule(rule: Any) -> Iterator[str]:
     if not isinstance(name, str) or not _ID.fullmatch(name):
         yield f"{name!r} is no id of a rule: capital letters and digits, joined by '-'"
     if not isinstance(rule.effect, tuple):
-        yield f"{name}: its effect is {rule.effect!r}; give a tuple of steps, as in (Do.PARK_JOIN,)"
+        given = rule.effect if isinstance(rule.effect, Do) else repr(rule.effect)
+        yield f"{name}: its effect is {given}; give a tuple of steps, as in (Do.PARK_JOIN,)"
     elif unknown := [step for step in rule.effect if not isinstance(step, Do)]:
         yield f"{name}: {unknown[0]!r} is no step; the steps are the members of Do"
     if rule.answer is not None and not isinstance(rule.answer, Error):
@@ -119,6 +130,11 @@ def _of_steps(table: Table, rule: Rule) -> Iterator[str]:
         home = HOME.get(do, table.name)
         if home != table.name:
             yield f'{rule.id}: the step "{do.value}" belongs to table {home}, not to {table.name}'
+        elif table.name in _ONLY_ANSWER and do not in HOME:
+            yield (
+                f'{rule.id}: the step "{do.value}" would not be done: a rule of table {table.name} '
+                "answers and changes nothing; leave it out"
+            )
     answering = [do for do in rule.effect if do in ANSWERS]
     if table.name in _UNASKED:
         if rule.answer is not None:
@@ -180,28 +196,46 @@ def misplaced_steps(
     told: set[tuple[str, Do]] = set()
     for point, rules in points.items():
         for rule in rules:
-            for do, need in _unmet(rule, point, places):
+            for do, need, undone in unmet_needs(rule.effect, point, places):
                 if need.possible and not senseless:
                     continue
                 if rule.defensive is None and (rule.id, do) not in told:
                     told.add((rule.id, do))
-                    where = table.describe(point)
+                    lacks, remedy = f"where {need.lacks}", need.remedy
+                    if undone is not None:
+                        lacks = f'after the step "{undone.value}", when {need.lacks}'
+                        remedy = "put it before that step, or leave one of the two out"
                     yield (
-                        f'{rule.id}: the step "{do.value}" can\'t be done where {need.lacks}: '
-                        f"{where}; {need.remedy}"
+                        f'{rule.id}: the step "{do.value}" can\'t be done {lacks}: '
+                        f"{table.describe(point)}; {remedy}"
                     )
 
 
-def _unmet(rule: Rule, point: Point, places: Mapping[int, int]) -> Iterator[tuple[Do, Need]]:
-    """What a rule's steps need and don't find at a point."""
+def unmet_needs(
+    effect: tuple[Do, ...], point: Point, places: Mapping[int, int]
+) -> Iterator[tuple[Do, Need, Do | None]]:
+    """Yield what steps need and don't find at a point: the step, the need, the step that undid it.
+
+    `places`: the identity of each feature → its place in the point.
+    """
 
     def at(feature: object) -> Hashable:
         place = places.get(id(feature))
         return None if place is None else point[place]
 
-    mid, inst, state = at(MID), at(INST), at(STATE)
-    is_member = mid is Mid.MEMBER or at(SUBJECT) not in {None, Subject.PENDING}
-    for number, do in enumerate(rule.effect):
-        where = Where(mid, inst, state, is_member, frozenset(rule.effect[:number]))
-        yield from ((do, need) for need in NEEDS.get(do, ()) if not need.met(where))
-        is_member = becomes_member(do, is_member=is_member)
+    mid, subject = at(MID), at(SUBJECT)
+    where = Where(
+        mid,
+        at(INST),
+        at(STATE),
+        is_member=mid is Mid.MEMBER or subject not in {None, Subject.PENDING},
+        is_pending=mid is Mid.PENDING or subject is Subject.PENDING,
+        is_delayed=at(DELAY) not in {None, Delay.NONE},
+    )
+    before = [where]
+    for number, do in enumerate(effect):
+        for need in NEEDS.get(do, ()):
+            if not need.met(before[-1]):
+                met = [place for place, one in enumerate(before) if need.met(one)]
+                yield do, need, effect[met[-1]] if met and met[-1] < number else None
+        before.append(before[-1].after(do))

@@ -104,6 +104,11 @@ class Work:
         other.rules = list(self.rules)
         return other
 
+    def decided_by(self, rule_id: str) -> None:
+        """Note the rule that what follows is done by."""
+        self.rule = rule_id
+        self.rules.append(rule_id)
+
     def create(self) -> None:
         """Create the group, Empty, if it did not exist."""
         if self.group is self._blank:

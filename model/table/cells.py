@@ -23,7 +23,7 @@ from fencepost.model.table.expr import (
     text,
     word,
 )
-from fencepost.model.table.table import Rule, Table
+from fencepost.model.table.table import Rule, Table, UnknownNameError
 from fencepost.model.table.vocabulary import (
     Availability,
     Change,
@@ -95,6 +95,10 @@ FOLLOWER, LEADER = Role.FOLLOWER, Role.LEADER
 UNCHANGED, CHANGED = Change.UNCHANGED, Change.CHANGED
 
 
+class UnknownColumnError(UnknownNameError, ValueError):
+    """Raised for a column that `when` does not take."""
+
+
 def when(**cells: Unpack[Cells]) -> Expr:
     """The guard that holds where each of these features has the value, or one of the values.
 
@@ -112,7 +116,8 @@ def _condition(column: str, cell: object) -> Expr:
         raise ValueError(f"version={cell!r}: give a condition, as in VERSION.at_least(4)")
     if column not in COLUMNS:
         known = ", ".join(Cells.__annotations__)
-        raise ValueError(f"there is no column {column!r}; the columns are {known}")
+        sentence = f"there is no column {column!r}; the columns are {known}"
+        raise UnknownColumnError(sentence, column, Cells.__annotations__)
     values = cell if isinstance(cell, tuple) else (cell,)
     if not values:
         raise ValueError(f"{column}=(): no value would do; leave the column out, or name values")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import NoReturn
 
 
@@ -47,7 +48,8 @@ class Feature:
         Raises ValueError for a value that the feature never has.
         """
         if unknown := [v for v in values if v not in self.domain]:
-            raise ValueError(f"{self.name} is never {unknown[0]!r}; it is one of {self.domain}")
+            known = ", ".join(map(_written, self.domain))
+            raise ValueError(f"{self.name} is never {_written(unknown[0])}; it is one of {known}")
         return In(self, frozenset(values))
 
     def at_least(self, value: int) -> Expr:
@@ -179,6 +181,11 @@ def text(expr: Expr) -> str:
             return f"not ({text(part)})"
         case _:
             raise TypeError(f"no expression of the vocabulary: {type(expr).__name__}")
+
+
+def _written(value: Hashable) -> str:
+    """Return a value as a file writes it."""
+    return str(value) if isinstance(value, Enum) else repr(value)
 
 
 def _inner(part: Expr) -> str:

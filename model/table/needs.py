@@ -7,7 +7,7 @@ made of it.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fencepost.model.table.effects import Do
 from fencepost.model.table.vocabulary import GroupState, Inst, Mid
@@ -74,16 +74,71 @@ HOME = {do: table for table, steps in TABLES.items() for do in steps}
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Where a step is done: what the guard says of the point, and the steps before it.
+    """Where a step is done: what the guard says of the point, as the steps before it left it.
 
-    A value is None where the table has no such column.  `is_member`: the caller is one by now.
+    A value is None where the table has no such column.  `mid` is what was sent, whatever happened
+    to it.  `inst`, `state`, `is_member` (the caller is surely one), `is_pending` (its id is) and
+    `is_delayed` (the initial delay runs) are as they are by now.
     """
 
     mid: Hashable
     inst: Hashable
     state: Hashable
     is_member: bool
-    before: frozenset[Do]
+    is_pending: bool
+    is_delayed: bool
+    before: frozenset[Do] = frozenset()
+
+    def after(self, do: Do) -> Where:
+        """Return where the next step is done.  Who may be gone is taken for gone."""
+        done = replace(self, before=self.before | {do})
+        match do:
+            case Do.REBALANCE:
+                opens = self.is_delayed or self.state is GroupState.EMPTY
+                return replace(done, state=GroupState.PREPARING, is_delayed=opens)
+            case Do.ASSIGN:
+                return replace(done, state=GroupState.STABLE)
+            case Do.COMPLETE_JOIN:
+                return replace(done, state=GroupState.COMPLETING, is_delayed=False)
+            case Do.BECOME_EMPTY:
+                return replace(done, state=GroupState.EMPTY, is_delayed=False)
+            case Do.POSTPONE:
+                return replace(done, is_delayed=False)
+            case Do.REMOVE_PENDING:
+                return replace(done, is_pending=False)
+            case Do.RELOAD | Do.FORGET:
+                done = replace(done, is_pending=False, is_delayed=False)
+        if do in _TAKES_INSTANCE:
+            return replace(done, is_member=True, is_pending=False, inst=Inst.OWN)
+        if do in SEATS or do is Do.HAND_OUT_PENDING:
+            inst = Inst.OTHER if self.inst is Inst.OWN else self.inst
+            seated = do in SEATS
+            return replace(done, is_member=seated, is_pending=not seated, inst=inst)
+        is_static = self.inst is Inst.OWN
+        goes = _REMOVES_CALLER[do](is_static) if do in _REMOVES_CALLER else False
+        if (goes and is_static) or (do in _FREES_INSTANCE and self.inst is Inst.OTHER):
+            done = replace(done, inst=Inst.UNMAPPED)
+        return replace(done, is_member=False) if goes else done
+
+
+_TAKES_INSTANCE = REPLACES | {
+    Do.ADD_STATIC,
+    Do.ADD_STATIC_AS_SENT,
+    Do.HAND_OUT_HOLDER,
+    Do.MAP_CALLER,
+}
+_REMOVES_CALLER: dict[Do, Callable[[bool], bool]] = {
+    Do.REMOVE_MEMBER: lambda _: True,
+    Do.REMOVE_CALLER: lambda _: True,
+    Do.REMOVE_HOLDER: lambda is_holder: is_holder,
+    Do.REMOVE_UNSYNCED: lambda _: True,
+    Do.REMOVE_UNSYNCED_DYNAMIC: lambda is_static: not is_static,
+    Do.REMOVE_ABSENT_DYNAMIC: lambda is_static: not is_static,
+    Do.RELOAD: lambda _: True,
+    Do.FORGET: lambda _: True,
+}
+"""Step → whether the caller may be gone after it, by whether it holds the instance sent."""
+_FREES_INSTANCE = frozenset({Do.REMOVE_HOLDER, Do.REMOVE_UNSYNCED, Do.RELOAD, Do.FORGET})
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +177,8 @@ _INSTANCE = Need(
 _PENDING = Need(
     "the member id is pending",
     "the member id is not pending",
-    "ask for mid=Mid.PENDING",
-    lambda where: where.mid is Mid.PENDING,
+    "ask for mid=Mid.PENDING, or for subject=Subject.PENDING in table session timeout",
+    lambda where: where.is_pending,
     possible=True,
 )
 _UNKNOWN_ID = Need(
@@ -150,7 +205,7 @@ _REBALANCE = Need(
     "a rebalance is prepared, whose end answers the join",
     "no rebalance is prepared, so nothing would ever answer the join",
     "put Do.REBALANCE before it, or ask for state=GroupState.PREPARING",
-    lambda where: where.state is GroupState.PREPARING or Do.REBALANCE in where.before,
+    lambda where: where.state is GroupState.PREPARING,
     possible=True,
 )
 _STABLE = Need(
@@ -172,6 +227,19 @@ _AWAITED = Need(
     lambda where: where.state is GroupState.COMPLETING,
     possible=True,
 )
+_DELAYED = Need(
+    "the initial delay of a rebalance runs",
+    "no initial delay runs",
+    "ask for delay=Delay.EXTENDABLE",
+    lambda where: where.is_delayed,
+)
+_NOBODY = Need(
+    "nobody is a member any more",
+    "somebody is a member",
+    "put a step before it that removes the member, or use Do.REBALANCE",
+    lambda where: not where.is_member and where.inst not in {Inst.OWN, Inst.OTHER},
+    possible=True,
+)
 
 NEEDS: dict[Do, tuple[Need, ...]] = {
     Do.HAND_OUT_HOLDER: (_HOLDER,),
@@ -182,9 +250,12 @@ NEEDS: dict[Do, tuple[Need, ...]] = {
     Do.REPLACE_HOLDER_AS_SENT: (_HOLDER, _SENT_ID),
     Do.REMOVE_HOLDER: (_HOLDER,),
     Do.MAP_CALLER: (_MEMBER, _INSTANCE),
-    Do.SEAT_IDLE: (_SEATED, _STABLE),
+    Do.SEAT_IDLE: (_MEMBER, _SEATED, _STABLE),
     Do.UPDATE_MEMBER: (_MEMBER,),
     Do.REMOVE_MEMBER: (_MEMBER,),
+    Do.REMOVE_PENDING: (_PENDING,),
+    Do.EXTEND_DELAY: (_DELAYED,),
+    Do.BECOME_EMPTY: (_NOBODY,),
     Do.REBALANCE_FROM_TARGET: (_STABLE,),
     Do.REBALANCE_UP_TO_TARGET: (_STABLE,),
     Do.REBALANCE_BELOW_TARGET: (_STABLE,),
@@ -216,10 +287,3 @@ def rule_needs(do: Do) -> tuple[str, ...]:
     if do in _FILL:
         found.append("an `answer`")
     return tuple(found)
-
-
-def becomes_member(do: Do, *, is_member: bool) -> bool:
-    """Return whether the caller is a member after a step, if it was one before."""
-    if do is Do.HAND_OUT_PENDING:
-        return False
-    return is_member or do in SEATS or do in REPLACES or do is Do.HAND_OUT_HOLDER

@@ -86,6 +86,7 @@ class Rule:
         for name in changes:
             if name not in there:
                 sentence = f"a rule has no field {name!r}; its fields are {', '.join(there)}"
+                sentence += "; where it applies: but(guard=when(…))" if name == "when" else ""
                 raise UnknownNameError(sentence, name, there)
         return replace(self, **changes)  # type: ignore[arg-type]
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
+from typing import get_args
 
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import is_release, lineage
@@ -25,6 +26,7 @@ from fencepost.properties.explorer.exploration import Exploration, FailedCheck, 
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.logic.property import Engine, Property
 from fencepost.properties.worlds.concretise import Run, unfold
+from fencepost.properties.worlds.scope import ActKind, Scope
 from fencepost.properties.worlds.scopes import CHECK_SCOPES, PROMISE_SCOPES, NamedScope
 from fencepost.properties.worlds.world import Act, World, Worlds
 
@@ -165,6 +167,23 @@ def _stopped(
     """What is known of a promise where the machine stopped, at a group that can't be."""
     why = f"the machine stops at a group that can't be ({str(error).partition(chr(10))[0]})"
     return broken.get(promise.id, CheckedPromise(promise, PropertyStatus.UNTESTED, why=why))
+
+
+def acts_of_none(scopes: Iterable[Scope]) -> tuple[str, ...]:
+    """Return the kinds of acts that none of these scopes has: no property was tried with them."""
+    had = {act for scope in scopes for act in scope.acts}
+    return tuple(act for act in get_args(ActKind) if act not in had)
+
+
+def size_beyond_reach(revision: Revision, scopes: Iterable[Scope]) -> str:
+    """Say that no group of these scopes outgrows the revision's target size; "" if one does.
+
+    A rule that asks for the size then always does the same, and what it could break can't be seen.
+    """
+    size, most = revision.target_size, max((scope.members for scope in scopes), default=0)
+    if size is None or most > size:
+        return ""
+    return f"the target size is {size}, and no group here has more than {most} members"
 
 
 def excused(expected: Mapping[str, str], revision: Revision) -> bool:

@@ -91,5 +91,6 @@ def exactly_the_named(view: StepView) -> str | None:
     for member in members(view.before):
         if (member.member_id in gone) is (member.member_id in there):
             verb = "stayed" if member.member_id in gone else "was removed"
-            return f"{member.member_id} {verb} in a leave that names {sorted(gone)}"
+            named = ", ".join(sorted(gone)) or "nobody"
+            return f"{member.member_id} {verb} in a leave that names {named}"
     return None

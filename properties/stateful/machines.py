@@ -27,6 +27,7 @@ from fencepost.properties.checking.random_walk import (
     WalkChoice,
     WalkContext,
     simpler,
+    walk_scopes,
     walked,
 )
 from fencepost.properties.checking.rule_coverage import Coverage
@@ -34,7 +35,6 @@ from fencepost.properties.checking.shrinking import shrunk
 from fencepost.properties.logic.property import Property, PropertyKind
 from fencepost.properties.worlds.concretise import Run
 from fencepost.properties.worlds.scope import Scope
-from fencepost.properties.worlds.scopes import walk_scopes
 from fencepost.properties.worlds.world import Act, World
 
 EVERYTHING = KINDS

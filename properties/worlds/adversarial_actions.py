@@ -123,6 +123,12 @@ def _batch(seat: Seat, client: Client) -> Ask:
     return Ask("LeaveGroup", version, LeaveGroupRequest(group_id=GROUP, members=rows))
 
 
+def _quit(seat: Seat, client: Client) -> Ask:
+    rows = (LeavingMember(member_id=client.member_id),)
+    version = seat.versions["LeaveGroup"]
+    return Ask("LeaveGroup", version, LeaveGroupRequest(group_id=GROUP, members=rows))
+
+
 ODD_ACTS: Mapping[str, OddAct] = {
     "pose": OddAct(
         "JoinGroup under its id, with an instance that nobody has",
@@ -149,4 +155,9 @@ ODD_ACTS: Mapping[str, OddAct] = {
     "fetch": OddAct("OffsetFetch of an operator", _fetch, member=False),
     "describe": OddAct("DescribeGroups", _describe, member=False),
     "list": OddAct("ListGroups", _list, member=False),
+    "quit": OddAct(
+        "LeaveGroup of itself by its member id alone: a static one leaves its instance out",
+        _quit,
+        since=("LeaveGroup", 3),
+    ),
 }

@@ -37,6 +37,7 @@ ActKind = Literal[
     "fetch",
     "describe",
     "list",
+    "quit",
 ]
 ACTS: dict[ActKind, str] = {
     "join": "JoinGroup under the id that the client knows",

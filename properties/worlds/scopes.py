@@ -8,9 +8,7 @@ seconds.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from fencepost.properties.worlds.scope import ActKind, Scope
 
@@ -58,8 +56,7 @@ BOUNDS: dict[str, NamedScope] = {
 MILLION_STATES = 2_154_427
 """The distinct worlds of kafka-4 at the bound `million`."""
 
-# Where properties are checked (`fencepost check --question`).
-CHECK_SCOPES: tuple[NamedScope, ...] = (
+_SHARED_SCOPES: tuple[NamedScope, ...] = (
     NamedScope(
         "zombie",
         "a process that was a member once comes back under its old id, beside its successor",
@@ -148,6 +145,16 @@ CHECK_SCOPES: tuple[NamedScope, ...] = (
         Scope(clients=1, dynamic=1, members=2, acts=("join", "pose", "claim", "sync", "tick")),
     ),
 )
+
+CHECK_SCOPES: tuple[NamedScope, ...] = (
+    *_SHARED_SCOPES,
+    NamedScope(
+        "nameless leave",
+        "two processes of one instance leave by their member ids alone, without the instance",
+        Scope(clients=2, members=2, acts=("join", "sync", "heartbeat", "quit", "restart", "tick")),
+    ),
+)
+"""Where properties are checked (`fencepost check --question`)."""
 
 # Where promises are put to the test: what comes in the end, on unfolded worlds.
 PROMISE_SCOPES: tuple[NamedScope, ...] = (
@@ -279,9 +286,9 @@ DIFF_SCOPES: tuple[NamedScope, ...] = (
 )
 
 # Where every engine of the kill matrix looks for mutants, so that what they find can be compared:
-# the scopes of `fencepost check`, and those that some mutant needs.
+# scopes of `fencepost check`, and those that some mutant needs.
 MUTANT_SCOPES: tuple[NamedScope, ...] = (
-    *CHECK_SCOPES,
+    *_SHARED_SCOPES,
     NamedScope(
         "initial delay",
         "two static members come during the initial delay",
@@ -377,16 +384,6 @@ ENDING_SCOPES: tuple[NamedScope, ...] = (
     ),
 )
 """Where runs are looked for that never get there."""
-
-
-def walk_scopes(acts: Sequence[str]) -> tuple[Scope, ...]:
-    """Return scopes for random walks, few clients first: too wide to be explored to the end."""
-    wide: dict[str, Any] = {"acts": tuple(acts), "offers": 3, "generations": 9}
-    return (
-        Scope(clients=2, members=3, **wide),
-        Scope(clients=3, instances=2, zombies=1, members=3, **wide),
-        Scope(clients=3, dynamic=2, members=4, old=2, delay_ticks=1, uneven=True, **wide),
-    )
 
 
 def find_check_scope(name: str) -> NamedScope:

@@ -17,7 +17,13 @@ from fencepost.properties.diff.revisions import Comparison, Difference, Differen
 from fencepost.properties.diff.versions import Unsaid
 from fencepost.properties.worlds.concretise import unfold
 from fencepost.properties.worlds.scopes import NamedScope
-from fencepost.traces.files.run_trace import RunStep, run_steps, run_trace
+from fencepost.traces.files.run_trace import (
+    DIFFERENCE,
+    RunStep,
+    Shown,
+    run_steps,
+    run_trace,
+)
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.text.words import plural
 
@@ -106,6 +112,12 @@ class DifferenceStory:
                 lines += [step.text for step in part.sequel]
         return lines
 
+    def answers(self) -> str:
+        """Return the request at which they differ and what each answers, in a sentence."""
+        asked = self.one.last
+        said = "; ".join(f"{part.revision}: {part.last.answers or _SILENT}" for part in self.parts)
+        return f"{asked.who} {asked.did}. ".lstrip() + f"{said}."
+
     def to_json(self) -> dict[str, Any]:
         """Return the story as JSON."""
         return {
@@ -145,15 +157,18 @@ def difference_traces(
     comparison: Comparison, difference: Difference
 ) -> tuple[TraceFile, TraceFile]:
     """Return both runs up to their difference, each judged by its own revision."""
+    story = describe_difference(comparison, difference)
+    message = f"{comparison.one.name} and {comparison.other.name} differ here: {story.title}."
+    shows = Shown(DIFFERENCE, story.answers(), len(story.one.steps))
     found = []
     for revision, telling in (
         (comparison.one, difference.one),
         (comparison.other, difference.other),
     ):
-        told = describe_difference(comparison, difference).title
-        message = f"{comparison.one.name} and {comparison.other.name} differ here: {told}."
         run = unfold(telling.worlds, telling.path)
-        found.append(run_trace(telling.worlds, run, judged_by=_known(revision), message=message))
+        known = _known(revision)
+        trace = run_trace(telling.worlds, run, judged_by=known, message=message, shows=shows)
+        found.append(trace)
     return found[0], found[1]
 
 

@@ -25,6 +25,7 @@ from fencepost.traces.files.trace_file import Expected, TraceFile, TraceVerdict
 from fencepost.traces.text.words import answer_words, member, request_words
 
 WAITS = "waits"
+COUNTEREXAMPLE, KNOWN, DIFFERENCE = "counterexample", "expected counterexample", "difference"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,18 @@ class RunStep:
         return line + (f"  [{', '.join(self.rules)}]" if self.rules else "")
 
 
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a run is an example of: COUNTEREXAMPLE, KNOWN or DIFFERENCE, and why, in a sentence.
+
+    `turn`: the index of the turn that shows it; None: the last one.
+    """
+
+    what: str
+    why: str
+    turn: int | None = None
+
+
 def run_lines(worlds: Worlds, run: Run) -> tuple[str, ...]:
     """Return the run as lines, one for each step.  `worlds`: those that it was unfolded from."""
     return tuple(step.text for step in run_steps(worlds, run))
@@ -96,12 +109,14 @@ def run_trace(
     case: str | None = None,
     provenance: Mapping[str, str | int | None] | None = None,
     repeated: int = 0,
+    shows: Shown | None = None,
 ) -> TraceFile:
     """Return the run as a trace file, judged by the oracle; a replay gives the same verdict.
 
     `judged_by`: a revision that has a name in `fencepost.model.revisions.revisions`; by default the
     run's own. `message`: what the trace shows, in one sentence; `provenance`: beside the usual
-    entries; `repeated`: so many turns, the last ones, happen again and again.
+    entries; `repeated`: so many turns, the last ones, happen again and again.  `shows`: what the
+    run is an example of, for its page; the verdict is about the answers alone.
     """
     revision = judged_by or worlds.revision
     config = worlds.scope.config()
@@ -123,10 +138,18 @@ def run_trace(
             "implementation": "fencepost model",
             "implementation_version": tool_version(),
             "seed": None,
+            **({} if shows is None else _shown(run, shows)),
             **(provenance or {}),
         },
         loop=_loop(run, repeated),
     )
+
+
+def _shown(run: Run, shows: Shown) -> dict[str, str | int | None]:
+    """Return it as provenance; `shows_at`: the number of the file's step, from 1."""
+    before = run.turns[: shows.turn] if shows.turn is not None else run.turns[:-1]
+    at = 1 + sum(len(turn.events) for turn in before)
+    return {"shows": shows.what, "shows_why": shows.why, "shows_at": at}
 
 
 def _loop(run: Run, repeated: int) -> int | None:

@@ -109,9 +109,18 @@ def trace_json(shown: ShownTrace, decisions: Decisions) -> dict[str, Any]:
         "pool": pool.items,
         "lanes": drawn.to_json(),
         "wrong": story.wrong_at,
+        "shown": _shown_at(story),
         "judged": _judged(story),
         "forms": forms(shown.trace, shown.file, shown.longest),
     }
+
+
+def _shown_at(story: TraceWithModel) -> int | None:
+    """Return the index of the step with what a run of the model shows; None for other traces."""
+    at = story.trace.provenance.get("shows_at")
+    return next(
+        (n for n, line in enumerate(story.lines) if at in {e + 1 for e in line.events}), None
+    )
 
 
 def _judged(story: TraceWithModel) -> int:

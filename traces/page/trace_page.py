@@ -22,7 +22,7 @@ def trace_page(shown: Sequence[ShownTrace]) -> str:
     """Make the page of these traces, the first one open.  Raises TraceFileError."""
     data = traces_data(shown)
     first = data["traces"][0]
-    title = f"{first['verdict']['rule'] or first['title']}: {first['verdict']['outcome']}"
+    title = f"{first['verdict']['rule'] or first['title']}: {first['verdict']['badge']}"
     return page("trace.html", title, data, traces=data["traces"])
 
 

@@ -14,11 +14,14 @@ from typing import Any
 
 from fencepost.model.table.table import Rule
 from fencepost.properties.oracle.verdict import Wrong
+from fencepost.traces.files.run_trace import COUNTEREXAMPLE, DIFFERENCE, KNOWN
 from fencepost.traces.page.answer_rows import rows
 from fencepost.traces.page.trace_with_model import TraceWithModel
 from fencepost.traces.text.words import answer_words
 
 _NOTE = re.compile(r"known failure: (?P<why>.*?)(?: \((?P<link>https://[^\s()]+)\))?")
+_TONES = {COUNTEREXAMPLE: "violated", KNOWN: "excused", DIFFERENCE: "index"}
+"""What a run of the model shows → how its page is coloured; its answers are right in any case."""
 _BESIDE = {"known-failure", "stale-known-failure"}
 
 
@@ -70,10 +73,16 @@ def verdict_json(story: TraceWithModel, case: CaseNote) -> dict[str, Any]:
     level = verdict.level or ""
     differs = wrong == "SILENCE" and rule is not None and level != rule.level.value
     undecided = case.outcome == "unknown" and verdict.outcome == "holds"
+    outcome = case.outcome if undecided else verdict.outcome
+    made = story.trace.provenance
+    shows = str(made.get("shows") or "") if outcome == "holds" else ""
+    about = case.about or (story.trace.plan or {}).get("about", "")
     return {
-        "outcome": case.outcome if undecided else verdict.outcome,
+        "outcome": outcome,
+        "badge": shows or outcome,
+        "tone": _TONES.get(shows, outcome),
         "beside": case.outcome if case.outcome in _BESIDE else "",
-        "about": case.about or (story.trace.plan or {}).get("about", ""),
+        "about": about or (str(made.get("shows_why") or "") if shows else ""),
         "why": case.why,
         "link": case.link,
         "sentence": verdict.message,

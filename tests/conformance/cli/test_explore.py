@@ -144,3 +144,68 @@ def test_a_property_is_explained(run: Run) -> None:
     assert "as formula" in result.stdout
     assert "not by" in result.stdout
     assert "fails in" in result.stdout
+
+
+STAYS = """from fencepost.model import KAFKA_4, Incoming
+from fencepost.properties import Engine, Property, PropertyKind
+
+
+def leavers(step):
+    if step.before is None or not isinstance(step.event, Incoming):
+        return set()
+    if step.event.api != "LeaveGroup":
+        return set()
+    named = {member for member, instance in step.names() if instance is None}
+    return {pair for pair in step.before.static if pair[1] in named}
+
+
+def lost(step):
+    for instance, member in leavers(step):
+        if step.after is None or step.after.holder(instance) != member:
+            return f"{member} left by its id alone"
+
+
+PROPERTIES = (
+    Property(
+        id="stays",
+        meaning="A static member that leaves by its id alone stays.",
+        source="an idea",
+        kind=PropertyKind.STEP,
+        scope="leaves",
+        engines=frozenset({Engine.EXPLORATION, Engine.HYPOTHESIS}),
+        holds=lost,
+        premise=lambda step: bool(step.before),
+        not_by={Engine.PROOF: "a function", Engine.ANSWERS: "it looks into the group"},
+    ),
+)
+"""
+
+
+def test_a_check_names_the_acts_that_its_worlds_lack_and_one_world_leaves_nameless(
+    run: Run, tmp_path: Path
+) -> None:
+    path = tmp_path / "stays.py"
+    path.write_text(STAYS, encoding="utf-8")
+    asked = (f"{path}:KAFKA_4", "--property", "stays", "--question")
+    blind = run("check", *asked, "two processes")
+    assert blind.exit_code == 0
+    (lacks,) = (line for line in blind.stdout.splitlines() if line.startswith("in none of these"))
+    assert {"quit", "stranger"} <= set(lacks.partition(": ")[2].split(", "))
+    seen = run("check", *asked, "nameless leave")
+    assert seen.exit_code == 1
+    assert "A.1 left by its id alone" in seen.stdout
+    whole = json.loads(run("check", *asked, "nameless leave", "--json").stdout)
+    assert "quit" not in whole["acts_of_none"]
+
+
+def test_a_size_that_no_group_outgrows_is_told(run: Run) -> None:
+    told = "not tried: the target size is 3, and no group here has more than 2 members"
+    small = ("--clients", "2", "--act", "join")
+    for asked in (
+        ("check", "experiment-preregistered", "--question", "no room", "--property", "seats-stay"),
+        ("explore", "--revision", "experiment-preregistered", "--members", "2", *small),
+    ):
+        assert told in run(*asked).stdout
+    few = ("check", "experiment-standby", "--question", "no room", "--property", "seats-stay")
+    assert "not tried" not in run(*few).stdout
+    assert "not tried" not in run("explore", "--members", "2", *small).stdout

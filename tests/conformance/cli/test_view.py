@@ -126,3 +126,37 @@ def test_bad_input_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     blocked.write_text("")
     assert "can't be written" in refused(capsys, FINDING, "-o", str(blocked / "page.html"))
     assert not Path(page).exists()
+
+
+def test_a_counterexample_is_no_green_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = f"{ROOT / 'examples' / 'revisions' / 'first_wins.py'}:FIRST_WINS"
+    asked = ("--question", "zombie", "--property", "a-restart-in-a-stable-group-is-quiet")
+    assert ran("check", own, *asked, "--report", str(tmp_path)) == 1
+    (trace,) = tmp_path.glob("*.trace.json")
+    page = tmp_path / "page.html"
+    view(capsys, "--revision", own, str(trace), "-o", str(page))
+    text = page.read_text("utf-8")
+    assert '<span class="badge is-violated">counterexample</span>' in text
+    assert "the run is not what a-restart-in-a-stable-group-is-quiet asks for" in text
+    assert '"shown": 3' in text or '"shown":3' in text
+
+    known = ("--question", "zombie", "--report", str(tmp_path / "known"))
+    assert ran("check", "kafka-4", *known) == 0
+    view(capsys, *map(str, (tmp_path / "known").iterdir()), "-o", str(page))
+    assert '<span class="badge is-excused">expected counterexample</span>' in page.read_text(
+        "utf-8"
+    )
+
+
+def test_a_difference_says_what_each_answers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scope = ("--clients", "1", "--act", "join", "--act", "sync", "--act", "heartbeat")
+    assert ran("diff", "kafka-2.4", "kafka-4", *scope, "--report", str(tmp_path)) == 1
+    page = tmp_path / "page.html"
+    view(capsys, *sorted(map(str, tmp_path.glob("01-*.json"))), "-o", str(page))
+    text = page.read_text("utf-8")
+    assert '<span class="badge is-index">difference</span>' in text
+    assert "kafka-2.4: REBALANCE_IN_PROGRESS; kafka-4: NONE." in text

@@ -14,10 +14,12 @@ from fencepost.conformance.targets.own_revision import (
     OwnRevisionError,
     load_named,
     load_revision,
+    own_fault,
     properties_for,
     told_where_it_stops,
 )
 from fencepost.conformance.targets.registry import UnknownTargetError, find_revision
+from fencepost.model.revisions import revisions
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.table.table import TableError
 from fencepost.properties.claims.registry import PROPERTIES
@@ -85,6 +87,43 @@ def run(*arguments: str) -> int:
             BEGIN + "RULE = KAFKA_4.rule('JOIN-PENDING').but(effects=())",
             "{}, line 2: a rule has no field 'effects'; its fields are id, guard, effect, answer, ",
         ),
+        *(
+            ("from fencepost.model import *; R = Rule('X', when(role=Role.LEADER))\n" + line, said)
+            for line, said in (
+                ("Error.NON", "{}, line 2: AttributeError: Error has no NON (did you mean NONE?)"),
+                ("Do.REMOVE_MEMBR", "Do has no REMOVE_MEMBR (did you mean REMOVE_MEMBER or "),
+                ("Inst.MINE", "Inst has no MINE; it has NONE, UNMAPPED, OWN, OTHER"),
+                ("R.but(when=1)", "defensive; where it applies: but(guard=when(…))"),
+                ("KAFKA_4.rul('X')", "KAFKA_4 has no rul (did you mean rule or rules?)"),
+                ("SetRul", "name 'SetRul' is not defined (did you mean SetRule"),
+                ("when(instance=Inst.OWN)", "stored (did you mean inst or state?)"),
+                (
+                    "when(inst=GroupState.STABLE)",
+                    "inst is never GroupState.STABLE; it is one of",
+                ),
+                (
+                    "derive('kafka-4', 'x', 'x', ())",
+                    "derive('kafka-4', …): give a revision",
+                ),
+                ("derive(KAFKA_4, 1, 'x', ())", "derive(kafka-4, 1, …): give a name, a text"),
+                ("derive(KAFKA_4, 'x', 'x', 1)", "the differences of x are a int; give a tuple"),
+                ("derive(KAFKA_4, 'x', 'x', (1,))", "of x hold 1; each is a SetRule or a DropRule"),
+                ("derive(KAFKA_4, 'x', 'x', difference=())", "(did you mean differences?)"),
+                (
+                    "derive(KAFKA_4, 'x', 'x', (SetRule('Heartbeat', 'Y', 'x'),))",
+                    "SetRule('Heartbeat', 'Y', …): give a Rule, such as KAFKA_4.rule(ID).but(…)",
+                ),
+                (
+                    "derive(KAFKA_4, 'x', 'x', (SetRule('Heartbeat', Rule('X', 1), 'x'),))",
+                    "X: its guard is 1; write when(mid=Mid.MEMBER, …)",
+                ),
+                (
+                    "derive(KAFKA_4, 'x', 'x', (SetRule('Heartbeat', R, 'x'),))",
+                    "X: table Heartbeat has no column role; it has group_id, coordinator, ",
+                ),
+            )
+        ),
+        ("from fencepost.model import KAFKA_5", "'fencepost.model' (did you mean KAFKA_4?)"),
         (BEGIN + "MINE = KAFKA_4\nPROPERTIES = (1,)\n", "PROPERTIES in {} holds 1, which is no"),
         (
             HOLE,
@@ -148,8 +187,8 @@ def test_ones_own_property_is_checked_and_catches_the_liar(
 
 
 STOPS = """from fencepost.model import KAFKA_4, Do, SetRule, derive
-RULE = KAFKA_4.rule("SESSION-EXPIRED").but(effect=(Do.BECOME_EMPTY,), because="nobody is left")
-MINE = derive(KAFKA_4, "mine", "mine", (SetRule("session timeout", RULE, "an idea"),))
+RULE = KAFKA_4.rule("SYNC-PHASE-EXPIRED").but(effect=(Do.BECOME_EMPTY,), because="nobody is left")
+MINE = derive(KAFKA_4, "mine", "mine", (SetRule("sync phase", RULE, "an idea"),))
 """
 
 
@@ -166,6 +205,90 @@ def test_a_revision_that_stops_midway_says_where(
     told = capsys.readouterr().err
     assert "stops there (session timeout: no rule for state Empty" in told or stops in told
     assert "Traceback" not in told
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ("prove", "--property", "one-live-member-per-instance", "--revision"),
+        ("fuzz", "model", "--requests", "300", "--revision"),
+    ],
+    ids=lambda asked: asked[0],
+)
+def test_a_revision_that_stops_midway_is_no_fault_of_ours(
+    write: Write, capsys: pytest.CaptureFixture[str], asked: tuple[str, ...]
+) -> None:
+    assert run(*asked, f"{write(STOPS)}:MINE") in {0, 1, USAGE}
+    told = capsys.readouterr().err
+    assert "Traceback" not in told
+
+
+def test_only_a_stop_in_ones_own_tables_is_ones_own_fault(write: Write) -> None:
+    mine = f"{write(STOPS)}:MINE"
+    load_revision(mine)
+    stopped = own_fault(ExceptionGroup("two", [TableError("Heartbeat: no rule")]))
+    assert stopped is not None
+    assert mine in str(stopped)
+    assert "(Heartbeat: no rule)" in str(stopped)
+    assert own_fault(ValueError("ours")) is None
+
+
+def test_a_trace_from_another_folder_names_the_same_file(
+    write: Write,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write((EXAMPLES / "first_wins.py").read_text(encoding="utf-8"))
+    (tmp_path / "folder").mkdir()
+    few = ("--question", "zombie", "--property", "a-restart-in-a-stable-group-is-quiet")
+    monkeypatch.chdir(tmp_path)
+    assert run("check", "mine.py:FIRST_WINS", *few, "--report", "runs") == 1
+    (trace,) = (tmp_path / "runs").glob("*.trace.json")
+    monkeypatch.setattr(revisions, "_OWN", {})
+    monkeypatch.setattr(revisions, "_PLACES", {})
+    monkeypatch.chdir(tmp_path / "folder")
+    assert run("replay", str(trace), "--revision", "../mine.py:FIRST_WINS") == 0
+    revisions._OWN.clear()
+    revisions._PLACES.clear()
+    (tmp_path / "mine.py").rename(tmp_path / "folder" / "other.py")
+    capsys.readouterr()
+    assert run("replay", str(trace), "--revision", "other.py:FIRST_WINS") == USAGE
+    assert "a file that was not loaded" in capsys.readouterr().err
+
+
+def test_each_folder_has_its_own_modules(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "said_of_it.py").write_text(f"WHY = 'about {name}'\n", encoding="utf-8")
+        text = BEGIN + "from said_of_it import WHY\nMINE = derive(KAFKA_4, 'mine', WHY, ())\n"
+        (tmp_path / name / "mine.py").write_text(text, encoding="utf-8")
+    told = [load_revision(f"{tmp_path / name / 'mine.py'}:MINE").about for name in ("one", "two")]
+    assert told == ["about one", "about two"]
+
+
+ELSEWHERE = """from fencepost.model import *
+COMPLETING, STABLE = GroupState.COMPLETING, GroupState.STABLE
+OLD = KAFKA_4.rule("LEAVE-MEMBER")
+MINE = derive(KAFKA_4, "mine", "mine", (
+    SetRule("LeaveGroup member", OLD.but(
+        guard=when(mid=Mid.MEMBER, inst=Inst.NONE, state=(COMPLETING, STABLE))), "an idea"),
+    SetRule("LeaveGroup member", OLD.but(
+        id="LEAVE-STATIC",
+        guard=when(mid=Mid.MEMBER, inst=Inst.OWN, state=(COMPLETING, STABLE))), "an idea"),
+))
+"""
+
+
+def test_a_case_about_a_rule_that_is_changed_may_not_apply(
+    write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = f"{write(ELSEWHERE)}:MINE"
+    cases = ("--case", "LEAVE-MEMBER/static-member-leaves-by-both-ids")
+    assert run("certify", f"model:{mine}", "--revision", mine, *cases) == 2
+    told = " ".join(capsys.readouterr().out.split())
+    assert f"; {mine} changes or drops LEAVE-MEMBER, so the case may not apply to it" in told
+    assert run("certify", "model:kafka-4", *cases) == 0
 
 
 def test_every_command_takes_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -331,3 +331,23 @@ def test_a_patch_is_known_for_what_the_release_with_its_rules_is(
     assert revisions.lineage(own) == ("again", "own", *listed)
     assert not revisions.is_shipped(own)
     assert revisions.shipped_base(own) is revision
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("kafka-2.5.9", "Kafka had no such patch; did you mean kafka-2.5, which is its last one?"),
+        ("kafka-5", "did you mean kafka-4, the newest there is?"),
+        ("kafka-5.0.1", "did you mean kafka-4, the newest there is?"),
+        ("kip-346", "did you mean kip-345?"),
+    ],
+)
+def test_a_release_that_never_was_is_refused_with_the_nearest(name: str, said: str) -> None:
+    with pytest.raises(KeyError) as caught:
+        revisions.find(name)
+    assert said in str(caught.value.args[0])
+
+
+def test_patches_that_were_and_releases_that_may_come_are_found() -> None:
+    for name in ("kafka-2.6.3", "kafka-3.9.2", "kafka-4.9"):
+        assert revisions.find(name).name == name

@@ -156,6 +156,33 @@ WRONG: dict[str, tuple[SetRule, str]] = {
         ),
         "can't be done where nobody was replaced before: ",
     ),
+    "after a removal": (
+        but(
+            "LEAVE-MEMBER",
+            "LeaveGroup member",
+            effect=(Do.REMOVE_MEMBER, Do.RESTART_SESSION, Do.REBALANCE),
+            because=NEW,
+        ),
+        'its parked requests get UNKNOWN_MEMBER_ID", when the caller is no member: state ',
+    ),
+    "removed twice": (
+        but(
+            "LEAVE-MEMBER-BY-INSTANCE",
+            "LeaveGroup member",
+            effect=(Do.REMOVE_HOLDER, Do.REMOVE_HOLDER),
+            because=NEW,
+        ),
+        'when nobody holds the instance: state CompletingRebalance, mid "", inst mapped to another',
+    ),
+    "changes nothing": (
+        but(
+            "DESCRIBE-DEAD",
+            "DescribeGroups",
+            effect=(Do.REBALANCE, Do.ANSWER_DESCRIPTION),
+            because=NEW,
+        ),
+        "would not be done: a rule of table DescribeGroups answers and changes nothing; leave it",
+    ),
     "stale": (
         but("JOIN-FOLLOWER-STABLE-CHANGED", effect=(Do.ANSWER_CURRENT,)),
         'still says `because`: "a changed subscription needs a new assignment"; say why',

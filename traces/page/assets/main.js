@@ -38,7 +38,7 @@ function follow() {
   }
   showIndex(false, place);
   open = viewer(number);
-  const start = open.index >= 0 ? open.index : open.trace.wrong ?? 0;
+  const start = open.index >= 0 ? open.index : open.trace.wrong ?? open.trace.data.shown ?? 0;
   open.show(step ? Number(step) - 1 : start);
 }
 

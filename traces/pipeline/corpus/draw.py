@@ -14,10 +14,15 @@ from random import Random
 from typing import Any
 
 from fencepost.model.state.group import Group, Member
-from fencepost.properties.checking.random_walk import KINDS, Walk, WalkChoice, WalkContext
+from fencepost.properties.checking.random_walk import (
+    KINDS,
+    Walk,
+    WalkChoice,
+    WalkContext,
+    walk_scopes,
+)
 from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.properties.worlds.concretise import Run
-from fencepost.properties.worlds.scopes import walk_scopes
 from fencepost.traces.pipeline.storage.rows import step_rows
 
 _ACTS = tuple(kind for kind in KINDS if kind != "describe")
