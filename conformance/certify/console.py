@@ -151,11 +151,11 @@ def _violation(
     explanation = explained(result, revision)
     if explanation is not None and explanation.rule is not None:
         width = len(str(len(explanation.steps))) + 1
-        steps = explanation.steps[: _wrong_at(explanation.steps)]
-        cut = 0 if most_steps is None else max(0, len(steps) - most_steps)
-        if cut:
+        steps = explanation.steps
+        shown = _excerpt(steps, most_steps)
+        if cut := shown.start:
             say(console, f"    {'…':>{width}} {plural(cut, 'step')} before", "dim")
-        for step in explanation.steps if most_steps is None else steps[cut:]:
+        for step in steps[shown.start : shown.stop]:
             number, _, words = step.partition(" ")
             style = "red" if step.endswith("← wrong") else ""
             say(console, f"    {number:>{width}} {words}", style)
@@ -164,9 +164,17 @@ def _violation(
             say(console, f"    note: {note}", "dim")
 
 
-def _wrong_at(steps: Sequence[str]) -> int:
-    """How many steps there are up to the wrong one, or all."""
-    return next((n for n, step in enumerate(steps, 1) if step.endswith("← wrong")), len(steps))
+def _excerpt(steps: Sequence[str], most: int | None) -> range:
+    """The places of the steps to show: all, or the last `most` up to the wrong one.
+
+    To a request without an answer belong the steps after it: one of them makes the answer due.
+    """
+    if most is None:
+        return range(len(steps))
+    wrong = next((n for n, step in enumerate(steps) if step.endswith("← wrong")), len(steps) - 1)
+    silent = "→ no answer " in steps[wrong]
+    stop = min(len(steps), wrong + most) if silent else wrong + 1
+    return range(max(0, stop - most), stop)
 
 
 def _known(certificate: Certificate, console: Console) -> None:

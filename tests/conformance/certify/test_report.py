@@ -11,6 +11,7 @@ from jsonschema import Draft202012Validator
 from rich.console import Console
 from support.runs import KAFKA_4, certificate, result_of
 
+from fencepost.conformance.certify.console import _excerpt
 from fencepost.conformance.certify.known_failures import KnownFailure, apply
 from fencepost.conformance.certify.report import (
     SCHEMA_FILE,
@@ -252,6 +253,25 @@ def test_a_violation_is_printed_with_its_steps_and_the_verdict_last() -> None:
         "violated by 1 case and 1 stale known failure, 1 undecided, with 1 known failure; "
         "1 unsupported, 1 skipped"
     )
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said", "after", "shown"),
+    [
+        (19, "NONE", 2, range(12, 20)),
+        (2, "NONE", 2, range(3)),
+        (19, "no answer", 2, range(14, 22)),  # what makes it due is seen, too
+        (19, "no answer", 20, range(19, 27)),
+        (0, "no answer", 3, range(4)),
+    ],
+)
+def test_an_excerpt_ends_with_what_is_wrong(
+    wrong: int, said: str, after: int, shown: range
+) -> None:
+    steps = [f"{n + 1}. a Heartbeat → NONE" for n in range(wrong + 1 + after)]
+    steps[wrong] = f"{wrong + 1}. a JoinGroup → {said}   ← wrong"
+    assert _excerpt(steps, 8) == shown
+    assert _excerpt(steps, None) == range(len(steps))
 
 
 def test_many_failures_of_few_causes_fit_on_two_screens() -> None:
