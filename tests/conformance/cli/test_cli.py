@@ -135,6 +135,15 @@ def test_a_written_list_is_read_back_and_the_target_holds(tmp_path: Path) -> Non
     wrong = invoke("certify", target, *chosen, "--diff", str(path))
     assert wrong.code == 64
     assert "is no certificate" in wrong.err
+    before = path.read_bytes()
+    written = ("--write-known-failures", str(path))
+    assert invoke("certify", target, *chosen, "--known-failures", str(path), *written).code == 0
+    assert path.read_bytes() == before
+    assert invoke("certify", "model:kafka-4", "--case", "HEARTBEAT-*", *written).code == 0
+    assert path.read_bytes() == before  # they are of another target
+    spoiled = invoke("certify", target, "--write-known-failures", str(report / "certificate.json"))
+    assert spoiled.code == 64
+    assert "'entries' is a required property" in spoiled.err
 
 
 # Usage: 64, and what is wrong is named.
