@@ -8,6 +8,7 @@ not go to a terminal.
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 
@@ -16,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from fencepost.conformance.certify.known_failures import KNOWN, STALE
+from fencepost.conformance.certify.known_failures import KNOWN, STALE, UNEXPLAINED
 from fencepost.conformance.certify.summary import (
     FAILED,
     broken_versions,
@@ -37,7 +38,7 @@ from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS
 from fencepost.properties.mutants import catalogue
 from fencepost.properties.oracle.fingerprint import broken_rule
-from fencepost.traces.page.causes import Cause, causes_of
+from fencepost.traces.page.causes import Cause, causes_of, masking
 from fencepost.traces.page.certificate_data import CaseRow
 from fencepost.traces.text.words import plural
 
@@ -58,6 +59,9 @@ OVERALL = {
 EXCUSED = "bold yellow"
 _NAMED = 4
 """One line names at most this many rules or cases."""
+
+_AGAIN = 20
+"""A command to paste names at most this many cases."""
 
 _MOST_CAUSES, _TOLD_IN_FULL, _MOST_STEPS = 12, 3, 8
 """So many causes are told, so many of them with steps, and with so many steps each."""
@@ -98,6 +102,9 @@ def _failures(certificate: Certificate, revision: Revision, console: Console) ->
         cases = sum(len(cause.cases) for cause in rest)
         said = f"{plural(len(rest), 'more cause')} of {plural(cases, 'failure')}"
         say(console, f"{said}: --report has them all", "bold")
+        console.print()
+    if first := masking(causes):
+        say(console, first, "bold")
         console.print()
 
 
@@ -192,7 +199,8 @@ def _known(certificate: Certificate, console: Console) -> None:
 
 def _reason(result: CaseResult) -> str:
     listed = (n.removeprefix(KNOWN) for n in result.notes if n.startswith(KNOWN))
-    return next(listed, result.observed or result.message)
+    why = next(listed, result.observed or result.message)
+    return f"{UNEXPLAINED}: say in the list why" if why.startswith(UNEXPLAINED) else why
 
 
 def _undecided(certificate: Certificate, console: Console) -> None:
@@ -204,6 +212,10 @@ def _undecided(certificate: Certificate, console: Console) -> None:
     for result in results:
         say(console, f"  {result.level.value}  {result.case.id}", COLOURS[Outcome.UNKNOWN])
         say(console, f"      {result.observed or result.message}")
+    cases = [word for result in results[:_AGAIN] for word in ("--case", result.case.id)]
+    command = ["fencepost", "certify", certificate.provenance.target]
+    again = shlex.join([*command, "--revision", certificate.revision, *cases])
+    say(console, f"  {'Again' if len(results) <= _AGAIN else 'The first again'}: {again}", "dim")
     console.print()
 
 

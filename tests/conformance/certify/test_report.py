@@ -12,7 +12,7 @@ from rich.console import Console
 from support.runs import KAFKA_4, certificate, result_of
 
 from fencepost.conformance.certify.console import _excerpt
-from fencepost.conformance.certify.known_failures import KnownFailure, apply
+from fencepost.conformance.certify.known_failures import UNEXPLAINED, KnownFailure, apply
 from fencepost.conformance.certify.report import (
     SCHEMA_FILE,
     ReportError,
@@ -286,6 +286,31 @@ def test_many_failures_of_few_causes_fit_on_two_screens() -> None:
         line.startswith("  the same in 7 cases: JOIN-STATIC-EMPTY-STABLE/1, ") for line in lines
     )
     assert said.count(FAILS.message) == 1
+    first = "Mend HEARTBEAT-INSTANCE-FENCED first: it hides 106 cases, which fail before they reach"
+    assert f"{first} their own rule" in lines
+    assert "Mend " not in printed(certificate(*other[:9], *own))
+
+
+def test_undecided_cases_can_be_run_again_with_one_command() -> None:
+    def undecided(*names: str) -> list[str]:
+        results = (renamed(PASSES, name, outcome=Outcome.UNKNOWN, message="late") for name in names)
+        return printed(certificate(*results)).splitlines()
+
+    run = "fencepost certify model:comment-table-1 --revision kafka-4"
+    two = undecided("JOIN-A/x", "JOIN-A/y z")
+    assert f"  Again: {run} --case JOIN-A/x --case 'JOIN-A/y z'" in two
+    (many,) = (line for line in undecided(*(f"A/{n}" for n in range(30))) if run in line)
+    assert many.startswith("  The first again: ")
+    assert many.count("--case") == 20
+
+
+def test_reasons_that_nobody_wrote_yet_are_one_line() -> None:
+    notes = (f"known failure: {UNEXPLAINED}: it was answered {n}" for n in range(5))
+    results = (
+        renamed(FAILS, f"A/{n}", outcome=Outcome.KNOWN_FAILURE, notes=(note,))
+        for n, note in enumerate(notes)
+    )
+    assert f"  5  {UNEXPLAINED}: say in the list why" in printed(certificate(*results)).splitlines()
 
 
 def test_of_many_causes_the_first_are_told() -> None:
