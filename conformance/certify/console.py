@@ -103,8 +103,8 @@ def _failures(certificate: Certificate, revision: Revision, console: Console) ->
         said = f"{plural(len(rest), 'more cause')} of {plural(cases, 'failure')}"
         say(console, f"{said}: --report has them all", "bold")
         console.print()
-    if first := masking(causes):
-        say(console, first, "bold")
+    if mend_first := masking(causes):
+        say(console, mend_first, "bold")
         console.print()
 
 

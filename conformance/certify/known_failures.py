@@ -216,7 +216,8 @@ def drafted_list(
     """
     kind = target.partition(":")[0]
     version = str(certificate["version"])
-    own, others = [], []
+    own: list[KnownFailure] = []
+    others: list[KnownFailure] = []
     for entry in dict.fromkeys(old):
         is_own = entry.target in {kind, target} and matches(entry.versions, version)
         (own if is_own else others).append(entry)

@@ -79,10 +79,10 @@ def find_target(name: str, options: TargetOptions) -> Target:
             f"({', '.join(_STARTED)}) takes others, and {name} is not one"
         )
     if options.settings and kind in _KINDS and kind not in _SET:
-        key, value = next(iter(options.settings.items()))
+        key, number = next(iter(options.settings.items()))
         why = "each case chooses the settings that it needs"
         raise UnknownTargetError(
-            f"'{key}={value}' would change nothing: {name} takes no settings from outside "
+            f"'{key}={number}' would change nothing: {name} takes no settings from outside "
             f"({'nothing can set them' if kind in _FIXED else why}); only {', '.join(_SET)} do"
         )
     if options.request_log is not None and kind != "kafka":

@@ -286,7 +286,7 @@ def test_many_failures_of_few_causes_fit_on_two_screens() -> None:
         line.startswith("  the same in 7 cases: JOIN-STATIC-EMPTY-STABLE/1, ") for line in lines
     )
     assert said.count(FAILS.message) == 1
-    first = "Mend HEARTBEAT-INSTANCE-FENCED first: it hides 106 cases, which fail before they reach"
+    first = "Mend JOIN-STATIC-EMPTY-STABLE first: it hides 106 cases, which fail before they reach"
     assert f"{first} their own rule" in lines
     assert "Mend " not in printed(certificate(*other[:9], *own))
 
