@@ -40,9 +40,13 @@ class CaseChange:
 
 @dataclass(frozen=True, slots=True)
 class CertificateDiff:
-    """What is different from an older certificate; `old`: that one in words."""
+    """What is different from an older certificate.
+
+    `old`: that one in words; `old_summary`: with its verdict.
+    """
 
     old: str
+    old_summary: str
     fixed: tuple[CaseChange, ...]
     new: tuple[CaseChange, ...]
     changed: tuple[CaseChange, ...]
@@ -72,7 +76,9 @@ class CertificateDiff:
 def diff_certificates(old: Mapping[str, Any], new: Mapping[str, Any]) -> CertificateDiff:
     """Compare two certificates by their cases.
 
-    A case that the older one didn't have counts only if it fails.
+    What the target does is compared, not which failures are listed as known: one that is listed
+    now and fails as before is no change, and a stale one that passes is fixed.  A case that the
+    older one didn't have counts only if it fails.
     """
     before, after = _rows(old), _rows(new)
     is_short = isinstance(old["cases"], Mapping)
@@ -80,13 +86,15 @@ def diff_certificates(old: Mapping[str, Any], new: Mapping[str, Any]) -> Certifi
     for name, row in after.items():
         was = before.get(name, {"outcome": "pass"} if is_short else {"outcome": "not there"})
         change = _change(name, was, row)
-        if row["outcome"] in FAILED and was["outcome"] not in FAILED:
+        then, now = _behaviour(was), _behaviour(row)
+        if now == _FAILS != then:
             failed.append(change)
-        elif was["outcome"] in FAILED and row["outcome"] == "pass":
+        elif (then, now) == (_FAILS, "pass"):
             fixed.append(change)
-        elif change.was != change.now and was["outcome"] != "not there":
+        elif (then != now or _seen_in(was, row) != _seen_in(row, was)) and then != "not there":
             changed.append(change)
-    return CertificateDiff(_named(old), tuple(fixed), tuple(failed), tuple(changed))
+    summary = str(old.get("summary") or f"{_named(old)}: {old['verdict']}")
+    return CertificateDiff(_named(old), summary, tuple(fixed), tuple(failed), tuple(changed))
 
 
 def diff_page(
@@ -112,7 +120,7 @@ def diff_page(
         return FindingSection(title, outcome, found)
 
     named = {c.trace for c in (*diff.new, *diff.changed)}
-    facts = [("now", document.get("summary") or _named(document)), ("before", diff.old)]
+    facts = [("now", document.get("summary") or _named(document)), ("before", diff.old_summary)]
     sections = [
         section("new failure", "fail", diff.new),
         section("changed case", "stale-known-failure", diff.changed),
@@ -146,6 +154,23 @@ def _change(name: str, was: Mapping[str, Any], now: Mapping[str, Any]) -> CaseCh
         now.get("message", ""),
         now.get("trace"),
     )
+
+
+_FAILS = "fail"
+
+
+def _behaviour(row: Mapping[str, Any]) -> str:
+    """The outcome, whatever is known of it: a stale known failure passes or fails."""
+    outcome = str(row["outcome"])
+    if outcome == "stale-known-failure" and row.get("observed") == "":
+        return "pass"
+    return _FAILS if outcome in FAILED else outcome
+
+
+def _seen_in(row: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    """What was observed in a failure, where both certificates tell it."""
+    both = "observed" in row and "observed" in other and _behaviour(row) == _FAILS
+    return str(row["observed"]) if both else ""
 
 
 def _said(row: Mapping[str, Any], *, with_observed: bool) -> str:

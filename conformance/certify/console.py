@@ -8,6 +8,7 @@ not go to a terminal.
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 
@@ -16,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from fencepost.conformance.certify.known_failures import KNOWN, STALE
+from fencepost.conformance.certify.known_failures import KNOWN, STALE, UNEXPLAINED
 from fencepost.conformance.certify.summary import (
     FAILED,
     broken_versions,
@@ -37,7 +38,7 @@ from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS
 from fencepost.properties.mutants import catalogue
 from fencepost.properties.oracle.fingerprint import broken_rule
-from fencepost.traces.page.causes import Cause, causes_of
+from fencepost.traces.page.causes import Cause, causes_of, masking
 from fencepost.traces.page.certificate_data import CaseRow
 from fencepost.traces.text.words import plural
 
@@ -58,6 +59,9 @@ OVERALL = {
 EXCUSED = "bold yellow"
 _NAMED = 4
 """One line names at most this many rules or cases."""
+
+_AGAIN = 20
+"""A command to paste names at most this many cases."""
 
 _MOST_CAUSES, _TOLD_IN_FULL, _MOST_STEPS = 12, 3, 8
 """So many causes are told, so many of them with steps, and with so many steps each."""
@@ -98,6 +102,9 @@ def _failures(certificate: Certificate, revision: Revision, console: Console) ->
         cases = sum(len(cause.cases) for cause in rest)
         said = f"{plural(len(rest), 'more cause')} of {plural(cases, 'failure')}"
         say(console, f"{said}: --report has them all", "bold")
+        console.print()
+    if mend_first := masking(causes):
+        say(console, mend_first, "bold")
         console.print()
 
 
@@ -151,11 +158,11 @@ def _violation(
     explanation = explained(result, revision)
     if explanation is not None and explanation.rule is not None:
         width = len(str(len(explanation.steps))) + 1
-        steps = explanation.steps[: _wrong_at(explanation.steps)]
-        cut = 0 if most_steps is None else max(0, len(steps) - most_steps)
-        if cut:
+        steps = explanation.steps
+        shown = _excerpt(steps, most_steps)
+        if cut := shown.start:
             say(console, f"    {'…':>{width}} {plural(cut, 'step')} before", "dim")
-        for step in explanation.steps if most_steps is None else steps[cut:]:
+        for step in steps[shown.start : shown.stop]:
             number, _, words = step.partition(" ")
             style = "red" if step.endswith("← wrong") else ""
             say(console, f"    {number:>{width}} {words}", style)
@@ -164,9 +171,17 @@ def _violation(
             say(console, f"    note: {note}", "dim")
 
 
-def _wrong_at(steps: Sequence[str]) -> int:
-    """How many steps there are up to the wrong one, or all."""
-    return next((n for n, step in enumerate(steps, 1) if step.endswith("← wrong")), len(steps))
+def _excerpt(steps: Sequence[str], most: int | None) -> range:
+    """The places of the steps to show: all, or the last `most` up to the wrong one.
+
+    To a request without an answer belong the steps after it: one of them makes the answer due.
+    """
+    if most is None:
+        return range(len(steps))
+    wrong = next((n for n, step in enumerate(steps) if step.endswith("← wrong")), len(steps) - 1)
+    silent = "→ no answer " in steps[wrong]
+    stop = min(len(steps), wrong + most) if silent else wrong + 1
+    return range(max(0, stop - most), stop)
 
 
 def _known(certificate: Certificate, console: Console) -> None:
@@ -184,7 +199,8 @@ def _known(certificate: Certificate, console: Console) -> None:
 
 def _reason(result: CaseResult) -> str:
     listed = (n.removeprefix(KNOWN) for n in result.notes if n.startswith(KNOWN))
-    return next(listed, result.observed or result.message)
+    why = next(listed, result.observed or result.message)
+    return f"{UNEXPLAINED}: say in the list why" if why.startswith(UNEXPLAINED) else why
 
 
 def _undecided(certificate: Certificate, console: Console) -> None:
@@ -196,6 +212,10 @@ def _undecided(certificate: Certificate, console: Console) -> None:
     for result in results:
         say(console, f"  {result.level.value}  {result.case.id}", COLOURS[Outcome.UNKNOWN])
         say(console, f"      {result.observed or result.message}")
+    cases = [word for result in results[:_AGAIN] for word in ("--case", result.case.id)]
+    command = ["fencepost", "certify", certificate.provenance.target]
+    again = shlex.join([*command, "--revision", certificate.revision, *cases])
+    say(console, f"  {'Again' if len(results) <= _AGAIN else 'The first again'}: {again}", "dim")
     console.print()
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Self
@@ -204,29 +204,66 @@ def apply(
     return tuple(map(applied, results))
 
 
-def drafted_list(certificate: Mapping[str, Any], target: str) -> dict[str, Any]:
+def drafted_list(
+    certificate: Mapping[str, Any], target: str, old: Iterable[KnownFailure] = ()
+) -> dict[str, Any]:
     """A list of all failures of a certificate (JSON), so that with it the target holds.
 
-    `target`: what it is called, as in the command.  The reason is the sentence of the failure, to
-    be replaced by what was found out; the link is to be added.  A case that passes though it is
-    listed is not in it.
+    `target`: what it is called, as in the command; `old`: entries to be kept unless the certificate
+    shows that they are out of date.  A new entry's reason is the sentence of the failure, to be
+    replaced by what was found out; the link is to be added.  Where the same failure is listed for
+    another version, its reason and link are taken.
     """
     kind = target.partition(":")[0]
-    versions = range_of(str(certificate["version"]))
-    entries = [
-        {
-            "target": kind if kind in _PLACES else target,
-            "versions": versions,
-            "case": case["id"],
-            "rule": case["rule"] or case["id"].partition("/")[0],
-            "observed": case["observed"],
-            "why": f"{UNEXPLAINED}: {case['message'] or case['observed']}",
-            "link": "",
-        }
-        for case in certificate["cases"]
-        if case["outcome"] in _UNLISTED and case["observed"]
-    ]
-    return as_list(entries)
+    version = str(certificate["version"])
+    own: list[KnownFailure] = []
+    others: list[KnownFailure] = []
+    for entry in dict.fromkeys(old):
+        is_own = entry.target in {kind, target} and matches(entry.versions, version)
+        (own if is_own else others).append(entry)
+    rows = {case["id"]: case for case in certificate["cases"]}
+    kept = [e for e in own if e.case not in rows or not _is_outdated(e, rows[e.case])]
+    told = {(e.case, e.observed): e for e in others if e.target in {kind, target}}
+    new = []
+    for case in certificate["cases"]:
+        listed = any(e.case == case["id"] and e.shows_as(case["observed"]) for e in kept)
+        if case["outcome"] in _UNLISTED and case["observed"] and not listed:
+            before = told.get((case["id"], case["observed"]))
+            new.append(
+                KnownFailure(
+                    target=kind if kind in _PLACES else target,
+                    versions=_open_range(version) if kind in _PLACES else range_of(version),
+                    case=case["id"],
+                    rule=case["rule"] or case["id"].partition("/")[0],
+                    observed=case["observed"],
+                    why=before.why if before else f"{UNEXPLAINED}: {_reason_of(case)}",
+                    link=before.link if before else "",
+                )
+            )
+    return as_list([_as_json(entry) for entry in (*others, *kept, *new)])
+
+
+def _is_outdated(entry: KnownFailure, row: Mapping[str, Any]) -> bool:
+    """Whether a case of a certificate shows that an entry is wrong."""
+    match row["outcome"]:
+        case Outcome.STALE_KNOWN_FAILURE.value:
+            return True
+        case Outcome.FAIL.value:  # without the list
+            return not entry.shows_as(row["observed"])
+        case Outcome.PASS.value:
+            return not entry.intermittent
+        case _:
+            return False
+
+
+def _reason_of(case: Mapping[str, Any]) -> str:
+    return str(case["message"] or case["observed"])
+
+
+def _as_json(entry: KnownFailure) -> dict[str, Any]:
+    """An entry as its file has it: without what is as usual."""
+    usual = {"intermittent": False, "anywhere": False, "cause": ""}
+    return {key: value for key, value in asdict(entry).items() if usual.get(key) != value}
 
 
 def as_list(entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -240,6 +277,11 @@ def range_of(version: str) -> str:
     if not numbers:
         return "*"
     return f">={_dotted(numbers)},<{_dotted((*numbers[:-1], numbers[-1] + 1))}"
+
+
+def _open_range(version: str) -> str:
+    """This version and all later ones: of what is being made, a fixed failure shows as stale."""
+    return range_of(version).partition(",")[0]
 
 
 def matches(versions: str, version: str) -> bool:

@@ -222,6 +222,7 @@ def _case(result: CaseResult, revision: Revision, *, real: bool) -> dict[str, An
 
 
 INDEX = "index.html"
+_HERE = "the folder of this report"
 
 
 def certificate_index(document: Mapping[str, Any], traces: Mapping[str, TraceFile]) -> str:
@@ -248,7 +249,11 @@ def shown(cases: Any, traces: Mapping[str, TraceFile]) -> dict[str, ShownTrace]:
 
     return {
         case["trace"]: ShownTrace(
-            traces[case["trace"]], case["id"], case["trace"], case=case_note(case)
+            traces[case["trace"]],
+            case["id"],
+            case["trace"],
+            case=case_note(case),
+            folder=_HERE,
         )
         for case in cases
         if case["trace"] in traces

@@ -19,7 +19,7 @@ from fencepost.conformance.certify.certificate_diff import (
     diff_certificates,
 )
 from fencepost.conformance.certify.certify import Options
-from fencepost.conformance.certify.known_failures import drafted_list
+from fencepost.conformance.certify.known_failures import drafted_list, read
 from fencepost.conformance.certify.report import (
     INDEX,
     certificate_json,
@@ -123,6 +123,8 @@ def certify_command(
     kfake, tansu, tcp://HOST:PORT or exec:COMMAND.
     """
     before = None if old is None else read_certificate_file(old)
+    listed = [*lists, *([written] if written is not None and written.exists() else [])]
+    kept = [entry for path in listed for entry in read(path)] if written is not None else []
     judge = find_revision(revision or revision_for(target))
     logs = None if report is None else report.absolute() / "logs"
     held = find_target(target, replace(told, jobs=jobs or told.jobs, logs=logs))
@@ -142,7 +144,8 @@ def certify_command(
     if report is not None:
         write_report(certificate, report, diff)
     if written is not None:
-        drafted = json.dumps(drafted_list(document, target), indent=2, ensure_ascii=False) + "\n"
+        made = drafted_list(document, target, kept)
+        drafted = json.dumps(made, indent=2, ensure_ascii=False) + "\n"
         write_texts({written.name: drafted}, written.parent, "--write-known-failures")
     if as_json:
         compared = {} if diff is None else {"diff": diff.to_json()}

@@ -29,8 +29,8 @@ from fencepost.conformance.compare.stages import stage_of, usual_stages, walks_s
 from fencepost.conformance.runtime.signals import run
 from fencepost.conformance.targets.registry import (
     TargetOptions,
+    find_both,
     find_revision,
-    find_target,
     revision_for_both,
 )
 from fencepost.model.revision import Revision
@@ -114,7 +114,7 @@ def compare_command(
         None if cases else LINGER_S,
         _progress,
     )
-    found = run(compare(find_target(one, told), find_target(other, told), options))
+    found = run(compare(*find_both(one, other, told), options))
     if report is not None:
         write_texts(_files(found), report, "--report")
     if as_json:

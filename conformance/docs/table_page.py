@@ -54,6 +54,12 @@ What words in the cells mean:
   *vote*: each member votes for the first of its protocols that all support; most votes win.
 - *R* of a group is the largest rebalance timeout of its members as the wait begins.  A join of
   version 0 names none: its session timeout stands for it.
+- *room is full*: the group has as many members as `group.max.size` says; while a rebalance is
+  prepared, as many whose join is parked.  Who is counted already has room, and so has a restart,
+  which replaces a member.  An Empty group always has room.
+- *leader*, told to a leader that restarts in a Stable group: below version 9 its old id, so that it
+  follows, and assigns nothing that nobody would get; from version 9 on its new one, with
+  skipAssignment.
 - *initial delay is extendable*: since the delay began, or was extended, a new member came, and some
   of R is left; *used up*: one of these is not so.
 """

@@ -32,6 +32,9 @@ _IDS = ("memberId", "leader")
 _BYTES = ("assignment", "metadata", "memberAssignment", "memberMetadata")
 _TEXT = re.compile(r"(?P<field>\S+) is (?P<got>.*) instead of (?P<want>.*)", re.DOTALL)
 
+_WHEN = re.compile(r" \(after \d+ ms; it begins with [0-9a-f]*\)")
+"""What is different in each run of bytes that nobody had asked for."""
+
 TOO_LATE = "too late"
 """How the signature of an answer ends that is right but for its time."""
 
@@ -120,6 +123,7 @@ def deviation(detail: str, names: Names) -> str:
     text = with_names(detail, names)
     if text.startswith("bytes ") and text.endswith(" instead of 'as the version says'"):
         finding = text.removeprefix("bytes ").removesuffix(" instead of 'as the version says'")
+        finding = _WHEN.sub("", finding)
         return f"malformed bytes: {finding[1:-1].rstrip('.')}"
     return text
 

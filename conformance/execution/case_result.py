@@ -15,6 +15,7 @@ from fencepost.conformance.execution.outcome import CaseResult, Outcome, graded
 from fencepost.conformance.execution.recording import Recording
 from fencepost.conformance.plans.contrasts import blurred
 from fencepost.conformance.plans.plan import Case
+from fencepost.conformance.targets.target import SpoiledRunError
 from fencepost.model.coordinator import CoordinatorFailure
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import is_shipped, shipped_base
@@ -96,6 +97,8 @@ def unsupported(case: Case, lacks: str) -> CaseResult:
 
 
 def failed(case: Case, error: CoordinatorFailure) -> CaseResult:
-    """The result of a case in which the target itself failed."""
+    """The result of a case in which the target itself failed, or an earlier case spoiled it."""
+    if isinstance(error, SpoiledRunError):
+        return CaseResult(case, Outcome.UNKNOWN, case.level, str(error))
     said = f"the target failed: {error}"
     return CaseResult(case, Outcome.FAIL, case.level, said, "the target failed")

@@ -3,9 +3,10 @@
 A late answer or a closed connection may come from the link: a lost packet, a stall, a cut.  The
 control group can't show what happens to one connection alone.  But a faulty target fails at the
 same request again and again, and a bad link fails anywhere.  So such a failure counts when it was
-seen `SIGHTS` times at the same request, and no attempt passed.  Where the control was cut off, too,
-and could connect again, it doesn't count at all.  What a coordinator says while it loads is held to
-the same (`loading.py`).
+seen `SIGHTS` times at the same request, and no attempt passed.  The same holds for what the target
+sends unasked, for it is pinned on the answer that happens to come next.  Where the control was cut
+off, too, and could connect again, it doesn't count at all.  What a coordinator says while it loads
+is held to the same (`loading.py`).
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ from dataclasses import dataclass, field, replace
 
 from fencepost.conformance.execution.latency_monitor import LagMeter
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
+from fencepost.conformance.targets.target import UNASKED
 from fencepost.properties.oracle.verdict import Wrong
 
 SIGHTS = 3
 LINK = "the network link"
+UNASKED_FOR = "what the target sends at a time of its own"
 _BACK_S = 5.0
 """A target that answers nobody for so long is gone, which no link explains."""
 
@@ -36,6 +39,14 @@ def is_cut_off(result: CaseResult) -> bool:
     if result.outcome is not Outcome.FAIL:
         return False
     return result.violation is None or result.violation.wrong is Wrong.CLOSED
+
+
+def is_unasked(result: CaseResult) -> bool:
+    """Whether all that is wrong is something that the target sent though nobody had asked."""
+    violation = result.violation
+    if result.outcome is not Outcome.FAIL or violation is None:
+        return False
+    return violation.wrong is Wrong.DEVIATION and UNASKED in violation.detail
 
 
 async def acquitted(result: CaseResult, meter: LagMeter, began: float) -> CaseResult:

@@ -11,7 +11,12 @@ Source: protocol.md section 1; seen on Kafka 3.9.1 (old) and 4.3.0 with many gro
 from __future__ import annotations
 
 from fencepost.conformance.execution.asker import Asker
-from fencepost.conformance.execution.link_faults import LINK, may_be_the_link
+from fencepost.conformance.execution.link_faults import (
+    LINK,
+    UNASKED_FOR,
+    is_unasked,
+    may_be_the_link,
+)
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
 from fencepost.conformance.execution.recording import Recording
 from fencepost.model.coordinator import (
@@ -35,6 +40,8 @@ def passing_cause(result: CaseResult, revision: Revision) -> str | None:
     """What else than a fault of the target may have caused a failure, if anything."""
     if may_be_the_link(result):
         return LINK
+    if is_unasked(result):
+        return UNASKED_FOR
     return WHILE_LOADING if may_be_loading(result, revision) else None
 
 

@@ -9,6 +9,8 @@ from fencepost.conformance.site.history import split_reason
 from fencepost.conformance.site.results import Result
 from fencepost.traces.page.certificate_data import FAILED, CaseRow
 
+_DIFFERS, _UNDECIDED = "known-failure", "unknown"
+
 
 @dataclass(frozen=True, slots=True)
 class Group:
@@ -42,7 +44,11 @@ class Comparison:
 
     def differing(self) -> int:
         """The number of cases that came out differently where both could be tested."""
-        return sum(part.total() for part in self.parts if part.tone != "unsupported")
+        return sum(part.total() for part in self.parts if part.tone == _DIFFERS)
+
+    def undecided(self) -> int:
+        """The number of cases that could not be decided in one of them."""
+        return sum(part.total() for part in self.parts if part.tone == _UNDECIDED)
 
 
 def compare(one: Result, other: Result) -> Comparison:
@@ -56,7 +62,7 @@ def compare(one: Result, other: Result) -> Comparison:
         else:
             title, tone, *reasons = found
             ways.setdefault((title, tone), {}).setdefault(tuple(reasons), []).append(case)
-    order = ("known-failure", "unknown", "unsupported")
+    order = (_DIFFERS, _UNDECIDED, "unsupported")
     parts = [
         Part(title, tone, _groups(reasons))
         for (title, tone), reasons in sorted(ways.items(), key=lambda w: (order.index(w[0][1]), w))
@@ -80,19 +86,19 @@ def _way(
             if split_reason(left.reason())[0] == split_reason(right.reason())[0]:
                 return None
             said = (f"{one.name}: {left.reason()}", f"{other.name}: {right.reason()}")
-            return "Both fail, for different reasons", "known-failure", *said
+            return "Both fail, for different reasons", _DIFFERS, *said
         case (same, also) if same == also:
             return None
         case ("fails", "passes"):
-            return f"Fails in {one.name}, passes in {other.name}", "known-failure", _why(left)
+            return f"Fails in {one.name}, passes in {other.name}", _DIFFERS, _why(left)
         case ("passes", "fails"):
-            return f"Passes in {one.name}, fails in {other.name}", "known-failure", _why(right)
+            return f"Passes in {one.name}, fails in {other.name}", _DIFFERS, _why(right)
         case ("untested", _):
             return f"Tested in {other.name} alone", "unsupported", _why(left)
         case (_, "untested"):
             return f"Tested in {one.name} alone", "unsupported", _why(right)
         case _:
-            return "Undecided in one of them", "unknown"
+            return "Undecided in one of them", _UNDECIDED
 
 
 def _kind(case: CaseRow | None) -> str:

@@ -40,7 +40,7 @@ def cell(cases: Iterable[CaseRow]) -> Cell | None:
         return None
     failed = sum(counts[outcome] for outcome in FAILED)
     passed = counts["pass"]
-    decided = passed + failed + counts["unknown"]
+    decided = passed + failed
     share = failed / decided if decided else 0.0
     return Cell(
         tone=next((outcome for outcome in _WORST if counts[outcome]), "unsupported"),

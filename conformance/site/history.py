@@ -7,7 +7,7 @@ it, and is gone *by* the first that is again.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -16,6 +16,7 @@ from fencepost.traces.page.certificate_data import FAILED, CaseRow
 
 SEEN, GONE, OTHERWISE, UNKNOWN, UNTESTED = "seen", "gone", "otherwise", "unknown", "untested"
 _LINKED = re.compile(r"(?P<why>.*?) \((?P<link>https://[^\s()]+)\)", re.DOTALL)
+_EXCUSED = re.compile(r"\S+ has no (?P<rule>[A-Z][A-Z0-9-]+)(?:: (?P<why>.*))?", re.DOTALL)
 _TICKET = re.compile(r"\b[A-Z]+-\d+\b|/(?:pull|issues)/(\d+)")
 
 
@@ -33,6 +34,53 @@ class Cause:
     cases: tuple[str, ...]
     marks: tuple[str, ...]
     story: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Excused:
+    """A rule that some versions are not held to, since the revision that judges them lacks it.
+
+    `why`: what the revision says of it, or ""; `source`: where the rule is from, which may name the
+    ticket; `cases`: how many ask for it; `story`: the versions, a sentence for each line of them.
+    """
+
+    rule: str
+    why: str
+    source: str
+    cases: int
+    story: tuple[str, ...]
+
+
+def excused(results: Sequence[Result]) -> list[Excused]:
+    """What results were not held to, by rule; of rules that another one was held to.
+
+    What an old version is excused from may be a bug that a later one mended.
+    """
+    found: dict[tuple[str, str], set[str]] = {}
+    places: dict[str, set[str]] = {}
+    held = {c.rule for r in results for c in r.view.cases if c.outcome != "unsupported"}
+    for result in results:
+        for case in result.view.cases:
+            told = _EXCUSED.fullmatch(case.message) if case.outcome == "unsupported" else None
+            if told is not None and told["rule"] in held:
+                found.setdefault((told["rule"], told["why"] or ""), set()).add(case.id)
+                places.setdefault(told["rule"], set()).add(result.slug)
+    sources = {rule.id: rule.source for r in results for _, rule in r.revision.rules()}
+    return [
+        Excused(rule, why, sources.get(rule, ""), len(cases), _free(results, places[rule]))
+        for (rule, why), cases in sorted(found.items())
+    ]
+
+
+def _free(results: Sequence[Result], slugs: Collection[str]) -> tuple[str, ...]:
+    """The versions that are named, by line: `old coordinator: 2.3.0 to 2.8.0`."""
+    story = []
+    for line, inner in groupby(results, key=lambda result: result.line):
+        labels = [result.label for result in inner if result.slug in slugs]
+        if labels:
+            said = labels[0] if len(labels) == 1 else f"{labels[0]} to {labels[-1]}"
+            story.append(f"{line}: {said}")
+    return tuple(story)
 
 
 def causes(results: Sequence[Result], rule: str | None = None) -> list[Cause]:

@@ -18,7 +18,7 @@ from fencepost.conformance.site.badges import endpoint_json, svg
 from fencepost.conformance.site.clients import PAGE, ClientResult, part_clients, parts
 from fencepost.conformance.site.comparison import Comparison, compare
 from fencepost.conformance.site.heat import by_area, cell, rows
-from fencepost.conformance.site.history import Cause, causes, split_reason
+from fencepost.conformance.site.history import Cause, causes, excused, split_reason
 from fencepost.conformance.site.results import Result, read_results, slug
 from fencepost.traces.page.certificate_data import OUTCOMES, SIGNS, CaseRow, by_reason
 from fencepost.traces.page.render import site_page
@@ -113,7 +113,14 @@ def _heads(results: Sequence[Result]) -> list[tuple[str, int]]:
 def _family(name: str, results: Sequence[Result]) -> dict[str, Any]:
     """What the page of causes shows of an implementation."""
     found = causes(results) if len(results) > 1 else []
-    return {"name": name, "results": results, "heads": _heads(results), "causes": found}
+    free = excused(results) if len(results) > 1 else []
+    return {
+        "name": name,
+        "results": results,
+        "heads": _heads(results),
+        "causes": found,
+        "excused": free,
+    }
 
 
 def _of_target(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from fencepost.conformance.runtime.versions import own_version
@@ -31,6 +31,8 @@ FORMS = (
 DEFAULT_REVISION = "kafka-4"
 _MUTANT = "mutant:"
 _STARTED = ("kafka", "kfake")
+_SET = (*_STARTED, "tcp")
+"""Targets that take group settings; to others the cases give their own, or nobody can."""
 SIDE_BY_SIDE = 1000
 """How many cases a broker over TCP takes at once: each needs a few connections, no more."""
 
@@ -75,6 +77,13 @@ def find_target(name: str, options: TargetOptions) -> Target:
             f"'{key}={value}' is not a group setting; these are "
             f"{', '.join(CONFIG_DEFAULTS)}. Only a broker that is started here "
             f"({', '.join(_STARTED)}) takes others, and {name} is not one"
+        )
+    if options.settings and kind in _KINDS and kind not in _SET:
+        key, number = next(iter(options.settings.items()))
+        why = "each case chooses the settings that it needs"
+        raise UnknownTargetError(
+            f"'{key}={number}' would change nothing: {name} takes no settings from outside "
+            f"({'nothing can set them' if kind in _FIXED else why}); only {', '.join(_SET)} do"
         )
     if options.request_log is not None and kind != "kafka":
         raise UnknownTargetError(
@@ -128,8 +137,20 @@ def find_target(name: str, options: TargetOptions) -> Target:
             raise UnknownTargetError(f"no target {name!r}{near}; a target is one of {FORMS}")
 
 
+def find_both(one: str, other: str, options: TargetOptions) -> tuple[Target, Target]:
+    """Two targets that are compared; what is set is for those that take it.
+
+    Raises UnknownTargetError, also where neither takes it.
+    """
+    takes = [name.partition(":")[0] in _SET for name in (one, other)]
+    rest = replace(options, settings={}) if any(takes) else options
+    told = [options if taken else rest for taken in takes]
+    return find_target(one, told[0]), find_target(other, told[1])
+
+
 _HOST_AND_PORT = re.compile(r"(?:tcp:/?|kafka://|PLAINTEXT://)?([\w.-]+|\[[0-9a-fA-F:]+\]):(\d+)")
 _RELEASE = re.compile(r"(?:apache-)?(?:kafka)?[-_ ]?(\d+\.\d+\.\d+\S*)", re.IGNORECASE)
+_FIXED = ("mock", "tansu")
 _KINDS = ("mock", "model", "mutant", "kafka", "kfake", "tansu", "tcp", "exec")
 
 

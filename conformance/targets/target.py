@@ -13,10 +13,17 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Protocol, Self, runtime_checkable
 
-from fencepost.model.coordinator import Answer, AsyncCoordinator
+from fencepost.model.coordinator import Answer, AsyncCoordinator, CoordinatorFailure
 
 NO_LIMIT = 2**31 - 1
 """Kafka's way to say that `group.max.size` is unlimited."""
+
+UNASKED = "while no request was open"
+"""What each finding says of bytes that nobody had asked for."""
+
+
+class SpoiledRunError(CoordinatorFailure):
+    """What an earlier case had asked spoiled this one, which shows nothing.  `str()` says how."""
 
 
 @dataclass(frozen=True, slots=True)

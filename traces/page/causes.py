@@ -8,7 +8,7 @@ the same field of it is wrong; names of members, lists of them, and numbers are 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from fencepost.model.table.table import LEVELS, Level
@@ -16,6 +16,9 @@ from fencepost.properties.oracle.fingerprint import without_names
 from fencepost.traces.page.certificate_data import CaseRow
 
 _PLACE = re.compile(r", generation .*?(?=, too late$|$)")
+_MANY = 10
+"""So many cases are worth fixing one cause before all others."""
+
 _FIELD = re.compile(r"\((?P<field>[\w.]+) [^()]* instead of ")
 
 
@@ -55,6 +58,20 @@ def causes_of(cases: Iterable[CaseRow]) -> list[Cause]:
         for key, members in groups.items()
     ]
     return sorted(found, key=lambda c: (not c.own, LEVELS.index(Level(c.level)), -len(c.cases)))
+
+
+def masking(causes: Sequence[Cause]) -> str:
+    """What to say of the cause that hides most cases: they fail by it before their own rule.
+
+    "" unless it hides many, and a good part of all failures, so that the others say little before
+    it is fixed.
+    """
+    most = max(causes, key=lambda cause: len(cause.before), default=None)
+    failed = sum(len(cause.cases) for cause in causes)
+    if most is None or len(most.before) < max(_MANY, failed / 4):
+        return ""
+    hidden = f"it hides {len(most.before)} cases, which fail before they reach their own rule"
+    return f"Mend {most.rule or 'what breaks'} first: {hidden}"
 
 
 def is_own(case: CaseRow) -> bool:

@@ -15,7 +15,7 @@ from typing import Any
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS
 from fencepost.properties.mutants.catalogue import find_revision
-from fencepost.traces.page.causes import causes_of, is_own
+from fencepost.traces.page.causes import causes_of, is_own, masking
 from fencepost.traces.page.certificate_data import (
     FAILED,
     OUTCOMES,
@@ -190,7 +190,8 @@ def _reasons(
             {"said": said, "cases": [*map(entry, own)], "rest": [*map(entry, rest)]}
             for said, own, rest in groups
         ]
-        found.append({"outcome": outcome, "total": len(cases), "reasons": reasons})
+        first = masking(causes_of(cases)) if outcome in _BY_CAUSE else ""
+        found.append({"outcome": outcome, "total": len(cases), "reasons": reasons, "first": first})
     return found
 
 

@@ -43,13 +43,19 @@ _MAKERS: Mapping[str, tuple[str, Callable[[TraceFile], str]]] = {
 }
 
 
-def forms(trace: TraceFile, file: str, longest: int = LONGEST) -> list[dict[str, Any]]:
+def forms(
+    trace: TraceFile, file: str, longest: int = LONGEST, folder: str = ""
+) -> list[dict[str, Any]]:
     """Return the forms of a trace, each with its name and text; `file`: as a command names it.
 
     `longest`: in characters; in place of a form that is longer stands the command that prints it.
+    `folder`: where commands must be run, in words.
     """
     said = shlex.quote(file)
-    found = [{"name": "replay command", "text": f"fencepost replay {said}\n"}]
+    target = str(trace.provenance.get("target") or "") if trace.plan is not None else ""
+    again = f"fencepost replay {said}" + (f" {shlex.quote(target)}" if target else "")
+    where = f"# in {folder}\n" if folder else ""
+    found = [{"name": "replay command", "text": f"{where}{again}\n"}]
     for key, (name, make) in _MAKERS.items():
         try:
             text = make(trace) if len(trace.events) <= _MOST_EVENTS else None
@@ -58,7 +64,7 @@ def forms(trace: TraceFile, file: str, longest: int = LONGEST) -> list[dict[str,
         if text is not None and len(text) <= longest:
             found.append({"name": name, "text": text})
         else:
-            command = f"fencepost convert {said} --to {key}\n"
+            command = f"{where}fencepost convert {said} --to {key}\n"
             found.append({"name": f"{name} (command)", "text": command})
     return found
 
@@ -67,7 +73,8 @@ def forms(trace: TraceFile, file: str, longest: int = LONGEST) -> list[dict[str,
 class ShownTrace:
     """A trace to show on a page: its title, and the file for commands.
 
-    `longest`: in characters, what other forms of it may be; `case`: what a certificate says of it.
+    `longest`: in characters, what other forms of it may be; `case`: what a certificate says of it;
+    `folder`: from where `file` leads to it, in words; "": from where the page was made.
     """
 
     trace: TraceFile
@@ -75,6 +82,7 @@ class ShownTrace:
     file: str
     longest: int = LONGEST
     case: CaseNote = NO_CASE
+    folder: str = ""
 
 
 @dataclass(slots=True)
@@ -111,7 +119,7 @@ def trace_json(shown: ShownTrace, decisions: Decisions) -> dict[str, Any]:
         "wrong": story.wrong_at,
         "shown": _shown_at(story),
         "judged": _judged(story),
-        "forms": forms(shown.trace, shown.file, shown.longest),
+        "forms": forms(shown.trace, shown.file, shown.longest, shown.folder),
     }
 
 

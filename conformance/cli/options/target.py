@@ -100,7 +100,8 @@ written_list_option = click.option(
     "written",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write a list of all failures that no list has yet.",
+    help="Write a list of all failures: what the given lists and FILE say is kept, apart from what "
+    "is out of date; what no list has yet is added.",
 )
 suite_option = click.option(
     "--suite",

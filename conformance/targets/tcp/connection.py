@@ -5,6 +5,10 @@ is a finding).  Any other frame is a stray.  A broker may hang up, announce a fr
 or speak HTTP: all of that becomes an event with a reason, never an exception.  Times are taken when
 the bytes are read.
 
+A broker may answer twice, the second time a minute later, when another case uses the connection.
+What answers a request of an earlier case is nothing of this one: it is left out, and the connection
+is given up as soon as nothing is open on it.
+
 Source: Kafka's protocol guide, "Network": a broker handles one request of a connection at a time.
 """
 
@@ -18,6 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self, cast
 
+from fencepost.conformance.targets.target import UNASKED
 from fencepost.conformance.targets.tcp.address import Address
 from fencepost.conformance.targets.tcp.security import tls_problem
 from fencepost.conformance.targets.tcp.wire import Decoded, decode_message, decode_response
@@ -29,6 +34,9 @@ _MOST_IDLE = 2000
 
 MAX_FRAME = LINE_LIMIT
 """Bytes of one frame; a broker that announces more is hung up on."""
+
+_SHOWN_BYTES = 32
+"""So many bytes of a frame that nobody had asked for are shown."""
 
 _TLS_ALERT = b"\x15\x03"
 """How an answer in TLS begins, to whoever speaks plain text: no frame is of such a length."""
@@ -55,19 +63,24 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Stray:
-    """A frame that nobody had asked for."""
+    """A frame that nobody had asked for.  `start`: its first bytes."""
 
     finding: str
     at: float
+    start: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The connection ended, by the peer or for what it sent.  `request`: what was open then."""
+    """The connection ended, by the peer or for what it sent.  `request`: what was open then.
+
+    `inherited`: an earlier case may be the reason, since what it had asked was answered just now.
+    """
 
     request: Open | None
     reason: str
     at: float
+    inherited: bool = False
 
 
 Event = Reply | Stray | Ended
@@ -95,6 +108,9 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._open: Open | None = None
         self._next_id = 1
+        self._first_id = 1
+        self._last: Open | None = None
+        self._is_worn = False
         self._ended = False
 
     @classmethod
@@ -128,6 +144,12 @@ class Connection(asyncio.Protocol):
         """Give the events to somebody else from now on."""
         self._on_event = on_event
 
+    def reuse(self, on_event: Callable[[Event], None]) -> None:
+        """Give it to another case, which is told nothing of what was asked before."""
+        self._first_id = self._next_id
+        self._last = None
+        self.hand_over(on_event)
+
     @property
     def is_ended(self) -> bool:
         """Whether nothing can be sent any more."""
@@ -147,7 +169,7 @@ class Connection(asyncio.Protocol):
             raise RuntimeError(f"{self._open.id} is open on this connection: wait for its answer")
         frame = write(self._next_id)
         request = Open(request_id, api, version, self._next_id)
-        self._open = request
+        self._open = self._last = request
         self._next_id += 1
         if self._transport is None or self._ended:
             self._end("The connection had ended before the request was sent")
@@ -205,10 +227,17 @@ class Connection(asyncio.Protocol):
             self._take(frame, at)
 
     def _take(self, frame: bytes, at: float) -> None:
+        if 0 < (answered := int.from_bytes(frame[:4])) < self._first_id:
+            self._is_worn = True
+            self._give_up_worn()
+            return
         request, self._open = self._open, None
         if request is None:
-            sentence = f"The broker sent {len(frame)} bytes while no request was open."
-            self._on_event(Stray(sentence, at))
+            last = self._last
+            again = last is not None and answered == last.correlation_id
+            what = f": a second answer to {last.api} v{last.version}" if last and again else ""
+            sentence = f"The broker sent {len(frame)} bytes {UNASKED}{what}."
+            self._on_event(Stray(sentence, at, frame[:_SHOWN_BYTES]))
             return
         decode = decode_response if request.api in APIS else decode_message
         decoded = decode(request.api, request.version, frame)
@@ -224,6 +253,11 @@ class Connection(asyncio.Protocol):
                 decoded.leftover,
             )
         self._on_event(Reply(request, decoded, at))
+        self._give_up_worn()
+
+    def _give_up_worn(self) -> None:
+        if self._is_worn and self._open is None and not self._ended:
+            self._end("The broker had answered a request of an earlier case again")
 
     def _end(self, reason: str) -> None:
         self._ended = True
@@ -231,7 +265,7 @@ class Connection(asyncio.Protocol):
         self._buffer.clear()
         if self._transport is not None:
             self._transport.abort()
-        self._on_event(Ended(request, f"{reason}.", self._clock()))
+        self._on_event(Ended(request, f"{reason}.", self._clock(), self._is_worn))
 
 
 class ConnectionPool:
@@ -252,7 +286,7 @@ class ConnectionPool:
         while idle:
             connection = idle.popleft()
             if not connection.is_ended:
-                connection.hand_over(on_event)
+                connection.reuse(on_event)
                 return connection
         return None
 

@@ -18,11 +18,13 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from fencepost.conformance.targets.target import SpoiledRunError
 from fencepost.conformance.targets.tcp.address import Address, AddressError
 from fencepost.conformance.targets.tcp.admin import Admin, AdminError
 from fencepost.conformance.targets.tcp.connection import (
     Connection,
     ConnectionPool,
+    Ended,
     Event,
     Reply,
     Stray,
@@ -123,6 +125,7 @@ class TcpScope(AsyncCoordinator):
         self._last_ms = 0
         self._pending_strays: list[str] = []
         self._refused: str | None = None
+        self._spoiled: str | None = None
         self.strays: list[str] = []
         """What the broker sent unasked, in sentences; each is a finding of the next answer too."""
         self._begun = self._clock()
@@ -254,11 +257,17 @@ class TcpScope(AsyncCoordinator):
     def _on_event(self, name: str, event: Event) -> None:
         if isinstance(event, Stray):
             if len(self.strays) < _MAX_STRAYS:
-                self.strays.append(f"On connection {name!r}: {event.finding}")
+                came_ms = math.ceil((event.at - self._begun) * 1000)
+                seen = f"after {came_ms} ms; it begins with {event.start.hex()}"
+                self.strays.append(f"On connection {name!r}: {event.finding} ({seen})")
                 self._pending_strays.append(self.strays[-1])
             return
         if event.request is None:
             return  # an idle connection ended: the next request opens another
+        if isinstance(event, Ended) and event.inherited:
+            self._spoiled = f"connection {name!r}, which an earlier case had used: {event.reason}"
+            _wake(self._waiter)
+            return
         if isinstance(event, Reply):
             request, raw = event.request, event.decoded.body
             body = None if raw is None else self._names.answer(request.api, raw)
@@ -276,9 +285,16 @@ class TcpScope(AsyncCoordinator):
         _wake(self._waiter)
 
     def _take(self) -> list[Answer]:
-        """What came in.  Raises UnsupportedError once access was refused to anything."""
+        """What came in.
+
+        Raises UnsupportedError once access was refused to anything, SpoiledRunError once an earlier
+        case spoiled this one.
+        """
         if self._refused is not None:
             raise UnsupportedError(self._refused)
+        spoiled, self._spoiled = self._spoiled, None
+        if spoiled is not None:
+            raise SpoiledRunError(spoiled)
         answers, self._ready = self._ready, []
         return answers
 

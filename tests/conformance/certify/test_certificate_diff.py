@@ -15,6 +15,7 @@ from fencepost.conformance.certify.certificate_diff import (
     diff_page,
 )
 from fencepost.conformance.certify.report import certificate_json, write_report
+from fencepost.conformance.execution.outcome import CaseResult, Outcome
 from fencepost.traces.files.certificate_file import read_certificate_file
 
 FAILS = result_of("JOIN-STATIC-EMPTY-STABLE/follower", "comment-table-1")
@@ -40,6 +41,31 @@ def test_fixed_new_and_changed_are_told_apart() -> None:
     assert "      was pass; now fail (B2 JoinGroup: MEMBER_ID_REQUIRED, member id B1)" in list(
         worse.lines()
     )
+
+
+def test_what_is_listed_as_known_meanwhile_is_no_change() -> None:
+    """A list beside the second run: what passes is fixed, and only what fails anew is new."""
+
+    def listed(result: CaseResult, outcome: Outcome) -> CaseResult:
+        return replace(result, outcome=outcome)
+
+    known = listed(ZOMBIE, Outcome.KNOWN_FAILURE)
+    before, stale = document(FAILS, ZOMBIE), listed(PASSES, Outcome.STALE_KNOWN_FAILURE)
+    found = diff_certificates(before, document(stale, known))
+    assert found.summary == "1 fixed, 0 new failures, 0 changed"
+    assert found.fixed[0].now == "stale-known-failure"
+    again = diff_certificates(document(stale, known), document(PASSES, ZOMBIE))
+    assert again.summary == "0 fixed, 0 new failures, 0 changed"
+    other = replace(known, outcome=Outcome.STALE_KNOWN_FAILURE, observed="B1 Heartbeat: NONE")
+    assert diff_certificates(before, document(stale, other)).changed[0].id == ZOMBIE.case.id
+    assert len(diff_certificates(document(PASSES), document(known)).new) == 1
+
+
+def test_the_older_one_is_told_with_its_verdict() -> None:
+    old = document(FAILS)
+    assert diff_certificates(old, old).old_summary == old["summary"]
+    short = read_certificate_file(ROOT / "docs" / "certificates" / "kfake.json")
+    assert diff_certificates(short, short).old_summary.endswith(f": {short['verdict']}")
 
 
 def test_the_same_certificate_differs_in_nothing() -> None:

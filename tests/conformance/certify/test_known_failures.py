@@ -308,6 +308,52 @@ def test_a_bad_file_is_named(tmp_path: Path, data: bytes, said: str) -> None:
         read(tmp_path / "none.json")
 
 
+OWN = listed(target="exec", versions=">=0.1", why="a reason")
+NOT_RUN, ELSEWHERE = replace(OWN, case="JOIN-A/not-run"), replace(OWN, target="kfake")
+COMES_AND_GOES = replace(OWN, observed="another failure", intermittent=True)
+
+
+@pytest.mark.parametrize(
+    ("result", "outcome", "old", "kept"),
+    [
+        (FAILS, "fail", OWN, [OWN]),  # where the list was not applied
+        (FAILS, "known-failure", OWN, [OWN]),
+        (FAILS, "unknown", OWN, [OWN]),
+        (PASSES, "pass", OWN, []),
+        (PASSES, "stale-known-failure", OWN, []),
+        (PASSES, "pass", COMES_AND_GOES, [COMES_AND_GOES]),
+        (PASSES, "pass", NOT_RUN, [NOT_RUN]),
+        (PASSES, "pass", ELSEWHERE, [ELSEWHERE]),
+    ],
+)
+def test_a_list_is_kept_up_and_keeps_its_reasons(
+    result: CaseResult, outcome: str, old: KnownFailure, kept: list[KnownFailure]
+) -> None:
+    made = {**certificate_json(certificate(result)), "version": "0.2"}
+    made["cases"][0]["outcome"] = outcome
+    entries = drafted_list(made, "exec:./run", (old, old))["entries"]
+    assert [KnownFailure(**entry) for entry in entries] == kept
+    assert all(("intermittent" in entry) is old.intermittent for entry in entries)
+
+
+@pytest.mark.parametrize("outcome", ["fail", "stale-known-failure"])
+def test_what_fails_in_another_way_is_drafted_anew(outcome: str) -> None:
+    made = {**certificate_json(certificate(FAILS)), "version": "0.2"}
+    made["cases"][0]["outcome"] = outcome
+    (entry,) = drafted_list(made, "exec:./run", (replace(OWN, observed="as of old"),))["entries"]
+    assert entry["observed"] == FAILS.observed
+    assert entry["why"].startswith("not explained yet: ")
+
+
+def test_a_list_for_a_program_in_the_making_has_no_last_version() -> None:
+    made = {**certificate_json(certificate(FAILS)), "version": "0.1"}
+    (draft,) = drafted_list(made, "exec:./run")["entries"]
+    assert (draft["target"], draft["versions"]) == ("exec", ">=0.1")
+    ended = KnownFailure(**{**draft, "versions": ">=0.1,<0.2", "why": "a reason"})
+    *_, new = drafted_list({**made, "version": "0.2"}, "exec:./run", (ended,))["entries"]
+    assert (new["versions"], new["why"]) == (">=0.2", "a reason")
+
+
 def test_entries_are_drafted_from_a_certificate(tmp_path: Path) -> None:
     made = certificate_json(certificate(FAILS, PASSES))
     (draft,) = drafted_list({**made, "version": "2.16.1"}, "mock")["entries"]

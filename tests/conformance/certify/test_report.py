@@ -11,7 +11,8 @@ from jsonschema import Draft202012Validator
 from rich.console import Console
 from support.runs import KAFKA_4, certificate, result_of
 
-from fencepost.conformance.certify.known_failures import KnownFailure, apply
+from fencepost.conformance.certify.console import _excerpt
+from fencepost.conformance.certify.known_failures import UNEXPLAINED, KnownFailure, apply
 from fencepost.conformance.certify.report import (
     SCHEMA_FILE,
     ReportError,
@@ -254,6 +255,25 @@ def test_a_violation_is_printed_with_its_steps_and_the_verdict_last() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("wrong", "said", "after", "shown"),
+    [
+        (19, "NONE", 2, range(12, 20)),
+        (2, "NONE", 2, range(3)),
+        (19, "no answer", 2, range(14, 22)),  # what makes it due is seen, too
+        (19, "no answer", 20, range(19, 27)),
+        (0, "no answer", 3, range(4)),
+    ],
+)
+def test_an_excerpt_ends_with_what_is_wrong(
+    wrong: int, said: str, after: int, shown: range
+) -> None:
+    steps = [f"{n + 1}. a Heartbeat → NONE" for n in range(wrong + 1 + after)]
+    steps[wrong] = f"{wrong + 1}. a JoinGroup → {said}   ← wrong"
+    assert _excerpt(steps, 8) == shown
+    assert _excerpt(steps, None) == range(len(steps))
+
+
 def test_many_failures_of_few_causes_fit_on_two_screens() -> None:
     other = [renamed(ZOMBIE, f"LEAVE-A/{n}", rules=("LEAVE-A",)) for n in range(105)]
     own = [renamed(FAILS, f"JOIN-STATIC-EMPTY-STABLE/{n}") for n in range(8)]
@@ -266,6 +286,31 @@ def test_many_failures_of_few_causes_fit_on_two_screens() -> None:
         line.startswith("  the same in 7 cases: JOIN-STATIC-EMPTY-STABLE/1, ") for line in lines
     )
     assert said.count(FAILS.message) == 1
+    first = "Mend JOIN-STATIC-EMPTY-STABLE first: it hides 106 cases, which fail before they reach"
+    assert f"{first} their own rule" in lines
+    assert "Mend " not in printed(certificate(*other[:9], *own))
+
+
+def test_undecided_cases_can_be_run_again_with_one_command() -> None:
+    def undecided(*names: str) -> list[str]:
+        results = (renamed(PASSES, name, outcome=Outcome.UNKNOWN, message="late") for name in names)
+        return printed(certificate(*results)).splitlines()
+
+    run = "fencepost certify model:comment-table-1 --revision kafka-4"
+    two = undecided("JOIN-A/x", "JOIN-A/y z")
+    assert f"  Again: {run} --case JOIN-A/x --case 'JOIN-A/y z'" in two
+    (many,) = (line for line in undecided(*(f"A/{n}" for n in range(30))) if run in line)
+    assert many.startswith("  The first again: ")
+    assert many.count("--case") == 20
+
+
+def test_reasons_that_nobody_wrote_yet_are_one_line() -> None:
+    notes = (f"known failure: {UNEXPLAINED}: it was answered {n}" for n in range(5))
+    results = (
+        renamed(FAILS, f"A/{n}", outcome=Outcome.KNOWN_FAILURE, notes=(note,))
+        for n, note in enumerate(notes)
+    )
+    assert f"  5  {UNEXPLAINED}: say in the list why" in printed(certificate(*results)).splitlines()
 
 
 def test_of_many_causes_the_first_are_told() -> None:

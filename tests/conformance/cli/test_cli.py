@@ -135,6 +135,15 @@ def test_a_written_list_is_read_back_and_the_target_holds(tmp_path: Path) -> Non
     wrong = invoke("certify", target, *chosen, "--diff", str(path))
     assert wrong.code == 64
     assert "is no certificate" in wrong.err
+    before = path.read_bytes()
+    written = ("--write-known-failures", str(path))
+    assert invoke("certify", target, *chosen, "--known-failures", str(path), *written).code == 0
+    assert path.read_bytes() == before
+    assert invoke("certify", "model:kafka-4", "--case", "HEARTBEAT-*", *written).code == 0
+    assert path.read_bytes() == before  # they are of another target
+    spoiled = invoke("certify", target, "--write-known-failures", str(report / "certificate.json"))
+    assert spoiled.code == 64
+    assert "'entries' is a required property" in spoiled.err
 
 
 # Usage: 64, and what is wrong is named.
@@ -164,6 +173,10 @@ def test_a_written_list_is_read_back_and_the_target_holds(tmp_path: Path) -> Non
         (["certify", "model", "--case", "nope*"], "nope*"),
         (["certify", "model", "--set", "some.key=1"], "some.key=1"),
         (["certify", "model", "--set", "group.max.size=few"], "'few'"),
+        (["certify", "model", "--set", "group.max.size=3"], "'group.max.size=3' would change"),
+        (["certify", "exec:true", "--set", "group.max.size=3"], "each case chooses the settings"),
+        (["certify", "mock", "--set", "group.max.size=3"], "nothing can set them"),
+        (["compare", "model", "mutant:zombie-heartbeats", "--set", "group.max.size=3"], "change"),
         (["certify", "model", "--level", "could"], "could"),
         (["certify", "model", "--jobs", "0"], "0"),
         (["certify", "model", "--known-failures", "nowhere.json"], "nowhere.json"),

@@ -15,6 +15,7 @@ from support.virtual_clock import at_once
 
 from fencepost.conformance.certify.certify import Options, certify
 from fencepost.conformance.execution import latency_monitor
+from fencepost.conformance.execution.case_result import failed
 from fencepost.conformance.execution.latency_monitor import LagMeter
 from fencepost.conformance.execution.link_faults import (
     LINK,
@@ -24,6 +25,7 @@ from fencepost.conformance.execution.link_faults import (
     may_be_the_link,
 )
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
+from fencepost.conformance.targets.target import UNASKED, SpoiledRunError
 from fencepost.model.coordinator import Answer, Send
 from fencepost.properties.oracle.verdict import Wrong
 
@@ -146,6 +148,42 @@ async def test_a_connection_that_ends_each_time_is_the_targets_fault(
 ) -> None:
     result = await attempted(Cuts(cuts))
     assert (result.outcome, result.attempts) == (outcome, attempts)
+
+
+class Unasked:
+    """Sends something that nobody asked for before some of the answers to heartbeats."""
+
+    def __init__(self, times: int) -> None:
+        self.left = times
+
+    def __call__(self, request: Send, answer: Answer) -> Answer:
+        if request.api != "Heartbeat" or self.left == 0:
+            return answer
+        self.left -= 1
+        sent = f"The broker sent 186 bytes {UNASKED}. (after {self.left} ms; it begins with 00ff)"
+        return replace(answer, findings=(f"On connection 'B2': {sent}",))
+
+
+@pytest.mark.parametrize(
+    ("times", "outcome", "attempts"), [(1, Outcome.PASS, 2), (99, Outcome.FAIL, SIGHTS)]
+)
+@at_once
+async def test_what_comes_unasked_counts_if_it_comes_each_time(
+    times: int, outcome: Outcome, attempts: int
+) -> None:
+    result = await attempted(Unasked(times))
+    assert (result.outcome, result.attempts) == (outcome, attempts)
+    if outcome is Outcome.FAIL:  # the same words in each run
+        said = "malformed bytes: On connection 'B2': The broker sent 186 bytes"
+        assert result.observed.endswith(f"{said} {UNASKED}")
+        assert "ms" not in result.observed
+    else:
+        assert "not seen again" in result.notes[-1]
+
+
+def test_a_case_that_an_earlier_one_spoiled_is_undecided() -> None:
+    result = failed(entry(CASE).case({}, delayed=False), SpoiledRunError("connection 'a'"))
+    assert (result.outcome, result.message) == (Outcome.UNKNOWN, "connection 'a'")
 
 
 @at_once

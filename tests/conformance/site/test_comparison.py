@@ -36,7 +36,7 @@ def test_each_way_to_differ_is_a_part(tmp_path: Path) -> None:
         "Tested in b:1 alone": 5,
     }
     assert found.alike == 5
-    assert found.differing() == 12
+    assert (found.differing(), found.undecided()) == (6, 6)
     assert sum(parts.values()) + found.alike == len(names) + 1
     both = found.parts[0].groups[0]
     assert both.reasons == ("a:1: fault", "b:1: other fault")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.kept import kept, write_kept
 
-from fencepost.conformance.site.history import causes, split_reason
+from fencepost.conformance.site.history import causes, excused, split_reason
 from fencepost.conformance.site.results import read_results
 
 OLD = ("kafka:2.3.0", "kafka:2.4.1", "kafka:2.6.0", "kafka:2.8.0")
@@ -47,6 +47,21 @@ def test_a_bug_comes_and_goes(tmp_path: Path, said: tuple[str, ...], story: str)
         assert list(found[0].story) == [f"old coordinator: {story}"]
     else:
         assert told(tmp_path, *said) == [f"old coordinator: {story}"]
+
+
+def test_what_an_old_version_is_not_held_to_is_told(tmp_path: Path) -> None:
+    """A bug of a version whose revision leaves out the rule was nowhere (KAFKA-12890)."""
+    case = "SYNC-PHASE-EXPIRED/leader-never-syncs"
+    lacks = "kafka-2.8.0 has no SYNC-PHASE-EXPIRED: no wait for syncs before 2.8.1"
+    certificates = [kept(t, {case: "unsupported", CASE: "unsupported"}) for t in OLD]
+    for one in certificates[:3]:
+        one["cases"][case]["why"] = lacks
+        one["cases"][CASE]["why"] = "kafka-2.8.0 has no LEAVE-MEMBER"  # nor has any other
+    certificates[3]["cases"][case] = {"outcome": "pass"}
+    (found,) = excused(read_results(write_kept(tmp_path, *certificates)))
+    assert (found.rule, found.why) == ("SYNC-PHASE-EXPIRED", "no wait for syncs before 2.8.1")
+    assert "KAFKA-12890" in found.source
+    assert (found.cases, found.story) == (1, ("old coordinator: 2.3.0 to 2.6.0",))
 
 
 def test_each_coordinator_has_its_own_story(tmp_path: Path) -> None:

@@ -159,6 +159,16 @@ def test_traces_that_are_left_out_are_said_and_change_no_sign(
     assert "fail before its rule: HEARTBEAT-STABLE/restart-session" in text
 
 
+def test_what_hides_most_is_to_be_mended_first() -> None:
+    document = certificate()
+    one = {**document["cases"][0], "rules": ["LEAVE-MEMBER"], "rule": "HEARTBEAT-STABLE"}
+    document["cases"] += [{**one, "id": f"LEAVE-MEMBER/{n}", "trace": None} for n in range(10)]
+    text = certificate_page([document], [{}])
+    assert "Mend HEARTBEAT-STABLE first: it hides 10 cases" in text
+    document["cases"].pop()
+    assert "Mend " not in certificate_page([document], [{}])
+
+
 def test_failures_are_told_by_cause_and_many_cases_are_open(open_page: Open) -> None:
     document = certificate()
     broken = [

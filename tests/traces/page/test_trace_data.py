@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -181,12 +182,18 @@ def test_a_step_of_a_long_trace_tells_what_it_changed_and_no_more() -> None:
 def test_each_form_of_a_trace_is_there_or_the_command_for_it() -> None:
     shown = finding("full-group")
     made = {form["name"]: form["text"] for form in forms(shown.trace, "my traces/x.json")}
-    assert made["replay command"] == "fencepost replay 'my traces/x.json'\n"
+    target = shown.trace.provenance["target"]
+    again = f"fencepost replay 'my traces/x.json' {target}\n"
+    assert made["replay command"] == again
     assert made["Mermaid"].startswith("sequenceDiagram")
     assert '"#meta"' in made["ITF"]
     compile(made["pytest"], "pytest form", "exec")
     short = {form["name"]: form["text"] for form in forms(shown.trace, "x.json", longest=10)}
     assert short["ITF (command)"] == "fencepost convert x.json --to itf\n"
+    there = {f["name"]: f["text"] for f in forms(shown.trace, "x.json", 10, "the folder there")}
+    assert there["replay command"] == f"# in the folder there\nfencepost replay x.json {target}\n"
+    planless = replace(shown.trace, plan=None)  # it can be judged again, not run again
+    assert forms(planless, "x.json")[0]["text"] == "fencepost replay x.json\n"
 
 
 def test_the_configuration_is_told() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -9,8 +10,9 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 from support.page.long import long_trace
 from support.page.open import Open, expect_place
-from support.page.pages import finding_page
+from support.page.pages import FINDINGS, finding_page
 
+from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.page.trace_data import ShownTrace
 from fencepost.traces.page.trace_page import trace_page
 
@@ -218,6 +220,20 @@ def test_a_form_is_copied(open_page: Open, text: str, name: str, part: str) -> N
     expect(page.get_by_role("status")).to_have_text(f"Copied: {name}")
     assert part in page.evaluate("navigator.clipboard.readText()")
     assert part in page.get_by_role("textbox", name="Text to copy").input_value()
+
+
+def test_a_lesser_fault_before_the_wrong_step_is_not_called_as_expected(open_page: Open) -> None:
+    document = json.loads((FINDINGS / f"{NAME}.json").read_text())
+    document["steps"][3]["body"]["protocolType"] = "other"
+    trace = TraceFile.from_json(document, where="x.json")
+    page = open_page(trace_page([ShownTrace(trace, "x", "x.json")]), "#step-2")
+    expect_step(page, 2)
+    assert "As expected." not in detail(page)
+    assert "protocolType is not what the model answers" in detail(page)
+    page.get_by_role("region", name="The chosen step").get_by_role(
+        "link", name=f"step {WRONG}"
+    ).click()
+    expect_step(page, WRONG)
 
 
 def test_without_scripts_all_steps_are_text(open_page: Open, text: str) -> None:

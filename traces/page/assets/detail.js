@@ -39,7 +39,7 @@ class Detail {
     if (index !== wrong || here.includes(verdict.decided)) return null;
     const link = make("a", { href: this.trace.link(verdict.decided) }, `step ${grouped(verdict.decided + 1)}`);
     return make("section", { class: "part" }, make(this.below(), null, "Where the answer is due"),
-      make("p", null, make("code", null, verdict.rule), " fires in ", link, ". Below is what took the request in."));
+      make("p", null, "Rule ", make("code", null, verdict.rule), " fires in ", link, ". Below is what took the request in."));
   }
 
   below() {
@@ -68,12 +68,20 @@ class Detail {
     if (!shown.length) shown = rows.filter((row) => /errorCode$/.test(row[0])).slice(0, 3);
     if (!shown.length) shown = rows.slice(0, 3);
     const free = step.free || index >= this.trace.data.judged;
-    const verdict = step.wrong ? this.wrong(differ) : free ? "" : "As expected.";
+    const verdict = step.wrong ? this.wrong(differ) : free ? "" : differ.length ? this.lesser(differ) : "As expected.";
     return make("section", { class: "part" }, make(this.below(), null, "Answer"),
       verdict ? make("p", null, verdict) : null,
       table(["field", "expected", "observed"], "fields", shown.map(([name, got, want, same]) => [same && !(step.wrong && step.free) ? "" : "differs",
         cell(name), cell(free && !step.wrong ? "—" : want ?? (step.free ? "nothing yet" : "not there")), cell(got ?? "not there", "got")])),
       this.counted(shown.length, rows.length));
+  }
+
+  // An answer that the judge lets pass, since what comes later is graver, or what differs is free.
+  lesser(differ) {
+    const { wrong } = this.trace.data, named = differ.map((row) => row[0]).join(", ");
+    const said = `${named} ${differ.length === 1 ? "is" : "are"} not what the model answers, which is not what the verdict is about`;
+    if (wrong === null) return `${said}.`;
+    return [`${said}: that is `, make("a", { href: this.trace.link(wrong) }, `step ${grouped(wrong + 1)}`), "."];
   }
 
   wrong(differ) {

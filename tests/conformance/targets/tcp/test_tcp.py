@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import time
 from typing import Any
 
@@ -211,7 +212,8 @@ async def test_what_comes_unasked_is_told_with_the_next_answer() -> None:
         while not scope.strays:
             await scope.advance(1)
         told = await one(scope, beat("r2"))
-        assert "no request was open" in told.findings[0]
+        assert "no request was open: a second answer to Heartbeat v3" in told.findings[0]
+        assert re.search(r"\(after \d+ ms; it begins with [0-9a-f]{8,}\)", told.findings[0])
         assert (await one(scope, beat("r3"))).findings == ()
 
 

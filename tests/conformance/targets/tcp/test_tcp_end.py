@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 from support.tcp.liars import HANG_UP, PARK, Broker, answer, framed, serve
-from support.tcp.tcp_scripts import LONG_MS, SHORT, advertising, beat, on, one, scoped, send, target
+from support.tcp.tcp_scripts import (
+    LONG_MS,
+    OK,
+    SHORT,
+    advertising,
+    beat,
+    on,
+    one,
+    scoped,
+    send,
+    target,
+)
 
+from fencepost.conformance.targets.target import SpoiledRunError
+from fencepost.conformance.targets.tcp.tcp import TcpTarget
 from fencepost.conformance.targets.tcp.wire import RequestFrame
+from fencepost.model.coordinator import AsyncCoordinator
 
 # The end
 
@@ -181,6 +197,59 @@ async def test_nor_one_on_which_something_came_while_nobody_used_it() -> None:
         async with opened.scope("second") as scope:
             assert (await one(scope, beat())).findings == ()
         assert len(broker.writers) == before + 1
+
+
+@asynccontextmanager
+async def inherited(reply: Any) -> AsyncIterator[tuple[AsyncCoordinator, TcpTarget, bytes]]:
+    """A second case on the connection of a first one, and what the broker told the first."""
+    kept: list[bytes] = []
+
+    def script(request: RequestFrame) -> bytes:
+        kept.append(answer(request, OK))
+        return kept[0] if len(kept) == 1 else reply(kept[0], kept[-1])  # type: ignore[no-any-return]
+
+    async with serve(on("Heartbeat", script)) as broker, target(broker) as opened:
+        async with opened.scope("first") as scope:
+            await one(scope, beat())
+        async with opened.scope("second") as scope:
+            yield scope, opened, kept[0]
+
+
+async def test_what_answers_a_case_of_before_again_is_nothing_of_this_one() -> None:
+    """Kafka 2.8.0 answers a join that it failed to answer again when another member is removed."""
+    async with inherited(lambda first, own: first + own) as (scope, _, _):
+        told = await one(scope, beat())
+        assert (told.body, told.findings) == ({"throttleTimeMs": 0, **OK}, ())
+        assert (await one(scope, beat("r2"))).findings == ()
+
+
+async def test_nor_is_its_connection_used_any_longer() -> None:
+    async with inherited(lambda _, own: own) as (scope, opened, first):
+        line = opened.lines.take(opened.anchor, lambda _: None)
+        assert line is not None
+        line.data_received(first)
+        assert line.is_ended
+        assert (await one(scope, beat())).findings == ()
+
+
+async def test_a_case_that_an_earlier_one_cut_off_shows_nothing() -> None:
+    async with inherited(lambda first, _: first + framed_end()) as (scope, _, _):
+        with pytest.raises(SpoiledRunError, match="earlier case"):
+            await one(scope, beat())
+        assert await scope.advance(0) == []
+
+
+async def test_another_wrong_correlation_id_is_still_a_finding() -> None:
+    def lie(_: bytes, own: bytes) -> bytes:
+        return framed(b"\x00\x00\x00\x63" + own[8:])
+
+    async with inherited(lie) as (scope, _, _):
+        assert "correlation id 99" in (await one(scope, beat())).findings[0]
+
+
+def framed_end() -> bytes:
+    """The length of a frame that is too long: the connection is given up."""
+    return b"\x7f\xff\xff\xff"
 
 
 async def test_a_case_that_hangs_up_hangs_up() -> None:
