@@ -1,0 +1,74 @@
+"""Which deployments are held against reality: scenarios in forms, with times that are short."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from fencepost.conformance.simulator.member_settings import MemberSettings
+from fencepost.conformance.simulator.scenario import DeploymentScenario, find_scenario
+from fencepost.conformance.simulator.simulate import variants_of
+from fencepost.conformance.simulator.steps import ScaleStep, Step
+
+MEMBERS, PARTITIONS = 12, 60
+BROKERS = ("4.3.0", "2.8.0")
+CLIENTS = ("java:4.3.0", "confluent-kafka:2.16.1")
+_QUICK = MemberSettings(
+    session_timeout_ms=10_000, heartbeat_interval_ms=1000, max_poll_interval_ms=60_000
+)
+_RESTART_S = 2.0
+_LATE_S = 15.0
+"""Longer than a session."""
+_SETTLE_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class DeploymentCase:
+    """A scenario in a form.  `name`: of the case; `form`: as `simulate --compare` names it."""
+
+    name: str
+    scenario: str
+    form: str
+    restart_s: float = _RESTART_S
+
+    def at(self, members: int, partitions: int) -> DeploymentScenario:
+        """The scenario, of so many members and partitions, with short times."""
+        scenario = find_scenario(self.scenario)
+        quick = msgspec.structs.replace(
+            scenario,
+            name=self.name,
+            members=members,
+            partitions=partitions,
+            settings=_QUICK.over(scenario.settings),
+            restart_s=self.restart_s,
+            settle_s=_SETTLE_S,
+            step=tuple(_scaled(step, scenario.members, members) for step in scenario.step),
+        )
+        return variants_of(quick, self.form)[self.form]
+
+
+def _scaled(step: Step, before: int, members: int) -> Step:
+    """A step that adds or takes away as many hosts as it does in the scenario."""
+    if isinstance(step, ScaleStep):
+        return msgspec.structs.replace(step, to=members + step.to - before)
+    return step
+
+
+CASES = (
+    DeploymentCase("bounce-eager", "rolling-bounce", "eager"),
+    DeploymentCase("bounce-cooperative", "rolling-bounce", "cooperative"),
+    DeploymentCase("bounce-static", "rolling-bounce", "static"),
+    DeploymentCase("bounce-static-cooperative", "rolling-bounce", "static+cooperative"),
+    DeploymentCase("crash-eager", "crash", "eager"),
+    DeploymentCase("crash-static", "crash", "static"),
+    DeploymentCase("crash-static-late", "crash", "static", _LATE_S),
+    DeploymentCase("scale-up-eager", "scale-up", "eager"),
+    DeploymentCase("scale-up-cooperative", "scale-up", "cooperative"),
+    DeploymentCase("scale-down-eager", "scale-down", "eager"),
+    DeploymentCase("scale-down-static", "scale-down", "static"),
+    DeploymentCase("scale-down-removed", "scale-down-removed", "static"),
+    DeploymentCase("second-process", "second-process", "static"),
+    DeploymentCase("failover", "failover", "static"),
+)
+CASES_BY_NAME = {case.name: case for case in CASES}
