@@ -23,7 +23,9 @@ class Held(NamedTuple):
 class PartitionTimes(NamedTuple):
     """A partition in a window: who held it, and what that comes to, in ms.
 
-    `moves`: how often the next one to hold it was another member, whatever its process.
+    `held`: whoever gave it back just when the window began, or was given it just when it ended, is
+    there for 0 ms.  `moves`: how often the next one to hold it was another member, whatever its
+    process.
     """
 
     partition: TopicPartition
@@ -71,11 +73,11 @@ def consumption(
 def _in_window(
     partition: TopicPartition, rows: Sequence[Held], from_ms: int, until_ms: int
 ) -> PartitionTimes:
-    shown = sorted(
+    shown = [  # with its ends: who had it until the first step is known to the count of moves
         Held(max(row.from_ms, from_ms), min(row.until_ms, until_ms), row.member)
-        for row in rows
-        if row.from_ms < until_ms and row.until_ms > from_ms
-    )
+        for row in sorted(rows)
+        if row.from_ms <= until_ms and row.until_ms >= from_ms
+    ]
     gaps, twice_ms, end_ms = [], 0, from_ms
     for row in shown:
         gaps.append(max(row.from_ms - end_ms, 0))
