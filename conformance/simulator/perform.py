@@ -9,7 +9,7 @@ import heapq
 import itertools
 from collections.abc import Callable, Generator, Iterable, Sequence
 
-from fencepost.conformance.simulator.deployment import Host, HostProcess, Deployment
+from fencepost.conformance.simulator.deployment import Deployment, Host, HostProcess
 from fencepost.conformance.simulator.durations import Duration, draw_ms
 from fencepost.conformance.simulator.scenario import ScenarioError
 from fencepost.conformance.simulator.steps import (
