@@ -26,7 +26,8 @@ class GroupOnWire:
 
     `generation_id`: the newest that a join was answered with.  `completed`: when the first join of
     each generation was answered, in ms of the history.  `synced`: by consumer.  `first_join_ms`:
-    when each consumer first asked to join.
+    when each consumer first asked to join.  `beats_ms`: from each heartbeat of a consumer to its
+    next, where it asked nothing else of the group between them.
     """
 
     def __init__(self, history: History, group_id: str) -> None:
@@ -34,6 +35,8 @@ class GroupOnWire:
         self.completed: dict[int, float] = {}
         self.synced: dict[str, Synced] = {}
         self.first_join_ms: dict[str, float] = {}
+        self.beats_ms: list[float] = []
+        self._beat_ms: dict[str, float] = {}
         self._history = history
         self._group_id = group_id
         self._read = len(history.exchanges)
@@ -44,10 +47,13 @@ class GroupOnWire:
         exchanges = self._history.exchanges
         new, self._read = exchanges[self._read :], len(exchanges)
         for exchange in new:
-            if exchange.api in {"JoinGroup", "SyncGroup"} and self._is_ours(exchange):
+            if not self._is_ours(exchange):
+                continue
+            self._note_beat(exchange)
+            if exchange.api == "JoinGroup":
+                self.first_join_ms.setdefault(_consumer(exchange), exchange.received_ms)
+            if exchange.api != "Heartbeat":
                 self._open.append(exchange)
-                if exchange.api == "JoinGroup":
-                    self.first_join_ms.setdefault(_consumer(exchange), exchange.received_ms)
         still = []
         for exchange in self._open:
             if exchange.answered_ms is not None:
@@ -61,9 +67,17 @@ class GroupOnWire:
         return {_consumer(exchange) for exchange in self._open}
 
     def _is_ours(self, exchange: RecordedExchange) -> bool:
-        message = exchange.message
-        is_known = isinstance(message, JoinGroupRequest | SyncGroupRequest)
-        return is_known and message.group_id == self._group_id
+        if exchange.api not in {"JoinGroup", "SyncGroup", "Heartbeat"}:
+            return False
+        return exchange.request.get("groupId") == self._group_id
+
+    def _note_beat(self, exchange: RecordedExchange) -> None:
+        consumer, at_ms = _consumer(exchange), exchange.received_ms
+        before_ms = self._beat_ms.pop(consumer, None)
+        if exchange.api == "Heartbeat":
+            if before_ms is not None:
+                self.beats_ms.append(at_ms - before_ms)
+            self._beat_ms[consumer] = at_ms
 
     def _take(self, exchange: RecordedExchange, answered_ms: float) -> None:
         match exchange.message, exchange.reply:

@@ -7,6 +7,7 @@ broker answered.
 from __future__ import annotations
 
 import asyncio
+from statistics import quantiles
 
 import msgspec
 
@@ -28,6 +29,8 @@ from fencepost.model.assignors.subscription import TopicPartition
 _FORMS_S = 180.0
 """How long a group may take to form, where processes start on a busy machine."""
 
+_ENOUGH = 20
+
 
 class RealFigures(msgspec.Struct, frozen=True, kw_only=True):
     """What a scenario came to on a real Kafka.
@@ -35,10 +38,12 @@ class RealFigures(msgspec.Struct, frozen=True, kw_only=True):
     `restarts_s`, `downs_s`: how long hosts had no process that asked to join, and the broker was
     away; what they are compared with is simulated with these.  `control_ms`: how long a client of
     our own waited at most for an answer of the broker: more than a few ms is the machine.
+    `beats_ms`: the 5th, 50th and 95th percentile of the times between heartbeats.
     """
 
     rebalances: int
     partitions_moved: int
+    partitions_stopped: int
     unavailable_partition_s: float
     longest_gap_s: float
     twice_partition_s: float
@@ -47,6 +52,7 @@ class RealFigures(msgspec.Struct, frozen=True, kw_only=True):
     restarts_s: tuple[float, ...]
     downs_s: tuple[float, ...]
     control_ms: int
+    beats_ms: tuple[int, ...]
     halted: tuple[str, ...]
     failures: tuple[str, ...]
 
@@ -133,6 +139,7 @@ def _figures(deployment: RealDeployment, begin_ms: int, formed: int) -> RealFigu
     return RealFigures(
         rebalances=len(completed),
         partitions_moved=sum(each.moves for each in times),
+        partitions_stopped=sum(each.unavailable_ms > 0 for each in times),
         unavailable_partition_s=_s(sum(each.unavailable_ms for each in times)),
         longest_gap_s=_s(max(each.longest_gap_ms for each in times)),
         twice_partition_s=_s(sum(each.twice_ms for each in times)),
@@ -143,9 +150,17 @@ def _figures(deployment: RealDeployment, begin_ms: int, formed: int) -> RealFigu
         restarts_s=tuple(round(seconds, 3) for seconds in deployment.restarts_s),
         downs_s=tuple(round(seconds, 3) for seconds in deployment.downs_s),
         control_ms=deployment.worst_ms(begin_ms, end_ms),
+        beats_ms=_percentiles(deployment.wire.beats_ms),
         halted=tuple(deployment.halted),
         failures=tuple(f"{f.member}: {f.code} ({f.where})" for f in deployment.failures),
     )
+
+
+def _percentiles(values: list[float]) -> tuple[int, ...]:
+    if len(values) < _ENOUGH:
+        return ()
+    cuts = quantiles(values, n=20)
+    return tuple(round(cuts[place]) for place in (0, 9, 18))
 
 
 def _s(ms: float) -> float:
