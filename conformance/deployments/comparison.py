@@ -21,7 +21,7 @@ from fencepost.conformance.simulator.simulate import SimulationRun, simulate
 from fencepost.conformance.simulator.steps import FailoverStep, Step
 
 SEEDS = 10
-COUNTS = ("rebalances", "partitions_moved", "partitions_stopped")
+COUNTS = ("rebalances", "partitions_moved", "partitions_stopped", "failed")
 TIMES = ("longest_gap_s",)
 SHOWN = (*COUNTS, *TIMES, "unavailable_partition_s", "twice_partition_s", "balanced_after_s")
 LEAST_JITTER_S = 0.1
@@ -90,6 +90,8 @@ def _figure(cost: Cost, name: str) -> float | None:
             return sum(row.unavailable_s > 0 for row in cost.each_partition)
         case "rebalances":
             return cost.generations
+        case "failed":
+            return len(cost.failures)
     found: float | None = getattr(cost, name)
     return found
 
@@ -123,7 +125,7 @@ def differences(result: CaseResult, jitter: float) -> list[str]:
         if expected is None or happened is None:
             found.append(figure)
             continue
-        most_ms = max(one.control_ms for one in result.real)
+        most_ms = max(0 if one.downs_s else one.control_ms for one in result.real)
         spare = jitter + most_ms / 1000 if figure in TIMES else 0
         if happened[0] < expected[0] - spare or happened[1] > expected[1] + spare:
             found.append(figure)

@@ -22,17 +22,21 @@ from fencepost.conformance.clients.protocol import (
     Revoked,
 )
 from fencepost.conformance.deployments.group_on_wire import GroupOnWire
-from fencepost.conformance.serve.recording_proxy import RecordedKafka
+from fencepost.conformance.deployments.real_kafka import RealKafka
 from fencepost.conformance.simulator.deployment import Deployment, ProcessFailure
 from fencepost.conformance.simulator.notes import Told
 from fencepost.conformance.simulator.rebalance_log import place_of
 from fencepost.conformance.simulator.scenario import DeploymentScenario
-from fencepost.conformance.targets.brokers.kafka_broker import KafkaBroker
 from fencepost.model.assignors.subscription import TopicPartition
 from fencepost.model.client import interface
 from fencepost.model.client.settings import ClientSettings
 
 _CLOSE_MS = 30_000
+_JAVA_ASSIGNORS = {
+    "range": "org.apache.kafka.clients.consumer.RangeAssignor",
+    "cooperative-sticky": "org.apache.kafka.clients.consumer.CooperativeStickyAssignor",
+}
+"""The driver's protocol has one assignor; several are named as Java names them."""
 _SEEN = {
     Assigned: interface.Assigned,
     Revoked: interface.Revoked,
@@ -42,14 +46,6 @@ _SEEN = {
 
 class DeploymentError(Exception):
     """A consumer can't be started, or its driver failed: nothing can be said of the run."""
-
-
-@dataclass(frozen=True, slots=True)
-class RealKafka:
-    """A broker, and the proxy that records it."""
-
-    broker: KafkaBroker
-    proxy: RecordedKafka
 
 
 @dataclass(slots=True)
@@ -170,6 +166,10 @@ class RealDeployment(Deployment):
         one.driver = await self._pool.take()
         one.read = len(one.driver.events)
         offered = settings.assignors
+        settings_by_name: dict[str, str | int | float | bool] = {}
+        if one.driver.introduction.language == "java" and len(offered) > 1:
+            classes = ",".join(_JAVA_ASSIGNORS[name] for name in offered)
+            settings_by_name["partition.assignment.strategy"] = classes
         given = ConsumerSettings(
             bootstrap=self._kafka.proxy.bootstrap,
             group=self.name,
@@ -178,9 +178,10 @@ class RealDeployment(Deployment):
             session_timeout_ms=settings.session_timeout_ms,
             heartbeat_interval_ms=settings.heartbeat_interval_ms,
             max_poll_interval_ms=settings.max_poll_interval_ms,
-            assignor=",".join(offered),
+            assignor=offered[0],
             client_id=consumer,
             rack=settings.rack_id,
+            settings=settings_by_name,
         )
         _refuse_undone(consumer, await one.driver.start_consumer(consumer, given))
 

@@ -13,11 +13,8 @@ import msgspec
 
 from fencepost.conformance.clients.driver import DriverError
 from fencepost.conformance.clients.execution.pool import DriverPool
-from fencepost.conformance.deployments.real_deployment import (
-    DeploymentError,
-    RealDeployment,
-    RealKafka,
-)
+from fencepost.conformance.deployments.real_deployment import DeploymentError, RealDeployment
+from fencepost.conformance.deployments.real_kafka import RealKafka
 from fencepost.conformance.simulator.consumption import consumption
 from fencepost.conformance.simulator.durations import Spread, draw_ms
 from fencepost.conformance.simulator.member_settings import BEAT_MS
@@ -30,6 +27,8 @@ _FORMS_S = 180.0
 """How long a group may take to form, where processes start on a busy machine."""
 
 _ENOUGH = 20
+_DISTURBED_MS = 400
+"""No broker answers so late by itself."""
 
 
 class RealFigures(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,6 +54,16 @@ class RealFigures(msgspec.Struct, frozen=True, kw_only=True):
     beats_ms: tuple[int, ...]
     halted: tuple[str, ...]
     failures: tuple[str, ...]
+
+    @property
+    def failed(self) -> int:
+        """How many processes were told a fatal error."""
+        return len(self.failures)
+
+    @property
+    def was_disturbed(self) -> bool:
+        """Whether the machine stood still; a broker that is away keeps our client waiting, too."""
+        return self.control_ms > _DISTURBED_MS and not self.downs_s
 
 
 async def perform_for_real(
