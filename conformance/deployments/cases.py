@@ -14,8 +14,11 @@ from fencepost.conformance.simulator.steps import BounceStep, ScaleStep, Step
 MEMBERS, PARTITIONS = 12, 60
 BROKERS = ("4.3.0", "2.8.0")
 CLIENTS = ("java:4.3.0", "confluent-kafka:2.16.1")
+SESSION_S, BEAT_S = 10.0, 1.0
 _QUICK = MemberSettings(
-    session_timeout_ms=10_000, heartbeat_interval_ms=1000, max_poll_interval_ms=60_000
+    session_timeout_ms=round(SESSION_S * 1000),
+    heartbeat_interval_ms=round(BEAT_S * 1000),
+    max_poll_interval_ms=60_000,
 )
 _RESTART_S = 2.0
 _LATE_S = 15.0

@@ -55,7 +55,7 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
 
     def happened(self, figure: str) -> Range | None:
         """The least and the most of a figure; None: a run has none."""
-        return _range([getattr(one, figure) for one in self.real])
+        return range_of([getattr(one, figure) for one in self.real])
 
     def resimulated(self) -> CaseResult:
         """The same, simulated anew."""
@@ -74,7 +74,7 @@ def simulated(
         step=tuple(_as_it_was(step, downs) for step in scenario.step),
     )
     costs = [simulate(SimulationRun(given, seed=seed)) for seed in range(seeds)]
-    ranges = {name: _range([_figure(cost, name) for cost in costs]) for name in SHOWN}
+    ranges = {name: range_of([_figure(cost, name) for cost in costs]) for name in SHOWN}
     return {name: found for name, found in ranges.items() if found is not None}
 
 
@@ -96,7 +96,8 @@ def _figure(cost: Cost, name: str) -> float | None:
     return found
 
 
-def _range(values: Sequence[float | None]) -> Range | None:
+def range_of(values: Sequence[float | None]) -> Range | None:
+    """The least and the most; None: there are none, or one is missing."""
     known = [value for value in values if value is not None]
     return (min(known), max(known)) if known and len(known) == len(values) else None
 

@@ -27,8 +27,8 @@ _FORMS_S = 180.0
 """How long a group may take to form, where processes start on a busy machine."""
 
 _ENOUGH = 20
-_DISTURBED_MS = 400
-"""No broker answers so late by itself."""
+_DISTURBED_MS = 1500
+"""No broker answers so late by itself; a session is not yet in danger."""
 
 
 class RealFigures(msgspec.Struct, frozen=True, kw_only=True):

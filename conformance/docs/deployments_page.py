@@ -1,11 +1,188 @@
-"""stub"""
+"""The pages of what deployments came to on real Kafkas: beside the simulator, and beside claims.
+
+They are made from results that stand in the repository, which `tox -e deployments` measures anew:
+`python -m fencepost.conformance.docs.deployments_page docs` makes the pages; with `simulate` behind
+it, what was simulated is computed anew, too.
+"""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from fencepost.conformance.deployments.cases import BEAT_S, CASES, SESSION_S
+from fencepost.conformance.deployments.claims import CLAIMS, Claim, Verdict, pooled
+from fencepost.conformance.deployments.comparison import (
+    SEEDS,
+    CaseResult,
+    Range,
+    differences,
+    jitter_s,
+    read_results,
+    write_results,
+)
+from fencepost.conformance.deployments.differences import REASONS, reason
+
 DATA = "deployments/reality.json"
+REALITY_PAGE = "deployments/reality.md"
+CLAIMS_PAGE = "deployments/claims.md"
+
+_MADE = "<!-- Made by `python -m fencepost.conformance.docs.deployments_page docs`; don't edit. -->"
+_REALITY = """\
+# Simulated, and for real
+
+{made}
+
+Is what [`fencepost simulate`](simulate.md) says true? Here the same scenarios were performed twice: on the simulator, and by real consumers on a
+real Kafka, {members} members with {partitions} partitions, each member a process that is really started, closed and killed. `tox -e deployments`
+does it again and makes this page anew.
+
+The steps are the same program in both, and so is the count of the figures: who had which partition when, from what each library told its user; the
+rebalances from the answers of the broker, through a proxy that records. Times are short so that it can be done often: a session of {session:g} s,
+a heartbeat each {beat:g} s, 2 s until a process is started again. How long a restart really took, and how long a broker was away, the simulator was
+told. What chance decides, such as when between two heartbeats a process is stopped, was simulated with {seeds} seeds: a range is what they came to.
+
+Counts must be equal, or in the range. A time must be in the range, or as near to it as the same run varies by itself: by {jitter:.1f} s here, and as
+long as a client of our own had to wait for the broker (the machine). **Bold** is what isn't; below stands why.
+
+"""
+_HEAD = """\
+| deployment | Kafka | library | rebalances | moved | stopped | longest gap |
+|---|---|---|---|---|---|---|
+"""
+_LEGEND = """
+Each cell has *simulated / real*. **Moved**: how often a partition's next consumer was another member. **Stopped**: partitions that nobody consumed
+for some time. **Longest gap**: for how long at most, in seconds.
+
+## The deployments
+
+| deployment | what is done | simulated by |
+|---|---|---|
+"""
+_CLAIMS = """\
+# What was promised
+
+{made}
+
+KIP-345, and articles about it, say what static membership and cooperative rebalancing are worth. Each claim, in our words, beside what the simulator
+and [real Kafkas](reality.md) say: {members} members, {partitions} partitions, a session of {session:g} s, a heartbeat each {beat:g} s, restarts of
+about 2 s; *real* is what all libraries and brokers of that page came to.
+
+"""
+_CLAIMS_HEAD = """\
+| | claim | source | promised | simulated | real | |
+|---|---|---|---|---|---|---|
+"""
 
 
-def main(docs: Path) -> None:
-    """Stub."""
+def reality_page(results: Sequence[CaseResult]) -> str:
+    """The page of all results, in Markdown."""
+    jitter = jitter_s(results)
+    told = _REALITY.format(made=_MADE, jitter=jitter, seeds=SEEDS, **_setting(results))
+    return told + _HEAD + "\n".join(_reality_lines(results, jitter)) + "\n"
+
+
+def _setting(results: Sequence[CaseResult]) -> dict[str, float]:
+    members = max((one.members for one in results), default=0)
+    partitions = max((one.partitions for one in results), default=0)
+    return {"members": members, "partitions": partitions, "session": SESSION_S, "beat": BEAT_S}
+
+
+def _reality_lines(results: Sequence[CaseResult], jitter: float) -> Iterator[str]:
+    given: list[str] = []
+    for result in results:
+        wrong = differences(result, jitter)
+        cells = []
+        for figure in ("rebalances", "partitions_moved", "partitions_stopped", "longest_gap_s"):
+            cell = f"{_told(result.simulated.get(figure))} / {_told(result.happened(figure))}"
+            why = reason(result, figure) if figure in wrong else None
+            if why is not None and why not in given:
+                given.append(why)
+            mark = f" [{given.index(why) + 1}](#{why})" if why is not None else ""
+            cells.append(f"**{cell}**{mark}" if figure in wrong else cell)
+        kafka = result.broker.removeprefix("kafka:")
+        yield f"| {result.case} | {kafka} | {result.client} | {' | '.join(cells)} |"
+    yield _LEGEND.rstrip("\n")
+    for case in CASES:
+        share = "" if case.share == 1 else f", a {_PARTS[case.share]} of the members"
+        about = case.at().about
+        compare = f" --compare {case.form}" if case.form else ""
+        yield f"| {case.name} | {about} | `{case.scenario}{compare}`{share} |"
+    if given:
+        yield ""
+        yield "## Why reality differs"
+    for why in given:
+        yield ""
+        yield f"### {REASONS[why].title} {{ #{why} }}"
+        yield ""
+        yield REASONS[why].text
+
+
+_PARTS = {2: "half", 3: "third"}
+
+
+def _told(found: Range | None) -> str:
+    if found is None:
+        return "–"
+    low, high = (_number(value) for value in found)
+    return low if low == high else f"{low} to {high}"
+
+
+def _number(value: float) -> str:
+    return f"{value:.1f}" if isinstance(value, float) else f"{value}"
+
+
+# Claims.
+
+
+def claims_page(results: Sequence[CaseResult]) -> str:
+    """The page of the claims, in Markdown."""
+    head = _CLAIMS.format(made=_MADE, **_setting(results)) + _CLAIMS_HEAD
+    return head + "\n".join(_claim_lines(results)) + "\n"
+
+
+def _claim_lines(results: Sequence[CaseResult]) -> Iterator[str]:
+    for number, claim in enumerate(CLAIMS, 1):
+        found = pooled(results, claim.case)
+        verdict = claim.verdict(found)
+        cells = [
+            f"{number}",
+            claim.says,
+            claim.source,
+            claim.promised,
+            _with_unit(_told(found.simulated(claim.figure)), claim),
+            _with_unit(_told(found.real(claim.figure)), claim),
+            _verdict_cell(number, claim, verdict),
+        ]
+        yield f"| {' | '.join(cells)} |"
+    noted = [(number, claim) for number, claim in enumerate(CLAIMS, 1) if claim.why]
+    yield ""
+    yield "## Where it isn't as it was said"
+    for number, claim in noted:
+        yield ""
+        yield f"### Claim {number}: {claim.title} {{ #claim-{number} }}"
+        yield ""
+        yield claim.why
+
+
+def _with_unit(told: str, claim: Claim) -> str:
+    return f"{told} s" if claim.figure.endswith("_s") and told != "–" else told
+
+
+def _verdict_cell(number: int, claim: Claim, verdict: Verdict) -> str:
+    return f"[{verdict.value}](#claim-{number})" if claim.why else verdict.value
+
+
+def main(docs: Path, *what: str) -> None:
+    """Write the pages; with `simulate`, what was simulated before."""
+    results = read_results(docs / DATA)
+    if what == ("simulate",):
+        results = [result.resimulated() for result in results]
+        write_results(docs / DATA, results)
+    for name, text in ((REALITY_PAGE, reality_page(results)), (CLAIMS_PAGE, claims_page(results))):
+        (docs / name).write_text(text, encoding="utf-8", newline="\n")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), *sys.argv[2:])
