@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from fencepost.conformance.deployments.cases import BEAT_S, CASES, SESSION_S
-from fencepost.conformance.deployments.claims import CLAIMS, Claim, Verdict, pooled
+from fencepost.conformance.deployments.claims import Claim, Verdict, all_claims, pooled
 from fencepost.conformance.deployments.comparison import (
     SEEDS,
     CaseResult,
@@ -34,17 +34,21 @@ _REALITY = """\
 
 {made}
 
-Is what [`fencepost simulate`](simulate.md) says true? Here the same scenarios were performed twice: on the simulator, and by real consumers on a
-real Kafka, {members} members with {partitions} partitions, each member a process that is really started, closed and killed. `tox -e deployments`
+Is what [`fencepost simulate`](simulate.md) says true? Here the same scenarios were performed twice:
+on the simulator, and by real consumers on a real Kafka, {members} members with {partitions}
+partitions, each member a process that is really started, closed and killed. `tox -e deployments`
 does it again and makes this page anew.
 
-The steps are the same program in both, and so is the count of the figures: who had which partition when, from what each library told its user; the
-rebalances from the answers of the broker, through a proxy that records. Times are short so that it can be done often: a session of {session:g} s,
-a heartbeat each {beat:g} s, 2 s until a process is started again. How long a restart really took, and how long a broker was away, the simulator was
-told. What chance decides, such as when between two heartbeats a process is stopped, was simulated with {seeds} seeds: a range is what they came to.
+The steps are the same program in both, and so is the count of the figures: who had which partition
+when, from what each library told its user; the rebalances from the answers of the broker, through a
+proxy that records. Times are short so that it can be done often: a session of {session:g} s, a
+heartbeat each {beat:g} s, 2 s until a process is started again. How long a restart really took,
+and how long a broker was away, the simulator was told. What chance decides, such as when between
+two heartbeats a process is stopped, was simulated with {seeds} seeds: a range is what they came to.
 
-Counts must be equal, or in the range. A time must be in the range, or as near to it as the same run varies by itself: by {jitter:.1f} s here, and as
-long as a client of our own had to wait for the broker (the machine). **Bold** is what isn't; below stands why.
+Counts must be equal, or in the range. A time must be in the range, or as near to it as the same run
+varies by itself, by {jitter:.1f} s here, and as a client of our own had to wait for the broker, by
+up to {control:.1f} s: the machine had much else to do. **Bold** is what isn't; below stands why.
 
 """
 _HEAD = """\
@@ -52,8 +56,9 @@ _HEAD = """\
 |---|---|---|---|---|---|---|
 """
 _LEGEND = """
-Each cell has *simulated / real*. **Moved**: how often a partition's next consumer was another member. **Stopped**: partitions that nobody consumed
-for some time. **Longest gap**: for how long at most, in seconds.
+Each cell has *simulated / real*. **Moved**: how often a partition's next consumer was another
+member. **Stopped**: partitions that nobody consumed for some time. **Longest gap**: for how long at
+most, in seconds.
 
 ## The deployments
 
@@ -65,9 +70,10 @@ _CLAIMS = """\
 
 {made}
 
-KIP-345, and articles about it, say what static membership and cooperative rebalancing are worth. Each claim, in our words, beside what the simulator
-and [real Kafkas](reality.md) say: {members} members, {partitions} partitions, a session of {session:g} s, a heartbeat each {beat:g} s, restarts of
-about 2 s; *real* is what all libraries and brokers of that page came to.
+KIP-345, and an article on cooperative rebalancing and static membership, say what these are worth.
+Each claim, in our words, beside what the simulator and [real Kafkas](reality.md) say: {members}
+members, {partitions} partitions, a session of {session:g} s, a heartbeat each {beat:g} s, restarts
+of about 2 s. *Real* is what all libraries and brokers of that page came to.
 
 """
 _CLAIMS_HEAD = """\
@@ -86,7 +92,14 @@ def reality_page(results: Sequence[CaseResult]) -> str:
 def _setting(results: Sequence[CaseResult]) -> dict[str, float]:
     members = max((one.members for one in results), default=0)
     partitions = max((one.partitions for one in results), default=0)
-    return {"members": members, "partitions": partitions, "session": SESSION_S, "beat": BEAT_S}
+    waits = [real.control_ms for one in results for real in one.real if not real.downs_s]
+    return {
+        "members": members,
+        "partitions": partitions,
+        "session": SESSION_S,
+        "beat": BEAT_S,
+        "control": max(waits, default=0) / 1000,
+    }
 
 
 def _reality_lines(results: Sequence[CaseResult], jitter: float) -> Iterator[str]:
@@ -116,15 +129,16 @@ def _reality_lines(results: Sequence[CaseResult], jitter: float) -> Iterator[str
         yield ""
         yield f"### {REASONS[why].title} {{ #{why} }}"
         yield ""
-        yield REASONS[why].text
+        yield REASONS[why].text.strip()
 
 
 _PARTS = {2: "half", 3: "third"}
+_UNKNOWN = "not known"
 
 
 def _told(found: Range | None) -> str:
     if found is None:
-        return "–"
+        return _UNKNOWN
     low, high = (_number(value) for value in found)
     return low if low == high else f"{low} to {high}"
 
@@ -143,7 +157,8 @@ def claims_page(results: Sequence[CaseResult]) -> str:
 
 
 def _claim_lines(results: Sequence[CaseResult]) -> Iterator[str]:
-    for number, claim in enumerate(CLAIMS, 1):
+    claims = list(enumerate(all_claims(), 1))
+    for number, claim in claims:
         found = pooled(results, claim.case)
         verdict = claim.verdict(found)
         cells = [
@@ -156,18 +171,18 @@ def _claim_lines(results: Sequence[CaseResult]) -> Iterator[str]:
             _verdict_cell(number, claim, verdict),
         ]
         yield f"| {' | '.join(cells)} |"
-    noted = [(number, claim) for number, claim in enumerate(CLAIMS, 1) if claim.why]
+    noted = [(number, claim) for number, claim in claims if claim.why]
     yield ""
     yield "## Where it isn't as it was said"
     for number, claim in noted:
         yield ""
         yield f"### Claim {number}: {claim.title} {{ #claim-{number} }}"
         yield ""
-        yield claim.why
+        yield claim.why.strip()
 
 
 def _with_unit(told: str, claim: Claim) -> str:
-    return f"{told} s" if claim.figure.endswith("_s") and told != "–" else told
+    return f"{told} s" if claim.figure.endswith("_s") and told != _UNKNOWN else told
 
 
 def _verdict_cell(number: int, claim: Claim, verdict: Verdict) -> str:
