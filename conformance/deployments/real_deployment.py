@@ -7,8 +7,9 @@ beside them, as it does in a deployment; each consumer does one thing after the 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from fencepost.conformance.clients.driver import Driver, Heard, Late, Reply
@@ -103,7 +104,7 @@ class RealDeployment(Deployment):
         self._history = kafka.proxy.history
         self._consumers: dict[str, _RealConsumer] = {}
         self._stopped: dict[str, float] = {}
-        self._beside: set[asyncio.Task[None]] = set()
+        self._beside: list[asyncio.Task[None]] = []
         self._down_ms = 0.0
         self._broker: asyncio.Task[None] | None = None
 
@@ -117,18 +118,18 @@ class RealDeployment(Deployment):
     def start_consumer(self, consumer: str, settings: ClientSettings) -> None:
         """Start a consumer in a process of its own, as soon as one is ready."""
         self._consumers[consumer] = _RealConsumer()
-        self._do(consumer, self._start(consumer, settings))
+        self._do(consumer, partial(self._start, consumer, settings))
 
     def close_consumer(self, consumer: str) -> None:
         """Close a consumer, and end its process."""
         self.ended.setdefault(consumer, self.now_ms)
         self._stopped[consumer] = self._history.now_ms()
-        self._do(consumer, self._close(consumer))
+        self._do(consumer, partial(self._close, consumer))
 
     def kill_consumer(self, consumer: str) -> None:
         """Kill its process."""
         self._stopped[consumer] = self._history.now_ms()
-        self._do(consumer, self._end(consumer))
+        self._do(consumer, partial(self._end, consumer))
 
     def remove(self, instances: Iterable[str]) -> None:
         """An administrator removes static members."""
@@ -148,15 +149,15 @@ class RealDeployment(Deployment):
         """Close all consumers that run, and take back their processes for others."""
         for consumer in self.consumers:
             self.ended.setdefault(consumer, self.now_ms)
-            self._do(consumer, self._close(consumer, is_over=True))
+            self._do(consumer, partial(self._close, consumer, is_over=True))
         await asyncio.gather(*self._beside, return_exceptions=True)
 
     def check(self) -> None:
         """Raise what went wrong beside the steps: DeploymentError, DriverError and others."""
-        for task in list(self._beside):
-            if task.done():
-                self._beside.discard(task)
-                task.result()
+        done = [task for task in self._beside if task.done()]
+        self._beside = [task for task in self._beside if not task.done()]
+        for task in done:
+            task.result()
         for one in self._consumers.values():
             one.look()
         self.wire.read()
@@ -213,7 +214,7 @@ class RealDeployment(Deployment):
         await self._kafka.broker.run_again()
         self.downs_s.append((self._history.now_ms() - self._down_ms) / 1000)
 
-    def _do(self, consumer: str, what: Coroutine[Any, Any, None]) -> None:
+    def _do(self, consumer: str, what: Callable[[], Awaitable[None]]) -> None:
         """Do something with a consumer, after what was done with it before."""
         one = self._consumers[consumer]
         before = one.last
@@ -221,13 +222,13 @@ class RealDeployment(Deployment):
         async def in_turn() -> None:
             if before is not None:
                 await asyncio.wait({before})
-            await what
+            await what()
 
         one.last = self._run_beside(in_turn())
 
     def _run_beside(self, what: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(what)
-        self._beside.add(task)
+        self._beside.append(task)
         return task
 
     # What came of it.

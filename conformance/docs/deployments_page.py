@@ -15,6 +15,7 @@ from fencepost.conformance.deployments.cases import BEAT_S, CASES, SESSION_S
 from fencepost.conformance.deployments.claims import Claim, Verdict, all_claims, pooled
 from fencepost.conformance.deployments.comparison import (
     SEEDS,
+    SHOWN,
     CaseResult,
     Range,
     differences,
@@ -108,7 +109,8 @@ def _reality_lines(results: Sequence[CaseResult], jitter: float) -> Iterator[str
         wrong = differences(result, jitter)
         cells = []
         for figure in ("rebalances", "partitions_moved", "partitions_stopped", "longest_gap_s"):
-            cell = f"{_told(result.simulated.get(figure))} / {_told(result.happened(figure))}"
+            expected, happened = result.simulated.get(figure), result.happened(figure)
+            cell = f"{_told(figure, expected)} / {_told(figure, happened)}"
             why = reason(result, figure) if figure in wrong else None
             if why is not None and why not in given:
                 given.append(why)
@@ -134,17 +136,14 @@ def _reality_lines(results: Sequence[CaseResult], jitter: float) -> Iterator[str
 
 _PARTS = {2: "half", 3: "third"}
 _UNKNOWN = "not known"
+_IN_SECONDS = frozenset(figure for figure in SHOWN if figure.endswith("_s"))
 
 
-def _told(found: Range | None) -> str:
+def _told(figure: str, found: Range | None) -> str:
     if found is None:
         return _UNKNOWN
-    low, high = (_number(value) for value in found)
+    low, high = (f"{value:.1f}" if figure in _IN_SECONDS else f"{value:.0f}" for value in found)
     return low if low == high else f"{low} to {high}"
-
-
-def _number(value: float) -> str:
-    return f"{value:.1f}" if isinstance(value, float) else f"{value}"
 
 
 # Claims.
@@ -166,8 +165,8 @@ def _claim_lines(results: Sequence[CaseResult]) -> Iterator[str]:
             claim.says,
             claim.source,
             claim.promised,
-            _with_unit(_told(found.simulated(claim.figure)), claim),
-            _with_unit(_told(found.real(claim.figure)), claim),
+            _with_unit(claim, found.simulated(claim.figure)),
+            _with_unit(claim, found.real(claim.figure)),
             _verdict_cell(number, claim, verdict),
         ]
         yield f"| {' | '.join(cells)} |"
@@ -181,8 +180,9 @@ def _claim_lines(results: Sequence[CaseResult]) -> Iterator[str]:
         yield claim.why.strip()
 
 
-def _with_unit(told: str, claim: Claim) -> str:
-    return f"{told} s" if claim.figure.endswith("_s") and told != _UNKNOWN else told
+def _with_unit(claim: Claim, found: Range | None) -> str:
+    unit = " s" if claim.figure in _IN_SECONDS and found is not None else ""
+    return f"{_told(claim.figure, found)}{unit}"
 
 
 def _verdict_cell(number: int, claim: Claim, verdict: Verdict) -> str:
