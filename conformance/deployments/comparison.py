@@ -66,8 +66,8 @@ def simulated(
     scenario: DeploymentScenario, real: Sequence[RealFigures], seeds: int = SEEDS
 ) -> dict[str, Range]:
     """The figures' ranges over the seeds, with the restart times and outages that were real."""
-    restarts = tuple(seconds for one in real for seconds in one.restarts_s)
     downs = [seconds for one in real for seconds in one.downs_s]
+    restarts = tuple(seconds for one in real for seconds in one.restarts_s)
     given = msgspec.structs.replace(
         scenario,
         restart_s=Spread(values=restarts) if restarts else scenario.restart_s,
@@ -118,7 +118,7 @@ def differences(result: CaseResult, jitter: float) -> list[str]:
     """The figures that are not as simulated.
 
     Counts must lie in the range of the seeds, which mostly is one number; times too, or as near to
-    it as the jitter and the longest wait of our own client.
+    it as the jitter, and as long as the machine stood still.
     """
     found = []
     for figure in (*COUNTS, *TIMES):
@@ -126,8 +126,7 @@ def differences(result: CaseResult, jitter: float) -> list[str]:
         if expected is None or happened is None:
             found.append(figure)
             continue
-        most_ms = max(0 if one.downs_s else one.control_ms for one in result.real)
-        spare = jitter + most_ms / 1000 if figure in TIMES else 0
+        spare = jitter + max(one.stood_still_s for one in result.real) if figure in TIMES else 0
         if happened[0] < expected[0] - spare or happened[1] > expected[1] + spare:
             found.append(figure)
     return found

@@ -29,7 +29,21 @@ class Reason:
         )
 
 
-REASONS: dict[str, Reason] = {}
+REASONS = {
+    "heartbeats-out-of-step": Reason(
+        title="Heartbeats out of step (the simulator)",
+        text="""\
+In the simulator all members send their heartbeats at the same moment: the answers to a rebalance
+start all their clocks together, and the first step comes within a heartbeat interval. So all hear
+of the next rebalance at once, and an eager group stops for some ms. Real clocks drift: after a
+minute in which nothing happened the heartbeats of six Java consumers came all over the second, and
+two new members stopped all partitions for 1.2 s, not for 0.01 s as simulated. Who hears first gives
+its partitions back and waits for who hears last, so in a group that has been stable for long expect
+a gap of up to a heartbeat interval (3 s in the Java client).""",
+        cases=("scale-up-eager",),
+        figures=("longest_gap_s",),
+    ),
+}
 
 
 def reason(result: CaseResult, figure: str) -> str | None:

@@ -20,6 +20,7 @@ from fencepost.conformance.clients.protocol import (
     Done,
     Error,
     Lost,
+    Partition,
     Revoked,
 )
 from fencepost.conformance.deployments.group_on_wire import GroupOnWire
@@ -38,11 +39,6 @@ _JAVA_ASSIGNORS = {
     "cooperative-sticky": "org.apache.kafka.clients.consumer.CooperativeStickyAssignor",
 }
 """The driver's protocol has one assignor; several are named as Java names them."""
-_SEEN = {
-    Assigned: interface.Assigned,
-    Revoked: interface.Revoked,
-    Lost: interface.Lost,
-}
 
 
 class DeploymentError(Exception):
@@ -84,7 +80,6 @@ class RealDeployment(Deployment):
     """A scenario's hosts, of consumers of a client library.
 
     `name`: of the group and its topic, used once; `pool`: of the library's drivers.
-    `restarts_s`: how long hosts were without a process that had asked to join, each time.
     """
 
     def __init__(
@@ -98,7 +93,7 @@ class RealDeployment(Deployment):
         super().__init__(scenario, seed)
         self.name = name
         self.wire = GroupOnWire(kafka.proxy.history, name)
-        self.downs_s: list[float] = []
+        self._outages: list[tuple[float, float]] = []
         self._kafka = kafka
         self._pool = pool
         self._history = kafka.proxy.history
@@ -212,7 +207,7 @@ class RealDeployment(Deployment):
         if self._broker is not None:
             await self._broker
         await self._kafka.broker.run_again()
-        self.downs_s.append((self._history.now_ms() - self._down_ms) / 1000)
+        self._outages.append((self._down_ms, self._history.now_ms()))
 
     def _do(self, consumer: str, what: Callable[[], Awaitable[None]]) -> None:
         """Do something with a consumer, after what was done with it before."""
@@ -259,25 +254,41 @@ class RealDeployment(Deployment):
     def told(self) -> list[Told]:
         """What users saw, in order: on the history's clock, of the scenario's topic."""
         (topic,) = self.scenario.counts
-        found = []
+        found: list[Told] = []
         for consumer, one in self._consumers.items():
             for heard in one.heard:
-                if kind := _SEEN.get(type(heard.event)):
-                    partitions = tuple(TopicPartition(topic, n) for _, n in heard.event.partitions)
-                    at_ms = round(self._on_history(heard.heard_ms))
-                    found.append(Told(at_ms, consumer, kind(partitions)))
+                at_ms = round(self._on_history(heard.heard_ms))
+                match heard.event:
+                    case Assigned(partitions=given):
+                        found.append(Told(at_ms, consumer, interface.Assigned(_of(topic, given))))
+                    case Revoked(partitions=gone):
+                        found.append(Told(at_ms, consumer, interface.Revoked(_of(topic, gone))))
+                    case Lost(partitions=gone):
+                        found.append(Told(at_ms, consumer, interface.Lost(_of(topic, gone))))
+                    case _:
+                        pass
         return sorted(found, key=lambda row: row.at_ms)
 
     @property
     def restarts_s(self) -> list[float]:
-        """From each stop of a process to the first join of the host's next one."""
+        """From each stop of a process to the first join of the host's next one.
+
+        One that waited for the broker is left out.
+        """
         found = []
         for consumer, stopped_ms in self._stopped.items():
             host, number = place_of(consumer), int(consumer.rpartition("#")[2])
             joined_ms = self.wire.first_join_ms.get(f"{host}#{number + 1}")
-            if joined_ms is not None and joined_ms > stopped_ms:
+            if joined_ms is None or joined_ms < stopped_ms:
+                continue
+            if not any(down < joined_ms and stopped_ms < up for down, up in self._outages):
                 found.append((joined_ms - stopped_ms) / 1000)
         return found
+
+    @property
+    def downs_s(self) -> list[float]:
+        """For how long the broker was away, each time."""
+        return [(up - down) / 1000 for down, up in self._outages]
 
     def worst_ms(self, began_ms: float, ended_ms: float) -> int:
         """How long the control client waited at most between two times."""
@@ -285,6 +296,11 @@ class RealDeployment(Deployment):
 
     def _on_history(self, heard_ms: float) -> float:
         return heard_ms - self._history.began_s * 1000
+
+
+def _of(topic: str, partitions: Iterable[Partition]) -> tuple[TopicPartition, ...]:
+    """The same partitions of another topic."""
+    return tuple(TopicPartition(topic, number) for _, number in partitions)
 
 
 def _refuse_undone(consumer: str, reply: Reply) -> None:

@@ -37,7 +37,8 @@ class RealFigures(msgspec.Struct, frozen=True, kw_only=True):
     `restarts_s`, `downs_s`: how long hosts had no process that asked to join, and the broker was
     away; what they are compared with is simulated with these.  `control_ms`: how long a client of
     our own waited at most for an answer of the broker: more than a few ms is the machine.
-    `beats_ms`: the 5th, 50th and 95th percentile of the times between heartbeats.
+    `beats_ms`: the 5th, 50th and 95th percentile of the times between heartbeats; `late_ms`: how
+    much later than it was due one came at most, so for how long a member stood still.
     """
 
     rebalances: int
@@ -52,6 +53,7 @@ class RealFigures(msgspec.Struct, frozen=True, kw_only=True):
     downs_s: tuple[float, ...]
     control_ms: int
     beats_ms: tuple[int, ...]
+    late_ms: int = 0
     halted: tuple[str, ...]
     failures: tuple[str, ...]
 
@@ -59,6 +61,11 @@ class RealFigures(msgspec.Struct, frozen=True, kw_only=True):
     def failed(self) -> int:
         """How many processes were told a fatal error."""
         return len(self.failures)
+
+    @property
+    def stood_still_s(self) -> float:
+        """For how long the machine did, as a member or our own client knows."""
+        return max(0 if self.downs_s else self.control_ms, self.late_ms) / 1000
 
     @property
     def was_disturbed(self) -> bool:
@@ -145,6 +152,7 @@ def _figures(deployment: RealDeployment, begin_ms: int, formed: int) -> RealFigu
     completed = [at for generation, at in deployment.wire.completed.items() if generation > formed]
     given = [held.from_ms for each in times for held in each.held]
     is_balanced = deployment.is_balanced()
+    beat_ms = deployment.scenario.settings.heartbeat_interval_ms or BEAT_MS
     return RealFigures(
         rebalances=len(completed),
         partitions_moved=sum(each.moves for each in times),
@@ -160,6 +168,7 @@ def _figures(deployment: RealDeployment, begin_ms: int, formed: int) -> RealFigu
         downs_s=tuple(round(seconds, 3) for seconds in deployment.downs_s),
         control_ms=deployment.worst_ms(begin_ms, end_ms),
         beats_ms=_percentiles(deployment.wire.beats_ms),
+        late_ms=round(max([beat_ms, *deployment.wire.beats_ms]) - beat_ms),
         halted=tuple(deployment.halted),
         failures=tuple(f"{f.member}: {f.code} ({f.where})" for f in deployment.failures),
     )

@@ -4,6 +4,7 @@ Twelve members, sixty partitions, each member a process that is really started a
 is done FENCEPOST_REPEATS times (2); what it came to is kept in `docs/deployments/reality.json`, and
 the pages are made anew from it.  A run that the machine disturbed is done again.
 FENCEPOST_MEMBERS: fewer members, five partitions each, for a short trial, of which nothing is kept.
+FENCEPOST_DOCS: another folder to keep it in.
 """
 
 from __future__ import annotations
@@ -23,12 +24,14 @@ from fencepost.conformance.clients.registry import find_client
 from fencepost.conformance.deployments.cases import (
     BROKERS,
     CASES,
+    CASES_BY_NAME,
     CLIENTS,
     MEMBERS,
     PARTITIONS,
     DeploymentCase,
 )
 from fencepost.conformance.deployments.comparison import (
+    LEAST_JITTER_S,
     CaseResult,
     differences,
     jitter_s,
@@ -43,11 +46,13 @@ from fencepost.conformance.docs.deployments_page import DATA, main
 
 pytestmark = [pytest.mark.needs("java", "javac"), pytest.mark.asyncio(loop_scope="module")]
 
-DOCS = Path(__file__).resolve().parents[3] / "docs"
+DOCS = Path(os.environ.get("FENCEPOST_DOCS", Path(__file__).resolve().parents[3] / "docs"))
 REPEATS = int(os.environ.get("FENCEPOST_REPEATS", "2"))
 TRIAL = os.environ.get("FENCEPOST_MEMBERS")
 ATTEMPTS = 3
 NUMBERS = itertools.count(1)
+FEW = 3
+"""Members of a group that lies."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +100,21 @@ async def once(case: DeploymentCase, members: int, partitions: int, bench: Bench
     return min(done, key=lambda found: found.control_ms)
 
 
+def result_of(
+    case: DeploymentCase, bench: Bench, members: int, real: tuple[RealFigures, ...]
+) -> CaseResult:
+    """What was done, and what is simulated with the restart times that were."""
+    return CaseResult(
+        case=case.name,
+        broker=bench.broker,
+        client=bench.client,
+        members=members,
+        partitions=PARTITIONS // MEMBERS * members,
+        real=real,
+        simulated={},
+    ).resimulated()
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 async def test_it_is_as_simulated(case: DeploymentCase, bench: Bench) -> None:
     if why := case.lacks(bench.client):
@@ -102,15 +122,7 @@ async def test_it_is_as_simulated(case: DeploymentCase, bench: Bench) -> None:
     members = int(TRIAL or MEMBERS)
     partitions = PARTITIONS // MEMBERS * members
     found = tuple([await once(case, members, partitions, bench) for _ in range(REPEATS)])
-    result = CaseResult(
-        case=case.name,
-        broker=bench.broker,
-        client=bench.client,
-        members=members,
-        partitions=partitions,
-        real=found,
-        simulated={},
-    ).resimulated()
+    result = result_of(case, bench, members, found)
     kept = [one for one in read_results(DOCS / DATA) if one.key != result.key]
     if not TRIAL:
         write_results(DOCS / DATA, [*kept, result])
@@ -123,3 +135,18 @@ async def test_it_is_as_simulated(case: DeploymentCase, bench: Bench) -> None:
         sys.stdout.write(f"  real      {one}\n")
     sys.stdout.write(f"  simulated {result.simulated}\n")
     assert [figure for figure in differs if reason(result, figure) is None] == []
+
+
+@pytest.mark.parametrize("client", ["reference", "mutant:leaves-on-close"])
+async def test_a_client_that_lies_is_seen(client: str, tmp_path: Path) -> None:
+    case = CASES_BY_NAME["bounce-static"]
+    partitions = PARTITIONS // MEMBERS * FEW
+    delay_ms = case.at().initial_delay_ms
+    async with (
+        started_kafka(BROKERS[0], tmp_path, delay_ms) as kafka,
+        DriverPool(find_client(client)) as pool,
+    ):
+        found = await once(case, FEW, partitions, Bench(BROKERS[0], client, kafka, pool))
+    result = result_of(case, Bench(BROKERS[0], client, kafka, pool), FEW, (found,))
+    sys.stdout.write(f"\n{client}: {found}\n")
+    assert ("rebalances" in differences(result, LEAST_JITTER_S)) is client.startswith("mutant")

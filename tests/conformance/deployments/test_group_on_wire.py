@@ -35,8 +35,8 @@ class Recorded:
         body: dict[str, Any] = {"groupId": group, "memberId": "", "groupInstanceId": None}
         match api:
             case "JoinGroup":
-                times = {"sessionTimeoutMs": 1, "rebalanceTimeoutMs": 1}
-                body |= {**times, "protocolType": "consumer", "protocols": []}
+                body["sessionTimeoutMs"] = body["rebalanceTimeoutMs"] = 1
+                body |= {"protocolType": "consumer", "protocols": []}
             case "SyncGroup":
                 body |= {"generationId": generation, "assignments": []}
             case _:
@@ -96,7 +96,8 @@ def test_nobody_waits_on_a_connection_that_is_gone(told: Recorded) -> None:
 def test_other_groups_are_none_of_ours(told: Recorded) -> None:
     told.joined(told.ask("app-1#1", "JoinGroup", group="payments"), 3)
     told.group.read()
-    assert told.group.completed == told.group.first_join_ms == {}
+    assert told.group.completed == {}
+    assert told.group.first_join_ms == {}
 
 
 def test_heartbeats_are_timed_where_nothing_is_between_them(told: Recorded) -> None:
