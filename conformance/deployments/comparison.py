@@ -14,6 +14,7 @@ import msgspec
 
 from fencepost.conformance.deployments.cases import CASES_BY_NAME
 from fencepost.conformance.deployments.real_run import RealFigures
+from fencepost.conformance.deployments.stops import most_at_once
 from fencepost.conformance.simulator.cost import Cost
 from fencepost.conformance.simulator.durations import Spread
 from fencepost.conformance.simulator.scenario import DeploymentScenario
@@ -23,7 +24,14 @@ from fencepost.conformance.simulator.steps import FailoverStep, Step
 SEEDS = 10
 COUNTS = ("rebalances", "partitions_moved", "partitions_stopped", "failed")
 TIMES = ("longest_gap_s",)
-SHOWN = (*COUNTS, *TIMES, "unavailable_partition_s", "twice_partition_s", "balanced_after_s")
+SHOWN = (
+    *COUNTS,
+    *TIMES,
+    "stopped_at_once",
+    "unavailable_partition_s",
+    "twice_partition_s",
+    "balanced_after_s",
+)
 LEAST_JITTER_S = 0.1
 """How often a health check looks: no time is known better."""
 Range = tuple[float, float]
@@ -90,6 +98,8 @@ def _figure(cost: Cost, name: str) -> float | None:
             return sum(row.unavailable_s > 0 for row in cost.each_partition)
         case "rebalances":
             return cost.generations
+        case "stopped_at_once":
+            return most_at_once((row.held for row in cost.each_partition), 0, cost.lasted_s)
         case "failed":
             return len(cost.failures)
     found: float | None = getattr(cost, name)

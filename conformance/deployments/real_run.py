@@ -15,6 +15,7 @@ from fencepost.conformance.clients.driver import DriverError
 from fencepost.conformance.clients.execution.pool import DriverPool
 from fencepost.conformance.deployments.real_deployment import DeploymentError, RealDeployment
 from fencepost.conformance.deployments.real_kafka import RealKafka
+from fencepost.conformance.deployments.stops import most_at_once
 from fencepost.conformance.simulator.consumption import consumption
 from fencepost.conformance.simulator.durations import Spread, draw_ms
 from fencepost.conformance.simulator.member_settings import BEAT_MS
@@ -54,6 +55,7 @@ class RealFigures(msgspec.Struct, frozen=True, kw_only=True):
     control_ms: int
     beats_ms: tuple[int, ...]
     late_ms: int = 0
+    stopped_at_once: int | None = None
     halted: tuple[str, ...]
     failures: tuple[str, ...]
 
@@ -167,6 +169,7 @@ def _figures(deployment: RealDeployment, begin_ms: int, formed: int) -> RealFigu
         restarts_s=tuple(round(seconds, 3) for seconds in deployment.restarts_s),
         downs_s=tuple(round(seconds, 3) for seconds in deployment.downs_s),
         control_ms=deployment.worst_ms(begin_ms, end_ms),
+        stopped_at_once=most_at_once((each.held for each in times), begin_ms, end_ms),
         beats_ms=_percentiles(deployment.wire.beats_ms),
         late_ms=round(max([beat_ms, *deployment.wire.beats_ms]) - beat_ms),
         halted=tuple(deployment.halted),
