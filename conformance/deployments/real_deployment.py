@@ -151,8 +151,9 @@ class RealDeployment(Deployment):
         """Raise what went wrong beside the steps: DeploymentError, DriverError and others."""
         done = [task for task in self._beside if task.done()]
         self._beside = [task for task in self._beside if not task.done()]
-        for task in done:
-            task.result()
+        for error in [task.exception() for task in done]:
+            if error is not None:
+                raise error
         for one in self._consumers.values():
             one.look()
         self.wire.read()

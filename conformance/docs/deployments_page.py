@@ -55,13 +55,17 @@ why.
 
 """
 _HEAD = """\
-| deployment | Kafka | library | rebalances | moved | stopped | longest gap |
-|---|---|---|---|---|---|---|
+| deployment | Kafka | library | rebalances | moved | stopped | at once | gap | not consumed |
+|---|---|---|---|---|---|---|---|---|
 """
 _LEGEND = """
 Each cell has *simulated / real*. **Moved**: how often a partition's next consumer was another
-member. **Stopped**: partitions that nobody consumed for some time. **Longest gap**: for how long at
-most, in seconds.
+member. **Stopped**: partitions that nobody consumed for some time; **at once**: how many at one
+time. **Gap**: for how long one at most, in seconds. **Not consumed**: seconds, summed over
+partitions; they are shown and not judged, since each partition adds whatever each rebalance took
+longer than the ms that the simulator gives it. With librdkafka they are many where the broker was
+away: it gives its partitions up when its session is over, while the Java client keeps them until it
+reaches a broker again.
 
 ## The deployments
 
@@ -110,7 +114,7 @@ def _reality_lines(results: Sequence[CaseResult], jitter: float) -> Iterator[str
     for result in results:
         wrong = differences(result, jitter)
         cells = []
-        for figure in ("rebalances", "partitions_moved", "partitions_stopped", "longest_gap_s"):
+        for figure in _COLUMNS:
             expected, happened = result.simulated.get(figure), result.happened(figure)
             cell = f"{_told(figure, expected)} / {_told(figure, happened)}"
             why = reason(result, figure) if figure in wrong else None
@@ -136,6 +140,14 @@ def _reality_lines(results: Sequence[CaseResult], jitter: float) -> Iterator[str
         yield REASONS[why].text.strip()
 
 
+_COLUMNS = (
+    "rebalances",
+    "partitions_moved",
+    "partitions_stopped",
+    "stopped_at_once",
+    "longest_gap_s",
+    "unavailable_partition_s",
+)
 _PARTS = {2: "half", 3: "third"}
 _UNKNOWN = "not known"
 _IN_SECONDS = frozenset(figure for figure in SHOWN if figure.endswith("_s"))

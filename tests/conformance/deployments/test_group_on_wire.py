@@ -35,12 +35,12 @@ class Recorded:
         body: dict[str, Any] = {"groupId": group, "memberId": "", "groupInstanceId": None}
         match api:
             case "JoinGroup":
-                body["sessionTimeoutMs"] = body["rebalanceTimeoutMs"] = 1
-                body |= {"protocolType": "consumer", "protocols": []}
+                times = dict.fromkeys(("sessionTimeoutMs", "rebalanceTimeoutMs"), 1)
+                body.update(protocolType="consumer", protocols=[], **times)
             case "SyncGroup":
-                body |= {"generationId": generation, "assignments": []}
+                body.update(generationId=generation, assignments=[])
             case _:
-                body |= {"generationId": generation}
+                body.update(generationId=generation)
         exchange.request_json = as_json(body)
         return exchange
 

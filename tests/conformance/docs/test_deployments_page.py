@@ -31,10 +31,9 @@ def test_the_pages_are_what_is_made_now() -> None:
 
 def test_a_row_has_what_was_simulated_and_what_was() -> None:
     page = reality_page([case_result(FIGURES)])
-    row = (
-        "| bounce-eager | 4.3.0 | java:4.3.0 | 8 / 8 | 40 to 41 / 40 | 12 / 12 | 0.5 to 1.1 / 1.0 |"
-    )
-    assert row in page
+    counts = "8 / 8 | 40 to 41 / 40 | 12 / 12 | not known / not known"
+    times = "0.5 to 1.1 / 1.0 | not known / 9.0"
+    assert f"| bounce-eager | 4.3.0 | java:4.3.0 | {counts} | {times} |" in page
 
 
 @pytest.mark.parametrize(("happened", "cell"), [({"rebalances": 9}, "**8 / 9**"), ({}, "8 / 8")])
