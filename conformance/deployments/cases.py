@@ -90,8 +90,8 @@ CASES = (
     DeploymentCase("scale-down-static", "scale-down", "static"),
     DeploymentCase("scale-down-removed", "scale-down-removed", "static"),
     DeploymentCase("second-process", "second-process", "static"),
-    DeploymentCase("failover", "failover", "static"),
     DeploymentCase("to-static", "to-static", share=3),
     DeploymentCase("to-cooperative", "to-cooperative", share=3),
+    DeploymentCase("failover", "failover", "static"),
 )
 CASES_BY_NAME = {case.name: case for case in CASES}

@@ -16,12 +16,14 @@ from fencepost.conformance.clients.execution.pool import DriverPool
 from fencepost.conformance.deployments.real_deployment import DeploymentError, RealDeployment
 from fencepost.conformance.deployments.real_kafka import RealKafka
 from fencepost.conformance.deployments.stops import most_at_once
+from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.simulator.consumption import consumption
 from fencepost.conformance.simulator.durations import Spread, draw_ms
 from fencepost.conformance.simulator.member_settings import BEAT_MS
 from fencepost.conformance.simulator.perform import Performer, all_steps, perform, until
 from fencepost.conformance.simulator.scenario import DeploymentScenario
 from fencepost.conformance.simulator.steps import BounceStep, CrashLoopStep, ScaleStep
+from fencepost.conformance.targets.tcp.admin import AdminError
 from fencepost.model.assignors.subscription import TopicPartition
 
 _FORMS_S = 180.0
@@ -82,11 +84,11 @@ async def perform_for_real(
 
     Raises DeploymentError where nothing can be said: the group doesn't form, a driver fails.
     """
-    await pool.warm(_processes(scenario))
     kafka.proxy.history.exchanges.clear()
-    await kafka.proxy.create_topics({name: sum(scenario.counts.values())})
     deployment = RealDeployment(scenario, seed, kafka, pool, name)
     try:
+        await pool.warm(_processes(scenario))
+        await kafka.proxy.create_topics({name: sum(scenario.counts.values())})
         begin_ms, formed = await _form(deployment)
         performer = Performer(deployment)
         performer.add(all_steps(deployment, [s for s in scenario.step if s.at_s is None]))
@@ -97,7 +99,7 @@ async def perform_for_real(
         performer.add(until(deployment, deployment.is_balanced, scenario.settle_s))
         await _run(deployment, performer)
         return _figures(deployment, begin_ms, formed)
-    except DriverError as error:
+    except (AdminError, DriverError, TargetUnavailableError) as error:
         raise DeploymentError(str(error)) from error
     finally:
         await deployment.close()

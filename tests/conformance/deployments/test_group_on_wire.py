@@ -45,13 +45,13 @@ class Recorded:
         return exchange
 
     def joined(self, exchange: RecordedExchange, generation: int, code: int = 0) -> None:
-        body = {"throttleTimeMs": 0, "errorCode": code, "generationId": generation}
+        body: dict[str, Any] = {"errorCode": code, "generationId": generation}
         body |= {"protocolName": "range", "leader": "m", "memberId": "m", "members": []}
         self.history.answer(exchange, body)
 
     def synced(self, exchange: RecordedExchange, *given: TopicPartition, code: int = 0) -> None:
         assignment = base64.b64encode(encode_assignment(given)).decode()
-        body = {"throttleTimeMs": 0, "errorCode": code, "assignment": assignment}
+        body = {"errorCode": code, "assignment": assignment}
         self.history.answer(exchange, body)
 
 
