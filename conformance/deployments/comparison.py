@@ -116,11 +116,14 @@ def range_of(values: Sequence[float | None]) -> Range | None:
 
 
 def jitter_s(results: Iterable[CaseResult]) -> float:
-    """How far the longest gaps of one case, with one library on one broker, lie apart at most."""
+    """How far the longest gaps of one case, with one library on one broker, lie apart at most.
+
+    Those that are as long as a restart, or the broker was away, tell nothing of that.
+    """
     spreads = [LEAST_JITTER_S]
     for result in results:
-        low, high = result.happened("longest_gap_s") or (0.0, 0.0)
-        spreads.append(high - low)
+        gaps = [one.longest_gap_s for one in result.real if one.waited_for_nobody]
+        spreads.append(max(gaps, default=0) - min(gaps, default=0))
     return max(spreads)
 
 

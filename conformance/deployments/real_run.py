@@ -68,8 +68,13 @@ class RealFigures(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def stood_still_s(self) -> float:
-        """For how long the machine did, as a member or our own client knows."""
-        return max(0 if self.downs_s else self.control_ms, self.late_ms) / 1000
+        """For how long the machine did, as a member or our own client knows; not the broker."""
+        return 0.0 if self.downs_s else max(self.control_ms, self.late_ms) / 1000
+
+    @property
+    def waited_for_nobody(self) -> bool:
+        """Whether its longest gap was no restart's, and no outage's."""
+        return not self.downs_s and all(self.longest_gap_s < one for one in self.restarts_s)
 
     @property
     def was_disturbed(self) -> bool:

@@ -48,6 +48,12 @@ def test_the_jitter_is_how_far_repeats_lie_apart() -> None:
     assert jitter_s([case_result(FIGURES), case_result(FIGURES, later)]) == pytest.approx(0.75)
 
 
+def test_a_gap_that_is_a_restart_is_no_jitter() -> None:
+    restarted = msgspec.structs.replace(FIGURES, longest_gap_s=2.5)
+    away = msgspec.structs.replace(FIGURES, longest_gap_s=1.9, downs_s=(1.9,))
+    assert jitter_s([case_result(FIGURES, restarted), case_result(FIGURES, away)]) == LEAST_JITTER_S
+
+
 def test_an_outage_of_the_broker_is_no_fault_of_the_machine() -> None:
     slow = msgspec.structs.replace(FIGURES, control_ms=9000)
     assert slow.was_disturbed
