@@ -20,6 +20,7 @@ class Verdict(Enum):
     """What became of a claim."""
 
     HOLDS = "holds"
+    NOT_ALWAYS = "not always"
     FAILS = "not so"
     UNKNOWN = "not run"
 
@@ -69,14 +70,16 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
         real = found.real(self.figure)
         if real is None:
             return Verdict.UNKNOWN
-        is_within = self.within[0] <= real[0] and real[1] <= self.within[1]
-        if self.at_most is not None:
-            is_within &= all(
-                getattr(one, self.figure) <= getattr(one, self.at_most)
-                for result in found.results
-                for one in result.real
-            )
-        return Verdict.HOLDS if is_within else Verdict.FAILS
+        low, high = self.within
+        if self.at_most is not None and not all(
+            getattr(one, self.figure) <= getattr(one, self.at_most)
+            for result in found.results
+            for one in result.real
+        ):
+            return Verdict.FAILS
+        if low <= real[0] and real[1] <= high:
+            return Verdict.HOLDS
+        return Verdict.FAILS if real[0] > high or real[1] < low else Verdict.NOT_ALWAYS
 
 
 def all_claims() -> list[Claim]:
