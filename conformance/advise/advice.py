@@ -201,7 +201,7 @@ def _line(known: KnownGroup, form: Form, session_s: float, scenario: str) -> str
     words = [
         "fencepost simulate",
         scenario,
-        f"--members {known.members} --partitions {known.partitions}",
+        f"--members {known.members} --partitions {','.join(map(str, known.topics))}",
         f"--strategy {form.strategy}",
         "--static" if form.is_static else "--dynamic",
         restart_option(known.restart_s),
@@ -209,6 +209,8 @@ def _line(known: KnownGroup, form: Form, session_s: float, scenario: str) -> str
     ]
     if known.heartbeat_s != 3:
         words.append(f"--heartbeat-interval-ms {round(known.heartbeat_s * 1000)}")
+    if known.at_a_time > 1 and scenario == "rolling-bounce":
+        words.append(f"--at-a-time {known.at_a_time}")
     if known.processing_s:
         words.append(f"--processing-s {known.processing_s:g}")
     return " ".join([*words, f"--seeds {SEEDS}"])

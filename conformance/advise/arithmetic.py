@@ -6,6 +6,8 @@ one.  They are expected values: where in its heartbeat interval something happen
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -15,6 +17,8 @@ from fencepost.conformance.simulator.durations import Duration, quantiles_s
 
 _QUANTILES = 500
 _POSITIONS = 50
+_PHASES = tuple((number + 0.5) / 20 for number in range(20))
+"""Where in a heartbeat interval something happens, each equally likely."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,18 +92,19 @@ def stopped_s(known: KnownGroup) -> float:
 
 
 def deployment(known: KnownGroup, form: Form, session_s: float) -> EventCost:
-    """A rollout: every process is restarted, the next one when the group is balanced."""
-    share, wait_s = known.partition_share, slowest_s(known)
+    """A rollout: processes are restarted in waves, the next one when the group is balanced."""
+    share, size = known.partition_share, known.members / known.waves
     if not form.is_static:
         # Whoever is stopped as soon as the group is balanced is missed a whole interval later.
-        told_s = known.heartbeat_s * (1 - 0.5 / known.members)
-        gone = _departure(known, form, share * (told_s + wait_s))
-        return (gone + _arrival(known, form)).times(known.members)
+        told_s = known.heartbeat_s * (1 - 0.5 / known.waves)
+        gone = _departure(known, form, told_s + slowest_s(known), size, 1)
+        back = _arrival(known, form, size, _gatherings(known, size, 0))
+        return (gone + back).times(known.waves)
     # Whoever is stopped just after a rebalance was heard just then: its session ends later.
     part = outlives(known, session_s)
-    later_s = share * part * part * known.heartbeat_s / 2 * (known.members - 1)
-    each = _each(known, form, session_s, None)
-    return each.times(known.members) + EventCost(0, 0, later_s)
+    later_s = share * part * part * known.heartbeat_s / 2 * (known.members - size)
+    wave = _restarted(known, form, session_s, size)
+    return wave.times(known.waves) + EventCost(0, 0, later_s)
 
 
 def crash(known: KnownGroup, form: Form, session_s: float) -> EventCost:
@@ -107,22 +112,23 @@ def crash(known: KnownGroup, form: Form, session_s: float) -> EventCost:
 
     A dynamic one asks for a rebalance that can't end before the session of the dead one does.
     """
-    missed_s = session_s - known.heartbeat_s / 2
-    return _each(known, form, session_s, None if form.is_static else missed_s)
+    missed_s = None if form.is_static else session_s - known.heartbeat_s / 2
+    return _restarted(known, form, session_s, 1, missed_s)
 
 
 def death(known: KnownGroup, form: Form, session_s: float) -> EventCost:
     """A host dies and doesn't come back: its partitions wait for the end of its session."""
-    return _departure(known, form, known.partition_share * detection_s(known, session_s))
+    return _departure(known, form, detection_s(known, session_s), 1, 1)
 
 
-def _each(known: KnownGroup, form: Form, session_s: float, missed_s: float | None) -> EventCost:
-    """One process comes back after each of the restart times, weighted.
+def _restarted(
+    known: KnownGroup, form: Form, session_s: float, size: float, missed_s: float | None = None
+) -> EventCost:
+    """So many processes are gone at once and come back, each after one of the restart times.
 
-    `missed_s`: when the dead one is missed whose successor is a member of its own; None: the
+    `missed_s`: when a dead one is missed whose successor is a member of its own; None: the
     successor takes its place.
     """
-    late = death(known, form, session_s) + _arrival(known, form)
     share = known.partition_share
     others = known.partitions - share if form.strategy == "eager" else 0.0
     restarts = _restarts(known.restart_s)
@@ -136,41 +142,100 @@ def _each(known: KnownGroup, form: Form, session_s: float, missed_s: float | Non
             own_s = share * missed_s + others * max(missed_s - told_s, 0.0)
         early_s += own_s * (1 - part) / len(restarts)
     rebalances = 0.0 if missed_s is None else 1 - late_part
-    return late.times(late_part) + EventCost(rebalances, 0, early_s)
+    early = EventCost(rebalances, 0, early_s).times(size)
+    late = size * late_part
+    if not late:
+        return early
+    noticed_s, any_late = detection_s(known, session_s), _any_late(known, size, session_s)
+    gone = _departure(known, form, noticed_s, late, any_late)
+    return early + gone + _arrival(known, form, late, _gatherings(known, size, session_s))
 
 
-def _departure(known: KnownGroup, form: Form, unavailable_s: float) -> EventCost:
-    """A member is gone, and the others rebalance once."""
-    if form.strategy == "eager":
-        others = known.partitions - known.partition_share
-        moved = range_moves(known.members, known.partitions)
-        return EventCost(1, moved, unavailable_s + others * stopped_s(known))
-    return EventCost(1, known.partition_share, unavailable_s)
+def _departure(
+    known: KnownGroup, form: Form, waits_s: float, gone: float, rebalances: float
+) -> EventCost:
+    """So many members are gone, and the others rebalance so often.
+
+    `waits_s`: how long what they had waits.
+    """
+    share, at_once = known.partition_share, gone / rebalances
+    own = EventCost(rebalances, share * gone, share * gone * waits_s)
+    if form.strategy != "eager":
+        return own
+    others = known.partitions - share * at_once
+    moved = rebalances * topic_moves(known, at_once)
+    return EventCost(rebalances, moved, own.unavailable_s + rebalances * others * stopped_s(known))
 
 
-def _arrival(known: KnownGroup, form: Form) -> EventCost:
-    """A member comes: eager in one rebalance for which all stop, cooperative in two.
+def _arrival(known: KnownGroup, form: Form, come: float, gatherings: float) -> EventCost:
+    """So many members come, in some gatherings: eager in a rebalance each, for which all stop.
 
-    In the second one, what was given back waits until all have noticed that it began.
+    Cooperative in two: in the second, what was given back waits until all have noticed it.
     """
     if form.strategy == "eager":
-        moved = range_moves(known.members, known.partitions)
-        return EventCost(1, moved, known.partitions * stopped_s(known))
+        moved = gatherings * topic_moves(known, come / gatherings)
+        return EventCost(gatherings, moved, gatherings * known.partitions * stopped_s(known))
+    share = known.partition_share * come
     wait_s = known.heartbeat_s + slowest_s(known)
-    return EventCost(2, known.partition_share, known.partition_share * wait_s)
+    return EventCost(2 * gatherings, share, share * wait_s)
 
 
 @cache
-def range_moves(members: int, partitions: int) -> float:
-    """How many partitions of one topic change hands when one of the members goes, on average.
+def _any_late(known: KnownGroup, size: float, session_s: float) -> float:
+    """The probability that any of so many restarts outlives the session.
 
+    The last heartbeats of all were at one moment, as all have synced at one.
+    """
+    of_one = outlives(known, session_s)
+    if size == 1:
+        return of_one
+    restarts = sorted(_restarts(known.restart_s))
+    total = 0.0
+    for phase in _PHASES:
+        part = 1 - bisect_right(restarts, session_s - phase * known.heartbeat_s) / len(restarts)
+        total += 1 - (1 - part) ** size
+    return max(total / len(_PHASES), of_one)
+
+
+@cache
+def _gatherings(known: KnownGroup, size: float, session_s: float) -> float:
+    """In how many rebalances so many processes come back whose restarts outlive a session.
+
+    A rebalance goes on until the slowest of the others has noticed, and takes all who come until
+    then.  They notice at one moment, a heartbeat interval after the last.
+    """
+    if size == 1:
+        return outlives(known, session_s) if session_s else 1.0
+    width_s = known.heartbeat_s + slowest_s(known)
+    restarts = _restarts(known.restart_s)
+    total = 0.0
+    for phase in _PHASES:
+        bins: defaultdict[int, float] = defaultdict(float)
+        for restart_s in restarts:
+            late = _outlives(known, restart_s, session_s) if session_s else 1.0
+            bins[int(restart_s / width_s + phase)] += late / len(restarts)
+        total += sum(1 - (1 - part) ** size for part in bins.values())
+    return total / len(_PHASES)
+
+
+def topic_moves(known: KnownGroup, gone: float) -> float:
+    """How many partitions of all topics change hands when so many neighbours go."""
+    count = min(max(round(gone), 1), known.members - 1)
+    return sum(range_moves(known.members, partitions, count) for partitions in known.topics)
+
+
+@cache
+def range_moves(members: int, partitions: int, gone: int = 1) -> float:
+    """How many partitions of one topic change hands when neighbours among the members go.
+
+    It is the average over who goes.
     The assignor range gives each a run of neighbours, in the order of the members' ids.
     """
-    before, after = _bounds(members, partitions), _bounds(members - 1, partitions)
-    positions = range(0, members, max(members // _POSITIONS, 1))
+    before, after = _bounds(members, partitions), _bounds(members - gone, partitions)
+    positions = range(0, members - gone + 1, max(members // _POSITIONS, 1))
     total = 0
-    for gone in positions:
-        left = [row for place, row in enumerate(before) if place != gone]
+    for first in positions:
+        left = before[:first] + before[first + gone :]
         kept = sum(
             max(min(old[1], new[1]) - max(old[0], new[0]), 0)
             for old, new in zip(left, after, strict=True)

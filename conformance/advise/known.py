@@ -39,6 +39,7 @@ FORMS = tuple(
 class KnownGroup(msgspec.Struct, frozen=True, kw_only=True):
     """A group and what happens to it.  Durations are seconds, rates are per week.
 
+    `topics`: how many partitions each has.  `at_a_time`: a deployment restarts so many processes.
     `gap_s`: how long a partition may go without a consumer when a host dies; None: any time.
     `pause_s`: the longest silence of a process that lives.  `processing_s`: work on what one poll
     returned, at most.  `warmup_s`: how long a member works on a partition that is new to it before
@@ -50,7 +51,8 @@ class KnownGroup(msgspec.Struct, frozen=True, kw_only=True):
 
     restart_s: Duration
     members: int = 6
-    partitions: int = 24
+    topics: tuple[int, ...] = (24,)
+    at_a_time: int = 1
     gap_s: float | None = None
     pause_s: float = 10.0
     processing_s: float = 0.0
@@ -73,8 +75,14 @@ class KnownGroup(msgspec.Struct, frozen=True, kw_only=True):
             raise AdviceError(
                 f"in a group of {self.members} nobody could take over: give --members 2 or more"
             )
-        if self.partitions < 1:
-            raise AdviceError(f"--partitions can't be {self.partitions}: give 1 or more")
+        if not self.topics or min(self.topics) < 1:
+            wrong = min(self.topics, default="none")
+            raise AdviceError(f"--partitions can't be {wrong}: give 1 or more")
+        if not 1 <= self.at_a_time < self.members:
+            raise AdviceError(
+                f"--at-a-time {self.at_a_time} of {self.members} members: give 1 or more, and "
+                "fewer than all, since nobody could take over"
+            )
         if not 0 < self.heartbeat_s < self.session_s:
             raise AdviceError(
                 f"--heartbeat-interval-ms {self.heartbeat_s * 1000:g} is not between 0 and "
@@ -94,6 +102,16 @@ class KnownGroup(msgspec.Struct, frozen=True, kw_only=True):
         return Form(self.is_static, self.strategy)
 
     @property
+    def partitions(self) -> int:
+        """Those of all topics."""
+        return sum(self.topics)
+
+    @property
+    def waves(self) -> int:
+        """In how many turns a deployment restarts all processes; the last may be smaller."""
+        return -(-self.members // self.at_a_time)
+
+    @property
     def partition_share(self) -> float:
         """How many partitions a member has."""
         return self.partitions / self.members
@@ -102,7 +120,8 @@ class KnownGroup(msgspec.Struct, frozen=True, kw_only=True):
 SAID = {
     "restart_s": "--restart-s",
     "members": "--members",
-    "partitions": "--partitions",
+    "topics": "--partitions",
+    "at_a_time": "--at-a-time",
     "gap_s": "--tolerated-gap-s",
     "pause_s": "--longest-pause-s",
     "processing_s": "--processing-s",
@@ -121,8 +140,8 @@ def known_group(facts: dict[str, Any]) -> KnownGroup:
         raise AdviceError(
             "how long does a restart take? Give --restart-s, or a log in which members restart"
         )
-    if given.get("partitions") is None:
-        given["partitions"] = 4 * given.get("members", 6)
+    if "topics" not in given:
+        given["topics"] = (4 * given.get("members", 6),)
     try:
         restart_s = msgspec.convert(given["restart_s"], Duration)
     except msgspec.ValidationError as error:

@@ -28,7 +28,8 @@ from fencepost.traces.text.words import plural
 
 _ASSUMED = {
     "members": "{} members",
-    "partitions": "{} partitions, of one topic",
+    "topics": "{} partitions, of one topic",
+    "at_a_time": "a deployment restarts {} process at a time",
     "pause_s": "a process that lives is never silent for longer than {:g} s",
     "processing_s": "work on what one poll returned takes up to {:g} s",
     "warmup_s": "a member needs {:g} s until it keeps up with a partition that is new to it",
@@ -41,7 +42,7 @@ _ASSUMED = {
     "strategy": "members are {} today",
 }
 _ALWAYS = (
-    "a rollout restarts one process after the other, the next when the group is balanced",
+    "the next processes of a rollout are restarted when the group is balanced",
     "what fencepost simulate assumes: docs/deployments/simulate.md",
 )
 _EVENT_WORDS = {
@@ -62,6 +63,8 @@ def assumptions(known: KnownGroup, given: Sequence[str]) -> list[str]:
         value = getattr(known, name)
         if name == "is_static":
             value = "static" if value else "dynamic"
+        elif name == "topics":
+            value = known.partitions
         option = f" ({SAID[name]})" if name in SAID else ""
         said.append(words.format(value) + option)
     return [*said, *_ALWAYS]
@@ -268,7 +271,7 @@ def _note(advice: Advice, point: CurvePoint) -> str:
 
 def advice_json(advice: Advice, log: LogFacts | None, given: Sequence[str]) -> dict[str, Any]:
     """The document, as `advice-1.schema.json` describes it."""
-    known = msgspec.to_builtins(advice.known)
+    known = msgspec.to_builtins(advice.known) | {"partitions": advice.known.partitions}
     return {
         "schema": "advice-1",
         "known": known,

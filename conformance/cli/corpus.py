@@ -6,7 +6,6 @@ The pipeline itself is `fencepost.traces.pipeline`; it does the same with both e
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,34 +15,20 @@ from rich.text import Text
 from fencepost.conformance.cli.exit_codes import exit_codes
 from fencepost.conformance.cli.lazy_group import LazyGroup, Stub
 from fencepost.conformance.cli.options.common import console, echo_json, json_option
+from fencepost.conformance.cli.options.engine import engine_of, engine_option, master_option
 from fencepost.conformance.cli.options.scope import scope_options
 from fencepost.conformance.execution.outcome import EXIT_CODES, Overall
-from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.properties.mutants.catalogue import MUTANTS
 from fencepost.properties.worlds.scope import Scope
 from fencepost.traces.pipeline.corpus.corpus import SHARD_TRACES, corpus_recipe
-from fencepost.traces.text.install import pip_install
 
 if TYPE_CHECKING:
     from fencepost.traces.pipeline.corpus.commands import ShardsDone
-    from fencepost.traces.pipeline.corpus.engine import JobEngine
     from fencepost.traces.pipeline.corpus.jobs import Corpus
 
 Option = Callable[[Any], Any]
 _ALL = "all"
 _SHOWN = 8
-engine_option = click.option(
-    "--engine",
-    type=click.Choice(["local", "spark"]),
-    default="local",
-    show_default=True,
-    help="One process, or Spark.",
-)
-master_option = click.option(
-    "--master",
-    metavar="URL",
-    help="Spark's master [default: local[*], or that of spark-submit].",
-)
 folder_argument = click.argument("folder", metavar="DIR")
 judge_option = click.option(
     "--revision", "judge", default="kafka-4", show_default=True, help="The revision that judges."
@@ -51,32 +36,6 @@ judge_option = click.option(
 out_option = click.option(
     "--out", metavar="DIR", required=True, help="The folder to write, a path or URI."
 )
-
-
-@contextmanager
-def engine_of(name: str, master: str | None) -> Iterator[JobEngine]:
-    """An engine while the block lasts.  Raises TargetUnavailableError with what is missing."""
-    try:
-        from fencepost.traces.pipeline.corpus.engine import LocalEngine  # noqa: PLC0415  (an extra)
-        from fencepost.traces.pipeline.spark.spark import (  # noqa: PLC0415  (an extra)
-            SparkEngine,
-            SparkUnavailableError,
-            spark_session,
-        )
-    except ImportError as error:
-        raise TargetUnavailableError(
-            f"Arrow can't be imported ({error}): {pip_install('corpus')}"
-        ) from error
-    if name == "local":
-        if master is not None:
-            raise click.UsageError(f"--master {master} needs --engine spark; give both")
-        yield LocalEngine()
-        return
-    try:
-        with spark_session(master) as session:
-            yield SparkEngine(session)
-    except SparkUnavailableError as error:
-        raise TargetUnavailableError(str(error)) from error
 
 
 _LOGS = (

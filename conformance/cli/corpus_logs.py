@@ -13,15 +13,10 @@ from typing import Any
 
 import click
 
-from fencepost.conformance.cli.corpus import (
-    engine_of,
-    folder_argument,
-    out_option,
-    say,
-    with_engine,
-)
+from fencepost.conformance.cli.corpus import folder_argument, out_option, say, with_engine
 from fencepost.conformance.cli.exit_codes import exit_codes
 from fencepost.conformance.cli.options.common import files_argument
+from fencepost.conformance.cli.options.engine import engine_of
 from fencepost.conformance.cli.options.logs import EXITS, log_options, parts_option
 from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.runtime.signals import term_is_interrupt

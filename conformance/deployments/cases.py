@@ -8,7 +8,7 @@ import msgspec
 
 from fencepost.conformance.simulator.member_settings import MemberSettings
 from fencepost.conformance.simulator.scenario import DeploymentScenario, find_scenario
-from fencepost.conformance.simulator.simulate import variants_of
+from fencepost.conformance.simulator.sweep import variants_of
 from fencepost.conformance.simulator.steps import BounceStep, ScaleStep, Step
 
 MEMBERS, PARTITIONS = 12, 60

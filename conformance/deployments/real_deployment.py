@@ -140,6 +140,10 @@ class RealDeployment(Deployment):
         """Start the broker again on the same data: it loads the group as another one would."""
         self._run_beside(self._bring_back())
 
+    def move_replicas(self) -> None:
+        """Raise DeploymentError: a Kafka of one node has nowhere to move them."""
+        raise DeploymentError("replicas can't be moved: the Kafka has one node")
+
     async def close(self) -> None:
         """Close all consumers that run, and take back their processes for others."""
         for consumer in self.consumers:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from fencepost.conformance.targets.model_coordinator import RunningModel
+from fencepost.model.assignors.group import NO_RACKS, Racks
 from fencepost.model.assignors.subscription import TopicPartition
 from fencepost.model.client.cluster_messages import (
     CLUSTER_VERSIONS,
@@ -45,6 +46,7 @@ from fencepost.model.table.errors import Error
 
 _PORT = 9092
 _FETCHED_AT_MOST = 500
+_NOWHERE: frozenset[str] = frozenset()
 
 
 class VirtualCluster:
@@ -59,6 +61,8 @@ class VirtualCluster:
     ) -> None:
         self.model = RunningModel(Machine(revision, config, self._is_missing))
         self.topics = dict(topics)
+        self.racks: Racks = NO_RACKS
+        """In which racks the replicas of partitions are."""
         self.ends: dict[TopicPartition, int] = {}
         """The next offset of each partition that holds records."""
         self.highest: dict[str, int] = {}
@@ -134,8 +138,10 @@ class VirtualCluster:
     def _leaders(self, topic: str) -> TopicLeaders:
         if topic not in self.topics:
             return TopicLeaders(topic, Error.UNKNOWN_TOPIC_OR_PARTITION.value, ())
-        leaders = (self.nodes[n % len(self.nodes)].node for n in range(self.topics[topic]))
-        return TopicLeaders(topic, 0, tuple(leaders))
+        numbers = range(self.topics[topic])
+        leaders = (self.nodes[n % len(self.nodes)].node for n in numbers)
+        racks = (self.racks.get(TopicPartition(topic, n), _NOWHERE) for n in numbers)
+        return TopicLeaders(topic, 0, tuple(leaders), tuple(racks) if self.racks else ())
 
     def _fetched(self, partition: TopicPartition, at: int) -> FetchedLog:
         end = min(self.ends.get(partition, 0), at + _FETCHED_AT_MOST)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 from fencepost.conformance.simulator.notes import Told
 from fencepost.conformance.simulator.rebalance_log import place_of
+from fencepost.model.assignors.group import Racks
 from fencepost.model.assignors.subscription import TopicPartition
 from fencepost.model.client.interface import Assigned, Lost, Revoked
+
+_EVER = 2**63
 
 
 class Held(NamedTuple):
@@ -68,6 +71,25 @@ def consumption(
     for consumer, partition in list(owned):
         give_back(ended.get(consumer, until_ms), consumer, partition)
     return [_in_window(partition, rows, from_ms, until_ms) for partition, rows in held.items()]
+
+
+def far_ms(
+    times: Iterable[PartitionTimes],
+    rack_of: Callable[[str], str | None],
+    placements: Sequence[tuple[int, Racks]],
+) -> int:
+    """How long members consumed partitions that have no replica in their rack; summed over them.
+
+    `placements`: where the replicas are from when on, the first from the beginning.
+    """
+    ends = [*(since_ms for since_ms, _ in placements[1:]), _EVER]
+    return sum(
+        max(min(row.until_ms, end_ms) - max(row.from_ms, since_ms), 0)
+        for (since_ms, racks), end_ms in zip(placements, ends, strict=True)
+        for each in times
+        for row in each.held
+        if rack_of(row.member) not in racks[each.partition]
+    )
 
 
 def _in_window(

@@ -59,9 +59,11 @@ class PartitionRow(msgspec.Struct, frozen=True):
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
     """A run of a scenario.
 
-    `unavailable_partition_s`, `twice_partition_s`: summed over partitions.  `longest_gap_s`: of any
-    partition.  `balanced_after_s`: when nothing more had to change; None: the group was not
-    balanced at the end.  `lasted_s`: all that was looked at.  `halted`: rollouts that stopped.
+    `unavailable_partition_s`, `twice_partition_s`: summed over partitions.  `far_partition_s`: how
+    long partitions were consumed from racks without a replica; None: `replicas` isn't said.
+    `longest_gap_s`: of any partition.  `balanced_after_s`: when nothing more had to change; None:
+    the group was not balanced at the end.  `lasted_s`: all that was looked at.  `halted`: rollouts
+    that stopped.
     """
 
     scenario: str
@@ -75,6 +77,7 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
     unavailable_partition_s: float
     longest_gap_s: float
     twice_partition_s: float
+    far_partition_s: float | None
     balanced_after_s: float | None
     lasted_s: float
     requests: int
@@ -98,6 +101,7 @@ FIGURES = (
     "unavailable_partition_s",
     "longest_gap_s",
     "twice_partition_s",
+    "far_partition_s",
     "balanced_after_s",
     "requests",
     "bytes",

@@ -13,17 +13,25 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from fencepost.conformance.simulator.durations import draw_ms
-from fencepost.conformance.simulator.member_settings import DEFAULTS, GROUP_ID, MemberSettings
+from fencepost.conformance.simulator.member_settings import (
+    A_YEAR_MS,
+    DEFAULTS,
+    GROUP_ID,
+    METADATA_MS,
+    MemberSettings,
+)
 from fencepost.conformance.simulator.quiet_simulation import QuietSimulation
 from fencepost.conformance.simulator.rebalance_log import RebalanceLog, place_of
 from fencepost.conformance.simulator.scenario import DeploymentScenario
 from fencepost.conformance.simulator.simulation import Exchange, Simulation
-from fencepost.conformance.simulator.steps import ScaleStep
+from fencepost.conformance.simulator.steps import MoveReplicasStep, ScaleStep
 from fencepost.model.client.interface import ErrorTold
 from fencepost.model.client.settings import ClientSettings
 from fencepost.model.client.state import Phase
 from fencepost.model.table.errors import Error
 from fencepost.model.table.vocabulary import GroupState
+
+_THREAD = "-thread-"
 
 
 @dataclass(slots=True)
@@ -74,6 +82,8 @@ class Deployment(ABC):
         self.failures: list[ProcessFailure] = []
         self.halted: list[str] = []
         self.ended: dict[str, int] = {}
+        moves = any(isinstance(step, MoveReplicasStep) for step in scenario.step)
+        self._metadata_ms = METADATA_MS if moves else A_YEAR_MS
         sizes = [step.to for step in scenario.step if isinstance(step, ScaleStep)]
         self._digits = len(str(max([scenario.members, *sizes])))
         self.add_hosts(scenario.members, scenario.settings.over(DEFAULTS))
@@ -110,6 +120,10 @@ class Deployment(ABC):
         """Brokers are reached again, and another one coordinates the group."""
 
     @abstractmethod
+    def move_replicas(self) -> None:
+        """Let the replicas of each partition be in the next racks."""
+
+    @abstractmethod
     def new_failures(self) -> Iterable[tuple[str, ProcessFailure]]:
         """The fatal errors since the last call, with the consumers that were told them."""
 
@@ -138,13 +152,14 @@ class Deployment(ABC):
         names = [host.name]
         if self.scenario.threads > 1:
             threads = range(1, self.scenario.threads + 1)
-            names = [f"{host.name}-thread-{number}" for number in threads]
+            names = [f"{host.name}{_THREAD}{number}" for number in threads]
         consumers = tuple(f"{name}#{host.started}" for name in names)
         instances = [host.settings.instance_of(name) for name in names]
         host.running.append(HostProcess(consumers, tuple(i for i in instances if i is not None)))
         topics = tuple(self.scenario.counts)
         for name, consumer in zip(names, consumers, strict=True):
-            self.start_consumer(consumer, host.settings.client(name, topics, host.rack))
+            settings = host.settings.client(name, topics, host.rack, self._metadata_ms)
+            self.start_consumer(consumer, settings)
 
     def stop(self, host: Host, process: HostProcess | None = None) -> HostProcess:
         """Stop a process of a host, the oldest, in good order."""
@@ -211,6 +226,9 @@ class RunningDeployment(Deployment):
             latency_ms=scenario.latency_ms,
             busy=self._busy_ms if scenario.processing_s else None,
         )
+        self.placements = [(0, scenario.partition_racks(0))]
+        """Where the replicas of partitions are, from when on."""
+        self.sim.cluster.racks = self.placements[0][1]
         self.log = self.sim.watch = RebalanceLog(self.sim.cluster.model.groups)
         self._told = 0
 
@@ -246,6 +264,12 @@ class RunningDeployment(Deployment):
         self.sim.is_down = False
         other = 3 - self.sim.cluster.coordinator_of(GROUP_ID).node
         self.sim.move_coordinator(GROUP_ID, other)
+
+    def move_replicas(self) -> None:
+        """Let the replicas of each partition be in the next racks."""
+        racks = self.scenario.partition_racks(len(self.placements))
+        self.placements.append((self.sim.now_ms, racks))
+        self.sim.cluster.racks = racks
 
     def new_failures(self) -> Iterator[tuple[str, ProcessFailure]]:
         """Of what clients told their users since the last call."""
@@ -292,3 +316,8 @@ class RunningDeployment(Deployment):
                 return False
             owned += len(state.reading.positions)
         return owned == sum(self.scenario.counts.values())
+
+
+def host_of(member: str) -> str:
+    """The host of a member: `app-1` of `app-1-thread-2`."""
+    return member.partition(_THREAD)[0]

@@ -17,7 +17,9 @@ _BY_STRATEGY = {"eager": ("range",), "cooperative": ("cooperative-sticky",)}
 GROUP_ID = "group"
 SESSION_MS, BEAT_MS, POLL_MS = 45_000, 3000, 300_000
 """What Kafka's Java client has where nothing is set: KIP-735, KIP-62."""
-_A_YEAR_MS = 365 * 24 * 3600 * 1000
+METADATA_MS = 300_000
+"""Kafka's metadata.max.age.ms: a client knows of changed replicas after so long at the latest."""
+A_YEAR_MS = 365 * 24 * 3600 * 1000
 """For what doesn't matter here: no records are read, and a broker that is gone hangs up."""
 
 
@@ -75,7 +77,9 @@ class MemberSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
             return None
         return (self.instance_id or "{member}").replace("{member}", member)
 
-    def client(self, member: str, topics: tuple[str, ...], rack: str | None) -> ClientSettings:
+    def client(
+        self, member: str, topics: tuple[str, ...], rack: str | None, metadata_max_age_ms: int
+    ) -> ClientSettings:
         """What a consumer is made with."""
         return ClientSettings(
             group_id=GROUP_ID,
@@ -89,8 +93,8 @@ class MemberSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
             max_poll_interval_ms=self.max_poll_interval_ms or POLL_MS,
             auto_commit_ms=None,
             fetches=False,
-            request_timeout_ms=_A_YEAR_MS,
-            metadata_max_age_ms=_A_YEAR_MS,
+            request_timeout_ms=A_YEAR_MS,
+            metadata_max_age_ms=metadata_max_age_ms,
         )
 
 

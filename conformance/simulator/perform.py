@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 
 from fencepost.conformance.simulator.deployment import Deployment, Host, HostProcess
 from fencepost.conformance.simulator.durations import Duration, draw_ms
+from fencepost.conformance.simulator.member_settings import METADATA_MS
 from fencepost.conformance.simulator.scenario import ScenarioError
 from fencepost.conformance.simulator.steps import (
     BounceStep,
@@ -18,6 +19,7 @@ from fencepost.conformance.simulator.steps import (
     CrashStep,
     DuplicateStep,
     FailoverStep,
+    MoveReplicasStep,
     RemoveStep,
     ReplaceStep,
     ScaleStep,
@@ -28,6 +30,7 @@ from fencepost.conformance.simulator.steps import (
 Script = Generator[int, None, None]
 _CHECK_MS = 100
 """How often a health check looks."""
+_HEARS_MS = 3000
 
 
 class Performer:
@@ -113,6 +116,9 @@ def perform(deployment: Deployment, step: Step) -> Script:
             for host in _chosen(deployment, step.who, step.count):
                 for process in host.running:
                     deployment.remove(process.instances)
+        case MoveReplicasStep():
+            deployment.move_replicas()
+            yield METADATA_MS + _HEARS_MS  # the leader knows, and has begun what follows
         case WaitStep():
             if step.s is None:
                 yield from until(deployment, deployment.is_balanced, deployment.scenario.settle_s)

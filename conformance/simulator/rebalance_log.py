@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from fencepost.conformance.simulator.member_settings import GROUP_ID
 from fencepost.conformance.simulator.notes import CoordinatorEvent
 from fencepost.conformance.simulator.simulation import Exchange
-from fencepost.model.assignors.assignors import ASSIGNORS
+from fencepost.model.assignors.subscription import TopicPartition, decode_subscription
 from fencepost.model.messages.messages import JoinGroupRequest
 from fencepost.model.state.group import Group, Member
 from fencepost.model.table.vocabulary import GroupState
@@ -97,12 +97,19 @@ def _begun(
     if member is None:
         return SimulatedRebalance(now_ms, Cause.NEW_MEMBER, name)
     leads = member.member_id == before.leader
-    offered = {protocol.name for protocol in message.protocols}
-    is_handover = all(ASSIGNORS[name].is_cooperative for name in offered)
-    changed = member.metadata(before.protocol_name) not in {p.metadata for p in message.protocols}
-    cause = Cause.CHANGED_SUBSCRIPTION if changed else Cause.MEMBER_REJOIN
-    note = HANDOVER if is_handover and message.member_id else ""
+    known, offered = member.metadata(before.protocol_name), {p.metadata for p in message.protocols}
+    cause = Cause.MEMBER_REJOIN if known in offered else Cause.CHANGED_SUBSCRIPTION
+    kept = frozenset[TopicPartition]().union(*map(_owned, offered))
+    note = HANDOVER if message.member_id and _owned(known) - kept else ""
     return SimulatedRebalance(now_ms, Cause.LEADER_REJOIN if leads else cause, name, note)
+
+
+def _owned(metadata: bytes) -> frozenset[TopicPartition]:
+    """What a member told that it owns; nothing, if nobody can read it."""
+    try:
+        return frozenset(decode_subscription(metadata).owned)
+    except ValueError:
+        return frozenset()
 
 
 def _known(group: Group, message: JoinGroupRequest) -> Member | None:

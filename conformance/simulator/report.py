@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -10,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from fencepost.conformance.certify.report import write_texts
-from fencepost.conformance.simulator.cost import Cost, Variant, costs_json, percentiles
+from fencepost.conformance.simulator.cost import FIGURES, Cost, Variant, costs_json, percentiles
 from fencepost.conformance.simulator.scenario import DeploymentScenario
 from fencepost.traces.page.simulation_page import simulation_page
 
@@ -37,22 +39,35 @@ ROWS: Mapping[str, tuple[str, Callable[[Number], str]]] = {
     "unavailable_partition_s": ("not consumed, over all partitions", _seconds),
     "longest_gap_s": ("longest time that a partition was not consumed", _seconds),
     "twice_partition_s": ("consumed by two at once, over all partitions", _seconds),
+    "far_partition_s": ("consumed from another rack, over all partitions", _seconds),
     "balanced_after_s": ("balanced after", _seconds),
     "requests": ("requests at the coordinator", _count),
     "bytes": ("bytes there, both ways", _bytes),
 }
 """The figures, what each is called, and how it is written."""
+_CHOSEN_BY = {
+    "rebalances": "rebalances",
+    "partitions_moved": "moved",
+    "unavailable_partition_s": "not consumed",
+    "longest_gap_s": "longest",
+    "far_partition_s": "from another rack",
+    "balanced_after_s": "balanced after",
+}
 
 
 def print_variants(
-    scenario: DeploymentScenario, variants: Sequence[Variant], console: Console
+    scenario: DeploymentScenario,
+    variants: Sequence[Variant],
+    console: Console,
+    *,
+    as_rows: bool = False,
 ) -> None:
-    """Print what each form costs, side by side; of one alone its rebalances, too."""
+    """Print what each form costs, side by side or `as_rows`; of one alone its rebalances, too."""
     first = variants[0].first
     if scenario.about:
         console.print(scenario.about, soft_wrap=True, markup=False)
-    console.print(_title(first, len(variants[0].costs)), soft_wrap=True, markup=False)
-    console.print(_figures(variants))
+    console.print(_title(variants), soft_wrap=True, markup=False)
+    console.print(_each_a_row(variants) if as_rows else _figures(variants))
     for variant in variants:
         for line in _trouble(variant.first, named=len(variants) > 1):
             console.print(line, soft_wrap=True, markup=False)
@@ -63,9 +78,14 @@ def print_variants(
             console.print(f"{left} more rebalances are in --json and --report.")
 
 
-def _title(first: Cost, seeds: int) -> str:
+def _title(variants: Sequence[Variant]) -> str:
+    first, seeds = variants[0].first, len(variants[0].costs)
     runs = f"seed {first.seed}" if seeds == 1 else f"{seeds} seeds from {first.seed} on"
-    return f"{first.scenario}: {first.members} members, {first.partitions} partitions, {runs}"
+    sizes = {(variant.first.members, variant.first.partitions) for variant in variants}
+    size = f"{len(variants)} sets of values"
+    if len(sizes) == 1:
+        size = f"{first.members} members, {first.partitions} partitions"
+    return f"{first.scenario}: {size}, {runs}"
 
 
 def _figures(variants: Sequence[Variant]) -> Table:
@@ -75,13 +95,22 @@ def _figures(variants: Sequence[Variant]) -> Table:
         table.add_column(variant.first.variant, justify="right")
     if len(variants[0].costs) > 1:
         table.add_row("", *("p50 / p95" for _ in variants), style="dim")
-    spread = [percentiles(variant.costs) for variant in variants]
-    for name, (said, written) in ROWS.items():
-        if len(variants[0].costs) > 1:
-            cells = [f"{written(own[name]['p50'])} / {written(own[name]['p95'])}" for own in spread]
-        else:
-            cells = [written(getattr(variant.first, name)) for variant in variants]
-        table.add_row(said, *cells)
+    columns = [_shown(variant) for variant in variants]
+    for name, (said, _) in columns[0].items():
+        table.add_row(said, *(column[name][1] for column in columns))
+    return table
+
+
+def _each_a_row(variants: Sequence[Variant]) -> Table:
+    """The figures that settings are chosen by, a row for each form."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("p50 / p95" if len(variants[0].costs) > 1 else "")
+    rows = {variant.first.variant: _shown(variant) for variant in variants}
+    names = [name for name in _CHOSEN_BY if all(name in row for row in rows.values())]
+    for name in names:
+        table.add_column(_CHOSEN_BY[name], justify="right")
+    for form, row in rows.items():
+        table.add_row(form, *(row[name][1] for name in names))
     return table
 
 
@@ -117,25 +146,45 @@ def _rebalances(cost: Cost) -> Table:
 
 
 def write_report(scenario: DeploymentScenario, variants: Sequence[Variant], folder: Path) -> None:
-    """Write `simulation.json` and `index.html`.  Raises ReportError where that can't be."""
+    """Write `simulation.json`, `runs.csv` and `index.html`.  Raises ReportError if it can't be."""
     document = costs_json(variants)
     texts = {
         "simulation.json": json.dumps(document, indent=1, ensure_ascii=False) + "\n",
+        "runs.csv": runs_csv(variants),
         "index.html": simulation_page(
             scenario.about,
             [variant.to_json() for variant in variants],
-            [_shown(variant) for variant in variants],
+            [list(_shown(variant).values()) for variant in variants],
         ),
     }
     write_texts(texts, folder, "--report")
 
 
-def _shown(variant: Variant) -> list[tuple[str, str]]:
-    """A form's figures as the page shows them."""
-    if len(variant.costs) > 1:
-        spread = percentiles(variant.costs)
-        return [
-            (said, f"{written(spread[name]['p50'])} / {written(spread[name]['p95'])}")
-            for name, (said, written) in ROWS.items()
-        ]
-    return [(said, written(getattr(variant.first, name))) for name, (said, written) in ROWS.items()]
+def runs_csv(variants: Sequence[Variant]) -> str:
+    """A row for each run: its form, its seed, and its figures."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["variant", "seed", *FIGURES])
+    for variant in variants:
+        for cost in variant.costs:
+            writer.writerow([cost.variant, cost.seed, *cost.figures().values()])
+    return text.getvalue()
+
+
+def _shown(variant: Variant) -> dict[str, tuple[str, str]]:
+    """A form's figures, without those of racks where they aren't known: their names, as written."""
+    names = [
+        name
+        for name in ROWS
+        if name != "far_partition_s" or variant.first.far_partition_s is not None
+    ]
+    several = percentiles(variant.costs) if len(variant.costs) > 1 else None
+    found = {}
+    for name in names:
+        said, written = ROWS[name]
+        if several is None:
+            found[name] = said, written(getattr(variant.first, name))
+        else:
+            of = several[name]
+            found[name] = said, f"{written(of['p50'])} / {written(of['p95'])}"
+    return found

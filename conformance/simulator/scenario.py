@@ -23,6 +23,8 @@ from fencepost.conformance.simulator.member_settings import (
 )
 from fencepost.conformance.simulator.steps import Step
 from fencepost.conformance.targets.registry import find_revision
+from fencepost.model.assignors.group import Racks, partitions_of
+from fencepost.model.assignors.subscription import TopicPartition
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.experiments import with_target_size
 from fencepost.model.revisions.near import did_you_mean
@@ -46,8 +48,9 @@ class DeploymentScenario(
 
     `members`: processes, each on a host of its own; `threads`: consumers in each, which have
     instance ids that end in `-thread-N`.  `partitions`: of one topic, or `topics`: of several, by
-    name.  `racks`: of the hosts, in turn.  `restart_s`: from the stop of a process until it polls
-    again.  `processing_s`: how long a user works on what one poll returned, before it polls again.
+    name.  `racks`: of the hosts, in turn; `replicas`: in how many of them each partition is, in all
+    if it isn't said.  `restart_s`: from the stop of a process until it polls again.
+    `processing_s`: how long a user works on what one poll returned, before it polls again.
     `target_size`: how many members the coordinator is told that there will be, as many as at the
     beginning if it isn't said; only experimental revisions ask.  `restart_failed`: a process that
     fails is started again, each time after a longer pause.  `settle_s`: how long, after the last
@@ -63,6 +66,7 @@ class DeploymentScenario(
     partitions: Positive | None = None
     topics: dict[str, Positive] = {}
     racks: tuple[str, ...] = ()
+    replicas: Positive | None = None
     settings: MemberSettings = MemberSettings()
     restart_s: Duration = 5.0
     restart_failed: bool = False
@@ -78,6 +82,11 @@ class DeploymentScenario(
         """Check what the types can't say."""
         if self.topics and self.partitions is not None:
             raise ValueError("give `partitions`, of one topic, or `topics`, by name; not both")
+        if self.replicas is not None and self.replicas > len(set(self.racks)):
+            raise ValueError(
+                f"`replicas` is {self.replicas}, and `racks` names {len(set(self.racks))}: name as "
+                "many racks or more"
+            )
         if self.latency_ms[0] > self.latency_ms[1]:
             raise ValueError(f"`latency_ms` {list(self.latency_ms)}: give the shorter one first")
         poll_ms = self.settings.max_poll_interval_ms or POLL_MS
@@ -106,6 +115,21 @@ class DeploymentScenario(
     def counts(self) -> dict[str, int]:
         """How many partitions each topic has."""
         return dict(self.topics) or {"topic": self.partitions or 24}
+
+    @property
+    def all_partitions(self) -> list[TopicPartition]:
+        """The partitions of all topics."""
+        return partitions_of(self.counts, self.counts)
+
+    def partition_racks(self, moved: int) -> Racks:
+        """Where the replicas of partitions are, once they moved so often to the next racks."""
+        names = list(dict.fromkeys(self.racks))
+        near = range(moved, moved + (self.replicas or len(names)))
+        return {
+            partition: frozenset(names[(partition.partition + n) % len(names)] for n in near)
+            for partition in self.all_partitions
+            if names
+        }
 
 
 def scenario_names() -> list[str]:

@@ -1,8 +1,4 @@
-"""Runs scenarios: one, the same in several forms, with many seeds.
-
-`simulate` is one run, of plain values that can be sent to other processes and machines: a sweep
-over settings is a list of its arguments.
-"""
+"""Runs a scenario: `simulate`, of plain values that can be sent to other processes and machines."""
 
 from __future__ import annotations
 
@@ -11,35 +7,22 @@ from collections.abc import Sequence
 
 import msgspec
 
-from fencepost.conformance.simulator.consumption import PartitionTimes, consumption
-from fencepost.conformance.simulator.cost import (
-    Cost,
-    FailureRow,
-    PartitionRow,
-    RebalanceRow,
-    Variant,
+from fencepost.conformance.simulator.consumption import (
+    PartitionTimes,
+    consumption,
+    far_ms,
 )
-from fencepost.conformance.simulator.deployment import RunningDeployment
+from fencepost.conformance.simulator.cost import Cost, FailureRow, PartitionRow, RebalanceRow
+from fencepost.conformance.simulator.deployment import RunningDeployment, host_of
 from fencepost.conformance.simulator.durations import Spread, draw_ms
-from fencepost.conformance.simulator.member_settings import BEAT_MS, DEFAULTS, MemberSettings
+from fencepost.conformance.simulator.member_settings import BEAT_MS
 from fencepost.conformance.simulator.perform import Performer, all_steps, perform, until
 from fencepost.conformance.simulator.rebalance_log import SimulatedRebalance
 from fencepost.conformance.simulator.scenario import DeploymentScenario, ScenarioError
 from fencepost.conformance.simulator.traffic import traffic_of
-from fencepost.model.assignors.subscription import TopicPartition
-from fencepost.model.revisions.near import did_you_mean
-from fencepost.model.revisions.revisions import NAMES
-from fencepost.properties.workers.pool import run_side_by_side
 
 _FORMS_S = 3600.0
 """How long a group may take to form."""
-_WORDS = {
-    "eager": MemberSettings(strategy="eager"),
-    "cooperative": MemberSettings(strategy="cooperative"),
-    "static": MemberSettings(membership="static"),
-    "dynamic": MemberSettings(membership="dynamic"),
-}
-_EAGER_DYNAMIC = MemberSettings(membership="dynamic", strategy="eager")
 
 
 class SimulationRun(msgspec.Struct, frozen=True):
@@ -103,11 +86,7 @@ def _form(deployment: RunningDeployment) -> int:
 def _cost(run: SimulationRun, deployment: RunningDeployment, begin_ms: int) -> Cost:
     sim, scenario = deployment.sim, run.scenario
     sim.rest_no_more()
-    partitions = [
-        TopicPartition(topic, number)
-        for topic, count in scenario.counts.items()
-        for number in range(count)
-    ]
+    partitions = scenario.all_partitions
     times = consumption(sim.told, deployment.ended, partitions, begin_ms, sim.now_ms)
     rebalances = deployment.log.rebalances
     apis = traffic_of(sim.history, sim.skipped)
@@ -123,6 +102,7 @@ def _cost(run: SimulationRun, deployment: RunningDeployment, begin_ms: int) -> C
         unavailable_partition_s=_s(sum(each.unavailable_ms for each in times)),
         longest_gap_s=_s(max(each.longest_gap_ms for each in times)),
         twice_partition_s=_s(sum(each.twice_ms for each in times)),
+        far_partition_s=_far_s(deployment, times),
         balanced_after_s=_balanced_after_s(deployment, times, begin_ms),
         lasted_s=_s(sim.now_ms - begin_ms),
         requests=sum(each.requests for each in apis.values()),
@@ -137,6 +117,13 @@ def _cost(run: SimulationRun, deployment: RunningDeployment, begin_ms: int) -> C
         each_rebalance=() if run.is_brief else tuple(_row(r, begin_ms) for r in rebalances),
         each_partition=() if run.is_brief else tuple(_times(each, begin_ms) for each in times),
     )
+
+
+def _far_s(deployment: RunningDeployment, times: Sequence[PartitionTimes]) -> float | None:
+    if deployment.scenario.replicas is None:
+        return None
+    host_racks = {host.name: host.rack for host in deployment.hosts.values()}
+    return _s(far_ms(times, lambda member: host_racks[host_of(member)], deployment.placements))
 
 
 def _balanced_after_s(
@@ -181,60 +168,3 @@ def _times(each: PartitionTimes, begin_ms: int) -> PartitionRow:
             for row in each.held
         ),
     )
-
-
-# Many runs.
-
-
-def variants_of(scenario: DeploymentScenario, compared: str) -> dict[str, DeploymentScenario]:
-    """The scenario in each of these forms, such as `eager,static+cooperative`, by their names.
-
-    A form that says nothing of membership is dynamic, one that names no strategy eager.  It may
-    also name a revision for the coordinator.  Raises ScenarioError.
-    """
-    known = (*_WORDS, *NAMES)
-    found: dict[str, DeploymentScenario] = {}
-    for form in compared.split(","):
-        settings, revision = _EAGER_DYNAMIC.over(scenario.settings), scenario.revision
-        for word in form.strip().split("+"):
-            if word not in known:
-                near = did_you_mean(word, known) or f"; there is {', '.join(_WORDS)}, or a revision"
-                raise ScenarioError(f"nothing to compare is called {word!r}{near}; join with +")
-            if word in _WORDS:
-                settings = _WORDS[word].over(settings)
-            else:
-                revision = word
-        found[form.strip()] = msgspec.structs.replace(
-            scenario, settings=settings, revision=revision
-        )
-    return found
-
-
-def variant_name(settings: MemberSettings) -> str:
-    """What settings are called: membership and strategy."""
-    settings = settings.over(DEFAULTS)
-    strategy = "+".join(settings.assignors) if settings.assignors else settings.strategy
-    return f"{settings.membership}+{strategy}"
-
-
-def simulate_all(
-    scenarios: dict[str, DeploymentScenario], seeds: Sequence[int], jobs: int
-) -> list[Variant]:
-    """Run each scenario with each seed in up to `jobs` processes; rows are kept of the first seed.
-
-    Raises ScenarioError.
-    """
-    runs = [
-        SimulationRun(scenario, name, seed, is_brief=seed != seeds[0])
-        for name, scenario in scenarios.items()
-        for seed in seeds
-    ]
-    if jobs == 1 or len(runs) == 1:
-        costs = [simulate(run) for run in runs]
-    else:
-        done = {
-            (run.variant, run.seed): found for run, found in run_side_by_side(simulate, runs, jobs)
-        }
-        costs = [done[run.variant, run.seed] for run in runs]
-    width = len(seeds)
-    return [Variant(tuple(costs[at : at + width])) for at in range(0, len(costs), width)]

@@ -107,6 +107,10 @@ class RemoveStep(_About, frozen=True, tag="remove"):
     """An administrator removes static members."""
 
 
+class MoveReplicasStep(_Step, frozen=True, tag="move-replicas"):
+    """The replicas of each partition move to the next racks; clients are told within 5 minutes."""
+
+
 class WaitStep(_Step, frozen=True, tag="wait"):
     """Let time pass: so many seconds, or until the group is balanced."""
 
@@ -122,5 +126,6 @@ Step = (
     | DuplicateStep
     | FailoverStep
     | RemoveStep
+    | MoveReplicasStep
     | WaitStep
 )

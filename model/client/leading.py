@@ -1,6 +1,6 @@
 """A leader's work: from the members of its join's answer to what each is assigned.
 
-Source: Kafka's protocol guide, "Consumer embedded protocol"; KIP-429.
+Source: Kafka's protocol guide, "Consumer embedded protocol"; KIP-429; KIP-881 (racks).
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from fencepost.model.assignors.subscription import (
     encode_assignment,
 )
 from fencepost.model.client.conduct import Leading
-from fencepost.model.client.state import ClientState
+from fencepost.model.client.state import ClientState, TopicLayout
 from fencepost.model.client.work import ClientWork
 from fencepost.model.messages.messages import JoinMember, SyncAssignment
 
 _STRANGER = "nobody"
+_NOWHERE: frozenset[str] = frozenset()
 
 
 def group_topics(members: Iterable[JoinMember]) -> frozenset[str]:
@@ -30,17 +31,28 @@ def group_topics(members: Iterable[JoinMember]) -> frozenset[str]:
     return frozenset(topic for member in members for topic in _subscription(member).topics)
 
 
-def partition_counts(state: ClientState, topics: Iterable[str]) -> tuple[tuple[str, int], ...]:
-    """How many partitions these topics have, as far as this client knows."""
-    known = {row.topic: len(row.leaders) for row in state.cluster.topics}
-    return tuple((topic, known.get(topic, 0)) for topic in sorted(topics))
+def topic_layouts(work: ClientWork, topics: Iterable[str]) -> tuple[TopicLayout, ...]:
+    """What these topics' partitions are, as far as this client knows.
+
+    A client that has no rack doesn't look at theirs, as Kafka's ConsumerCoordinator doesn't.
+    """
+    has_rack = work.settings.rack_id is not None
+    known = {row.topic: row for row in work.state.cluster.topics}
+    layouts = []
+    for topic in sorted(topics):
+        row = known.get(topic)
+        count = 0 if row is None else len(row.leaders)
+        racks = row.racks if row is not None and has_rack else ()
+        layouts.append(TopicLayout(topic, (*racks, *[_NOWHERE] * (count - len(racks)))))
+    return tuple(layouts)
 
 
 def assignments(work: ClientWork, members: tuple[JoinMember, ...]) -> tuple[SyncAssignment, ...]:
     """What the leader sends: each member's assignment, in the order of the members."""
     assignor = ASSIGNORS[work.state.membership.protocol_name or work.settings.assignors[0]]
     applicants = tuple(_applicant(member, assignor) for member in members)
-    counts = dict(partition_counts(work.state, group_topics(members)))
+    layouts = topic_layouts(work, group_topics(members))
+    counts = {layout.topic: len(layout.racks) for layout in layouts}
     racks = _racks(work.state)
     leading = work.conduct.leading
     if leading is Leading.HANDS_OVER_EARLY and assignor.is_cooperative:

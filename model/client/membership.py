@@ -4,8 +4,8 @@ The user's callbacks happen while it polls: partitions are given back before a j
 after a sync only then; heartbeats go on meanwhile, until the poll interval is exceeded.
 
 Source: KIP-345; KIP-62 (heartbeats beside processing, max.poll.interval.ms), KIP-394
-(MEMBER_ID_REQUIRED), KIP-429 (cooperative rebalancing), KIP-814 (skipAssignment); Kafka's
-AbstractCoordinator, where these leave a choice.
+(MEMBER_ID_REQUIRED), KIP-429 (cooperative rebalancing), KIP-814 (skipAssignment), KIP-881 (racks);
+Kafka's AbstractCoordinator, where these leave a choice.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from fencepost.model.client import committing, links, lookup
 from fencepost.model.client.conduct import MEMBER_APIS, Occasion, Reaction
 from fencepost.model.client.identity import sent_instance
 from fencepost.model.client.interface import Assigned, Revoked
-from fencepost.model.client.leading import assignments, group_topics, partition_counts
+from fencepost.model.client.leading import assignments, group_topics, topic_layouts
 from fencepost.model.client.settings import ClientSettings
 from fencepost.model.client.state import Backoff, Life, Link, Membership, Phase, Position, Reading
 from fencepost.model.client.work import ClientWork
@@ -56,7 +56,7 @@ def pursue(work: ClientWork) -> None:
     if work.state.is_polling and work.state.membership.generation_id < 0:
         work.tell_lost()
     if work.state.membership.phase is Phase.STABLE:
-        _note_new_partitions(work)
+        _note_changed_topics(work)
         _hand_out(work)
     if _wants_join(work):
         _join(work)
@@ -200,7 +200,7 @@ def _sync(work: ClientWork) -> None:
         return
     if member.to_lead is not None:
         topics = group_topics(member.to_lead) | set(work.state.topics)
-        work.change_member(seen=partition_counts(work.state, topics))
+        work.change_member(seen=topic_layouts(work, topics))
     settings = work.settings
     timeout = settings.max_poll_interval_ms + settings.join_slack_ms
     links.ask(work, link, _SYNC, lambda version: _sync_request(work, version), timeout)
@@ -267,13 +267,13 @@ def _hand_out(work: ClientWork) -> None:
     work.change_member(is_handed_out=True, needs_join=again)
 
 
-def _note_new_partitions(work: ClientWork) -> None:
-    """A leader joins again when a topic has other partitions than those by which it assigned."""
+def _note_changed_topics(work: ClientWork) -> None:
+    """A leader joins again when partitions, or their racks, aren't those by which it assigned."""
     member = work.state.membership
     if member.leads and member.seen is not None and not member.needs_join:
-        topics = [topic for topic, _ in member.seen]
+        topics = [layout.topic for layout in member.seen]
         known = {row.topic for row in work.state.cluster.topics}
-        if known.issuperset(topics) and partition_counts(work.state, topics) != member.seen:
+        if known.issuperset(topics) and topic_layouts(work, topics) != member.seen:
             work.change_member(needs_join=True)
 
 

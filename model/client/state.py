@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from fencepost.model.assignors.memory import NO_MEMORY, Memory
 from fencepost.model.assignors.subscription import TopicPartition
@@ -78,6 +79,13 @@ class Link:
     quiet_until_ms: int = 0
 
 
+class TopicLayout(NamedTuple):
+    """A topic as a leader sees it: of each partition the racks of its replicas, if they matter."""
+
+    topic: str
+    racks: tuple[frozenset[str], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Membership:
     """What a client knows of itself as a member.
@@ -85,7 +93,7 @@ class Membership:
     `generation_id` -1: it is nobody's member, and what it owned is lost.  `needs_join`: it is a
     member, but shall join again; `prepared`: what was read before is committed.  `to_lead`: the
     members that it has to assign to, until the sync is answered; `skips`: the coordinator has their
-    assignment.  `seen`: how many partitions topics had when it assigned, as a leader.  `target`:
+    assignment.  `seen`: what the topics were like when it assigned, as a leader.  `target`:
     its assignment of the generation `assigned_in`; `is_handed_out`: the user was told.
     `was_stable`, `was_removed`: ever, as a member of this group.
     """
@@ -99,7 +107,7 @@ class Membership:
     leads: bool = False
     skips: bool = False
     to_lead: tuple[JoinMember, ...] | None = None
-    seen: tuple[tuple[str, int], ...] | None = None
+    seen: tuple[TopicLayout, ...] | None = None
     target: tuple[TopicPartition, ...] = ()
     assigned_in: int = -1
     is_handed_out: bool = False

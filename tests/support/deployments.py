@@ -10,6 +10,7 @@ from fencepost.conformance.simulator.scenario import DeploymentScenario, checked
 
 DURATIONS = st.sampled_from([0, 1, 7.3, {"least": 0, "most": 20}, {"values": [1, 9]}])
 ASSIGNORS = [
+    ["sticky"],
     ["range"],
     ["roundrobin"],
     ["cooperative-sticky"],
@@ -51,6 +52,7 @@ STEPS = st.one_of(
     _step("duplicate", for_s=DURATIONS, **COUNT),
     _step("failover", down_s=DURATIONS),
     _step("remove", **COUNT),
+    _step("move-replicas"),
     _step("wait", s=DURATIONS),
 )
 SCENARIOS: st.SearchStrategy[DeploymentScenario] = st.fixed_dictionaries(
@@ -59,6 +61,7 @@ SCENARIOS: st.SearchStrategy[DeploymentScenario] = st.fixed_dictionaries(
         "members": st.integers(1, 4),
         "partitions": st.integers(1, 8),
         "threads": st.just(2),
+        "racks": st.just(["x", "y"]),
         "settings": SETTINGS,
         "restart_s": DURATIONS,
         "restart_failed": st.booleans(),
@@ -66,5 +69,9 @@ SCENARIOS: st.SearchStrategy[DeploymentScenario] = st.fixed_dictionaries(
         "latency_ms": st.sampled_from([[1, 1], [5, 200]]),
         "settle_s": st.just(60),
     },
-).map(lambda document: checked_scenario({"settle_s": 120, **document}, "a test"))
+).map(
+    lambda document: checked_scenario(
+        {"settle_s": 120, "replicas": 1 if "racks" in document else None, **document}, "a test"
+    )
+)
 """Every kind of step, one after the other and side by side."""

@@ -21,6 +21,10 @@ _THIN = 0.4
 """A gap that is narrower, in the picture's units, is not drawn."""
 _ROUND_S = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600)
 _REBALANCES = 200
+_PICTURES = 12
+"""Forms that have a timeline."""
+_COLUMNS = 4
+"""Forms that stand side by side; of more, each is a row."""
 
 Document = Mapping[str, Any]
 
@@ -73,6 +77,18 @@ def simulation_page(
     """Make the page.  `documents`: of each form, as its JSON; `figures`: of each, as text."""
     lasted_s = max(0.001, *(document["lasted_s"] for document in documents))
     first = documents[0]
+    names = [document["variant"] for document in documents]
+    sizes = {(document["members"], document["partitions"]) for document in documents}
+    corner, heads = "figure", names
+    rows = [
+        (cells[0][0], [written for _, written in cells]) for cells in zip(*figures, strict=True)
+    ]
+    if len(names) > _COLUMNS:
+        corner, heads = "form", [said for said, _ in figures[0]]
+        rows = [
+            (name, [written for _, written in cells])
+            for name, cells in zip(names, figures, strict=True)
+        ]
     return plain_page(
         "simulation.html",
         f"{first['scenario']}: simulation",
@@ -80,11 +96,12 @@ def simulation_page(
         about=about,
         first=first,
         several=len(first.get("seeds", ())),
-        names=[document["variant"] for document in documents],
-        rows=[
-            (rows[0][0], [written for _, written in rows]) for rows in zip(*figures, strict=True)
-        ],
-        timelines=[_timeline(document, lasted_s) for document in documents],
+        forms=len(names),
+        has_one_size=len(sizes) == 1,
+        corner=corner,
+        heads=heads,
+        rows=rows,
+        timelines=[_timeline(document, lasted_s) for document in documents[:_PICTURES]],
         width=_WIDTH,
         left=_LEFT,
         top=_TOP,

@@ -17,6 +17,7 @@ from fencepost.conformance.cli.options.common import (
     json_option,
     report_option,
 )
+from fencepost.conformance.cli.options.partitions import partitions_option
 from fencepost.conformance.cli.options.seconds import restart_duration, restart_options
 
 
@@ -29,7 +30,8 @@ from fencepost.conformance.cli.options.seconds import restart_duration, restart_
 )
 @click.option("--group", metavar="NAME", help="The group, where logs have several.")
 @click.option("--members", type=int, metavar="N", help="So many processes.")
-@click.option("--partitions", type=int, metavar="P", help="So many partitions.")
+@partitions_option
+@click.option("--at-a-time", type=int, metavar="K", help="A deployment restarts so many at a time.")
 @restart_options
 @click.option(
     "--tolerated-gap-s",
@@ -73,7 +75,8 @@ def advise_command(
     logs: tuple[Path, ...],
     group: str | None,
     members: int | None,
-    partitions: int | None,
+    partitions: tuple[int, ...] | None,
+    at_a_time: int | None,
     restart_s: tuple[float, ...] | None,
     restart_p95_s: float | None,
     tolerated_gap_s: float | None,
@@ -101,7 +104,8 @@ def advise_command(
     """
     said = {
         "members": members,
-        "partitions": partitions,
+        "topics": partitions,
+        "at_a_time": at_a_time,
         "restart_s": restart_duration(restart_s, restart_p95_s),
         "gap_s": tolerated_gap_s,
         "pause_s": longest_pause_s,

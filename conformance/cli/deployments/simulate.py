@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
-import msgspec
 
 from fencepost.conformance.cli.exit_codes import exit_codes
 from fencepost.conformance.cli.options.common import (
@@ -16,17 +16,27 @@ from fencepost.conformance.cli.options.common import (
     json_option,
     report_option,
 )
-from fencepost.conformance.cli.options.seconds import restart_duration, restart_options
-from fencepost.conformance.simulator.cost import costs_json
-from fencepost.conformance.simulator.member_settings import MemberSettings
-from fencepost.conformance.simulator.report import print_variants, write_report
-from fencepost.conformance.simulator.scenario import (
-    DeploymentScenario,
-    checked_scenario,
-    find_scenario,
-    scenario_names,
+from fencepost.conformance.cli.options.engine import (
+    check_master,
+    engine_of,
+    engine_option,
+    master_option,
 )
-from fencepost.conformance.simulator.simulate import simulate_all, variant_name, variants_of
+from fencepost.conformance.cli.options.partitions import partitions_option
+from fencepost.conformance.cli.options.seconds import restart_duration, restart_options
+from fencepost.conformance.simulator.cost import Cost, costs_json
+from fencepost.conformance.simulator.report import print_variants, write_report
+from fencepost.conformance.simulator.scenario import find_scenario, scenario_names
+from fencepost.conformance.simulator.simulate import SimulationRun
+from fencepost.conformance.simulator.sweep import (
+    Runner,
+    in_processes,
+    simulate_all,
+    variant_name,
+    variants_of,
+    varied,
+    with_values,
+)
 from fencepost.model.revisions.revisions import is_in_a_file
 
 _JOBS = 2
@@ -35,7 +45,7 @@ _JOBS = 2
 @click.command("simulate", epilog=exit_codes())
 @click.argument("scenario", required=False, metavar="[SCENARIO]")
 @click.option("--members", type=int, metavar="N", help="So many processes.")
-@click.option("--partitions", type=int, metavar="P", help="So many partitions, of one topic.")
+@partitions_option
 @click.option(
     "--strategy",
     type=click.Choice(["eager", "cooperative"]),
@@ -74,19 +84,30 @@ _JOBS = 2
     help="Run several forms side by side, such as eager,static+cooperative,static+kip-345.",
 )
 @click.option(
+    "--vary",
+    multiple=True,
+    metavar="NAME=V[,V...]",
+    help="Run with each of these values of a field of the scenario, of its settings or of its "
+    "steps, such as restart_s=5,20 (may be repeated: each combination).",
+)
+@click.option(
     "--jobs",
     type=click.IntRange(min=1),
     default=_JOBS,
     show_default=True,
     help="Processes, where there are several runs.",
 )
+@engine_option
+@master_option
 @json_option
-@report_option("Write simulation.json and index.html, with the timeline of each partition, there.")
+@report_option(
+    "Write simulation.json, runs.csv, and index.html with the timeline of each partition there."
+)
 def simulate_command(
     *,
     scenario: str | None,
     members: int | None,
-    partitions: int | None,
+    partitions: tuple[int, ...] | None,
     strategy: str | None,
     static: bool | None,
     restart_s: tuple[float, ...] | None,
@@ -100,7 +121,10 @@ def simulate_command(
     seed: int,
     seeds: int,
     compare: str | None,
+    vary: tuple[str, ...],
     jobs: int,
+    engine: str,
+    master: str | None,
     as_json: bool,
     report: Path | None,
 ) -> int:
@@ -115,62 +139,61 @@ def simulate_command(
         for name in scenario_names():
             console().print(f"{name:26} {find_scenario(name).about}", soft_wrap=True)
         return 0
-    chosen = find_scenario(scenario)
-    changes: dict[str, Any] = {}
-    if members is not None:
-        changes["members"] = members
-    if partitions is not None:
-        changes |= {"partitions": partitions, "topics": {}}
-    if target_size is not None:
-        changes["target_size"] = target_size
-    restart = restart_duration(restart_s, restart_p95_s)
-    if restart is not None:
-        changes["restart_s"] = restart
-    if processing_s is not None:
-        changes["processing_s"] = processing_s
-    if revision is not None:
-        changes["revision"] = revision
-        jobs = 1 if is_in_a_file(revision) else jobs  # a file is loaded in this process alone
-    settings = {
+    values = {
+        "members": members,
+        **_topics(partitions),
         "strategy": strategy,
         "membership": None if static is None else "static" if static else "dynamic",
+        "restart_s": restart_duration(restart_s, restart_p95_s),
+        "processing_s": processing_s,
         "session_timeout_ms": session_timeout_ms,
         "heartbeat_interval_ms": heartbeat_interval_ms,
+        "at_a_time": at_a_time,
+        "revision": revision,
+        "target_size": target_size,
     }
-    chosen = _changed(chosen, changes, settings, at_a_time)
-    forms = {variant_name(chosen.settings): chosen} if compare is None else None
-    variants = simulate_all(
-        forms or variants_of(chosen, compare or ""), range(seed, seed + seeds), jobs
+    given = {name: value for name, value in values.items() if value is not None}
+    chosen = with_values(find_scenario(scenario), given, "the options")
+    forms = (
+        {variant_name(chosen.settings): chosen} if compare is None else variants_of(chosen, compare)
     )
+    runner = _runner(engine, master, jobs, revision)
+    variants = simulate_all(varied(forms, vary), range(seed, seed + seeds), runner)
     if report is not None:
         write_report(chosen, variants, report)
     if as_json:
         echo_json(costs_json(variants))
         return 0
-    print_variants(chosen, variants, console())
+    print_variants(chosen, variants, console(), as_rows=bool(vary))
     if report is not None:
         console().print(f"Read {report / 'index.html'}", soft_wrap=True, highlight=False)
     return 0
 
 
-def _changed(
-    scenario: DeploymentScenario,
-    changes: dict[str, Any],
-    settings: dict[str, Any],
-    at_a_time: int | None,
-) -> DeploymentScenario:
-    """A scenario with what the options say.  Raises ScenarioError."""
-    given = msgspec.to_builtins(scenario) | changes
-    own = {name: value for name, value in settings.items() if value is not None}
-    given["settings"] = msgspec.to_builtins(checked_settings(own).over(scenario.settings))
-    if at_a_time is not None:
-        given["step"] = [
-            {**step, "at_a_time": at_a_time} if step["do"] == "bounce" else step
-            for step in given.get("step", ())
-        ]
-    return checked_scenario(given, "the options")
+def _topics(partitions: tuple[int, ...] | None) -> dict[str, object]:
+    if partitions is None or len(partitions) == 1:
+        return {"partitions": partitions and partitions[0]}
+    return {"topics": {f"topic-{number}": count for number, count in enumerate(partitions, 1)}}
 
 
-def checked_settings(given: dict[str, Any]) -> MemberSettings:
-    """Settings of plain values, which the options have checked but for their range."""
-    return checked_scenario({"settings": given}, "the options").settings
+def _runner(engine: str, master: str | None, jobs: int, revision: str | None) -> Runner:
+    """Who runs them, by the options.  Raises click.UsageError where they don't go together."""
+    check_master(engine, master)
+    is_own = is_in_a_file(revision or "")
+    if engine == "local":
+        return in_processes(1 if is_own else jobs)  # a file is loaded in this process alone
+    if is_own:
+        raise click.UsageError(
+            f"--revision {revision} is in a file, which Spark's machines don't have: leave "
+            "--engine spark out"
+        )
+    return partial(_run_on_spark, master=master)
+
+
+def _run_on_spark(runs: Sequence[SimulationRun], master: str | None) -> Sequence[Cost]:
+    with engine_of("spark", master, more_floors=("conformance",)) as running:
+        from fencepost.conformance.simulator.sweep_job import (  # noqa: PLC0415  (an extra)
+            run_on_engine,
+        )
+
+        return run_on_engine(running, runs)

@@ -33,9 +33,13 @@ EVENTS: dict[str, tuple[Arithmetic, int]] = {
     "crash-for-good": (death, 4),
 }
 GROUPS: dict[str, tuple[dict[str, Any], float]] = {
-    "long restarts": ({"members": 3, "partitions": 6, "restart_s": 20.0}, 10.0),
+    "long restarts": ({"members": 3, "topics": (6,), "restart_s": 20.0}, 10.0),
     "slow polls": (
-        {"members": 3, "partitions": 12, "restart_s": 12.0, "processing_s": 3.0},
+        {"members": 3, "topics": (12,), "restart_s": 12.0, "processing_s": 3.0},
+        30.0,
+    ),
+    "two at a time, two topics": (
+        {"members": 4, "topics": (12, 8), "restart_s": 9.0, "at_a_time": 2},
         30.0,
     ),
 }
@@ -48,7 +52,7 @@ def known(facts: dict[str, Any]) -> KnownGroup:
 def simulated(known: KnownGroup, form: Form, session_s: float, name: str, seeds: int) -> list[Cost]:
     document = msgspec.to_builtins(find_scenario(name)) | {
         "members": known.members,
-        "partitions": known.partitions,
+        "topics": {f"topic-{number}": count for number, count in enumerate(known.topics)},
         "restart_s": msgspec.to_builtins(known.restart_s),
         "processing_s": known.processing_s,
         "settings": {
@@ -57,13 +61,16 @@ def simulated(known: KnownGroup, form: Form, session_s: float, name: str, seeds:
             "session_timeout_ms": round(session_s * 1000),
         },
     }
+    if name == "rolling-bounce":
+        document["step"] = [{"do": "bounce", "at_a_time": known.at_a_time}]
     scenario = checked_scenario(document, "a test")
     return [simulate(SimulationRun(scenario, seed=seed, is_brief=True)) for seed in range(seeds)]
 
 
 def is_near(known: KnownGroup, found: EventCost, costs: list[Cost], events: int) -> bool:
     seen_s = mean(cost.unavailable_partition_s for cost in costs)
-    chance_s = known.partition_share * known.heartbeat_s / 2 * events
+    at_once = known.at_a_time if events > 1 else 1
+    chance_s = known.partition_share * at_once * known.heartbeat_s / 2 * events
     return abs(found.unavailable_s - seen_s) <= 0.1 * seen_s + chance_s
 
 
@@ -75,7 +82,7 @@ def test_it_agrees_with_the_simulator(group: str, name: str, form: Form) -> None
     of, seeds = EVENTS[name]
     found, own = of(known(facts), form, session_s), known(facts)
     costs = simulated(own, form, session_s, name, seeds)
-    events = own.members if name == "rolling-bounce" else 1
+    events = own.waves if name == "rolling-bounce" else 1
     assert is_near(own, found, costs, events)
     seen = mean(cost.rebalances for cost in costs)
     assert found.rebalances == pytest.approx(seen, abs=0.6 * events, rel=0.15)
@@ -83,8 +90,11 @@ def test_it_agrees_with_the_simulator(group: str, name: str, form: Form) -> None
     assert not is_near(own, found.times(3), costs, events)
 
 
-def test_partitions_that_move_are_those_of_the_simulator() -> None:
-    own = known({"restart_s": 5.0})
+@pytest.mark.parametrize(
+    "more", [{}, {"at_a_time": 2}, {"at_a_time": 3, "topics": (20, 8)}], ids=str
+)
+def test_partitions_that_move_are_those_of_the_simulator(more: dict[str, Any]) -> None:
+    own = known({"restart_s": 5.0, **more})
     for form in FORMS[:2]:
         seen = mean(c.partitions_moved for c in simulated(own, form, 45, "rolling-bounce", 2))
         assert deployment(own, form, 45).moved == pytest.approx(seen, rel=0.15)
@@ -99,4 +109,13 @@ def test_a_session_begins_up_to_a_heartbeat_before_the_end_of_a_process() -> Non
 
 def test_of_two_members_one_has_all_when_the_other_goes() -> None:
     assert range_moves(2, 10) == 5
+    assert range_moves(4, 8, 3) == 6
     assert range_moves(3, 9) == pytest.approx((3 + 1 + 1) / 3 + 3 - 1 / 3, abs=1)
+
+
+def test_processes_that_come_back_together_join_one_rebalance() -> None:
+    forms = {form: known({"restart_s": 8.0, "members": 8, "at_a_time": 4}) for form in FORMS[:2]}
+    assert [deployment(own, form, 45).rebalances for form, own in forms.items()] == [4, 6]
+    spread = {"restart_s": {"median": 8, "p95": 60}, "members": 8, "at_a_time": 4}
+    apart = deployment(known(spread), FORMS[0], 45).rebalances
+    assert 4 < apart < deployment(known({**spread, "at_a_time": 1}), FORMS[0], 45).rebalances

@@ -17,7 +17,9 @@ from fencepost.conformance.advise.known import AdviceError, known_group
         ({"restart_s": 0.0}, "--restart-s can't be 0"),
         ({"restart_s": {"median": 9, "p95": 2}}, "9.0 is more than 2.0"),
         ({"restart_s": 5, "members": 1}, "--members 2"),
-        ({"restart_s": 5, "partitions": 0}, "--partitions can't be 0"),
+        ({"restart_s": 5, "topics": (8, 0)}, "--partitions can't be 0"),
+        ({"restart_s": 5, "at_a_time": 0}, "--at-a-time 0 of 6 members"),
+        ({"restart_s": 5, "at_a_time": 6}, "fewer than all"),
         ({"restart_s": 5, "deaths": -1.0}, "--deaths-per-week can't be -1"),
         ({"restart_s": 5, "gap_s": float("nan")}, "--tolerated-gap-s can't be nan"),
         ({"restart_s": 5, "heartbeat_s": 50.0}, "--heartbeat-interval-ms 50000"),
@@ -28,6 +30,11 @@ def test_what_can_not_be_is_refused(facts: dict[str, Any], said: str) -> None:
     with pytest.raises(AdviceError) as error:
         known_group(facts)
     assert said in str(error.value)
+
+
+def test_the_last_wave_may_be_smaller() -> None:
+    known = known_group({"restart_s": 5, "members": 7, "at_a_time": 3, "topics": (8, 6)})
+    assert (known.waves, known.partitions, known.partition_share) == (3, 14, 2)
 
 
 def test_a_member_has_four_partitions_unless_told() -> None:

@@ -14,7 +14,12 @@ from support.deployments import SCENARIOS
 from support.recount import Recount, recount
 
 from fencepost.conformance.simulator import simulate as simulating
-from fencepost.conformance.simulator.consumption import Held, PartitionTimes, consumption
+from fencepost.conformance.simulator.consumption import (
+    Held,
+    PartitionTimes,
+    consumption,
+    far_ms,
+)
 from fencepost.conformance.simulator.notes import Told
 from fencepost.conformance.simulator.scenario import (
     DeploymentScenario,
@@ -61,6 +66,15 @@ def test_two_processes_that_have_it_at_once_are_counted_and_one_member_is_no_mov
     (one,) = consumption(told, {"a#1": 700}, [ONE], 0, 1000)
     assert one.held == (Held(0, 700, "a"), Held(400, 1000, "a"))
     assert (one.unavailable_ms, one.twice_ms, one.moves) == (0, 300, 0)
+
+
+def test_a_partition_is_far_while_its_rack_has_no_replica() -> None:
+    told = [Told(0, "a#1", Assigned((ONE, OTHER)))]
+    times = consumption(told, {"a#1": 900}, [ONE, OTHER], 0, 1000)
+    here, there = frozenset({"ra"}), frozenset({"rb", "rc"})
+    placements = [(0, {ONE: here, OTHER: there}), (200, {ONE: there, OTHER: there})]
+    assert far_ms(times, {"a": "ra"}.get, placements) == 700 + 900
+    assert far_ms(times, {"a": "rc"}.get, placements) == 200
 
 
 def test_what_nobody_ever_has_is_away_all_the_time() -> None:

@@ -60,6 +60,8 @@ def test_what_is_left_out_is_as_in_the_java_client() -> None:
         ({"partitions": 3, "topics": {"a": 1}}, "not both"),
         ({"processing_s": 400}, "longer than `max_poll_interval_ms` 300000"),
         ({"latency_ms": [3, 1]}, "give the shorter one first"),
+        ({"racks": ["a", "a"], "replicas": 2}, "`replicas` is 2, and `racks` names 1"),
+        ({"replicas": 1}, "and `racks` names 0"),
     ],
 )
 def test_what_can_not_be_is_refused(given: dict[str, object], said: str) -> None:
@@ -96,3 +98,15 @@ def test_an_experiment_is_told_how_many_there_will_be(
     given: dict[str, object], size: int | None
 ) -> None:
     assert checked_scenario(given, "a test").coordinator.target_size == size
+
+
+def test_replicas_are_in_racks_that_follow_each_other_and_move_to_the_next() -> None:
+    scenario = checked_scenario(
+        {"topics": {"t": 4}, "racks": ["a", "b", "c", "a"], "replicas": 2}, "a test"
+    )
+    first, second = ([*scenario.partition_racks(moved).values()] for moved in (0, 1))
+    assert list(map(sorted, first)) == [["a", "b"], ["b", "c"], ["a", "c"], ["a", "b"]]
+    assert second == [*first[1:], first[1]]
+    everywhere = checked_scenario({"partitions": 2, "racks": ["a", "b"]}, "a test")
+    assert set(everywhere.partition_racks(0).values()) == {frozenset("ab")}
+    assert checked_scenario({}, "a test").partition_racks(0) == {}

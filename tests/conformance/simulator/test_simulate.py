@@ -11,13 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from support.deployments import SCENARIOS
-from support.places import ROOT
 
 from fencepost.conformance.simulator.cost import (
     SCHEMA_FILE,
     Cost,
     Variant,
-    costs_json,
     percentiles,
 )
 from fencepost.conformance.simulator.scenario import (
@@ -25,16 +23,9 @@ from fencepost.conformance.simulator.scenario import (
     ScenarioError,
     checked_scenario,
     find_scenario,
-    read_scenario,
     scenario_names,
 )
-from fencepost.conformance.simulator.simulate import (
-    SimulationRun,
-    simulate,
-    simulate_all,
-    variant_name,
-    variants_of,
-)
+from fencepost.conformance.simulator.simulate import SimulationRun, simulate
 
 SCHEMA = Draft202012Validator(json.loads(SCHEMA_FILE.read_text("utf-8")))
 
@@ -170,6 +161,30 @@ def test_threads_have_ids_of_their_own_and_a_process_restarts_with_all() -> None
     }
 
 
+@pytest.mark.parametrize("assignor", ["range", "sticky", "cooperative-sticky"])
+def test_members_consume_what_is_in_their_rack(assignor: str) -> None:
+    racks = {"racks": ["a", "b", "c"], "replicas": 1, "settings": {"assignors": [assignor]}}
+    idle = cost("crash", step=[{"do": "wait", "s": 100}], **racks)
+    assert idle.far_partition_s == 0
+    moved = cost("replicas-move", **racks)
+    assert moved.partitions_moved == 24
+    assert moved.balanced_after_s is not None
+    assert 0 < moved.balanced_after_s <= 300.1
+    assert moved.far_partition_s == pytest.approx(24 * moved.balanced_after_s, abs=1)
+
+
+def test_an_assignor_that_knows_no_racks_lets_members_consume_from_afar() -> None:
+    racks = {"racks": ["a", "b", "c"], "replicas": 1, "settings": {"assignors": ["roundrobin"]}}
+    found = cost("crash", members=5, step=[{"do": "wait", "s": 100}], **racks)
+    assert (found.far_partition_s or 0) > 1000
+
+
+def test_replicas_in_all_racks_are_never_far_and_none_known_is_no_figure() -> None:
+    racks = {"racks": ["a", "b"], "members": 3}
+    assert cost("crash", replicas=2, **racks).far_partition_s == 0
+    assert cost("crash", **racks).far_partition_s is None
+
+
 def test_an_eager_rebalance_waits_for_the_slowest_user() -> None:
     quick, slow = (cost("scale-up", processing_s=seconds) for seconds in (0, 30))
     assert (slow.each_rebalance[0].took_s or 0) > (quick.each_rebalance[0].took_s or 0) + 10
@@ -202,16 +217,6 @@ def test_whatever_is_done_the_figures_hold_together(
     SCHEMA.validate(Variant((found,)).to_json())
 
 
-def test_several_seeds_in_several_processes_are_as_in_one() -> None:
-    forms = variants_of(changed("rolling-bounce", members=2, partitions=4), "static,cooperative")
-    several = simulate_all(forms, range(2), jobs=2)
-    assert several == simulate_all(forms, range(2), jobs=1)
-    assert [variant.first.variant for variant in several] == ["static", "cooperative"]
-    assert several[0].costs[1].each_partition == ()
-    SCHEMA.validate(costs_json(several))
-    SCHEMA.validate(costs_json(several[:1]))
-
-
 def test_percentiles_count_a_run_without_end_as_the_longest() -> None:
     one = cost("crash", members=2, partitions=2)
     runs = [msgspec.structs.replace(one, requests=n, balanced_after_s=n or None) for n in range(5)]
@@ -219,17 +224,6 @@ def test_percentiles_count_a_run_without_end_as_the_longest() -> None:
     assert found["requests"] == {"p5": 0, "p50": 2, "p95": 4, "p100": 4, "mean": 2}
     assert found["balanced_after_s"] == {"p5": 1, "p50": 3, "p95": None, "p100": None, "mean": None}
     SCHEMA.validate(Variant(tuple(runs)).to_json())
-
-
-def test_forms_are_told_by_their_words() -> None:
-    scenario = find_scenario("host-replacement")
-    forms = variants_of(scenario, "eager, static+cooperative")
-    assert {name: variant_name(form.settings) for name, form in forms.items()} == {
-        "eager": "dynamic+eager",
-        "static+cooperative": "static+cooperative",
-    }
-    with pytest.raises(ScenarioError, match=r"'eeger' \(did you mean eager\?\)"):
-        variants_of(scenario, "eeger")
 
 
 def test_a_group_that_can_not_form_is_told() -> None:
@@ -257,24 +251,3 @@ def test_all_that_can_be_done_at_once_is_done() -> None:
     assert found.balanced_after_s is not None
     assert "leave" in found.causes
     SCHEMA.validate(Variant((found,)).to_json())
-
-
-def test_revisions_are_compared_side_by_side() -> None:
-    grow = read_scenario(ROOT / "examples" / "deployments" / "grow.toml")
-    forms = "static+kafka-4,static+experiment-preregistered"
-    today, then = simulate_all(variants_of(grow, forms), range(1), jobs=1)
-    assert (today.first.rebalances, then.first.rebalances) == (6, 1)
-    assert then.first.partitions_moved < today.first.partitions_moved
-
-
-def test_by_the_kips_words_a_spare_is_never_used() -> None:
-    spare = read_scenario(ROOT / "examples" / "deployments" / "standby.toml")
-    forms = "static+experiment-standby,static+experiment-target-size"
-    swapped, idle = simulate_all(variants_of(spare, forms), range(1), jobs=1)
-    assert swapped.first.balanced_after_s is not None
-    assert idle.first.balanced_after_s is None
-
-
-def test_a_revision_that_there_isnt_is_refused() -> None:
-    with pytest.raises(ScenarioError, match="did you mean experiment-standby"):
-        variants_of(find_scenario("crash"), "static+experiment-standbi")

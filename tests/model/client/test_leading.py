@@ -7,7 +7,6 @@ from support.client_scenarios import GROUP, TOPIC, group_of, owned, settings, si
 
 from fencepost.model.assignors.memory import recalled
 from fencepost.model.assignors.subscription import TopicPartition, decode_subscription
-from fencepost.model.client.cluster_messages import TopicLeaders
 from fencepost.model.client.conduct import RIGHT
 from fencepost.model.messages.messages import JoinGroupRequest
 
@@ -42,16 +41,46 @@ def test_a_removed_member_of_a_sticky_group_still_says_what_it_had() -> None:
     assert owned(sim, "b") == before
 
 
-def test_members_get_what_is_near(monkeypatch: pytest.MonkeyPatch) -> None:
+def in_racks(*places: str) -> dict[TopicPartition, frozenset[str]]:
+    return {TopicPartition(TOPIC, n): frozenset({place}) for n, place in enumerate(places)}
+
+
+NEAR_B_FIRST = in_racks("rb", "ra", "rb", "ra", "rb", "ra")
+NEAR_A_FIRST = in_racks("ra", "rb", "ra", "rb", "ra", "rb")
+
+
+def test_members_get_what_is_near() -> None:
     sim = simulation()
-    places = ("rb", "ra", "rb", "ra", "rb", "ra")
-    monkeypatch.setattr(
-        sim.cluster,
-        "_leaders",
-        lambda topic: TopicLeaders(topic, 0, (1,) * 6, tuple(frozenset({p}) for p in places)),
-    )
+    sim.cluster.racks = NEAR_B_FIRST
     for name, rack in (("a", "ra"), ("b", "rb")):
         sim.start(name, settings(name, rack_id=rack))
     sim.run_for(12_000)
-    near = {TopicPartition(TOPIC, number) for number, place in enumerate(places) if place == "ra"}
-    assert owned(sim, "a") == near
+    assert owned(sim, "a") == {partition for partition, at in NEAR_B_FIRST.items() if "ra" in at}
+
+
+@pytest.mark.parametrize("assignor", ["range", "sticky", "cooperative-sticky"])
+def test_a_leader_in_a_rack_joins_again_when_replicas_are_elsewhere(assignor: str) -> None:
+    sim = simulation()
+    sim.cluster.racks = NEAR_B_FIRST
+    for name, rack in (("a", "ra"), ("b", "rb")):
+        own = settings(name, rack_id=rack, assignors=(assignor,), metadata_max_age_ms=3000)
+        sim.start(name, own)
+    sim.run_for(12_000)
+    before = owned(sim, "a")
+    sim.run_for(30_000)
+    joins = len(sim.asked_by("a", "JoinGroup"))
+    sim.cluster.racks = NEAR_A_FIRST
+    sim.run_for(12_000)
+    assert len(sim.asked_by("a", "JoinGroup")) > joins
+    assert owned(sim, "a") == {partition for partition, at in NEAR_A_FIRST.items() if "ra" in at}
+    assert owned(sim, "a").isdisjoint(before)
+
+
+def test_a_leader_that_has_no_rack_does_not_care() -> None:
+    sim = simulation()
+    sim.cluster.racks = NEAR_B_FIRST
+    group_of(sim, RIGHT, "b", metadata_max_age_ms=3000)
+    joins = [len(sim.asked_by(name, "JoinGroup")) for name in "ab"]
+    sim.cluster.racks = NEAR_A_FIRST
+    sim.run_for(12_000)
+    assert [len(sim.asked_by(name, "JoinGroup")) for name in "ab"] == joins

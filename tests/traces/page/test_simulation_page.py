@@ -70,6 +70,19 @@ def test_forms_stand_side_by_side_and_below_each_other(open_page: Open) -> None:
     expect(page.locator("header p").last).to_have_text("About & more.")
 
 
+def test_of_many_forms_each_is_a_row_and_the_first_are_drawn(open_page: Open) -> None:
+    many = [document(f"members={number}", members=number) for number in range(2, 22)]
+    page = open_page(page_of(*many))
+    heads = page.locator("table").first.locator("thead th").all_inner_texts()
+    assert heads == ["form", "rebalances", "balanced after"]
+    rows = page.locator("table").first.locator("tbody tr")
+    assert rows.count() == 20
+    assert rows.nth(3).inner_text().split() == ["members=5", "2", "<never>"]
+    expect(page.locator("h1")).to_have_text("20 forms")
+    assert page.locator("svg.timeline").count() == 12
+    expect(page.get_by_text("the first 12 of 20 forms")).to_be_visible()
+
+
 def test_a_lane_has_its_owners_gaps_and_overlaps(open_page: Open) -> None:
     page = open_page(page_of(document("eager")))
     lanes = page.locator("svg g")

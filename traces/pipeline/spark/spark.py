@@ -89,11 +89,15 @@ def _mapped(
 
 @contextmanager
 def spark_session(
-    master: str | None = None, settings: Mapping[str, str] | None = None
+    master: str | None = None,
+    settings: Mapping[str, str] | None = None,
+    *,
+    more_floors: Sequence[str] = (),
 ) -> Iterator[SparkSession]:
     """Open a session for a block.  `master`: by default `local[*]`, or spark-submit's.
 
-    `settings`: what it needs beside the usual ones, by Spark's names.
+    `settings`: what it needs beside the usual ones, by Spark's names.  `more_floors`: see
+    `write_archive`.
 
     Raises SparkUnavailableError.
     """
@@ -119,7 +123,7 @@ def spark_session(
     for name, value in {**usual, **(settings or {})}.items():
         builder = builder.config(name, value)
     with tempfile.TemporaryDirectory(prefix="fencepost-") as folder:
-        archive = write_archive(Path(folder) / "fencepost.zip")
+        archive = write_archive(Path(folder) / "fencepost.zip", more_floors)
         try:
             session = builder.getOrCreate()
         except Exception as error:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 _FLOORS = ("model", "properties", "traces")
@@ -17,20 +17,20 @@ _SEALED = (1980, 1, 1, 0, 0, 0)
 """The same content is the same file."""
 
 
-def write_archive(path: Path) -> Path:
-    """Write the archive."""
+def write_archive(path: Path, more_floors: Sequence[str] = ()) -> Path:
+    """Write the archive.  `more_floors`: those above that are packed, too."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(zipfile.ZipInfo("fencepost/", _SEALED), b"")
-        for name, file in sorted(_files().items()):
+        for name, file in sorted(_files((*_FLOORS, *more_floors)).items()):
             data = b"" if file.is_dir() else file.read_bytes()
             archive.writestr(zipfile.ZipInfo(name, _SEALED), data, zipfile.ZIP_DEFLATED)
     return path
 
 
-def _files() -> dict[str, Path]:
+def _files(floors: Iterable[str]) -> dict[str, Path]:
     """Return the archive's files by name; of a module that is installed twice, the one in use."""
     found: dict[str, Path] = {}
-    for floor in _FLOORS:
+    for floor in floors:
         package = importlib.import_module(f"fencepost.{floor}")
         for root in map(Path, package.__path__):
             for name, file in _within(root):

@@ -14,20 +14,22 @@ from fencepost.conformance.cli.schema import schemas
 
 LOG = "examples/request-logs/kafka-request.log.gz"
 ROOT = Path(__file__).resolve().parents[4]
+WAVES = ("advise", "--members", "4", "--partitions", "8,4", "--restart-s", "8", "--at-a-time", "2")
 SMALL = ("advise", "--members", "3", "--partitions", "6", "--restart-s", "8")
 
 
-def test_every_line_gives_its_figure() -> None:
+@pytest.mark.parametrize(("asked", "share"), [(SMALL, 2), (WAVES, 3)])
+def test_every_line_gives_its_figure(asked: tuple[str, ...], share: int) -> None:
     """Within a tenth, and half a heartbeat interval of one member's partitions for each event."""
-    document = json.loads(invoke(*SMALL, "--warmup-s", "5", "--json").out)
+    document = json.loads(invoke(*asked, "--warmup-s", "5", "--json").out)
     for setting in (document["advised"], document["today"]):
         for row in setting["events"]:
             program, *words = shlex.split(row["simulate"])
             assert program == "fencepost"
             done = invoke(*words, "--jobs", "1", "--json")
             figures = json.loads(done.out)["percentiles"]
-            events = 3 if row["event"] == "deployment" else 1
-            chance_s = 2 * 1.5 * events
+            events = document["known"]["members"] if row["event"] == "deployment" else 1
+            chance_s = share * 1.5 * events
             seen_s = figures["unavailable_partition_s"]["mean"]
             assert abs(row["unavailable_partition_s"] - seen_s) <= 0.1 * seen_s + chance_s
             seen = figures["rebalances"]["mean"]
@@ -67,6 +69,8 @@ def test_a_report_is_told(tmp_path: Path) -> None:
         (("--restart-s", "soon"), "'soon' is no number of seconds"),
         (("--restart-s", "4,5", "--restart-p95-s", "9"), "--restart-p95-s needs one --restart-s"),
         (("--restart-s", "4", "--members", "1"), "--members 2"),
+        (("--restart-s", "4", "--partitions", "6,x"), "'6,x' is no number of partitions"),
+        (("--restart-s", "4", "--at-a-time", "9"), "--at-a-time 9 of 6 members"),
         (("--restart-s", "4", "--group", "g"), "--group g is for logs"),
         (("none.log",), "none.log"),
     ],

@@ -40,6 +40,11 @@ def test_the_same_seed_prints_the_same_bytes_and_another_one_others() -> None:
 def test_options_change_the_scenario() -> None:
     done = invoke(*SMALL, "--static", "--session-timeout-ms", "6000", "--json", "--restart-s", "9")
     assert json.loads(done.out)["causes"]["expiry"] == 2
+    done = invoke(*SMALL, "--partitions", "5,2", "--json")
+    assert {row["topic"] for row in json.loads(done.out)["each_partition"]} == {
+        "topic-1",
+        "topic-2",
+    }
     done = invoke(*SMALL, "--static", "--at-a-time", "2", "--json")
     assert json.loads(done.out)["balanced_after_s"] < 6
 
