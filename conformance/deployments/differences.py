@@ -42,9 +42,9 @@ start all their clocks together, and the first step comes within a heartbeat int
 of the next rebalance at once, and an eager group stops for some ms. Real clocks drift: after a
 minute in which nothing happened the heartbeats of six Java consumers came all over the second, and
 two new members stopped all partitions for 1.2 s, not for 0.01 s as simulated (the machine took up
-to 0.7 s of that). Who hears first gives
-its partitions back and waits for who hears last, so in a group that has been stable for long expect
-a gap of up to a heartbeat interval (3 s in the Java client).""",
+to 0.7 s of that). Who hears first gives its partitions back and waits for who hears last, so in a
+group that has been stable for long expect a gap of up to a heartbeat interval (3 s in the Java
+client).""",
         cases=("scale-up-eager",),
         figures=("longest_gap_s",),
     ),
@@ -70,11 +70,11 @@ other run, and on kafka:2.8.0, nothing was rebalanced.""",
         title="The machine",
         text="""\
 All of a rebalance waits for the slowest of twelve processes. This machine had two cores and much
-else to do: where our own client waited for more than a second, a member may well have waited for
-longer than that, without a heartbeat by which it would be known.""",
+else to do: where our own client waited for more than half a second, a member may well have waited
+for longer than that, without a heartbeat by which it would be known.""",
         cases=tuple(CASES_BY_NAME),
         figures=("longest_gap_s",),
-        least_still_s=1.0,
+        least_still_s=0.5,
     ),
 }
 
