@@ -8,8 +8,8 @@ import msgspec
 
 from fencepost.conformance.simulator.member_settings import MemberSettings
 from fencepost.conformance.simulator.scenario import DeploymentScenario, find_scenario
-from fencepost.conformance.simulator.sweep import variants_of
 from fencepost.conformance.simulator.steps import BounceStep, ScaleStep, Step
+from fencepost.conformance.simulator.sweep import variants_of
 
 MEMBERS, PARTITIONS = 12, 60
 BROKERS = ("4.3.0", "2.8.0")
