@@ -13,7 +13,7 @@ from importlib.resources import files
 
 import msgspec
 
-from fencepost.conformance.deployments.comparison import CaseResult, Range, range_of
+from fencepost.conformance.deployments.comparison import LATER, CaseResult, Range, range_of
 
 
 class Verdict(Enum):
@@ -38,8 +38,10 @@ class Pooled:
 
     def real(self, figure: str) -> Range | None:
         """The least and the most that happened."""
-        found = [end for one in self.results for end in one.happened(figure) or (None, None)]
-        return range_of(found)
+        ranges = [one.happened(figure) for one in self.results]
+        if figure in LATER:
+            ranges = [one for one in ranges if one is not None]
+        return range_of([end for one in ranges for end in one or (None, None)])
 
 
 def pooled(results: Sequence[CaseResult], case: str) -> Pooled:

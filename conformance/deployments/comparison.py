@@ -34,6 +34,10 @@ SHOWN = (
 )
 LEAST_JITTER_S = 0.1
 """How often a health check looks: no time is known better."""
+CALM_S = 0.5
+"""Where the machine stood still for longer, times tell more of it than of the deployment."""
+LATER = frozenset({"stopped_at_once"})
+"""Figures that runs which were kept before they were known don't have."""
 Range = tuple[float, float]
 
 
@@ -63,7 +67,8 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
 
     def happened(self, figure: str) -> Range | None:
         """The least and the most of a figure; None: a run has none."""
-        return range_of([getattr(one, figure) for one in self.real])
+        values = [getattr(one, figure) for one in self.real]
+        return range_of([v for v in values if v is not None] if figure in LATER else values)
 
     def resimulated(self) -> CaseResult:
         """The same, simulated anew."""
@@ -118,11 +123,13 @@ def range_of(values: Sequence[float | None]) -> Range | None:
 def jitter_s(results: Iterable[CaseResult]) -> float:
     """How far the longest gaps of one case, with one library on one broker, lie apart at most.
 
-    Those that are as long as a restart, or the broker was away, tell nothing of that.
+    Those that are as long as a restart, or the broker was away, tell nothing of that, nor do those
+    of a machine that stood still.
     """
     spreads = [LEAST_JITTER_S]
     for result in results:
-        gaps = [one.longest_gap_s for one in result.real if one.waited_for_nobody]
+        calm = [one for one in result.real if one.stood_still_s <= CALM_S]
+        gaps = [one.longest_gap_s for one in calm if one.waited_for_nobody]
         spreads.append(max(gaps, default=0) - min(gaps, default=0))
     return max(spreads)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fencepost.conformance.deployments.cases import CASES_BY_NAME
-from fencepost.conformance.deployments.comparison import CaseResult
+from fencepost.conformance.deployments.comparison import CALM_S, CaseResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ else to do: where our own client waited for more than half a second, a member ma
 for longer than that, without a heartbeat by which it would be known.""",
         cases=tuple(CASES_BY_NAME),
         figures=("longest_gap_s",),
-        least_still_s=0.5,
+        least_still_s=CALM_S,
     ),
 }
 

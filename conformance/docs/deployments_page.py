@@ -110,7 +110,7 @@ def _setting(results: Sequence[CaseResult]) -> dict[str, float]:
 
 
 def _reality_lines(results: Sequence[CaseResult], jitter: float) -> Iterator[str]:
-    given: list[str] = []
+    known = list(REASONS)
     for result in results:
         wrong = differences(result, jitter)
         cells = []
@@ -118,9 +118,7 @@ def _reality_lines(results: Sequence[CaseResult], jitter: float) -> Iterator[str
             expected, happened = result.simulated.get(figure), result.happened(figure)
             cell = f"{_told(figure, expected)} / {_told(figure, happened)}"
             why = reason(result, figure) if figure in wrong else None
-            if why is not None and why not in given:
-                given.append(why)
-            mark = f" [{given.index(why) + 1}](#{why})" if why is not None else ""
+            mark = f" [{known.index(why) + 1}](#{why})" if why is not None else ""
             cells.append(f"**{cell}**{mark}" if figure in wrong else cell)
         kafka = result.broker.removeprefix("kafka:")
         yield f"| {result.case} | {kafka} | {result.client} | {' | '.join(cells)} |"
@@ -130,14 +128,13 @@ def _reality_lines(results: Sequence[CaseResult], jitter: float) -> Iterator[str
         about = case.at().about
         compare = f" --compare {case.form}" if case.form else ""
         yield f"| {case.name} | {about} | `{case.scenario}{compare}`{share} |"
-    if given:
+    yield ""
+    yield "## Why reality differs"
+    for number, (name, why) in enumerate(REASONS.items(), 1):
         yield ""
-        yield "## Why reality differs"
-    for why in given:
+        yield f"### {number}. {why.title} {{ #{name} }}"
         yield ""
-        yield f"### {REASONS[why].title} {{ #{why} }}"
-        yield ""
-        yield REASONS[why].text.strip()
+        yield why.text.strip()
 
 
 _COLUMNS = (
