@@ -130,11 +130,11 @@ def _reality_lines(results: Sequence[CaseResult], jitter: float) -> Iterator[str
         yield f"| {case.name} | {about} | `{case.scenario}{compare}`{share} |"
     yield ""
     yield "## Why reality differs"
-    for number, (name, why) in enumerate(REASONS.items(), 1):
+    for number, (name, known_reason) in enumerate(REASONS.items(), 1):
         yield ""
-        yield f"### {number}. {why.title} {{ #{name} }}"
+        yield f"### {number}. {known_reason.title} {{ #{name} }}"
         yield ""
-        yield why.text.strip()
+        yield known_reason.text.strip()
 
 
 _COLUMNS = (
