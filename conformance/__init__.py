@@ -9,6 +9,7 @@ The rooms, from the top down; a room imports from those below it only:
 - `nightly`: all searches in one run, with one report
 - `compare`: two targets, and the shortest plan on which they differ
 - `kill_matrix`: which engine finds which mutant
+- `deployments`: those of the simulator with real consumers on a real Kafka, and what was promised
 - `clients`: client libraries under test: drivers, obligations, scenarios, judges, certificates
 - `advise`: what to set for a group, from what is known of it or from its logs
 - `simulator`: whole groups on a virtual clock, and what deployments cost them

@@ -16,8 +16,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 ROOMS = {
     "conformance": (
-        "cli testing site docs nightly compare kill_matrix clients advise simulator serve fuzz"
-        " log_audit findings certify execution catalogue targets plans runtime"
+        "cli testing site docs nightly compare kill_matrix deployments clients advise simulator"
+        " serve fuzz log_audit findings certify execution catalogue targets plans runtime"
     ),
     "traces": "pipeline page audit forms logs files text",
     "properties": (

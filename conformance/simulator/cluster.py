@@ -79,10 +79,10 @@ class VirtualCluster:
         """The broker that coordinates a group: the first, until it is moved."""
         return self.nodes[self._coordinators.get(group_id, 1) - 1]
 
-    def move_coordinator(self, group_id: str, node: int) -> list[Answer]:
+    def move_coordinator(self, now_ms: int, group_id: str, node: int) -> list[Answer]:
         """Let another broker coordinate a group; what was parked is answered NOT_COORDINATOR."""
         self._coordinators[group_id] = node
-        return self.model.fail_over()
+        return self.model.fail_over(at_ms=now_ms)
 
     # Requests.
 

@@ -9,7 +9,7 @@ import heapq
 import itertools
 from collections.abc import Callable, Generator, Iterable, Sequence
 
-from fencepost.conformance.simulator.deployment import Host, HostProcess, RunningDeployment
+from fencepost.conformance.simulator.deployment import Deployment, Host, HostProcess
 from fencepost.conformance.simulator.durations import Duration, draw_ms
 from fencepost.conformance.simulator.member_settings import METADATA_MS
 from fencepost.conformance.simulator.scenario import ScenarioError
@@ -36,7 +36,7 @@ _HEARS_MS = 3000
 class Performer:
     """Runs scripts on a deployment's clock."""
 
-    def __init__(self, deployment: RunningDeployment) -> None:
+    def __init__(self, deployment: Deployment) -> None:
         self._deployment = deployment
         self._due: list[tuple[int, int, Script, bool]] = []
         self._order = itertools.count()
@@ -44,40 +44,49 @@ class Performer:
 
     def add(self, script: Script, in_ms: int = 0, *, is_awaited: bool = True) -> None:
         """Let a script begin after so long.  Unless it `is_awaited`, all may end before."""
-        at_ms = self._deployment.sim.now_ms + in_ms
+        at_ms = self._deployment.now_ms + in_ms
         self._awaited += is_awaited
         heapq.heappush(self._due, (at_ms, next(self._order), script, is_awaited))
 
-    def run(self) -> None:
-        """Let time pass until all scripts have ended that are awaited."""
-        deployment, sim = self._deployment, self._deployment.sim
-        while self._awaited:
-            at_ms, _, script, is_awaited = heapq.heappop(self._due)
-            sim.run_for(at_ms - sim.now_ms)
-            for host in deployment.note_failures():
-                if host.is_awaited:
-                    again = _start_later(deployment, host)
-                    self.add(again, deployment.pause_ms(host), is_awaited=False)
-            wait_ms = next(script, None)
-            self._awaited -= is_awaited
-            if wait_ms is not None:
-                self.add(script, wait_ms, is_awaited=is_awaited)
+    @property
+    def next_ms(self) -> int | None:
+        """When something is due next; None: all scripts have ended that are awaited."""
+        return self._due[0][0] if self._awaited else None
+
+    def go_on(self) -> None:
+        """Do what is due next."""
+        deployment = self._deployment
+        _, _, script, is_awaited = heapq.heappop(self._due)
+        for host in deployment.note_failures():
+            if host.is_awaited:
+                again = _start_later(deployment, host)
+                self.add(again, deployment.pause_ms(host), is_awaited=False)
+        wait_ms = next(script, None)
+        self._awaited -= is_awaited
+        if wait_ms is not None:
+            self.add(script, wait_ms, is_awaited=is_awaited)
+
+    def run(self, run_for: Callable[[int], object]) -> None:
+        """Do all; `run_for` lets so many ms pass."""
+        while (next_ms := self.next_ms) is not None:
+            run_for(next_ms - self._deployment.now_ms)
+            self.go_on()
 
 
-def all_steps(deployment: RunningDeployment, steps: Iterable[Step]) -> Script:
+def all_steps(deployment: Deployment, steps: Iterable[Step]) -> Script:
     """The steps that follow each other, and then the wait until all is well."""
     for step in steps:
         yield from perform(deployment, step)
 
 
-def until(deployment: RunningDeployment, check: Callable[[], bool], limit_s: float) -> Script:
+def until(deployment: Deployment, check: Callable[[], bool], limit_s: float) -> Script:
     """Wait until something is so, or for so long."""
-    end = deployment.sim.now_ms + round(limit_s * 1000)
-    while not check() and deployment.sim.now_ms < end:
+    end = deployment.now_ms + round(limit_s * 1000)
+    while not check() and deployment.now_ms < end:
         yield _CHECK_MS
 
 
-def perform(deployment: RunningDeployment, step: Step) -> Script:
+def perform(deployment: Deployment, step: Step) -> Script:
     """A step's script."""
     match step:
         case BounceStep():
@@ -117,7 +126,7 @@ def perform(deployment: RunningDeployment, step: Step) -> Script:
                 yield _drawn(deployment, step.s, "wait")
 
 
-def _chosen(deployment: RunningDeployment, who: Sequence[str], count: int) -> list[Host]:
+def _chosen(deployment: Deployment, who: Sequence[str], count: int) -> list[Host]:
     """The hosts that are named, or the last ones.  Raises ScenarioError for a name of none."""
     for name in who:
         if name not in deployment.hosts:
@@ -128,32 +137,30 @@ def _chosen(deployment: RunningDeployment, who: Sequence[str], count: int) -> li
     return [deployment.hosts[name] for name in who] or running[-count:]
 
 
-def _drawn(deployment: RunningDeployment, duration: Duration, of: str) -> int:
-    return draw_ms(duration, f"{deployment.seed}/{deployment.sim.now_ms}/{of}")
+def _drawn(deployment: Deployment, duration: Duration, of: str) -> int:
+    return draw_ms(duration, f"{deployment.seed}/{deployment.now_ms}/{of}")
 
 
-def _kill_all(deployment: RunningDeployment, host: Host) -> None:
+def _kill_all(deployment: Deployment, host: Host) -> None:
     for process in list(host.running):
         deployment.kill(host, process)
 
 
-def _start_later(deployment: RunningDeployment, host: Host) -> Script:
+def _start_later(deployment: Deployment, host: Host) -> Script:
     yield from _start_again(deployment, [host], beside=True)
 
 
-def _start_again(
-    deployment: RunningDeployment, hosts: Iterable[Host], *, beside: bool = False
-) -> Script:
+def _start_again(deployment: Deployment, hosts: Iterable[Host], *, beside: bool = False) -> Script:
     """Start each host's next process when it is ready; all are made ready side by side.
 
     Where another step has started one meanwhile, that is enough, unless it shall run `beside` it.
     """
-    begun_ms = deployment.sim.now_ms
+    begun_ms = deployment.now_ms
     ready = sorted(
         ((deployment.restart_ms(host), host.name, host) for host in hosts), key=lambda r: r[:2]
     )
     for restart_ms, _, host in ready:
-        yield begun_ms + restart_ms - deployment.sim.now_ms
+        yield begun_ms + restart_ms - deployment.now_ms
         if beside or not host.running:
             deployment.start(host)
 
@@ -161,7 +168,7 @@ def _start_again(
 # Steps of more than a few lines.
 
 
-def _bounce(deployment: RunningDeployment, step: BounceStep) -> Script:
+def _bounce(deployment: Deployment, step: BounceStep) -> Script:
     running = [host for host in deployment.hosts.values() if host.running][: step.at_most]
     for first in range(0, len(running), step.at_a_time):
         wave = running[first : first + step.at_a_time]
@@ -184,29 +191,27 @@ def _bounce(deployment: RunningDeployment, step: BounceStep) -> Script:
         yield _drawn(deployment, step.pause_s, "pause")
 
 
-def _stop(deployment: RunningDeployment, processes: Iterable[tuple[Host, HostProcess]]) -> None:
+def _stop(deployment: Deployment, processes: Iterable[tuple[Host, HostProcess]]) -> None:
     for host, process in processes:
         if process in host.running:
             deployment.stop(host, process)
 
 
-def _is_decided(deployment: RunningDeployment, hosts: Iterable[Host]) -> bool:
+def _is_decided(deployment: Deployment, hosts: Iterable[Host]) -> bool:
     """Whether all is well, or a process is gone for good."""
     if not all(host.running for host in hosts):
         return not deployment.scenario.restart_failed
     return deployment.is_balanced()
 
 
-def _why_halted(
-    deployment: RunningDeployment, wave: Iterable[Host], failed: int, step: BounceStep
-) -> str:
+def _why_halted(deployment: Deployment, wave: Iterable[Host], failed: int, step: BounceStep) -> str:
     where = f"the rollout stopped at {', '.join(host.name for host in wave)}"
     for failure in deployment.failures[failed:]:
         return f"{where}: {failure.member} was told {failure.code} ({failure.where})"
     return f"{where}: the group was not balanced within {step.limit_s:g} s"
 
 
-def _scale(deployment: RunningDeployment, step: ScaleStep) -> Script:
+def _scale(deployment: Deployment, step: ScaleStep) -> Script:
     running = [host for host in deployment.hosts.values() if host.running]
     if step.to > len(running):
         last = running[-1].settings if running else deployment.scenario.settings
@@ -221,9 +226,9 @@ def _scale(deployment: RunningDeployment, step: ScaleStep) -> Script:
     yield 0
 
 
-def _replace(deployment: RunningDeployment, step: ReplaceStep) -> Script:
+def _replace(deployment: Deployment, step: ReplaceStep) -> Script:
     hosts = _chosen(deployment, step.who, step.count)
-    died_ms = deployment.sim.now_ms
+    died_ms = deployment.now_ms
     instances = [i for host in hosts for process in host.running for i in process.instances]
     for host in hosts:
         _kill_all(deployment, host)
@@ -233,17 +238,17 @@ def _replace(deployment: RunningDeployment, step: ReplaceStep) -> Script:
         ((deployment.restart_ms(host), host) for host in new), key=lambda row: row[0]
     ):
         if remove_ms is not None and remove_ms <= restart_ms:
-            yield died_ms + remove_ms - deployment.sim.now_ms
+            yield died_ms + remove_ms - deployment.now_ms
             deployment.remove(instances)
             remove_ms = None
-        yield died_ms + restart_ms - deployment.sim.now_ms
+        yield died_ms + restart_ms - deployment.now_ms
         deployment.start(host)
     if remove_ms is not None:
-        yield died_ms + remove_ms - deployment.sim.now_ms
+        yield died_ms + remove_ms - deployment.now_ms
         deployment.remove(instances)
 
 
-def _duplicate(deployment: RunningDeployment, step: DuplicateStep) -> Script:
+def _duplicate(deployment: Deployment, step: DuplicateStep) -> Script:
     hosts = _chosen(deployment, step.who, step.count)
     for host in hosts:
         deployment.start(host)
@@ -254,10 +259,7 @@ def _duplicate(deployment: RunningDeployment, step: DuplicateStep) -> Script:
     _stop(deployment, second)
 
 
-def _fail_over(deployment: RunningDeployment, step: FailoverStep) -> Script:
-    sim = deployment.sim
-    sim.is_down = True
-    sim.cut_all()
+def _fail_over(deployment: Deployment, step: FailoverStep) -> Script:
+    deployment.take_down()
     yield _drawn(deployment, step.down_s, "down")
-    sim.is_down = False
-    deployment.move_coordinator()
+    deployment.bring_back()

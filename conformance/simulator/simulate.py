@@ -48,10 +48,10 @@ def simulate(run: SimulationRun) -> Cost:
     for step in run.scenario.step:
         if step.at_s is not None:
             performer.add(perform(deployment, step), round(step.at_s * 1000))
-    performer.run()
+    performer.run(deployment.sim.run_for)
     if deployment.consumers or deployment.is_awaited:
         performer.add(until(deployment, deployment.is_balanced, limit_s))
-        performer.run()
+        performer.run(deployment.sim.run_for)
     return _cost(run, deployment, begin_ms)
 
 
@@ -67,7 +67,7 @@ def _form(deployment: RunningDeployment) -> int:
     performer.add(
         until(deployment, lambda: deployment.is_balanced() or bool(deployment.failures), _FORMS_S)
     )
-    performer.run()
+    performer.run(deployment.sim.run_for)
     if not deployment.is_balanced():
         why = "it is not balanced within an hour"
         if deployment.failures:

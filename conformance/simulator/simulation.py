@@ -10,6 +10,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 from fencepost.conformance.serve.refusal import refused_message
@@ -63,7 +64,6 @@ class Exchange:
 
 Interfere = Callable[[Exchange], Interference | None]
 """Called with each request as it arrives."""
-
 
 Watch = Callable[[int, Mapping[str, Group], Exchange | CoordinatorEvent], None]
 """Called after each event at the coordinator: when, the groups before it, and what it was."""
@@ -120,7 +120,7 @@ class Simulation:
         self.skipped: list[SkippedRequests] = []
         self.interfere = interfere
         self.watch: Watch | None = None
-        self.is_down = False  # while it is, no broker can be connected to
+        self.is_down = False  # while it is, no broker can be connected to, and no session ends
         self._latency_ms = latency_ms
         self._seed = seed
         self._busy = busy
@@ -192,9 +192,8 @@ class Simulation:
 
     def move_coordinator(self, group_id: str, node: int) -> None:
         """Let another broker coordinate the group."""
-        self._at_model(
-            lambda: self.cluster.move_coordinator(group_id, node), CoordinatorEvent.FAILOVER
-        )
+        move = partial(self.cluster.move_coordinator, self.now_ms, group_id, node)
+        self._at_model(move, CoordinatorEvent.FAILOVER)
 
     def cut_all(self) -> None:
         """End all connections, as a restart of the brokers does."""
@@ -214,7 +213,7 @@ class Simulation:
         while True:
             next_ms = self._agenda.next_ms()
             limit_ms = end if next_ms is None else min(next_ms, end)
-            model_ms = self._model_due_ms(limit_ms)
+            model_ms = None if self.is_down else self._model_due_ms(limit_ms)
             if model_ms is not None and model_ms <= limit_ms:
                 self._go_to((model_ms, "", Turn.READ, 0))
                 self._at_model(
@@ -227,7 +226,8 @@ class Simulation:
             else:
                 break
         self._go_to((end, AFTER_ALL, Turn.READ, 0))
-        self._at_model(lambda: self.cluster.model.advance_to(end), CoordinatorEvent.TIMER)
+        if not self.is_down:
+            self._at_model(lambda: self.cluster.model.advance_to(end), CoordinatorEvent.TIMER)
 
     def _go_to(self, key: Key) -> None:
         self.now_ms = max(self.now_ms, key[0])

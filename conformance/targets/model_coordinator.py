@@ -171,8 +171,12 @@ class RunningModel:
         self._take(group_id, Outcome(replace(group, timers=timers), (), ()))
         return True
 
-    def fail_over(self, only: Collection[str] | None = None) -> list[Answer]:
-        """Parked requests are told NOT_COORDINATOR, then groups are as stored; all, or some."""
+    def fail_over(self, only: Collection[str] | None = None, at_ms: int = 0) -> list[Answer]:
+        """Parked requests are told NOT_COORDINATOR, then groups are as stored; all, or some.
+
+        It is now, or `at_ms`, if that is later; what was due meanwhile was due nowhere.
+        """
+        self.now_ms = max(self.now_ms, at_ms)
         answers: list[Answer] = []
         for group_id in sorted(self.groups if only is None else self.groups.keys() & set(only)):
             outcome = self._choose(self.machine.failover(self.groups[group_id], self._span()))

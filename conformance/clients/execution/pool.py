@@ -6,11 +6,15 @@ all been closed well is used again.
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import AsyncExitStack
 from typing import Self
 
 from fencepost.conformance.clients.driver import Driver
 from fencepost.conformance.clients.programs import Client
+
+_SIDE_BY_SIDE = 4
+"""So many processes are started at once: a virtual machine keeps a processor busy."""
 
 
 class DriverPool:
@@ -39,6 +43,17 @@ class DriverPool:
         driver = await stack.enter_async_context(Driver.start(self._client))
         self._stacks[id(driver)] = stack
         return driver
+
+    async def warm(self, count: int) -> None:
+        """Have so many drivers that run no consumer.  Raises TargetUnavailableError."""
+        drivers: list[Driver] = []
+        try:
+            while len(drivers) < count:
+                some = min(count - len(drivers), _SIDE_BY_SIDE)
+                drivers += await asyncio.gather(*(self.take() for _ in range(some)))
+        finally:
+            for driver in drivers:
+                await self.give_back(driver, clean=True)
 
     async def give_back(self, driver: Driver, *, clean: bool) -> None:
         """Take a driver back; one that isn't clean is ended."""

@@ -116,6 +116,19 @@ def test_processes_that_can_never_join_do_not_keep_a_simulation_from_its_end() -
     assert {row.code for row in found.failures} == {"INCONSISTENT_GROUP_PROTOCOL"}
 
 
+def test_no_session_ends_while_no_broker_is_there() -> None:
+    scenario = checked_scenario(
+        {
+            "members": 3,
+            "settings": {"membership": "static", "session_timeout_ms": 10_000},
+            "step": [{"do": "failover", "down_s": 40}],
+        },
+        "here",
+    )
+    found = simulate(SimulationRun(scenario))
+    assert (found.rebalances, found.partitions_moved, found.failures) == (0, 0, ())
+
+
 def test_a_failover_in_the_middle_cuts_a_rebalance_off_and_the_bounce_goes_on() -> None:
     found = cost("failover")
     assert found.rebalances == found.generations + 1 == 13

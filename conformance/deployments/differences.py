@@ -1,0 +1,84 @@
+"""Why reality differs from the simulation, where it does: each reason was looked into."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fencepost.conformance.deployments.cases import CASES_BY_NAME
+from fencepost.conformance.deployments.comparison import CALM_S, CaseResult
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Whose doing a difference is, and what is known of it.
+
+    `cases`, `figures`: where it was seen; `client`: the library that does so, empty: all;
+    `least_still_s`: only where the machine stood still for so long.
+    """
+
+    title: str
+    text: str
+    cases: tuple[str, ...]
+    figures: tuple[str, ...]
+    client: str = ""
+    least_still_s: float = 0.0
+
+    def fits(self, result: CaseResult, figure: str) -> bool:
+        """Whether it says why this figure differs."""
+        return (
+            result.case in self.cases
+            and figure in self.figures
+            and result.client.startswith(self.client)
+            and max(one.stood_still_s for one in result.real) >= self.least_still_s
+        )
+
+
+REASONS = {
+    "heartbeats-out-of-step": Reason(
+        title="Heartbeats out of step (the simulator)",
+        text="""\
+In the simulator all members send their heartbeats at the same moment: the answers to a rebalance
+start all their clocks together, and the first step comes within a heartbeat interval. So all hear
+of the next rebalance at once, and an eager group stops for some ms. Real clocks drift: after a
+minute in which nothing happened the heartbeats of six Java consumers came all over the second, and
+two new members stopped all partitions for 1.2 s, not for 0.01 s as simulated (the machine took up
+to 0.7 s of that). Who hears first gives its partitions back and waits for who hears last, so in a
+group that has been stable for long expect a gap of up to a heartbeat interval (3 s in the Java
+client).""",
+        cases=("scale-up-eager",),
+        figures=("longest_gap_s",),
+    ),
+    "end-of-the-outage": Reason(
+        title="When the outage ends (the measurement)",
+        text="""\
+The simulator is told how long the broker was away: until our own client finds that its coordinator
+has read the group. A consumer may find that a little sooner.""",
+        cases=("failover",),
+        figures=("longest_gap_s",),
+    ),
+    "rebalance-after-the-outage": Reason(
+        title="A rebalance after the outage (not known)",
+        text="""\
+In one run of two the Java consumers of kafka:4.3.0 rebalanced once, after the broker was back; all
+got what they had, and it took about a second. Its log was not kept, so why is not known. In the
+other run, and with librdkafka on kafka:2.8.0, nothing was rebalanced.""",
+        cases=("failover",),
+        figures=("rebalances",),
+        client="java",
+    ),
+    "machine": Reason(
+        title="The machine",
+        text="""\
+All of a rebalance waits for the slowest of twelve processes. This machine had two cores and much
+else to do: where our own client waited for more than half a second, a member may well have waited
+for longer than that, without a heartbeat by which it would be known.""",
+        cases=tuple(CASES_BY_NAME),
+        figures=("longest_gap_s",),
+        least_still_s=CALM_S,
+    ),
+}
+
+
+def reason(result: CaseResult, figure: str) -> str | None:
+    """The name of the reason why a figure differs; None: nobody knows."""
+    return next((name for name, one in REASONS.items() if one.fits(result, figure)), None)

@@ -1,0 +1,214 @@
+"""The pages of what deployments came to on real Kafkas: beside the simulator, and beside claims.
+
+They are made from results that stand in the repository, which `tox -e deployments` measures anew:
+`python -m fencepost.conformance.docs.deployments_page docs` makes the pages; with `simulate` behind
+it, what was simulated is computed anew, too.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from fencepost.conformance.deployments.cases import BEAT_S, CASES, SESSION_S
+from fencepost.conformance.deployments.claims import Claim, Verdict, all_claims, pooled
+from fencepost.conformance.deployments.comparison import (
+    SEEDS,
+    SHOWN,
+    CaseResult,
+    Range,
+    differences,
+    jitter_s,
+    read_results,
+    write_results,
+)
+from fencepost.conformance.deployments.differences import REASONS, reason
+
+DATA = "deployments/reality.json"
+REALITY_PAGE = "deployments/reality.md"
+CLAIMS_PAGE = "deployments/claims.md"
+
+_MADE = "<!-- Made by `python -m fencepost.conformance.docs.deployments_page docs`; don't edit. -->"
+_REALITY = """\
+# Simulated, and for real
+
+{made}
+
+Is what [`fencepost simulate`](simulate.md) says true? Here the same scenarios were performed twice:
+on the simulator, and by real consumers on a real Kafka, {members} members with {partitions}
+partitions, each member a process that is really started, closed and killed. `tox -e deployments`
+does it again and makes this page anew.
+
+The steps are the same program in both, and so is the count of the figures: who had which partition
+when, from what each library told its user; the rebalances from the answers of the broker, through a
+proxy that records. Times are short so that it can be done often: a session of {session:g} s, a
+heartbeat each {beat:g} s, 2 s until a process is started again. How long a restart really took,
+and how long a broker was away, the simulator was told. What chance decides, such as when between
+two heartbeats a process is stopped, was simulated with {seeds} seeds: a range is what they came to.
+
+Counts must be equal, or in the range. A time must be in the range, or as near to it as the same
+deployment varies when it is done again ({jitter:.1f} s here), and as long as the machine stood
+still meanwhile: up to {still:.1f} s, as a client of our own saw that waited for the broker, or a
+heartbeat that came late. This machine had much else to do. **Bold** is what isn't; below stands
+why.
+
+"""
+_HEAD = """\
+| deployment | Kafka | library | rebalances | moved | stopped | at once | gap | not consumed |
+|---|---|---|---|---|---|---|---|---|
+"""
+_LEGEND = """
+Each cell has *simulated / real*. **Moved**: how often a partition's next consumer was another
+member. **Stopped**: partitions that nobody consumed for some time; **at once**: how many at one
+time. **Gap**: for how long one at most, in seconds. **Not consumed**: seconds, summed over
+partitions; they are shown and not judged, since each partition adds whatever each rebalance took
+longer than the ms that the simulator gives it. With librdkafka they are many where the broker was
+away: it gives its partitions up when its session is over, while the Java client keeps them until it
+reaches a broker again.
+
+## The deployments
+
+| deployment | what is done | simulated by |
+|---|---|---|
+"""
+_CLAIMS = """\
+# What was promised
+
+{made}
+
+KIP-345, and an article on cooperative rebalancing and static membership, say what these are worth.
+Each claim, in our words, beside what the simulator and [real Kafkas](reality.md) say: {members}
+members, {partitions} partitions, a session of {session:g} s, a heartbeat each {beat:g} s, restarts
+of about 2 s. *Real* is what all libraries and brokers of that page came to.
+
+"""
+_CLAIMS_HEAD = """\
+| | claim | source | promised | simulated | real | |
+|---|---|---|---|---|---|---|
+"""
+
+
+def reality_page(results: Sequence[CaseResult]) -> str:
+    """The page of all results, in Markdown."""
+    jitter = jitter_s(results)
+    told = _REALITY.format(made=_MADE, jitter=jitter, seeds=SEEDS, **_setting(results))
+    return told + _HEAD + "\n".join(_reality_lines(results, jitter)) + "\n"
+
+
+def _setting(results: Sequence[CaseResult]) -> dict[str, float]:
+    members = max((one.members for one in results), default=0)
+    partitions = max((one.partitions for one in results), default=0)
+    waits = [real.stood_still_s for one in results for real in one.real]
+    return {
+        "members": members,
+        "partitions": partitions,
+        "session": SESSION_S,
+        "beat": BEAT_S,
+        "still": max(waits, default=0),
+    }
+
+
+def _reality_lines(results: Sequence[CaseResult], jitter: float) -> Iterator[str]:
+    known = list(REASONS)
+    for result in results:
+        wrong = differences(result, jitter)
+        cells = []
+        for figure in _COLUMNS:
+            expected, happened = result.simulated.get(figure), result.happened(figure)
+            cell = f"{_told(figure, expected)} / {_told(figure, happened)}"
+            why = reason(result, figure) if figure in wrong else None
+            mark = f" [{known.index(why) + 1}](#{why})" if why is not None else ""
+            cells.append(f"**{cell}**{mark}" if figure in wrong else cell)
+        kafka = result.broker.removeprefix("kafka:")
+        yield f"| {result.case} | {kafka} | {result.client} | {' | '.join(cells)} |"
+    yield _LEGEND.rstrip("\n")
+    for case in CASES:
+        share = "" if case.share == 1 else f", a {_PARTS[case.share]} of the members"
+        about = case.at().about
+        compare = f" --compare {case.form}" if case.form else ""
+        yield f"| {case.name} | {about} | `{case.scenario}{compare}`{share} |"
+    yield ""
+    yield "## Why reality differs"
+    for number, (name, known_reason) in enumerate(REASONS.items(), 1):
+        yield ""
+        yield f"### {number}. {known_reason.title} {{ #{name} }}"
+        yield ""
+        yield known_reason.text.strip()
+
+
+_COLUMNS = (
+    "rebalances",
+    "partitions_moved",
+    "partitions_stopped",
+    "stopped_at_once",
+    "longest_gap_s",
+    "unavailable_partition_s",
+)
+_PARTS = {2: "half", 3: "third"}
+_UNKNOWN = "not known"
+_IN_SECONDS = frozenset(figure for figure in SHOWN if figure.endswith("_s"))
+
+
+def _told(figure: str, found: Range | None) -> str:
+    if found is None:
+        return _UNKNOWN
+    low, high = (f"{value:.1f}" if figure in _IN_SECONDS else f"{value:.0f}" for value in found)
+    return low if low == high else f"{low} to {high}"
+
+
+# Claims.
+
+
+def claims_page(results: Sequence[CaseResult]) -> str:
+    """The page of the claims, in Markdown."""
+    head = _CLAIMS.format(made=_MADE, **_setting(results)) + _CLAIMS_HEAD
+    return head + "\n".join(_claim_lines(results)) + "\n"
+
+
+def _claim_lines(results: Sequence[CaseResult]) -> Iterator[str]:
+    claims = list(enumerate(all_claims(), 1))
+    for number, claim in claims:
+        found = pooled(results, claim.case)
+        verdict = claim.verdict(found)
+        cells = [
+            f"{number}",
+            claim.says,
+            claim.source,
+            claim.promised,
+            _with_unit(claim, found.simulated(claim.figure)),
+            _with_unit(claim, found.real(claim.figure)),
+            _verdict_cell(number, claim, verdict),
+        ]
+        yield f"| {' | '.join(cells)} |"
+    noted = [(number, claim) for number, claim in claims if claim.why]
+    yield ""
+    yield "## Where it isn't as it was said"
+    for number, claim in noted:
+        yield ""
+        yield f"### Claim {number}: {claim.title} {{ #claim-{number} }}"
+        yield ""
+        yield claim.why.strip()
+
+
+def _with_unit(claim: Claim, found: Range | None) -> str:
+    unit = " s" if claim.figure in _IN_SECONDS and found is not None else ""
+    return f"{_told(claim.figure, found)}{unit}"
+
+
+def _verdict_cell(number: int, claim: Claim, verdict: Verdict) -> str:
+    return f"[{verdict.value}](#claim-{number})" if claim.why else verdict.value
+
+
+def main(docs: Path, *what: str) -> None:
+    """Write the pages; with `simulate`, what was simulated before."""
+    results = read_results(docs / DATA)
+    if what == ("simulate",):
+        results = [result.resimulated() for result in results]
+        write_results(docs / DATA, results)
+    for name, text in ((REALITY_PAGE, reality_page(results)), (CLAIMS_PAGE, claims_page(results))):
+        (docs / name).write_text(text, encoding="utf-8", newline="\n")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), *sys.argv[2:])

@@ -1,0 +1,32 @@
+"""A reason is given where it fits, and nowhere else."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from support.real_figures import FIGURES, case_result
+
+from fencepost.conformance.deployments.cases import CASES_BY_NAME
+from fencepost.conformance.deployments.comparison import COUNTS, TIMES
+from fencepost.conformance.deployments.differences import REASONS, reason
+
+
+@pytest.mark.parametrize(
+    ("case", "figure", "still_ms", "name"),
+    [
+        ("scale-up-eager", "longest_gap_s", 20, "heartbeats-out-of-step"),
+        ("scale-up-eager", "rebalances", 20, None),
+        ("bounce-eager", "longest_gap_s", 20, None),
+        ("bounce-eager", "longest_gap_s", 1200, "machine"),
+        ("bounce-eager", "rebalances", 1200, None),
+    ],
+)
+def test_a_reason_fits_or_not(case: str, figure: str, still_ms: int, name: str | None) -> None:
+    figures = msgspec.structs.replace(FIGURES, control_ms=still_ms)
+    assert reason(msgspec.structs.replace(case_result(figures), case=case), figure) == name
+
+
+def test_reasons_are_about_cases_and_figures_that_there_are() -> None:
+    for one in REASONS.values():
+        assert set(one.cases) <= CASES_BY_NAME.keys()
+        assert set(one.figures) <= {*COUNTS, *TIMES}

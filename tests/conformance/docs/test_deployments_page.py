@@ -1,0 +1,59 @@
+"""The pages of deployments say what their results say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from support.places import ROOT
+from support.real_figures import FIGURES, case_result
+
+from fencepost.conformance.deployments.comparison import read_results, write_results
+from fencepost.conformance.docs.deployments_page import (
+    CLAIMS_PAGE,
+    DATA,
+    REALITY_PAGE,
+    claims_page,
+    main,
+    reality_page,
+)
+
+DOCS = ROOT / "docs"
+AGAIN = "make it anew: python -m fencepost.conformance.docs.deployments_page docs"
+
+
+def test_the_pages_are_what_is_made_now() -> None:
+    results = read_results(DOCS / DATA)
+    assert reality_page(results) == (DOCS / REALITY_PAGE).read_text("utf-8"), AGAIN
+    assert claims_page(results) == (DOCS / CLAIMS_PAGE).read_text("utf-8"), AGAIN
+
+
+def test_a_row_has_what_was_simulated_and_what_was() -> None:
+    page = reality_page([case_result(FIGURES)])
+    counts = "8 / 8 | 40 to 41 / 40 | 12 / 12 | not known / not known"
+    times = "0.5 to 1.1 / 1.0 | not known / 9.0"
+    assert f"| bounce-eager | 4.3.0 | java:4.3.0 | {counts} | {times} |" in page
+
+
+@pytest.mark.parametrize(("happened", "cell"), [({"rebalances": 9}, "**8 / 9**"), ({}, "8 / 8")])
+def test_what_differs_is_bold(happened: dict[str, int], cell: str) -> None:
+    page = reality_page([case_result(msgspec.structs.replace(FIGURES, **happened))])
+    assert f"| java:4.3.0 | {cell} |" in page
+
+
+def test_a_claim_has_its_figures_and_what_became_of_it() -> None:
+    many = msgspec.structs.replace(FIGURES, rebalances=24)
+    holds = claims_page([case_result(many)])
+    assert "| 2N = 24 | 8 | 24 | holds |" in holds
+    assert "| 2N = 24 | 8 | 8 | not so |" in claims_page([case_result(FIGURES)])
+
+
+def test_pages_are_written_and_simulated_anew(tmp_path: Path) -> None:
+    (tmp_path / DATA).parent.mkdir()
+    wrong = msgspec.structs.replace(case_result(FIGURES), simulated={"rebalances": (1, 1)})
+    write_results(tmp_path / DATA, [wrong])
+    main(tmp_path)
+    assert "| **1 / 8** |" in (tmp_path / REALITY_PAGE).read_text("utf-8")
+    main(tmp_path, "simulate")
+    assert "| 8 / 8 | 40 / 40 |" in (tmp_path / REALITY_PAGE).read_text("utf-8")
