@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -51,6 +52,9 @@ from fencepost.model.table.errors import Error
 _RESIGNING_S = 1.0
 """A coordinator that resigned answers what it had parked at once."""
 _MAX_STRAYS = 20
+_MOST_IDS = 1000
+"""So many request ids are remembered: more than a case has; a control asks for hours."""
+
 _FOUNDING = {"JoinGroup", "OffsetCommit"}  # the requests that make a group
 
 
@@ -121,7 +125,7 @@ class TcpScope(AsyncCoordinator):
         self._coordinators: dict[str, Address | None] = {}
         self._is_sure = self._cluster.is_alone
         self._ready: list[Answer] = []
-        self._ids: set[str] = set()
+        self._ids: OrderedDict[str, None] = OrderedDict()
         self._last_ms = 0
         self._pending_strays: list[str] = []
         self._refused: str | None = None
@@ -178,7 +182,9 @@ class TcpScope(AsyncCoordinator):
             line.connection.send(request.id, request.api, request.version, write)
         except ShapeError as error:
             raise CoordinatorFailure(f"{request.api} v{request.version}: {error}") from error
-        self._ids.add(request.id)
+        self._ids[request.id] = None
+        if len(self._ids) > _MOST_IDS:
+            self._ids.popitem(last=False)
         await asyncio.sleep(0)
         return self._take()
 

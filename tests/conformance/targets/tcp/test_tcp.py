@@ -14,6 +14,7 @@ from support.tcp.tcp_scripts import BEAT, LONG_MS, OK, beat, on, one, scoped, se
 
 from fencepost.conformance.catalogue.script import Script
 from fencepost.conformance.plans.plan import RequestStep
+from fencepost.conformance.targets.tcp import scope as scope_module
 from fencepost.conformance.targets.tcp.admin import Deadlines
 from fencepost.conformance.targets.tcp.failovers import Failovers
 from fencepost.conformance.targets.tcp.namespacing import Names
@@ -277,6 +278,18 @@ async def test_what_cannot_be_sent_is_refused() -> None:
         await one(scope, beat())
         with pytest.raises(CoordinatorFailure, match="used before"):
             await scope.send(beat())
+
+
+async def test_who_asks_for_hours_is_not_remembered_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(scope_module, "_MOST_IDS", 3)
+    async with scoped() as (scope, _):
+        for number in range(1, 5):
+            await one(scope, beat(f"r{number}"))
+        with pytest.raises(CoordinatorFailure, match="used before"):
+            await scope.send(beat("r2"))
+        await one(scope, beat("r1"))
 
 
 async def test_one_open_request_for_each_connection() -> None:
