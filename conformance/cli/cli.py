@@ -128,9 +128,9 @@ def exit_code(group: click.Group, arguments: list[str] | None, prog_name: str) -
         return EXIT_UNAVAILABLE
     except BrokenPipeError:
         return _EXIT_PIPE
-    except SystemExit:
-        # Click exits by itself for this alone, with 1, which would be a finding.
-        return _EXIT_PIPE
+    except SystemExit as ended:
+        # Click exits by itself: with 1 for this alone, which would be a finding, and to complete.
+        return _EXIT_PIPE if ended.code == 1 else int(ended.code or 0)
     except BaseExceptionGroup as several:
         unavailable, rest = several.split(TargetUnavailableError)
         if unavailable is not None and rest is None:

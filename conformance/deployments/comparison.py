@@ -20,6 +20,7 @@ from fencepost.conformance.simulator.durations import Spread
 from fencepost.conformance.simulator.scenario import DeploymentScenario
 from fencepost.conformance.simulator.simulate import SimulationRun, simulate
 from fencepost.conformance.simulator.steps import FailoverStep, Step
+from fencepost.traces.files.bounded import read_json
 
 SEEDS = 10
 COUNTS = ("rebalances", "partitions_moved", "partitions_stopped", "failed")
@@ -159,7 +160,7 @@ def read_results(path: Path) -> list[CaseResult]:
     """The results in a file, in the order of cases; none if there is no file."""
     if not path.exists():
         return []
-    found = msgspec.json.decode(path.read_bytes(), type=list[CaseResult])
+    found = msgspec.convert(read_json(path), list[CaseResult])
     return sorted(found, key=_place)
 
 

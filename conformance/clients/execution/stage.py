@@ -125,10 +125,10 @@ async def staged(broker: str, revision: Revision) -> AsyncIterator[Stage]:
     if broker.startswith(_TCP):
         yield RealStage(broker, parse_address(broker.removeprefix(_TCP)))
         return
-    target = find_target(broker, TargetOptions(settings=_GROUP_SETTINGS))
-    if not hasattr(type(target), "address"):
+    if not hasattr(type(find_target(broker, TargetOptions())), "address"):
         raise UnknownTargetError(
             f"clients can't run against {broker}: give {SERVE}, kafka:VERSION or tcp://HOST:PORT"
         )
+    target = find_target(broker, TargetOptions(settings=_GROUP_SETTINGS))
     async with target:
         yield RealStage(broker, parse_address(cast("Any", target).address))
