@@ -115,11 +115,12 @@ def audit_command(
         raise click.UsageError(str(error)) from error
     if unknown := sorted(set(told.groups) - set(run.groups)):
         raise click.UsageError(f"no line names the group {unknown[0]!r}")
-    _say(run, as_json=as_json)
+    # Files first: whoever reads the text may stop in the middle of it.
     if report is not None:
         write_audit(run, report)
     if prometheus is not None:
         write_metrics(run, prometheus)
+    _say(run, as_json=as_json)
     if PROBLEMS in fail_on and run.report.problems:
         return 1
     if AVOIDABLE in fail_on and run.report.avoidable:
@@ -208,11 +209,11 @@ def _traces(
     audited = audit_traces(files, revision, frozenset(groups))
     if not audited:
         raise click.UsageError(f"no trace names the group {groups[0]!r}")
+    if report is not None:
+        write_traces(audited, report)
     if as_json:
         click.echo(traces_json(audited))
     else:
         for row in audited:
             click.echo(row.line())
-    if report is not None:
-        write_traces(audited, report)
     return EXITS.get(worst(audited), 0)

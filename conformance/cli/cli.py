@@ -22,6 +22,8 @@ from fencepost.conformance.runtime.errors import (
 )
 from fencepost.traces.files.bad_input import BadInputError
 
+_EXIT_PIPE = 141
+"""Whoever read the output went away: what a shell tells of a program that SIGPIPE ended."""
 _EXIT_INTERRUPTED = 130
 # A command is one line here: its name, its place, and the first sentence of its docstring.
 _SECTIONS = {
@@ -125,7 +127,10 @@ def exit_code(group: click.Group, arguments: list[str] | None, prog_name: str) -
         click.echo(f"Error: {error}", err=True)
         return EXIT_UNAVAILABLE
     except BrokenPipeError:
-        return 0
+        return _EXIT_PIPE
+    except SystemExit:
+        # Click exits by itself for this alone, with 1, which would be a finding.
+        return _EXIT_PIPE
     except BaseExceptionGroup as several:
         unavailable, rest = several.split(TargetUnavailableError)
         if unavailable is not None and rest is None:

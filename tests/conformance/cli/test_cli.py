@@ -17,7 +17,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from support.command import INTERRUPTIBLE, PATIENCE_S, RUN, is_gone, program, run
 from support.in_this_process import invoke
-from support.places import TESTS
+from support.places import ROOT, TESTS
 
 from fencepost.conformance.certify import report
 from fencepost.conformance.certify.known_failures import drafted_list
@@ -26,6 +26,36 @@ from fencepost.conformance.cli.cli import main
 LIARS = TESTS / "conformance" / "stdio_liars"
 ZOMBIE = "JOIN-INSTANCE-FENCED/zombie-joins"
 SHOULD_CASE = "LEAVE-GROUP-ABSENT/no-group"
+
+
+# Readers that go away
+
+
+def test_a_reader_that_went_away_is_no_finding_and_files_are_written(tmp_path: Path) -> None:
+    log = ROOT / "examples" / "request-logs" / "kafka-request.log.gz"
+    metrics = tmp_path / "figures.prom"
+    reader, writer = os.pipe()
+    os.close(reader)
+    words = [
+        sys.executable,
+        "-c",
+        RUN,
+        "audit",
+        str(log),
+        "--prometheus",
+        str(metrics),
+        "--report",
+        str(tmp_path),
+    ]
+    try:
+        done = subprocess.run(
+            words, stdout=writer, stderr=subprocess.PIPE, timeout=PATIENCE_S, check=False
+        )
+    finally:
+        os.close(writer)
+    assert (done.returncode, done.stderr) == (141, b"")
+    assert "fencepost_rebalances{" in metrics.read_text(encoding="utf-8")
+    assert (tmp_path / "index.html").exists()
 
 
 # certify
