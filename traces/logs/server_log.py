@@ -92,7 +92,9 @@ _PATTERNS: tuple[tuple[Said, str, str], ...] = (
         "Assignment received from leader",
         (
             rf"Assignment received from leader (?:{_MEMBER} )?for group {_GROUP} for "
-            r"generation (?P<generation>\d+)(?:\. The group has .*?)?"
+            r"generation (?P<generation>\d+)"
+            r"(?:\. The group has (?P<everyone>\d+) members, (?P<static>\d+) of which are static\.?"
+            r"|\. The group has .*?)?"
         ),
     ),
     (

@@ -11,7 +11,12 @@ from dataclasses import dataclass
 
 from fencepost.traces.audit.operations.operator_report import OperatorReport
 from fencepost.traces.audit.operations.operator_rows import Cause, Rebalance, Remedy
-from fencepost.traces.audit.operations.operator_summary import causes_by_group, cut, unshown
+from fencepost.traces.audit.operations.operator_summary import (
+    at_end,
+    causes_by_group,
+    cut,
+    unshown,
+)
 from fencepost.traces.audit.operations.operator_words import (
     at,
     operator_problems,
@@ -60,6 +65,7 @@ def audit_page(
         unexplained=counts["violated"] + counts["unknown"],
         problems=found[:_ROWS],
         unshown=list(unshown(report)),
+        at_end=list(at_end(report)),
         told=any(line.fenced_ms is not None for line in report.life_lines.rows),
         groups=causes_by_group(report)[:_ROWS],
         unclear=sorted(report.unclear.items()),

@@ -113,25 +113,24 @@ class GroupAnalysis:
 
     def end(self, now_ms: int) -> None:
         """End the group, or the log."""
-        left = [0, 0]
+        left, expired = [0, 0], []
+        settled, settings = self._rebalances.is_settled, self._roster.settings()
         for member in list(self._roster.members.values()):
             deadline_ms = member.deadline_ms
             if deadline_ms is None:
                 self._gone(member, End.UNKNOWN, None)
-            elif now_ms > deadline_ms + member.rebalance_ms * (not self._is_settled(member)):
+            elif now_ms - deadline_ms > member.rebalance_ms * (not settled(member)):
                 self._gone(member, End.SILENT, deadline_ms)
+                expired.append(deadline_ms)
             else:
                 self._gone(member, End.STILL_THERE, None)
                 left[member.instance_id is None] += 1
-        self._emit(MembersLeft(self.group, *left))
+        known = left if self._roster.complete else (None, None)
+        since_ms = self._rebalances.unfinished_ms(expired) if any(left) else None
+        self._emit(MembersLeft(self.group, *known, since_ms, *settings))
         self._lines.close()
         self._rebalances.close()
         self._deployments.close(now_ms)
-
-    def _is_settled(self, member: LogMember) -> bool:
-        """Return whether a member has its assignment, so that no request of it waits."""
-        current = self._rebalances.current
-        return current is None or member.synced == current.generation
 
     # Requests of members
 

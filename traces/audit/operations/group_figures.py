@@ -32,7 +32,9 @@ class GroupFigures:
     processes that lost their instance id; `thrown_out`: living processes whose session expired;
     `replaced`: how often an instance id went on to another member id, `expired`: holders whose
     session expired, alive or not; `restarts` and `cost`: of `deployments`, and the rebalances that
-    these cost; `static`, `dynamic`: members at the end of the log.
+    these cost; `static`, `dynamic`: members at the end of the log, None where it
+    doesn't show all; `rebalancing_ms`: when the rebalance began that wasn't over then;
+    `session_ms`, `assignors`: of these members, as far as the log shows them.
     """
 
     causes: Counter[Cause] = field(default_factory=Counter)
@@ -47,8 +49,16 @@ class GroupFigures:
     deployments: int = 0
     restarts: int = 0
     cost: int = 0
-    static: int = 0
-    dynamic: int = 0
+    static: int | None = None
+    dynamic: int | None = None
+    rebalancing_ms: int | None = None
+    session_ms: int | None = None
+    assignors: tuple[str, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the group had no member when the log ended."""
+        return self.static == 0 and self.dynamic == 0
 
     def add(self, row: Row) -> None:
         """Count a row of this group."""
@@ -77,5 +87,7 @@ class GroupFigures:
                 self.cost += row.rebalances
             case MembersLeft():
                 self.static, self.dynamic = row.static, row.dynamic
+                self.rebalancing_ms = row.rebalancing_ms
+                self.session_ms, self.assignors = row.session_ms, row.assignors
             case _:
                 pass

@@ -108,6 +108,13 @@ class Roster:
         member_id = None if instance_id is None else self.instances.get(instance_id)
         return None if member_id is None else self.members.get(member_id)
 
+    def settings(self) -> tuple[int | None, tuple[str, ...]]:
+        """Return the longest session timeout of the members, and the assignors that all offer."""
+        sessions = [m.session_ms for m in self.members.values() if m.session_ms is not None]
+        offered = [tuple(name for name, _ in m.offers) for m in self.members.values() if m.offers]
+        shared = set(offered[0]).intersection(*offered) if offered else set()
+        return max(sessions, default=None), tuple(sorted(shared))
+
     def add(self, member: LogMember) -> None:
         """Add a member."""
         self.members[member.member_id] = member

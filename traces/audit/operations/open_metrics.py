@@ -114,10 +114,16 @@ def _gauges(report: OperatorReport) -> Iterator[_Gauge]:
         "fencepost_members",
         "Members at the end of the log.",
         [
-            ({"group": group, "kind": kind}, getattr(f, kind))
+            ({"group": group, "kind": kind}, count)
             for group, f in groups
-            for kind in ("static", "dynamic")
+            for kind, count in (("static", f.static), ("dynamic", f.dynamic))
+            if count is not None
         ],
+    )
+    yield _Gauge(
+        "fencepost_rebalancing",
+        "Whether a rebalance had begun at the end of the log, and was not over.",
+        of(lambda f: f.rebalancing_ms is not None),
     )
     problems = Counter((problem.first.group, problem.kind) for problem in report.problems)
     yield _Gauge(

@@ -43,6 +43,17 @@ def operator_json(report: OperatorReport) -> dict[str, Any]:
             {"group": group, "causes": {c.value: f.causes[c] for c in Cause if f.causes[c]}}
             for group, f in sorted(report.figures.items())
         ],
+        "at_end": [
+            {
+                "group": group,
+                "static": f.static,
+                "dynamic": f.dynamic,
+                "rebalancing_ms": f.rebalancing_ms,
+                "session_ms": f.session_ms,
+                "assignors": list(f.assignors),
+            }
+            for group, f in sorted(report.figures.items())
+        ],
         "rebalances_by_hour": [
             {"hour_ms": hour, "rebalances": report.by_hour[hour]} for hour in sorted(report.by_hour)
         ],

@@ -257,11 +257,19 @@ class PollTimeout:
 
 @dataclass(frozen=True, slots=True)
 class MembersLeft:
-    """How many members a group has when the log ends."""
+    """How a group is when the log ends.
+
+    `static`, `dynamic`: how many members it has; None where the log doesn't show all of them.
+    `rebalancing_ms`: when a rebalance began that wasn't over; None: there is none.
+    `session_ms`: their longest session timeout; `assignors`: those that all offer; as far as known.
+    """
 
     group: str
-    static: int
-    dynamic: int
+    static: int | None
+    dynamic: int | None
+    rebalancing_ms: int | None = None
+    session_ms: int | None = None
+    assignors: tuple[str, ...] = ()
 
 
 Row = (

@@ -21,6 +21,8 @@ from fencepost.traces.audit.operations.operator_words import (
 
 _MOST = 5
 """The most lines of a kind in the text."""
+_MOST_GROUPS = 20
+"""The most groups that are named in the text."""
 _HOUR_MS = 3_600_000
 
 
@@ -42,7 +44,24 @@ def operator_summary(report: OperatorReport) -> list[str]:
             number += more
             lines += ["", f"   And {more:,} more of this kind ({kind}); the JSON has all."]
     lacks = list(unshown(report))
-    return [*lines, *([""] if lacks else []), *lacks, *_rebalances(report), *_others(report)]
+    rest = (*_rebalances(report), *_others(report), *at_end(report))
+    return [*lines, *([""] if lacks else []), *lacks, *rest]
+
+
+def at_end(report: OperatorReport) -> Iterator[str]:
+    """Tell which groups were rebalancing when the log ended, and which had no member."""
+    figures = sorted(report.figures.items())
+    open_ = [(f.rebalancing_ms, group) for group, f in figures if f.rebalancing_ms is not None]
+    told = [f"{group} (since {at(ms)})" for ms, group in open_]
+    if told:
+        yield f"Still rebalancing at the end of the log: {_some(told)}."
+    if empty := [group for group, f in figures if f.is_empty]:
+        yield f"Without a member at the end of the log: {_some(empty)}."
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - _MOST_GROUPS:,} more" if len(names) > _MOST_GROUPS else ""
+    return ", ".join(names[:_MOST_GROUPS]) + more
 
 
 def unshown(report: OperatorReport) -> Iterator[str]:
@@ -101,9 +120,12 @@ def causes_by_group(report: OperatorReport) -> list[tuple[str, int, str]]:
 
 def _by_group(report: OperatorReport) -> Iterator[str]:
     found = causes_by_group(report)
-    for group, total, told in found[:_MOST] if len(found) > 1 else ():
-        yield f"  {group}: {total:,} ({told})"
-    if (more := len(found) - _MOST) > 0:
+    for group, total, told in found[:_MOST_GROUPS] if len(found) > 1 else ():
+        figures = report.figures[group]
+        helped = [f"{r.value} {figures.remedies[r]:,}" for r in AVOIDING if figures.remedies[r]]
+        avoided = f"; avoided by {', '.join(helped)}" if helped else ""
+        yield f"  {group}: {total:,} in {seconds(figures.total_ms)} ({told}){avoided}"
+    if (more := len(found) - _MOST_GROUPS) > 0:
         yield f"  and {times(more, 'group')} with fewer or as many; the JSON has them."
 
 

@@ -11,7 +11,7 @@ have avoided the rebalance.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from fencepost.traces.audit.operations.membership import LogMember, Offers, subscription
@@ -130,6 +130,24 @@ class Rebalances:
     def unjudged_ms(self) -> int | None:
         """When the first rebalance completed whose row is still to come."""
         return self._rounds[0].completed_ms if self._rounds else None
+
+    def unfinished_ms(self, expired_ms: Iterable[int]) -> int | None:
+        """When the rebalance began that has no generation yet; None: there is none.
+
+        `expired_ms`: when sessions ended of which nothing else tells.
+        """
+        evidence = self._evidence
+        signs = [*expired_ms, *(leave.at_ms for leave in evidence.departures)]
+        signs += [gone.at_ms for gone in evidence.lost]
+        signs += [] if evidence.sign_ms is None else [evidence.sign_ms]
+        return min(signs, default=None)
+
+    def is_settled(self, member: LogMember) -> bool:
+        """Return whether no join or sync of a member can wait."""
+        current = self.current
+        if current is None or member.synced == current.generation:
+            return True
+        return current.stable_ms is not None and member.member_id not in self._evidence.told
 
     @property
     def gone(self) -> int:

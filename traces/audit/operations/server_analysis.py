@@ -66,6 +66,8 @@ class ServerAnalysis:
         self._last_departed: Departed | None = None
         self._count: int | None = None
         self._leaving: list[CoordinatorEvent] = []
+        self._told: tuple[int, int] | None = None
+        """Static and dynamic members, as the last assignment tells them."""
         self._complete = self._names = False
         """Whether all members are known, but for `_unseen`: when those joined at the latest; and
         whether this release tells the ids of dynamic members that join."""
@@ -109,6 +111,7 @@ class ServerAnalysis:
                 self._assigned(event)
             case Said.EMPTY:
                 self._open, self._count, self._complete = None, 0, True
+                self._told = None
                 self._start.at_ms = None
                 self._unseen.clear()
             case Said.NAMED:
@@ -133,7 +136,8 @@ class ServerAnalysis:
         members = list(self._roster.members.values())
         static = sum(member.instance_id is not None for member in members)
         dynamic = len(members) - static + len(self._unseen)
-        self._emit(MembersLeft(self.group, static, dynamic))
+        left = (static, dynamic) if self._complete else self._told or (None, None)
+        self._emit(MembersLeft(self.group, *left, self._open.start_ms if self._open else None))
         for member in members:
             self._lines.ended(member, End.STILL_THERE, None, None)
         while self._done:
@@ -156,7 +160,7 @@ class ServerAnalysis:
         if event.generation == 0:
             self._complete, self._start.at_ms = True, None
         round_ = ServerRound(event.at_ms, event.place, cause, "", self._count)
-        self._open = round_
+        self._open, self._told = round_, None
         if cause is Cause.NEW_MEMBER:
             member = self._roster.members.get(who)
             if member is None:
@@ -194,6 +198,9 @@ class ServerAnalysis:
         self._done.append(round_)
 
     def _assigned(self, event: CoordinatorEvent) -> None:
+        if "static" in event.fields:
+            everyone, static = int(event.fields["everyone"]), int(event.fields["static"])
+            self._told = static, everyone - static
         for round_ in self._done:
             if round_.generation == event.generation and round_.stable_ms is None:
                 round_.stable_ms = event.at_ms

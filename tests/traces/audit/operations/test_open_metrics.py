@@ -106,6 +106,32 @@ KINDS = frozenset(
 )
 
 
+def test_a_log_from_the_middle_on_counts_no_members_that_it_does_not_show() -> None:
+    log = ModelLog()
+    log.form(*(pods := [log.pod(number) for number in (1, 2, 3)]))
+    log.run(60)
+    begins = len(log.exchanges)
+    log.run(60)
+    whole, late = (
+        samples(metrics_text(reported(part), is_open=True))
+        for part in (log.exchanges, log.exchanges[begins:])
+    )
+    assert value(whole, "members", "orders", "dynamic") == len(pods)
+    assert "fencepost_members" not in {name for name, _ in late}
+    assert value(late, "rebalances_per_hour", "orders") == 0
+
+
+def test_a_rebalance_that_goes_on_at_the_end_is_told() -> None:
+    log = ModelLog()
+    log.form(*(pods := [log.pod(number) for number in (1, 2, 3)]))
+    log.run(10)
+    before = samples(metrics_text(reported(log.exchanges), is_open=True))
+    pods[0].leave()
+    after = samples(metrics_text(reported(log.exchanges), is_open=True))
+    told = [value(found, "rebalancing", "orders") for found in (before, after)]
+    assert told == [0, 1]
+
+
 def test_every_figure_is_explained() -> None:
     page = (ROOT / "docs" / "operators" / "figures.md").read_text(encoding="utf-8")
     text = metrics_text(OperatorReport(), is_open=True)

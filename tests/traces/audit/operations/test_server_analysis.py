@@ -173,3 +173,41 @@ def test_the_new_coordinator_cannot_show_who_was_fenced(tmp_path: Path) -> None:
     assert operator_json(report)["unshown"] == {
         "ping-pong": 1, "fenced": 1, "self-fencing": 1, "short-session": 1,
     }  # fmt: skip
+
+
+def test_how_a_group_is_at_the_end_of_the_log_is_told(tmp_path: Path) -> None:
+    formed = [(0, joins("a", 1, 0)), (1, stable(1, 1)), (2, joins("b", 2, 1)), (3, stable(2, 2))]
+    leaving = [(10, left("b", 2, "the consumer is being closed")), (10, leaves("b", 2, 2))]
+    going_on = told(tmp_path, *formed, *leaving)
+    assert operator_json(going_on)["at_end"][0]["rebalancing_ms"] is not None
+    text = "\n".join(operator_summary(going_on))
+    assert "Still rebalancing at the end of the log: g (since 2026-11-23 12:00:10 UTC)." in text
+    over = told(tmp_path, *formed, *leaving, (11, stable(3, 1)))
+    assert "at the end of the log" not in "\n".join(operator_summary(over))
+    last = [(12, left("a", 1, "the consumer is being closed")), (12, leaves("a", 1, 3))]
+    gone = (13, "Group g with generation 4 is now empty.")
+    empty = told(tmp_path, *formed, *leaving, (11, stable(3, 1)), *last, gone)
+    assert operator_json(empty)["at_end"] == [
+        {
+            "group": "g",
+            "static": 0,
+            "dynamic": 0,
+            "rebalancing_ms": None,
+            "session_ms": None,
+            "assignors": [],
+        }
+    ]
+    assert "Without a member at the end of the log: g." in "\n".join(operator_summary(empty))
+
+
+def test_members_are_counted_only_where_the_log_shows_all_of_them(tmp_path: Path) -> None:
+    def counted(*lines: tuple[int, str]) -> tuple[int | None, int | None]:
+        figures = told(tmp_path, *lines).figures["g"]
+        return figures.static, figures.dynamic
+
+    begun = [(10, leaves("b", 2, 7)), (11, stable(8, 3))]
+    given = "Assignment received from leader a for group g for generation 8. "
+    tells = (12, given + "The group has 3 members, 1 of which are static.")
+    assert counted(*begun) == (None, None)
+    assert counted(*begun, tells) == (1, 2)
+    assert counted(*begun, tells, (20, leaves("c", 3, 8))) == (None, None)
