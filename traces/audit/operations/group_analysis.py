@@ -125,9 +125,9 @@ class GroupAnalysis:
             else:
                 self._gone(member, End.STILL_THERE, None)
                 left[member.instance_id is None] += 1
-        known = left if self._roster.complete else (None, None)
+        static, dynamic = left if self._roster.complete else (None, None)
         since_ms = self._rebalances.unfinished_ms(expired) if any(left) else None
-        self._emit(MembersLeft(self.group, *known, since_ms, *settings))
+        self._emit(MembersLeft(self.group, static, dynamic, since_ms, *settings))
         self._lines.close()
         self._rebalances.close()
         self._deployments.close(now_ms)

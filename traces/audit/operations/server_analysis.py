@@ -136,8 +136,9 @@ class ServerAnalysis:
         members = list(self._roster.members.values())
         static = sum(member.instance_id is not None for member in members)
         dynamic = len(members) - static + len(self._unseen)
-        left = (static, dynamic) if self._complete else self._told or (None, None)
-        self._emit(MembersLeft(self.group, *left, self._open.start_ms if self._open else None))
+        known = (static, dynamic) if self._complete else self._told or (None, None)
+        since_ms = self._open.start_ms if self._open else None
+        self._emit(MembersLeft(self.group, known[0], known[1], since_ms))
         for member in members:
             self._lines.ended(member, End.STILL_THERE, None, None)
         while self._done:
