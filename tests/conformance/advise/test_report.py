@@ -9,7 +9,8 @@ from rich.console import Console
 
 from fencepost.conformance.advise.advice import Advice, advice_for
 from fencepost.conformance.advise.known import known_group
-from fencepost.conformance.advise.report import advice_json, assumptions, print_advice
+from fencepost.conformance.advise.report import advice_json, print_advice
+from fencepost.conformance.advise.words import assumptions
 
 
 def printed(advice: Advice, given: list[str]) -> str:
