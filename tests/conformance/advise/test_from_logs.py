@@ -114,7 +114,13 @@ def test_other_files_are_refused(tmp_path: Path, name: str, text: str, said: str
 
 def test_what_members_are_set_to_is_taken_from_a_log_that_shows_it() -> None:
     def facts(**row: Any) -> Any:
-        shown = {"group": "g", "static": None, "dynamic": None, "session_ms": None, "assignors": []}
+        shown: dict[str, Any] = {
+            "group": "g",
+            "static": None,
+            "dynamic": None,
+            "session_ms": None,
+            "assignors": [],
+        }
         tables = report(rebalances=table(rebalance(1000, "leave", "neither", None)))
         return log_facts({**tables, "at_end": [{**shown, **row}]}, "g").facts
 
