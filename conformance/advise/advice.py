@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,15 +16,21 @@ from fencepost.conformance.advise.arithmetic import (
     longest_detection_s,
     outlives,
 )
-from fencepost.conformance.advise.known import FORMS, Form, KnownGroup
+from fencepost.conformance.advise.known import (
+    BEATS,
+    FORMS,
+    SESSIONS_S,
+    Form,
+    KnownGroup,
+)
 from fencepost.conformance.simulator.durations import Spread
 from fencepost.traces.audit.operations.restarts import LADDER_MS
 
 SEEDS = 20
 """Of the lines that reproduce a figure."""
 _LONGEST_WARMUP_S = 3600
-_BEATS = 3
-"""A session must survive two heartbeats that are lost."""
+FEW = 0.05
+"""The part of restarts that may outlive a session which is long enough for static members."""
 _EVENTS: dict[str, tuple[str, Callable[[KnownGroup, Form, float], EventCost]]] = {
     "deployment": ("rolling-bounce", deployment),
     "crash": ("crash", crash),
@@ -89,6 +96,7 @@ class SettingCost:
 class Advice:
     """What to set.  `best` has every form at its best session timeout, the advised one first.
 
+    `enough`: static members with a session that few restarts outlive, whatever gap is tolerated.
     `turn_s`: from which time to warm up on static members lose less; None: at any, or at none.
     `conflict`: which wishes no session timeout fulfils together, else "".
     """
@@ -99,6 +107,7 @@ class Advice:
     curve: tuple[CurvePoint, ...]
     turn_s: float | None
     conflict: str
+    enough: SettingCost | None
 
     @property
     def advised(self) -> SettingCost:
@@ -111,33 +120,55 @@ def advice_for(known: KnownGroup) -> Advice:
 
     Of those that lose the same the one with fewer rebalances, then the shorter session.
     """
-    ladder = sorted({ms / 1000 for ms in LADDER_MS} | {known.session_s})
+    shortest_s, longest_s = known.shortest_s, known.longest_s
+    bounds = [max(longest_s, shortest_s)]
+    ladder = sorted(
+        {ms / 1000 for ms in LADDER_MS}
+        | {known.session_s}
+        | {_whole_ms(each) for each in bounds if each <= SESSIONS_S[1]}
+    )
     curve = tuple(_point(known, session_s) for session_s in ladder)
     fitting = [point.session_s for point in curve if not point.why_not]
     conflict = ""
     if not fitting:
-        shortest = (
-            next(s for s in ladder if not _too_short(known, s)) if _any(known) else ladder[-1]
-        )
-        fitting = [shortest]
+        may_be = shortest_s <= SESSIONS_S[1]
+        shortest_s = _whole_ms(shortest_s) if may_be else ladder[-1]
+        fitting = [shortest_s]
         conflict = (
             f"no session timeout keeps a gap of {known.gap_s:g} s: the shortest that is safe is "
-            f"{shortest:g} s, with which a death is noticed after up to "
-            f"{longest_detection_s(known, shortest):g} s"
-            if known.gap_s is not None and _any(known)
+            f"{shortest_s:g} s, with which a death is noticed after up to "
+            f"{longest_detection_s(known, shortest_s):g} s"
+            if known.gap_s is not None and may_be
             else f"processes that are silent for {known.pause_s:g} s and live can be told from "
             f"dead ones by no session timeout that brokers allow, {ladder[-1]:g} s at most"
         )
-    rows = {form: [_cost(known, form, s) for s in fitting] for form in FORMS}
-    best = [min(rows[form], key=_order) for form in FORMS]
+    rows = {form: [_cost(known, form, s) for s in fitting] for form in known.forms}
+    best = sorted((min(each, key=_order) for each in rows.values()), key=_order)
     today = _cost(known, known.form, known.session_s)
     turn_s = _turn_s([row for each in rows.values() for row in each])
-    return Advice(known, today, tuple(sorted(best, key=_order)), curve, turn_s, conflict)
+    return Advice(known, today, tuple(best), curve, turn_s, conflict, _enough(known, curve))
+
+
+def _enough(known: KnownGroup, curve: tuple[CurvePoint, ...]) -> SettingCost | None:
+    """The shortest safe session that few restarts outlive, with the better static form."""
+    long = (p for p in curve if p.outlives <= FEW and not _too_short(known, p.session_s))
+    point = next(long, None)
+    forms = [form for form in known.forms if form.is_static]
+    if point is None or not forms:
+        return None
+    return min((_cost(known, form, point.session_s) for form in forms), key=_order)
+
+
+def _whole_ms(seconds: float) -> float:
+    """In whole ms, as a session is set, and not longer."""
+    return math.floor(seconds * 1000 + 1e-6) / 1000
 
 
 def _turn_s(rows: list[SettingCost]) -> float | None:
     """From which time to warm up on static members lose less than dynamic ones, in tenths."""
     weeks = [(row.is_static, row.week) for row in rows]
+    if len({is_static for is_static, _ in weeks}) < 2:
+        return None
 
     def static_loses_less(warmup_s: float) -> bool:
         lost = {
@@ -155,10 +186,6 @@ def _turn_s(rows: list[SettingCost]) -> float | None:
     return high / 10
 
 
-def _any(known: KnownGroup) -> bool:
-    return not _too_short(known, LADDER_MS[-1] / 1000)
-
-
 def _order(row: SettingCost) -> tuple[float, float, float]:
     return round(row.lost_s, 3), round(row.week.rebalances, 3), row.session_s
 
@@ -166,7 +193,7 @@ def _order(row: SettingCost) -> tuple[float, float, float]:
 def _point(known: KnownGroup, session_s: float) -> CurvePoint:
     longest_s = longest_detection_s(known, session_s)
     why_not = _too_short(known, session_s)
-    if not why_not and known.gap_s is not None and longest_s > known.gap_s:
+    if not why_not and known.gap_s is not None and longest_s > known.gap_s + 1e-9:
         why_not = f"longer than a gap of {known.gap_s:g} s"
     return CurvePoint(
         session_s,
@@ -179,8 +206,8 @@ def _point(known: KnownGroup, session_s: float) -> CurvePoint:
 
 
 def _too_short(known: KnownGroup, session_s: float) -> str:
-    if session_s < _BEATS * known.heartbeat_s:
-        return f"shorter than {_BEATS} heartbeats"
+    if session_s < BEATS * known.heartbeat_s:
+        return f"shorter than {BEATS} heartbeats"
     if session_s < known.pause_s + known.heartbeat_s:
         return f"shorter than a silence of {known.pause_s:g} s"
     return ""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
+from fencepost.conformance.advise.heartbeats import noticed
 from fencepost.conformance.advise.known import Form, KnownGroup
 from fencepost.conformance.simulator.durations import Duration, quantiles_s
 
@@ -19,6 +20,11 @@ _QUANTILES = 500
 _POSITIONS = 50
 _PHASES = tuple((number + 0.5) / 20 for number in range(20))
 """Where in a heartbeat interval something happens, each equally likely."""
+_RAREST = 1e-3
+"""How many times in a rollout something happens that is not counted any more."""
+MESSAGES_S = 0.012
+"""How long an eager member stops for messages alone: its join, its sync, their answers, and the
+slowest of the others on the way there and back; each takes 2 ms, as in the simulator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +52,14 @@ class EventCost:
     def lost_s(self, warmup_s: float) -> float:
         """Time without a consumer, and with one that doesn't keep up yet."""
         return self.unavailable_s + self.moved * warmup_s
+
+
+@dataclass(frozen=True, slots=True)
+class _Waits:
+    """How long what a member had waits that is gone, and each of the others in an eager group."""
+
+    own_s: float
+    others_s: float
 
 
 def outlives(known: KnownGroup, session_s: float) -> float:
@@ -80,31 +94,105 @@ def longest_detection_s(known: KnownGroup, session_s: float) -> float:
     return session_s + known.heartbeat_s + known.processing_s
 
 
-def slowest_s(known: KnownGroup) -> float:
+def longest_restart_s(known: KnownGroup, form: Form, session_s: float) -> float:
+    """How long the partitions of a member that is restarted wait at most."""
+    if not form.is_static:
+        return known.heartbeat_s + known.processing_s
+    return min(_restarts(known.restart_s)[-1], longest_detection_s(known, session_s))
+
+
+def slowest_s(known: KnownGroup, gone: float = 1) -> float:
     """How long the slowest of the others still works on what it polled when it is told."""
-    others = known.members - 1
+    others = known.members - gone
     return known.processing_s * others / (others + 1)
 
 
-def stopped_s(known: KnownGroup) -> float:
-    """How long a member of an eager group waits for the slowest, on average."""
-    return slowest_s(known) - known.processing_s / 2
+def _slowest_after(known: KnownGroup, least_s: float) -> float:
+    """The same where a rebalance lasts so long anyhow, until a member that died is missed."""
+    work_s, others = known.processing_s, known.members - 1
+    if least_s >= work_s or not work_s:
+        return max(least_s, 0.0)
+    before = float((max(least_s, 0.0) / work_s) ** (others + 1))
+    return work_s - work_s * (1 - before) / (others + 1)
+
+
+def stopped_s(known: KnownGroup, gone: float = 1) -> float:
+    """How long a member of an eager group stops, on average: for the slowest, and for messages."""
+    return slowest_s(known, gone) - known.processing_s / 2 + MESSAGES_S
 
 
 def deployment(known: KnownGroup, form: Form, session_s: float) -> EventCost:
     """A rollout: processes are restarted in waves, the next one when the group is balanced."""
-    share, size = known.partition_share, known.members / known.waves
-    if not form.is_static:
-        # Whoever is stopped as soon as the group is balanced is missed a whole interval later.
-        told_s = known.heartbeat_s * (1 - 0.5 / known.waves)
-        gone = _departure(known, form, told_s + slowest_s(known), size, 1)
-        back = _arrival(known, form, size, _gatherings(known, size, 0))
-        return (gone + back).times(known.waves)
-    # Whoever is stopped just after a rebalance was heard just then: its session ends later.
-    part = outlives(known, session_s)
-    later_s = share * part * part * known.heartbeat_s / 2 * (known.members - size)
-    wave = _restarted(known, form, session_s, size)
-    return wave.times(known.waves) + EventCost(0, 0, later_s)
+    size = known.members / known.waves
+    if form.is_static:
+        waits = _expiry_in_rollout(known, session_s, size)
+        return _restarted(known, form, session_s, size, waits).times(known.waves)
+    # Whoever is stopped as soon as the group is balanced is missed a whole interval later.
+    told_s = known.heartbeat_s * (1 - 0.5 / known.waves)
+    waits = _Waits(told_s + slowest_s(known, size), stopped_s(known, size))
+    gone = _departure(known, form, waits, size, 1)
+    restarts = _restarts(known.restart_s)
+    parts = tuple(_is_apart(known, each - told_s, size) for each in restarts)
+    return _gone_and_come(known, form, gone, size, parts).times(known.waves)
+
+
+def _gone_and_come(
+    known: KnownGroup, form: Form, gone: EventCost, size: float, parts: tuple[float, ...]
+) -> EventCost:
+    """Members go, and of so many processes come those in rebalances of their own that are apart.
+
+    `parts`: how likely that is after each of the restart times.  Where both are one rebalance, they
+    have again what they had.
+    """
+    apart = sum(parts) / len(parts)
+    if not apart:
+        return EventCost(gone.rebalances, 0, gone.unavailable_s)
+    come = _arrival(known, form, size, apart, _gatherings(known, size, parts))
+    any_apart = _any_of(size, apart) / gone.rebalances
+    left = EventCost(gone.rebalances, gone.moved * min(any_apart, 1.0), gone.unavailable_s)
+    return left + come
+
+
+def _is_apart(known: KnownGroup, left_s: float, size: float) -> float:
+    """How likely all others have joined so long after they were told, when a process comes back.
+
+    If they haven't, it joins the rebalance that goes on, and there is one instead of two.
+    """
+    if left_s < 0:
+        return 0.0
+    if not known.processing_s:
+        return 1.0
+    return float(min(left_s / known.processing_s, 1.0) ** (known.members - size))
+
+
+def _any_of(size: float, part: float) -> float:
+    """How likely at least one of so many is, each of which is with this probability."""
+    return float(1 - (1 - min(part, 1.0)) ** size)
+
+
+def _expiry_in_rollout(known: KnownGroup, session_s: float, size: float) -> _Waits:
+    """Sessions of static members end, on average over a rollout.
+
+    It depends on how many waves before caused no rebalance: each left members that send their
+    heartbeats alone.  A member that is stopped right after a rebalance was heard just then.
+    """
+    part, waves = _any_late(known, size, session_s), known.waves
+    half_s = known.heartbeat_s / 2
+    cases = [(part, 0, half_s), (part * part * (waves - 1), 0, 0.0)]
+    for before in range(1, waves):
+        count = part * (1 - part) ** before * (1 + part * (waves - 1 - before))
+        if count < _RAREST:
+            break
+        cases.append((count, before, half_s))
+    own_s = others_s = 0.0
+    for count, before, heard_s in cases:
+        notice = noticed(
+            known, session_s, round(before * size), is_fresh=not before, gone=round(size)
+        )
+        own_s += count * (session_s - heard_s + notice.last_s)
+        others_s += count * (notice.last_s - notice.mean_s + MESSAGES_S)
+    weight = sum(count for count, *_ in cases)
+    return _Waits(own_s / weight, others_s / weight) if weight else _death_waits(known, session_s)
 
 
 def crash(known: KnownGroup, form: Form, session_s: float) -> EventCost:
@@ -113,70 +201,84 @@ def crash(known: KnownGroup, form: Form, session_s: float) -> EventCost:
     A dynamic one asks for a rebalance that can't end before the session of the dead one does.
     """
     missed_s = None if form.is_static else session_s - known.heartbeat_s / 2
-    return _restarted(known, form, session_s, 1, missed_s)
+    return _restarted(known, form, session_s, 1, _death_waits(known, session_s), missed_s)
 
 
 def death(known: KnownGroup, form: Form, session_s: float) -> EventCost:
     """A host dies and doesn't come back: its partitions wait for the end of its session."""
-    return _departure(known, form, detection_s(known, session_s), 1, 1)
+    return _departure(known, form, _death_waits(known, session_s), 1, 1)
+
+
+def _death_waits(known: KnownGroup, session_s: float) -> _Waits:
+    return _Waits(detection_s(known, session_s), stopped_s(known))
 
 
 def _restarted(
-    known: KnownGroup, form: Form, session_s: float, size: float, missed_s: float | None = None
+    known: KnownGroup,
+    form: Form,
+    session_s: float,
+    size: float,
+    waits: _Waits,
+    missed_s: float | None = None,
 ) -> EventCost:
     """So many processes are gone at once and come back, each after one of the restart times.
 
-    `missed_s`: when a dead one is missed whose successor is a member of its own; None: the
-    successor takes its place.
+    `waits`: where sessions end.  `missed_s`: when a dead one is missed whose successor is a member
+    of its own; None: the successor takes its place.
     """
     share = known.partition_share
     others = known.partitions - share if form.strategy == "eager" else 0.0
     restarts = _restarts(known.restart_s)
     late_part = early_s = 0.0
+    parts = []
     for restart_s in restarts:
         part = _outlives(known, restart_s, session_s)
         late_part += part / len(restarts)
+        left_s = restart_s - session_s + known.heartbeat_s / 2
+        parts.append(part * _is_apart(known, max(left_s, 0.0), size))
         own_s = share * restart_s
         if missed_s is not None:
-            told_s = restart_s + known.heartbeat_s / 2 + known.processing_s / 2
-            own_s = share * missed_s + others * max(missed_s - told_s, 0.0)
+            told_s = restart_s + known.heartbeat_s / 2
+            end_s = told_s + _slowest_after(known, missed_s - told_s)
+            stops_s = end_s - told_s - known.processing_s / 2 + MESSAGES_S
+            own_s = share * end_s + others * stops_s
         early_s += own_s * (1 - part) / len(restarts)
     rebalances = 0.0 if missed_s is None else 1 - late_part
     early = EventCost(rebalances, 0, early_s).times(size)
     late = size * late_part
     if not late:
         return early
-    noticed_s, any_late = detection_s(known, session_s), _any_late(known, size, session_s)
-    gone = _departure(known, form, noticed_s, late, any_late)
-    return early + gone + _arrival(known, form, late, _gatherings(known, size, session_s))
+    gone = _departure(known, form, waits, late, _any_late(known, size, session_s))
+    return early + _gone_and_come(known, form, gone, size, tuple(parts))
 
 
 def _departure(
-    known: KnownGroup, form: Form, waits_s: float, gone: float, rebalances: float
+    known: KnownGroup, form: Form, waits: _Waits, gone: float, rebalances: float
 ) -> EventCost:
-    """So many members are gone, and the others rebalance so often.
-
-    `waits_s`: how long what they had waits.
-    """
+    """So many members are gone, and the others rebalance so often."""
     share, at_once = known.partition_share, gone / rebalances
-    own = EventCost(rebalances, share * gone, share * gone * waits_s)
+    own = EventCost(rebalances, share * gone, share * gone * waits.own_s)
     if form.strategy != "eager":
         return own
     others = known.partitions - share * at_once
     moved = rebalances * topic_moves(known, at_once)
-    return EventCost(rebalances, moved, own.unavailable_s + rebalances * others * stopped_s(known))
+    return EventCost(rebalances, moved, own.unavailable_s + rebalances * others * waits.others_s)
 
 
-def _arrival(known: KnownGroup, form: Form, come: float, gatherings: float) -> EventCost:
-    """So many members come, in some gatherings: eager in a rebalance each, for which all stop.
+def _arrival(
+    known: KnownGroup, form: Form, size: float, part: float, gatherings: float
+) -> EventCost:
+    """Such a part of so many comes, in some gatherings: eager in a rebalance each, all stop.
 
     Cooperative in two: in the second, what was given back waits until all have noticed it.
     """
+    come = size * part
     if form.strategy == "eager":
         moved = gatherings * topic_moves(known, come / gatherings)
-        return EventCost(gatherings, moved, gatherings * known.partitions * stopped_s(known))
+        stops_s = gatherings * known.partitions * stopped_s(known, size)
+        return EventCost(gatherings, moved, stops_s)
     share = known.partition_share * come
-    wait_s = known.heartbeat_s + slowest_s(known)
+    wait_s = known.heartbeat_s + slowest_s(known, size)
     return EventCost(2 * gatherings, share, share * wait_s)
 
 
@@ -197,24 +299,20 @@ def _any_late(known: KnownGroup, size: float, session_s: float) -> float:
     return max(total / len(_PHASES), of_one)
 
 
-@cache
-def _gatherings(known: KnownGroup, size: float, session_s: float) -> float:
-    """In how many rebalances so many processes come back whose restarts outlive a session.
+def _gatherings(known: KnownGroup, size: float, parts: tuple[float, ...]) -> float:
+    """In how many rebalances so many processes come, with such a probability after each restart.
 
     A rebalance goes on until the slowest of the others has noticed, and takes all who come until
     then.  They notice at one moment, a heartbeat interval after the last.
     """
-    if size == 1:
-        return outlives(known, session_s) if session_s else 1.0
-    width_s = known.heartbeat_s + slowest_s(known)
+    width_s = known.heartbeat_s + slowest_s(known, size)
     restarts = _restarts(known.restart_s)
     total = 0.0
     for phase in _PHASES:
         bins: defaultdict[int, float] = defaultdict(float)
-        for restart_s in restarts:
-            late = _outlives(known, restart_s, session_s) if session_s else 1.0
-            bins[int(restart_s / width_s + phase)] += late / len(restarts)
-        total += sum(1 - (1 - part) ** size for part in bins.values())
+        for restart_s, part in zip(restarts, parts, strict=True):
+            bins[int(restart_s / width_s + phase)] += part / len(restarts)
+        total += sum(_any_of(size, part) for part in bins.values())
     return total / len(_PHASES)
 
 

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fencepost.conformance.advise.known import WEEK_S, AdviceError, Form
+from fencepost.conformance.advise.known import SESSIONS_S, WEEK_S, AdviceError, Form
+from fencepost.conformance.simulator.member_settings import strategy_of
+from fencepost.model.assignors.assignors import ASSIGNORS
 from fencepost.traces.audit.judge.settings import LogOptions
 from fencepost.traces.audit.operations.operator_json import operator_json
 from fencepost.traces.audit.operations.operator_rows import Remedy
@@ -111,10 +113,14 @@ def log_facts(report: Report, group: str | None) -> LogFacts:
         facts["restart_s"] = {"values": _thinned(restarts_s)}
     if lines:
         facts["is_static"] = True
+    facts |= _at_end(report, group)
     if silences:
         facts["pause_s"] = max(row["silent_ms"] for row in silences) / 1000
-    if sessions := [row["session_ms"] / 1000 for row in silences if row["session_ms"]]:
+    sessions = [row["session_ms"] / 1000 for row in silences if row["session_ms"]]
+    if sessions and "session_s" not in facts:
         facts["session_s"] = max(sessions)
+    if facts.get("session_s", SESSIONS_S[0]) < SESSIONS_S[0]:
+        del facts["session_s"]  # no broker allows it unless it is told to: a test's
     if lasted_s >= _A_DAY_S:
         weeks = lasted_s / WEEK_S
         expired = [row for row in rows if row["cause"] == "expiry" and not _lived(row, thrown)]
@@ -129,6 +135,21 @@ def log_facts(report: Report, group: str | None) -> LogFacts:
     tables = ("rebalances", "thrown_out", "life_lines", "deployments", "near_timeouts")
     left_out = any(report[name]["count"] > len(report[name]["rows"]) for name in tables)
     return LogFacts(group, lasted_s, restarts_s, free, tuple(rows), left_out, facts)
+
+
+def _at_end(report: Report, group: str) -> dict[str, Any]:
+    """What members are and what they are set to, where the log shows it; none in older audits."""
+    row = next((row for row in report.get("at_end", ()) if row["group"] == group), None)
+    if row is None:
+        return {}
+    facts: dict[str, Any] = {}
+    if (row["static"] or row["dynamic"]) and not (row["static"] and row["dynamic"]):
+        facts["is_static"] = bool(row["static"])
+    if row["session_ms"] is not None:
+        facts["session_s"] = row["session_ms"] / 1000
+    if row["assignors"] and all(name in ASSIGNORS for name in row["assignors"]):
+        facts["strategy"] = strategy_of(tuple(row["assignors"]))
+    return facts
 
 
 def _lived(row: Report, thrown: Sequence[Report]) -> bool:

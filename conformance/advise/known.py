@@ -12,6 +12,10 @@ from fencepost.conformance.simulator.durations import Duration, longest_s
 from fencepost.traces.files.bad_input import BadInputError
 
 WEEK_S = 7 * 24 * 3600
+BEATS = 3
+"""A session must survive two heartbeats that are lost."""
+SESSIONS_S = (6.0, 1800.0)
+"""The shortest and the longest that brokers allow by default."""
 
 
 class AdviceError(BadInputError):
@@ -44,7 +48,8 @@ class KnownGroup(msgspec.Struct, frozen=True, kw_only=True):
     `pause_s`: the longest silence of a process that lives.  `processing_s`: work on what one poll
     returned, at most.  `warmup_s`: how long a member works on a partition that is new to it before
     it keeps up: caches, state.  `crashes`: processes that die and are started again; `deaths`:
-    hosts that die and don't come back.  `session_s`, `is_static`, `strategy`: what is set today.
+    hosts that die and don't come back.  `only`: what may be advised, such as "static"; where no
+    membership or no strategy is named, any.  `session_s`, `is_static`, `strategy`: set today.
 
     Raises AdviceError for what can't be.
     """
@@ -64,6 +69,7 @@ class KnownGroup(msgspec.Struct, frozen=True, kw_only=True):
     session_s: float = 45.0
     is_static: bool = False
     strategy: str = "eager"
+    only: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Check what the arithmetic needs."""
@@ -110,6 +116,32 @@ class KnownGroup(msgspec.Struct, frozen=True, kw_only=True):
     def waves(self) -> int:
         """In how many turns a deployment restarts all processes; the last may be smaller."""
         return -(-self.members // self.at_a_time)
+
+    @property
+    def forms(self) -> tuple[Form, ...]:
+        """What may be advised."""
+        return tuple(
+            form
+            for form in FORMS
+            if self._may_be("static" if form.is_static else "dynamic", ("static", "dynamic"))
+            and self._may_be(form.strategy, ("eager", "cooperative"))
+        )
+
+    def _may_be(self, word: str, others: tuple[str, ...]) -> bool:
+        named = set(self.only) & set(others)
+        return not named or word in named
+
+    @property
+    def shortest_s(self) -> float:
+        """The shortest session that survives lost heartbeats and silences, and brokers allow."""
+        return max(BEATS * self.heartbeat_s, self.pause_s + self.heartbeat_s, SESSIONS_S[0])
+
+    @property
+    def longest_s(self) -> float:
+        """The longest session with which a death is noticed within the tolerated gap."""
+        if self.gap_s is None:
+            return SESSIONS_S[1]
+        return min(self.gap_s - self.heartbeat_s - self.processing_s, SESSIONS_S[1])
 
     @property
     def partition_share(self) -> float:

@@ -9,6 +9,7 @@ from typing import Any
 from fencepost.traces.page.render import plain_page
 
 _WIDTH, _HEIGHT, _LEFT, _TOP = 900, 180, 60, 10
+_SHOWN = ("known", "settings", "words", "compared_with", "advised", "log", "assumed")
 _MOST_S = 300
 """Longer sessions are in the table only, unless one of them is advised."""
 
@@ -27,12 +28,14 @@ def advice_page(document: Mapping[str, Any]) -> str:
     places = [point["session_timeout_ms"] for point in drawn]
     same = ("membership", "strategy", "session_timeout_ms")
     is_as_today = all(advised[name] == document["today"][name] for name in same)
-    both = [("advised", advised)] + ([] if is_as_today else [("today", document["today"])])
+    both = [("advised", advised)] + (
+        [] if is_as_today else [(document["compared_with"], document["today"])]
+    )
     return plain_page(
         "advice.html",
         "What to set",
         "simulation.css",
-        **{name: document[name] for name in ("known", "words", "advised", "log", "assumed")},
+        **{name: document[name] for name in _SHOWN},
         forms=[*both[:1], *(("", row) for row in document["forms"][1:]), *both[1:]],
         names=list(curve[0]["weekly_lost_partition_s"]),
         curve=curve,

@@ -68,6 +68,12 @@ from fencepost.conformance.cli.options.seconds import restart_duration, restart_
     "--strategy", type=click.Choice(["eager", "cooperative"]), help="How members rebalance today."
 )
 @click.option("--static/--dynamic", "static", default=None, help="What members are today.")
+@click.option(
+    "--only",
+    type=click.Choice(["static", "dynamic", "eager", "cooperative"]),
+    multiple=True,
+    help="Advise no other membership, or strategy.  May be repeated.",
+)
 @json_option
 @report_option("Write advice.json and index.html, with the curve, there.")
 def advise_command(
@@ -90,6 +96,7 @@ def advise_command(
     session_timeout_ms: int | None,
     strategy: str | None,
     static: bool | None,
+    only: tuple[str, ...],
     as_json: bool,
     report: Path | None,
 ) -> int:
@@ -118,6 +125,7 @@ def advise_command(
         "session_s": None if session_timeout_ms is None else session_timeout_ms / 1000,
         "strategy": strategy,
         "is_static": static,
+        "only": only or None,
     }
     if group is not None and not logs:
         raise AdviceError(f"--group {group} is for logs, and none is given")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -34,6 +35,11 @@ def restart_duration(
     if p95_s is not None:
         if restart_s is None or len(restart_s) > 1:
             raise click.UsageError("--restart-p95-s needs one --restart-s, the median")
+        if p95_s < restart_s[0]:
+            raise click.UsageError(
+                f"--restart-p95-s {p95_s:g} is less than --restart-s {restart_s[0]:g}, the median: "
+                "give what one restart in twenty exceeds"
+            )
         return {"median": restart_s[0], "p95": p95_s}
     if restart_s is None or len(restart_s) == 1:
         return None if restart_s is None else restart_s[0]
@@ -46,8 +52,12 @@ def _seconds(
     if given is None:
         return None
     try:
-        return tuple(float(part) for part in given.split(","))
+        seconds = tuple(float(part) for part in given.split(","))
     except ValueError:
         raise click.BadParameter(
             f"{given!r} is no number of seconds; give one, or several as 4,5,9"
         ) from None
+    for each in seconds:
+        if not 0 <= each < math.inf:
+            raise click.BadParameter(f"{each:g} is no duration: give 0 s or more")
+    return seconds

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fencepost.conformance.advise.advice import Advice, advice_for
-from fencepost.conformance.advise.known import known_group
+from fencepost.conformance.advise.known import FORMS, known_group
 
 
 def advice(**facts: Any) -> Advice:
@@ -73,3 +73,37 @@ def test_lines_name_what_differs_from_the_default() -> None:
         assert "--restart-s 8 --restart-p95-s 25" in row.line
     values = advice(restart_s={"values": [4, 5.5]}).today.rows[0].line
     assert "--restart-s 4,5.5 " in values
+
+
+def test_the_longest_session_that_keeps_the_gap_is_a_candidate() -> None:
+    facts = {"restart_s": {"median": 40, "p95": 90}, "members": 24, "warmup_s": 30.0}
+    found = advice(**facts, gap_s=60.0)
+    assert found.advised.session_s == 57.0
+    assert next(p for p in found.curve if p.session_s == 57.0).longest_detection_s == 60.0
+    assert advice(**facts, gap_s=60.0, processing_s=4.5).advised.session_s == 52.5
+    tight = advice(gap_s=17.0)
+    assert (tight.conflict, tight.advised.session_s) == ("", 14.0)
+    torn = advice(gap_s=15.9)
+    assert "the shortest that is safe is 13 s" in torn.conflict
+    assert torn.advised.session_s == 13.0
+
+
+def test_only_what_may_be_is_advised() -> None:
+    assert not advice().advised.is_static
+    for only, forms in (
+        (("static",), {"static+eager", "static+cooperative"}),
+        (("cooperative",), {"dynamic+cooperative", "static+cooperative"}),
+        (("static", "eager"), {"static+eager"}),
+        (("static", "dynamic"), {str(form) for form in FORMS}),
+    ):
+        found = advice(only=only)
+        assert {str(each.form) for each in found.best} == forms
+        assert str(found.today.form) == "dynamic+eager"
+
+
+def test_what_static_members_need_is_told_whatever_the_gap() -> None:
+    found = advice(restart_s={"median": 40, "p95": 90}, gap_s=60.0)
+    assert found.enough is not None
+    assert found.enough.session_s > 57.0
+    assert next(p for p in found.curve if p.session_s == found.enough.session_s).outlives <= 0.05
+    assert advice(only=("dynamic",)).enough is None

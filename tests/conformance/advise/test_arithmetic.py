@@ -21,6 +21,7 @@ from fencepost.conformance.advise.arithmetic import (
     outlives,
     range_moves,
 )
+from fencepost.conformance.advise.heartbeats import noticed
 from fencepost.conformance.advise.known import FORMS, Form, KnownGroup, known_group
 from fencepost.conformance.simulator.cost import Cost
 from fencepost.conformance.simulator.scenario import checked_scenario, find_scenario
@@ -42,7 +43,13 @@ GROUPS: dict[str, tuple[dict[str, Any], float]] = {
         {"members": 4, "topics": (12, 8), "restart_s": 9.0, "at_a_time": 2},
         30.0,
     ),
+    "merged": ({"members": 3, "topics": (30,), "restart_s": 4.0, "processing_s": 20.0}, 10.0),
 }
+SEEDS_OF = {"merged": 6}
+"""So many times as many: work of up to 20 s is chance."""
+HUNDRED = {Form(False, "eager"): 5500.8, Form(True, "eager"): 5023.8}
+"""`simulate rolling-bounce --members 100 --partitions 1000 --restart-s 5`, seed 0, which takes
+minutes: partition-seconds without a consumer."""
 
 
 def known(facts: dict[str, Any]) -> KnownGroup:
@@ -81,6 +88,7 @@ def test_it_agrees_with_the_simulator(group: str, name: str, form: Form) -> None
     facts, session_s = GROUPS[group]
     of, seeds = EVENTS[name]
     found, own = of(known(facts), form, session_s), known(facts)
+    seeds *= SEEDS_OF.get(group, 1)
     costs = simulated(own, form, session_s, name, seeds)
     events = own.waves if name == "rolling-bounce" else 1
     assert is_near(own, found, costs, events)
@@ -88,6 +96,49 @@ def test_it_agrees_with_the_simulator(group: str, name: str, form: Form) -> None
     assert found.rebalances == pytest.approx(seen, abs=0.6 * events, rel=0.15)
     # No other form's figure is taken for this one, where the two differ by more than chance.
     assert not is_near(own, found.times(3), costs, events)
+
+
+@pytest.mark.parametrize(
+    ("form", "facts", "session_s"),
+    [
+        # Messages of 48 rebalances, each of which stops all partitions.
+        (Form(False, "eager"), {"restart_s": 5.0}, 45.0),
+        # Members that restarted without a rebalance beat alone, and notice one after the other.
+        (Form(True, "eager"), {"restart_s": {"median": 40, "p95": 90}}, 45.0),
+        (Form(True, "eager"), {"restart_s": {"median": 40, "p95": 90}}, 50.0),
+        (Form(True, "cooperative"), {"restart_s": {"median": 40, "p95": 90}}, 45.0),
+    ],
+    ids=str,
+)
+def test_it_agrees_where_many_members_wait_for_each_other(
+    form: Form, facts: dict[str, Any], session_s: float
+) -> None:
+    own = known({"members": 24, "topics": (96,), **facts})
+    costs = simulated(own, form, session_s, "rolling-bounce", 4)
+    found = deployment(own, form, session_s)
+    # Which restarts outlive their sessions is drawn: the figure is held for as many as did.
+    seen = mean(cost.rebalances for cost in costs)
+    assert found.rebalances == pytest.approx(seen, rel=0.25)
+    assert is_near(own, found, costs, 24)
+
+
+def test_members_that_beat_alone_let_the_others_wait() -> None:
+    own = known({"members": 24, "topics": (96,), "restart_s": 40.0})
+    waits = [
+        notice.last_s - notice.mean_s
+        for notice in (noticed(own, 46.0, alone, is_fresh=False) for alone in (0, 1, 5, 23))
+    ]
+    assert waits == sorted(waits)
+    assert waits[0] == pytest.approx(0.0, abs=0.05)
+    assert waits[-1] == pytest.approx(1.5 - 3 / 24, abs=0.05)
+
+
+def test_of_a_hundred_members_the_form_that_loses_less_is_the_simulators() -> None:
+    own = known({"members": 100, "topics": (1000,), "restart_s": 5.0})
+    for form, seen_s in HUNDRED.items():
+        assert deployment(own, form, 45.0).unavailable_s == pytest.approx(seen_s, rel=0.1)
+    dynamic_s, static_s = (deployment(own, form, 45.0).unavailable_s for form in HUNDRED)
+    assert static_s < dynamic_s
 
 
 @pytest.mark.parametrize(

@@ -110,3 +110,26 @@ def test_other_files_are_refused(tmp_path: Path, name: str, text: str, said: str
         read_reports([path], None)
     with pytest.raises(AdviceError, match="Give --group; the log has billing, billing-1"):
         log_facts(read_reports([REQUESTS], None), None)
+
+
+def test_what_members_are_set_to_is_taken_from_a_log_that_shows_it() -> None:
+    def facts(**row: Any) -> Any:
+        shown: dict[str, Any] = {
+            "group": "g",
+            "static": None,
+            "dynamic": None,
+            "session_ms": None,
+            "assignors": [],
+        }
+        tables = report(rebalances=table(rebalance(1000, "leave", "neither", None)))
+        return log_facts({**tables, "at_end": [{**shown, **row}]}, "g").facts
+
+    found = facts(static=3, dynamic=0, session_ms=60_000, assignors=["cooperative-sticky"])
+    assert found["is_static"]
+    assert (found["session_s"], found["strategy"]) == (60.0, "cooperative")
+    both = facts(static=2, dynamic=1, assignors=["cooperative-sticky", "range"])
+    assert "is_static" not in both
+    assert both["strategy"] == "eager"
+    assert facts(dynamic=2, static=0)["is_static"] is False
+    for row in ({}, {"session_ms": 3000}, {"assignors": ["one of our own"]}):
+        assert not {"session_s", "strategy", "is_static"} & set(facts(**row))

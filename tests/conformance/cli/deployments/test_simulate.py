@@ -55,7 +55,7 @@ def test_options_change_the_scenario() -> None:
         (("rolling",), "'rolling'"),
         (("rolling-bounce", "--members", "0"), "`members` is 0"),
         (("rolling-bounce", "--session-timeout-ms", "5"), "`settings.session_timeout_ms` is 5"),
-        (("rolling-bounce", "--restart-s", "-1"), "`restart_s` is -1"),
+        (("rolling-bounce", "--restart-s", "-1"), "'--restart-s': -1 is no duration"),
         (("rolling-bounce", "--compare", "eager,,"), "''"),
         (("none.toml",), "none.toml: file: can't be read"),
     ],
