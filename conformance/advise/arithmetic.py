@@ -101,9 +101,9 @@ def longest_restart_s(known: KnownGroup, form: Form, session_s: float) -> float:
     return min(_restarts(known.restart_s)[-1], longest_detection_s(known, session_s))
 
 
-def slowest_s(known: KnownGroup, gone: float = 1) -> float:
+def slowest_s(known: KnownGroup) -> float:
     """How long the slowest of the others still works on what it polled when it is told."""
-    others = known.members - gone
+    others = known.members - 1
     return known.processing_s * others / (others + 1)
 
 
@@ -116,9 +116,9 @@ def _slowest_after(known: KnownGroup, least_s: float) -> float:
     return work_s - work_s * (1 - before) / (others + 1)
 
 
-def stopped_s(known: KnownGroup, gone: float = 1) -> float:
+def stopped_s(known: KnownGroup) -> float:
     """How long a member of an eager group stops, on average: for the slowest, and for messages."""
-    return slowest_s(known, gone) - known.processing_s / 2 + MESSAGES_S
+    return slowest_s(known) - known.processing_s / 2 + MESSAGES_S
 
 
 def deployment(known: KnownGroup, form: Form, session_s: float) -> EventCost:
@@ -129,28 +129,20 @@ def deployment(known: KnownGroup, form: Form, session_s: float) -> EventCost:
         return _restarted(known, form, session_s, size, waits).times(known.waves)
     # Whoever is stopped as soon as the group is balanced is missed a whole interval later.
     told_s = known.heartbeat_s * (1 - 0.5 / known.waves)
-    waits = _Waits(told_s + slowest_s(known, size), stopped_s(known, size))
-    gone = _departure(known, form, waits, size, 1)
+    gone = _departure(known, form, _Waits(told_s + slowest_s(known), stopped_s(known)), size, 1)
+    come = _arrival(known, form, size, _gatherings(known, size, 0))
     restarts = _restarts(known.restart_s)
-    parts = tuple(_is_apart(known, each - told_s, size) for each in restarts)
-    return _gone_and_come(known, form, gone, size, parts).times(known.waves)
+    apart = sum(_is_apart(known, each - told_s, size) for each in restarts) / len(restarts)
+    return _gone_and_come(gone, come, _any_of(size, apart)).times(known.waves)
 
 
-def _gone_and_come(
-    known: KnownGroup, form: Form, gone: EventCost, size: float, parts: tuple[float, ...]
-) -> EventCost:
-    """Members go, and of so many processes come those in rebalances of their own that are apart.
+def _gone_and_come(gone: EventCost, come: EventCost, apart: float) -> EventCost:
+    """Members go, and come in rebalances of their own in `apart` of all cases.
 
-    `parts`: how likely that is after each of the restart times.  Where both are one rebalance, they
-    have again what they had.
+    Where both are one rebalance, they have again what they had.
     """
-    apart = sum(parts) / len(parts)
-    if not apart:
-        return EventCost(gone.rebalances, 0, gone.unavailable_s)
-    come = _arrival(known, form, size, apart, _gatherings(known, size, parts))
-    any_apart = _any_of(size, apart) / gone.rebalances
-    left = EventCost(gone.rebalances, gone.moved * min(any_apart, 1.0), gone.unavailable_s)
-    return left + come
+    left = EventCost(gone.rebalances, gone.moved * apart, gone.unavailable_s)
+    return left + come.times(apart)
 
 
 def _is_apart(known: KnownGroup, left_s: float, size: float) -> float:
@@ -229,13 +221,12 @@ def _restarted(
     share = known.partition_share
     others = known.partitions - share if form.strategy == "eager" else 0.0
     restarts = _restarts(known.restart_s)
-    late_part = early_s = 0.0
-    parts = []
+    late_part = apart = early_s = 0.0
     for restart_s in restarts:
         part = _outlives(known, restart_s, session_s)
         late_part += part / len(restarts)
         left_s = restart_s - session_s + known.heartbeat_s / 2
-        parts.append(part * _is_apart(known, max(left_s, 0.0), size))
+        apart += part * _is_apart(known, max(left_s, 0.0), size) / len(restarts)
         own_s = share * restart_s
         if missed_s is not None:
             told_s = restart_s + known.heartbeat_s / 2
@@ -248,8 +239,10 @@ def _restarted(
     late = size * late_part
     if not late:
         return early
-    gone = _departure(known, form, waits, late, _any_late(known, size, session_s))
-    return early + _gone_and_come(known, form, gone, size, tuple(parts))
+    any_late = _any_late(known, size, session_s)
+    gone = _departure(known, form, waits, late, any_late)
+    come = _arrival(known, form, late, _gatherings(known, size, session_s))
+    return early + _gone_and_come(gone, come, _any_of(late / any_late, apart / late_part))
 
 
 def _departure(
@@ -265,20 +258,16 @@ def _departure(
     return EventCost(rebalances, moved, own.unavailable_s + rebalances * others * waits.others_s)
 
 
-def _arrival(
-    known: KnownGroup, form: Form, size: float, part: float, gatherings: float
-) -> EventCost:
-    """Such a part of so many comes, in some gatherings: eager in a rebalance each, all stop.
+def _arrival(known: KnownGroup, form: Form, come: float, gatherings: float) -> EventCost:
+    """So many members come, in some gatherings: eager in a rebalance each, for which all stop.
 
     Cooperative in two: in the second, what was given back waits until all have noticed it.
     """
-    come = size * part
     if form.strategy == "eager":
         moved = gatherings * topic_moves(known, come / gatherings)
-        stops_s = gatherings * known.partitions * stopped_s(known, size)
-        return EventCost(gatherings, moved, stops_s)
+        return EventCost(gatherings, moved, gatherings * known.partitions * stopped_s(known))
     share = known.partition_share * come
-    wait_s = known.heartbeat_s + slowest_s(known, size)
+    wait_s = known.heartbeat_s + slowest_s(known)
     return EventCost(2 * gatherings, share, share * wait_s)
 
 
@@ -299,20 +288,24 @@ def _any_late(known: KnownGroup, size: float, session_s: float) -> float:
     return max(total / len(_PHASES), of_one)
 
 
-def _gatherings(known: KnownGroup, size: float, parts: tuple[float, ...]) -> float:
-    """In how many rebalances so many processes come, with such a probability after each restart.
+@cache
+def _gatherings(known: KnownGroup, size: float, session_s: float) -> float:
+    """In how many rebalances so many processes come back whose restarts outlive a session.
 
     A rebalance goes on until the slowest of the others has noticed, and takes all who come until
     then.  They notice at one moment, a heartbeat interval after the last.
     """
-    width_s = known.heartbeat_s + slowest_s(known, size)
+    if size == 1:
+        return outlives(known, session_s) if session_s else 1.0
+    width_s = known.heartbeat_s + slowest_s(known)
     restarts = _restarts(known.restart_s)
     total = 0.0
     for phase in _PHASES:
         bins: defaultdict[int, float] = defaultdict(float)
-        for restart_s, part in zip(restarts, parts, strict=True):
-            bins[int(restart_s / width_s + phase)] += part / len(restarts)
-        total += sum(_any_of(size, part) for part in bins.values())
+        for restart_s in restarts:
+            late = _outlives(known, restart_s, session_s) if session_s else 1.0
+            bins[int(restart_s / width_s + phase)] += late / len(restarts)
+        total += sum(1 - (1 - part) ** size for part in bins.values())
     return total / len(_PHASES)
 
 
