@@ -114,10 +114,8 @@ def _others(cause: Cause, console: Console) -> None:
         named = ", ".join(names[:_NAMED])
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
         say(console, f"  the same in {plural(len(names), 'case')}: {named}{more}")
-    if before := len(cause.before) - (not cause.own):
-        fails = "fails" if before == 1 else "fail"
-        it = "it reaches its" if before == 1 else "they reach their"
-        say(console, f"  {before} more {fails} before {it} rule, for the same reason")
+    if others := len(cause.others) - (not cause.own):
+        say(console, f"  the same in {others} more about other rules")
 
 
 def _shortened(sentence: str) -> str:

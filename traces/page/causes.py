@@ -24,19 +24,19 @@ _FIELD = re.compile(r"\((?P<field>[\w.]+) [^()]* instead of ")
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """A cause of failures: the cases that fail at their own rule, and those that never reach it.
+    """A cause of failures: the cases about the rule that is broken, and those about others.
 
     `rule`: the broken rule's id, "" where none is named.
     """
 
     rule: str
     own: tuple[CaseRow, ...]
-    before: tuple[CaseRow, ...]
+    others: tuple[CaseRow, ...]
 
     @property
     def cases(self) -> tuple[CaseRow, ...]:
         """All cases, those that show the cause best first."""
-        return self.own + self.before
+        return self.own + self.others
 
     @property
     def level(self) -> str:
@@ -61,16 +61,16 @@ def causes_of(cases: Iterable[CaseRow]) -> list[Cause]:
 
 
 def masking(causes: Sequence[Cause]) -> str:
-    """What to say of the cause that hides most cases: they fail by it before their own rule.
+    """What to say of the cause by which most cases fail that are about other rules.
 
     "" unless it hides many, and a good part of all failures, so that the others say little before
     it is fixed.
     """
-    most = max(causes, key=lambda cause: len(cause.before), default=None)
+    most = max(causes, key=lambda cause: len(cause.others), default=None)
     failed = sum(len(cause.cases) for cause in causes)
-    if most is None or len(most.before) < max(_MANY, failed / 4):
+    if most is None or len(most.others) < max(_MANY, failed / 4):
         return ""
-    hidden = f"it hides {len(most.before)} cases, which fail before they reach their own rule"
+    hidden = f"{len(most.others)} cases about other rules fail by it"
     return f"Mend {most.rule or 'what breaks'} first: {hidden}"
 
 

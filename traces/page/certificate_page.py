@@ -166,7 +166,7 @@ def _reasons(
 ) -> list[dict[str, Any]]:
     """Return what did not pass, by outcome: failures by cause, all else by reason.
 
-    Each reason has the cases that show it best, and the rest: those that never reach their rule.
+    Each reason has the cases that show it best, and the rest: those about other rules.
     """
 
     def entry(case: CaseRow) -> dict[str, Any]:
@@ -197,7 +197,7 @@ def _reasons(
 
 def _by_cause(cases: Sequence[CaseRow]) -> list[_Group]:
     return [
-        (cause.cases[0].reason(), cause.own or cause.before, cause.before if cause.own else ())
+        (cause.cases[0].reason(), cause.own or cause.others, cause.others if cause.own else ())
         for cause in causes_of(cases)
     ]
 

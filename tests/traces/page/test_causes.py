@@ -28,7 +28,7 @@ def test_one_cause_is_one_group_whoever_leads() -> None:
     (cause,) = causes_of([*rows, own])
     assert cause.rule == EXTENDED
     assert [case.id for case in cause.own] == [f"{EXTENDED}/own"]
-    assert len(cause.before) == len(rows)
+    assert len(cause.others) == len(rows)
     assert cause.cases[0] is own
 
 
