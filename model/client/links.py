@@ -141,7 +141,8 @@ def lost(work: ClientWork, endpoint: Endpoint) -> Flight | None:
 
 def _down(work: ClientWork, link: Link) -> Link:
     """What is left of a connection that ended: not the versions, as another broker may be there."""
-    known = link.versions if work.conduct.keeps_versions else None
+    keeps = work.conduct.keeps_versions and link.endpoint.role is Role.COORDINATOR
+    known = link.versions if keeps else None
     return Link(link.endpoint, is_up=False, versions=known)
 
 
@@ -160,8 +161,8 @@ def hang_up(work: ClientWork, endpoint: Endpoint) -> None:
     if link is not None and link.is_up:
         work.requests.append(HangUp(endpoint))
     others = tuple(each for each in work.state.links if each.endpoint != endpoint)
-    kept = (_down(work, link),) if link is not None and work.conduct.keeps_versions else ()
-    work.change(links=(*others, *kept))
+    down = None if link is None else _down(work, link)
+    work.change(links=others if down is None or down.versions is None else (*others, down))
 
 
 def overdue(work: ClientWork) -> Endpoint | None:

@@ -87,7 +87,7 @@ _MUTANTS = (
     ),
     ClientMutant(
         "keeps-versions",
-        "the versions of a broker are asked once, though an older one may have come in its place",
+        "a coordinator's versions are asked once, though an older broker may come in its place",
         "CLIENT-IDENTITY-VERSIONS",
         Conduct(keeps_versions=True),
     ),
