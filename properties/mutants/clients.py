@@ -225,7 +225,7 @@ _MUTANTS = (
     ),
     ClientMutant(
         "commits-when-fenced",
-        "a fenced client still commits",
+        "a fenced client still commits, as nobody's member",
         "CLIENT-FENCED-NO-COMMITS",
         Conduct(commits_when_fenced=True),
     ),
