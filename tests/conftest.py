@@ -24,7 +24,9 @@ REMEDIES = {
     "go": "install Go 1.22 or later",
     "java": "install a Java runtime, 17 or later",
     "javac": "install a JDK, 17 or later",
+    "mvn": "install Maven",
     "node": "install Node.js 18 or later",
+    "npm": "install npm, which comes with Node.js",
 }
 
 pytest_plugins = ["support.chromium"]  # a real browser

@@ -117,6 +117,24 @@ def test_a_long_module_is_caught() -> None:
     assert not too_long("\n" * LONGEST)
 
 
+NEEDS = re.compile(r"\bneeds\(([^)]*)\)")
+
+
+def test_every_tool_that_a_test_needs_has_a_remedy(
+    reason_to_skip: Callable[..., str | None],
+) -> None:
+    """Of the big tests, too, which no ordinary run collects."""
+    needed = {
+        tool
+        for path in (ROOT / "tests").rglob("*.py")
+        for words in NEEDS.findall(path.read_text("utf-8"))
+        for tool in re.findall(r"\"(\w+)\"", words)
+    }
+    assert needed >= {"java", "mvn", "npm"}
+    for tool in needed:
+        assert reason_to_skip(tool, ci=False, found="here") is None
+
+
 def test_a_tool_that_is_missing_is_named_with_its_remedy(
     reason_to_skip: Callable[..., str | None],
 ) -> None:

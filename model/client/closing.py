@@ -23,12 +23,15 @@ _BATCH_SINCE = 3
 def begin(work: ClientWork, timeout_ms: int) -> None:
     """The user closes the consumer."""
     state = work.state
+    if state.life is Life.FAILED and work.conduct.evicts_when_fenced:
+        work.change(life=Life.CLOSING, close_by_ms=work.now_ms + timeout_ms, topics=(), leaving="")
+        return
     if state.life in {Life.NEW, Life.FAILED, Life.CLOSED}:
         _end(work)
         return
     if state.life is Life.CLOSING:
         return
-    close_by = work.now_ms + timeout_ms
+    close_by = work.now_ms + timeout_ms + work.conduct.close_lingers_ms
     work.change(life=Life.CLOSING, close_by_ms=close_by, poll_by_ms=None)
     if state.membership.phase in {Phase.JOINING, Phase.SYNCING}:
         _give_back(work)
@@ -83,7 +86,7 @@ def _close(work: ClientWork) -> None:
     if work.state.topics:
         _give_back(work)
     _leave(work)
-    if work.state.leaving is None:
+    if work.state.leaving is None and not work.conduct.close_lingers_ms:
         _end(work)
 
 

@@ -111,7 +111,7 @@ def _interrupted(work: ClientWork, current: Committing) -> str | None:
 def _request(work: ClientWork, version: int) -> OffsetCommitRequest:
     member, current = work.state.membership, work.state.committing
     assert current is not None
-    is_member = member.generation_id >= 0
+    is_member = member.generation_id >= 0 and not is_fenced(work.state)
     by_topic = groupby(current.offsets, lambda row: row[0].topic)
     return OffsetCommitRequest(
         group_id=work.settings.group_id,

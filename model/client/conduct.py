@@ -117,6 +117,7 @@ class Leading(Enum):
     NAMES_STRANGER = "somebody who is no member is named"
     ASSIGNS_TWICE = "a partition is given to two members"
     LEAVES_OUT = "a partition is given to nobody"
+    ROTATES = "each generation gives the partitions to others"
     HANDS_OVER_EARLY = "what another member still owns is given away at once"
 
 
@@ -138,8 +139,12 @@ class Conduct:
     identified: frozenset[str] = frozenset(MEMBER_APIS)
     instance_suffix: str = ""
     cuts_instance: bool = False
+    names_dynamic: bool = False
+    keeps_versions: bool = False
+    steps_down_too_far: bool = False
     downgrades_silently: bool = False
     session_timeout_ms: int | None = None
+    rebalance_timeout_ms: int | None = None
 
     # Membership.
     leaves_when_dynamic: frozenset[Occasion] = frozenset(Occasion)
@@ -148,19 +153,25 @@ class Conduct:
     keeps_instance: bool = True
     repeats_lost_join: bool = True
     backs_off: bool = True
+    first_member_id: str = ""
     rejoins_after_start: bool = False
+    heeds_skip: bool = True
     leading: Leading = Leading.RIGHT
     rejoins_after_revoking: bool = True
 
     # The user.
     tells_fence: bool = True
+    tells_loss: bool = True
     reads_when_fenced: bool = False
     commits_when_fenced: bool = False
     commits_as_nobody: bool = False
     commits_again: bool = False
     beats_while_busy: bool = True
     ends_at_poll_interval: bool = True
+    returns_after_poll_interval: bool = True
     close_has_deadline: bool = True
+    close_lingers_ms: int = 0
+    evicts_when_fenced: bool = False
 
     def reaction(self, api: str, code: int | str) -> Reaction:
         """What the client does after an answer of this API with this error code."""

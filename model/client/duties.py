@@ -22,7 +22,7 @@ DUTIES: Mapping[str, str] = {
     ),
     "CLIENT-CLOSE-STATIC-STAYS": (
         "a static member that is closed or unsubscribes sends no LeaveGroup: its place is kept "
-        "until its session ends"
+        "until its session ends, or is another's already"
     ),
     "CLIENT-CLOSE-DYNAMIC-LEAVES": (
         "a dynamic member leaves when it is closed, unsubscribes or exceeds the poll interval"
@@ -52,7 +52,8 @@ DUTIES: Mapping[str, str] = {
     "CLIENT-FENCED-NO-RECORDS": "no records are delivered after the client was fenced",
     "CLIENT-FENCED-NO-COMMITS": "a fenced client commits nothing",
     "CLIENT-REMOVED-COMES-BACK": (
-        "a static member that was removed comes back by itself, with its instance id"
+        "a static member that was removed, or whose user worked for too long, comes back with its "
+        "instance id; its user is told what was lost"
     ),
     "CLIENT-REMOVED-NO-COMMITS": "nothing is committed while the client is nobody's member",
     "CLIENT-RESTART-SAME-PLACE": (
@@ -60,7 +61,8 @@ DUTIES: Mapping[str, str] = {
         "assignment of its generation, and asks for no rebalance"
     ),
     "CLIENT-LEADER-MEMBERS": (
-        "a leader's assignment names all members of its join's answer, and nobody else"
+        "a leader's assignment names all members of its join's answer, and nobody else; an "
+        "instance keeps its partitions when its member id changes"
     ),
     "CLIENT-LEADER-PARTITIONS": "a leader assigns each partition once",
     "CLIENT-LEADER-COOPERATIVE": (

@@ -12,6 +12,8 @@ from fencepost.model.client.work import ClientWork
 def sent_instance(work: ClientWork, api: str, version: int) -> str | None:
     """The instance id for a request of this API and version."""
     instance, conduct = work.settings.group_instance_id, work.conduct
+    if instance is None and conduct.names_dynamic:
+        instance = work.settings.client_id
     if instance is None or api not in conduct.identified or version < INSTANCE_SINCE[api]:
         return None
     if not conduct.keeps_instance and work.state.membership.was_removed:

@@ -58,7 +58,8 @@ def assignments(work: ClientWork, members: tuple[JoinMember, ...]) -> tuple[Sync
     if leading is Leading.HANDS_OVER_EARLY and assignor.is_cooperative:
         found = assign_sticky(applicants, counts, racks)
     else:
-        found = _departed(leading, assignor.assign(applicants, counts, racks))
+        generation = work.state.membership.generation_id
+        found = _departed(leading, assignor.assign(applicants, counts, racks), generation)
     return tuple(
         SyncAssignment(member_id=member_id, assignment=encode_assignment(partitions))
         for member_id, partitions in found.items()
@@ -74,9 +75,9 @@ def _racks(state: ClientState) -> Racks:
     }
 
 
-def _departed(leading: Leading, found: Assignment) -> Assignment:
+def _departed(leading: Leading, found: Assignment, generation: int) -> Assignment:
     """What a lying leader makes of an assignment."""
-    first, *others = sorted(found)
+    first, *others = names = sorted(found)
     match leading:
         case Leading.FORGETS_MEMBER if others:
             return {m: partitions for m, partitions in found.items() if m != others[-1]}
@@ -87,6 +88,10 @@ def _departed(leading: Leading, found: Assignment) -> Assignment:
             return {**found, others[0]: everything}
         case Leading.LEAVES_OUT:
             return _without_last(found)
+        case Leading.ROTATES:
+            by = generation % len(names)
+            others = names[by:] + names[:by]
+            return {m: found[other] for m, other in zip(names, others, strict=True)}
         case _:
             return found
 

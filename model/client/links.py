@@ -46,7 +46,7 @@ def idle(work: ClientWork, endpoint: Endpoint) -> Link | None:
     elif not link.is_up:
         if work.now_ms < link.backoff.not_before_ms:
             return None
-        link = Link(endpoint, backoff=link.backoff)
+        link = replace(link, is_up=True)
     elif link.flight is not None or work.now_ms < link.quiet_until_ms:
         return None
     if link.versions is None:
@@ -63,6 +63,8 @@ def highest_version(work: ClientWork, link: Link, api: str) -> int | None:
     theirs = next((row for row in link.versions or () if row.api == api), None)
     if theirs is None or theirs.lowest > high or theirs.highest < low:
         return None
+    if theirs.highest < high and work.conduct.steps_down_too_far:
+        return max(low, theirs.lowest, theirs.highest - 1)
     return min(high, theirs.highest)
 
 
@@ -133,8 +135,15 @@ def lost(work: ClientWork, endpoint: Endpoint) -> Flight | None:
     link = find(work.state, endpoint)
     if link is None or not link.is_up:
         return None
-    _put(work, Link(endpoint, is_up=False, backoff=work.failed(link.backoff)))
+    _put(work, replace(_down(work, link), backoff=work.failed(link.backoff)))
     return link.flight
+
+
+def _down(work: ClientWork, link: Link) -> Link:
+    """What is left of a connection that ended: not the versions, as another broker may be there."""
+    keeps = work.conduct.keeps_versions and link.endpoint.role is Role.COORDINATOR
+    known = link.versions if keeps else None
+    return Link(link.endpoint, is_up=False, versions=known)
 
 
 def give_up(work: ClientWork, endpoint: Endpoint) -> Flight | None:
@@ -151,7 +160,9 @@ def hang_up(work: ClientWork, endpoint: Endpoint) -> None:
     link = find(work.state, endpoint)
     if link is not None and link.is_up:
         work.requests.append(HangUp(endpoint))
-    work.change(links=tuple(each for each in work.state.links if each.endpoint != endpoint))
+    others = tuple(each for each in work.state.links if each.endpoint != endpoint)
+    down = None if link is None else _down(work, link)
+    work.change(links=others if down is None or down.versions is None else (*others, down))
 
 
 def overdue(work: ClientWork) -> Endpoint | None:

@@ -53,6 +53,8 @@ def pursue(work: ClientWork) -> None:
     if exceeded is not None and work.now_ms >= exceeded and work.conduct.ends_at_poll_interval:
         work.change(poll_by_ms=None)
         step_out(work, Occasion.POLL_INTERVAL)
+        if not work.conduct.returns_after_poll_interval:
+            work.change(topics=())
     if work.state.is_polling and work.state.membership.generation_id < 0:
         work.tell_lost()
     if work.state.membership.phase is Phase.STABLE:
@@ -131,13 +133,14 @@ def _give_back(work: ClientWork) -> None:
 
 
 def _join_request(work: ClientWork, version: int) -> JoinGroupRequest:
-    settings, state = work.settings, work.state
+    settings = work.settings
     session = work.conduct.session_timeout_ms or settings.session_timeout_ms
+    rebalance = work.conduct.rebalance_timeout_ms or settings.max_poll_interval_ms
     return JoinGroupRequest(
         group_id=settings.group_id,
         session_timeout_ms=session,
-        rebalance_timeout_ms=settings.max_poll_interval_ms if version >= 1 else -1,
-        member_id=state.membership.member_id,
+        rebalance_timeout_ms=rebalance if version >= 1 else -1,
+        member_id=_own_id(work),
         group_instance_id=sent_instance(work, _JOIN, version),
         protocol_type=PROTOCOL_TYPE,
         protocols=tuple(
@@ -145,6 +148,13 @@ def _join_request(work: ClientWork, version: int) -> JoinGroupRequest:
             for name in settings.assignors
         ),
     )
+
+
+def _own_id(work: ClientWork) -> str:
+    """The member id that was given; a client that was just started has none."""
+    member = work.state.membership
+    is_new = not (member.member_id or member.was_stable or member.was_removed)
+    return work.conduct.first_member_id if is_new else member.member_id
 
 
 def _subscription(work: ClientWork, assignor: str) -> bytes:
@@ -209,7 +219,7 @@ def _sync(work: ClientWork) -> None:
 def _sync_request(work: ClientWork, version: int) -> SyncGroupRequest:
     member = work.state.membership
     names_protocol = version >= 5
-    members = () if member.skips else member.to_lead
+    members = () if member.skips and work.conduct.heeds_skip else member.to_lead
     return SyncGroupRequest(
         group_id=work.settings.group_id,
         generation_id=member.generation_id,

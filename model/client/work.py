@@ -100,7 +100,8 @@ class ClientWork:
     def tell_lost(self) -> None:
         """The user may own nothing of what it was given any more."""
         if owned := self.state.reading.owned:
-            self.tell(Lost(owned))
+            if self.conduct.tells_loss:
+                self.tell(Lost(owned))
             self.change(reading=Reading())
 
     def tell_error(self, code: int | str, where: str) -> None:

@@ -80,6 +80,24 @@ _MUTANTS = (
         Conduct(highest=(("OffsetCommit", 6),)),
     ),
     ClientMutant(
+        "names-itself",
+        "a dynamic member sends its client id as an instance id that its user didn't set",
+        "CLIENT-IDENTITY-AS-SET",
+        Conduct(names_dynamic=True),
+    ),
+    ClientMutant(
+        "keeps-versions",
+        "a coordinator's versions are asked once, though an older broker may come in its place",
+        "CLIENT-IDENTITY-VERSIONS",
+        Conduct(keeps_versions=True),
+    ),
+    ClientMutant(
+        "steps-down-too-far",
+        "at an older broker it uses a version below the newest that both know",
+        "CLIENT-IDENTITY-VERSIONS",
+        Conduct(steps_down_too_far=True),
+    ),
+    ClientMutant(
         "forgets-instance-id",
         "after it was removed, the member comes back without its instance id",
         "CLIENT-JOIN-UNKNOWN-MEMBER",
@@ -115,6 +133,18 @@ _MUTANTS = (
         "close waits for its last answer as long as that takes",
         "CLIENT-CLOSE-IN-TIME",
         Conduct(close_has_deadline=False),
+    ),
+    ClientMutant(
+        "close-lingers",
+        "close returns a second after the time that its user gave",
+        "CLIENT-CLOSE-IN-TIME",
+        Conduct(close_lingers_ms=1000),
+    ),
+    ClientMutant(
+        "evicts-successor",
+        "a fenced member that is closed removes the one who has its instance id now",
+        "CLIENT-CLOSE-STATIC-STAYS",
+        Conduct(evicts_when_fenced=True),
     ),
     # Joining.
     ClientMutant(
@@ -195,7 +225,7 @@ _MUTANTS = (
     ),
     ClientMutant(
         "commits-when-fenced",
-        "a fenced client still commits",
+        "a fenced client still commits, as nobody's member",
         "CLIENT-FENCED-NO-COMMITS",
         Conduct(commits_when_fenced=True),
     ),
@@ -220,6 +250,24 @@ _MUTANTS = (
         "a member that was removed commits without a member id and generation",
         "CLIENT-REMOVED-NO-COMMITS",
         Conduct(commits_as_nobody=True),
+    ),
+    ClientMutant(
+        "loses-in-silence",
+        "the user of a member that was removed isn't told that its partitions are lost",
+        "CLIENT-REMOVED-COMES-BACK",
+        Conduct(tells_loss=False),
+    ),
+    ClientMutant(
+        "joins-with-own-id",
+        "a member that was just started joins with a member id that nobody gave it",
+        "CLIENT-RESTART-SAME-PLACE",
+        Conduct(first_member_id="mine"),
+    ),
+    ClientMutant(
+        "assigns-all-the-same",
+        "a leader that is told to skip the assignment sends one",
+        "CLIENT-RESTART-SAME-PLACE",
+        Conduct(heeds_skip=False),
     ),
     ClientMutant(
         "rebalances-at-restart",
@@ -253,6 +301,12 @@ _MUTANTS = (
         Conduct(leading=Leading.LEAVES_OUT),
     ),
     ClientMutant(
+        "leader-rotates",
+        "a leader gives what an instance had to another one, in each generation",
+        "CLIENT-LEADER-MEMBERS",
+        Conduct(leading=Leading.ROTATES),
+    ),
+    ClientMutant(
         "hands-over-early",
         "a cooperative leader gives away at once what another member still owns",
         "CLIENT-LEADER-COOPERATIVE",
@@ -282,6 +336,18 @@ _MUTANTS = (
         "a static member leaves when its user exceeds the poll interval",
         "CLIENT-SESSION-STATIC-SILENT",
         Conduct(leaves_when_static=frozenset({Occasion.POLL_INTERVAL})),
+    ),
+    ClientMutant(
+        "stays-out",
+        "a member whose user worked for too long doesn't come back when it polls again",
+        "CLIENT-REMOVED-COMES-BACK",
+        Conduct(returns_after_poll_interval=False),
+    ),
+    ClientMutant(
+        "own-rebalance-timeout",
+        "the rebalance timeout is not the poll interval that the user set",
+        "CLIENT-SESSION-AS-SET",
+        Conduct(rebalance_timeout_ms=60_000),
     ),
     ClientMutant(
         "own-session-timeout",

@@ -166,6 +166,26 @@ def several_instances_of_one_process(conduct: Conduct) -> None:
     shared(sim, *names)
 
 
+@scenario("CLIENT-IDENTITY-AS-SET")
+def a_dynamic_member_names_no_instance(conduct: Conduct) -> None:
+    sim = simulation()
+    sim.start("a", settings(None, conduct))
+    sim.run_for(5000)
+    assert {join.group_instance_id for join in joins(sim, "a")} == {None}
+
+
+@scenario("CLIENT-IDENTITY-VERSIONS")
+def a_broker_comes_back_as_an_older_release(conduct: Conduct) -> None:
+    sim = simulation()
+    group_of(sim, conduct)
+    lower = {"Heartbeat": 3, "OffsetCommit": 7}
+    sim.cluster.highest |= lower
+    sim.cut_all()
+    produce(sim)
+    sim.run_for(5000)
+    assert {api: sim.asked_by("a", api)[-1].version for api in lower} == lower
+
+
 @scenario("CLIENT-IDENTITY-EVERY-REQUEST", "CLIENT-IDENTITY-VERSIONS")
 def every_request_says_who(conduct: Conduct) -> None:
     sim = simulation()
@@ -202,6 +222,17 @@ def a_static_member_unsubscribes(conduct: Conduct) -> None:
     sim.run_for(1000)
     assert not sim.asked_by("a", "LeaveGroup")
     assert owned(sim, "a") == set()
+
+
+@scenario("CLIENT-CLOSE-STATIC-STAYS")
+def a_fenced_member_is_closed(conduct: Conduct) -> None:
+    sim = simulation()
+    _fence(sim, conduct)
+    sim.close("a")
+    sim.run_for(1000)
+    assert isinstance(sim.events_of("a")[-1], Closed)
+    assert not sim.asked_by("a", "LeaveGroup")
+    shared(sim, "thief")
 
 
 @scenario("CLIENT-CLOSE-DYNAMIC-LEAVES")
@@ -445,7 +476,46 @@ def a_rolling_bounce(conduct: Conduct) -> None:
             }
 
 
+@scenario("CLIENT-RESTART-SAME-PLACE")
+def a_leader_comes_back_and_skips_the_assignment(conduct: Conduct) -> None:
+    sim = simulation()
+    group_of(sim, conduct, "b")
+    sim.close("a")
+    sim.run_for(2000)
+    sim.start("a", settings("a", conduct))
+    sim.run_for(2000)
+    join = sim.asked_by("a", "JoinGroup")[-1].answer
+    sync = sim.asked_by("a", "SyncGroup")[-1].request
+    assert isinstance(join, JoinGroupResponse)
+    assert isinstance(sync, SyncGroupRequest)
+    assert (join.skip_assignment, sync.assignments) == (True, ())
+
+
+@scenario("CLIENT-REMOVED-COMES-BACK")
+def who_was_busy_for_too_long_comes_back(conduct: Conduct) -> None:
+    sim = simulation()
+    group_of(sim, conduct)
+    sim.give("a", StopPolling())
+    sim.run_for(POLL_MS + 2 * SESSION_MS)
+    sim.give("a", PollOn())
+    sim.run_for(5000)
+    shared(sim, "a")
+
+
 # The leader.
+
+
+@scenario("CLIENT-LEADER-MEMBERS")
+def an_instance_keeps_its_partitions_after_a_restart(conduct: Conduct) -> None:
+    sim = simulation(nth("Heartbeat", refused(Error.REBALANCE_IN_PROGRESS), 20))
+    group_of(sim, conduct, "b", "c")
+    before = {name: owned(sim, name) for name in "abc"}
+    sim.close("b")
+    sim.run_for(2000)
+    sim.start("b", settings("b"))
+    sim.run_for(15_000)
+    assert len(joins(sim, "a")) > 1
+    assert {name: owned(sim, name) for name in "abc"} == before
 
 
 @scenario("CLIENT-LEADER-MEMBERS", "CLIENT-LEADER-PARTITIONS")

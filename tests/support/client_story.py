@@ -156,10 +156,11 @@ def sync(
     generation: int = 1,
     error: Code = Code.NONE,
     gives: Sequence[tuple[str, Sequence[int]]] = (),
+    gets: Sequence[int] = (),
     version: int = 5,
     instance: str | None = SAME,
 ) -> Call:
-    """A sync; `gives`: member ids with their partitions."""
+    """A sync; `gives`: member ids with their partitions; `gets`: the partitions of its answer."""
     rows = tuple(
         SyncAssignment(
             member_id=name,
@@ -174,7 +175,9 @@ def sync(
         group_instance_id=_instance(of, instance),
         assignments=rows,
     )
-    return call(of, "SyncGroup", at, request, SyncGroupResponse(error_code=error.value), version)
+    own = encode_assignment(TopicPartition(TOPIC, number) for number in gets)
+    answer = SyncGroupResponse(error_code=error.value, assignment=own)
+    return call(of, "SyncGroup", at, request, answer, version)
 
 
 def heartbeat(

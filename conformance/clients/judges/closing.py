@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fencepost.conformance.clients.evidence.evidence import JOIN, Call, Deed, Evidence, Life
+from fencepost.conformance.clients.judges import reading
 from fencepost.conformance.clients.judges.reading import (
     answered,
     leaves_of,
     member_ids,
     no_leave,
     nobody_fenced,
-    refused,
     said,
 )
 from fencepost.conformance.clients.judges.verdict import HOLDS, Verdict, unknown, violated
 from fencepost.model.messages.messages import LeaveGroupRequest
-from fencepost.model.table.errors import Error as Code
 
 CLOSE, UNSUBSCRIBE = "close", "unsubscribe"
 _SPARE_MS = 500
@@ -79,7 +78,7 @@ def in_time(evidence: Evidence) -> Verdict:
 
 def fenced(evidence: Evidence) -> Verdict:
     """Judge CLIENT-CLOSE-FENCED."""
-    out = {life.id: answered(call) for life, call in refused(evidence, Code.FENCED_INSTANCE_ID)}
+    out = {life.id: answered(call) for life, call in reading.fenced(evidence)}
     shown = False
     for life, deed in _done(evidence, CLOSE):
         if life.id not in out or deed.began_ms < out[life.id]:

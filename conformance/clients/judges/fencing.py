@@ -16,9 +16,11 @@ from fencepost.conformance.clients.evidence.evidence import (
 )
 from fencepost.conformance.clients.judges.reading import (
     answered,
+    fenced,
     first_after,
     is_over,
     joined,
+    later,
     nobody_fenced,
     refused,
     said,
@@ -39,7 +41,7 @@ _GRACE_MS = 100
 """What was handed over beside the error, by another thread, may come so much later."""
 
 _QUIET_MS = 500
-"""What was under way when the answer came may come so much later."""
+"""What was under way when the answer came may come so much later; a heartbeat that was due, too."""
 
 _UNTOLD_MS = 1000
 """Where the user is never told, what comes so long after the answer is held against the client."""
@@ -48,7 +50,7 @@ _UNTOLD_MS = 1000
 def _fenced_lives(evidence: Evidence) -> Iterator[tuple[Life, Call]]:
     """Each life that was fenced, with the first answer that says so."""
     for life in evidence.lives:
-        calls = [call for one, call in refused(evidence, _FENCED) if one is life]
+        calls = [call for one, call in fenced(evidence) if one is life]
         if calls:
             yield life, min(calls, key=answered)
 
@@ -111,15 +113,15 @@ def quiet(evidence: Evidence) -> Verdict:
     shown = False
     for life, call in _fenced_lives(evidence):
         shown = True
-        since = answered(call) + _QUIET_MS
+        since = later(evidence, answered(call), _QUIET_MS)
         asked = [d.began_ms for d in evidence.deeds if d.life == life.id and d.began_ms >= since]
         until = min(asked, default=evidence.ended_ms)
-        for later in evidence.of(life, *MEMBER_APIS, since=since, until=until):
+        for more in evidence.of(life, *MEMBER_APIS, since=since, until=until):
             return violated(
-                f"goes on with {later.api}",
-                f"{said(life)} was fenced, and by itself sent {later.api} with member id "
-                f"{later.member_id!r} {(later.at_ms - answered(call)) / 1000:.1f} s later",
-                later.at_ms,
+                f"goes on with {more.api}",
+                f"{said(life)} was fenced, and by itself sent {more.api} with member id "
+                f"{more.member_id!r} {(more.at_ms - answered(call)) / 1000:.1f} s later",
+                more.at_ms,
             )
     return HOLDS if shown else nobody_fenced(evidence)
 
@@ -158,8 +160,9 @@ def no_records(evidence: Evidence) -> Verdict:
     """Judge CLIENT-FENCED-NO-RECORDS."""
     shown = False
     for life, call in _fenced_lives(evidence):
-        since = _told_ms(evidence, life, call.at_ms)
-        since = answered(call) + _UNTOLD_MS if since is None else since + _GRACE_MS
+        told = _told_ms(evidence, life, call.at_ms)
+        begun = (answered(call), _UNTOLD_MS) if told is None else (told, _GRACE_MS)
+        since = later(evidence, *begun)
         until = _polled_on(evidence, life, since) or evidence.ended_ms
         produced = evidence.deeds_of(_PRODUCE)
         shown = shown or any(since <= deed.began_ms < until for deed in produced)

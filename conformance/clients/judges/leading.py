@@ -18,6 +18,7 @@ from fencepost.conformance.clients.judges.reading import (
     first_after,
     is_over,
     joined,
+    later,
     member_ids,
     said,
 )
@@ -131,7 +132,8 @@ def whole(evidence: Evidence) -> Verdict:
     found = list(assignments(evidence))
     for index, one in enumerate(found):
         after = found[index + 1] if index + 1 < len(found) else None
-        if after is not None and (one.is_cooperative or after.at_ms < one.at_ms + _SOON_MS):
+        soon = later(evidence, one.at_ms, _SOON_MS)
+        if after is not None and (one.is_cooperative or after.at_ms < soon):
             continue
         topics = {topic for wanted in one.members.values() for topic in wanted.topics}
         wanted = {
@@ -170,6 +172,7 @@ def instances(evidence: Evidence) -> Verdict:
                 f"{last.generation} and has {len(has)} now, not the same: the leader, "
                 f"{said(last.life)}, sees it under another member id",
                 last.at_ms,
+                waited=(last.at_ms, evidence.ended_ms),
             )
     return HOLDS
 
@@ -212,11 +215,12 @@ def cooperative(evidence: Evidence) -> Verdict:
         for seen in evidence.seen_by(life, Assigned):
             if not life.is_cooperative or not isinstance(seen.event, Assigned):
                 continue
+            margin = later(evidence, seen.at_ms - _MARGIN_MS, 2 * _MARGIN_MS) - seen.at_ms
             for other in evidence.lives:
                 if other is life or other.ended_ms is not None or other.instance == life.instance:
                     continue
-                had = evidence.owned(other, seen.at_ms - _MARGIN_MS)
-                has = evidence.owned(other, seen.at_ms + _MARGIN_MS)
+                had = evidence.owned(other, seen.at_ms - margin)
+                has = evidence.owned(other, seen.at_ms + margin)
                 both = frozenset(seen.event.partitions) & had & has
                 if both and member_ids(evidence, other):
                     topic, number = min(both)

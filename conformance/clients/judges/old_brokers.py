@@ -34,6 +34,7 @@ def not_twice(evidence: Evidence) -> Verdict:
                 "their users were assigned partitions at a broker without static members, and told "
                 "nothing",
                 seen.at_ms,
+                waited=(other.began_ms, evidence.ended_ms),
             )
     return HOLDS
 

@@ -69,6 +69,18 @@ def refused(evidence: Evidence, code: Code, *apis: str) -> Iterator[tuple[Life, 
                 yield life, call
 
 
+def fenced(evidence: Evidence) -> Iterator[tuple[Life, Call]]:
+    """The calls that were answered FENCED_INSTANCE_ID, and not by chance.
+
+    A member whose heartbeats name no instance is fenced by chance alone, while two take the place
+    from each other: when the other one joins between its join and its sync.
+    """
+    for life, call in refused(evidence, Code.FENCED_INSTANCE_ID):
+        beats = evidence.of(life, HEARTBEAT)
+        if call.provoked or not beats or not all(beat.names_no_instance for beat in beats):
+            yield life, call
+
+
 def is_over(life: Life, at_ms: float) -> bool:
     """Whether the end of a life had begun."""
     return life.ended_ms is not None and life.ended_ms <= at_ms
@@ -77,6 +89,11 @@ def is_over(life: Life, at_ms: float) -> bool:
 def answered(call: Call) -> float:
     """When a call was answered; when it came, if it never was."""
     return call.at_ms if call.answered_ms is None else call.answered_ms
+
+
+def later(evidence: Evidence, since: float, ms: float) -> float:
+    """So much later, and by as much again as the control client had to wait meanwhile."""
+    return since + ms + evidence.worst_stall_ms(since, since + ms)
 
 
 def first_after(
@@ -145,12 +162,12 @@ def code_name(call: Call) -> str:
 def nobody_fenced(evidence: Evidence, api: str = HEARTBEAT) -> Verdict:
     """Say that nobody was fenced; nobody can be, where a member's requests name no instance.
 
-    `api`: where the answer was waited for, unless it was provoked in another.
+    `api`: where the answer was waited for, unless it came in another.
     """
     code = Code.FENCED_INSTANCE_ID
     for life in static_lives(evidence):
-        provoked = [call for call in evidence.of(life, *MEMBER_APIS) if call.is_answered(code)]
-        calls = provoked or evidence.of(life, api)
+        told = [call for call in evidence.of(life, *MEMBER_APIS) if call.is_answered(code)]
+        calls = [c for c in told if c.names_no_instance] or evidence.of(life, api)
         if calls and all(call.names_no_instance for call in calls):
             last = calls[-1]
             what = f"{last.api} v{last.version} has no instance id"

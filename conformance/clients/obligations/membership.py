@@ -70,7 +70,7 @@ CLOSE = (
         "A static member that closes sends no LeaveGroup: its place is kept until its session "
         "ends.",
         _BEHAVIOUR,
-        provoked="a static member closes in a stable group",
+        provoked="a static member closes in a stable group, and while no coordinator is available",
         judged="no LeaveGroup names it, by member id or by instance id",
         part="CLIENT-CLOSE-STATIC-STAYS",
     ),
@@ -97,7 +97,7 @@ CLOSE = (
         Level.SHOULD,
         "Closing ends within the time that the user gave.",
         "KIP-102, a close with a timeout",
-        provoked="a member closes in a stable group",
+        provoked="a member closes in a stable group, and while no coordinator is available",
         judged="how long the call took",
         part="CLIENT-CLOSE-IN-TIME",
     ),
@@ -110,7 +110,7 @@ CLOSE = (
         provoked="a member is fenced, and its user closes it",
         judged="how long the call took, and that no LeaveGroup names the instance without a member "
         "id, or with the member id of its new holder",
-        part="CLIENT-CLOSE-IN-TIME",
+        part="CLIENT-CLOSE-STATIC-STAYS",
     ),
     Obligation(
         "CLIENT-CLOSE-REBALANCING",

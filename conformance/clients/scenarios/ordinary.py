@@ -8,6 +8,7 @@ from fencepost.conformance.clients.scenarios.acts import (
     Calls,
     Close,
     Commit,
+    NotAvailable,
     Parked,
     Passed,
     PollOn,
@@ -122,6 +123,20 @@ ORDINARY = (
                 )
             ),
             Await(Parked(A, "JoinGroup"), needed=True),
+            Close(A, timeout_ms=3000),
+            passed(500),
+        ),
+    ),
+    Scenario(
+        "closes-after-error",
+        "A static member that has something to commit closes while no coordinator is available.",
+        ("CLIENT-CLOSE-IN-TIME", "CLIENT-CLOSE-STATIC-STAYS"),
+        (
+            *begun(Settings(auto_commit_ms=300)),
+            NotAvailable(30_000),
+            Produce(),
+            Await(Read(A), within_ms=3000),
+            Await(Calls(A, "FindCoordinator"), needed=True),
             Close(A, timeout_ms=3000),
             passed(500),
         ),

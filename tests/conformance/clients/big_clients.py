@@ -1,8 +1,8 @@
 """The judge of clients, held to account: `tox -e clients`.
 
 The reference client passes everything, on a served broker and on a real one; each lying client
-fails an obligation whose duty it breaks, and none but those and what follows from it; each library
-comes out as its kept certificate says.
+fails an obligation whose duty it breaks, and none but those and what follows from it, and each
+obligation is failed by one; each library comes out as its kept certificate says.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import sys
 from typing import Any
 
 import pytest
+from support.client_liars import LIARS
 from support.client_scenarios import broken_duties
 from support.places import ROOT
 
@@ -36,14 +37,15 @@ AGREEING = ("java:4.3.0", "confluent-kafka:2.16.1", "kafka-python:3.0.12", "fran
 """Libraries that a real Kafka is asked about, too."""
 _IDENTITY = ("CLIENT-IDENTITY-AS-SET", "CLIENT-IDENTITY-EVERY-REQUEST")
 BESIDE = {
-    "CLIENT-CLOSE-FENCED": ("CLIENT-CLOSE-STATIC-STAYS",),
+    "CLIENT-CLOSE-FENCED": ("CLIENT-CLOSE-IN-TIME",),
     "CLIENT-CLOSE-REBALANCING": ("CLIENT-CLOSE-STATIC-STAYS",),
     "CLIENT-JOIN-REBALANCE": _IDENTITY,
     "CLIENT-JOIN-COORDINATOR": _IDENTITY,
     "CLIENT-JOIN-LOADING": _IDENTITY,
-    "CLIENT-LEADER-INSTANCES": _IDENTITY,
+    "CLIENT-LEADER-INSTANCES": (*_IDENTITY, "CLIENT-RESTART-SAME-PLACE"),
 }
-"""What the judges of these look at besides their own duty: a leave, and whose requests they are."""
+"""What the judges of these look at besides their own duty: a leave, how long a close took, whose
+requests they are, and that a member came back at all."""
 
 
 async def certified(client: str, broker: str = "serve", *patterns: str) -> ClientCertificate:
@@ -67,10 +69,10 @@ async def test_the_reference_client_does_all_that_it_owes(broker: str) -> None:
     certificate = await certified("reference", broker)
     sys.stdout.write(f"{certificate.summary()}; {certificate.seconds:.0f} s\n")
     assert certificate.exit_code() == 0
-    bad = [
-        r.id for r in certificate.results if r.outcome not in {Outcome.PASS, Outcome.UNSUPPORTED}
-    ]
-    assert bad == []
+    outcomes = {r.id: r.outcome for r in certificate.results}
+    lacks = {name for name, outcome in outcomes.items() if outcome is Outcome.UNSUPPORTED}
+    assert set(outcomes.values()) <= {Outcome.PASS, Outcome.UNSUPPORTED}
+    assert not lacks if broker == "serve" else len(outcomes) - len(lacks) > 50
 
 
 @pytest.mark.parametrize("mutant", CLIENT_MUTANTS.values(), ids=lambda mutant: mutant.name)
@@ -82,6 +84,7 @@ async def test_a_lying_client_is_caught_by_what_it_breaks_and_by_what_follows(
     failed = {r.obligation for r in certificate.results if r.outcome is Outcome.FAIL}
     sys.stdout.write(f"{mutant.name}: {sorted(failed)}; {certificate.seconds:.0f} s\n")
     assert any(OBLIGATIONS[name].part == mutant.breaks for name in failed)
+    assert {name for name, liar in LIARS.items() if liar == mutant.name} <= failed
     broken = broken_duties(mutant.conduct)
     assert {name for name in failed if not _judged_by(name) & broken} == set()
 

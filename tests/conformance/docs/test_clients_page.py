@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from support.client_results import LACKS, certificate, result
 from support.places import ROOT
 
 from fencepost.conformance.clients.certificate.certificate import certificate_json
 from fencepost.conformance.clients.certificate.kept import kept, unfolded
 from fencepost.conformance.clients.certificate.known_failures import load_known
+from fencepost.conformance.clients.obligations.table import OBLIGATIONS
 from fencepost.conformance.clients.scenarios.catalogue import SCENARIOS, cases_of
 from fencepost.conformance.docs.clients_page import FOLDER, PAGE, main, page, read_all, write
 from fencepost.conformance.execution.outcome import Outcome
+from fencepost.model.table.table import Level
 
 DOCS = ROOT / "docs"
+FINDINGS = DOCS / "findings" / "clients"
+A_FEW_LINES = 70
 KNOWN = result(
     Outcome.KNOWN_FAILURE,
     "CLIENT-CLOSE-IN-TIME",
@@ -37,6 +42,37 @@ def test_what_is_kept_is_of_today() -> None:
         listed = {e.case for e in load_known(document["target"], document["version"])}
         known = {n for n, c in document["cases"].items() if c["outcome"] == "known-failure"}
         assert known <= listed
+
+
+def test_each_failure_of_a_must_leads_to_a_page_that_names_it() -> None:
+    found = [
+        entry
+        for document in read_all(DOCS / FOLDER)
+        for entry in load_known(document["target"], document["version"])
+        if OBLIGATIONS[entry.rule].level is Level.MUST
+    ]
+    assert found
+    for entry in found:
+        text = (ROOT / entry.link).read_text("utf-8")
+        assert (ROOT / entry.link).parent == FINDINGS
+        short = entry.rule.removeprefix(f"CLIENT-{OBLIGATIONS[entry.rule].area}")
+        assert f"`{entry.rule}" in text or f"`{short}`" in text, entry.case
+
+
+@pytest.mark.parametrize("page", sorted(FINDINGS.glob("*.md")), ids=lambda page: page.stem)
+def test_a_page_says_how_to_see_it_without_fencepost_and_what_to_do(page: Path) -> None:
+    (script,) = {path for path in FINDINGS.glob(f"{page.stem}.*") if path != page}
+    written = script.read_text("utf-8")
+    assert "fencepost" not in written
+    assert len(written.splitlines()) <= A_FEW_LINES
+    text = page.read_text("utf-8")
+    assert "**What to " in text
+    by_us, by_hand = (
+        text.partition(f"\nReproduce {how}: `")[2] for how in ("with fencepost", "by hand")
+    )
+    assert by_us.startswith(("fencepost certify-client ", "tox -e clients -- "))
+    assert f"{script.name} localhost:9092`" in by_hand
+    assert page.name in (DOCS / "findings" / "README.md").read_text("utf-8")
 
 
 def test_a_certificate_is_kept_and_shown_with_its_reasons(tmp_path: Path) -> None:

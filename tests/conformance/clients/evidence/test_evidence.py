@@ -45,10 +45,13 @@ def test_a_list_with_what_a_user_has_is_a_whole_one() -> None:
 
 
 def test_what_a_library_tells_nobody_is_read_from_the_sync() -> None:
-    answered = sync(A, 10)
-    assert numbers(A, answered) == set()
+    answered, again = sync(A, 10, gets=(0, 1)), sync(A, 30, gets=(1,))
     refused = sync(A, 20, error=Code.REBALANCE_IN_PROGRESS)
+    assert numbers(A, answered, refused) == {0, 1}
+    assert numbers(A, answered, refused, again) == {1}
+    assert numbers(A, answered, again, at=25) == {0, 1}
     assert numbers(A, refused) == set()
+    assert numbers(A, answered, assigned(A, 40)) == set()
 
 
 def test_the_error_of_an_answer_is_its_first() -> None:

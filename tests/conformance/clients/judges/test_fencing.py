@@ -149,6 +149,27 @@ def test_what_rests_on_silence_is_unknown_on_a_slow_machine() -> None:
     assert judge("CLIENT-FENCED-HEARTBEAT", slow).finding is Finding.UNKNOWN
 
 
+@pytest.mark.parametrize(
+    ("name", "late", "stall"),
+    [
+        ("CLIENT-FENCED-QUIET", [*OUT, commit(A, 900, error=FENCED)], (350.0, 200.0)),
+        ("CLIENT-FENCED-NO-RECORDS", [*OUT, told(A, 310), PRODUCED, read(A, 500)], (390.0, 150.0)),
+        (
+            "CLIENT-FENCED-NO-RECORDS",
+            [*OUT, PRODUCED, read(A, 1600), deed("produce", at=2000)],
+            (400.0, 350.0),
+        ),
+    ],
+)
+def test_what_was_under_way_takes_longer_on_a_slow_machine(
+    name: str, late: list[Piece], stall: tuple[float, float]
+) -> None:
+    assert judge(name, evidence(late)).finding is Finding.VIOLATED
+    assert judge(name, replace(evidence(late), stalls=(stall,))).finding is Finding.HOLDS
+    afterwards = replace(evidence(late), stalls=((5000.0, stall[1]),))
+    assert judge(name, afterwards).finding is Finding.VIOLATED
+
+
 def test_the_commit_of_who_took_its_place_back_before_is_its_own() -> None:
     back = join(A, 280, gives="m3")
     found = evidence(STABLE, RIVAL, back, deed("commit", A, 300), commit(A, 301, "m3"))
@@ -185,6 +206,25 @@ def test_an_answer_that_no_real_broker_gives_to_such_a_request_shows_nothing(
         verdict = judge(name, found)
         assert verdict.finding is Finding.UNSUPPORTED, name
         assert f"{call.api} v{call.version} has no instance id" in verdict.sentence
+
+
+def test_who_is_fenced_by_chance_is_not_judged() -> None:
+    """Its heartbeats name no instance, and the other one joined before it synced."""
+    mute: list[Piece] = [*STABLE[:4], heartbeat(A, 40, version=1, instance=None)]
+    swapped: list[Piece] = [
+        join(A, 300),
+        sync(A, 310, error=FENCED),
+        told(A, 320),
+        POLLED_ON,
+        join(A, 1010),
+    ]
+    ended: list[Piece] = [PRODUCED, read(A, 1600), deed("close", A, 2000)]
+    for name in ("NO-JOIN", "QUIET", "NO-RECORDS", "NO-COMMITS", "POLLED-ON"):
+        verdict = judge(f"CLIENT-FENCED-{name}", evidence(mute, swapped, ended))
+        assert verdict.finding is Finding.UNSUPPORTED, name
+    verdict = judge("CLIENT-CLOSE-FENCED", evidence(mute, swapped, ended))
+    assert verdict.finding is Finding.UNSUPPORTED
+    assert judge("CLIENT-FENCED-SYNC", evidence(mute, swapped)).finding is Finding.HOLDS
 
 
 def test_who_cant_be_fenced_is_not_judged() -> None:

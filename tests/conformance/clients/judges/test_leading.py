@@ -55,6 +55,10 @@ def test_an_assignment_that_another_follows_at_once_may_have_gaps() -> None:
     first = led([("m1", []), ("m2", [])])
     found = evidence(A, first, led(RIGHT, at=500, generation=2))
     assert judge("CLIENT-LEADER-WHOLE", found).finding is Finding.HOLDS
+    later = led(RIGHT, at=2500, generation=2)
+    assert judge("CLIENT-LEADER-WHOLE", evidence(A, first, later)).finding is Finding.VIOLATED
+    slow = evidence(A, first, later, stalls=((300.0, 900.0),))
+    assert judge("CLIENT-LEADER-WHOLE", slow).finding is Finding.HOLDS
 
 
 def test_a_cooperative_partition_waits_until_it_was_revoked() -> None:
@@ -71,6 +75,8 @@ def test_a_cooperative_partition_waits_until_it_was_revoked() -> None:
     both = [assigned(A, 30, 0, 1), assigned(B, 400, 1), revoked(A, 900, 1)]
     two = evidence(A, B, join(A, 1), join(B, 2, gives="m2"), right, both)
     assert "two users" in judge(name, two).observed
+    slow = evidence(A, B, join(A, 1), join(B, 2, gives="m2"), right, both, stalls=((420.0, 600.0),))
+    assert "two users" not in judge(name, slow).observed
     assert judge(name, evidence(A, B)).finding is Finding.UNKNOWN
 
 
@@ -89,4 +95,6 @@ def test_instances_keep_their_partitions_in_a_rebalance_after_a_restart() -> Non
     moved = [assigned(a, 1020, 1), assigned(new, 1020, 0)]
     assert judge(name, evidence(begun, back, again, kept)).finding is Finding.HOLDS
     assert "other partitions" in judge(name, evidence(begun, back, again, moved)).observed
+    slow = evidence(begun, back, again, moved, stalls=((1015.0, 800.0),))
+    assert judge(name, slow).finding is Finding.UNKNOWN
     assert judge(name, evidence(begun, back)).finding is Finding.UNKNOWN

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from support.client_story import (
     NEWEST,
     OLD,
@@ -25,6 +27,7 @@ def test_two_processes_never_work_in_silence() -> None:
     assert judge(name, evidence(A, B, *REFUSED, versions=AT_OLD)).finding is Finding.HOLDS
     working = evidence(A, B, assigned(A, 50, 0), assigned(B, 60, 1), versions=AT_OLD)
     assert "in silence" in judge(name, working).observed
+    assert judge(name, replace(working, stalls=((70.0, 900.0),))).finding is Finding.UNKNOWN
     alone = evidence(A, B, assigned(A, 50, 0), REFUSED[1], versions=AT_OLD)
     assert judge(name, alone).finding is Finding.HOLDS
     told_so = evidence(A, B, assigned(A, 70, 0), *REFUSED, versions=AT_OLD)

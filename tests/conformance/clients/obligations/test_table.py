@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from support.client_liars import LIARS
 
 from fencepost.conformance.clients.obligations.obligation import AREAS, Obligation
 from fencepost.conformance.clients.obligations.table import (
@@ -13,6 +14,7 @@ from fencepost.conformance.clients.obligations.table import (
 )
 from fencepost.model.client.duties import DUTIES
 from fencepost.model.table.table import Level
+from fencepost.properties.mutants.clients import CLIENT_MUTANTS
 
 
 def test_ids_are_unique_and_the_areas_are_in_order() -> None:
@@ -31,6 +33,12 @@ def test_a_row_says_what_is_owed_and_how_it_is_judged(row: Obligation) -> None:
 
 def test_the_reference_client_has_each_duty_that_is_judged() -> None:
     assert {row.part for row in OBLIGATIONS.values()} == set(DUTIES)
+
+
+def test_every_obligation_has_a_lying_client_that_fails_it() -> None:
+    """`tox -e clients` shows that it does."""
+    assert list(LIARS) == list(OBLIGATIONS)
+    assert set(LIARS.values()) <= set(CLIENT_MUTANTS)
 
 
 def test_every_obligation_of_the_kip_is_a_must() -> None:
