@@ -71,8 +71,9 @@ has read the group. A consumer may find that a little sooner.""",
         title="A rebalance after the outage (not known)",
         text="""\
 In one run of two the Java consumers of kafka:4.3.0 rebalanced once, after the broker was back; all
-got what they had, and it took about a second. Its log was not kept, so why is not known. In the
-other run, and with librdkafka on kafka:2.8.0, nothing was rebalanced.""",
+got what they had, and it took about a second. Its log was not kept, so why is not known; later runs
+keep why members say that they join again. In the other run, and with librdkafka on kafka:2.8.0,
+nothing was rebalanced.""",
         cases=("failover",),
         figures=("rebalances",),
         beyond=1,
