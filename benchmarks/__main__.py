@@ -53,10 +53,14 @@ def bench_model(seconds: float, beside: Path | None) -> None:
 @click.option("--members", type=click.IntRange(2), default=1000, show_default=True)
 @click.option("--partitions", type=click.IntRange(10), default=10_000, show_default=True)
 @click.option("--java/--no-java", default=True, show_default=True, help="Java's beside them.")
-def bench_assignors(members: int, partitions: int, java: bool) -> None:
+@click.option("--save", type=click.Path(dir_okay=False, path_type=Path), help="Keep them, too.")
+def bench_assignors(members: int, partitions: int, java: bool, save: Path | None) -> None:
     """Milliseconds of each assignor for a big group, beside Java's."""
-    for row in assignor_figures(members, partitions, java=java):
+    rows = assignor_figures(members, partitions, java=java)
+    for row in rows:
         click.echo(json.dumps(row))
+    if save is not None:
+        save.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 
 
 @bench_group.command("groups")

@@ -47,7 +47,8 @@ def _groups(
 ) -> Iterator[tuple[str, AssignorInput]]:
     for is_uniform in (True, False):
         for has_racks in (False, True):
-            said = ("same" if is_uniform else "different") + (", racks" if has_racks else "")
+            wants = "same topics" if is_uniform else "different topics"
+            said = wants + (", racks" if has_racks else "")
             forming = _group(members, partitions, is_uniform=is_uniform, has_racks=has_racks)
             yield f"{said}: forms", forming
             owning = forming.owning(forming.assigned(assignor), 1)

@@ -91,7 +91,9 @@ CASES = (
     DeploymentCase("scale-down-removed", "scale-down-removed", "static"),
     DeploymentCase("second-process", "second-process", "static"),
     DeploymentCase("to-static", "to-static", share=3),
+    DeploymentCase("to-dynamic", "to-dynamic", share=3),
     DeploymentCase("to-cooperative", "to-cooperative", share=3),
+    DeploymentCase("to-cooperative-at-once", "to-cooperative-at-once", share=3),
     DeploymentCase("failover", "failover", "static"),
 )
 CASES_BY_NAME = {case.name: case for case in CASES}

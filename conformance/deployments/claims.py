@@ -13,7 +13,14 @@ from importlib.resources import files
 
 import msgspec
 
-from fencepost.conformance.deployments.comparison import LATER, CaseResult, Range, range_of
+from fencepost.conformance.deployments.cases import CASES_BY_NAME
+from fencepost.conformance.deployments.comparison import (
+    LATER,
+    CaseResult,
+    Range,
+    range_of,
+    simulated,
+)
 
 
 class Verdict(Enum):
@@ -35,6 +42,11 @@ class Pooled:
         """The least and the most that was simulated."""
         found = [end for one in self.results for end in one.simulated.get(figure, (None, None))]
         return range_of(found)
+
+    @property
+    def runs(self) -> int:
+        """How often it was performed."""
+        return sum(len(one.real) for one in self.results)
 
     def real(self, figure: str) -> Range | None:
         """The least and the most that happened."""
@@ -82,6 +94,13 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
         if low <= real[0] and real[1] <= high:
             return Verdict.HOLDS
         return Verdict.FAILS if real[0] > high or real[1] < low else Verdict.NOT_ALWAYS
+
+
+def simulated_only(results: Sequence[CaseResult]) -> dict[str, dict[str, Range]]:
+    """What is simulated of each case that claims are about and that was not performed yet."""
+    performed = {one.case for one in results}
+    cases = {claim.case: CASES_BY_NAME[claim.case] for claim in all_claims()}
+    return {name: simulated(one.at(), ()) for name, one in cases.items() if name not in performed}
 
 
 def all_claims() -> list[Claim]:

@@ -153,6 +153,14 @@ def differences(result: CaseResult, jitter: float) -> list[str]:
     return found
 
 
+def beyond(result: CaseResult, figure: str) -> float:
+    """How far outside of the range that was simulated a figure is at most."""
+    expected, happened = result.simulated.get(figure), result.happened(figure)
+    if expected is None or happened is None:
+        return float("inf")
+    return max(expected[0] - happened[0], happened[1] - expected[1], 0.0)
+
+
 # What is kept.
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from fencepost.conformance.serve.history import History, RecordedExchange
@@ -12,6 +13,9 @@ from fencepost.model.messages.messages import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
+
+_DETAILS = re.compile(r"[:(]")
+"""What begins the names and numbers in a reason of the Java client."""
 
 
 class Synced(NamedTuple):
@@ -26,8 +30,9 @@ class GroupOnWire:
 
     `generation_id`: the newest that a join was answered with.  `completed`: when the first join of
     each generation was answered, in ms of the history.  `synced`: by consumer.  `first_join_ms`:
-    when each consumer first asked to join.  `beats_ms`: from each heartbeat of a consumer to its
-    next, where it asked nothing else of the group between them.
+    when each consumer first asked to join.  `reasons`: when a consumer told why it joins again, and
+    why, without names and numbers (KIP-800; librdkafka tells nothing).  `beats_ms`: from each
+    heartbeat of a consumer to its next, where it asked nothing else of the group between them.
     """
 
     def __init__(self, history: History, group_id: str) -> None:
@@ -35,6 +40,7 @@ class GroupOnWire:
         self.completed: dict[int, float] = {}
         self.synced: dict[str, Synced] = {}
         self.first_join_ms: dict[str, float] = {}
+        self.reasons: list[tuple[float, str]] = []
         self.beats_ms: list[float] = []
         self._beat_ms: dict[str, float] = {}
         self._history = history
@@ -52,6 +58,9 @@ class GroupOnWire:
             self._note_beat(exchange)
             if exchange.api == "JoinGroup":
                 self.first_join_ms.setdefault(_consumer(exchange), exchange.received_ms)
+                if reason := exchange.request.get("reason"):
+                    words = _DETAILS.split(reason, maxsplit=1)[0].strip()
+                    self.reasons.append((exchange.received_ms, words))
             if exchange.api != "Heartbeat":
                 self._open.append(exchange)
         still = []

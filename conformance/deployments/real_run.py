@@ -7,6 +7,7 @@ broker answered.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from statistics import quantiles
 
 import msgspec
@@ -41,7 +42,8 @@ class RealFigures(msgspec.Struct, frozen=True, kw_only=True):
     away; what they are compared with is simulated with these.  `control_ms`: how long a client of
     our own waited at most for an answer of the broker: more than a few ms is the machine.
     `beats_ms`: the 5th, 50th and 95th percentile of the times between heartbeats; `late_ms`: how
-    much later than it was due one came at most, so for how long a member stood still.
+    much later than it was due one came at most, so for how long a member stood still.  `reasons`:
+    how often members told each reason to join again.
     """
 
     rebalances: int
@@ -60,6 +62,7 @@ class RealFigures(msgspec.Struct, frozen=True, kw_only=True):
     stopped_at_once: int | None = None
     halted: tuple[str, ...]
     failures: tuple[str, ...]
+    reasons: dict[str, int] = {}
 
     @property
     def failed(self) -> int:
@@ -181,6 +184,7 @@ def _figures(deployment: RealDeployment, begin_ms: int, formed: int) -> RealFigu
         late_ms=round(max([beat_ms, *deployment.wire.beats_ms]) - beat_ms),
         halted=tuple(deployment.halted),
         failures=tuple(f"{f.member}: {f.code} ({f.where})" for f in deployment.failures),
+        reasons=dict(Counter(why for at, why in deployment.wire.reasons if at >= begin_ms)),
     )
 
 

@@ -2,7 +2,8 @@
 
 It is made from figures that stand in the repository; `python -m
 fencepost.conformance.docs.assignors_page docs` makes page and picture anew, and with `measure`
-behind it the figures, too, which needs a JDK and takes some minutes.
+behind it the figures, too, which needs a JDK and takes some minutes.  How quick they are is what
+the benchmark says: `python -m benchmarks assignors --save docs/clients/assignor-speed.json`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from fencepost.conformance.docs.assignors_plot import gap_plot, percent
 from fencepost.traces.files.bounded import read_json
 
 FIGURES = "clients/assignors.json"
+SPEED = "clients/assignor-speed.json"
 PICTURE = "clients/assignors.svg"
 PAGE = "clients/assignors.md"
 EACH = 1250
@@ -140,17 +142,20 @@ two cores that had much else to do, in ms:
 
 | assignor | group | fencepost | Java, first | Java, later |
 |---|---|---|---|---|
-| `range` | same topics, forms | 46 | 497 | 31 |
-| `roundrobin` | same topics, forms | 32 | 166 | 12 |
-| `sticky` | same topics, forms | 11 | 99 | 4 |
-| `sticky` | same topics and racks, one is gone | 114 | 1,265 | 75 |
-| `sticky` | different topics, one is gone | 868 | 241 | 12 |
-| `sticky` | different topics and racks, forms | 1,530 | 10,151 | 6,593 |
-| `cooperative-sticky` | different topics and racks, one is gone | 1,617 | 6,252 | 3,138 |
 """
+_SHOWN = (
+    ("range", "same topics: forms"),
+    ("roundrobin", "same topics: forms"),
+    ("sticky", "same topics: forms"),
+    ("sticky", "same topics, racks: one is gone"),
+    ("sticky", "different topics: one is gone"),
+    ("sticky", "different topics, racks: forms"),
+    ("cooperative-sticky", "different topics, racks: one is gone"),
+)
+"""Of the rows of the benchmark, which are told: what is quickest, and what is slowest."""
 
 
-def page(figures: Mapping[str, Any]) -> str:
+def page(figures: Mapping[str, Any], speed: Sequence[Mapping[str, Any]]) -> str:
     """The whole page, in Markdown."""
     kinds = {row["groups"] for row in figures["parity"] if not row["groups"].startswith("all ")}
     parity = _PARITY.format(kafka=figures["kafka"], count=EACH * len(kinds))
@@ -161,9 +166,18 @@ def page(figures: Mapping[str, Any]) -> str:
             _AS_GOOD,
             _GAPS + _LIMITS.rstrip("\n"),
             *_round_lines(figures["quality"]),
-            _SPEED,
+            _SPEED + "\n".join(_speed_lines(speed)) + "\n",
         ]
     )
+
+
+def _speed_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """A line for each row that is told.  Raises KeyError where the benchmark has it no more."""
+    found = {(row["assignor"], row["group"]): row for row in rows}
+    for assignor, group in _SHOWN:
+        row = found[assignor, group]
+        cells = " | ".join(f"{row[name]:,}" for name in ("ms", "java_ms", "java_again_ms"))
+        yield f"| `{assignor}` | {group} | {cells} |"
 
 
 def _parity_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -197,7 +211,8 @@ def main(docs: Path, *what: Path) -> None:
         figures = asyncio.run(measure(EACH, SEED))
         (docs / FIGURES).write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
     figures = read_json(docs / FIGURES)
-    for name, text in ((PICTURE, gap_plot(figures["quality"])), (PAGE, page(figures))):
+    speed = read_json(docs / SPEED)
+    for name, text in ((PICTURE, gap_plot(figures["quality"])), (PAGE, page(figures, speed))):
         (docs / name).write_text(text, encoding="utf-8", newline="\n")
 
 

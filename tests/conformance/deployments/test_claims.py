@@ -6,8 +6,15 @@ import msgspec
 import pytest
 from support.real_figures import FIGURES, case_result
 
+from fencepost.conformance.deployments import claims
 from fencepost.conformance.deployments.cases import CASES_BY_NAME
-from fencepost.conformance.deployments.claims import Claim, Verdict, all_claims, pooled
+from fencepost.conformance.deployments.claims import (
+    Claim,
+    Verdict,
+    all_claims,
+    pooled,
+    simulated_only,
+)
 from fencepost.conformance.deployments.comparison import SHOWN
 
 TWICE_EACH = Claim(
@@ -53,6 +60,13 @@ def test_a_claim_that_never_holds_fails(rebalances: int) -> None:
 
 def test_what_was_not_run_is_not_known() -> None:
     assert TWICE_EACH.verdict(pooled([], "bounce-eager")) is Verdict.UNKNOWN
+
+
+def test_only_what_was_not_performed_is_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(claims, "simulated", lambda scenario, _: {"rebalances": scenario.name})
+    found = simulated_only([case_result(FIGURES)])
+    assert found.keys() == {claim.case for claim in all_claims()} - {"bounce-eager"}
+    assert found["crash-eager"] == {"rebalances": "crash-eager"}
 
 
 def test_each_claim_is_about_a_figure_of_a_case_and_says_what_it_may_be() -> None:

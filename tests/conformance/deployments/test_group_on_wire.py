@@ -100,6 +100,16 @@ def test_other_groups_are_none_of_ours(told: Recorded) -> None:
     assert told.group.first_join_ms == {}
 
 
+def test_why_a_consumer_joins_again_is_told_without_names(told: Recorded) -> None:
+    for reason in ("need to re-join with the given member-id: app-1-ab", "rebalance failed (id 7)"):
+        exchange = told.ask("app-1#1", "JoinGroup")
+        exchange.request_json = as_json({**exchange.request, "reason": reason})
+    told.ask("app-1#1", "JoinGroup")
+    told.group.read()
+    words = [why for _, why in told.group.reasons]
+    assert words == ["need to re-join with the given member-id", "rebalance failed"]
+
+
 def test_heartbeats_are_timed_where_nothing_is_between_them(told: Recorded) -> None:
     for api, at_ms in (
         ("Heartbeat", 1000.0),

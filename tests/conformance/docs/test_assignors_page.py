@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from fencepost.conformance.clients.assignor_parity import Parity
-from fencepost.conformance.docs.assignors_page import FIGURES, PAGE, PICTURE, main, page
+from fencepost.conformance.docs.assignors_page import FIGURES, PAGE, PICTURE, SPEED, main, page
 from fencepost.conformance.docs.assignors_plot import gap_plot
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -13,7 +13,8 @@ AGAIN = "make it anew: python -m fencepost.conformance.docs.assignors_page docs"
 
 def test_the_page_and_its_picture_are_those_of_the_figures(tmp_path: Path) -> None:
     (tmp_path / "clients").mkdir()
-    (tmp_path / FIGURES).write_text((DOCS / FIGURES).read_text("utf-8"), "utf-8")
+    for name in (FIGURES, SPEED):
+        (tmp_path / name).write_text((DOCS / name).read_text("utf-8"), "utf-8")
     main(tmp_path)
     for name in (PAGE, PICTURE):
         assert (tmp_path / name).read_bytes() == (DOCS / name).read_bytes(), AGAIN
@@ -23,7 +24,7 @@ def test_each_disagreement_is_explained() -> None:
     figures = json.loads((DOCS / FIGURES).read_text("utf-8"))
     found = {name for row in figures["parity"] for name in row["found"]}
     assert Parity.DIFFERENT.value not in found
-    text = page(figures)
+    text = page(figures, json.loads((DOCS / SPEED).read_text("utf-8")))
     plain = {Parity.EQUAL.value, Parity.ONE_OF_SEVERAL.value, Parity.AS_GOOD.value}
     for name in found - plain:
         assert f"- **{name}.**" in text

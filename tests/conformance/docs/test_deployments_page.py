@@ -9,7 +9,9 @@ import pytest
 from support.places import ROOT
 from support.real_figures import FIGURES, case_result
 
+from fencepost.conformance.deployments.claims import simulated_only
 from fencepost.conformance.deployments.comparison import read_results, write_results
+from fencepost.conformance.docs import deployments_page
 from fencepost.conformance.docs.deployments_page import (
     CLAIMS_PAGE,
     DATA,
@@ -26,30 +28,54 @@ AGAIN = "make it anew: python -m fencepost.conformance.docs.deployments_page doc
 def test_the_pages_are_what_is_made_now() -> None:
     results = read_results(DOCS / DATA)
     assert reality_page(results) == (DOCS / REALITY_PAGE).read_text("utf-8"), AGAIN
-    assert claims_page(results) == (DOCS / CLAIMS_PAGE).read_text("utf-8"), AGAIN
+    simulated = simulated_only(results)
+    assert claims_page(results, simulated) == (DOCS / CLAIMS_PAGE).read_text("utf-8"), AGAIN
 
 
 def test_a_row_has_what_was_simulated_and_what_was() -> None:
     page = reality_page([case_result(FIGURES)])
     counts = "8 / 8 | 40 to 41 / 40 | 12 / 12 | not known / not known"
     times = "0.5 to 1.1 / 1.0 | not known / 9.0"
-    assert f"| bounce-eager | 4.3.0 | java:4.3.0 | {counts} | {times} |" in page
+    assert f"| bounce-eager | 4.3.0 | java:4.3.0 | 1 | {counts} | {times} |" in page
+
+
+def test_what_was_not_performed_is_told() -> None:
+    away = msgspec.structs.replace(FIGURES, downs_s=(44.6,))
+    page = reality_page([case_result(FIGURES), case_result(away, away)])
+    assert "the broker was away for 45 to 45 s, not for 5 s" in page
+    assert "1 of these 2 were performed once" in page
+    missing, refused = page.partition("Not performed yet:")[2].split("Not to be performed:")
+    assert "- bounce-eager on 4.3.0 by java:4.3.0\n" not in missing
+    assert "- bounce-eager on 2.8.0 by java:4.3.0\n" in missing
+    assert "- to-cooperative by confluent-kafka:2.16.1: librdkafka refuses" in refused
+    assert "to-cooperative on 4.3.0 by confluent-kafka" not in missing
+    assert "In `failover` the broker" not in reality_page([case_result(FIGURES)])
 
 
 @pytest.mark.parametrize(("happened", "cell"), [({"rebalances": 9}, "**8 / 9**"), ({}, "8 / 8")])
 def test_what_differs_is_bold(happened: dict[str, int], cell: str) -> None:
     page = reality_page([case_result(msgspec.structs.replace(FIGURES, **happened))])
-    assert f"| java:4.3.0 | {cell} |" in page
+    assert f"| java:4.3.0 | 1 | {cell} |" in page
 
 
 def test_a_claim_has_its_figures_and_what_became_of_it() -> None:
     many = msgspec.structs.replace(FIGURES, rebalances=24)
     holds = claims_page([case_result(many)])
-    assert "| 2N = 24 | 8 | 24 | holds |" in holds
-    assert "| 2N = 24 | 8 | 8 | not so |" in claims_page([case_result(FIGURES)])
+    assert "| 2N = 24 | 8 | 24 | 1 | holds |" in holds
+    assert "| 2N = 24 | 8 | 8 | 1 | not so |" in claims_page([case_result(FIGURES)])
 
 
-def test_pages_are_written_and_simulated_anew(tmp_path: Path) -> None:
+def test_a_claim_that_was_not_run_is_simulated() -> None:
+    unrun = {"bounce-eager": {"rebalances": (24.0, 24.0)}}
+    assert "| 2N = 24 | 24 | not known | 0 | not run |" in claims_page([], unrun)
+    assert "| 2N = 24 | not known | not known | 0 | not run |" in claims_page([])
+    assert "| 2N = 24 | 8 | 8 | 1 | not so |" in claims_page([case_result(FIGURES)], unrun)
+
+
+def test_pages_are_written_and_simulated_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deployments_page, "simulated_only", lambda _: {})
     (tmp_path / DATA).parent.mkdir()
     wrong = msgspec.structs.replace(case_result(FIGURES), simulated={"rebalances": (1, 1)})
     write_results(tmp_path / DATA, [wrong])

@@ -152,6 +152,15 @@ def test_migration_to_static_needs_ids_of_their_own_and_a_session_longer_than_a_
     assert "FENCED_INSTANCE_ID" in same.halted[0]
 
 
+def test_migration_back_to_dynamic_stops_all_for_a_session_at_each_restart() -> None:
+    found = cost("to-dynamic", settings={"membership": "static", "session_timeout_ms": 30_000})
+    assert found.causes == {"new member": 6}
+    assert found.halted == ()
+    assert all(24 < (row.took_s or 0) < 30 for row in found.each_rebalance[1:])
+    short = cost("to-dynamic", settings={"membership": "static", "session_timeout_ms": 6000})
+    assert short.unavailable_partition_s < found.unavailable_partition_s / 10
+
+
 def test_threads_have_ids_of_their_own_and_a_process_restarts_with_all() -> None:
     found = cost("streams")
     assert found.members == 12
