@@ -93,7 +93,7 @@ def _compared(before: list[Any], now: list[Any]) -> Any:
         return {n: _compared([f[n] for f in before], [f[n] for f in now]) for n in shared}
     if not all(isinstance(figure, int | float) for figure in (*before, *now)):
         return {"before": before[0], "now": now[0]}
-    old, new = median(before), median(now)
+    old, new = round(median(before), 4), round(median(now), 4)
     return {"before": old, "now": new, "times": round(new / old, 2) if old else None}
 
 
