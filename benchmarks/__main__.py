@@ -12,9 +12,11 @@ import click
 
 from benchmarks.assignors import assignor_figures
 from benchmarks.audit import HEALTHY, PROBLEMS, audit_figures, write_log
+from benchmarks.before import before_options, measured
 from benchmarks.explore import WAYS, explore_figures
+from benchmarks.fuzzing import fuzz_figures
 from benchmarks.kip345_small import CONFIGURATIONS
-from benchmarks.large_groups import fuzz_figures, group_figures
+from benchmarks.large_groups import groups_figures
 from benchmarks.model import model_figures, walk_beside
 from benchmarks.simulator import LARGE, simulator_figures
 from benchmarks.worlds import real_model_figures
@@ -73,11 +75,22 @@ def bench_assignors(members: int, partitions: int, java: bool, save: Path | None
     show_default=True,
     help="Of a group; may be given several times.",
 )
+@before_options
+def bench_groups(sizes: tuple[int, ...], before: Path | None, rounds: int) -> None:
+    """One rebalance and one heartbeat of a large group, in CPU time."""
+    click.echo(json.dumps(measured(groups_figures, (sizes,), before, rounds), indent=2))
+
+
+@bench_group.command("fuzz")
+@click.argument("target", default="model:kafka-4")
 @click.option("--requests", type=click.IntRange(1), default=10_000, show_default=True)
-def bench_groups(sizes: tuple[int, ...], requests: int) -> None:
-    """One rebalance and one heartbeat of a large group, and a fuzz of the model, in CPU time."""
-    figures: dict[str, object] = {str(size): group_figures(size) for size in sizes}
-    click.echo(json.dumps({"members": figures, "fuzz": fuzz_figures(requests)}, indent=2))
+@before_options
+def bench_fuzz(target: str, requests: int, before: Path | None, rounds: int) -> None:
+    """Requests per second that a search sends TARGET, and what it costs us and the target.
+
+    Without a TARGET of the model in this process, where only CPU time counts.
+    """
+    click.echo(json.dumps(measured(fuzz_figures, (target, requests), before, rounds), indent=2))
 
 
 @bench_group.command("audit")
@@ -95,15 +108,19 @@ def bench_groups(sizes: tuple[int, ...], requests: int) -> None:
     type=click.Path(file_okay=False, path_type=Path),
     help="A folder, where to leave the logs that were made.",
 )
-def bench_audit(log: Path | None, part: int, seed: int, keep: Path | None) -> None:
+@before_options
+def bench_audit(
+    log: Path | None, part: int, seed: int, keep: Path | None, before: Path | None, rounds: int
+) -> None:
     """Lines per second of the audit, beside plain JSON parsing of the same LOG.
 
     Without a LOG, of a healthy one and of one full of problems, which are made.
     """
     if log is not None:
-        click.echo(json.dumps(audit_figures(log), indent=2))
+        figures = measured(audit_figures, (str(log.absolute()),), before, rounds)
+        click.echo(json.dumps(figures, indent=2))
         return
-    figures: dict[str, object] = {}
+    found: dict[str, object] = {}
     with tempfile.TemporaryDirectory() as made:
         folder = keep or Path(made)
         folder.mkdir(parents=True, exist_ok=True)
@@ -111,8 +128,8 @@ def bench_audit(log: Path | None, part: int, seed: int, keep: Path | None) -> No
             path = folder / f"{name}.log"
             lines, groups = max(1, plan.lines // part), max(1, plan.groups // part)
             write_log(path, replace(plan, lines=lines, groups=groups, seed=seed))
-            figures[name] = audit_figures(path)
-    click.echo(json.dumps(figures, indent=2))
+            found[name] = measured(audit_figures, (str(path.absolute()),), before, rounds)
+    click.echo(json.dumps(found, indent=2))
 
 
 @bench_group.command("explore")
@@ -173,7 +190,8 @@ def bench_explore(
     show_default=True,
     help="A bare loop, one process, or Spark on so many cores; may be given several times.",
 )
-def bench_pipeline(traces: int, ways: tuple[str, ...]) -> None:
+@before_options
+def bench_pipeline(traces: int, ways: tuple[str, ...], before: Path | None, rounds: int) -> None:
     """Traces per second, drawn and checked: a bare loop, one process, and Spark beside it."""
     try:
         from benchmarks.pipeline import (  # noqa: PLC0415  (needs an extra)
@@ -185,7 +203,7 @@ def bench_pipeline(traces: int, ways: tuple[str, ...]) -> None:
             f"Arrow can't be imported ({error}): {pip_install('corpus')}"
         ) from error
     try:
-        figures = pipeline_figures(traces, ways, lambda line: click.echo(line, err=True))
+        figures = measured(pipeline_figures, (traces, ways), before, rounds)
         click.echo(json.dumps(figures, indent=2))
     except BenchError as error:
         raise TargetUnavailableError(str(error)) from error

@@ -39,8 +39,9 @@ def write_log(path: Path, plan: Plan) -> None:
             file.write(line)
 
 
-def audit_figures(path: Path) -> dict[str, Any]:
+def audit_figures(file: str) -> dict[str, Any]:
     """Return the figures of a log, by what is done with it."""
+    path = Path(file)
     size = path.stat().st_size
     lines, orjson_s = _timed(lambda: _parsed(path, orjson.loads))
     _, json_s = _timed(lambda: _parsed(path, json.loads))

@@ -1,22 +1,17 @@
-"""Measures the model in groups of many members, and in the fuzzer's hands.
+"""Measures the model in groups of many members.
 
 A group of static members is formed, each of its members sends heartbeats, and then all rejoin and
 sync: one rebalance.  The requests go to the model as a coordinator in this process, with bodies as
-an adapter gets them; time passes between heartbeats.  All figures are seconds of the processor, so
-what runs beside changes them little; to compare two checkouts, run both by turns.
+an adapter gets them; time passes between heartbeats.  All figures are seconds of the processor.
 """
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from fencepost.conformance.fuzz.fuzz import fuzz
-from fencepost.conformance.fuzz.progress import FuzzOptions
-from fencepost.conformance.fuzz.tally import Budget
-from fencepost.conformance.targets.in_process import InProcessTarget, ModelCoordinator
+from fencepost.conformance.targets.in_process import ModelCoordinator
 from fencepost.model.coordinator import Answer, Body, Send
 from fencepost.model.revisions.base import KAFKA_4
 
@@ -119,19 +114,6 @@ def group_figures(size: int) -> dict[str, Any]:
     }
 
 
-def fuzz_figures(requests: int) -> dict[str, Any]:
-    """Requests for each second of the processor, of a fuzz run against the model here."""
-    options = FuzzOptions(KAFKA_4, Budget(requests))
-
-    async def search() -> int:
-        fuzzed = await fuzz(lambda: InProcessTarget("model:kafka-4", KAFKA_4, "0"), options)
-        return fuzzed.tally.requests
-
-    began = time.process_time()
-    sent = asyncio.run(search())
-    seconds = time.process_time() - began
-    return {
-        "requests": sent,
-        "cpu_seconds": round(seconds, 3),
-        "requests_per_cpu_second": round(sent / seconds),
-    }
+def groups_figures(sizes: list[int]) -> dict[str, Any]:
+    """The figures of groups of these sizes, by size."""
+    return {str(size): group_figures(size) for size in sizes}

@@ -4,7 +4,8 @@ Each engine draws and checks the same traces in a process of its own, so that no
 another.  So does a bare loop over the same functions, which shows what the local engine itself
 costs; since that cost per trace doesn't depend on the number of traces, the loop takes a tenth of
 them only.  Spark's session is up, and its workers have done a little, before the clock starts: the
-start is reported beside the work.  `processor_seconds` are those of the driving process alone.
+start is reported beside the work.  `processor_seconds` are those of the driving process alone, so
+`checked_per_cpu_second` is told of the ways without Spark.
 Memory is the peak of that process, which must not grow with the number of traces.
 """
 
@@ -16,8 +17,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -42,10 +44,8 @@ class BenchError(Exception):
     """A way can't be measured; `str()` says why."""
 
 
-def pipeline_figures(
-    traces: int, ways: tuple[str, ...], told: Callable[[str], None] = lambda _: None
-) -> dict[str, Any]:
-    """Figures of each way; `told` hears each as it comes.  Raises BenchError.
+def pipeline_figures(traces: int, ways: Sequence[str]) -> dict[str, Any]:
+    """Figures of each way; each is told on stderr as it comes.  Raises BenchError.
 
     An engine's are of this many traces and, as `a_tenth`, of a tenth of them, the bare loop's of
     the tenth alone.  `against_local` compares traces per second, of the same number of traces.
@@ -53,9 +53,9 @@ def pipeline_figures(
     tenth = max(1, traces // _TENTH)
     found: dict[str, Any] = {}
     for way in ways:
-        small = found[way] = _apart(way, tenth, told)
+        small = found[way] = _apart(way, tenth)
         if way != BARE:
-            large = _apart(way, traces, told)
+            large = _apart(way, traces)
             times = round(large["seconds"] / max(small["seconds"], 1e-9), 2)
             found[way] = {**large, "a_tenth": small, "times_as_long": times}
     figures = {"traces": traces, "models": list(MODELS), "ways": found}
@@ -70,7 +70,7 @@ def _against(way: dict[str, Any], local: dict[str, Any]) -> float:
     return float(round(way["traces_per_second"] / same["traces_per_second"], 2))
 
 
-def _apart(way: str, traces: int, told: Callable[[str], None]) -> dict[str, Any]:
+def _apart(way: str, traces: int) -> dict[str, Any]:
     """One measurement in a process of its own."""
     done = subprocess.run(  # noqa: S603  (this very program)
         [sys.executable, "-m", __name__, way, str(traces)],
@@ -82,7 +82,8 @@ def _apart(way: str, traces: int, told: Callable[[str], None]) -> dict[str, Any]
         raise BenchError(f"{way} with {traces} traces ended with code {done.returncode}")
     found: dict[str, Any] = json.loads(done.stdout)
     rate, peak = found["traces_per_second"], found["peak_mib"]
-    told(f"{way}: {traces:,} traces in {found['seconds']:.0f} s, {rate:.1f}/s, {peak} MiB")
+    line = f"{way}: {traces:,} traces in {found['seconds']:.0f} s, {rate:.1f}/s, {peak} MiB"
+    print(line, file=sys.stderr)  # noqa: T201
     return found
 
 
@@ -93,22 +94,42 @@ def measured(way: str, traces: int) -> dict[str, Any]:
         work(Path(folder) / "warm", _WARMING)
         started = time.perf_counter()
         used = time.process_time()
-        drawn, checked = work(Path(folder) / "corpus", traces)
+        spent = work(Path(folder) / "corpus", traces)
         used = time.process_time() - used
         seconds = time.perf_counter() - started
     return {
         "traces": traces,
         "traces_per_second": round(traces / seconds, 1),
         "seconds": round(seconds, 2),
-        "drawing_seconds": round(drawn, 2),
-        "checking_seconds": round(checked, 2),
+        "drawing_seconds": round(spent.drawing, 2),
+        "checking_seconds": round(spent.checking, 2),
+        "checked_per_cpu_second": None
+        if way not in {BARE, LOCAL}
+        else round(traces / spent.checking_cpu, 1),
         "processor_seconds": round(used, 2),
         "starting_seconds": round(started - begun, 2),
         "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10,
     }
 
 
-_Work = Callable[[Path, int], tuple[float, float]]
+@dataclass(slots=True)
+class Spent:
+    """Seconds of drawing and checking traces, and of the processor for checking them."""
+
+    drawing: float = 0.0
+    checking: float = 0.0
+    checking_cpu: float = 0.0
+
+    @contextmanager
+    def on_checking(self) -> Iterator[None]:
+        """Count what is done in this block."""
+        begun, used = time.perf_counter(), time.process_time()
+        yield
+        self.checking += time.perf_counter() - begun
+        self.checking_cpu += time.process_time() - used
+
+
+_Work = Callable[[Path, int], Spent]
 
 
 @contextmanager
@@ -122,31 +143,31 @@ def _ready(way: str) -> Iterator[_Work]:
             yield lambda folder, traces: _with(SparkEngine(session), folder, traces)
 
 
-def _with(engine: JobEngine, folder: Path, traces: int) -> tuple[float, float]:
+def _with(engine: JobEngine, folder: Path, traces: int) -> Spent:
     place = Place(str(folder))
     recipe = Recipe(1, traces, MODELS, per_shard=max(1, min(1_000, traces // _SHARDS)))
     begun = time.perf_counter()
     generate_corpus(engine, place, recipe)
-    drawn = time.perf_counter()
-    check_corpus(engine, open_corpus(place), JUDGE)
-    return drawn - begun, time.perf_counter() - drawn
+    spent = Spent(time.perf_counter() - begun)
+    with spent.on_checking():
+        check_corpus(engine, open_corpus(place), JUDGE)
+    return spent
 
 
-def _bare(folder: Path, traces: int) -> tuple[float, float]:
+def _bare(folder: Path, traces: int) -> Spent:
     """The same functions in two loops; nothing is written, nothing is read."""
     del folder
+    spent = Spent()
     begun = time.perf_counter()
-    drawing = checking = 0.0
     for number in range(traces):
         model = MODELS[number % len(MODELS)]
         row = trace_row(model, 1, number)
-        drawn = time.perf_counter()
-        steps = [_STEP | step for step in row["steps"]]
-        filled = {**row, "steps": steps, "turns": len(row["turns"])}
-        checker(JUDGE).row(filled)
-        checking += time.perf_counter() - drawn
-    drawing = time.perf_counter() - begun - checking
-    return drawing, checking
+        with spent.on_checking():
+            steps = [_STEP | step for step in row["steps"]]
+            filled = {**row, "steps": steps, "turns": len(row["turns"])}
+            checker(JUDGE).row(filled)
+    spent.drawing = time.perf_counter() - begun - spent.checking
+    return spent
 
 
 _STEP = dict.fromkeys(("findings", "dropped"))

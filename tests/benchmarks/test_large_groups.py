@@ -7,13 +7,11 @@ from click.testing import CliRunner
 from benchmarks.__main__ import bench_group
 
 
-def test_groups_and_the_fuzz_have_figures() -> None:
-    arguments = ["groups", "--members", "2", "--members", "40", "--requests", "20"]
+def test_groups_have_figures() -> None:
+    arguments = ["groups", "--members", "2", "--members", "40"]
     result = CliRunner().invoke(bench_group, arguments, standalone_mode=False)
     assert result.exception is None, result.output
     figures = json.loads(result.stdout)
-    assert list(figures["members"]) == ["2", "40"]
-    assert all(row["rebalance_seconds"] > 0 for row in figures["members"].values())
-    assert all(row["heartbeat_ms"] > 0 for row in figures["members"].values())
-    assert figures["fuzz"]["requests"] >= 20
-    assert figures["fuzz"]["requests_per_cpu_second"] > 0
+    assert list(figures) == ["2", "40"]
+    assert all(row["rebalance_seconds"] > 0 for row in figures.values())
+    assert all(row["heartbeat_ms"] > 0 for row in figures.values())

@@ -188,8 +188,12 @@ class GroupAudit:
             return
         batch, self._batch = self._batch, []
         segment = Segment(self.group_id, self._settings, self._candidates, batch, rest=self._rest)
-        explained = segment.quick() or segment.thorough(
-            self._chain[-1] if self._chain else None, segment.hidden(at_end=at_end)
+        explained = (
+            segment.at_rest()
+            or segment.quick()
+            or segment.thorough(
+                self._chain[-1] if self._chain else None, segment.hidden(at_end=at_end)
+            )
         )
         if not explained and not at_end and not self._doubt_ms:
             self._batch = batch

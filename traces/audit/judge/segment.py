@@ -1,8 +1,9 @@
 """Explain a segment of a group's log: the lines between two moments at which no request waits.
 
-Cheap attempts come first: the most likely order of the requests; more orders and a slow broker; the
-previous segment again, because only its likely explanations were kept; then requests that may be
-missing from the log.  A segment without explanation is not a violation yet: `refutation` decides.
+Cheap attempts come first: that nothing happened; the most likely order of the requests; more orders
+and a slow broker; the previous segment again, because only its likely explanations were kept; then
+requests that may be missing from the log.  A segment without explanation is not a violation yet:
+`refutation` decides.
 """
 
 from __future__ import annotations
@@ -11,14 +12,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from fencepost.model.history import Sent
+from fencepost.model.machine.machine import Machine
 from fencepost.model.messages.messages import JoinGroupResponse, SyncGroupRequest, SyncGroupResponse
 from fencepost.properties.oracle.candidate import Candidate
 from fencepost.properties.oracle.verdict import Violation, Wrong
 from fencepost.traces.audit.judge.ordered_search import EFFORTS, Effort, SegmentOracle
 from fencepost.traces.audit.judge.settings import AuditSettings
-from fencepost.traces.audit.judge.stable_fast_path import StableGroup, loosened
+from fencepost.traces.audit.judge.stable_fast_path import StableGroup, loosened, settled
 from fencepost.traces.audit.judge.unlogged_requests import UnloggedRequests, find_unlogged_requests
 from fencepost.traces.logs.exchange import LoggedExchange
+
+_CALM = frozenset({"Heartbeat", "OffsetCommit", "DescribeGroups"})
+"""What may be asked and change nothing of a stable group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +92,20 @@ class Segment:
     def to_ms(self) -> int:
         """When its last line was written."""
         return max(e.answered_ms for e in self.exchanges)
+
+    def at_rest(self) -> bool:
+        """Explain it without the oracle, if no line changes a stable group; return whether."""
+        rest = None
+        if all(exchange.api in _CALM for exchange in self.exchanges):
+            rest = settled(self.group_id, self.before)
+        if rest is None:
+            return False
+        machine = Machine(self.settings.revision, self.settings.machine_config())
+        groups = [g for c in self.before if (g := c.group(self.group_id)) is not None]
+        for exchange in self.exchanges:
+            if not (rest.takes(exchange) or rest.describes(exchange, machine, groups)):
+                return False
+        return self._explains(SegmentResult(tuple(rest.applied(c) for c in self.before)))
 
     def quick(self) -> bool:
         """Try the most likely order of requests; return whether it explains the segment."""

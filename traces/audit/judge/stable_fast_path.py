@@ -1,20 +1,27 @@
-"""Skip the oracle for heartbeats and commits of members of a stable group.
+"""Skip the oracle for heartbeats, commits and descriptions of a stable group.
 
 In a Stable group whose state is known, a heartbeat that is answered NONE only restarts the member's
 session timer.  It must have the group's generation and the member's own instance id.  So only the
-last heartbeat of each member is kept, and applied when the oracle next needs the state.
+last heartbeat of each member is kept, and applied when the oracle next needs the state.  A
+description changes nothing, if it is just what the model answers in every explanation.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from fencepost.model.state.group import SESSION, Timer
+from fencepost.model.machine.machine import Machine
+from fencepost.model.state.group import SESSION, Group, Timer
+from fencepost.model.state.work import Incoming, Span
+from fencepost.model.table.table import Level
 from fencepost.model.table.vocabulary import GroupState
+from fencepost.properties.oracle.answer_match import Match, matches
 from fencepost.properties.oracle.candidate import Candidate
 from fencepost.properties.oracle.search import FOREVER
 from fencepost.traces.audit.judge.anchor import UNKNOWN_MS
 from fencepost.traces.audit.judge.line_kind import commit_error
+from fencepost.traces.audit.judge.ordered_search import CLOCK_MS
 from fencepost.traces.logs.exchange import LoggedExchange
 
 
@@ -81,6 +88,26 @@ class StableGroup:
         self.taken += 1
         return True
 
+    def describes(
+        self, exchange: LoggedExchange, machine: Machine, groups: Sequence[Group]
+    ) -> bool:
+        """Take a line that describes the group, as it is in each explanation; return whether."""
+        if exchange.api != "DescribeGroups" or exchange.answered_ms > self._due_ms:
+            return False
+        row = (exchange.place, exchange.client_id, exchange.api, exchange.version)
+        incoming = Incoming(*row, exchange.request, exchange.place)
+        span = Span(exchange.arrived_ms, exchange.answered_ms)
+        for group in groups:
+            for outcome in machine.handle(group, incoming, span, group_id=self.group_id):
+                answers = [emission.message for emission in outcome.emissions]
+                if outcome.group is not group or len(answers) != 1 or answers[0] is None:
+                    return False
+                expected = answers[0].as_carried(exchange.version)
+                if matches(expected, exchange.response, Level.MUST, frozenset()) != [Match()]:
+                    return False
+        self._beat_ms = max(self._beat_ms, exchange.arrived_ms - CLOCK_MS)
+        return True
+
     def _next_due_ms(self) -> int:
         """Return the first time at which somebody's session may end."""
         return min((s.earliest + s.session_ms for s in self.seats.values()), default=FOREVER)
@@ -133,7 +160,7 @@ def _earlier(timer: Timer, by_ms: int) -> Timer:
     return timer._replace(earliest=timer.earliest - by_ms)
 
 
-def settled(group_id: str, candidates: list[Candidate]) -> StableGroup | None:
+def settled(group_id: str, candidates: Sequence[Candidate]) -> StableGroup | None:
     """Return the group if all explanations agree that it is stable, and on its members."""
     seats: dict[str, StableMember] | None = None
     generation_id = -1

@@ -1,0 +1,54 @@
+"""Measures how many requests the fuzzer sends and judges, of the model here or of a real target.
+
+Of the model the clock is virtual, so what limits it is our processor time.  A real target has its
+own time: there the requests for each second count, what each of the two spends meanwhile, and how
+many plans stay undecided.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+from fencepost.conformance.execution.outcome import Outcome
+from fencepost.conformance.fuzz.fuzz import fuzz
+from fencepost.conformance.fuzz.progress import FuzzOptions
+from fencepost.conformance.fuzz.tally import Budget, Tally
+from fencepost.conformance.targets.registry import (
+    TargetOptions,
+    find_revision,
+    find_target,
+    revision_for,
+)
+
+
+def fuzz_figures(target: str, requests: int) -> dict[str, Any]:
+    """Figures of a search with seed 0.  Raises UnknownTargetError, TargetUnavailableError.
+
+    `cores`: processor seconds for each second, ours and of what was started for the target (None
+    where nothing was); `unknown`: the part of the plans that is undecided.
+    """
+    options = FuzzOptions(find_revision(revision_for(target)), Budget(requests), examine_s=0.0)
+
+    async def search() -> Tally:
+        return (await fuzz(lambda: find_target(target, TargetOptions()), options)).tally
+
+    begun = time.process_time()
+    tally = asyncio.run(search())
+    used = time.process_time() - begun
+    return {
+        "target": target,
+        "requests": tally.requests,
+        "requests_per_cpu_second": round(tally.requests / used),
+        "requests_per_second": round(tally.requests / tally.seconds),
+        "cpu_ms_per_request": {
+            work: round(1000 * seconds / tally.requests, 3) for work, seconds in tally.spent.items()
+        },
+        "cores": {
+            "ours": round(sum(tally.spent.values()) / tally.seconds, 2),
+            "the target's": tally.theirs and round(tally.theirs / tally.seconds, 2),
+        },
+        "plans": tally.plans,
+        "unknown": round(tally.outcomes[Outcome.UNKNOWN] / tally.plans, 4),
+    }
