@@ -31,6 +31,9 @@ pytestmark = pytest.mark.skipif(shutil.which("go") is None, reason="needs Go")
 
 MOST_S = 3000
 FEWEST = 5
+TRIES = 4
+"""Of a plan that leaves open which of two requests comes first: in the other order, too, a target
+may be right."""
 
 
 @pytest.fixture(scope="module")
@@ -68,8 +71,16 @@ def test_at_least_five_distinct_violations_are_found(report: Path) -> None:
 
 def test_each_says_the_same_when_it_is_replayed(report: Path) -> None:
     for trace in traces(report):
-        again = asyncio.run(replay_trace(trace, find_target("kfake", TargetOptions())))
-        assert again.same, f"{trace.case}: {again.text()}"
+        assert trace.plan is not None
+        loose = bool(races(case_from_json(dict(trace.plan)).steps))
+        said = ""
+        for _ in range(TRIES if loose else 1):
+            again = asyncio.run(replay_trace(trace, find_target("kfake", TargetOptions())))
+            if again.same:
+                break
+            said += f"{trace.case}: {again.text()}\n"
+        else:
+            raise AssertionError(said)
 
 
 def test_no_step_of_any_can_be_left_out(report: Path) -> None:

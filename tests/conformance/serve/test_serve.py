@@ -10,7 +10,15 @@ import functools
 from collections.abc import Sequence
 
 import pytest
-from support.tcp.over_tcp import AT_ONCE, Results, failed, in_process, over_tcp, serving
+from support.tcp.over_tcp import (
+    AT_ONCE,
+    Results,
+    failed,
+    in_process,
+    over_tcp,
+    serving,
+    whatever_is_chosen,
+)
 from support.tcp.shaky import Link, Reached, linked
 
 from fencepost.conformance.execution.outcome import Outcome
@@ -53,6 +61,14 @@ async def shaken(name: str, link: Link, cases: Sequence[str] = CASES) -> Results
 def is_known(there: Results) -> bool:
     """Whether more came of a target than that nobody knows."""
     return any(result.outcome is not Outcome.UNKNOWN for result in there.values())
+
+
+def test_nobody_can_say_how_a_case_ends_that_a_draw_decides() -> None:
+    """Two votes for each protocol: the old subscription shows only if the other one is chosen."""
+    drawn = "JOIN-MEMBER-COMPLETING-CHANGED/changed-order-between-join-and-sync"
+    name = "mutant:rejoin-keeps-subscription"
+    assert in_process(name, AT_ONCE, [drawn])[drawn] is Outcome.FAIL
+    assert whatever_is_chosen(name, AT_ONCE, [drawn, *CASES]).keys() == set(CASES)
 
 
 def test_verdicts_over_tcp_are_those_in_process() -> None:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import json
 import sys
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import cache
 
@@ -22,10 +22,12 @@ from fencepost.conformance.targets.in_process import (
     InProcessTarget,
     ModelCoordinator,
 )
+from fencepost.conformance.targets.model_coordinator import Choose, RunningModel, first
 from fencepost.conformance.targets.registry import SIDE_BY_SIDE
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
 from fencepost.model.coordinator import AsyncCoordinator, Config, Reset
 from fencepost.model.revision import Revision
+from fencepost.model.state.work import Outcome as Done
 from fencepost.properties.mutants import catalogue as mutants
 from fencepost.properties.mutants.departure import departed
 from fencepost.properties.mutants.departures import DEPARTURES
@@ -132,23 +134,30 @@ async def over_tcp(
     return {result.case.id: result for result in certificate.results}
 
 
+def last(outcomes: Sequence[Done]) -> Done:
+    """The last of what the model may do: another choice than `first` wherever there is one."""
+    return outcomes[-1]
+
+
 class _Settled(ModelCoordinator):
     """A model whose settings nobody can change, as a broker's."""
 
-    def __init__(self, revision: Revision, settings: Settings) -> None:
+    def __init__(self, revision: Revision, settings: Settings, choose: Choose) -> None:
         super().__init__(revision)
-        self._settings = settings
+        self._settings, self._choose = settings, choose
 
     def reset(self, config: Config) -> Reset:
         del config
-        return super().reset(self._settings)
+        done = super().reset(self._settings)
+        self._running = RunningModel(self._running.machine, choose=self._choose)
+        return done
 
 
 class SettledTarget(InProcessTarget):
     """`model`, a mutant or a departure in this process, with these settings."""
 
-    def __init__(self, name: str, settings: Settings) -> None:
-        self._settled = revision_of(name), settings
+    def __init__(self, name: str, settings: Settings, choose: Choose = first) -> None:
+        self._settled = revision_of(name), settings, choose
         super().__init__(name, self._settled[0], "0")
 
     @asynccontextmanager
@@ -159,11 +168,25 @@ class SettledTarget(InProcessTarget):
         yield InProcessCoordinator(_Settled(*self._settled))
 
 
-def in_process(name: str, settings: Settings, cases: Iterable[str]) -> dict[str, Outcome]:
+def in_process(
+    name: str, settings: Settings, cases: Iterable[str], choose: Choose = first
+) -> dict[str, Outcome]:
     """The same with `model` or a mutant in this process."""
     entries = [catalogue()[case] for case in cases]
-    certificate = asyncio.run(certify(SettledTarget(name, settings), KAFKA_4, entries, Options()))
+    target = SettledTarget(name, settings, choose)
+    certificate = asyncio.run(certify(target, KAFKA_4, entries, Options()))
     return {result.case.id: result.outcome for result in certificate.results}
+
+
+def whatever_is_chosen(name: str, settings: Settings, cases: Iterable[str]) -> dict[str, Outcome]:
+    """Of these cases those that end alike, whichever outcome is taken where there is a choice.
+
+    A served model draws: a leader, or one of two protocols with as many votes.  Where that decides
+    whether a fault shows, nobody can say beforehand how the case ends.
+    """
+    here = in_process(name, settings, cases, first)
+    other = in_process(name, settings, here, last)
+    return {case: outcome for case, outcome in here.items() if other[case] is outcome}
 
 
 def failed(results: Results) -> dict[str, str]:
