@@ -89,6 +89,16 @@ def test_no_module_is_longer_than_a_reader_can_hold() -> None:
     assert long == [], f"over {LONGEST} lines: split by concept"
 
 
+def test_every_example_is_described() -> None:
+    folder = ROOT / "examples"
+    described = (folder / "README.md").read_text("utf-8")
+    files = [path.relative_to(folder) for path in tracked(ROOT) if folder in path.parents]
+    names = {path.parts[0] for path in files} - {"README.md"}
+    names |= {path.name for path in files if path.parent == Path("deployments")}
+    assert len(names) > 10
+    assert {name for name in names if name not in described} == set()
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -21,7 +21,10 @@ _MOST_IDS = 100_000
 
 NOT_SHOWN = (
     "whether the broker's answers are right",
-    "on which host a process runs, and the client id of a static member",
+    (
+        "on which host a process runs, and the client id of a static member (old coordinator since "
+        "3.2: it tells both of a member that leaves)"
+    ),
     "whether a process was alive when its session expired, or (new coordinator) its id was taken",
     "how near members came to their timeouts, and how long they were away",
     "of a member that joined again with other data: whether it was another subscription",

@@ -18,14 +18,16 @@ from fencepost.conformance.cli.cli import fencepost
 from fencepost.conformance.targets.tcp.namespacing import PREFIX
 from fencepost.traces.audit.operations import operator_report
 from fencepost.traces.audit.operations.operator_report import OperatorReport
-from fencepost.traces.audit.operations.operator_rows import Cause
+from fencepost.traces.audit.operations.operator_rows import Cause, End
 from fencepost.traces.audit.operations.operator_words import operator_problems
+from fencepost.traces.audit.operations.server_rounds import SENDER_UNSEEN
 from fencepost.traces.audit.server_log import SCHEMA_FILE, ServerLogRun, audit_server_log
 from fencepost.traces.logs.request_log import read_request_log
 from fencepost.traces.logs.server_log import ServerLog
 
 FOLDER = TESTS / "traces" / "server_logs"
 VERSIONS = ("2.8.0", "3.9.1+old", "3.9.1+new", "4.3.0")
+LEAVING = {End.LEFT, End.REMOVED}
 OPERATOR = Path(operator_report.__file__).with_name("operator-report-1.schema.json")
 
 
@@ -72,6 +74,63 @@ def test_a_problem_cites_the_line_that_shows_it(version: str) -> None:
         assert told is not None
         assert told[1] in line
         assert str(problem.instance_id) in line
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_who_sent_a_leave_is_told_where_the_log_shows_it(version: str) -> None:
+    told, read = (
+        {row.instance_id: row.itself for row in report.static_leaves.rows}
+        for report in (requests(version), audited(version).report)
+    )
+    assert told == {"payments-2": True, "reports-1": False}
+    # Here the line names the member that was removed, not the one that the request named.
+    is_unseen = version == "3.9.1+old"
+    assert read == {**told, "payments-2": None if is_unseen else True}
+    log = str(FOLDER / f"server-{version}.log.gz")
+    code, text = run(log, "--group", "payments", "--fail-on", "avoidable")
+    assert code == (not is_unseen)
+    for said in ("(probably: the log doesn't show who sent it)", SENDER_UNSEEN):
+        assert (said in text) is is_unseen
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_host_is_told_only_as_far_as_the_report_says(version: str) -> None:
+    report = audited(version).report
+    hosts = {line.process.host for line in report.life_lines.rows if line.end not in LEAVING}
+    assert hosts == {""}
+    told = {row.process.host for row in report.static_leaves.rows if row.process is not None}
+    assert (told == {""}) is (version != "3.9.1+old")
+    code, text = run(str(FOLDER / f"server-{version}.log.gz"))
+    assert code == 0
+    assert "(old coordinator since 3.2: it tells both of a member that leaves)" in text
+
+
+@pytest.mark.parametrize("version", ["2.8.0", "3.9.1+old"])
+def test_takeovers_that_come_often_may_be_of_a_shared_id_and_are_first(version: str) -> None:
+    often, once = (p for p in operator_problems(audited(version).report) if p.kind == "fenced")
+    assert (often.instance_id, often.count, once.instance_id) == ("orders-2", 5, "billing-2")
+    doubt = "This log can't tell whether processes share the id, or restarts overlap"
+    assert doubt in often.says
+    assert doubt not in once.says
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_rebalances_that_led_to_no_generation_are_lines_that_do_not_count(version: str) -> None:
+    text = gzip.decompress((FOLDER / f"server-{version}.log.gz").read_bytes()).decode()
+    report = audited(version).report
+    open_ = sum(figures.rebalancing_ms is not None for figures in report.figures.values())
+    empty = text.count("is now empty")
+    assert (empty > 0, open_) == (True, 1)
+    assert text.count("Preparing to rebalance") == report.rebalances.count + empty + open_
+
+
+def test_a_file_without_a_line_about_a_group_has_no_requests_to_speak_of(tmp_path: Path) -> None:
+    path = tmp_path / "server.log"
+    path.write_text("[2026-11-23 16:03:11,800] INFO started (kafka.server.KafkaServer)\n")
+    code, text = run(str(path), "--format", "server-log")
+    assert code == 0
+    assert "The log has no line about a group." in text
+    assert "request of a group" not in text
 
 
 def test_every_cause_is_read() -> None:

@@ -218,6 +218,8 @@ class GroupAnalysis:
             round_.joins[member_id] = Join(*row)
         if told["members"]:
             self._listed(round_, told["members"])
+        if fresh and (before := self._comings.lived_on(member)) is not None:
+            self._thrown_out(x, before.member_id)  # it saw by itself that its session was over
         self._lives(x, max(member.session_ms or 0, member.rebalance_ms))
 
     def _had_expired(self, holder: LogMember, x: LoggedExchange) -> bool:
@@ -312,7 +314,10 @@ class GroupAnalysis:
             self._emit(near)
 
     def _thrown_out(self, x: LoggedExchange, member_id: str) -> None:
-        """Note a process that sends requests as a member whose session expired."""
+        """Note a process that lives, as its request shows, though its session as a member expired.
+
+        It sends that as this member, or over this member's connection.
+        """
         member = self._roster.members.get(member_id)
         if member is not None:
             deadline_ms = member.deadline_ms
@@ -376,18 +381,10 @@ class GroupAnalysis:
             itself = None if member is None else member.process == by
             if itself is None and not member_id:
                 itself = False  # whoever knows its own member id sends it
-            self._emit(
-                StaticLeave(
-                    self.group,
-                    instance_id,
-                    member_id if member is None else member.member_id,
-                    None if member is None else member.process,
-                    by,
-                    itself,
-                    x.arrived_ms,
-                    x.place,
-                )
-            )
+            process = None if member is None else member.process
+            gone_id = member_id if member is None else member.member_id
+            row = (instance_id, gone_id, process, by, itself, x.arrived_ms)
+            self._emit(StaticLeave(self.group, *row, x.place))
         if member is None:
             self._pending.pop(member_id, None)
             return

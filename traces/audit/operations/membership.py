@@ -58,13 +58,17 @@ class LogMember:
     fenced_ms: int | None = None
     address: str = ""
     """HOST:PORT of its first request; "" where the log doesn't tell it."""
+    connection: str = ""
+    """That of its last request, as in a request log; no other process has it."""
 
     @classmethod
     def of(cls, x: LoggedExchange, member_id: str, *, begins: bool, heard_ms: int) -> Self:
         """Make the member that a request is of."""
         instance_id = x.request_body.get("groupInstanceId")
         row = (member_id, instance_id, Process(x.client_id, x.host), x.arrived_ms)
-        return cls(*row, begins=begins, heard_ms=heard_ms, place=x.place, address=x.address)
+        made = cls(*row, begins=begins, heard_ms=heard_ms, place=x.place, address=x.address)
+        made.connection = x.connection
+        return made
 
     @property
     def deadline_ms(self) -> int | None:
@@ -78,6 +82,7 @@ class LogMember:
             self.longest_ms, self.longest_at_ms = silent_ms, x.arrived_ms
             self.longest_place = x.place
         self.heard_ms = max(self.heard_ms, x.answered_ms)
+        self.connection = x.connection
 
     def near(self, group: str) -> NearTimeout | None:
         """Return the row of a member that was once close to its session timeout, if it was."""

@@ -252,8 +252,9 @@ class OperatorReport:
 
     @property
     def problems(self) -> list[Recurring]:
-        """The problems, the worst kind first, then by when they began."""
-        return sorted(self.found.values(), key=lambda p: (KINDS.index(p.kind), *_when(p.first)))
+        """The problems, the worst kind first, of a kind what came most often, then by begin."""
+        found = self.found.values()
+        return sorted(found, key=lambda p: (KINDS.index(p.kind), -p.count, *_when(p.first)))
 
 
 def _is_plain_commit(body: Mapping[str, Any]) -> bool:

@@ -29,7 +29,7 @@ _HOUR_MS = 3_600_000
 def operator_summary(report: OperatorReport) -> list[str]:
     """Return the report as lines of text."""
     if report.from_ms is None or report.until_ms is None:
-        return ["The log has no requests of a group."]
+        return ["The log has no line about a group."]
     found = operator_problems(report)
     counts = f"{times(report.rebalances.count, 'rebalance')} in {times(report.groups, 'group')}"
     span = f"From {at(report.from_ms)} to {at(report.until_ms)}"
@@ -95,8 +95,6 @@ def _rebalances(report: OperatorReport) -> Iterator[str]:
     if span >= _HOUR_MS:
         hour, most = max(report.by_hour.items(), key=lambda item: (item[1], -item[0]))
         yield f"Most in an hour: {most:,}, from {at(hour)}."
-    else:
-        yield f"All {sum(report.by_hour.values()):,} were in the {seconds(span)} of the log."
     known = [r for r in report.rebalances.rows if r.duration_ms is not None]
     if known:
         longest = max(known, key=lambda r: (r.duration_ms or 0, -r.start_ms))
@@ -124,7 +122,8 @@ def _by_group(report: OperatorReport) -> Iterator[str]:
         figures = report.figures[group]
         helped = [f"{r.value} {figures.remedies[r]:,}" for r in AVOIDING if figures.remedies[r]]
         avoided = f"; avoided by {', '.join(helped)}" if helped else ""
-        yield f"  {group}: {total:,} in {seconds(figures.total_ms)} ({told}){avoided}"
+        together = "together " if total > 1 else ""
+        yield f"  {group}: {total:,}, {together}{seconds(figures.total_ms)} ({told}){avoided}"
     if (more := len(found) - _MOST_GROUPS) > 0:
         yield f"  and {times(more, 'group')} with fewer or as many; the JSON has them."
 

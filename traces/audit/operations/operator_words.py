@@ -43,11 +43,17 @@ class OperatorProblem:
 
 def operator_problems(report: OperatorReport) -> list[OperatorProblem]:
     """Return the problems of a report, the worst first."""
-    return [_problem(found) for found in report.problems]
+    return [_problem(found, report) for found in report.problems]
 
 
-def _problem(found: Recurring) -> OperatorProblem:
+def _problem(found: Recurring, report: OperatorReport) -> OperatorProblem:
     says, remedy = _sentences(found)
+    if (
+        found.kind == "fenced"
+        and found.count > 1
+        and not report.shows(found.first.group, "ping-pong")
+    ):
+        says += _MAY_BE_SHARED
     return OperatorProblem(
         found.kind,
         found.first.group,
@@ -143,6 +149,12 @@ _OWN_ID = (
     "Give each process its own group.instance.id. If the second is to replace the first, end the "
     "first, and start the second when it is gone. FENCED_INSTANCE_ID is fatal: let the fenced "
     "consumer end."
+)
+
+
+_MAY_BE_SHARED = (
+    " This log can't tell whether processes share the id, or restarts overlap: many takeovers in a "
+    "short time mean that they share it."
 )
 
 
@@ -242,5 +254,8 @@ def _poll_timeout(found: Recurring, row: PollTimeout) -> tuple[str, str]:
 
 def _longer_session(silent_ms: int) -> str:
     enough = long_enough_ms(silent_ms)
-    why = "find out why it is silent (garbage collection, no CPU time, a bad network)"
+    why = (
+        "find out why it is silent (garbage collection, no CPU time, a bad network, poll() not "
+        "called)"
+    )
     return f"Set session.timeout.ms to {enough} or more, or {why}." if enough else f"F{why[1:]}."

@@ -41,6 +41,11 @@ class Departed:
         """Its instance id, or the client id of a dynamic member."""
         return self.member.instance_id or self.member.process.client_id
 
+    @property
+    def has_expired(self) -> bool:
+        """Whether it went when its session was over."""
+        return self.at_ms == self.member.deadline_ms
+
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
@@ -83,12 +88,22 @@ class RestartMatcher:
         recent = (gone for gone in self.gone if gone.at_ms + _LATE_MS >= arrived_ms)
         return any(gone.member.member_id == member_id for gone in recent)
 
+    def lived_on(self, new: LogMember) -> LogMember | None:
+        """Find who a new member was until its session expired: one of the same connection."""
+        mine = (g for g in reversed(self.gone) if g.member.connection == new.connection != "")
+        last = next(mine, None)
+        if last is None or not last.has_expired or last.member.process != new.process:
+            return None
+        return last.member if last.member.instance_id == new.instance_id else None
+
     def back(self, gone: Departed) -> Arrival | None:
-        """Find how a member came back after it had gone, if it did."""
+        """Find how a member came back after it had gone, if it did.
+
+        That its process lived all the time is told before anything else.
+        """
         since, until = gone.member.heard_ms, gone.at_ms + PATIENCE_MS
-        return next(
-            (came for came in self.came if since < came.at_ms <= until and _same(gone, came)), None
-        )
+        fits = (came for came in self.came if since < came.at_ms <= until and _same(gone, came))
+        return min(fits, key=lambda came: (came.member_id is None, came.at_ms), default=None)
 
     def before(self, came: Arrival) -> Departed | None:
         """Find the member that went before this one came, if it is the same."""

@@ -170,7 +170,7 @@ class ServerAnalysis:
             round_.gone = self._comings.before(round_.came)
             round_.who = str(member.process)
         elif cause in {Cause.LEAVE, Cause.EXPIRY}:
-            round_.nameless = not who
+            round_.named = tuple(ids_in(who))
             last = self._last_departed
             if last is not None and last.member.member_id == who and cause is Cause.EXPIRY:
                 round_.gone, round_.who = last, str(last.member.process)
@@ -285,21 +285,24 @@ class ServerAnalysis:
         self._emit(StaticLeave(self.group, *row, event.place))
         if self._open is not None and self._open.gone is gone:
             self._open.static_leave = itself is not False
-            # This form of the line names the member, whoever asked for it.
-            self._open.is_sender_unseen = itself is None and "client_id" in event.fields
+            self._open.is_sender_unseen = itself is None
 
     def _left_itself(self, event: CoordinatorEvent) -> bool | None:
         """Return whether a member sent its LeaveGroup itself; None if the log doesn't tell.
 
-        An administrator names the instance id alone, and the line then has no member id.
+        An administrator names the instance id alone, and a member its own id.  The line that
+        prepares the rebalance has what was named; where the other one tells the client id, too, it
+        has the member's id, whoever asked.
         """
         said = self._open
-        if said is not None and said.cause is Cause.LEAVE and said.nameless:
+        named = said.named if said is not None and said.cause is Cause.LEAVE else None
+        if named == ():
             return False
         reason = event.fields.get("reason", "")
         if "by an admin" in reason:
             return False
-        return True if "consumer" in reason else None
+        is_named = "client_id" not in event.fields and event.member_id in (named or ())
+        return True if is_named or "consumer" in reason else None
 
     def _went(
         self, member_id: str, end: End, event: CoordinatorEvent, instance_id: str | None = None

@@ -41,8 +41,8 @@ class ServerRound:
     came: Arrival | None = None
     static_leave: bool = False
     is_sender_unseen: bool = False
-    nameless: bool = False
-    """The member id of a leave is not told: it was asked for by instance id."""
+    named: tuple[str, ...] = ()
+    """The member ids that its LeaveGroup named, or (old coordinator since 3.2) that it removed."""
     generation: int = 0
     completed_ms: int = 0
     after: int | None = None

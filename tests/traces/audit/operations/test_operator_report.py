@@ -355,7 +355,7 @@ def test_how_often_is_said_although_not_all_rows_are_kept() -> None:
 
 
 def test_an_empty_log_says_so() -> None:
-    assert operator_summary(reported([])) == ["The log has no requests of a group."]
+    assert operator_summary(reported([])) == ["The log has no line about a group."]
 
 
 def test_what_would_have_avoided_rebalances_is_counted() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 from support.logs.audit_reports import reported
@@ -21,7 +22,9 @@ def test_causes_are_told_by_group_the_most_first() -> None:
     report = reported(read_request_log([LOG]))
     text = operator_summary(report)
     rows = [line for line in text if line[:3].startswith("  ") and line[2] != " "]
-    payments = next(row for row in rows if row.startswith("  payments-1: 6 in "))
+    payments = next(row for row in rows if row.startswith("  payments-1: 6, "))
+    figures = report.figures["payments-1"]
+    assert f"6, together {figures.total_ms / 1000:.1f} s (" in payments
     assert payments.endswith(" s (new member 3, leave 3); avoided by static membership 3")
     assert len(rows) == len(causes_by_group(report)) == 11
     totals = [total for _, total, _ in causes_by_group(report)]
@@ -30,6 +33,17 @@ def test_causes_are_told_by_group_the_most_first() -> None:
     log = ModelLog()
     log.form(log.pod(1))
     assert not any(line.startswith("  ") for line in operator_summary(reported(log.exchanges)))
+
+
+def test_a_length_is_told_only_where_it_says_something() -> None:
+    log = ModelLog("single")
+    log.form(log.pod(1))
+    other = ModelLog("pair")
+    other.form(other.pod(1), other.pod(2))
+    text = "\n".join(operator_summary(reported([*log.exchanges, *other.exchanges])))
+    assert re.search(r"^  single: 1, [0-9.]+ s \(", text, re.MULTILINE)
+    assert re.search(r"^  pair: 2, together [0-9.]+ s \(", text, re.MULTILINE)
+    assert "of the log" not in text
 
 
 def test_who_fenced_itself_is_told_with_both_ports() -> None:

@@ -134,6 +134,85 @@ def test_an_expiry_of_a_static_member_that_was_slow_to_restart() -> None:
     assert expiry.remedy is join.remedy is Remedy.LONGER_SESSION
     assert 14_000 <= (expiry.away_ms or 0) <= 15_000
     assert expiry.session_ms == 30_000
+    assert not reported(log.exchanges).thrown_out.count
+
+
+def joins_anew(consumer: Consumer) -> None:
+    """Join as librdkafka does when it sees by itself that its session is over."""
+    consumer.member_id = ""
+    consumer.join()
+
+
+@pytest.mark.parametrize("static", [True, False])
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_process_that_joins_anew_over_its_connection_was_alive(static: bool, alone: bool) -> None:
+    log, (other, paused) = of_two(static=static)
+    if alone:
+        other.leave()
+        log.run(3)
+    old_id, before = paused.member_id, len(rebalances(log))
+    paused.state = "frozen"
+    log.run(14)
+    joins_anew(paused)
+    log.run(3)
+    report = reported(log.exchanges)
+    (thrown,) = report.thrown_out.rows
+    assert (thrown.member_id, thrown.session_ms) == (old_id, 10_000)
+    assert 14_000 <= thrown.silent_ms <= 15_000
+    assert [problem.kind for problem in report.problems if problem.kind != "static-leave"] == [
+        "short-session"
+    ]
+    expiry = report.rebalances.rows[before]
+    assert (expiry.cause, expiry.remedy) == (Cause.EXPIRY, Remedy.LONGER_SESSION)
+
+
+def test_whoever_else_joins_over_the_connection_is_not_the_one_that_expired() -> None:
+    log, (_, paused) = of_two(static=True)
+    paused.state = "frozen"
+    log.run(14)
+    paused.instance = "orders-3"
+    joins_anew(paused)
+    log.run(3)
+    assert not reported(log.exchanges).thrown_out.count
+
+
+def test_a_process_is_heard_over_the_connection_that_it_has_now() -> None:
+    log, (_, paused) = of_two(static=True)
+    paused.connection = log.new_connection()
+    log.run(3)
+    paused.state = "frozen"
+    log.run(14)
+    joins_anew(paused)
+    log.run(3)
+    assert reported(log.exchanges).thrown_out.count == 1
+
+
+@pytest.mark.parametrize("told_first", [True, False])
+def test_an_expiry_is_told_once_whatever_shows_that_the_process_lived(told_first: bool) -> None:
+    log, (_, paused) = of_two(static=True)
+    for _ in range(2):
+        old_id, paused.state = paused.member_id, "frozen"
+        log.run(14)
+        stale = paused.me()
+        if told_first:
+            log.send(paused, "Heartbeat", stale)
+        joins_anew(paused)
+        log.run(3)
+        if not told_first:
+            log.send(paused, "Heartbeat", {**stale, "groupInstanceId": None, "memberId": old_id})
+            paused.state = "stable"
+            log.run(3)
+    assert reported(log.exchanges).thrown_out.count == 2
+
+
+def test_a_process_that_left_and_joins_anew_was_not_thrown_out() -> None:
+    log, (_, follower) = of_two()
+    log.leave(follower, follower.member_id, None)
+    follower.state = "out"
+    log.run(14)
+    joins_anew(follower)
+    log.run(3)
+    assert not reported(log.exchanges).thrown_out.count
 
 
 def test_an_expiry_of_a_process_that_was_alive_is_named_so() -> None:

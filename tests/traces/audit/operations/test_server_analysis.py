@@ -115,6 +115,19 @@ def both(folder: Path, *lines: tuple[int, str]) -> list[tuple[Remedy, str]]:
     return [(row.remedy, row.unclear) for row in told(folder, *lines).rebalances.rows]
 
 
+def test_an_administrator_who_removes_several_members_names_none_of_them(tmp_path: Path) -> None:
+    given = "Static member with groupInstanceId=i-{} and unknown member id joins group g in Empty"
+    made = "state. Created a new member id i-{}-{} for this member and add to the group."
+    joined = [(n, f"{given} {made}".format(n, n, UUID.format(n))) for n in (1, 2)]
+    removed = [(9, left(f"i-{n}", n, "not provided")) for n in (1, 2)]
+    cause = (9, preparing(2, "explicit `LeaveGroup` request for (, ) members."))
+    report = told(tmp_path, *joined, *removed, cause, (10, stable(3, 1)))
+    assert [(r.instance_id, r.itself) for r in report.static_leaves.rows] == [
+        ("i-1", False),
+        ("i-2", False),
+    ]
+
+
 def test_of_processes_with_one_client_id_it_is_unknown_who_came_back(tmp_path: Path) -> None:
     found = both(tmp_path, *restarted("consumer-g-1", "consumer-g-1"))
     assert found == [*2 * [(Remedy.NOTHING, "")], *2 * [(Remedy.UNKNOWN, SAME_NAME)]]
