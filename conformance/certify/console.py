@@ -67,13 +67,16 @@ _MOST_CAUSES, _TOLD_IN_FULL, _MOST_STEPS = 12, 3, 8
 """So many causes are told, so many of them with steps, and with so many steps each."""
 
 
-def print_certificate(certificate: Certificate, console: Console) -> None:
-    """Print a certificate for people."""
+def print_certificate(
+    certificate: Certificate, console: Console, *, reported: bool = False
+) -> None:
+    """Print a certificate for people.  `reported`: a report is written, too, which has the rest."""
     revision = catalogue.find_revision(certificate.revision)
-    _failures(certificate, revision, console)
-    _known(certificate, console)
+    report = "the report" if reported else "--report DIR"
+    _failures(certificate, revision, console, report)
+    _known(certificate, console, report)
     _undecided(certificate, console)
-    _unsupported(certificate, console)
+    _unsupported(certificate, console, report)
     if certificate.results:
         console.print(counts_table(certificate, console))
         console.print()
@@ -84,7 +87,7 @@ def print_certificate(certificate: Certificate, console: Console) -> None:
     say(console, verdict_line(certificate), style)
 
 
-def _failures(certificate: Certificate, revision: Revision, console: Console) -> None:
+def _failures(certificate: Certificate, revision: Revision, console: Console, report: str) -> None:
     """Print one case of each cause, and what else fails for it."""
     failed = {r.case.id: r for r in certificate.results if r.outcome in FAILED}
     causes = causes_of(_row(result, revision) for result in failed.values())
@@ -101,7 +104,7 @@ def _failures(certificate: Certificate, revision: Revision, console: Console) ->
     if rest := causes[_MOST_CAUSES:]:
         cases = sum(len(cause.cases) for cause in rest)
         said = f"{plural(len(rest), 'more cause')} of {plural(cases, 'failure')}"
-        say(console, f"{said}: --report has them all", "bold")
+        say(console, f"{said}: {report} has them all", "bold")
         console.print()
     if mend_first := masking(causes):
         say(console, mend_first, "bold")
@@ -110,12 +113,13 @@ def _failures(certificate: Certificate, revision: Revision, console: Console) ->
 
 def _others(cause: Cause, console: Console) -> None:
     """Say which other cases fail for the same reason."""
-    if names := [case.id for case in cause.own[1:]]:
+    first = cause.cases[0]
+    if names := [case.id for case in cause.own if case is not first]:
         named = ", ".join(names[:_NAMED])
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        say(console, f"  the same in {plural(len(names), 'case')}: {named}{more}")
-    if others := len(cause.others) - (not cause.own):
-        say(console, f"  the same in {others} more about other rules")
+        say(console, f"  the same in {plural(len(names), 'more case')}: {named}{more}")
+    if others := sum(case is not first for case in cause.others):
+        say(console, f"  the same in {plural(others, 'more case')} about other rules")
 
 
 def _shortened(sentence: str) -> str:
@@ -182,13 +186,13 @@ def _excerpt(steps: Sequence[str], most: int | None) -> range:
     return range(max(0, stop - most), stop)
 
 
-def _known(certificate: Certificate, console: Console) -> None:
+def _known(certificate: Certificate, console: Console, report: str) -> None:
     """Known failures, a line for each reason, the commonest first."""
     results = [r for r in certificate.results if r.outcome is Outcome.KNOWN_FAILURE]
     if not results:
         return
     reasons = Counter(_reason(result) for result in results)
-    say(console, f"Known failures ({len(results)}) by reason, --report names the cases:", "bold")
+    say(console, f"Known failures ({len(results)}) by reason, {report} names the cases:", "bold")
     width = len(str(max(reasons.values())))
     for reason, count in sorted(reasons.items(), key=lambda item: (-item[1], item[0])):
         say(console, f"  {count:>{width}}  {reason}", COLOURS[Outcome.KNOWN_FAILURE])
@@ -217,7 +221,7 @@ def _undecided(certificate: Certificate, console: Console) -> None:
     console.print()
 
 
-def _unsupported(certificate: Certificate, console: Console) -> None:
+def _unsupported(certificate: Certificate, console: Console, report: str) -> None:
     """What the target lacks, by the number of cases that need it."""
     results = [r for r in certificate.results if r.outcome is Outcome.UNSUPPORTED]
     if not results:
@@ -229,7 +233,7 @@ def _unsupported(certificate: Certificate, console: Console) -> None:
         say(console, f"  {count:>{width}}  {reason}", COLOURS[Outcome.UNSUPPORTED])
     if rest := reasons[_NAMED:]:
         cases = sum(count for _, count in rest)
-        said = f"{plural(len(rest), 'more reason')}, in the report (--report DIR)"
+        said = f"{plural(len(rest), 'more reason')}, which {report} has"
         say(console, f"  {cases:>{width}}  for {said}", "dim")
     console.print()
 

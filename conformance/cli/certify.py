@@ -151,7 +151,7 @@ def certify_command(
         compared = {} if diff is None else {"diff": diff.to_json()}
         echo_json({**document, **compared})
     else:
-        print_certificate(certificate, console())
+        print_certificate(certificate, console(), reported=report is not None)
         for line in _afterwards(diff, written, report):
             console().print(line, soft_wrap=True, highlight=False, markup=False)
     return certificate.exit_code()

@@ -7,7 +7,7 @@ first process of instance "A"; a name in small letters is a dynamic member.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fencepost.conformance.execution.answer_diff import (
@@ -18,6 +18,7 @@ from fencepost.conformance.execution.answer_diff import (
     request_of,
     signature,
 )
+from fencepost.conformance.execution.besides import besides_words, place_of
 from fencepost.conformance.execution.outcome import CaseResult
 from fencepost.conformance.execution.recording import Recording
 from fencepost.model.coordinator import Send
@@ -26,7 +27,7 @@ from fencepost.model.revision import Revision
 from fencepost.model.table.table import Rule
 from fencepost.properties.oracle.fingerprint import broken_rule
 from fencepost.properties.oracle.verdict import Allowed, Verdict, Violation, Wait, Wrong, nearest
-from fencepost.traces.text.step_lines import Line, StepInput, show_wrong_field, step_lines, texts
+from fencepost.traces.text.step_lines import StepInput, show_wrong_field, step_lines, texts
 from fencepost.traces.text.words import WrongField, answer_words, with_names, wrong_field
 
 __all__ = [
@@ -67,16 +68,20 @@ def explain(verdict: Verdict | None, recording: Recording, revision: Revision) -
     names = names_of(recording)
     lines = step_lines(_told_from(recording, names))
     said = signature(verdict, recording)
-    violation = verdict.violation if verdict is not None else None
-    if violation is not None:
+    if verdict is not None and (violation := verdict.violation) is not None:
         rule = broken_rule(violation, revision)
-        if (differs := _wrong_field(violation, names)) is not None:
-            show_wrong_field(lines, violation.request_id, differs)
-        said_so = _sentence(violation, recording, names, rule, _place(lines, violation))
-        wrong = violation.request_id
+        differing = [(violation.request_id, _wrong_field(violation, names))]
+        differing += [(b.request_id, wrong_field(b.difference, names)) for b in verdict.besides]
+        for request_id, differs in differing:
+            if differs is not None:
+                show_wrong_field(lines, request_id, differs)
+        beside = besides_words(verdict, recording, lines, names)
+        place = place_of(lines, violation.request_id)
+        said_so = _sentence(violation, recording, names, rule, place, beside)
+        wrong, also = violation.request_id, {b.request_id for b in verdict.besides}
     else:
-        rule, said_so, wrong = None, _undecided(verdict, recording), ""
-    return Explanation(said_so, tuple(texts(lines, wrong)), said, rule)
+        rule, said_so, wrong, also = None, _undecided(verdict, recording), "", set()
+    return Explanation(said_so, tuple(texts(lines, wrong, also=also)), said, rule)
 
 
 def sentence(verdict: Verdict | None, recording: Recording, revision: Revision) -> str:
@@ -90,15 +95,6 @@ def steps_of(recording: Recording, wrong: str = "", known: str = "") -> tuple[st
     `wrong`: the request whose answer is wrong; `known`: one whose answer is wrong, as is known.
     """
     return tuple(texts(step_lines(_told_from(recording, names_of(recording))), wrong, known))
-
-
-def _place(lines: Sequence[Line], violation: Violation) -> str:
-    """The step of a request, and that of its answer where it is another."""
-    asked = next((line.number for line in lines if line.asks == violation.request_id), 0)
-    answered = next((line.number for line in lines if line.answers == violation.request_id), asked)
-    if not asked:
-        return ""
-    return f" (step {asked})" if asked == answered else f" (step {asked}, answered in {answered})"
 
 
 def _told_from(recording: Recording, names: Mapping[str, str]) -> StepInput:
@@ -119,6 +115,7 @@ def _sentence(
     names: Mapping[str, str],
     rule: Rule | None,
     place: str,
+    beside: str,
 ) -> str:
     request = request_of(recording, violation.request_id)
     if request is None:
@@ -131,7 +128,7 @@ def _sentence(
     came = _came(violation, recording, request, names, should)
     source = f" Source: {rule.source}." if rule is not None and rule.source else ""
     twice = _twice(violation)
-    return f"{subject} should have {should}{why}. Instead {came}.{twice}{source}"
+    return f"{subject} should have {should}{why}. Instead {came}.{twice}{beside}{source}"
 
 
 def _twice(violation: Violation) -> str:

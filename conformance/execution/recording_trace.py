@@ -15,7 +15,7 @@ from fencepost.model.revision import Revision
 from fencepost.model.table.table import Level
 from fencepost.properties.oracle.fingerprint import broken_rule
 from fencepost.properties.oracle.verdict import Verdict, nearest
-from fencepost.traces.files.trace_file import Expected, TraceFile, TraceVerdict
+from fencepost.traces.files.trace_file import Expected, TraceFile, TraceVerdict, besides_of
 
 
 def trace_of(
@@ -73,6 +73,7 @@ def verdict_of(
         observed=violation.observed,
         because=rule.because if rule is not None else "",
         message=said,
+        besides=besides_of(verdict),
     )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from fencepost.conformance.site.reasons import Reasons
 from fencepost.conformance.site.results import Result
 from fencepost.traces.page.certificate_data import FAILED, CaseRow
 
@@ -88,17 +89,18 @@ def causes(results: Sequence[Result], rule: str | None = None) -> list[Cause]:
 
     `results`: of one family, in order, so that lines are together.
     """
+    reasons = Reasons(results)
     cases: dict[str, set[str]] = {}
     links: dict[str, dict[str, str | None]] = {}
     for result in results:
         for case in result.view.cases:
             if case.outcome in FAILED and rule in {None, case.rule}:
-                why, link, ticket = split_reason(case.reason())
+                why, link, ticket = split_reason(reasons.of(case))
                 cases.setdefault(why, set()).add(case.id)
                 if link is not None:
                     links.setdefault(why, {})[link] = ticket
     found = [
-        _cause(why, tuple(links.get(why, {}).items()), tuple(sorted(ids)), results)
+        _cause(why, tuple(links.get(why, {}).items()), tuple(sorted(ids)), results, reasons)
         for why, ids in cases.items()
     ]
     return sorted(found, key=lambda one: (_shape(one.marks), -len(one.cases), one.why))
@@ -115,8 +117,9 @@ def _cause(
     links: tuple[tuple[str, str | None], ...],
     cases: tuple[str, ...],
     results: Sequence[Result],
+    reasons: Reasons,
 ) -> Cause:
-    marks = tuple(_mark(why, cases, result.cases) for result in results)
+    marks = tuple(_mark(why, cases, result.cases, reasons) for result in results)
     story: list[str] = []
     marked = zip(results, marks, strict=True)
     for line, inner in groupby(marked, key=lambda pair: pair[0].line):
@@ -137,10 +140,10 @@ def split_reason(reason: str) -> tuple[str, str | None, str | None]:
     return found["why"], link, f"#{named[1]}" if named[1] else named[0]
 
 
-def _mark(why: str, cases: Iterable[str], there: Mapping[str, CaseRow]) -> str:
+def _mark(why: str, cases: Iterable[str], there: Mapping[str, CaseRow], reasons: Reasons) -> str:
     held = [there[case] for case in cases if case in there]
     outcomes = {case.outcome for case in held}
-    if any(case.outcome in FAILED and split_reason(case.reason())[0] == why for case in held):
+    if any(case.outcome in FAILED and split_reason(reasons.of(case))[0] == why for case in held):
         return SEEN
     if "pass" in outcomes:
         return GONE

@@ -42,11 +42,13 @@ class Subject(Enum):
 class Result:
     """A certificate in the site.
 
+    `name`: the target, as `certify` takes it, and its version where others have the same target.
     `slug`: its name in addresses.  `family`: the implementation.  `line`: the versions among which
     it stands, and `label` its name there.  `folder`: where its traces are looked for.
     """
 
     subject: Subject
+    name: str
     slug: str
     family: str
     line: str
@@ -59,11 +61,6 @@ class Result:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "cases", {case.id: case for case in self.view.cases})
-
-    @property
-    def name(self) -> str:
-        """The target, as `certify` takes it."""
-        return self.view.target
 
     def counts(self) -> Counter[str]:
         """The number of cases by outcome."""
@@ -118,7 +115,7 @@ def read_results(paths: Sequence[Path]) -> list[Result]:
     for (path, _), result in zip(held, found, strict=True):
         if result.slug in seen:
             raise CertificateFileError(
-                f"{path}: {seen[result.slug]} is a certificate of {result.name} "
+                f"{path}: {seen[result.slug]} is a certificate of {result.view.target} "
                 f"{result.view.made}, too; give one of them"
             )
         seen[result.slug] = path
@@ -149,9 +146,11 @@ def _result(path: Path, document: Mapping[str, Any], *, shared: bool) -> Result:
     target, version = document["target"], document["version"]
     family, line, label = _place(document)
     revision = find_revision(document["revision"])
+    name = f"{target} {version}" if shared else target
     return Result(
         subject=Subject.COORDINATOR,
-        slug=slug(f"{target} {version}" if shared else target),
+        name=name,
+        slug=slug(name),
         family=family,
         line=line,
         label=label,
@@ -189,5 +188,5 @@ def _order(result: Result) -> tuple[Any, ...]:
     ]
     alone = "nodes" not in result.line
     is_old = result.line.startswith("old")
-    is_kafka = result.name.startswith(_KAFKA)
+    is_kafka = result.view.target.startswith(_KAFKA)
     return not is_kafka, result.family, not alone, not is_old, result.line, numbers, result.slug

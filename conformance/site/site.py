@@ -19,8 +19,9 @@ from fencepost.conformance.site.clients import PAGE, ClientResult, part_clients,
 from fencepost.conformance.site.comparison import Comparison, compare
 from fencepost.conformance.site.heat import by_area, cell, rows
 from fencepost.conformance.site.history import Cause, causes, excused, split_reason
+from fencepost.conformance.site.reasons import Reasons
 from fencepost.conformance.site.results import Result, read_results, slug
-from fencepost.traces.page.certificate_data import OUTCOMES, SIGNS, CaseRow, by_reason
+from fencepost.traces.page.certificate_data import OUTCOMES, SIGNS
 from fencepost.traces.page.render import site_page
 from fencepost.traces.page.trace_page import trace_page
 
@@ -126,13 +127,14 @@ def _family(name: str, results: Sequence[Result]) -> dict[str, Any]:
 def _of_target(
     result: Result, results: Sequence[Result], links: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
+    reasons = Reasons([other for other in results if other.family == result.family])
     areas = [
         {
             "name": name,
             "anchor": slug(name),
             "cell": cell(case for case in result.view.cases if case.rule in rules),
             "passed": [c for c in result.view.cases if c.rule in rules and c.outcome == "pass"],
-            "reasons": _reasons([c for c in result.view.cases if c.rule in rules]),
+            "reasons": reasons.groups(c for c in result.view.cases if c.rule in rules),
         }
         for name, rules in by_area([result]).items()
     ]
@@ -140,15 +142,6 @@ def _of_target(
     pairs = [(o, pair_name(*sorted((result, o), key=results.index))) for o in others]
     name = f"targets/{result.slug}.html"
     yield _page("target", name, result.name, result=result, areas=areas, pairs=pairs, links=links)
-
-
-def _reasons(cases: Sequence[CaseRow]) -> list[tuple[str, str, list[CaseRow]]]:
-    """What did not pass, by outcome and reason: those with most cases first."""
-    return [
-        (outcome, reason, inner)
-        for outcome in OUTCOMES[1:]
-        for reason, inner in by_reason(case for case in cases if case.outcome == outcome)
-    ]
 
 
 def _of_rule(

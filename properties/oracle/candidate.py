@@ -13,12 +13,16 @@ from typing import Any, NamedTuple, TypeVar
 from fencepost.model.messages.shapes import Message
 from fencepost.model.state.fast_replace import replace
 from fencepost.model.state.group import Group, Timer
-from fencepost.model.table.table import LEVELS
+from fencepost.model.table.table import LEVELS, Level
 from fencepost.properties.oracle.answer_match import Deviation, renamed
 from fencepost.properties.oracle.provenance import Happened, Learned, Past
+from fencepost.properties.oracle.verdict import Beside
 
 Groups = tuple[tuple[str, Group], ...]
 Counted = TypeVar("Counted", Group, Message)
+
+NOTED = Level.MAY
+"""A deviation of this level is only noted."""
 
 
 class Emitted(NamedTuple):
@@ -112,6 +116,12 @@ class Candidate:
     def gravity(self) -> int:
         """Return how severe the worst deviation is: 0 for none, then MAY, SHOULD, MUST."""
         return max((len(LEVELS) - LEVELS.index(d.level) for _, d in self.deviations), default=0)
+
+    def wrong(self) -> tuple[Beside, ...]:
+        """Return the deviations that are more than notes, the gravest first, each once."""
+        wrong = (Beside(r, d.level, d.rule, str(d)) for r, d in self.deviations)
+        graver = dict.fromkeys(each for each in wrong if each.level is not NOTED)
+        return tuple(sorted(graver, key=lambda each: LEVELS.index(each.level)))
 
     def strain(self) -> tuple[int, bool]:
         """Return how far-fetched it is: its gravity, and whether an unused group was removed."""

@@ -66,13 +66,11 @@ from fencepost.properties.oracle.answer_match import (
     matches,
     told_ids,
 )
-from fencepost.properties.oracle.candidate import Candidate, Emitted, merged
+from fencepost.properties.oracle.candidate import NOTED, Candidate, Emitted, merged
 from fencepost.properties.oracle.fingerprint import broken_rule, rule_levels
 from fencepost.properties.oracle.search import Search, TooManyError
 from fencepost.properties.oracle.verdict import Allowed, Verdict, Violation, Wrong
 from fencepost.properties.oracle.waiting import wait_of
-
-_NOTED = Level.MAY
 
 
 class Oracle:
@@ -114,28 +112,29 @@ class Oracle:
 
     def verdict(self) -> Verdict:
         """Return the verdict now; the best explanations are those with the least strain."""
-        if not self.open():
-            return Verdict(self.violation, self.unknown, frozenset(), (), len(self._candidates))
         least = min(c.strain() for c in self._candidates)
         best = [c for c in self._candidates if c.strain() == least]
-        used = frozenset.intersection(*(c.used for c in best))
         chosen = best[0]
-        worse = [(r, d) for r, d in chosen.deviations if d.level is not _NOTED]
-        notes = tuple(f"{r}: {d}" for r, d in chosen.deviations if d.level is _NOTED)
-        if worse:
-            request_id, deviation = min(worse, key=lambda pair: list(Level).index(pair[1].level))
-            violation = Violation(
-                Wrong.DEVIATION,
-                deviation.level,
-                request_id,
-                chosen.now,
-                None,
-                (Allowed(None, deviation.rule, str(deviation)),) if deviation.rule else (),
-                tuple(sorted(self._search.decided.get(request_id, ()))),
-                str(deviation),
-            )
-            return Verdict(violation, None, used, notes, len(best))
-        return Verdict(None, None, used, notes, len(best))
+        worse = chosen.wrong()
+        if not self.open():
+            few = len(self._candidates)
+            return Verdict(self.violation, self.unknown, frozenset(), (), few, worse)
+        used = frozenset.intersection(*(c.used for c in best))
+        notes = tuple(f"{r}: {d}" for r, d in chosen.deviations if d.level is NOTED)
+        if not worse:
+            return Verdict(None, None, used, notes, len(best))
+        first = worse[0]
+        violation = Violation(
+            Wrong.DEVIATION,
+            first.level,
+            first.request_id,
+            chosen.now,
+            None,
+            (Allowed(None, first.rule, first.difference),) if first.rule else (),
+            tuple(sorted(self._search.decided.get(first.request_id, ()))),
+            first.difference,
+        )
+        return Verdict(violation, None, used, notes, len(best), worse[1:])
 
     # What the judge saw.
 

@@ -82,11 +82,26 @@ class Violation:
 
 
 @dataclass(frozen=True, slots=True)
+class Beside:
+    """An answer that deviates beside the violation: another one, or another field of the same one.
+
+    `rule`: the one that answers, "" for none; `difference`: what differs, in the oracle's words.
+    """
+
+    request_id: str
+    level: Level
+    rule: str
+    difference: str
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """The oracle's verdict on a history.
 
     `violation` None and `unknown` None: it holds; then `used` are the rules that every remaining
     explanation used.  `unknown`: why nothing can be said.  `notes`: deviations that are allowed.
+    `besides`: the other deviations of the best explanation, the gravest first, each once; of a
+    history that no explanation fits to its end, those of the best one before that.
     """
 
     violation: Violation | None
@@ -94,3 +109,4 @@ class Verdict:
     used: frozenset[str]
     notes: tuple[str, ...]
     candidates: int
+    besides: tuple[Beside, ...] = ()

@@ -38,6 +38,7 @@ from fencepost.model.coordinator import (
 )
 from fencepost.model.revisions import revisions
 from fencepost.model.table.table import Level
+from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.properties.oracle.oracle import judge
 from fencepost.properties.oracle.verdict import Verdict
 
@@ -125,7 +126,7 @@ class Liar(Coordinator):
     """The model, with answers changed on their way."""
 
     def __init__(self, revision: str, lie: Lie) -> None:
-        self._inner = ModelCoordinator(revisions.find(revision))
+        self._inner = ModelCoordinator(find_revision(revision))
         self._lie = lie
         self._sent: dict[str, Send] = {}
 

@@ -21,7 +21,7 @@ from fencepost.properties.oracle.verdict import Verdict, distance
 from fencepost.properties.worlds.client import TICK_MS
 from fencepost.properties.worlds.concretise import Run, Turn
 from fencepost.properties.worlds.world import Worlds
-from fencepost.traces.files.trace_file import Expected, TraceFile, TraceVerdict
+from fencepost.traces.files.trace_file import Expected, TraceFile, TraceVerdict, besides_of
 from fencepost.traces.text.words import answer_words, member, request_words
 
 WAITS = "waits"
@@ -200,6 +200,7 @@ def to_trace_verdict(verdict: Verdict, revision: Revision, message: str = "") ->
         observed=violation.observed,
         because="" if rule is None else rule.because,
         message=message or f"{violation.request_id}: {violation.detail}",
+        besides=besides_of(verdict),
     )
 
 

@@ -56,11 +56,32 @@ class Expected:
 
 
 @dataclass(frozen=True, slots=True)
+class WrongBeside:
+    """A field of an answer that is wrong beside the one that the verdict is about.
+
+    `request`: whose answer; `rule`: by which it should be otherwise, "" for none.
+    """
+
+    request: str
+    level: str
+    rule: str
+    difference: str
+
+
+def besides_of(verdict: Verdict) -> tuple[WrongBeside, ...]:
+    """Return what is wrong beside a verdict's violation, as a trace holds it."""
+    return tuple(
+        WrongBeside(b.request_id, b.level.value, b.rule, b.difference) for b in verdict.besides
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class TraceVerdict:
     """The oracle's verdict: `holds`, `violated` or `unknown`, and its reasons.
 
     `rule`: the rule that was broken, `rules`: those that took the request in; `request`: the id of
-    the request whose answer is wrong; `because`: why the rule is so; `message`: one sentence.
+    the request whose answer is wrong; `because`: why the rule is so; `message`: one sentence;
+    `besides`: what else is wrong, the gravest first.
     """
 
     outcome: str
@@ -73,6 +94,19 @@ class TraceVerdict:
     observed: Mapping[str, Any] | None = None
     because: str = ""
     message: str = ""
+    besides: tuple[WrongBeside, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the verdict as a JSON object; `besides` is left out where there are none."""
+        told = _listed(asdict(self))
+        if not self.besides:
+            del told["besides"]
+        return told
+
+    def wrong_answers(self) -> frozenset[str]:
+        """Return the ids of the requests whose answers are wrong."""
+        own = () if self.request is None else (self.request,)
+        return frozenset((*own, *(beside.request for beside in self.besides)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +145,7 @@ class TraceFile:
             "plan": self.plan,
             "steps": [self._step(n, event) for n, event in enumerate(self.events, start=1)],
             "names": dict(self.names),
-            "verdict": _listed(asdict(self.verdict)),
+            "verdict": self.verdict.to_json(),
             "provenance": dict(self.provenance),
         } | ({} if self.loop is None else {"loop": self.loop})
 
@@ -143,6 +177,7 @@ class TraceFile:
         verdict = dict(document["verdict"])
         verdict["rules"] = tuple(verdict["rules"])
         verdict["expected"] = tuple(Expected(**row) for row in verdict["expected"])
+        verdict["besides"] = tuple(WrongBeside(**row) for row in verdict.get("besides", ()))
         senders: dict[str, str] = {}
         events: list[Event] = []
         for index, step in enumerate(document["steps"]):

@@ -38,7 +38,12 @@ def _lines(trace: TraceFile) -> Iterator[str]:
     for command, reply in _Transcript(trace).exchanges():
         yield f"→ {_text(command)}"
         yield f"← {_text(reply)}"
-        if any(answer["id"] == wrong for answer in reply["answers"]):
+        answered = {answer["id"] for answer in reply["answers"]}
+        for beside in trace.verdict.besides:
+            if beside.request in answered - {wrong}:
+                see = beside.rule or "the verdict"
+                yield f"# also wrong: the answer to {beside.request}; see {see}"
+        if wrong in answered:
             yield f"# wrong: the answer to {wrong}; see {trace.verdict.rule or 'the verdict'}"
     yield f"→ {_text({'cmd': 'bye'})}"
     yield f"← {_text({'ok': True})}"

@@ -31,8 +31,9 @@ COLUMNS: Mapping[str, str] = {
     "words": "the request or answer in words",
     "body": "the body as JSON",
     "dropped": "ids of the requests that lost their connection, with spaces between",
-    "wrong": "yes at the answer that is wrong, no elsewhere",
-    "explained": "whether the model explains all steps so far: yes or no",
+    "wrong": "yes at each answer that is wrong, no elsewhere",
+    "explained": "whether a run of the model goes with all steps so far, apart from answers that "
+    "only deviate: yes or no",
     "group": "the group that the step is about",
     "state": "its state in the model after the step",
     "generation": "its generation",
@@ -106,7 +107,7 @@ def _known(trace: TraceFile, state: ModelState, name: str) -> dict[str, Any]:
 
 
 def _is_wrong(trace: TraceFile, step: Mapping[str, Any]) -> bool:
-    return step["do"] == "answer" and bool(step["id"] == trace.verdict.request)
+    return step["do"] == "answer" and step["id"] in trace.verdict.wrong_answers()
 
 
 def _yes(is_so: bool) -> str:

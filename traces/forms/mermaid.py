@@ -2,7 +2,7 @@
 
 Requests and answers are arrows, each with its step number.  Notes show the rest: who waits, who was
 fenced or replaced, whose session ended, time, lost connections, failovers, the group's state.  The
-wrong answer is in a box, with the expected one.
+wrong answer is in a box, with the expected one; what is wrong beside it has a note.
 """
 
 from __future__ import annotations
@@ -90,6 +90,7 @@ class _Diagram:
                 lines = list(self._answered(number, event))
                 is_wrong = event.answer.id == self._trace.verdict.request
                 yield from self._boxed(lines) if is_wrong else lines
+                yield from self._besides(event.answer.id)
             case Disconnected():
                 who = self._by_connection.get(event.connection, "")
                 if who:
@@ -151,6 +152,15 @@ class _Diagram:
             told += f"\nexpected {self._expected(request)}"
         yield f"    Note over {over}: {_escaped(told)}"
         yield "end"
+
+    def _besides(self, request_id: str) -> Iterator[str]:
+        """Return a note for each field that is wrong beside what the verdict is about."""
+        for beside in self._trace.verdict.besides:
+            if beside.request == request_id:
+                differs = with_names(beside.difference, self._names)
+                told = f"also wrong: {differs}\n{beside.rule or 'no rule'}, {beside.level}"
+                over = f"{_COORDINATOR},{self._ids[self._who[request_id]]}"
+                yield f"Note over {over}: {_escaped(told)}"
 
     def _expected(self, request: Send) -> str:
         """Return the right answer, or the right value of the one field that is wrong."""

@@ -1,9 +1,9 @@
 """Write a trace as a test for a broker's author: pytest and kafka-python, without fencepost.
 
 The test sends what was sent and expects the right answers: those recorded, and in place of the
-wrong one the expected one; there it ends.  Ids, generations and groups have names, since each
-broker has its own.  Times are those of the recording, with some slack near timeouts; a plan that
-adapts to the broker is run by `replay`.
+wrong ones the expected ones; it ends with the one that the verdict is about.  Ids, generations and
+groups have names, since each broker has its own.  Times are those of the recording, with some slack
+near timeouts; a plan that adapts to the broker is run by `replay`.
 """
 
 from __future__ import annotations
@@ -175,7 +175,17 @@ class _Test:
         if event.answer.body is None:
             yield f"broker.close({request.connection!r})"
             return
-        yield self._answers(request, event.at_ms, "answers", [event.answer.body])
+        right = self._set_right(request.id, event.answer.body)
+        how = "answers" if right is not None else "answers_otherwise"
+        yield self._answers(request, event.at_ms, how, [right or event.answer.body])
+
+    def _set_right(self, request_id: str, body: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Return an answer as it should be; None if that can't be told."""
+        right: Mapping[str, Any] | None = body
+        for beside in self._trace.verdict.besides:
+            if beside.request == request_id and right is not None:
+                right = _mended(right, beside.difference)
+        return right
 
     def _right(self, at_ms: int, index: int) -> Iterator[str]:
         """Write the expected answer in place of the wrong one, or that none is expected yet."""

@@ -1,4 +1,4 @@
-"""Group the failures of a certificate by cause, those that failed at their own rule first.
+"""Group the failures of a certificate by cause: the gravest first, then by own rules, then by size.
 
 One fault makes hundreds of cases fail: whatever begins with a group that can't be formed fails
 there.  Two failures have one cause if the same rule is broken, the answer is of the same kind, and
@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from fencepost.model.table.table import LEVELS, Level
 from fencepost.properties.oracle.fingerprint import without_names
 from fencepost.traces.page.certificate_data import CaseRow
+
+Key = tuple[str, str]
 
 _PLACE = re.compile(r", generation .*?(?=, too late$|$)")
 _MANY = 10
@@ -35,20 +37,20 @@ class Cause:
 
     @property
     def cases(self) -> tuple[CaseRow, ...]:
-        """All cases, those that show the cause best first."""
-        return self.own + self.others
+        """All cases: the gravest first, and of these those that show the cause best."""
+        return tuple(sorted(self.own + self.others, key=_gravity))
 
     @property
     def level(self) -> str:
         """The gravest level of a case."""
-        return LEVELS[min(_gravity(case) for case in self.cases)].value
+        return self.cases[0].level
 
 
 def causes_of(cases: Iterable[CaseRow]) -> list[Cause]:
-    """Group failed cases: causes that a case shows at its own rule first, then by size."""
+    """Group failed cases: by level, then causes that a case shows at its own rule, then by size."""
     groups: dict[tuple[str, ...], list[CaseRow]] = {}
     for case in cases:
-        groups.setdefault(_cause(case), []).append(case)
+        groups.setdefault((case.outcome, *cause_key(case)), []).append(case)
     found = [
         Cause(
             key[1],
@@ -57,7 +59,7 @@ def causes_of(cases: Iterable[CaseRow]) -> list[Cause]:
         )
         for key, members in groups.items()
     ]
-    return sorted(found, key=lambda c: (not c.own, LEVELS.index(Level(c.level)), -len(c.cases)))
+    return sorted(found, key=lambda c: (_gravity(c.cases[0]), not c.own, -len(c.cases)))
 
 
 def masking(causes: Sequence[Cause]) -> str:
@@ -79,13 +81,21 @@ def is_own(case: CaseRow) -> bool:
     return case.broken is None or case.broken in case.rules
 
 
-def _cause(case: CaseRow) -> tuple[str, ...]:
+def cause_key(case: CaseRow) -> Key:
+    """Return what two failures of one cause have in common: the broken rule, and what was seen."""
     seen = _PLACE.sub("", without_names(case.observed))
     if (differs := _FIELD.search(case.message)) is not None:
         seen = f"{seen}, {differs['field']}"
     if case.broken is None and not seen:
         seen = "" if "passes: take it off" in case.message else case.message
-    return case.outcome, case.broken or "", seen
+    return case.broken or "", seen
+
+
+def cause_words(case: CaseRow) -> str:
+    """Name the cause of a failure: what was seen, and the rule that answers otherwise."""
+    rule, seen = cause_key(case)
+    seen = seen.removesuffix(", errorCode")
+    return f"{seen}, against {rule}" if rule else seen or "no reason is recorded"
 
 
 def _gravity(case: CaseRow) -> int:

@@ -102,7 +102,7 @@ class _Pool:
 
 def trace_json(shown: ShownTrace, decisions: Decisions) -> dict[str, Any]:
     """Return the data of a trace for the page.  `decisions`: of the revision that it names."""
-    story = match_model(shown.trace, decisions.revision)
+    story, verdict = match_model(shown.trace, decisions.revision), shown.trace.verdict
     pool = _Pool()
     drawn = lanes(story)
     steps = _steps(story, drawn, decisions, pool)
@@ -113,7 +113,7 @@ def trace_json(shown: ShownTrace, decisions: Decisions) -> dict[str, Any]:
         "verdict": verdict_json(story, shown.case),
         "facts": _facts(shown.trace),
         "steps": steps,
-        "lines": list(texts(story.lines, shown.trace.verdict.request)),
+        "lines": list(texts(story.lines, verdict.request, also=verdict.wrong_answers())),
         "pool": pool.items,
         "lanes": drawn.to_json(),
         "wrong": story.wrong_at,
@@ -194,6 +194,8 @@ def _steps(
             told["of"] = asked.get(line.answers)
         if index == story.wrong_at:
             told["wrong"] = True
+        elif line.answers in story.trace.verdict.wrong_answers():
+            told["also"] = True
         if line.asks:
             request = story.requests[line.asks]
             told["q"] = pool.place(rows(request.body, None, names))

@@ -26,7 +26,7 @@ from fencepost.traces.text.step_lines import (
     show_wrong_field,
     step_lines,
 )
-from fencepost.traces.text.words import Body
+from fencepost.traces.text.words import Body, wrong_field
 
 Decision = tuple[Table, Point, Rule]
 
@@ -78,8 +78,13 @@ class TraceWithModel:
 def match_model(trace: TraceFile, revision: Revision) -> TraceWithModel:
     """Judge a trace by a revision and match the model's run with its steps."""
     lines = tuple(step_lines(StepInput(trace.events, trace.senders, trace.names, trace.clock)))
-    if (differs := trace.wrong_field()) is not None:
-        show_wrong_field(lines, trace.verdict.request, differs)
+    differing = [(trace.verdict.request, trace.wrong_field())]
+    differing += [
+        (b.request, wrong_field(b.difference, trace.names)) for b in trace.verdict.besides
+    ]
+    for request_id, differs in differing:
+        if differs is not None:
+            show_wrong_field(lines, request_id, differs)
     run = run_beside(revision, trace.config, trace.events, lag_ms=trace.lag_ms)
     requests = {e.request.id: e.request for e in trace.events if isinstance(e, Sent)}
     asked = {line.asks: index for index, line in enumerate(lines) if line.asks}

@@ -7,7 +7,7 @@ numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fencepost.model.coordinator import Send
@@ -68,11 +68,16 @@ def show_wrong_field(lines: Sequence[Line], request_id: str | None, wrong: Wrong
             line.fate += f", {wrong.field} {wrong.got}"
 
 
-def texts(lines: Sequence[Line], wrong: str | None = None, known: str = "") -> Iterator[str]:
+def texts(
+    lines: Sequence[Line],
+    wrong: str | None = None,
+    known: str = "",
+    also: Container[str] = (),
+) -> Iterator[str]:
     """Yield the steps as text.
 
     `wrong`: the request whose answer is wrong or missing; `known`: one before it that is, too, as
-    is known.
+    is known; `also`: those whose answers are wrong beside it.
     """
     places = {line.asks: line.number for line in lines if line.asks}
     answered = {line.asks for line in lines if line.asks and line.fate}
@@ -92,6 +97,8 @@ def texts(lines: Sequence[Line], wrong: str | None = None, known: str = "") -> I
             text += "   ← wrong"
         elif is_wrong(line, known, answered):
             text += "   ← wrong, known"
+        elif line.fate and line.answers in also:
+            text += "   ← also wrong"
         yield f"{line.number}. {text}"
 
 

@@ -84,9 +84,9 @@ EACH = (
 MADE = certificate(*EACH)
 
 
-def printed(made: Certificate) -> str:
+def printed(made: Certificate, *, reported: bool = False) -> str:
     out = io.StringIO()
-    print_certificate(made, Console(file=out, width=80))
+    print_certificate(made, Console(file=out, width=80), reported=reported)
     return out.getvalue()
 
 
@@ -281,10 +281,9 @@ def test_many_failures_of_few_causes_fit_on_two_screens() -> None:
     lines = said.splitlines()
     assert len(lines) < 100
     assert lines[0] == "FAIL  MUST  JOIN-STATIC-EMPTY-STABLE/0"
-    assert "  the same in 106 more about other rules" in lines
-    assert any(
-        line.startswith("  the same in 7 cases: JOIN-STATIC-EMPTY-STABLE/1, ") for line in lines
-    )
+    assert "  the same in 106 more cases about other rules" in lines
+    more = "  the same in 7 more cases: JOIN-STATIC-EMPTY-STABLE/1, "
+    assert any(line.startswith(more) for line in lines)
     assert said.count(FAILS.message) == 1
     assert "Mend JOIN-STATIC-EMPTY-STABLE first: 106 cases about other rules fail by it" in lines
     assert "Mend " not in printed(certificate(*other[:9], *own))
@@ -319,7 +318,9 @@ def test_of_many_causes_the_first_are_told() -> None:
     ]
     lines = printed(certificate(*causes)).splitlines()
     assert sum(line.startswith("FAIL  ") for line in lines) == 12
-    assert "8 more causes of 8 failures: --report has them all" in lines
+    assert "8 more causes of 8 failures: --report DIR has them all" in lines
+    reported = printed(certificate(*causes), reported=True)
+    assert "8 more causes of 8 failures: the report has them all" in reported
     assert len(lines) < 100
 
 
@@ -341,7 +342,7 @@ def test_why_cases_are_unsupported_is_said_and_which_rules_nothing_shows() -> No
         "  3  the target lacks JoinGroup v5",
         "  1  the target lacks feature a",
     ]
-    assert lines[start + 5] == "  2  for 2 more reasons, in the report (--report DIR)"
+    assert lines[start + 5] == "  2  for 2 more reasons, which --report DIR has"
     assert "6 rules can't be reached on this target: K, L, M, N and 2 more" in lines
     assert "3 rules covered by no case that passed: A, B, C" in lines
 
@@ -372,7 +373,7 @@ def test_known_failures_are_a_line_for_each_reason() -> None:
     )
     lines = printed(certificate(*some)).splitlines()
     assert lines[:3] == [
-        "Known failures (11) by reason, --report names the cases:",
+        "Known failures (11) by reason, --report DIR names the cases:",
         "  10  A is lost (https://example.org/a)",
         "   1  B is late (https://example.org/b)",
     ]

@@ -141,7 +141,8 @@ RECORDED = [
 HALVES = re.compile(
     r" should have (?:been answered )?(?P<should>.*?)(?:: .*)? "
     r"\(rule [A-Z0-9-]+, [A-Z]+(?:; such a failure is [A-Z]+)?\)\. "
-    r"Instead (?:it was answered )?(?P<came>.*?)\.(?: These are .*?\.)?(?: Source: .*)?",
+    r"Instead (?:it was answered )?(?P<came>.*?)\.(?: These are .*?\.)?"
+    r"(?: [\w ]+ these were wrong, too: .*?\.)?(?: Source: .*)?",
     re.DOTALL,
 )
 

@@ -35,9 +35,9 @@ def test_each_way_to_differ_is_a_part(tmp_path: Path) -> None:
         "Tested in a:1 alone": 4,
         "Tested in b:1 alone": 5,
     }
-    assert found.alike == 5
+    assert (found.alike, found.untested) == (4, 1)
     assert (found.differing(), found.undecided()) == (6, 6)
-    assert sum(parts.values()) + found.alike == len(names) + 1
+    assert sum(parts.values()) + found.alike + found.untested == len(names) + 1
     both = found.parts[0].groups[0]
     assert both.reasons == ("a:1: fault", "b:1: other fault")
 
@@ -45,4 +45,5 @@ def test_each_way_to_differ_is_a_part(tmp_path: Path) -> None:
 def test_a_target_is_like_itself() -> None:
     (one,) = read_results([ROOT / "docs" / "certificates" / "kfake.json"])
     found = compare(one, one)
-    assert (found.parts, found.alike) == ((), len(one.cases))
+    assert (found.parts, found.alike + found.untested) == ((), len(one.cases))
+    assert found.untested == one.counts()["unsupported"]

@@ -173,6 +173,31 @@ def test_one_error_for_another_is_followed_and_as_grave_as_its_rule(
     assert violation.request_id == reply._id
 
 
+def test_what_deviated_before_a_graver_fault_stays_in_the_verdict() -> None:
+    world = Told()
+    world.stable("A")
+    refused = world.join("x", s=1)
+    unknown = world.join("z", "nobody")
+    last = world.join("y")
+    world.history = world.told(refused, errorCode=24)
+    world.history = world.told(unknown, errorCode=22)
+    oracle = world.judged(world.told(last, errorCode=0))
+    assert wrong(oracle)[1] == last._id
+    assert not oracle.open()
+    besides = [(b.request_id, b.level) for b in oracle.verdict().besides]
+    assert besides == [(unknown._id, Level.MUST), (refused._id, Level.SHOULD)]
+
+
+def test_of_several_deviations_the_gravest_is_the_violation_and_the_others_stay() -> None:
+    world = Told()
+    refused = world.join("x", s=1)
+    unknown = world.join("z", "nobody")
+    world.history = world.told(refused, errorCode=24)
+    oracle = world.judged(world.told(unknown, errorCode=22))
+    assert wrong(oracle) == (Wrong.DEVIATION, unknown._id)
+    assert [b.request_id for b in oracle.verdict().besides] == [refused._id]
+
+
 def test_another_error_for_an_accident_is_noted_and_holds() -> None:
     world = Told()
     world.stable("A")

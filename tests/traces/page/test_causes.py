@@ -1,4 +1,4 @@
-"""Failures by cause: own rules first, names of members left out, nothing merged that differs."""
+"""Failures by cause: the gravest first, names of members left out, nothing merged that differs."""
 
 from __future__ import annotations
 
@@ -32,13 +32,21 @@ def test_one_cause_is_one_group_whoever_leads() -> None:
     assert cause.cases[0] is own
 
 
-def test_what_fails_at_its_own_rule_comes_before_what_is_commoner() -> None:
+def test_what_is_graver_comes_first_then_what_fails_at_its_own_rule_then_what_is_commoner() -> None:
     common = [failed(f"LEAVE-X/{n}", "JOIN-A", "a JoinGroup: NONE") for n in range(9)]
     own = failed("HEARTBEAT-B/one", "HEARTBEAT-B", "a Heartbeat: NONE")
     light = failed("HEARTBEAT-C/one", "HEARTBEAT-C", "a Heartbeat: NONE", level="MAY")
     causes = causes_of([*common, light, own])
-    assert [cause.rule for cause in causes] == ["HEARTBEAT-B", "HEARTBEAT-C", "JOIN-A"]
-    assert [cause.level for cause in causes] == ["MUST", "MAY", "MUST"]
+    assert [cause.rule for cause in causes] == ["HEARTBEAT-B", "JOIN-A", "HEARTBEAT-C"]
+    assert [cause.level for cause in causes] == ["MUST", "MUST", "MAY"]
+
+
+def test_a_cause_is_shown_by_its_gravest_case() -> None:
+    own = failed("HEARTBEAT-B/one", "HEARTBEAT-B", "a Heartbeat: NONE", level="SHOULD")
+    other = failed("LEAVE-X/one", "HEARTBEAT-B", "a Heartbeat: NONE")
+    (cause,) = causes_of([own, other])
+    assert cause.cases == (other, own)
+    assert cause.level == "MUST"
 
 
 def test_another_answer_is_another_cause() -> None:

@@ -21,7 +21,7 @@ class Detail {
           make("span", null, step.until > step.at ? `${grouped(step.at)} to ${ms(step.until)}` : `at ${ms(step.at)}`),
           make("span", null, file),
           make("label", null, box, "all fields")),
-        make(level, { class: "text" }, said, fate ? make("span", { class: `fate${step.wrong ? " wrong" : ""}` }, ` → ${fate}`) : null)),
+        make(level, { class: "text" }, said, fate ? make("span", { class: `fate${step.wrong || step.also ? " wrong" : ""}` }, ` → ${fate}`) : null)),
       ...[this.answer(step, index), this.state(index), this.blamed(index), rulesPart(trace, this.decided(step), this.below()), this.request(step)].filter(Boolean));
     if (index >= trace.data.judged) this.note("The model stopped before this step: after a violation nothing is judged.");
     else if (!step.m && !step.a && !step.ch) this.note(step.kind === "time" ? "No timer fires meanwhile." : "Nothing changes here.");
@@ -68,7 +68,7 @@ class Detail {
     if (!shown.length) shown = rows.filter((row) => /errorCode$/.test(row[0])).slice(0, 3);
     if (!shown.length) shown = rows.slice(0, 3);
     const free = step.free || index >= this.trace.data.judged;
-    const verdict = step.wrong ? this.wrong(differ) : free ? "" : differ.length ? this.lesser(differ) : "As expected.";
+    const verdict = step.wrong ? this.wrong(differ) : free ? "" : differ.length ? this.lesser(differ, step.also) : "As expected.";
     return make("section", { class: "part" }, make(this.below(), null, "Answer"),
       verdict ? make("p", null, verdict) : null,
       table(["field", "expected", "observed"], "fields", shown.map(([name, got, want, same]) => [same && !(step.wrong && step.free) ? "" : "differs",
@@ -77,9 +77,10 @@ class Detail {
   }
 
   // An answer that the judge lets pass, since what comes later is graver, or what differs is free.
-  lesser(differ) {
+  lesser(differ, also) {
     const { wrong } = this.trace.data, named = differ.map((row) => row[0]).join(", ");
-    const said = `${named} ${differ.length === 1 ? "is" : "are"} not what the model answers, which is not what the verdict is about`;
+    const rest = also ? ". This is wrong, too, and not" : ", which is not";
+    const said = `${named} ${differ.length === 1 ? "is" : "are"} not what the model answers${rest} what the verdict is about`;
     if (wrong === null) return `${said}.`;
     return [`${said}: that is `, make("a", { href: this.trace.link(wrong) }, `step ${grouped(wrong + 1)}`), "."];
   }

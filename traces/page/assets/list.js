@@ -40,8 +40,8 @@ class List {
   line(index) {
     const step = this.trace.steps[index];
     const [said, fate] = this.trace.words(index);
-    const error = step.wrong || (step.err && step.err !== "NONE");
-    const item = make("li", { value: index + 1, class: `${step.kind}${index === this.trace.wrong ? " wrong" : ""}` },
+    const error = step.wrong || step.also || (step.err && step.err !== "NONE");
+    const item = make("li", { value: index + 1, class: `${step.kind}${index === this.trace.wrong ? " wrong" : step.also ? " also" : ""}` },
       make("a", { href: this.trace.link(index), "aria-current": index === this.chosen ? "step" : null },
         make("span", { class: "n" }, grouped(index + 1)),
         make("span", { class: "at" }, ms(step.at)),

@@ -20,7 +20,7 @@ class Trace {
 
   words(index) {
     const line = this.data.lines[index];
-    const text = line.slice(line.indexOf(". ") + 2).replace(/ {3}← wrong$/, "");
+    const text = line.slice(line.indexOf(". ") + 2).replace(/ {3}← (also )?wrong$/, "");
     const arrow = text.lastIndexOf(" → ");
     return arrow < 0 ? [text, ""] : [text.slice(0, arrow), text.slice(arrow + 3)];
   }
