@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import math
 import time
 from array import array
 from bisect import bisect_left, bisect_right
@@ -76,7 +77,10 @@ class TimerRound:
 
 
 class Samples:
-    """When each ended, and how long it took, in s: 16 bytes each, for a search takes millions."""
+    """When each ended, and how long it took, in s: 16 bytes each, for a search takes millions.
+
+    One thread adds, another may read meanwhile.
+    """
 
     def __init__(self, given: Iterable[tuple[float, float]] = ()) -> None:
         self._ended = array("d")
@@ -86,13 +90,14 @@ class Samples:
 
     def add(self, ended: float, took: float) -> None:
         """Add the latest one."""
-        self._ended.append(ended)
         self._took.append(took)
+        self._ended.append(ended)  # from now on there is one more
 
     def since(self, moment: float) -> Iterator[tuple[float, float]]:
         """Those that ended then or later."""
-        first = bisect_left(self._ended, moment)
-        return zip(self._ended[first:], self._took[first:], strict=True)
+        count = len(self)
+        first = bisect_left(self._ended, moment, hi=count)
+        return zip(self._ended[first:count], self._took[first:count], strict=True)
 
     def __len__(self) -> int:
         """How many there are."""
@@ -100,7 +105,7 @@ class Samples:
 
     def __iter__(self) -> Iterator[tuple[float, float]]:
         """All of them."""
-        return zip(self._ended, self._took, strict=True)
+        return self.since(-math.inf)
 
 
 @dataclass(slots=True)
@@ -113,6 +118,8 @@ class LagMeter:
     says as much about a target that stalls.  `moves`: when it was told that the coordinator had
     moved or was loading; `outages`: when the broker was down on purpose, which is no evidence of
     anything.
+
+    A verdict is made beside the event loop, so it reads this while more is seen.
     """
 
     samples: Samples = field(default_factory=Samples)
@@ -146,6 +153,7 @@ class LagMeter:
 
     def worst_ms(self, began: float, ended: float) -> int:
         """The longest sample between two times, or just before and after, in ms."""
+        waiting = list(self.waiting)  # first: what ends meanwhile is a sample then
         near = [
             s
             for at, s in self.samples.since(began - _NEAR_S)
@@ -154,7 +162,7 @@ class LagMeter:
         now = time.monotonic()
         near += [
             now - begun
-            for begun in self.waiting
+            for begun in waiting
             if begun <= ended + _NEAR_S and not self._was_down(begun, now)
         ]
         return int(max(near, default=0.0) * 1000)
@@ -176,12 +184,13 @@ class LagMeter:
         """Whether the control's requests were answered all the time, well within this lag."""
         if lag_ms < _FACTOR * self.worst_ms(began, ended) or self.was_cut(began, ended):
             return False
-        first = bisect_right(self.answered, began) - 1
+        count = len(self.answered)
+        first = bisect_right(self.answered, began, hi=count) - 1
         if first < 0:
             return False
-        after = bisect_left(self.answered, ended)
-        marks = [*self.answered[first : after + 1]]
-        if after == len(self.answered):
+        after = bisect_left(self.answered, ended, hi=count)
+        marks = [*self.answered[first : min(after + 1, count)]]
+        if after == count:
             marks.append(ended)
         longest = max(_GAP_S, lag_ms / 1000 / _FACTOR + 2 * _BEAT_S)
         return all(

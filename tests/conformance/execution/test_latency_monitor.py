@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from support.control import meter_of
@@ -54,6 +56,40 @@ def test_what_is_noted_is_stamped_now() -> None:
     began = time.monotonic()
     meter.note(0.5)
     assert meter.worst_ms(began, time.monotonic()) == 500
+
+
+class EndsMeanwhile(Samples):
+    """The event loop's thread goes on: as soon as the samples were read, a request ends."""
+
+    meter: LagMeter
+
+    def since(self, moment: float) -> Iterator[tuple[float, float]]:
+        found = list(super().since(moment))
+        self.meter.note(5.0)
+        self.meter.waiting.clear()
+        return iter(found)
+
+
+def test_what_ends_while_it_is_judged_counts() -> None:
+    meter = LagMeter(EndsMeanwhile())
+    now = time.monotonic()
+    meter.samples.meter = meter
+    meter.waiting.append(now - 5)
+    assert meter.worst_ms(now - 1, now) >= 5000
+
+
+def test_samples_are_read_while_one_is_added(monkeypatch: pytest.MonkeyPatch) -> None:
+    samples = Samples([(1.0, 0.1), (2.0, 0.2)])
+
+    def adds(*given: Any, **limits: Any) -> int:
+        samples.add(3.0, 0.3)
+        return bisect_left(*given, **limits)
+
+    monkeypatch.setattr(latency_monitor, "bisect_left", adds)
+    assert list(samples.since(1.5)) == [(2.0, 0.2)]
+    assert len(samples) == 3
+    samples._took.append(0.4)  # half of what `add` does
+    assert [took for _, took in samples] == [0.1, 0.2, 0.3]
 
 
 def test_what_is_still_waited_for_counts(monkeypatch: pytest.MonkeyPatch) -> None:
