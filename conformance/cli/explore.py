@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,7 @@ from fencepost.properties.worlds.scopes import (
 from fencepost.traces.text.words import plural
 
 EXIT_VIOLATED = 1
+_WRONG_ENDS = "a property is violated, or one by --property never put to the test"
 _WRONG = {PropertyStatus.BROKEN, PropertyStatus.ASKED}
 jobs_option = click.option(
     "--jobs",
@@ -73,16 +75,27 @@ traces_option = report_option("Write the traces there.")
 def chosen(ids: tuple[str, ...], revision: str) -> tuple[Property, ...]:
     """The properties of these ids, all of them if there are none.  Raises UsageError.
 
-    For a revision in a file its own properties are among them.
+    For a revision in a file its own properties are among them.  What is named must be one that
+    exploration checks.
     """
     there = {one.id: one for one in properties_for(revision)}
     try:
-        return tuple(there.get(i) or find_property(i) for i in ids or there)
+        found = tuple(there.get(i) or find_property(i) for i in ids or there)
     except KeyError as error:
         raise click.UsageError(str(error.args[0])) from None
+    for one in found if ids else ():
+        if Engine.EXPLORATION not in one.engines:
+            raise click.UsageError(not_checked(one, Engine.EXPLORATION))
+    return found
 
 
-@click.command("explore", epilog=exit_codes("all properties hold", "a property is violated"))
+def not_checked(one: Property, engine: Engine) -> str:
+    """Say why an engine doesn't check a property, and which do."""
+    others = " and ".join(e.value for e in Engine if e in one.engines)
+    return f"{one.id} is not checked by {engine.value}: {one.not_by[engine]} (by {others})"
+
+
+@click.command("explore", epilog=exit_codes("all properties hold", _WRONG_ENDS))
 @revision_option
 @scope_options(Scope(clients=2, members=2))
 @click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="The most states.")
@@ -142,7 +155,8 @@ def explore_command(
         echo_json(exploration_json(explored))
     else:
         _print_exploration(console(), exploration_json(explored), explored.told)
-    if any(told.finding in _WRONG for told in explored.told):
+    unmet = ids and "not reached" in exploration_json(explored)["properties"].values()
+    if unmet or any(told.finding in _WRONG for told in explored.told):
         ctx.exit(EXIT_VIOLATED)
 
 
@@ -198,7 +212,7 @@ def _print_told(screen: Console, told: tuple[Told, ...], *, expected: bool = Tru
             screen.print(Text(line), soft_wrap=True)
 
 
-@click.command("check", epilog=exit_codes("all properties hold", "a property is violated"))
+@click.command("check", epilog=exit_codes("all properties hold", _WRONG_ENDS))
 @click.argument("revision", type=REVISION, metavar="REVISION")
 @jobs_option
 @property_option
@@ -247,11 +261,12 @@ def _checked(
     checked = check_revision(
         revision, chosen(ids, name), questions=questions or CHECK_SCOPES, jobs=jobs
     )
-    if questions:
-        met = tuple(r for r in checked.results if r.finding is not PropertyStatus.UNTESTED)
-        return Checked(revision, checked.explored, met)
     if ids:
         return checked
+    if questions:
+        met = tuple(r for r in checked.results if r.finding is not PropertyStatus.UNTESTED)
+        untried = tuple(r.property.id for r in checked.results if r not in met)
+        return replace(checked, results=met, untried=untried)
     whole = Checked(revision, checked.explored, checked.results, check_promises(revision))
     fails = set(PropertyStatus) - {PropertyStatus.HOLDS, PropertyStatus.UNTESTED}
     broken = {r.property.id for r in whole.results if r.finding in fails}
@@ -270,15 +285,18 @@ def _print_check(
             screen.print(Text(f"{question.name}: {question.about}: {size}"))
     else:
         screen.print(Text(f"all states of {len(sizes)} worlds: {', '.join(sizes)}"))
-    counts = dict.fromkeys(PropertyStatus, 0)
-    for finding in checked.findings():
-        counts[finding] += 1
-    said = ", ".join(f"{n} {finding.value}" for finding, n in counts.items() if n)
-    verdict = "every property holds, or fails as is known of it" if checked.holds else "not safe"
+    counts = Counter(checked.findings())
+    said = ", ".join(f"{counts[one]} {one.value}" for one in PropertyStatus if one in counts)
+    verdict = "every property holds, or fails as is known of it"
+    if not checked.holds:
+        verdict = "not safe" if counts.keys() & _WRONG else "not shown to be safe"
     screen.print(Text(f"{checked.revision.name}: {verdict} ({said})", style="bold"))
     scopes = [question.scope for question, _ in checked.explored]
     if undone := acts_of_none(scopes):
         screen.print(Text(f"in none of these worlds: {', '.join(undone)}"))
+    if checked.untried:
+        names = ", ".join(checked.untried)
+        screen.print(Text(f"never put to the test here: {names}"), soft_wrap=True)
     if blind := size_beyond_reach(checked.revision, scopes):
         screen.print(Text(f"not tried: {blind}"))
     if checked.uncovered:

@@ -73,13 +73,15 @@ class CheckedPromise:
 class Checked:
     """A checked revision: what was explored, and a result for each property and promise.
 
-    `uncovered`: the rows that no property speaks of, where that was asked.
+    `untried`: the properties that some worlds alone never put to the test, and that nobody asked
+    for by name.  `uncovered`: the rows that no property speaks of, where that was asked.
     """
 
     revision: Revision
     explored: tuple[tuple[NamedScope, Exploration[World, Act]], ...]
     results: tuple[CheckedProperty, ...]
     promises: tuple[CheckedPromise, ...] = ()
+    untried: tuple[str, ...] = ()
     uncovered: tuple[str, ...] = ()
 
     def findings(self) -> tuple[PropertyStatus, ...]:
