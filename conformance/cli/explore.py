@@ -271,7 +271,7 @@ def _checked(
     fails = set(PropertyStatus) - {PropertyStatus.HOLDS, PropertyStatus.UNTESTED}
     broken = {r.property.id for r in whole.results if r.finding in fails}
     broken |= {kept.promise.id for kept in whole.promises if kept.finding in fails}
-    return replace(whole, uncovered=tuple(uncovered_rows(revision, broken)))
+    return replace(whole, uncovered=uncovered_rows(revision, broken))
 
 
 def _print_check(
@@ -308,7 +308,9 @@ def _print_check(
 
 def _print_uncovered(screen: Console, checked: Checked) -> None:
     """Print the rows that nothing speaks of; of a user's own revision those that are its own."""
-    rules, count = list(checked.uncovered), plural(len(checked.uncovered), "row")
+    rules = [row for row, hidden in checked.uncovered.items() if not hidden]
+    count = plural(len(rules), "row")
+    that = "" if checked.holds else " that holds"
     if not is_shipped(checked.revision):
         theirs = {id(rule) for _, rule in shipped_base(checked.revision).rules()}
         own = {rule.id for _, rule in checked.revision.rules() if id(rule) not in theirs}
@@ -317,7 +319,11 @@ def _print_uncovered(screen: Console, checked: Checked) -> None:
         if rest:
             base = shipped_base(checked.revision).name
             rules.append(f"{'and ' if rules else ''}{len(rest)} that are {base}'s (--json)")
-    screen.print(Text(f"not covered by any property ({count}): {', '.join(rules)}"))
+    if rules:
+        screen.print(Text(f"not covered by any property{that} ({count}): {', '.join(rules)}"))
+    for broken in dict.fromkeys(filter(None, checked.uncovered.values())):
+        there = ", ".join(row for row, hidden in checked.uncovered.items() if hidden == broken)
+        screen.print(Text(f"can't tell whether covered, because {broken} is violated: {there}"))
 
 
 @click.command("properties")

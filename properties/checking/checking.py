@@ -11,7 +11,7 @@ that show a violation the shortest is reported; of two that are equally short, t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
 from typing import get_args
@@ -74,7 +74,8 @@ class Checked:
     """A checked revision: what was explored, and a result for each property and promise.
 
     `untried`: the properties that some worlds alone never put to the test, and that nobody asked
-    for by name.  `uncovered`: the rows that no property speaks of, where that was asked.
+    for by name.  `uncovered`: the rows that no property speaks of, where that was asked; for each
+    the violated property that hides whether one does, or "".
     """
 
     revision: Revision
@@ -82,7 +83,7 @@ class Checked:
     results: tuple[CheckedProperty, ...]
     promises: tuple[CheckedPromise, ...] = ()
     untried: tuple[str, ...] = ()
-    uncovered: tuple[str, ...] = ()
+    uncovered: Mapping[str, str] = field(default_factory=dict)
 
     def findings(self) -> tuple[PropertyStatus, ...]:
         """Of each property, then of each promise."""
