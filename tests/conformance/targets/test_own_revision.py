@@ -123,6 +123,19 @@ def run(*arguments: str) -> int:
                 ),
             )
         ),
+        (
+            "from fencepost.model import Role, when; when(caller=Role.LEADER)",
+            "{}, line 1: there is no column 'caller' (what is shown as caller is role here); ",
+        ),
+        (
+            BEGIN + "DROP = DropRule('JoinGroup', 'JOIN-PENDING', 'x')\n"
+            "MINE = derive(KAFKA_4, 'm', 'm', (DROP, DROP))",
+            "{}, line 3: two differences of m are about JOIN-PENDING in table JoinGroup, and the ",
+        ),
+        (
+            BEGIN + "MINE = derive(KAFKA_4, 'kafka-4', 'm', ())",
+            "{}:MINE calls itself kafka-4, as one that is shipped",
+        ),
         ("from fencepost.model import KAFKA_5", "'fencepost.model' (did you mean KAFKA_4?)"),
         (BEGIN + "MINE = KAFKA_4\nPROPERTIES = (1,)\n", "PROPERTIES in {} holds 1, which is no"),
         (
