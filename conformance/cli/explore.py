@@ -85,14 +85,8 @@ def chosen(ids: tuple[str, ...], revision: str) -> tuple[Property, ...]:
         raise click.UsageError(str(error.args[0])) from None
     for one in found if ids else ():
         if Engine.EXPLORATION not in one.engines:
-            raise click.UsageError(not_checked(one, Engine.EXPLORATION))
+            raise click.UsageError(one.why_not_by(Engine.EXPLORATION))
     return found
-
-
-def not_checked(one: Property, engine: Engine) -> str:
-    """Say why an engine doesn't check a property, and which do."""
-    others = " and ".join(e.value for e in Engine if e in one.engines)
-    return f"{one.id} is not checked by {engine.value}: {one.not_by[engine]} (by {others})"
 
 
 @click.command("explore", epilog=exit_codes("all properties hold", _WRONG_ENDS))
@@ -130,7 +124,7 @@ def explore_command(
     """
     if graph is not None and graph.suffix not in SUFFIXES:
         raise click.UsageError(f"can't write {graph}; name a file {' or '.join(SUFFIXES)}")
-    errors = Console(stderr=True, highlight=False)
+    errors = Console(stderr=True, highlight=False, emoji=False)
 
     def progress(done: Progress) -> None:
         if errors.is_terminal:

@@ -23,9 +23,11 @@ from fencepost.conformance.cli.options.common import (
     revision_option,
 )
 from fencepost.conformance.runtime.errors import TargetUnavailableError
+from fencepost.conformance.targets.own_revision import properties_for
 from fencepost.conformance.targets.registry import find_revision
 from fencepost.model.revision import Revision
 from fencepost.properties.claims.registry import PROPERTIES, find_formula
+from fencepost.properties.logic.property import Engine
 from fencepost.properties.mutants.abstract import abstract_twists
 from fencepost.properties.proofs.cti_reach import reach
 from fencepost.traces.files.run_trace import run_lines
@@ -66,10 +68,7 @@ def prove_command(revision: str, names: tuple[str, ...], as_json: bool) -> int:
     """
     found = find_revision(revision)
     for name in names:
-        try:
-            find_formula(name)
-        except KeyError as error:
-            raise click.UsageError(str(error.args[0])) from None
+        _check_provable(name, revision)
     if importlib.util.find_spec("z3") is None:
         raise TargetUnavailableError(_REMEDY)
     start = time.monotonic()
@@ -84,6 +83,21 @@ def prove_command(revision: str, names: tuple[str, ...], as_json: bool) -> int:
     if proof.failures:
         return _EXIT_FAILED
     return _EXIT_UNKNOWN if proof.uncovered else 0
+
+
+def _check_provable(name: str, revision: str) -> None:
+    """Raise UsageError for a property that no proof takes, with why where it is known."""
+    try:
+        find_formula(name)
+    except KeyError as error:
+        there = {one.id: one for one in properties_for(revision)}
+        if name not in there:
+            raise click.UsageError(str(error.args[0])) from None
+        if Engine.PROOF in there[name].engines:
+            raise click.UsageError(
+                f"{name} is your own, and only shipped ones are proved"
+            ) from None
+        raise click.UsageError(there[name].why_not_by(Engine.PROOF)) from None
 
 
 def _proof(revision: Revision, names: tuple[str, ...]) -> Proof:
@@ -128,7 +142,7 @@ def _show(proof: Proof, seconds: float, runs: Runs, *, in_full: bool) -> None:
             rules = ", ".join(dict.fromkeys(one.rule for one in mine))
             screen.print(Text(f"  {about}, by {rules}: {mine[0].detail}"), soft_wrap=True)
     if proof.kept:
-        screen.print("\nProved here, though not of what this is made from", style="bold")
+        screen.print("\nProved here alone, not of what this is made from", style="bold")
     for one in proof.kept:
         screen.print(Text(f"  {one.about}: {one.detail}"))
     for title, chosen in (("Not covered", proof.uncovered), ("Failures", proof.failures)):
@@ -143,6 +157,7 @@ def _show(proof: Proof, seconds: float, runs: Runs, *, in_full: bool) -> None:
     screen.print(
         f"\n{proof.revision}: {len(proof.obligations)} obligations, {proved} proved, "
         f"{len(proof.expected)} fail as expected, {len(proof.failures)} failed"
+        + (f", {len(proof.kept)} proved here alone" if proof.kept else "")
         + (f", {plural(len(proof.uncovered), 'step')} not covered" if proof.uncovered else "")
     )
     click.echo(f"({seconds:.1f} s)", err=True)
@@ -154,7 +169,7 @@ def _show_rows(screen: Console, proof: Proof, *, in_full: bool) -> None:
 
     grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     grid.add_column("property", no_wrap=True)
-    for title in ("proved", "expected", "failed"):
+    for title in ("proved", "expected", "failed", *(("here alone",) if proof.kept else ())):
         grid.add_column(title, justify="right")
     rows = list(proof.rows())
     shown = [row for row in rows if in_full or set(row[2]) - {Result.PROVED}]
@@ -165,6 +180,7 @@ def _show_rows(screen: Console, proof: Proof, *, in_full: bool) -> None:
             str(row.get(Result.PROVED, 0)),
             str(row.get(Result.EXPECTED, 0) or ""),
             Text(str(failed or ""), style="bold red"),
+            *((str(row.get(Result.KEPT, 0) or ""),) if proof.kept else ()),
         )
     if shown:
         screen.print(grid)

@@ -98,11 +98,9 @@ def _cells(
     left = list(points)
     while left:
         cells = {i: {value} for i, value in enumerate(left[0])}
-        for place in order:
+        for place in (i for i in order if id(table.features[i]) not in kept):
             rest = {i: values for i, values in cells.items() if i != place}
-            if id(table.features[place]) not in kept and not any(
-                _within(other, rest) for other in fine
-            ):
+            if not any(_within(other, rest) for other in fine):
                 cells = rest
         for place in cells:
             for value in dict.fromkeys(other[place] for other in left):

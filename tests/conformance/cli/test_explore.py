@@ -270,4 +270,5 @@ def test_a_property_that_exploration_does_not_check_is_refused_with_why(
     (name, *_) = (i for i, p in PROPERTIES.items() if Engine.EXPLORATION not in p.engines)
     result = run(*command, "--property", name)
     assert result.exit_code == 64
-    assert f"{name} is not checked by exploration: worlds are folded" in result.stderr
+    assert f"{name} is not checked by exploration, but by hypothesis and an" in result.stderr
+    assert PROPERTIES[name].not_by[Engine.EXPLORATION] in result.stderr
