@@ -222,11 +222,8 @@ def _undecided(certificate: Certificate, console: Console) -> None:
         say(console, f"      {result.observed or result.message}")
     if is_in_a_file(certificate.revision):
         base = catalogue.find_revision(certificate.revision).base
-        say(
-            console,
-            f"  A case that was written for {base} may not come to its rule by yours.",
-            "dim",
-        )
+        said = f"  A case that was written for {base} may not come to its rule by yours."
+        say(console, said, "dim")
     if certificate.provenance.target.startswith(_MODELS):
         console.print()
         return  # on a virtual clock it would be the same again

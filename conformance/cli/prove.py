@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -107,7 +108,7 @@ def _proof(revision: Revision, names: tuple[str, ...]) -> Proof:
 
 
 Runs = dict[tuple[str, str], dict[str, Any]]
-"""(property, rule) of a failure with a counterexample → whether a run gets there, and which."""
+"""(property, rule) of a failure with a counterexample → the run to such a step, if there is one."""
 
 
 def _runs(revision: Revision, proof: Proof) -> Runs:
@@ -138,6 +139,7 @@ def _show(proof: Proof, seconds: float, runs: Runs, *, in_full: bool) -> None:
         if in_full:
             for one in mine:
                 _show_one(screen, one)
+            _show_rest(screen, mine)
         else:
             rules = ", ".join(dict.fromkeys(one.rule for one in mine))
             screen.print(Text(f"  {about}, by {rules}: {mine[0].detail}"), soft_wrap=True)
@@ -153,6 +155,7 @@ def _show(proof: Proof, seconds: float, runs: Runs, *, in_full: bool) -> None:
             _show_one(screen, one)
             if one.failed and (one.about, one.rule) in runs and _is_first(one):
                 _show_run(screen, runs[one.about, one.rule], told)
+        _show_rest(screen, chosen)
     proved = sum(one.result is Result.PROVED for one in proof.obligations)
     screen.print(
         f"\n{proof.revision}: {len(proof.obligations)} obligations, {proved} proved, "
@@ -200,15 +203,24 @@ def _is_first(one: Obligation) -> bool:
 def _show_run(screen: Console, row: dict[str, Any], told: dict[str, str]) -> None:
     """Print a run, or under which property it was printed before."""
     if "run" not in row:
-        lines = [f"no run gets there in the {row['worlds']:,} worlds that were looked at"]
+        lines = [f"no run has such a step in the {row['worlds']:,} worlds that were looked at"]
     else:
         run = "\n".join(row["run"])
-        lines = [f"a run that gets there ({row['question']}):", *(f"  {x}" for x in row["run"])]
+        lines = [
+            f"a run to a step of this kind ({row['question']}):",
+            *(f"  {x}" for x in row["run"]),
+        ]
         if run in told:
-            lines = [f"the run shown for {told[run]} gets there"]
+            lines = [f"the run shown for {told[run]} has such a step"]
         told.setdefault(run, row["property"])
     for line in lines:
         screen.print(Text(f"      {line}"), soft_wrap=True)
+
+
+def _show_rest(screen: Console, obligations: Sequence[Obligation]) -> None:
+    """Print how many of these show no step, since one by the same rule does."""
+    if rest := sum(not _is_first(one) for one in obligations):
+        screen.print(f"  {plural(rest, 'more step')} by the same rules (--json)")
 
 
 def _show_one(screen: Console, one: Obligation) -> None:

@@ -14,6 +14,7 @@ from fencepost.conformance.cli import prove as cli_prove
 from fencepost.conformance.cli.cli import main
 from fencepost.model.revision import DropRule, Revision, derive
 from fencepost.model.revisions.base import KAFKA_4
+from fencepost.model.revisions.revisions import find
 from fencepost.model.table.effects import Do
 from fencepost.properties.claims.registry import PROPERTIES
 from fencepost.properties.logic.property import Engine
@@ -73,6 +74,17 @@ def test_an_expected_violation_is_shown_and_is_no_failure() -> None:
     assert "then: " not in result.stdout
     asked = run("--property", "zombie-is-told")
     assert 'then: JoinGroup with member id "m1" and instance A' in asked.stdout
+    assert "by the same rules" not in asked.stdout
+
+
+def test_expected_steps_that_are_not_shown_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    draft = find("comment-table-2")
+    proof = proofs.prove(draft, ["seats-stay"], rules=["JOIN-UPGRADE-PREPARING"])
+    monkeypatch.setattr(cli_prove, "_proof", lambda *_: proof)
+    asked = run("--revision", draft.name, *STRICT)
+    assert len(proof.expected) == 2
+    assert asked.stdout.count("before: ") == 1
+    assert "  1 more step by the same rules (--json)\n" in asked.stdout
 
 
 def test_a_violation_that_is_not_inherited_is_told_and_is_no_failure(

@@ -372,7 +372,7 @@ def test_a_revision_of_ones_own_that_is_made_from_another_is_shown(
         "MINE = derive(FIRST, 'mine', 'again', (BACK,))\n"
     )
     assert run("revisions", f"{write(text)}:MINE") == 0
-    assert "(base first, 1 differences)" in capsys.readouterr().out
+    assert "(base first, 1 difference)" in capsys.readouterr().out
 
 
 def test_the_upgrade_makes_members_static_and_check_says_so(
@@ -381,3 +381,19 @@ def test_the_upgrade_makes_members_static_and_check_says_so(
     few = ("--question", "borrowed instances", "--property", "seats-stay")
     assert run("check", UPGRADE, *few) == 1
     assert "JOIN-UPGRADE" in capsys.readouterr().out
+
+
+def test_what_is_listed_of_a_changed_rule_is_said_to_be_the_old_ones(
+    write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = f"{write(ELSEWHERE)}:MINE"
+    old = "must be, and the cases, are of kafka-4's rule; yours may be about less"
+    assert run("explain", "LEAVE-MEMBER", "--revision", mine) == 0
+    assert old in capsys.readouterr().out
+    assert run("explain", "LEAVE-MEMBER-PREPARING", "--revision", mine) == 0
+    assert old not in capsys.readouterr().out
+
+
+def test_a_file_without_a_name_is_told_how_to_name_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("table", "--revision", "mine.py") == USAGE
+    assert "one in a file is named mine.py:NAME" in capsys.readouterr().err
