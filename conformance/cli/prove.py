@@ -206,10 +206,7 @@ def _show_run(screen: Console, row: dict[str, Any], told: dict[str, str]) -> Non
         lines = [f"no run has such a step in the {row['worlds']:,} worlds that were looked at"]
     else:
         run = "\n".join(row["run"])
-        lines = [
-            f"a run to a step of this kind ({row['question']}):",
-            *(f"  {x}" for x in row["run"]),
-        ]
+        lines = [f"a run to such a step ({row['question']}):", *(f"  {x}" for x in row["run"])]
         if run in told:
             lines = [f"the run shown for {told[run]} has such a step"]
         told.setdefault(run, row["property"])
