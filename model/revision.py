@@ -118,9 +118,10 @@ def derive(
     """Make a revision that differs from another in these rules.
 
     Raises UnknownNameError for a table, or a rule to drop, that isn't there, and TableError for
-    what is no revision, difference, rule or guard.
+    what is no revision, difference, rule or guard, and for two differences about one rule.
     """
     _check_arguments(base, name, differences)
+    _check_once(name, differences)
     tables = dict(base.tables)
     for changed in dict.fromkeys(difference.table for difference in differences):
         if changed not in tables:
@@ -168,6 +169,19 @@ def _check_arguments(base: Any, name: Any, differences: Any) -> None:
             raise TableError(
                 f"{one.rule.id}: its guard is {one.rule.guard!r}; write when(mid=Mid.MEMBER, …)"
             )
+
+
+def _check_once(name: str, differences: Iterable[Difference]) -> None:
+    """Raises TableError for two differences about one rule: the first would be lost."""
+    seen: set[tuple[str, str]] = set()
+    for one in differences:
+        rule_id = one.rule_id if isinstance(one, DropRule) else one.rule.id
+        if (one.table, rule_id) in seen:
+            raise TableError(
+                f"two differences of {name} are about {rule_id} in table {one.table}, and the "
+                "first would be lost: leave one out, or give its rule an id of its own"
+            )
+        seen.add((one.table, rule_id))
 
 
 def _check_columns(table: Table, rule: Rule) -> None:

@@ -35,6 +35,7 @@ from fencepost.conformance.execution.outcome import (
     Overall,
 )
 from fencepost.model.revision import Revision
+from fencepost.model.revisions.revisions import is_in_a_file
 from fencepost.model.table.table import LEVELS
 from fencepost.properties.mutants import catalogue
 from fencepost.properties.oracle.fingerprint import broken_rule
@@ -62,6 +63,9 @@ _NAMED = 4
 
 _AGAIN = 20
 """A command to paste names at most this many cases."""
+
+_MODELS = ("model", "mutant:")
+"""How the names of targets begin that run on a virtual clock."""
 
 _MOST_CAUSES, _TOLD_IN_FULL, _MOST_STEPS = 12, 3, 8
 """So many causes are told, so many of them with steps, and with so many steps each."""
@@ -100,6 +104,10 @@ def _failures(certificate: Certificate, revision: Revision, console: Console, re
             _title(first, console)
             say(console, f"  {_shortened(first.message)}")
         _others(cause, console)
+        console.print()
+    if len(causes) > _TOLD_IN_FULL:
+        said = f"the steps of all but the first {_TOLD_IN_FULL} causes are in what --report writes"
+        say(console, said, "dim")
         console.print()
     if rest := causes[_MOST_CAUSES:]:
         cases = sum(len(cause.cases) for cause in rest)
@@ -214,6 +222,13 @@ def _undecided(certificate: Certificate, console: Console) -> None:
     for result in results:
         say(console, f"  {result.level.value}  {result.case.id}", COLOURS[Outcome.UNKNOWN])
         say(console, f"      {result.observed or result.message}")
+    if is_in_a_file(certificate.revision):
+        base = catalogue.find_revision(certificate.revision).base
+        said = f"  A case that was written for {base} may not come to its rule by yours."
+        say(console, said, "dim")
+    if certificate.provenance.target.startswith(_MODELS):
+        console.print()
+        return  # on a virtual clock it would be the same again
     cases = [word for result in results[:_AGAIN] for word in ("--case", result.case.id)]
     command = ["fencepost", "certify", certificate.provenance.target]
     again = shlex.join([*command, "--revision", certificate.revision, *cases])

@@ -30,10 +30,15 @@ EXIT_SAME, EXIT_OTHER = 0, 1
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """The verdict that the file records, and today's."""
+    """The verdict that the file records, and today's.
+
+    `shows`: what the run is an example of, "" where it is none: then the verdict is about the
+    answers alone, and its message is about what the run shows.
+    """
 
     recorded: TraceVerdict
     today: TraceVerdict
+    shows: str = ""
 
     @property
     def same(self) -> bool:
@@ -46,7 +51,12 @@ class Replayed:
 
     def text(self) -> str:
         """In words."""
-        lines = [f"recorded: {_words(self.recorded)}", f"today:    {_words(self.today)}"]
+        recorded = self.recorded
+        lines = []
+        if self.shows:
+            lines.append(f"the run shows ({self.shows}): {recorded.message}")
+            recorded = replace(recorded, message="Each answer is one that the revision gives.")
+        lines += [f"recorded: {_words(recorded)}", f"today:    {_words(self.today)}"]
         return "\n".join([*lines, "the same verdict" if self.same else "another verdict"])
 
     def to_json(self) -> dict[str, Any]:
@@ -68,6 +78,11 @@ def _essence(verdict: TraceVerdict) -> tuple[object, ...]:
 
 def _words(verdict: TraceVerdict) -> str:
     return f"{verdict.outcome}. {verdict.message}".rstrip(" .") + "."
+
+
+def _shows(trace: TraceFile) -> str:
+    """What a run of the model shows, as its provenance has it."""
+    return str(trace.provenance.get("shows") or "") if trace.verdict.outcome == "holds" else ""
 
 
 def rejudge(trace: TraceFile) -> Replayed:
@@ -94,7 +109,7 @@ def rejudge(trace: TraceFile) -> Replayed:
             wrong=violation.wrong.name,
             rule=name,
         )
-    return Replayed(trace.verdict, today)
+    return Replayed(trace.verdict, today, _shows(trace))
 
 
 def _outcome(verdict: Verdict) -> str:

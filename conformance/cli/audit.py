@@ -184,7 +184,7 @@ def _progress(files: Sequence[Path]) -> Iterator[Callable[[int], None] | None]:
     # Here, since it takes 20 ms to import.
     from rich.progress import Progress  # noqa: PLC0415
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    with Progress(console=Console(stderr=True, emoji=False), transient=True) as bar:
         task = bar.add_task("reading", total=sum(path.stat().st_size for path in files))
         yield lambda read: bar.advance(task, read)
 

@@ -186,7 +186,9 @@ def case_progress(total: int) -> Iterator[Callable[[Graded], None] | None]:
 
     failed = 0
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
-    with Bar(*columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True) as bar:
+    with Bar(
+        *columns, TimeElapsedColumn(), console=Console(stderr=True, emoji=False), transient=True
+    ) as bar:
         task = bar.add_task("certifying", total=total)
 
         def show(result: Graded) -> None:

@@ -33,8 +33,9 @@ from fencepost.traces.text.words import plural
 _IN_FULL = 8
 """How many differences are told in full."""
 _NOT_BEYOND = (
-    "(A run ends where the answers first differ: what shows only beyond that is not searched.  To "
-    "compare such a rule alone, derive a revision that differs in it and in nothing else.)"
+    "(A run ends where the answers first differ: what shows only beyond that is not searched.  "
+    "Compare neighbours, such as two releases in turn; or, to compare such a rule alone, derive a "
+    "revision that differs in it and in nothing else.)"
 )
 
 
@@ -83,13 +84,10 @@ def _text(
         lines += [f"     {why}" for why in told.why()]
         lines.append("")
     rest = list(enumerate(stories, start=1))[_IN_FULL:]
-    lines += [f"{number}. {told.title} ({told.difference.steps} steps)" for number, told in rest]
     if rest:
-        lines += [
-            "",
-            "Only titles from there on: --json tells all, --report DIR writes all runs.",
-            "",
-        ]
+        lines.append("Titles only, from here on; --json tells all, --report DIR writes all runs:")
+        lines += [f"{n}. {told.title} ({told.difference.steps} steps)" for n, told in rest]
+        lines.append("")
     lines += [lost_words(loss) for loss in found.unsaid]
     if found.alike:
         lines.append("Rules that differ, but nothing shows it: " + ", ".join(found.alike))

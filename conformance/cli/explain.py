@@ -23,6 +23,7 @@ from fencepost.conformance.targets.own_revision import properties_for
 from fencepost.conformance.targets.registry import DEFAULT_REVISION, find_revision
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.near import did_you_mean
+from fencepost.model.revisions.revisions import is_shipped, shipped_base
 from fencepost.model.revisions.soundness import has_stale_reason
 from fencepost.model.rules.binding import basis_of
 from fencepost.model.table.table import Level, Rule, Table
@@ -86,7 +87,7 @@ def explain_command(name: str, revision: str) -> None:
         return
     for table, rule in chosen.rules():
         if rule.id == name:
-            _explain_rule(screen, table, rule)
+            _explain_rule(screen, table, rule, _base_of(chosen, rule))
             return
     suite = name.partition("/")[0]
     entries = find_suite(suite if suite in NAMES else CATALOGUE, chosen).entries
@@ -103,7 +104,17 @@ def explain_command(name: str, revision: str) -> None:
     _explain_case(screen, entry, _levels(chosen))
 
 
-def _explain_rule(screen: Console, table: Table, rule: Rule) -> None:
+def _base_of(revision: Revision, rule: Rule) -> str:
+    """The shipped revision whose rule of this id is another than one's own; "" if it's the same."""
+    if is_shipped(revision):
+        return ""
+    base = shipped_base(revision)
+    there = {one.id: one for _, one in base.rules()}.get(rule.id, rule)
+    return "" if there is rule else base.name
+
+
+def _explain_rule(screen: Console, table: Table, rule: Rule, base: str) -> None:
+    """Print a rule; `base`: of which shipped revision its id is known, "" if it is that rule."""
     lines = [
         (rule.id, f"{rule.level.value}, table {table.name}"),
         ("when", table.condition(rule)),
@@ -118,6 +129,9 @@ def _explain_rule(screen: Console, table: Table, rule: Rule) -> None:
         lines.append(("unreachable", rule.defensive))
     for name, value in lines:
         screen.print(Text.assemble((f"{name:<12}", "bold"), " ", value))
+    if base:
+        said = f"what must be, and the cases, are of {base}'s rule; yours may be about less"
+        screen.print(Text.assemble((f"{'changed':<12}", "bold"), " ", said))
     cases = [e.id for e in ENTRIES if rule.id in e.rules]
     screen.print(Text.assemble((f"{'cases':<12}", "bold"), " ", ", ".join(cases) or "none"))
 

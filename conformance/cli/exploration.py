@@ -192,7 +192,9 @@ def check_json(checked: Checked, told: Iterable[Told]) -> dict[str, Any]:
         "acts_of_none": list(acts_of_none(scopes)),
         "beyond_reach": size_beyond_reach(checked.revision, scopes),
         "properties": {r.property.id: r.finding.value for r in checked.results},
-        "not_covered": list(checked.uncovered),
+        "not_tested": list(checked.untried),
+        "not_covered": [row for row, hidden in checked.uncovered.items() if not hidden],
+        "not_told": {row: hidden for row, hidden in checked.uncovered.items() if hidden},
         "promises": {k.promise.id: k.finding.value for k in checked.promises},
         "violations": [told_json(one) for one in told],
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,7 @@ from fencepost.properties.worlds.scopes import (
 from fencepost.traces.text.words import plural
 
 EXIT_VIOLATED = 1
+_WRONG_ENDS = "a property is violated, or one by --property never put to the test"
 _WRONG = {PropertyStatus.BROKEN, PropertyStatus.ASKED}
 jobs_option = click.option(
     "--jobs",
@@ -73,16 +75,21 @@ traces_option = report_option("Write the traces there.")
 def chosen(ids: tuple[str, ...], revision: str) -> tuple[Property, ...]:
     """The properties of these ids, all of them if there are none.  Raises UsageError.
 
-    For a revision in a file its own properties are among them.
+    For a revision in a file its own properties are among them.  What is named must be one that
+    exploration checks.
     """
     there = {one.id: one for one in properties_for(revision)}
     try:
-        return tuple(there.get(i) or find_property(i) for i in ids or there)
+        found = tuple(there.get(i) or find_property(i) for i in ids or there)
     except KeyError as error:
         raise click.UsageError(str(error.args[0])) from None
+    for one in found if ids else ():
+        if Engine.EXPLORATION not in one.engines:
+            raise click.UsageError(one.why_not_by(Engine.EXPLORATION))
+    return found
 
 
-@click.command("explore", epilog=exit_codes("all properties hold", "a property is violated"))
+@click.command("explore", epilog=exit_codes("all properties hold", _WRONG_ENDS))
 @revision_option
 @scope_options(Scope(clients=2, members=2))
 @click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="The most states.")
@@ -117,7 +124,7 @@ def explore_command(
     """
     if graph is not None and graph.suffix not in SUFFIXES:
         raise click.UsageError(f"can't write {graph}; name a file {' or '.join(SUFFIXES)}")
-    errors = Console(stderr=True, highlight=False)
+    errors = Console(stderr=True, highlight=False, emoji=False)
 
     def progress(done: Progress) -> None:
         if errors.is_terminal:
@@ -142,7 +149,8 @@ def explore_command(
         echo_json(exploration_json(explored))
     else:
         _print_exploration(console(), exploration_json(explored), explored.told)
-    if any(told.finding in _WRONG for told in explored.told):
+    unmet = ids and "not reached" in exploration_json(explored)["properties"].values()
+    if unmet or any(told.finding in _WRONG for told in explored.told):
         ctx.exit(EXIT_VIOLATED)
 
 
@@ -198,7 +206,7 @@ def _print_told(screen: Console, told: tuple[Told, ...], *, expected: bool = Tru
             screen.print(Text(line), soft_wrap=True)
 
 
-@click.command("check", epilog=exit_codes("all properties hold", "a property is violated"))
+@click.command("check", epilog=exit_codes("all properties hold", _WRONG_ENDS))
 @click.argument("revision", type=REVISION, metavar="REVISION")
 @jobs_option
 @property_option
@@ -247,16 +255,17 @@ def _checked(
     checked = check_revision(
         revision, chosen(ids, name), questions=questions or CHECK_SCOPES, jobs=jobs
     )
-    if questions:
-        met = tuple(r for r in checked.results if r.finding is not PropertyStatus.UNTESTED)
-        return Checked(revision, checked.explored, met)
     if ids:
         return checked
+    if questions:
+        met = tuple(r for r in checked.results if r.finding is not PropertyStatus.UNTESTED)
+        untried = tuple(r.property.id for r in checked.results if r not in met)
+        return replace(checked, results=met, untried=untried)
     whole = Checked(revision, checked.explored, checked.results, check_promises(revision))
     fails = set(PropertyStatus) - {PropertyStatus.HOLDS, PropertyStatus.UNTESTED}
     broken = {r.property.id for r in whole.results if r.finding in fails}
     broken |= {kept.promise.id for kept in whole.promises if kept.finding in fails}
-    return replace(whole, uncovered=tuple(uncovered_rows(revision, broken)))
+    return replace(whole, uncovered=uncovered_rows(revision, broken))
 
 
 def _print_check(
@@ -270,15 +279,18 @@ def _print_check(
             screen.print(Text(f"{question.name}: {question.about}: {size}"))
     else:
         screen.print(Text(f"all states of {len(sizes)} worlds: {', '.join(sizes)}"))
-    counts = dict.fromkeys(PropertyStatus, 0)
-    for finding in checked.findings():
-        counts[finding] += 1
-    said = ", ".join(f"{n} {finding.value}" for finding, n in counts.items() if n)
-    verdict = "every property holds, or fails as is known of it" if checked.holds else "not safe"
+    counts = Counter(checked.findings())
+    said = ", ".join(f"{counts[one]} {one.value}" for one in PropertyStatus if one in counts)
+    verdict = "every property holds, or fails as is known of it"
+    if not checked.holds:
+        verdict = "not safe" if counts.keys() & _WRONG else "not shown to be safe"
     screen.print(Text(f"{checked.revision.name}: {verdict} ({said})", style="bold"))
     scopes = [question.scope for question, _ in checked.explored]
     if undone := acts_of_none(scopes):
         screen.print(Text(f"in none of these worlds: {', '.join(undone)}"))
+    if checked.untried:
+        names = ", ".join(checked.untried)
+        screen.print(Text(f"never put to the test here: {names}"), soft_wrap=True)
     if blind := size_beyond_reach(checked.revision, scopes):
         screen.print(Text(f"not tried: {blind}"))
     if checked.uncovered:
@@ -290,7 +302,9 @@ def _print_check(
 
 def _print_uncovered(screen: Console, checked: Checked) -> None:
     """Print the rows that nothing speaks of; of a user's own revision those that are its own."""
-    rules, count = list(checked.uncovered), plural(len(checked.uncovered), "row")
+    rules = [row for row, hidden in checked.uncovered.items() if not hidden]
+    count = plural(len(rules), "row")
+    that = "" if checked.holds else " that holds"
     if not is_shipped(checked.revision):
         theirs = {id(rule) for _, rule in shipped_base(checked.revision).rules()}
         own = {rule.id for _, rule in checked.revision.rules() if id(rule) not in theirs}
@@ -299,7 +313,11 @@ def _print_uncovered(screen: Console, checked: Checked) -> None:
         if rest:
             base = shipped_base(checked.revision).name
             rules.append(f"{'and ' if rules else ''}{len(rest)} that are {base}'s (--json)")
-    screen.print(Text(f"not covered by any property ({count}): {', '.join(rules)}"))
+    if rules:
+        screen.print(Text(f"not covered by any property{that} ({count}): {', '.join(rules)}"))
+    for broken in dict.fromkeys(filter(None, checked.uncovered.values())):
+        there = ", ".join(row for row, hidden in checked.uncovered.items() if hidden == broken)
+        screen.print(Text(f"can't tell whether covered, because {broken} is violated: {there}"))
 
 
 @click.command("properties")

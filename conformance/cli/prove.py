@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,9 +24,11 @@ from fencepost.conformance.cli.options.common import (
     revision_option,
 )
 from fencepost.conformance.runtime.errors import TargetUnavailableError
+from fencepost.conformance.targets.own_revision import properties_for
 from fencepost.conformance.targets.registry import find_revision
 from fencepost.model.revision import Revision
 from fencepost.properties.claims.registry import PROPERTIES, find_formula
+from fencepost.properties.logic.property import Engine
 from fencepost.properties.mutants.abstract import abstract_twists
 from fencepost.properties.proofs.cti_reach import reach
 from fencepost.traces.files.run_trace import run_lines
@@ -66,10 +69,7 @@ def prove_command(revision: str, names: tuple[str, ...], as_json: bool) -> int:
     """
     found = find_revision(revision)
     for name in names:
-        try:
-            find_formula(name)
-        except KeyError as error:
-            raise click.UsageError(str(error.args[0])) from None
+        _check_provable(name, revision)
     if importlib.util.find_spec("z3") is None:
         raise TargetUnavailableError(_REMEDY)
     start = time.monotonic()
@@ -86,6 +86,21 @@ def prove_command(revision: str, names: tuple[str, ...], as_json: bool) -> int:
     return _EXIT_UNKNOWN if proof.uncovered else 0
 
 
+def _check_provable(name: str, revision: str) -> None:
+    """Raise UsageError for a property that no proof takes, with why where it is known."""
+    try:
+        find_formula(name)
+    except KeyError as error:
+        there = {one.id: one for one in properties_for(revision)}
+        if name not in there:
+            raise click.UsageError(str(error.args[0])) from None
+        if Engine.PROOF in there[name].engines:
+            raise click.UsageError(
+                f"{name} is your own, and only shipped ones are proved"
+            ) from None
+        raise click.UsageError(there[name].why_not_by(Engine.PROOF)) from None
+
+
 def _proof(revision: Revision, names: tuple[str, ...]) -> Proof:
     from fencepost.properties.proofs.proofs import prove  # noqa: PLC0415  (Z3 is an extra)
 
@@ -93,7 +108,7 @@ def _proof(revision: Revision, names: tuple[str, ...]) -> Proof:
 
 
 Runs = dict[tuple[str, str], dict[str, Any]]
-"""(property, rule) of a failure with a counterexample → whether a run gets there, and which."""
+"""(property, rule) of a failure with a counterexample → the run to such a step, if there is one."""
 
 
 def _runs(revision: Revision, proof: Proof) -> Runs:
@@ -124,11 +139,12 @@ def _show(proof: Proof, seconds: float, runs: Runs, *, in_full: bool) -> None:
         if in_full:
             for one in mine:
                 _show_one(screen, one)
+            _show_rest(screen, mine)
         else:
             rules = ", ".join(dict.fromkeys(one.rule for one in mine))
             screen.print(Text(f"  {about}, by {rules}: {mine[0].detail}"), soft_wrap=True)
     if proof.kept:
-        screen.print("\nProved here, though not of what this is made from", style="bold")
+        screen.print("\nProved here alone, not of what this is made from", style="bold")
     for one in proof.kept:
         screen.print(Text(f"  {one.about}: {one.detail}"))
     for title, chosen in (("Not covered", proof.uncovered), ("Failures", proof.failures)):
@@ -139,10 +155,12 @@ def _show(proof: Proof, seconds: float, runs: Runs, *, in_full: bool) -> None:
             _show_one(screen, one)
             if one.failed and (one.about, one.rule) in runs and _is_first(one):
                 _show_run(screen, runs[one.about, one.rule], told)
+        _show_rest(screen, chosen)
     proved = sum(one.result is Result.PROVED for one in proof.obligations)
     screen.print(
         f"\n{proof.revision}: {len(proof.obligations)} obligations, {proved} proved, "
         f"{len(proof.expected)} fail as expected, {len(proof.failures)} failed"
+        + (f", {len(proof.kept)} proved here alone" if proof.kept else "")
         + (f", {plural(len(proof.uncovered), 'step')} not covered" if proof.uncovered else "")
     )
     click.echo(f"({seconds:.1f} s)", err=True)
@@ -154,7 +172,7 @@ def _show_rows(screen: Console, proof: Proof, *, in_full: bool) -> None:
 
     grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     grid.add_column("property", no_wrap=True)
-    for title in ("proved", "expected", "failed"):
+    for title in ("proved", "expected", "failed", *(("here alone",) if proof.kept else ())):
         grid.add_column(title, justify="right")
     rows = list(proof.rows())
     shown = [row for row in rows if in_full or set(row[2]) - {Result.PROVED}]
@@ -165,6 +183,7 @@ def _show_rows(screen: Console, proof: Proof, *, in_full: bool) -> None:
             str(row.get(Result.PROVED, 0)),
             str(row.get(Result.EXPECTED, 0) or ""),
             Text(str(failed or ""), style="bold red"),
+            *((str(row.get(Result.KEPT, 0) or ""),) if proof.kept else ()),
         )
     if shown:
         screen.print(grid)
@@ -184,15 +203,21 @@ def _is_first(one: Obligation) -> bool:
 def _show_run(screen: Console, row: dict[str, Any], told: dict[str, str]) -> None:
     """Print a run, or under which property it was printed before."""
     if "run" not in row:
-        lines = [f"no run gets there in the {row['worlds']:,} worlds that were looked at"]
+        lines = [f"no run has such a step in the {row['worlds']:,} worlds that were looked at"]
     else:
         run = "\n".join(row["run"])
-        lines = [f"a run that gets there ({row['question']}):", *(f"  {x}" for x in row["run"])]
+        lines = [f"a run to such a step ({row['question']}):", *(f"  {x}" for x in row["run"])]
         if run in told:
-            lines = [f"the run shown for {told[run]} gets there"]
+            lines = [f"the run shown for {told[run]} has such a step"]
         told.setdefault(run, row["property"])
     for line in lines:
         screen.print(Text(f"      {line}"), soft_wrap=True)
+
+
+def _show_rest(screen: Console, obligations: Sequence[Obligation]) -> None:
+    """Print how many of these show no step, since one by the same rule does."""
+    if rest := sum(not _is_first(one) for one in obligations):
+        screen.print(f"  {plural(rest, 'more step')} by the same rules (--json)")
 
 
 def _show_one(screen: Console, one: Obligation) -> None:

@@ -22,6 +22,7 @@ from fencepost.model.revision import DropRule, Revision
 from fencepost.model.revisions import revisions
 from fencepost.model.table.cells import print_rows
 from fencepost.model.table.table import Rule, Table
+from fencepost.traces.text.words import plural
 
 _NARROWEST = {"mid": 9, "inst": 13, "state": 19, "more": 18, "then": 30}
 """Columns of the decision table in characters: as wide as the longest word in them, or wider."""
@@ -103,8 +104,8 @@ def revisions_command(name: str | None, as_json: bool) -> None:
         return
     screen = console()
     for revision in found:
-        differences = len(revision.differences)
-        base = f" (base {revision.base}, {differences} differences)" if revision.base else ""
+        differences = plural(len(revision.differences), "difference")
+        base = f" (base {revision.base}, {differences})" if revision.base else ""
         screen.print(Text.assemble((revision.name, "bold"), base))
         screen.print(Text(f"    {revision.about}"))
         if name is not None:

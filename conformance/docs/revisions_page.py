@@ -55,14 +55,15 @@ _TITLE = """\
 don't edit. -->
 
 Each revision of the protocol is a table of rules.  Below, two neighbours in its history at a time
-get the same requests from the same clients, for as long as they answer the same.  A difference is
-named after the rules that decided where the answers differ, one on each side.  If neither is
-another rule than before, the groups differed already, and it is named which rules did that.  For
-each pair of rules, the page shows the shortest sequence that ends in different answers.  A line has
-a number, the time, the client, the request, the answer, and the rules that gave it.  `c2 (A)` is
-the second client, with instance id A; `A-1` is the first member id that instance A got.  What comes
-after the first different answer is not compared: clients that were told different things do
-different things.
+get the same requests from the same clients, for as long as they answer the same.  Where one of the
+two can't say what the other can, each gets the same act in its own form, and the line has both
+requests; so it has where the generations differ.  A difference is named after the rules that
+decided where the answers differ, one on each side.  If neither is another rule than before, the
+groups differed already, and it is named which rules did that.  For each pair of rules, the page
+shows the shortest sequence that ends in different answers.  A line has a number, the time, the
+client, the request, the answer, and the rules that gave it.  `c2 (A)` is the second client, with
+instance id A; `A-1` is the first member id that instance A got.  What comes after the first
+different answer is not compared: clients that were told different things do different things.
 
 `fencepost diff A B` compares any two; with `--report DIR` it writes both runs of each difference
 as trace files, which `fencepost replay` judges again.  Exit code 1 says that they differ.

@@ -22,7 +22,7 @@ from types import ModuleType
 from fencepost import model
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.near import did_you_mean, nearest
-from fencepost.model.revisions.revisions import add_own, is_in_a_file, own_names
+from fencepost.model.revisions.revisions import add_own, find, is_in_a_file, is_shipped, own_names
 from fencepost.model.revisions.soundness import revision_faults
 from fencepost.model.table.table import TableError, UnknownNameError
 from fencepost.properties.claims.registry import PROPERTIES
@@ -60,6 +60,11 @@ def load_revision(reference: str) -> Revision:
     found = getattr(module, name, None)
     if not isinstance(found, Revision):
         raise OwnRevisionError(_unnamed(file, name, module, found))
+    if is_shipped(found) and find(found.name) is not found:
+        raise OwnRevisionError(
+            f"the revision {reference} calls itself {found.name}, as one that is shipped, and what "
+            "is known of that one is not known of yours: give derive() another name"
+        )
     if faults := revision_faults(found):
         more = "".join(f"\n  {fault}" for fault in faults)
         raise OwnRevisionError(f"the revision {reference} can't be used:{more}")

@@ -158,6 +158,8 @@ def _shipped(name: str) -> Revision:
         near = f" (Kafka had no such patch; did you mean {line}, which is its last one?)"
     elif version_part is not None and int(version_part[2]) > _NEWEST:
         near = f" (did you mean {KAFKA_4.name}, the newest there is?)"
+    elif name.endswith(".py"):
+        near = f" (one in a file is named {name}:NAME)"
     else:
         near = did_you_mean(name, NAMES)
     raise KeyError(f"no revision {name!r}{near}; there are {', '.join(NAMES)}")

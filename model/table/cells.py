@@ -116,7 +116,9 @@ def _condition(column: str, cell: object) -> Expr:
         raise ValueError(f"version={cell!r}: give a condition, as in VERSION.at_least(4)")
     if column not in COLUMNS:
         known = ", ".join(Cells.__annotations__)
-        sentence = f"there is no column {column!r}; the columns are {known}"
+        here = next((one for one, feature in COLUMNS.items() if feature.name == column), None)
+        meant = "" if here is None else f" (what is shown as {column} is {here} here)"
+        sentence = f"there is no column {column!r}{meant}; the columns are {known}"
         raise UnknownColumnError(sentence, column, Cells.__annotations__)
     values = cell if isinstance(cell, tuple) else (cell,)
     if not values:

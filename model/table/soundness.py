@@ -8,9 +8,11 @@ tells apart one is enough.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from enum import Enum
 from itertools import product
 
+from fencepost.model.table.cells import COLUMNS
 from fencepost.model.table.expr import (
     Feature,
     Point,
@@ -44,11 +46,13 @@ def table_faults(table: Table, found: dict[Point, tuple[Rule, ...]] | None = Non
             wrong[" and ".join(rule.id for rule in rules)].append(point)
     faults = []
     for rules_named, points in wrong.items():
-        where = list(_cells(table, points, found))
+        asked = {id(f) for rule in found[points[0]] for f in features_of(rule.guard)}
+        where = list(_cells(table, points, found, asked))
         said = f"{rules_named} both decide" if rules_named else "no rule decides"
-        faults += [
-            f"table {table.name}: {said}: {cells or 'everywhere'}" for cells in where[:_MOST]
-        ]
+        for cells in where[:_MOST]:
+            remedy = "narrow one of them, or drop it" if rules_named else _guard(cells)
+            place = ", ".join(f"{f.name} {' or '.join(map(word, vs))}" for f, vs in cells)
+            faults.append(f"table {table.name}: {said}: {place or 'everywhere'}; {remedy}")
         if len(where) > _MOST:
             faults.append(f"table {table.name}: {said}: {len(where) - _MOST} places more")
     used = {rule.id for rules in found.values() for rule in rules}
@@ -60,13 +64,21 @@ def table_faults(table: Table, found: dict[Point, tuple[Rule, ...]] | None = Non
     return faults
 
 
+Cells = list[tuple[Feature, list[Hashable]]]
+"""Features, each with the values that it may have."""
+
+
 def _cells(
-    table: Table, points: Sequence[Point], found: dict[Point, tuple[Rule, ...]]
-) -> Iterator[str]:
-    """The points in words, as few cells as can be: each says what its points have in common.
+    table: Table,
+    points: Sequence[Point],
+    found: dict[Point, tuple[Rule, ...]],
+    kept: Collection[int],
+) -> Iterator[Cells]:
+    """The points as few cells as can be: each says what its points have in common.
 
     A feature is left out, and a value is added, where no point is said to be wrong by that which a
-    row decides; what a check decides doesn't count, since no row is asked there.
+    row decides; what a check decides doesn't count, since no row is asked there.  `kept`: the
+    identities of features that are never left out.
     """
     checks, wrong = set(map(id, table.checks)), set(points)
     fine = [
@@ -86,7 +98,7 @@ def _cells(
     left = list(points)
     while left:
         cells = {i: {value} for i, value in enumerate(left[0])}
-        for place in order:
+        for place in (i for i in order if id(table.features[i]) not in kept):
             rest = {i: values for i, values in cells.items() if i != place}
             if not any(_within(other, rest) for other in fine):
                 cells = rest
@@ -95,7 +107,11 @@ def _cells(
                 here = {**cells, place: {value}}
                 if any(_within(p, here) for p in left) and not any(_within(p, here) for p in fine):
                     cells = {**cells, place: {*cells[place], value}}
-        yield ", ".join(_words(table.features[i], cells[i]) for i in reversed(order) if i in cells)
+        yield [
+            (table.features[i], [value for value in table.features[i].domain if value in cells[i]])
+            for i in reversed(order)
+            if i in cells
+        ]
         left = [other for other in left if not _within(other, cells)]
 
 
@@ -103,9 +119,18 @@ def _within(point: Point, cells: Mapping[int, set[Hashable]]) -> bool:
     return all(point[i] in values for i, values in cells.items())
 
 
-def _words(feature: Feature, values: set[Hashable]) -> str:
-    named = " or ".join(word(value) for value in feature.domain if value in values)
-    return f"{feature.name} {named}"
+def _guard(cells: Cells) -> str:
+    """The guard of the rule that is missing, as `when` takes it, where it takes all of it."""
+    columns = {id(feature): column for column, feature in COLUMNS.items()}
+    if not cells or any(id(feature) not in columns for feature, _ in cells):
+        return "add a rule, or widen one"
+    said = ", ".join(f"{columns[id(feature)]}={_cell(values)}" for feature, values in cells)
+    return f"add a rule, or widen one: when({said})"
+
+
+def _cell(values: Sequence[Hashable]) -> str:
+    named = [str(v) if not isinstance(v, Enum) else f"{type(v).__name__}.{v.name}" for v in values]
+    return named[0] if len(named) == 1 else f"({', '.join(named)})"
 
 
 def _points(table: Table) -> Iterator[Point]:

@@ -11,7 +11,7 @@ that show a violation the shortest is reported; of two that are equally short, t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
 from typing import get_args
@@ -73,14 +73,17 @@ class CheckedPromise:
 class Checked:
     """A checked revision: what was explored, and a result for each property and promise.
 
-    `uncovered`: the rows that no property speaks of, where that was asked.
+    `untried`: the properties that some worlds alone never put to the test, and that nobody asked
+    for by name.  `uncovered`: the rows that no property speaks of, where that was asked; for each
+    the violated property that hides whether one does, or "".
     """
 
     revision: Revision
     explored: tuple[tuple[NamedScope, Exploration[World, Act]], ...]
     results: tuple[CheckedProperty, ...]
     promises: tuple[CheckedPromise, ...] = ()
-    uncovered: tuple[str, ...] = ()
+    untried: tuple[str, ...] = ()
+    uncovered: Mapping[str, str] = field(default_factory=dict)
 
     def findings(self) -> tuple[PropertyStatus, ...]:
         """Of each property, then of each promise."""

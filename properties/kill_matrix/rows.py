@@ -155,11 +155,13 @@ def uncovered_rows(
     revision: Revision,
     broken: Collection[str] = (),
     told: Callable[[str], None] | None = None,
-) -> list[str]:
-    """Return the rows that no property speaks of, in the order of the table.
+) -> dict[str, str]:
+    """Return the rows that no property speaks of, in the order of the table, and why not.
 
-    What is known of a shipped revision is not tried again; a row that nobody has changed counts as
-    in `kafka-4`.  `told`: called with each rule that is tried.
+    Why not is "" or, where it can't be told, the property that speaks of the row of this id in
+    `kafka-4`, and which the revision breaks anyway (`broken`).  What is known of a shipped revision
+    is not tried again; a row that nobody has changed counts as in `kafka-4`.  `told`: called with
+    each rule that is tried.
     """
     known = known_rows()
     found = dict(known[KAFKA_4.name])
@@ -173,8 +175,9 @@ def uncovered_rows(
             found.pop(rule.id, None)
             if speaking is not None:
                 found[rule.id] = speaking
-    return [
-        rule.id
+    base = known[KAFKA_4.name]
+    return {
+        rule.id: base[rule.id] if base.get(rule.id) in broken else ""
         for _, rule in revision.rules()
         if rule.defensive is None and found.get(rule.id) == ""
-    ]
+    }

@@ -74,3 +74,8 @@ class Property:
         if silent:
             names = ", ".join(sorted(engine.value for engine in silent))
             raise ValueError(f"{self.id}: say why it is not checked by {names}")
+
+    def why_not_by(self, engine: Engine) -> str:
+        """Say in a sentence why an engine doesn't check it, and which do."""
+        others = " and ".join(one.value for one in Engine if one in self.engines)
+        return f"{self.id} is not checked by {engine.value}, but by {others}: {self.not_by[engine]}"

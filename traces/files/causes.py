@@ -8,7 +8,7 @@ from functools import lru_cache
 from fencepost.properties.mutants.attribution import Attribution, attributed, departures_in
 from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.properties.mutants.departures import DEPARTURES
-from fencepost.traces.files.trace_file import TraceFile, TraceFileError
+from fencepost.traces.files.trace_file import TraceFile, UnknownRevisionError
 
 __all__ = ["attribution_of", "cause_of_text", "cause_sentence", "departures_in", "known_cause"]
 
@@ -44,9 +44,7 @@ def _attribution_of_text(text: str) -> Attribution:
     try:
         base = find_revision(trace.revision)
     except KeyError as error:
-        raise TraceFileError(
-            "trace", "$.revision", str(error.args[0]), "name one of these"
-        ) from error
+        raise UnknownRevisionError("trace", trace.revision, error) from error
     return attributed(
         base, trace.config, trace.events, lag_ms=trace.lag_ms, coordinator=trace.coordinator
     )

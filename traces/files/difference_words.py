@@ -1,6 +1,7 @@
 """Describe a difference between two revisions: the requests, and what each revision answers.
 
-Up to the last step both answer the same, so that part is written once.  Then each revision's answer
+Up to the last step both answer the same, so that part is written once, with both requests where
+each is asked in its own form.  Then each revision's answer
 follows, with its rules and their reasons.  If two clients can then share one member id in only one
 of the revisions, the steps that lead there are added.
 """
@@ -97,10 +98,11 @@ class DifferenceStory:
     def lines(self) -> list[str]:
         """Return the steps with both answers, as lines."""
         lines = [
-            _common(one, other) for one, other in zip(self.one.steps, self.other.steps, strict=True)
+            self._common(one, other)
+            for one, other in zip(self.one.steps, self.other.steps, strict=True)
         ]
         asked = self.one.last
-        lines.append(f"{asked.start}  {asked.did}")
+        lines.append(f"{asked.start}  {self._did(asked, self.other.last)}")
         width = max(len(part.revision) for part in self.parts)
         lines += [
             f"       {part.revision:{width}} → {part.last.answers or _SILENT}{_by(part.last)}"
@@ -115,8 +117,25 @@ class DifferenceStory:
     def answers(self) -> str:
         """Return the request at which they differ and what each answers, in a sentence."""
         asked = self.one.last
+        did = self._did(asked, self.other.last)
         said = "; ".join(f"{part.revision}: {part.last.answers or _SILENT}" for part in self.parts)
-        return f"{asked.who} {asked.did}. ".lstrip() + f"{said}."
+        return f"{asked.who} {did}. ".lstrip() + f"{said}."
+
+    def _common(self, one: RunStep, other: RunStep) -> str:
+        """Describe a step in which both answer the same, perhaps by different rules."""
+        line = f"{one.start}  {self._did(one, other)}"
+        if one.answers:
+            line += f" → {one.answers}"
+        if one.rules == other.rules:
+            return line + _by(one)
+        rules = (", ".join(step.rules) or _SILENT for step in (one, other))
+        return f"{line}  [{' | '.join(rules)}]"
+
+    def _did(self, one: RunStep, other: RunStep) -> str:
+        """What is asked in a step: of both, where each gets the same act in a form of its own."""
+        if one.did == other.did:
+            return one.did
+        return f"{one.did} to {self.one.revision}, {other.did} to {self.other.revision}"
 
     def to_json(self) -> dict[str, Any]:
         """Return the story as JSON."""
@@ -229,15 +248,6 @@ def _reason(revision: Revision, rule: Rule, *, differs: bool) -> Reason:
     return Reason(
         revision.name, rule.id, rule.because, passage, "; ".join(does) or _SILENT, differs
     )
-
-
-def _common(one: RunStep, other: RunStep) -> str:
-    """Describe a step in which both answer the same, perhaps by different rules."""
-    if one.rules == other.rules:
-        return one.text
-    plain = one.text.removesuffix(_by(one))
-    rules = (", ".join(step.rules) or _SILENT for step in (one, other))
-    return f"{plain}  [{' | '.join(rules)}]"
 
 
 def _by(step: RunStep) -> str:

@@ -239,7 +239,8 @@ def _happened(turn: Turn, sends: Mapping[str, Send]) -> str:
     dropped = ", ".join(_dropped(turn, sends))
     match turn.act.kind:
         case "tick":
-            return f"{TICK_MS / 1000:g} s pass"
+            until_ms = max(event.at_ms for event in turn.events)
+            return f"{TICK_MS / 1000:g} s pass, until {until_ms:,} ms"
         case "failover":
             return "the coordinator fails over"
         case "restart":

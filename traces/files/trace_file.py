@@ -22,6 +22,7 @@ from fencepost.model.history import Answered, Disconnected, Event, Handled, Pass
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.wire_form import ShapeError
 from fencepost.model.revision import Revision
+from fencepost.model.revisions.revisions import is_in_a_file
 from fencepost.properties.mutants import catalogue
 from fencepost.properties.mutants.departure import coordinator_of
 from fencepost.properties.oracle import oracle
@@ -44,6 +45,16 @@ class TraceFileError(BadInputError):
         self.place = place
         self.problem = problem
         self.remedy = remedy
+
+
+class UnknownRevisionError(TraceFileError):
+    """A file names a revision that isn't found.  `error`: what was raised for its name."""
+
+    def __init__(self, where: str, name: str, error: KeyError) -> None:
+        problem, remedy = str(error.args[0]), "name one of these"
+        if is_in_a_file(name):
+            problem, _, remedy = problem.rpartition("; ")
+        super().__init__(where, "$.revision", problem, remedy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,9 +252,7 @@ class TraceFile:
         try:
             revision = revision or catalogue.find_revision(self.revision)
         except KeyError as error:
-            raise TraceFileError(
-                "trace", "$.revision", str(error.args[0]), "name one of these"
-            ) from error
+            raise UnknownRevisionError("trace", self.revision, error) from error
         return oracle.Oracle(revision, self.config, lag_ms=self.lag_ms, limit=limit)
 
     def _sender(self, request_id: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fencepost.properties.mutants.catalogue import find_revision
-from fencepost.traces.files.trace_file import TraceFileError
+from fencepost.traces.files.trace_file import UnknownRevisionError
 from fencepost.traces.page.decisions import Decisions
 from fencepost.traces.page.render import page
 from fencepost.traces.page.trace_data import ShownTrace, trace_json
@@ -39,9 +39,7 @@ def traces_data(shown: Sequence[ShownTrace]) -> dict[str, Any]:
             try:
                 revisions[name] = Decisions(find_revision(name))
             except KeyError as error:
-                raise TraceFileError(
-                    each.file, "$.revision", str(error.args[0]), "name one of these"
-                ) from error
+                raise UnknownRevisionError(each.file, name, error) from error
         traces.append({"key": key, **trace_json(each, revisions[name])})
     return {
         "traces": traces,

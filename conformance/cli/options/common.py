@@ -100,6 +100,11 @@ def echo_json(value: Any) -> None:
 
 
 def console() -> Console:
-    """A console for stdout: as wide as the terminal; wide enough for tables where there is none."""
-    screen = Console(highlight=False)
-    return screen if screen.is_terminal else Console(highlight=False, width=_PLAIN_WIDTH)
+    """A console for stdout: as wide as the terminal; wide enough for tables where there is none.
+
+    Text is printed as it is: a name such as `mine.py:NEW` holds what rich takes for an emoji.
+    """
+    screen = Console(highlight=False, markup=False, emoji=False)
+    if not screen.is_terminal:
+        screen.width = _PLAIN_WIDTH
+    return screen

@@ -226,6 +226,32 @@ def test_a_broken_step(violated: Path, replayed: Replayed) -> None:
     assert f"{violated}: $.steps[3].at_ms" in err
 
 
+def test_a_counterexample_that_holds_is_said_to_be_one(
+    tmp_path: Path, replayed: Replayed, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["check", "comment-table-1", "--question", "zombie", "--report", str(tmp_path)])
+    capsys.readouterr()
+    code, out, _ = replayed(tmp_path / "no-two-consumers-on-one-id.trace.json")
+    assert code == 0
+    assert out == (
+        "the run shows (counterexample): no-two-consumers-on-one-id: c1 and c2 both consume under "
+        "the id A.1\n"
+        "recorded: holds. Each answer is one that the revision gives.\n"
+        "today:    holds.\n"
+        "the same verdict\n"
+    )
+
+
+def test_a_revision_in_a_file_is_answered_with_how_it_is_run(
+    violated: Path, replayed: Replayed
+) -> None:
+    changed(violated, lambda document: document.update(revision="gone.py:MINE"))
+    code, _, err = replayed(violated)
+    assert code == 64
+    assert err.endswith("run it yourself with --revision gone.py:MINE\n")
+
+
 def test_a_revision_that_there_is_not(violated: Path, replayed: Replayed) -> None:
     changed(violated, lambda document: document.update(revision="nope"))
     for arguments in ((violated,), (violated, "model")):

@@ -74,6 +74,19 @@ def test_the_zombie_is_found_without_any_options(capsys: pytest.CaptureFixture[s
     ]
 
 
+def test_both_requests_are_shown_where_each_side_is_asked_in_its_own_form(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert diff("kafka-2.3", "kafka-2.4", "--act", "join", "--act", "leave") == VIOLATED
+    out = capsys.readouterr().out
+    assert (
+        "c1 (A)  LeaveGroup v2 (member A-1) to kafka-2.3, "
+        "LeaveGroup v4 (leaves: member A-1 of instance A) to kafka-2.4\n"
+        "       kafka-2.3 → UNKNOWN_MEMBER_ID  [LEAVE-ROWS, LEAVE-MEMBER-UNKNOWN]"
+    ) in out
+    assert 'JoinGroup v5 (member "", instance A) → NONE' in out
+
+
 def test_a_long_list_is_titles_from_some_point_on(capsys: pytest.CaptureFixture[str]) -> None:
     assert diff("comment-table-2", "kip-345", "--max-depth", "6") == VIOLATED
 
@@ -81,7 +94,8 @@ def test_a_long_list_is_titles_from_some_point_on(capsys: pytest.CaptureFixture[
     titles = [line for line in out.splitlines() if line[:1].isdigit()]
     assert len(titles) > 8
     assert all(line.endswith(" steps)") for line in titles[8:])
-    assert "--json tells all, --report DIR writes all runs" in out
+    (there,) = (n for n, line in enumerate(out.splitlines()) if line.startswith("Titles only"))
+    assert out.splitlines()[there + 1].startswith("9. ")
     assert len(out.splitlines()) < 120
 
 

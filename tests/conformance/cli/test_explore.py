@@ -12,6 +12,7 @@ import pytest
 
 from fencepost.conformance.cli.cli import main
 from fencepost.properties.claims.registry import PROPERTIES
+from fencepost.properties.logic.property import Engine
 from fencepost.traces.files.trace_file import TraceFile
 
 
@@ -209,3 +210,65 @@ def test_a_size_that_no_group_outgrows_is_told(run: Run) -> None:
     few = ("check", "experiment-standby", "--question", "no room", "--property", "seats-stay")
     assert "not tried" not in run(*few).stdout
     assert "not tried" not in run("explore", "--members", "2", *small).stdout
+
+
+NEVER = """from fencepost.model import KAFKA_4
+from fencepost.properties import Engine, Property, PropertyKind
+
+PROPERTIES = (
+    Property(
+        id="never-tested",
+        meaning="Nothing.",
+        source="an idea",
+        kind=PropertyKind.STEP,
+        scope="nothing",
+        engines=frozenset({Engine.EXPLORATION}),
+        holds=lambda step: None,
+        premise=lambda step: False,
+        not_by=dict.fromkeys(set(Engine) - {Engine.EXPLORATION}, "it says nothing"),
+    ),
+)
+"""
+
+
+def test_a_property_that_is_asked_for_and_never_put_to_the_test_fails(
+    run: Run, tmp_path: Path
+) -> None:
+    path = tmp_path / "never.py"
+    path.write_text(NEVER, encoding="utf-8")
+    asked = ("--property", "never-tested", "--property", "leader-is-member")
+    world = ("--question", "zombie")
+    result = run("check", f"{path}:KAFKA_4", *world, *asked)
+    assert result.exit_code == 1
+    assert "not shown to be safe (1 holds, 1 never put to the test)" in result.stdout
+    assert "\nnever-tested: never put to the test\n" in result.stdout
+    found = json.loads(run("check", f"{path}:KAFKA_4", *world, *asked, "--json").stdout)
+    assert found["holds"] is False
+    assert found["properties"]["never-tested"] == "never put to the test"
+    explored = run("explore", "--revision", f"{path}:KAFKA_4", *asked, "--max-depth", "2")
+    assert explored.exit_code == 1
+    assert "not reached within these bounds: never-tested" in explored.stdout
+
+
+def test_what_some_worlds_alone_never_test_is_named_and_is_no_failure(
+    run: Run, tmp_path: Path
+) -> None:
+    path = tmp_path / "never.py"
+    path.write_text(NEVER, encoding="utf-8")
+    result = run("check", f"{path}:KAFKA_4", "--question", "zombie")
+    assert result.exit_code == 0
+    (_, named) = result.stdout.split("never put to the test here: ")
+    assert {"leave-takes-effect", "never-tested"} <= set(named.split("\n\n")[0].split(", "))
+    found = json.loads(run("check", f"{path}:KAFKA_4", "--question", "zombie", "--json").stdout)
+    assert "never-tested" in found["not_tested"]
+
+
+@pytest.mark.parametrize("command", [("check", "kafka-4"), ("explore",)])
+def test_a_property_that_exploration_does_not_check_is_refused_with_why(
+    run: Run, command: tuple[str, ...]
+) -> None:
+    (name, *_) = (i for i, p in PROPERTIES.items() if Engine.EXPLORATION not in p.engines)
+    result = run(*command, "--property", name)
+    assert result.exit_code == 64
+    assert f"{name} is not checked by exploration, but by hypothesis and an" in result.stderr
+    assert PROPERTIES[name].not_by[Engine.EXPLORATION] in result.stderr

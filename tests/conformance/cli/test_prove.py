@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -13,7 +14,10 @@ from fencepost.conformance.cli import prove as cli_prove
 from fencepost.conformance.cli.cli import main
 from fencepost.model.revision import DropRule, Revision, derive
 from fencepost.model.revisions.base import KAFKA_4
+from fencepost.model.revisions.revisions import find
 from fencepost.model.table.effects import Do
+from fencepost.properties.claims.registry import PROPERTIES
+from fencepost.properties.logic.property import Engine
 from fencepost.properties.logic.signature import HOLDS
 from fencepost.properties.proofs.abstract_phases import EFFECTS
 
@@ -70,6 +74,17 @@ def test_an_expected_violation_is_shown_and_is_no_failure() -> None:
     assert "then: " not in result.stdout
     asked = run("--property", "zombie-is-told")
     assert 'then: JoinGroup with member id "m1" and instance A' in asked.stdout
+    assert "by the same rules" not in asked.stdout
+
+
+def test_expected_steps_that_are_not_shown_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    draft = find("comment-table-2")
+    proof = proofs.prove(draft, ["seats-stay"], rules=["JOIN-UPGRADE-PREPARING"])
+    monkeypatch.setattr(cli_prove, "_proof", lambda *_: proof)
+    asked = run("--revision", draft.name, *STRICT)
+    assert len(proof.expected) == 2
+    assert asked.stdout.count("before: ") == 1
+    assert "  1 more step by the same rules (--json)\n" in asked.stdout
 
 
 def test_a_violation_that_is_not_inherited_is_told_and_is_no_failure(
@@ -84,7 +99,13 @@ def test_a_violation_that_is_not_inherited_is_told_and_is_no_failure(
     )
     result = run("--property", "zombie-is-told")
     assert result.return_value == 0
-    assert "Proved here, though not of what this is made from" in result.stdout
+    assert "Proved here alone, not of what this is made from" in result.stdout
+    (row,) = (line for line in result.stdout.splitlines() if line.startswith("zombie-is-told "))
+    total = result.stdout.splitlines()[-1]
+    assert row.split()[-1] == "1"
+    assert total.endswith(" 0 failed, 1 proved here alone")
+    obligations, *parts = map(int, re.findall(r"\d+", total))
+    assert obligations == sum(parts)
     said = "kafka-4 breaks it by JOIN-PENDING-INSTANCE, which this revision does not have"
     assert f"  zombie-is-told: {said}" in result.stdout
 
@@ -125,6 +146,23 @@ def test_an_unknown_name_is_a_usage_error(
         main(["prove", *arguments])
     assert ended.value.code == 64
     assert "nope" in capsys.readouterr().err
+
+
+def test_a_property_that_is_no_formula_is_refused_with_why(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["prove", "--property", "the-replaced-is-fenced"])
+    assert ended.value.code == 64
+    said = capsys.readouterr().err
+    assert "the-replaced-is-fenced is not checked by proof, but by exploration and hypo" in said
+    assert PROPERTIES["the-replaced-is-fenced"].not_by[Engine.PROOF] in said
+
+
+def test_a_name_is_printed_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    named = replace(KAFKA_4, name="mine.py:NEW", ancestors=("kafka-4",))
+    monkeypatch.setattr(cli_prove, "find_revision", lambda _: named)
+    assert "mine.py:NEW: 2 obligations" in run(*STRICT).stdout
 
 
 def test_without_z3_the_remedy_is_named(

@@ -123,6 +123,19 @@ def run(*arguments: str) -> int:
                 ),
             )
         ),
+        (
+            "from fencepost.model import Role, when; when(caller=Role.LEADER)",
+            "{}, line 1: there is no column 'caller' (what is shown as caller is role here); ",
+        ),
+        (
+            BEGIN + "DROP = DropRule('JoinGroup', 'JOIN-PENDING', 'x')\n"
+            "MINE = derive(KAFKA_4, 'm', 'm', (DROP, DROP))",
+            "{}, line 3: two differences of m are about JOIN-PENDING in table JoinGroup, and the ",
+        ),
+        (
+            BEGIN + "MINE = derive(KAFKA_4, 'kafka-4', 'm', ())",
+            "{}:MINE calls itself kafka-4, as one that is shipped",
+        ),
         ("from fencepost.model import KAFKA_5", "'fencepost.model' (did you mean KAFKA_4?)"),
         (BEGIN + "MINE = KAFKA_4\nPROPERTIES = (1,)\n", "PROPERTIES in {} holds 1, which is no"),
         (
@@ -288,6 +301,7 @@ def test_a_case_about_a_rule_that_is_changed_may_not_apply(
     assert run("certify", f"model:{mine}", "--revision", mine, *cases) == 2
     told = " ".join(capsys.readouterr().out.split())
     assert f"; {mine} changes or drops LEAVE-MEMBER, so the case may not apply to it" in told
+    assert "A case that was written for kafka-4 may not come to its rule by yours." in told
     assert run("certify", "model:kafka-4", *cases) == 0
 
 
@@ -358,7 +372,7 @@ def test_a_revision_of_ones_own_that_is_made_from_another_is_shown(
         "MINE = derive(FIRST, 'mine', 'again', (BACK,))\n"
     )
     assert run("revisions", f"{write(text)}:MINE") == 0
-    assert "(base first, 1 differences)" in capsys.readouterr().out
+    assert "(base first, 1 difference)" in capsys.readouterr().out
 
 
 def test_the_upgrade_makes_members_static_and_check_says_so(
@@ -367,3 +381,19 @@ def test_the_upgrade_makes_members_static_and_check_says_so(
     few = ("--question", "borrowed instances", "--property", "seats-stay")
     assert run("check", UPGRADE, *few) == 1
     assert "JOIN-UPGRADE" in capsys.readouterr().out
+
+
+def test_what_is_listed_of_a_changed_rule_is_said_to_be_the_old_ones(
+    write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = f"{write(ELSEWHERE)}:MINE"
+    old = "must be, and the cases, are of kafka-4's rule; yours may be about less"
+    assert run("explain", "LEAVE-MEMBER", "--revision", mine) == 0
+    assert old in capsys.readouterr().out
+    assert run("explain", "LEAVE-MEMBER-PREPARING", "--revision", mine) == 0
+    assert old not in capsys.readouterr().out
+
+
+def test_a_file_without_a_name_is_told_how_to_name_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("table", "--revision", "mine.py") == USAGE
+    assert "one in a file is named mine.py:NAME" in capsys.readouterr().err

@@ -8,10 +8,11 @@ from fencepost.model.revision import Difference, DropRule, SetRule, derive
 from fencepost.model.revisions import revisions
 from fencepost.model.revisions.base import KAFKA_4, RULES
 from fencepost.model.table import vocabulary
+from fencepost.model.table.cells import when
 from fencepost.model.table.expr import Feature
 from fencepost.model.table.soundness import decided, table_faults
 from fencepost.model.table.table import Rule, Table
-from fencepost.model.table.vocabulary import RELATED, feasible, points
+from fencepost.model.table.vocabulary import RELATED, Inst, Mid, feasible, points
 
 SIZE = Feature("size", (0, 1, 2), "how large")
 SMALL = [name for name in KAFKA_4.tables if name not in {"JoinGroup", "SyncGroup", "OffsetCommit"}]
@@ -51,10 +52,17 @@ def test_a_hole_is_told_by_member_instance_and_state() -> None:
     (hole,) = table_faults(joins(dropped("JOIN-FOLLOWER-STABLE-CHANGED")))
     assert hole.startswith("table JoinGroup: no rule decides: inst none or mapped to this member")
     assert "state Stable" in hole
-    assert hole.endswith("protocols changed, caller follower")
-    assert table_faults(joins(dropped("JOIN-INSTANCE-FENCED"))) == [
-        "table JoinGroup: no rule decides: mid a member or unknown, inst mapped to another"
-    ]
+    place, _, remedy = hole.partition("; ")
+    assert place.endswith("protocols changed, caller follower")
+    assert remedy == (
+        "add a rule, or widen one: when(inst=(Inst.NONE, Inst.OWN), state=GroupState.STABLE, "
+        "subscription=Change.CHANGED, role=Role.FOLLOWER)"
+    )
+    (hole,) = table_faults(joins(dropped("JOIN-INSTANCE-FENCED")))
+    assert hole == (
+        "table JoinGroup: no rule decides: mid a member or unknown, inst mapped to another; "
+        "add a rule, or widen one: when(mid=(Mid.MEMBER, Mid.UNKNOWN), inst=Inst.OTHER)"
+    )
 
 
 def test_an_overlap_is_told_with_both_rules() -> None:
@@ -62,6 +70,15 @@ def test_an_overlap_is_told_with_both_rules() -> None:
     (hole, overlap) = table_faults(joins(SetRule("JoinGroup", wider, "tried")))
     assert hole.startswith("table JoinGroup: no rule decides: mid pending, inst none")
     assert overlap.startswith("table JoinGroup: JOIN-PENDING and JOIN-UNKNOWN-MEMBER both decide")
+    assert overlap.endswith("; narrow one of them, or drop it")
+
+
+def test_an_overlap_is_told_by_all_that_either_rule_asks_for() -> None:
+    taken = Rule("JOIN-TAKEN", when(mid=Mid.EMPTY, inst=Inst.OTHER))
+    overlaps = table_faults(joins(SetRule("JoinGroup", taken, "tried")))
+    assert len(overlaps) == 4
+    for overlap in overlaps:
+        assert 'both decide: mid "", inst mapped to another, state ' in overlap
 
 
 def test_a_rule_that_nothing_reaches_is_told_unless_it_says_why() -> None:
@@ -76,4 +93,4 @@ def test_a_rule_that_nothing_reaches_is_told_unless_it_says_why() -> None:
 
 def test_a_table_without_rules_decides_nowhere() -> None:
     (fault,) = table_faults(Table("toy", (SIZE,), (), ()))
-    assert fault == "table toy: no rule decides: everywhere"
+    assert fault == "table toy: no rule decides: everywhere; add a rule, or widen one"

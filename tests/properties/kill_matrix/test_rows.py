@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import pytest
+
 from fencepost.model.revision import DropRule, SetRule, derive
 from fencepost.model.revisions.base import KAFKA_4, RULES
+from fencepost.model.table.cells import when
 from fencepost.model.table.effects import Do
 from fencepost.model.table.errors import Error
+from fencepost.model.table.table import Rule
 from fencepost.properties.checking.liveness import PROMISES
 from fencepost.properties.claims.invariants import STORED
 from fencepost.properties.claims.registry import PROPERTIES
+from fencepost.properties.kill_matrix import rows
 from fencepost.properties.kill_matrix.rows import (
     BREAKS_DOWN,
     changed_rows,
@@ -72,3 +77,15 @@ def test_only_what_is_ones_own_is_tried_again() -> None:
     assert "HEARTBEAT-STABLE" not in found
     uncovered = {rule_id for rule_id, one in known_rows()["kafka-4"].items() if not one}
     assert uncovered - {"JOIN-COORDINATOR-ELSEWHERE"} == set(found)
+
+
+def test_a_violated_property_hides_whether_a_row_is_covered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ours = (RULES["HEARTBEAT-STABLE"].but(because="ours"), Rule("HEARTBEAT-NEW", when()))
+    own = derive(KAFKA_4, "own", "own", tuple(SetRule("Heartbeat", one, "x") for one in ours))
+    monkeypatch.setattr(rows, "speaking_property", lambda *_: "")
+    whole, hidden = uncovered_rows(own), uncovered_rows(own, {"a-heartbeat-keeps-alive"})
+    assert whole["HEARTBEAT-STABLE"] == ""
+    assert hidden["HEARTBEAT-STABLE"] == "a-heartbeat-keeps-alive"
+    assert whole["HEARTBEAT-NEW"] == hidden["HEARTBEAT-NEW"] == ""

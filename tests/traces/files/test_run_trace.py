@@ -51,7 +51,7 @@ def test_what_is_no_request_is_said_in_words() -> None:
     assert steps[0].did.endswith(", another subscription")
     assert steps[0].answer is None
     assert steps[0].answers == "waits"
-    assert steps[1].did == "3 s pass"
+    assert steps[1].did == "3 s pass, until 3,000 ms"
     assert steps[1].others[0].startswith("c1's JoinGroup: NONE, generation 1")
     assert steps[2].did == "the coordinator fails over"
 
