@@ -117,23 +117,36 @@ def _slowest_after(known: KnownGroup, least_s: float) -> float:
 
 
 def stopped_s(known: KnownGroup) -> float:
-    """How long a member of an eager group stops, on average: for the slowest, and for messages."""
-    return slowest_s(known) - known.processing_s / 2 + MESSAGES_S
+    """How long a member of an eager group stops, on average.
+
+    For the slowest, for messages, and until it reads again what it is given.
+    """
+    return slowest_s(known) - known.processing_s / 2 + MESSAGES_S + known.resume_s
 
 
 def deployment(known: KnownGroup, form: Form, session_s: float) -> EventCost:
     """A rollout: processes are restarted in waves, the next one when the group is balanced."""
-    size = known.members / known.waves
+    first_s, later_s = known.heartbeat_s / 2, known.heartbeat_s
+    full, rest = divmod(known.members, known.at_a_time)
+    cost = _wave(known, form, session_s, known.at_a_time, first_s)
+    cost += _wave(known, form, session_s, known.at_a_time, later_s).times(full - 1)
+    return cost + _wave(known, form, session_s, rest, later_s) if rest else cost
+
+
+def _wave(known: KnownGroup, form: Form, session_s: float, size: int, told_s: float) -> EventCost:
+    """So many processes are restarted at a time; the others notice that dynamic ones are gone.
+
+    Whoever is stopped as soon as the group is balanced is missed a whole interval later.
+    """
     if form.is_static:
         waits = _expiry_in_rollout(known, session_s, size)
-        return _restarted(known, form, session_s, size, waits).times(known.waves)
-    # Whoever is stopped as soon as the group is balanced is missed a whole interval later.
-    told_s = known.heartbeat_s * (1 - 0.5 / known.waves)
-    gone = _departure(known, form, _Waits(told_s + slowest_s(known), stopped_s(known)), size, 1)
+        return _restarted(known, form, session_s, size, waits)
+    waits = _Waits(told_s + slowest_s(known) + known.resume_s, stopped_s(known))
+    gone = _departure(known, form, waits, size, 1)
     come = _arrival(known, form, size, _gatherings(known, size, 0))
     restarts = _restarts(known.restart_s)
     apart = sum(_is_apart(known, each - told_s, size) for each in restarts) / len(restarts)
-    return _gone_and_come(gone, come, _any_of(size, apart)).times(known.waves)
+    return _gone_and_come(gone, come, _any_of(size, apart))
 
 
 def _gone_and_come(gone: EventCost, come: EventCost, apart: float) -> EventCost:
@@ -162,7 +175,7 @@ def _any_of(size: float, part: float) -> float:
     return float(1 - (1 - min(part, 1.0)) ** size)
 
 
-def _expiry_in_rollout(known: KnownGroup, session_s: float, size: float) -> _Waits:
+def _expiry_in_rollout(known: KnownGroup, session_s: float, size: int) -> _Waits:
     """Sessions of static members end, on average over a rollout.
 
     It depends on how many waves before caused no rebalance: each left members that send their
@@ -178,11 +191,10 @@ def _expiry_in_rollout(known: KnownGroup, session_s: float, size: float) -> _Wai
         cases.append((count, before, half_s))
     own_s = others_s = 0.0
     for count, before, heard_s in cases:
-        notice = noticed(
-            known, session_s, round(before * size), is_fresh=not before, gone=round(size)
-        )
-        own_s += count * (session_s - heard_s + notice.last_s)
-        others_s += count * (notice.last_s - notice.mean_s + MESSAGES_S)
+        alone = min(before * known.at_a_time, known.members - size)
+        notice = noticed(known, session_s, alone, is_fresh=not before, gone=size)
+        own_s += count * (session_s - heard_s + notice.last_s + known.resume_s)
+        others_s += count * (notice.last_s - notice.mean_s + MESSAGES_S + known.resume_s)
     weight = sum(count for count, *_ in cases)
     return _Waits(own_s / weight, others_s / weight) if weight else _death_waits(known, session_s)
 
@@ -202,7 +214,7 @@ def death(known: KnownGroup, form: Form, session_s: float) -> EventCost:
 
 
 def _death_waits(known: KnownGroup, session_s: float) -> _Waits:
-    return _Waits(detection_s(known, session_s), stopped_s(known))
+    return _Waits(detection_s(known, session_s) + known.resume_s, stopped_s(known))
 
 
 def _restarted(
@@ -227,12 +239,12 @@ def _restarted(
         late_part += part / len(restarts)
         left_s = restart_s - session_s + known.heartbeat_s / 2
         apart += part * _is_apart(known, max(left_s, 0.0), size) / len(restarts)
-        own_s = share * restart_s
+        own_s = share * (restart_s + known.resume_s)
         if missed_s is not None:
             told_s = restart_s + known.heartbeat_s / 2
             end_s = told_s + _slowest_after(known, missed_s - told_s)
-            stops_s = end_s - told_s - known.processing_s / 2 + MESSAGES_S
-            own_s = share * end_s + others * stops_s
+            stops_s = end_s - told_s - known.processing_s / 2 + MESSAGES_S + known.resume_s
+            own_s = share * (end_s + known.resume_s) + others * stops_s
         early_s += own_s * (1 - part) / len(restarts)
     rebalances = 0.0 if missed_s is None else 1 - late_part
     early = EventCost(rebalances, 0, early_s).times(size)
@@ -267,7 +279,7 @@ def _arrival(known: KnownGroup, form: Form, come: float, gatherings: float) -> E
         moved = gatherings * topic_moves(known, come / gatherings)
         return EventCost(gatherings, moved, gatherings * known.partitions * stopped_s(known))
     share = known.partition_share * come
-    wait_s = known.heartbeat_s + slowest_s(known)
+    wait_s = known.heartbeat_s + slowest_s(known) + known.resume_s
     return EventCost(2 * gatherings, share, share * wait_s)
 
 

@@ -25,7 +25,7 @@ from fencepost.traces.logs.request_log import RequestLog
 from fencepost.traces.logs.server_log import ServerLog
 
 _FORMATS = frozenset({"fencepost-audit", "fencepost-server-log-audit"})
-_A_DAY_S = 24 * 3600
+A_DAY_S = 24 * 3600
 _MOST_VALUES = 20
 _NEAR_MS = 1000
 
@@ -38,7 +38,7 @@ class LogFacts:
 
     `restarts_s`: how long members were away that came back, where a rebalance tells; `free`: static
     members that came back without one; `rebalances`: all rows of the group; `left_out`: whether the
-    report has more rows than it tells.
+    report has more rows than it tells; `unused_session_s`: a session shorter than brokers allow.
     """
 
     group: str
@@ -47,6 +47,7 @@ class LogFacts:
     free: int
     rebalances: tuple[Report, ...]
     left_out: bool
+    unused_session_s: float | None
     facts: Mapping[str, Any]
 
     def avoided(self, form: Form, session_s: float) -> list[Report]:
@@ -63,8 +64,10 @@ def _is_avoided(row: Report, form: Form, session_s: float) -> bool:
 
 def read_reports(files: Sequence[Path], group: str | None) -> Report:
     """The operator's report of logs, or of the one JSON of an audit.  Raises AdviceError."""
-    if len(files) == 1 and files[0].suffix == ".json":
-        return _read_json(files[0])
+    if documents := [file for file in files if file.suffix == ".json"]:
+        if len(files) > 1:
+            raise AdviceError(f"{documents[0]}: give the JSON of one audit, and nothing beside it")
+        return _read_json(documents[0])
     told = LogOptions()
     only = frozenset({group} if group else ())
     try:
@@ -119,9 +122,10 @@ def log_facts(report: Report, group: str | None) -> LogFacts:
     sessions = [row["session_ms"] / 1000 for row in silences if row["session_ms"]]
     if sessions and "session_s" not in facts:
         facts["session_s"] = max(sessions)
+    unused_s = None
     if facts.get("session_s", SESSIONS_S[0]) < SESSIONS_S[0]:
-        del facts["session_s"]  # no broker allows it unless it is told to: a test's
-    if lasted_s >= _A_DAY_S:
+        unused_s = facts.pop("session_s")
+    if lasted_s >= A_DAY_S:
         weeks = lasted_s / WEEK_S
         expired = [row for row in rows if row["cause"] == "expiry" and not _lived(row, thrown)]
         gone = [row for row in expired if row["remedy"] == Remedy.NOTHING.value]
@@ -134,7 +138,7 @@ def log_facts(report: Report, group: str | None) -> LogFacts:
     free = sum(row["end"] == "replaced" and row["fenced_ms"] is None for row in lines)
     tables = ("rebalances", "thrown_out", "life_lines", "deployments", "near_timeouts")
     left_out = any(report[name]["count"] > len(report[name]["rows"]) for name in tables)
-    return LogFacts(group, lasted_s, restarts_s, free, tuple(rows), left_out, facts)
+    return LogFacts(group, lasted_s, restarts_s, free, tuple(rows), left_out, unused_s, facts)
 
 
 def _at_end(report: Report, group: str) -> dict[str, Any]:

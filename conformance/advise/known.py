@@ -8,7 +8,8 @@ from typing import Any
 
 import msgspec
 
-from fencepost.conformance.simulator.durations import Duration, longest_s
+from fencepost.conformance.simulator.durations import Duration, longest_s, quantiles_s
+from fencepost.conformance.simulator.scenario import RESUME_S
 from fencepost.traces.files.bad_input import BadInputError
 
 WEEK_S = 7 * 24 * 3600
@@ -46,7 +47,8 @@ class KnownGroup(msgspec.Struct, frozen=True, kw_only=True):
     `topics`: how many partitions each has.  `at_a_time`: a deployment restarts so many processes.
     `gap_s`: how long a partition may go without a consumer when a host dies; None: any time.
     `pause_s`: the longest silence of a process that lives.  `processing_s`: work on what one poll
-    returned, at most.  `warmup_s`: how long a member works on a partition that is new to it before
+    returned, at most.  `resume_s`: from when a member is given a partition until it reads it.
+    `warmup_s`: how long a member works on a partition that is new to it before
     it keeps up: caches, state.  `crashes`: processes that die and are started again; `deaths`:
     hosts that die and don't come back.  `only`: what may be advised, such as "static"; where no
     membership or no strategy is named, any.  `session_s`, `is_static`, `strategy`: set today.
@@ -61,6 +63,7 @@ class KnownGroup(msgspec.Struct, frozen=True, kw_only=True):
     gap_s: float | None = None
     pause_s: float = 10.0
     processing_s: float = 0.0
+    resume_s: float = RESUME_S
     warmup_s: float = 0.0
     deployments: float = 5.0
     crashes: float = 1.0
@@ -73,8 +76,8 @@ class KnownGroup(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         """Check what the arithmetic needs."""
-        for name, said in SAID.items():
-            value = getattr(self, name)
+        for name in _DURATIONS_AND_RATES:
+            said, value = SAID[name], getattr(self, name)
             if isinstance(value, int | float) and not 0 <= value < math.inf:
                 raise AdviceError(f"{said} can't be {value:g}: give 0 or more")
         if self.members < 2:
@@ -91,8 +94,9 @@ class KnownGroup(msgspec.Struct, frozen=True, kw_only=True):
             )
         if not 0 < self.heartbeat_s < self.session_s:
             raise AdviceError(
-                f"--heartbeat-interval-ms {self.heartbeat_s * 1000:g} is not between 0 and "
-                f"--session-timeout-ms {self.session_s * 1000:g}: every session would end"
+                f"--session-timeout-ms {self.session_s * 1000:g} is not longer than a heartbeat "
+                f"interval of {self.heartbeat_s * 1000:g} ms (--heartbeat-interval-ms, more than "
+                "0): every session would end"
             )
         if self.processing_s >= 300:
             raise AdviceError(
@@ -101,6 +105,20 @@ class KnownGroup(msgspec.Struct, frozen=True, kw_only=True):
             )
         if longest_s(self.restart_s) <= 0:
             raise AdviceError("--restart-s can't be 0: give how long a restart takes")
+        if self.warmup_s > WEEK_S:
+            raise AdviceError(f"--warmup-s {self.warmup_s:g} is longer than a week: give less")
+        if not self.deployments + self.crashes + self.deaths:
+            raise AdviceError(
+                "nothing happens to this group: give --deployments-per-week, --crashes-per-week "
+                "or --deaths-per-week, more than 0"
+            )
+        times = quantiles_s(self.restart_s, _PARTS)
+        rollout_s = self.waves * sum(times) / len(times)
+        if self.deployments * rollout_s > WEEK_S:
+            raise AdviceError(
+                f"{self.deployments:g} rollouts that take {rollout_s:,.0f} s each don't fit in a "
+                "week: give a lower --deployments-per-week"
+            )
 
     @property
     def form(self) -> Form:
@@ -157,12 +175,16 @@ SAID = {
     "gap_s": "--tolerated-gap-s",
     "pause_s": "--longest-pause-s",
     "processing_s": "--processing-s",
+    "resume_s": "--resume-s",
     "warmup_s": "--warmup-s",
     "deployments": "--deployments-per-week",
     "crashes": "--crashes-per-week",
     "deaths": "--deaths-per-week",
 }
 """What each fact is called on the command line."""
+_DURATIONS_AND_RATES = SAID.keys() - {"restart_s", "members", "topics", "at_a_time"}
+_PARTS = 100
+"""Into which restart times are divided, to know their mean."""
 
 
 def known_group(facts: dict[str, Any]) -> KnownGroup:

@@ -11,9 +11,13 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from fencepost.conformance.advise.advice import Advice, CurvePoint, SettingCost, restart_option
+from fencepost.conformance.advise.advice import Advice, CurvePoint
 from fencepost.conformance.advise.arithmetic import EventCost
 from fencepost.conformance.advise.from_logs import LogFacts
+from fencepost.conformance.advise.known import SAID
+from fencepost.conformance.advise.migration import migration
+from fencepost.conformance.advise.setting_cost import SettingCost, restart_option
+from fencepost.conformance.advise.turns import Turn
 from fencepost.conformance.advise.words import (
     advice_words,
     assumptions,
@@ -50,6 +54,11 @@ def print_advice(
             say(f"  {line}")
     for line in words:
         say(line)
+    if steps := list(migration(advice)):
+        say("")
+        say(f"How to get there {_from(given)}:")
+        for line in steps:
+            say(f"  {line}")
     if log is not None:
         say("")
         for line in log_words(advice, log):
@@ -69,13 +78,19 @@ def print_advice(
         say(f"  {line}")
     say("")
     say(
-        "These lines simulate one event of each kind, as advised and otherwise "
-        "(--json: the mean); of a group of many members each takes minutes:"
+        "These lines simulate one event of each kind, as advised and otherwise; the figures are "
+        "means. Of a group of many members each takes minutes:"
     )
     for setting in shown(advice):
-        for row in setting.rows:
+        for row in (each for each in setting.rows if each.per_week):
             say(f"  {setting_words(setting)}, {_EVENT_WORDS[row.event]}: {_cost_words(row.cost)}")
             say(f"    {row.line}")
+
+
+def _from(given: Sequence[str]) -> str:
+    """Where one is now."""
+    is_new = before_words(given) == "Kafka's defaults"
+    return "from Kafka's defaults, if the group runs already" if is_new else "from today"
 
 
 def _cost_words(cost: EventCost) -> str:
@@ -142,12 +157,24 @@ def advice_json(advice: Advice, log: LogFacts | None, given: Sequence[str]) -> d
         "words": list(advice_words(advice, given)),
         "compared_with": before_words(given),
         "conflict": advice.conflict,
-        "turns_at_warmup_s": advice.turn_s,
+        "migration": list(migration(advice)),
+        "turns": [_turn_json(turn) for turn in advice.turns],
+        "as_good": [str(row.form) for row in advice.as_good],
         "advised": _setting_json(advice.advised),
         "today": _setting_json(advice.today),
         "forms": [_setting_json(each) for each in advice.best],
         "curve": [_point_json(advice, point, given) for point in advice.curve],
         "log": None if log is None else _log_json(advice, log),
+    }
+
+
+def _turn_json(turn: Turn) -> dict[str, Any]:
+    return {
+        "option": SAID[turn.name],
+        "value": round(turn.value, 3),
+        "direction": "upwards" if turn.is_upwards else "downwards",
+        "form": str(turn.form),
+        "instead_of": str(turn.instead_of),
     }
 
 
@@ -201,6 +228,7 @@ def _log_json(advice: Advice, log: LogFacts) -> dict[str, Any]:
         "avoided_s": round(sum(row["duration_ms"] or 0 for row in avoided) / 1000, 3),
         "places": [row["place"] for row in avoided],
         "is_cut": log.left_out,
+        "unused_session_s": log.unused_session_s,
         "words": list(log_words(advice, log)),
     }
 

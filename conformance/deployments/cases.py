@@ -41,7 +41,10 @@ class DeploymentCase:
     share: int = 1
 
     def at(self, members: int = MEMBERS, partitions: int = PARTITIONS) -> DeploymentScenario:
-        """The scenario, of so many members and partitions, with short times."""
+        """The scenario, of so many members and partitions, with short times.
+
+        Members read at once: what a rebalance takes longer for real is what is measured.
+        """
         scenario = find_scenario(self.scenario)
         members, partitions = members // self.share, partitions // self.share
         quick = msgspec.structs.replace(
@@ -51,6 +54,7 @@ class DeploymentCase:
             partitions=partitions,
             settings=_QUICK.over(scenario.settings),
             restart_s=self.restart_s,
+            resume_s=0.0,
             settle_s=_SETTLE_S,
             step=tuple(_scaled(step, scenario.members, members) for step in scenario.step),
         )

@@ -11,7 +11,9 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
+from statistics import median
 
+from fencepost.conformance.deployments.calibration import CASE, resumes_s
 from fencepost.conformance.deployments.cases import (
     BEAT_S,
     BROKERS,
@@ -77,9 +79,9 @@ Each cell has *simulated / real*, of all **runs**. **Moved**: how often a partit
 was another member. **Stopped**: partitions that nobody consumed for some time; **at once**: how
 many at one time. **Gap**: for how long one at most, in seconds. **Not consumed**: seconds, summed
 over partitions; they are shown and not judged, since each partition adds whatever each rebalance
-took longer than the ms that the simulator gives it: in an eager bounce, several times as many. With
-librdkafka they are many where the broker was away: it gives its partitions up when its session is
-over, while the Java client keeps them until it reaches a broker again.
+took longer than its messages: in an eager bounce, several times as many. With librdkafka they are
+many where the broker was away: it gives its partitions up when its session is over, while the Java
+client keeps them until it reaches a broker again.
 """
 _DEPLOYMENTS = """
 ## The deployments
@@ -139,6 +141,7 @@ def _reality_lines(results: Sequence[CaseResult], jitter: float) -> Iterator[str
         head = f"{result.case} | {kafka} | {result.client} | {len(result.real)}"
         yield f"| {head} | {' | '.join(cells)} |"
     yield _LEGEND.rstrip("\n")
+    yield from _resumes(results)
     yield from _limits(results)
     yield _DEPLOYMENTS.rstrip("\n")
     for case in CASES:
@@ -153,6 +156,22 @@ def _reality_lines(results: Sequence[CaseResult], jitter: float) -> Iterator[str
         yield f"### {number}. {known_reason.title} {{ #{name} }}"
         yield ""
         yield known_reason.text.strip()
+
+
+def _resumes(results: Sequence[CaseResult]) -> Iterator[str]:
+    """What a rebalance took longer than messages do, which is taken from here."""
+    found = resumes_s(results)
+    if not found:
+        return
+    yield ""
+    yield (
+        f"So much longer took `{CASE}` for each partition in each rebalance: {found[0]:.2f} to "
+        f"{found[-1]:.2f} s, in the median {median(found):.2f} s. That is what a member needs "
+        "until it reads what it is given, unless told otherwise (`--resume-s`), in `simulate` and "
+        "in [`advise`](advise.md); here it was simulated without (`--resume-s 0`). It ends when a "
+        "library told its user that it has the partition: the first fetch isn't in it. It is of a "
+        "busy machine, and of rollouts: one rebalance of a quiet group took less."
+    )
 
 
 def _limits(results: Sequence[CaseResult]) -> Iterator[str]:

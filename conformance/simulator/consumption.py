@@ -45,10 +45,13 @@ def consumption(
     partitions: Iterable[TopicPartition],
     from_ms: int,
     until_ms: int,
+    resume_ms: int = 0,
 ) -> list[PartitionTimes]:
     """What became of each partition in a window.
 
-    `ended`: when processes were killed, by consumer; others give back what they have.
+    `ended`: when processes were killed, by consumer; others give back what they have.  `resume_ms`:
+    how long after it was given, in the window, a member consumes a partition; one that it gives
+    back sooner it had for 0 ms.
     """
     held: dict[TopicPartition, list[Held]] = {partition: [] for partition in partitions}
     owned: dict[tuple[str, TopicPartition], int] = {}
@@ -56,13 +59,14 @@ def consumption(
     def give_back(at_ms: int, consumer: str, partition: TopicPartition) -> None:
         since = owned.pop((consumer, partition), None)
         if since is not None:
-            held[partition].append(Held(since, at_ms, place_of(consumer)))
+            held[partition].append(Held(min(since, at_ms), at_ms, place_of(consumer)))
 
     for at_ms, consumer, event in told:
         match event:
             case Assigned(given):
+                since_ms = at_ms + resume_ms if at_ms > from_ms else at_ms
                 for partition in given:
-                    owned[consumer, partition] = at_ms
+                    owned[consumer, partition] = since_ms
             case Revoked(gone) | Lost(gone):
                 for partition in gone:
                     give_back(at_ms, consumer, partition)

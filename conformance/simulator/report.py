@@ -45,6 +45,11 @@ ROWS: Mapping[str, tuple[str, Callable[[Number], str]]] = {
     "bytes": ("bytes there, both ways", _bytes),
 }
 """The figures, what each is called, and how it is written."""
+_MEANS: Mapping[str, Callable[[Number], str]] = {
+    "rebalances": lambda mean: f"{mean:,.1f}",
+    "unavailable_partition_s": _seconds,
+}
+"""Figures of which the mean is told, too: `advise` gives means."""
 _CHOSEN_BY = {
     "rebalances": "rebalances",
     "partitions_moved": "moved",
@@ -98,6 +103,10 @@ def _figures(variants: Sequence[Variant]) -> Table:
     columns = [_shown(variant) for variant in variants]
     for name, (said, _) in columns[0].items():
         table.add_row(said, *(column[name][1] for column in columns))
+    if len(variants[0].costs) > 1:
+        for name in _MEANS:
+            means = (percentiles(variant.costs)[name]["mean"] for variant in variants)
+            table.add_row(f"{ROWS[name][0]}, mean", *(_MEANS[name](mean) for mean in means))
     return table
 
 

@@ -34,7 +34,12 @@ from fencepost.traces.files.bounded import DocumentError, bounded_text
 Positive = Annotated[int, msgspec.Meta(ge=1, le=100_000)]
 _PLACE = re.compile(r"(?P<said>.*) - at `\$\.?(?P<path>.*)`", re.DOTALL)
 _PART = re.compile(r"[^.\[\]]+")
+_BOUNDS = {">=": r"give \1 or more", "<=": r"give \1 or less", ">": r"give more than \1"}
+"""How msgspec says what a number may be, and how we do."""
 _ENDING = ".toml"
+RESUME_S = 0.15
+"""How long after it was given a partition its member reads it: what real bounces took longer than
+messages do (docs/deployments/reality.md)."""
 
 
 class ScenarioError(BadInputError):
@@ -51,6 +56,7 @@ class DeploymentScenario(
     name.  `racks`: of the hosts, in turn; `replicas`: in how many of them each partition is, in all
     if it isn't said.  `restart_s`: from the stop of a process until it polls again.
     `processing_s`: how long a user works on what one poll returned, before it polls again.
+    `resume_s`: how long a member takes until it reads a partition that it is given.
     `target_size`: how many members the coordinator is told that there will be, as many as at the
     beginning if it isn't said; only experimental revisions ask.  `restart_failed`: a process that
     fails is started again, each time after a longer pause.  `settle_s`: how long, after the last
@@ -71,6 +77,7 @@ class DeploymentScenario(
     restart_s: Duration = 5.0
     restart_failed: bool = False
     processing_s: Duration = 0.0
+    resume_s: Annotated[float, msgspec.Meta(ge=0, le=3600)] = RESUME_S
     initial_delay_ms: Annotated[int, msgspec.Meta(ge=0)] = 3000
     latency_ms: tuple[Positive, Positive] = (1, 3)
     revision: str = "kafka-4"
@@ -179,6 +186,8 @@ def _told(problem: str, document: object) -> str:
         value = _value_at(document, path)
         shown = "" if isinstance(value, dict | list) and "..." not in path else f" is {value!r}"
         said = f"`{path}`{shown}: {said}"
+    for sign, remedy in _BOUNDS.items():
+        said = re.sub(rf"Expected `(?:int|float)` {sign} (\S+)", remedy, said)
     names = re.findall(r"(?:unknown field `|Invalid (?:enum )?value ')([^`']*)", problem)
     return f"{said}{did_you_mean(names[0], _words()) if names else ''}"
 

@@ -52,6 +52,7 @@ def simulate(run: SimulationRun) -> Cost:
     if deployment.consumers or deployment.is_awaited:
         performer.add(until(deployment, deployment.is_balanced, limit_s))
         performer.run(deployment.sim.run_for)
+    deployment.sim.run_for(_resume_ms(run.scenario))
     return _cost(run, deployment, begin_ms)
 
 
@@ -87,7 +88,8 @@ def _cost(run: SimulationRun, deployment: RunningDeployment, begin_ms: int) -> C
     sim, scenario = deployment.sim, run.scenario
     sim.rest_no_more()
     partitions = scenario.all_partitions
-    times = consumption(sim.told, deployment.ended, partitions, begin_ms, sim.now_ms)
+    window = begin_ms, sim.now_ms, _resume_ms(scenario)
+    times = consumption(sim.told, deployment.ended, partitions, *window)
     rebalances = deployment.log.rebalances
     apis = traffic_of(sim.history, sim.skipped)
     return Cost(
@@ -135,6 +137,10 @@ def _balanced_after_s(
     ends = [each.stable_ms or 0 for each in deployment.log.rebalances]
     given = [held.from_ms for each in times for held in each.held]
     return _s(max([begin_ms, *ends, *given]) - begin_ms)
+
+
+def _resume_ms(scenario: DeploymentScenario) -> int:
+    return round(scenario.resume_s * 1000)
 
 
 def _s(ms: int) -> float:

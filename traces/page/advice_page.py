@@ -9,7 +9,7 @@ from typing import Any
 from fencepost.traces.page.render import plain_page
 
 _WIDTH, _HEIGHT, _LEFT, _TOP = 900, 180, 60, 10
-_SHOWN = ("known", "settings", "words", "compared_with", "advised", "log", "assumed")
+_SHOWN = ("known", "settings", "words", "migration", "compared_with", "advised", "log", "assumed")
 _MOST_S = 300
 """Longer sessions are in the table only, unless one of them is advised."""
 

@@ -18,7 +18,11 @@ from fencepost.conformance.cli.options.common import (
     report_option,
 )
 from fencepost.conformance.cli.options.partitions import partitions_option
-from fencepost.conformance.cli.options.seconds import restart_duration, restart_options
+from fencepost.conformance.cli.options.seconds import (
+    restart_duration,
+    restart_options,
+    resume_option,
+)
 
 
 @click.command("advise", epilog=exit_codes())
@@ -46,6 +50,7 @@ from fencepost.conformance.cli.options.seconds import restart_duration, restart_
     help="A process that lives is silent for so long at most (collections of garbage, network).",
 )
 @click.option("--processing-s", type=float, metavar="S", help="Work on what one poll returned.")
+@resume_option
 @click.option(
     "--warmup-s",
     type=float,
@@ -88,6 +93,7 @@ def advise_command(
     tolerated_gap_s: float | None,
     longest_pause_s: float | None,
     processing_s: float | None,
+    resume_s: float | None,
     warmup_s: float | None,
     deployments_per_week: float | None,
     crashes_per_week: float | None,
@@ -117,6 +123,7 @@ def advise_command(
         "gap_s": tolerated_gap_s,
         "pause_s": longest_pause_s,
         "processing_s": processing_s,
+        "resume_s": resume_s,
         "warmup_s": warmup_s,
         "deployments": deployments_per_week,
         "crashes": crashes_per_week,

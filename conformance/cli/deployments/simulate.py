@@ -23,7 +23,11 @@ from fencepost.conformance.cli.options.engine import (
     master_option,
 )
 from fencepost.conformance.cli.options.partitions import partitions_option
-from fencepost.conformance.cli.options.seconds import restart_duration, restart_options
+from fencepost.conformance.cli.options.seconds import (
+    restart_duration,
+    restart_options,
+    resume_option,
+)
 from fencepost.conformance.simulator.cost import Cost, costs_json
 from fencepost.conformance.simulator.report import print_variants, write_report
 from fencepost.conformance.simulator.scenario import find_scenario, scenario_names
@@ -54,6 +58,7 @@ _JOBS = 2
 @click.option("--static/--dynamic", "static", default=None, help="With instance ids, or without.")
 @restart_options
 @click.option("--processing-s", type=float, metavar="S", help="Work on what one poll returned.")
+@resume_option
 @click.option("--session-timeout-ms", type=int, metavar="MS", help="session.timeout.ms.")
 @click.option("--heartbeat-interval-ms", type=int, metavar="MS", help="heartbeat.interval.ms.")
 @click.option("--at-a-time", type=int, metavar="K", help="A bounce restarts so many at a time.")
@@ -113,6 +118,7 @@ def simulate_command(
     restart_s: tuple[float, ...] | None,
     restart_p95_s: float | None,
     processing_s: float | None,
+    resume_s: float | None,
     session_timeout_ms: int | None,
     heartbeat_interval_ms: int | None,
     at_a_time: int | None,
@@ -146,6 +152,7 @@ def simulate_command(
         "membership": None if static is None else "static" if static else "dynamic",
         "restart_s": restart_duration(restart_s, restart_p95_s),
         "processing_s": processing_s,
+        "resume_s": resume_s,
         "session_timeout_ms": session_timeout_ms,
         "heartbeat_interval_ms": heartbeat_interval_ms,
         "at_a_time": at_a_time,

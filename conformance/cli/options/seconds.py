@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 import click
 
+from fencepost.conformance.simulator.scenario import RESUME_S
+
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
@@ -26,6 +28,14 @@ def restart_options(command: _F) -> _F:
         help="How long a restart takes; of several, each is equally likely.",
     )
     return first(last(command))
+
+
+resume_option = click.option(
+    "--resume-s",
+    type=float,
+    metavar="S",
+    help=f"A member reads a partition so long after it was given it.  [default: {RESUME_S:g}]",
+)
 
 
 def restart_duration(
@@ -59,5 +69,5 @@ def _seconds(
         ) from None
     for each in seconds:
         if not 0 <= each < math.inf:
-            raise click.BadParameter(f"{each:g} is no duration: give 0 s or more")
+            raise click.BadParameter(f"{each:g} is no duration: give seconds, such as 5")
     return seconds

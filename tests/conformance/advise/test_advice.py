@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -9,17 +10,27 @@ import pytest
 from fencepost.conformance.advise.advice import Advice, advice_for
 from fencepost.conformance.advise.known import FORMS, known_group
 
+MEASURED = {
+    "members": 12,
+    "topics": (60,),
+    "restart_s": 2.0,
+    "heartbeat_s": 1.0,
+    "session_s": 10.0,
+    "crashes": 0.0,
+    "deaths": 0.0,
+}
+
 
 def advice(**facts: Any) -> Advice:
     return advice_for(known_group({"restart_s": {"median": 8, "p95": 25}, **facts}))
 
 
-def test_nothing_that_fits_loses_less() -> None:
+def test_nothing_that_fits_loses_less_by_more_than_a_tenth() -> None:
     for facts in ({}, {"warmup_s": 10.0}, {"processing_s": 4.0, "deaths": 3.0}):
         found = advice(**facts)
         fitting = [point for point in found.curve if not point.why_not]
         least = min(lost for point in fitting for lost in point.weekly.values())
-        assert found.advised.lost_s == pytest.approx(least)
+        assert least - 1e-6 <= found.advised.lost_s <= 1.02 * 1.1 * least + 0.01
         assert found.best[0] is found.advised
 
 
@@ -44,12 +55,58 @@ def test_deaths_make_sessions_shorter_and_long_restarts_make_them_longer() -> No
     assert deadly < some < slow
 
 
-def test_it_turns_where_it_says() -> None:
-    turn_s = advice().turn_s
-    assert turn_s is not None
-    assert not advice(warmup_s=turn_s - 0.2).advised.is_static
-    assert advice(warmup_s=turn_s + 0.1).advised.is_static
-    assert advice(warmup_s=turn_s + 0.1).turn_s == turn_s
+@pytest.mark.parametrize("facts", [{}, {"processing_s": 0.3}, MEASURED], ids=str)
+def test_it_turns_where_it_says(facts: dict[str, Any]) -> None:
+    turns = advice(**facts).turns
+    assert len(turns) > 0
+    for turn in turns:
+        step = 0.02 * turn.value + 0.001
+        beyond, before = turn.value, turn.value + (-step if turn.is_upwards else step)
+        for value, form in ((beyond, turn.form), (before, turn.instead_of)):
+            found = advice(**{**facts, turn.name: value})
+            least = min(found.best, key=lambda row: row.lost_s)
+            lost = next(row.lost_s for row in found.best if row.form == form)
+            assert lost == pytest.approx(least.lost_s, rel=0.01)
+
+
+def test_a_group_that_was_measured_is_advised_what_lost_less_for_real() -> None:
+    """`docs/deployments/reality.md`: `bounce-eager` lost most of the three."""
+    found = advice(**MEASURED)
+    assert found.advised.is_static
+    lost = {str(row.form): row.lost_s / 5 for row in found.best}
+    assert 208 < lost["dynamic+eager"] < 698
+    assert 115 < lost["dynamic+cooperative"] < 143
+    assert 121 < lost["static+eager"] < 139
+    at_once = advice(**MEASURED, resume_s=0.0)
+    assert str(at_once.advised.form) == "dynamic+eager"
+    turn = next(turn for turn in found.turns if turn.name == "resume_s")
+    assert (turn.is_upwards, 0 < turn.value < 0.15) == (False, True)
+
+
+def test_what_is_as_good_is_left_as_it_is() -> None:
+    found = advice(crashes=0.0, deaths=0.0, restart_s=2.0, session_s=44.0, strategy="cooperative")
+    for strategy in ("eager", "cooperative"):
+        own = advice(is_static=True, warmup_s=10.0, crashes=0.0, strategy=strategy, session_s=90.0)
+        assert own.advised is own.today
+        assert len(own.as_good) == 1
+    assert found.advised.form.strategy == "cooperative"
+
+
+def test_a_session_is_not_longer_than_it_pays() -> None:
+    found = advice(members=12, topics=(60,), warmup_s=10.0, gap_s=90.0)
+    assert found.advised.session_s == 60.0
+    longer = [point for point in found.curve if point.session_s > 60.0 and not point.why_not]
+    assert [point.session_s for point in longer] == [87.0]
+    assert longer[0].weekly[found.advised.form] > found.advised.lost_s / 1.02
+
+
+def test_a_change_of_the_strategy_must_be_worth_it() -> None:
+    eager, cooperative = (
+        advice(warmup_s=10.0, crashes=0.0, strategy=strategy)
+        for strategy in ("eager", "cooperative")
+    )
+    assert str(eager.advised.form) == "static+eager"
+    assert str(cooperative.advised.form) == "static+cooperative"
 
 
 def test_a_tolerated_gap_bounds_the_session() -> None:
@@ -84,8 +141,23 @@ def test_the_longest_session_that_keeps_the_gap_is_a_candidate() -> None:
     tight = advice(gap_s=17.0)
     assert (tight.conflict, tight.advised.session_s) == ("", 14.0)
     torn = advice(gap_s=15.9)
-    assert "the shortest that is safe is 13 s" in torn.conflict
+    assert "may be silent for 10 s (--longest-pause-s), the shortest that is safe is 13 s" in (
+        torn.conflict
+    )
     assert torn.advised.session_s == 13.0
+
+
+@pytest.mark.parametrize("gap_s", [12.5, 15.0, 15.9])
+def test_each_way_out_of_a_conflict_is_one(gap_s: float) -> None:
+    told = advice(gap_s=gap_s).conflict
+    pause = re.search(r"--longest-pause-s ([0-9.]+) or less", told)
+    beat = re.search(r"--heartbeat-interval-ms (\d+) or less", told)
+    assert pause
+    assert not advice(gap_s=gap_s, pause_s=float(pause[1])).conflict
+    assert advice(gap_s=gap_s, pause_s=float(pause[1]) + 0.1).conflict
+    assert beat
+    assert not advice(gap_s=gap_s, heartbeat_s=int(beat[1]) / 1000).conflict
+    assert advice(gap_s=gap_s, heartbeat_s=int(beat[1]) / 1000 + 0.1).conflict
 
 
 def test_only_what_may_be_is_advised() -> None:
@@ -107,3 +179,4 @@ def test_what_static_members_need_is_told_whatever_the_gap() -> None:
     assert found.enough.session_s > 57.0
     assert next(p for p in found.curve if p.session_s == found.enough.session_s).outlives <= 0.05
     assert advice(only=("dynamic",)).enough is None
+    assert advice(only=("dynamic", "eager")).turns == ()

@@ -43,13 +43,17 @@ GROUPS: dict[str, tuple[dict[str, Any], float]] = {
         {"members": 4, "topics": (12, 8), "restart_s": 9.0, "at_a_time": 2},
         30.0,
     ),
+    "members that read late": (
+        {"members": 3, "topics": (30,), "restart_s": 12.0, "resume_s": 1.0},
+        10.0,
+    ),
     "merged": ({"members": 3, "topics": (30,), "restart_s": 4.0, "processing_s": 20.0}, 10.0),
 }
 SEEDS_OF = {"merged": 6}
 """So many times as many: work of up to 20 s is chance."""
 HUNDRED = {Form(False, "eager"): 5500.8, Form(True, "eager"): 5023.8}
-"""`simulate rolling-bounce --members 100 --partitions 1000 --restart-s 5`, seed 0, which takes
-minutes: partition-seconds without a consumer."""
+"""`simulate rolling-bounce --members 100 --partitions 1000 --restart-s 5 --resume-s 0`, seed 0,
+which takes minutes: partition-seconds without a consumer."""
 
 
 def known(facts: dict[str, Any]) -> KnownGroup:
@@ -62,6 +66,7 @@ def simulated(known: KnownGroup, form: Form, session_s: float, name: str, seeds:
         "topics": {f"topic-{number}": count for number, count in enumerate(known.topics)},
         "restart_s": msgspec.to_builtins(known.restart_s),
         "processing_s": known.processing_s,
+        "resume_s": known.resume_s,
         "settings": {
             "membership": "static" if form.is_static else "dynamic",
             "strategy": form.strategy,
@@ -122,6 +127,20 @@ def test_it_agrees_where_many_members_wait_for_each_other(
     assert is_near(own, found, costs, 24)
 
 
+@pytest.mark.parametrize("form", FORMS, ids=str)
+@pytest.mark.parametrize("at_a_time", [3, 4, 5])
+def test_the_last_wave_may_be_smaller(at_a_time: int, form: Form) -> None:
+    own = known({"members": 6, "restart_s": 5.0, "at_a_time": at_a_time})
+    seen = mean(
+        cost.unavailable_partition_s for cost in simulated(own, form, 45.0, "rolling-bounce", 8)
+    )
+    found = deployment(own, form, 45.0)
+    assert found.unavailable_s == pytest.approx(seen, rel=0.25 if form == FORMS[0] else 0.1)
+    if at_a_time > 3 and not form.is_static:
+        even = known({"members": 6, "restart_s": 5.0, "at_a_time": 3})
+        assert found.unavailable_s < deployment(even, form, 45.0).unavailable_s
+
+
 def test_members_that_beat_alone_let_the_others_wait() -> None:
     own = known({"members": 24, "topics": (96,), "restart_s": 40.0})
     waits = [
@@ -134,7 +153,7 @@ def test_members_that_beat_alone_let_the_others_wait() -> None:
 
 
 def test_of_a_hundred_members_the_form_that_loses_less_is_the_simulators() -> None:
-    own = known({"members": 100, "topics": (1000,), "restart_s": 5.0})
+    own = known({"members": 100, "topics": (1000,), "restart_s": 5.0, "resume_s": 0.0})
     for form, seen_s in HUNDRED.items():
         assert deployment(own, form, 45.0).unavailable_s == pytest.approx(seen_s, rel=0.1)
     dynamic_s, static_s = (deployment(own, form, 45.0).unavailable_s for form in HUNDRED)

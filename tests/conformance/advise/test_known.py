@@ -22,8 +22,21 @@ from fencepost.conformance.advise.known import AdviceError, known_group
         ({"restart_s": 5, "at_a_time": 6}, "fewer than all"),
         ({"restart_s": 5, "deaths": -1.0}, "--deaths-per-week can't be -1"),
         ({"restart_s": 5, "gap_s": float("nan")}, "--tolerated-gap-s can't be nan"),
-        ({"restart_s": 5, "heartbeat_s": 50.0}, "--heartbeat-interval-ms 50000"),
+        (
+            {"restart_s": 5, "heartbeat_s": 50.0},
+            "a heartbeat interval of 50000 ms (--heartbeat-interval-ms",
+        ),
         ({"restart_s": 5, "processing_s": 400.0}, "--processing-s 400"),
+        ({"restart_s": 5, "session_s": 3.0}, "--session-timeout-ms 3000 is not longer"),
+        ({"restart_s": 5, "members": -3}, "give --members 2 or more"),
+        ({"restart_s": 5, "resume_s": -1.0}, "--resume-s can't be -1"),
+        ({"restart_s": 5, "warmup_s": 1e9}, "--warmup-s 1e+09 is longer than a week"),
+        ({"restart_s": 5, "deployments": 1e6}, "1e+06 rollouts that take 30 s each"),
+        ({"restart_s": 1e5}, "5 rollouts that take 600,000 s each"),
+        (
+            {"restart_s": 5, "deployments": 0.0, "crashes": 0.0, "deaths": 0.0},
+            "nothing happens to this group",
+        ),
     ],
 )
 def test_what_can_not_be_is_refused(facts: dict[str, Any], said: str) -> None:

@@ -59,13 +59,13 @@ def test_a_gap_that_static_members_break_is_told() -> None:
     assert "static members need a session of about 120 s" in text
     assert "that breaks the gap of 60 s" in text
     assert "breaks the gap" not in printed(advice(restart_s=spread, gap_s=500.0), [])
-    assert "a process has that is restarted, after 60.0 s at most" in printed(
+    assert "a process has that is stopped and started again, after 60.0 s at most" in printed(
         advice(restart_s=spread, gap_s=60.0, warmup_s=60.0), []
     )
 
 
 def test_nothing_is_saved_where_figures_are_the_same() -> None:
-    text = printed(advice(restart_s=400.0), [])
+    text = printed(advice(restart_s=3000.0), [])
     assert "Static members would save no rebalances" in text
     for line in text.splitlines():
         one, _, other = line.partition(" instead of ")
@@ -84,3 +84,65 @@ def test_a_new_group_has_no_today() -> None:
     assert "today" not in text.replace("as today", "")
     assert "Kafka's defaults" in text
     assert "today" in printed(advice(warmup_s=20.0), ["session_s"])
+
+
+def test_what_crashes_waits_for_its_session() -> None:
+    for strategy, others in (("eager", ", and all others"), ("cooperative", ".")):
+        text = printed(advice(only=(strategy, "dynamic")), [])
+        assert f"even if it is back before: 18.0 s at most{others}" in text
+    assert "even if it is back" not in printed(advice(warmup_s=20.0), [])
+
+
+def test_how_to_get_there_is_told_where_something_changes() -> None:
+    def steps(only: str, **today: Any) -> str:
+        text = printed(advice(only=(only,), warmup_s=20.0, **today), list(today))
+        return text.partition("How to get there")[2].partition("\n\n")[0]
+
+    both = "CooperativeStickyAssignor,org.apache.kafka.clients.consumer.RangeAssignor"
+    eager = steps("cooperative", is_static=True, strategy="eager")
+    assert both in eager
+    assert "leaves RangeAssignor out" in eager
+    assert "fencepost simulate to-cooperative --members 6 --partitions 24 --static" in eager
+    assert "from today" in eager
+    static = steps("static", strategy="eager", is_static=False)
+    assert "One bounce, with group.instance.id" in static
+    assert "fencepost simulate to-static" in static
+    assert "fencepost simulate to-dynamic" in steps("dynamic", is_static=True, session_s=60.0)
+    assert "if the group runs already" in steps("static")
+    best = advice(warmup_s=20.0).advised
+    own = {"is_static": True, "strategy": best.form.strategy, "session_s": best.session_s}
+    assert "How to get there" not in printed(advice(warmup_s=20.0, **own), list(own))
+
+
+def test_what_is_too_close_to_call_is_told() -> None:
+    text = printed(advice(warmup_s=20.0, crashes=0.0), [])
+    assert "Too close to call: static+cooperative" in text
+    assert "It turns at --warmup-s" in text
+    assert "It turns at --resume-s 0.22 (assumed: 0.15): dynamic+cooperative loses least" in (
+        printed(advice(), [])
+    )
+
+
+def test_forms_that_are_not_worth_it_are_told_where_nothing_else_may_be() -> None:
+    text = printed(advice(only=("static",), restart_s=60.0), [])
+    assert "It doesn't pay" in text
+    assert "It doesn't pay" not in printed(advice(only=("static",), warmup_s=20.0), [])
+
+
+def test_a_longest_restart_is_one_of_many() -> None:
+    spread = {"median": 8, "p95": 25}
+    text = printed(advice(restart_s=spread, warmup_s=10.0, members=12), [])
+    assert "(for one restart in 500 longer) at most" in text
+    assert "more than 99.8 %" in text
+    assert "one restart in 500" not in printed(advice(warmup_s=10.0), [])
+
+
+def test_lines_of_what_never_happens_are_left_out() -> None:
+    assert "simulate crash " in printed(advice(), [])
+    assert "simulate crash " not in printed(advice(crashes=0.0), [])
+
+
+def test_shorter_heartbeats_and_long_silences_are_named() -> None:
+    assert "With heartbeat.interval.ms=1000 " in printed(advice(strategy="cooperative"), [])
+    text = printed(advice(pause_s=80.0), [])
+    assert "may be silent for 80 s (--longest-pause-s)" in text

@@ -39,6 +39,14 @@ def test_a_row_has_what_was_simulated_and_what_was() -> None:
     assert f"| bounce-eager | 4.3.0 | java:4.3.0 | 1 | {counts} | {times} |" in page
 
 
+def test_what_rebalances_took_longer_is_told() -> None:
+    one = case_result(FIGURES)
+    assert "--resume-s" not in reality_page([one])
+    simulated = {**one.simulated, "unavailable_partition_s": (2.0, 2.0)}
+    page = reality_page([msgspec.structs.replace(one, simulated=simulated)])
+    assert "0.07 to 0.07 s, in the median 0.07 s" in page  # 7 s, 8 rebalances, 12 partitions
+
+
 def test_what_was_not_performed_is_told() -> None:
     away = msgspec.structs.replace(FIGURES, downs_s=(44.6,))
     page = reality_page([case_result(FIGURES), case_result(away, away)])

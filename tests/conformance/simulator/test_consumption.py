@@ -48,6 +48,20 @@ def test_a_partition_is_consumed_from_when_it_is_assigned_until_it_is_given_back
     assert (other.unavailable_ms, other.moves) == (0, 0)
 
 
+def test_a_partition_is_consumed_once_its_member_has_resumed_unless_it_goes_before() -> None:
+    told = [
+        Told(100, "a#1", Assigned((ONE, OTHER))),  # in time: it reads when the window begins
+        Told(300, "a#1", Revoked((ONE,))),
+        Told(400, "b#1", Assigned((ONE,))),
+        Told(450, "b#1", Revoked((ONE,))),
+        Told(500, "a#1", Assigned((ONE,))),
+    ]
+    one, other = consumption(told, {}, [ONE, OTHER], 100, 1000, 150)
+    assert one.held == (Held(100, 300, "a"), Held(450, 450, "b"), Held(650, 1000, "a"))
+    assert (one.unavailable_ms, one.longest_gap_ms, one.moves) == (350, 200, 2)
+    assert other.unavailable_ms == 0
+
+
 def test_who_has_it_until_the_window_begins_or_from_its_end_on_is_known_to_the_moves() -> None:
     told = [
         Told(0, "a#1", Assigned((ONE,))),
@@ -85,7 +99,7 @@ def test_what_nobody_ever_has_is_away_all_the_time() -> None:
 def counted_twice(
     scenario: DeploymentScenario, seed: int, count: Any = consumption
 ) -> tuple[Recount, Recount]:
-    """What a run comes to as it is counted, and counted again."""
+    """What a run comes to as it is counted, and counted again, where members read at once."""
     found: list[Recount] = []
 
     def counts(
@@ -94,7 +108,9 @@ def counted_twice(
         partitions: Iterable[TopicPartition],
         from_ms: int,
         until_ms: int,
+        resume_ms: int,
     ) -> list[PartitionTimes]:
+        assert resume_ms == 0
         rows: list[PartitionTimes] = count(told, ended, partitions, from_ms, until_ms)
         columns = ((row.moves, row.unavailable_ms, row.twice_ms) for row in rows)
         found.append(Recount(*map(sum, zip(*columns, strict=True))))
@@ -103,7 +119,8 @@ def counted_twice(
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(simulating, "consumption", counts)
-        simulate(SimulationRun(scenario, seed=seed, is_brief=True))
+        at_once = msgspec.structs.replace(scenario, resume_s=0.0)
+        simulate(SimulationRun(at_once, seed=seed, is_brief=True))
     return found[0], found[1]
 
 

@@ -77,7 +77,7 @@ def test_of_many_sets_of_values_each_is_a_row() -> None:
     lines = [" ".join(line.split()) for line in told.get().splitlines()]
     assert lines[0] == "small: 4 sets of values, seed 0"
     assert lines[1] == "rebalances moved not consumed longest balanced after"
-    assert lines[2].startswith("static, restart_s=2, members=2 0 0 4.0 s 2.0 s")
+    assert lines[2].startswith("static, restart_s=2, members=2 0 0 4.3 s 2.2 s")
     assert len(lines) == 6
 
 

@@ -19,6 +19,7 @@ from fencepost.conformance.simulator.cost import (
     percentiles,
 )
 from fencepost.conformance.simulator.scenario import (
+    RESUME_S,
     DeploymentScenario,
     ScenarioError,
     checked_scenario,
@@ -44,13 +45,30 @@ def test_a_rolling_bounce_of_dynamic_members_costs_two_rebalances_each(members: 
     assert found.rebalances == found.generations == 2 * members
     assert found.causes == {"leave": members, "new member": members}
     assert found.partitions_moved > 0
-    assert found.longest_gap_s <= 3.1  # what a member had is missed until the others' heartbeats
+    # What a member had is missed until the others' heartbeats, and until they have resumed.
+    assert found.longest_gap_s <= 3.1 + RESUME_S
 
 
 def test_a_rolling_bounce_of_static_members_costs_none() -> None:
     found = cost("rolling-bounce", settings={"membership": "static"})
     assert (found.rebalances, found.partitions_moved, found.twice_partition_s) == (0, 0, 0)
-    assert 5.0 <= found.longest_gap_s < 5.1  # the restart itself
+    assert 5.0 <= found.longest_gap_s - RESUME_S < 5.1  # the restart itself
+
+
+def test_a_partition_that_is_given_costs_the_time_until_its_member_has_resumed() -> None:
+    """Eager: all of them in each rebalance; static within the session: what was restarted."""
+    for membership, times in (("dynamic", 12 * 24), ("static", 24)):
+        settings = {"membership": membership}
+        at_once, slow = (
+            cost("rolling-bounce", settings=settings, resume_s=seconds) for seconds in (0, 0.5)
+        )
+        added_s = slow.unavailable_partition_s - at_once.unavailable_partition_s
+        # Who is stopped before it reads adds less.
+        assert added_s == pytest.approx(0.5 * times, rel=0.1)
+        assert (slow.rebalances, slow.partitions_moved) == (
+            at_once.rebalances,
+            at_once.partitions_moved,
+        )
 
 
 def test_three_at_a_time_cost_fewer() -> None:
@@ -173,6 +191,7 @@ def test_threads_have_ids_of_their_own_and_a_process_restarts_with_all() -> None
 @pytest.mark.parametrize("assignor", ["range", "sticky", "cooperative-sticky"])
 def test_members_consume_what_is_in_their_rack(assignor: str) -> None:
     racks = {"racks": ["a", "b", "c"], "replicas": 1, "settings": {"assignors": [assignor]}}
+    racks["resume_s"] = 0
     idle = cost("crash", step=[{"do": "wait", "s": 100}], **racks)
     assert idle.far_partition_s == 0
     moved = cost("replicas-move", **racks)

@@ -23,6 +23,12 @@ def test_the_table_has_every_session_and_the_picture_the_near_ones() -> None:
     assert "advised" in found
 
 
+def test_the_way_there_is_told_where_there_is_one() -> None:
+    found = document("--warmup-s", "10")
+    assert "How to get there" in advice_page(found)
+    assert "How to get there" not in advice_page({**found, "migration": []})
+
+
 def test_what_is_told_is_escaped() -> None:
     found = document()
     assert "&lt;b&gt;" in advice_page({**found, "words": ["<b>"]})

@@ -74,7 +74,7 @@ def test_a_report_is_told(tmp_path: Path) -> None:
         (("--restart-s", "4", "--group", "g"), "--group g is for logs"),
         (("none.log",), "none.log"),
         (("--restart-s", "40", "--restart-p95-s", "20"), "--restart-p95-s 20 is less than"),
-        (("--restart-s", "-4"), "-4 is no duration: give 0 s or more"),
+        (("--restart-s", "-4"), "-4 is no duration: give seconds"),
         (("--restart-s", "4,nan"), "nan is no duration"),
     ],
 )
