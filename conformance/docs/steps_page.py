@@ -111,6 +111,11 @@ joins, syncs, heartbeats and commits; nobody names another client's id or instan
 the highest versions of the revision.
 """
 
+_BESIDES = {
+    Do.COMPLETE_JOIN: "The session timers of all members restart, also of a static one that is "
+    "absent, whose join is not parked."
+}
+"""What a step does beside its sentence and its docstring."""
 _NEWS = 4
 """How many words of its own a docstring has that says more than the step's sentence."""
 _VIEWED = (
@@ -170,6 +175,7 @@ def _step(do: Do) -> str:
     done = _plain(inspect.getdoc(performed) or "")
     if len(set(_words(done)) - set(_words(do.value))) > _NEWS:
         told.append(done)
+    told += [_BESIDES[do]] if do in _BESIDES else []
     needs = [*(need.says for need in NEEDS.get(do, ())), *rule_needs(do)]
     if needs:
         told.append(f"*Needs* {'; '.join(needs)}.")

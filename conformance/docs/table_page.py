@@ -55,8 +55,11 @@ What words in the cells mean:
 - *R* of a group is the largest rebalance timeout of its members as the wait begins.  A join of
   version 0 names none: its session timeout stands for it.
 - *room is full*: the group has as many members as `group.max.size` says; while a rebalance is
-  prepared, as many whose join is parked.  Who is counted already has room, and so has a restart,
-  which replaces a member.  An Empty group always has room.
+  prepared, as many whose join is parked.  Who is counted already has room.  A restart has the place
+  of the member that it replaces: outside of a rebalance it always has room; while one is prepared,
+  only if the join of that member is parked, or a place is free.  An Empty group always has room.
+- *generation + 1*: the group begins the next generation with all its members.  The session timers
+  of **all** restart then, also of a static member that is absent, whose join is not parked.
 - *leader*, told to a leader that restarts in a Stable group: below version 9 its old id, so that it
   follows, and assigns nothing that nobody would get; from version 9 on its new one, with
   skipAssignment.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from fencepost.conformance.execution.answer_diff import (
     body_of,
@@ -24,11 +25,12 @@ from fencepost.conformance.execution.recording import Recording
 from fencepost.model.coordinator import Send
 from fencepost.model.history import Answered, Sent
 from fencepost.model.revision import Revision
+from fencepost.model.table.errors import Error
 from fencepost.model.table.table import Rule
 from fencepost.properties.oracle.fingerprint import broken_rule
 from fencepost.properties.oracle.verdict import Allowed, Verdict, Violation, Wait, Wrong, nearest
 from fencepost.traces.text.step_lines import StepInput, show_wrong_field, step_lines, texts
-from fencepost.traces.text.words import WrongField, answer_words, with_names, wrong_field
+from fencepost.traces.text.words import WrongField, answer_words, quoted, with_names, wrong_field
 
 __all__ = [
     "Explanation",
@@ -39,6 +41,10 @@ __all__ = [
     "signature",
     "steps_of",
 ]
+
+
+_NAMES = frozenset(error.value for error in Error)
+"""The codes; of errors that never got a number, the names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +133,7 @@ def _sentence(
     should = _should(violation, request, names, sent_ms)
     came = _came(violation, recording, request, names, should)
     source = f" Source: {rule.source}." if rule is not None and rule.source else ""
-    twice = _twice(violation)
+    twice = _twice(violation) + _typed(body_of(recording, request.id))
     return f"{subject} should have {should}{why}. Instead {came}.{twice}{beside}{source}"
 
 
@@ -137,6 +143,32 @@ def _twice(violation: Violation) -> str:
     held = [row.get("groupInstanceId") for row in rows if isinstance(row, dict)]
     double = sorted({i for i in held if i is not None and held.count(i) > 1})
     return f" These are two live members of instance {', '.join(double)}." if double else ""
+
+
+def _typed(body: Mapping[str, Any] | None) -> str:
+    """That a code came as a string: the name of an error may, a number may not."""
+    for name, value in (body or {}).items():
+        rows = value if isinstance(value, list) else ()
+        if name == "errorCode" and isinstance(value, str) and value not in _NAMES:
+            return f" Its errorCode is the string {quoted(value)}, where a number belongs."
+        if said := next(filter(None, (_typed(r) for r in rows if isinstance(r, Mapping))), ""):
+            return said
+    return ""
+
+
+def _shape(violation: Violation, recording: Recording, request_id: str) -> str:
+    """What is wrong with the shape of an answer: what was found as it came, if that was kept.
+
+    A value that no such field can have is taken out of the body, so the judge sees none.
+    """
+    path = violation.detail.partition(":")[0]
+    found = (
+        finding
+        for event in recording.history
+        if isinstance(event, Answered) and event.answer.id == request_id
+        for finding in event.answer.findings
+    )
+    return next((said for said in found if said.startswith(f"{path}:")), violation.detail)
 
 
 def _why(rule: Rule | None, violation: Violation) -> str:
@@ -253,7 +285,8 @@ def _came(
             reason = "" if violation.detail == Wrong.CLOSED.value else f": {violation.detail}"
             return f"the connection was closed{with_names(reason, names)}"
         case Wrong.SHAPE:
-            return f"the answer can't be one of that version: {with_names(violation.detail, names)}"
+            shape = _shape(violation, recording, request.id)
+            return f"the answer can't be one of that version: {with_names(shape, names)}"
         case Wrong.DEVIATION:
             body = body_of(recording, request.id)
             got = answer_words(request.api, body, names)

@@ -216,16 +216,16 @@ def _joined(body: Body, names: Names) -> list[str]:
     if body.get("errorCode") != 0:
         called = member(told, names)
         return [f"member id {called}" if called != NEW_ID else NEW_ID] if told else []
-    leader = body.get("leader")
-    said = [f"generation {body.get('generationId')}"]
-    if leader == told:
+    leader, generation = body.get("leader"), body.get("generationId")
+    said = ["no generation" if generation is None else f"generation {generation}"]
+    if leader is not None and leader == told:
         said.append("leads")
         if rows := body.get("members"):
             said[-1] += f" {members_of(rows, names)}"
         if body.get("skipAssignment"):
             said.append("skips the assignment")
     else:
-        said.append(f"follows {member(leader, names)}")
+        said.append("no leader" if leader is None else f"follows {member(leader, names)}")
         if rows := body.get("members"):
             said.append(f"members {members_of(rows, names)}")
     return said

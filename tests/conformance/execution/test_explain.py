@@ -179,6 +179,36 @@ def test_the_halves_of_a_sentence_differ_and_name_a_broken_rule(path: Path) -> N
         assert " ms after it was sent: " in explained.sentence
 
 
+@pytest.mark.parametrize(
+    ("finding", "said"),
+    [
+        ("leader: is 7, not string", "leader: is 7, not string"),
+        ("leader: is null, which version 9 doesn't allow", "leader: is null, which version 9 "),
+        ("other: is 7, not string", "leader: is missing; version 9 has it"),
+    ],
+)
+def test_a_value_of_a_wrong_type_is_told_not_that_it_is_missing(finding: str, said: str) -> None:
+    def odd(request: Send, answer: Answer) -> Answer:
+        body = dict(answer.body or {})
+        if request.api != "JoinGroup" or body.pop("leader", None) is None:
+            return answer
+        return replace(answer, body=body, findings=(finding,))
+
+    recording, verdict = run(entry(BEATS), "kafka-4", odd)
+    explained = explain(verdict, recording, KAFKA_4)
+    assert f"Instead the answer can't be one of that version: {said}" in explained.sentence
+    assert explained.signature.endswith("malformed answer: leader: is missing; version 9 has it")
+
+
+@pytest.mark.parametrize("code", ["25", "0"])
+def test_a_code_that_is_a_string_is_told(code: str) -> None:
+    recording, verdict = run(
+        entry(BEATS), "kafka-4", about("Heartbeat", "B", lambda body: {**body, "errorCode": code})
+    )
+    said = f' Its errorCode is the string "{code}", where a number belongs. '
+    assert said in sentence(verdict, recording, KAFKA_4)
+
+
 def test_a_difference_that_the_words_hide_is_named() -> None:
     same = {"errorCode": FENCED}
     allowed = Allowed(

@@ -108,3 +108,8 @@ def test_the_field_that_is_wrong(difference: str, said: tuple[str, str, str] | N
 )
 def test_a_word_has_its_article(word: str, said: str) -> None:
     assert with_article(word) == said
+
+
+def test_what_a_malformed_join_lacks_is_said() -> None:
+    lacks = {"errorCode": 0, "memberId": "A-1", "members": []}
+    assert answer_words("JoinGroup", lacks, {}) == "NONE, no generation, no leader"
