@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from fencepost.conformance.execution.outcome import CaseResult, Certificate, Outcome, Overall
 from fencepost.model.table.table import Level
-from fencepost.traces.text.words import plural
+from fencepost.traces.text.words import made_by, plural
 
 FAILED = (Outcome.FAIL, Outcome.STALE_KNOWN_FAILURE)
 
@@ -78,7 +78,7 @@ def subject(certificate: Certificate) -> str:
     """
     provenance = certificate.provenance
     suite = f", suite {certificate.suite['name']}" if certificate.suite else ""
-    made = f"{provenance.implementation} {provenance.version}".strip()
+    made = made_by(provenance.implementation, provenance.version)
     return f"{provenance.target} ({made}) under {certificate.revision}{suite}"
 
 

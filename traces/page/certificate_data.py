@@ -13,7 +13,7 @@ from typing import Any
 
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS, Level
-from fencepost.traces.text.words import plural
+from fencepost.traces.text.words import made_by, plural
 
 OUTCOMES = (
     "pass",
@@ -123,7 +123,7 @@ def read_certificate(document: Mapping[str, Any], revision: Revision) -> Certifi
     covered = told.get("covered")
     return CertificateView(
         target=document["target"],
-        made=f"{document['implementation']} {document['version']}".strip(),
+        made=made_by(document["implementation"], document["version"]),
         revision=document["revision"],
         verdict=document["verdict"],
         summary=document.get("summary", ""),

@@ -51,6 +51,13 @@ def plural(number: int, word: str) -> str:
     return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
 
 
+def made_by(implementation: str, version: str) -> str:
+    """`kfake 1.2`; `the broker at HOST, version unknown`."""
+    if version == "unknown":
+        return f"{implementation}, version unknown"
+    return f"{implementation} {version}".strip()
+
+
 def with_article(word: str) -> str:
     """`a JoinGroup`, `an OffsetCommit`."""
     return f"{'an' if word[:1] in 'AEIOUaeiou' else 'a'} {word}"

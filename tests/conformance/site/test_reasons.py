@@ -20,7 +20,13 @@ BUG = "beats are not heard (https://issues.apache.org/jira/browse/KAFKA-9801)"
 def failed(step: int, observed: str, known: str = "") -> dict[str, Any]:
     """A failure in the full form of a certificate."""
     message = f"a's Heartbeat v4 (step {step}) should have been answered NONE. Instead it was not."
-    row = {"outcome": "fail", "rule": RULE, "observed": observed, "why": message, "level": "MUST"}
+    row: dict[str, Any] = {
+        "outcome": "fail",
+        "rule": RULE,
+        "observed": observed,
+        "why": message,
+        "level": "MUST",
+    }
     if known:
         row |= {"outcome": "known-failure", "notes": [f"known failure: {known}"]}
     return row

@@ -102,6 +102,12 @@ def test_the_same_certificates_give_the_same_site() -> None:
     assert list(pages(read_results(certificates))) == list(pages(read_results(certificates)))
 
 
+def test_an_area_of_which_nothing_could_be_tested_has_no_figure(tmp_path: Path) -> None:
+    cases = {"LEAVE-MEMBER/one": "unsupported", "HEARTBEAT-STABLE/x": "pass"}
+    made = dict(pages(read_results(write_kept(tmp_path, kept("a:1", cases)))))["targets/a-1.html"]
+    assert re.findall(r'class="count">([^<]*)<', made).count("n/a") == 1
+
+
 @pytest.fixture
 def page(context_of: ContextOf) -> Iterator[Page]:
     """A page whose errors fail the test."""

@@ -11,6 +11,7 @@ import pytest
 from fencepost.traces.text.words import (
     WrongField,
     answer_words,
+    made_by,
     plural,
     quoted,
     request_words,
@@ -24,6 +25,12 @@ from fencepost.traces.text.words import (
 )
 def test_a_plural(number: int, said: str) -> None:
     assert plural(number, "case") == said
+
+
+def test_a_version_that_nobody_knows_is_called_so() -> None:
+    assert made_by("kfake", "1.2") == "kfake 1.2"
+    assert made_by("kfake", "") == "kfake"
+    assert made_by("the broker at here:1", "unknown") == "the broker at here:1, version unknown"
 
 
 def test_a_long_id_is_cut_and_a_usual_one_is_not() -> None:
