@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import msgspec
 
 from fencepost.conformance.simulator.scenario import checked_scenario, find_scenario
 from fencepost.conformance.simulator.simulate import SimulationRun, simulate
 
-LARGE = {
+LARGE: dict[str, dict[str, Any]] = {
     "static, 50 at a time": {
         "members": 1000,
         "partitions": 10_000,

@@ -16,7 +16,7 @@ STATIC, DYNAMIC = simulator.LARGE
 
 
 def test_figures_of_a_deployment_are_printed(monkeypatch: pytest.MonkeyPatch) -> None:
-    small = simulator.LARGE[STATIC] | {"members": 4, "partitions": 8}
+    small = {**simulator.LARGE[STATIC], "members": 4, "partitions": 8}
     monkeypatch.setitem(simulator.LARGE, STATIC, small)
     argv = ["simulator", "--deployment", STATIC]
     result = CliRunner().invoke(bench_group, argv, standalone_mode=False)

@@ -63,10 +63,10 @@ def test_what_was_not_run_is_not_known() -> None:
 
 
 def test_only_what_was_not_performed_is_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(claims, "simulated", lambda scenario, _: {"rebalances": scenario.name})
+    monkeypatch.setattr(claims, "simulated", lambda scenario, _: {scenario.name: (0.0, 0.0)})
     found = simulated_only([case_result(FIGURES)])
     assert found.keys() == {claim.case for claim in all_claims()} - {"bounce-eager"}
-    assert found["crash-eager"] == {"rebalances": "crash-eager"}
+    assert found["crash-eager"] == {"crash-eager": (0.0, 0.0)}
 
 
 def test_each_claim_is_about_a_figure_of_a_case_and_says_what_it_may_be() -> None:

@@ -71,9 +71,9 @@ class EndsMeanwhile(Samples):
 
 
 def test_what_ends_while_it_is_judged_counts() -> None:
-    meter = LagMeter(EndsMeanwhile())
+    samples = EndsMeanwhile()
+    samples.meter = meter = LagMeter(samples)
     now = time.monotonic()
-    meter.samples.meter = meter
     meter.waiting.append(now - 5)
     assert meter.worst_ms(now - 1, now) >= 5000
 
