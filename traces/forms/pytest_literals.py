@@ -49,8 +49,11 @@ class Literals:
                 return repr(value)
 
     def body(self, body: Mapping[str, Any]) -> str:
-        """Return a whole body, or a row."""
-        rows = (f"{snake(k)!r}: {self.code(k, v)}" for k, v in body.items())
+        """Return a whole body, or a row; the metadata of an offset are a text, all others bytes."""
+        texts = {"metadata"} if "committedOffset" in body else set()
+        rows = (
+            f"{snake(k)!r}: {repr(v) if k in texts else self.code(k, v)}" for k, v in body.items()
+        )
         return "{" + ", ".join(rows) + "}"
 
     def _id(self, member_id: str) -> str:

@@ -13,6 +13,7 @@ from fencepost.model.history import Sent
 from fencepost.model.messages.draft_messages import TWO_LIST
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError, TraceVerdict
 from fencepost.traces.forms.pytest_form import to_pytest
+from fencepost.traces.forms.pytest_literals import Literals
 
 QUICK = (
     "kafka-8500",
@@ -34,6 +35,13 @@ def test_it_tells_the_model_from_the_mutant(name: str) -> None:
 @pytest.mark.parametrize("name", ["full-group", "pending-leave", "protocol-twice"])
 def test_what_a_kafka_gets_wrong_the_model_does_right(name: str) -> None:
     assert run_pasted(committed(name), "kafka-4") == PASSED
+
+
+def test_the_metadata_of_an_offset_are_a_text() -> None:
+    literals = Literals(committed("kafka-8500"))
+    offset = {"partitionIndex": 0, "committedOffset": 7, "metadata": "naïve"}
+    assert literals.body(offset).endswith("'committed_offset': 7, 'metadata': 'naïve'}")
+    assert literals.body({"memberId": "", "metadata": "YQ=="}).endswith("'metadata': b'a'}")
 
 
 def test_without_a_broker_it_is_skipped() -> None:
