@@ -23,7 +23,7 @@ FEW = 0.05
 MARGIN = 0.1
 """What loses so much more is as good: the arithmetic is no nearer to the simulator."""
 
-HARDLY = 0.02
+_HARDLY = 0.02
 """A longer session that loses less by no more than this isn't worth it."""
 
 
@@ -114,7 +114,7 @@ def advice_for(known: KnownGroup) -> Advice:
 def _shortest(rows: list[SettingCost]) -> SettingCost:
     """The shortest session, in order of which they are, that loses hardly more than the best."""
     least = min(rows, key=_order)
-    return next(row for row in rows if row.lost_s <= least.lost_s * (1 + HARDLY) + 1e-3)
+    return next(row for row in rows if row.lost_s <= least.lost_s * (1 + _HARDLY) + 1e-3)
 
 
 def _least_change(
