@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from operator import is_
 from typing import Any
 
+from msgspec.structs import replace
+
 from fencepost.conformance.plans.plan import (
     AssignmentsIfLeader,
     AssignmentsToAll,
@@ -23,7 +25,6 @@ from fencepost.conformance.plans.plan import (
 )
 from fencepost.model.messages.messages import SyncAssignment
 from fencepost.model.messages.shapes import Message, wire_fields
-from fencepost.model.state.fast_replace import replace
 
 _PLAIN = {type(None), bool, int, str, bytes}
 """They stand for themselves, as nearly all values do."""

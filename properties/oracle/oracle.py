@@ -43,8 +43,11 @@ Otherwise it holds, and lists the rules that every explanation used.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
+
+from msgspec.structs import replace
 
 from fencepost.model.coordinator import Answer, Config, Send
 from fencepost.model.history import Answered, Disconnected, Event, Handled, Passed, Restarted, Sent
@@ -54,7 +57,6 @@ from fencepost.model.messages.messages import JoinGroupResponse
 from fencepost.model.messages.shapes import Message
 from fencepost.model.messages.wire_form import ShapeError
 from fencepost.model.revision import Revision
-from fencepost.model.state.fast_replace import replace
 from fencepost.model.state.work import Incoming, Span
 from fencepost.model.table.table import Level
 from fencepost.properties.oracle.answer_match import (
@@ -371,7 +373,7 @@ class Oracle:
             name = f"{emitted.rule} {expected}"
             first = allowed.setdefault(name, Allowed(expected, emitted.rule, difference))
             by_ms = max(emitted.latest, first.by_ms or 0)
-            allowed[name] = replace(first, by_ms=by_ms)
+            allowed[name] = dataclasses.replace(first, by_ms=by_ms)
         found = Violation(
             wrong,
             Level.MUST,
@@ -386,7 +388,7 @@ class Oracle:
             else None,
         )
         rule = broken_rule(found, self.machine.revision)
-        self.violation = found if rule is None else replace(found, level=rule.level)
+        self.violation = found if rule is None else dataclasses.replace(found, level=rule.level)
 
 
 def judge(

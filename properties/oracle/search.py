@@ -12,11 +12,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import msgspec
+from msgspec.structs import replace
+
 from fencepost.model.machine.answers import about_nothing
 from fencepost.model.machine.answers import merged as merged_rows
 from fencepost.model.machine.machine import Machine
 from fencepost.model.messages.messages import groups_of
-from fencepost.model.state.fast_replace import replace
 from fencepost.model.state.group import CLEANUP, JOIN, Group, Timer
 from fencepost.model.state.work import Emission, Incoming, Outcome, Span
 from fencepost.properties.oracle.candidate import Candidate, Emitted
@@ -26,8 +28,7 @@ FOREVER = 10**15
 """A time that nothing reaches, ms; not even times since 1970."""
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(msgspec.Struct, frozen=True):
     """A request that was sent, and the groups that it is about; `of_all`: all that there are."""
 
     incoming: Incoming

@@ -8,8 +8,10 @@ brokers.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec.structs import replace
 
 from fencepost.model.coordinator import Answer, Send
 from fencepost.model.history import Answered, Disconnected, Event, Sent
