@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from fencepost.conformance.execution.runner import CaseUnsupportedError, asked, pause_ms
 from fencepost.conformance.plans.bind import Knowledge
@@ -263,6 +264,7 @@ def acts_of(case: Case) -> list[PlannedStep]:
     return acts
 
 
+@lru_cache(maxsize=1024)
 def group_shape(group: Group | None) -> GroupShape:
     """A group without names and numbers: of each kind of member none, one, or several."""
     if group is None:

@@ -7,6 +7,7 @@ members of a plan.
 from __future__ import annotations
 
 import base64
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from operator import is_
@@ -47,12 +48,12 @@ class Knowledge:
 
     def __init__(self, times: Times) -> None:
         self._times = times
-        self._members: dict[str, MemberKnowledge] = {}
+        self._members: defaultdict[str, MemberKnowledge] = defaultdict(MemberKnowledge)
         self.names: dict[str, str] = {}
 
     def of_member(self, who: str) -> MemberKnowledge:
         """What this member knows."""
-        return self._members.setdefault(who, MemberKnowledge())
+        return self._members[who]
 
     def learn(self, who: str, api: str, body: Mapping[str, Any], sent: Mapping[str, Any]) -> None:
         """An answer was read by the member that asked."""

@@ -193,14 +193,7 @@ class Oracle:
 
         Only where its deadline is open (a session that may have been restarted) is there a choice.
         """
-
-        def may_fire(candidate: Candidate) -> bool:
-            return any(
-                step.timer is not None and step.earliest <= at_ms
-                for step in self._search.steps(candidate)
-            )
-
-        if any(map(may_fire, self._candidates)):
+        if any(self._search.may_fire(c, at_ms) for c in self._candidates):
             self._candidates = merged(self._explore(at_ms, lambda _: False, everything=True))
 
     def _answered(self, event: Answered) -> None:
@@ -283,10 +276,7 @@ class Oracle:
         limit = at_ms + 1 if self._exact else at_ms
 
         def overdue(candidate: Candidate) -> bool:
-            return any(
-                step.latest < limit and (timers or step.request_id is not None)
-                for step in self._search.steps(candidate)
-            )
+            return self._search.is_overdue(candidate, limit, timers=timers)
 
         if any(map(overdue, self._candidates)):
             reached = merged(self._explore(at_ms, lambda c: not overdue(c)))
