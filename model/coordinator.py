@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+import msgspec
+
 Body = Mapping[str, Any]
 Config = Mapping[str, int | None]
 
@@ -48,8 +50,7 @@ class Hello:
     features: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Send:
+class Send(msgspec.Struct, frozen=True):
     """A request: its id, its connection and client, its API and version, and its body.
 
     A connection has at most one request without an answer.
@@ -63,8 +64,7 @@ class Send:
     body: Body
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """An answer, or (`body` None) the end of the connection without one.
 
     `at_ms`: when it was given, on the coordinator's clock; it never goes back.

@@ -6,13 +6,12 @@ took effect at `Sent.at_ms` or later, and no later than its answer was read.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from fencepost.model.coordinator import Answer, Send
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
+class Sent(msgspec.Struct, frozen=True):
     """A request was sent: writing began at `at_ms` and had ended by `by_ms` (None: at once)."""
 
     at_ms: int
@@ -25,8 +24,7 @@ class Sent:
         return self.at_ms if self.by_ms is None else self.by_ms
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(msgspec.Struct, frozen=True):
     """An answer was read; `answer.at_ms` is the time."""
 
     answer: Answer
@@ -37,8 +35,7 @@ class Answered:
         return self.answer.at_ms
 
 
-@dataclass(frozen=True, slots=True)
-class Handled:
+class Handled(msgspec.Struct, frozen=True):
     """On a virtual clock: all that was sent has been handled, and no timer fired meanwhile.
 
     On a real one nobody sees it: what is asked is whether it can have been so.
@@ -47,15 +44,13 @@ class Handled:
     at_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class Passed:
+class Passed(msgspec.Struct, frozen=True):
     """All answers that had come by this time have been read: what is missing was not given."""
 
     at_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class Disconnected:
+class Disconnected(msgspec.Struct, frozen=True):
     """The client dropped a connection; the requests `dropped` get no answer any more."""
 
     at_ms: int
@@ -63,8 +58,7 @@ class Disconnected:
     dropped: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Restarted:
+class Restarted(msgspec.Struct, frozen=True):
     """The coordinator failed over at some time between `begun_ms` and `at_ms`.
 
     `dropped`: requests that get no answer any more.  `down_ms`: when the old coordinator had ended

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
@@ -33,7 +33,7 @@ from fencepost.conformance.plans.plan import (
     Step,
 )
 from fencepost.model.messages.messages import JoinProtocol, SyncAssignment
-from fencepost.model.messages.shapes import Message
+from fencepost.model.messages.shapes import Message, wire_fields
 from fencepost.model.revision import Revision
 from fencepost.properties.cover.controllable import (
     ControllableGraph,
@@ -232,10 +232,10 @@ def _wait(
 
 def _said(message: Message, client: Client, who: str) -> Iterator[tuple[str, Any]]:
     """The fields of a request that aren't as they are by default, by reference."""
-    for field in fields(message):
-        value = getattr(message, field.name)
-        if value != field.default:
-            yield field.name, _reference(field.name, value, client, who)
+    for name, form in wire_fields(type(message)):
+        value = getattr(message, name)
+        if value != form.default:
+            yield name, _reference(name, value, client, who)
 
 
 def _reference(name: str, value: Any, client: Client, who: str) -> Any:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 
 import click
 import msgspec
+from msgspec.structs import replace
 
 from fencepost.conformance.clients import protocol
 from fencepost.conformance.clients.reference_consumer import ReferenceConsumer, now_ms
@@ -140,7 +140,7 @@ def _settings(told: protocol.Start, conduct: Conduct) -> ClientSettings:
         conduct=conduct,
     )
     own = {name: int(told.settings[name]) for name in _OWN_NAMES if name in told.settings}
-    return replace(settings, **own)  # type: ignore[arg-type]
+    return replace(settings, **own)
 
 
 class ReferenceDriver:

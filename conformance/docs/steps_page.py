@@ -8,7 +8,6 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import get_args
 
@@ -202,7 +201,7 @@ def _values(feature: Feature) -> str:
 def _view(view: type) -> Iterator[str]:
     """Describe a record: its docstring, its fields with their types, its methods."""
     doc = _plain(inspect.getdoc(view) or "")
-    types = {f.name: f.type for f in fields(view)} if is_dataclass(view) else view.__annotations__
+    types = view.__annotations__
     yield from (f"### {view.__name__}", "", doc, "")
     yield from ("| field | type |", "|---|---|") if types else ()
     for name, kind in types.items():

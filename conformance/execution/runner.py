@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from fencepost.conformance.execution.incremental_judge import SELDOM_S, Listener
 from fencepost.conformance.execution.recording import Recording
 from fencepost.conformance.plans.bind import Knowledge
@@ -37,7 +39,6 @@ from fencepost.model.messages.messages import LeaveGroupRequest, LeavingMember, 
 from fencepost.model.messages.shapes import Message
 from fencepost.model.messages.wire_form import ShapeError
 from fencepost.model.revision import Revision
-from fencepost.model.state.fast_replace import replace
 from fencepost.model.table.errors import MOVING
 from fencepost.properties.oracle.verdict import Verdict
 from fencepost.traces.text.words import with_article

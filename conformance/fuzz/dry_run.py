@@ -12,7 +12,8 @@ one is as it will be; and a step can be asked whether it leads into one.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from fencepost.conformance.execution.runner import CaseUnsupportedError, asked, pause_ms
 from fencepost.conformance.plans.bind import Knowledge
@@ -32,7 +33,6 @@ from fencepost.model.coordinator import Answer, Config, Hello, Send
 from fencepost.model.machine.machine import Machine
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.revision import Revision
-from fencepost.model.state.fast_replace import replace
 from fencepost.model.state.group import Group
 from fencepost.model.state.work import Outcome
 
@@ -264,6 +264,7 @@ def acts_of(case: Case) -> list[PlannedStep]:
     return acts
 
 
+@lru_cache(maxsize=1024)
 def group_shape(group: Group | None) -> GroupShape:
     """A group without names and numbers: of each kind of member none, one, or several."""
     if group is None:

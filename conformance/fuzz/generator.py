@@ -9,9 +9,11 @@ whose connection drops at once.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
+
+import msgspec
 
 from fencepost.conformance.catalogue.script import RANGE
 from fencepost.conformance.fuzz.boundary_values import About, BoundaryValue, draw_boundary_value
@@ -40,7 +42,6 @@ from fencepost.model.messages.messages import (
     LeavingMember,
     carried_fields,
 )
-from fencepost.model.state.fast_replace import replace
 from fencepost.model.state.group import Member
 from fencepost.model.table.vocabulary import GroupState
 
@@ -259,7 +260,7 @@ class Drawer:
             value = boundary.draw(random, self._about(who))
             rows = fields["members"] or self._rows(who, "leave")
             at = random.randrange(len(rows))
-            row = replace(rows[at], **{boundary.field: value})
+            row = msgspec.structs.replace(rows[at], **{boundary.field: value})
             old = {"member_id": value} if boundary.field == "member_id" else {}
             return {**fields, **old, "members": (*rows[:at], row, *rows[at + 1 :])}, boundary
         boundary = draw_boundary_value(random, _API[kind], fields)

@@ -7,10 +7,13 @@ members of a plan.
 from __future__ import annotations
 
 import base64
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from operator import is_
 from typing import Any
+
+from msgspec.structs import replace
 
 from fencepost.conformance.plans.plan import (
     AssignmentsIfLeader,
@@ -23,7 +26,6 @@ from fencepost.conformance.plans.plan import (
 )
 from fencepost.model.messages.messages import SyncAssignment
 from fencepost.model.messages.shapes import Message, wire_fields
-from fencepost.model.state.fast_replace import replace
 
 _PLAIN = {type(None), bool, int, str, bytes}
 """They stand for themselves, as nearly all values do."""
@@ -46,12 +48,12 @@ class Knowledge:
 
     def __init__(self, times: Times) -> None:
         self._times = times
-        self._members: dict[str, MemberKnowledge] = {}
+        self._members: defaultdict[str, MemberKnowledge] = defaultdict(MemberKnowledge)
         self.names: dict[str, str] = {}
 
     def of_member(self, who: str) -> MemberKnowledge:
         """What this member knows."""
-        return self._members.setdefault(who, MemberKnowledge())
+        return self._members[who]
 
     def learn(self, who: str, api: str, body: Mapping[str, Any], sent: Mapping[str, Any]) -> None:
         """An answer was read by the member that asked."""

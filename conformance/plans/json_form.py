@@ -209,7 +209,7 @@ def _reference(kind: Any, value: Mapping[str, Any], path: str) -> Any:
 
 
 def _fields(message: type[Message], said: Any, path: str) -> Mapping[str, Any]:
-    known = {f.name for f in dataclasses.fields(message)}
+    known = set(message.__struct_fields__)
     if not isinstance(said, dict):
         raise PlanError(path, f"is {said!r}, not an object")
     if unknown := sorted(set(said) - known):

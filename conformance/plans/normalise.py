@@ -8,8 +8,10 @@ request, so a request must come after the answer to the one before it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
+
+import msgspec
 
 from fencepost.conformance.plans.order import connection_of
 from fencepost.conformance.plans.plan import (
@@ -104,8 +106,8 @@ def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
         case tuple():
             return tuple(change(item) for item in value)
         case Message():
-            parts = {f.name: getattr(value, f.name) for f in fields(value)}
-            return replace(value, **{name: change(part) for name, part in parts.items()})
+            parts = msgspec.structs.asdict(value)
+            return type(value)(**{name: change(part) for name, part in parts.items()})
         case _:
             return value
 

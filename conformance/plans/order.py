@@ -11,9 +11,10 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any
+
+import msgspec
 
 from fencepost.conformance.plans.json_form import step_json
 from fencepost.conformance.plans.plan import (
@@ -171,7 +172,7 @@ def _named(said: Any, key: str) -> Iterator[str]:
             for item in said:
                 yield from _named(item, key)
         case Message():
-            yield from _named({f.name: getattr(said, f.name) for f in fields(said)}, key)
+            yield from _named(msgspec.structs.asdict(said), key)
 
 
 def usual(ask: RequestStep) -> dict[str, Any]:

@@ -15,6 +15,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec.structs import replace
+
 from fencepost.conformance.simulator.agenda import AFTER_ALL, Key, Turn
 from fencepost.conformance.simulator.notes import CoordinatorEvent, SkippedRequests
 from fencepost.conformance.simulator.simulation import Exchange, Simulation, Waiting
@@ -23,7 +25,6 @@ from fencepost.model.client.client import step
 from fencepost.model.client.interface import Asked, Endpoint, Input, Woken
 from fencepost.model.client.state import Backoff, ClientState, Life, Phase
 from fencepost.model.messages.messages import HeartbeatResponse
-from fencepost.model.state.fast_replace import replace
 from fencepost.model.state.group import SESSION, Group
 from fencepost.model.table.vocabulary import GroupState
 

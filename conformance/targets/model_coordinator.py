@@ -11,12 +11,13 @@ import heapq
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from operator import itemgetter
 
+from msgspec.structs import replace
+
 from fencepost.model.coordinator import Answer, Send
 from fencepost.model.machine.answers import about_nothing, merged
 from fencepost.model.machine.machine import Machine
 from fencepost.model.messages.messages import groups_of
 from fencepost.model.messages.shapes import Message
-from fencepost.model.state.fast_replace import replace
 from fencepost.model.state.group import CLEANUP, SESSION, Group, Timer
 from fencepost.model.state.work import Emission, Incoming, Outcome, Span
 from fencepost.model.table.vocabulary import Availability, GroupState

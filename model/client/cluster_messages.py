@@ -8,8 +8,9 @@ Source: Kafka's message definitions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
+
+import msgspec
 
 from fencepost.model.assignors.subscription import TopicPartition
 
@@ -66,74 +67,64 @@ class FetchedLog(NamedTuple):
     batches: tuple[Batch, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ApiVersionsRequest:
+class ApiVersionsRequest(msgspec.Struct, frozen=True):
     """Which versions does this broker have?"""
 
 
-@dataclass(frozen=True, slots=True)
-class ApiVersionsResponse:
+class ApiVersionsResponse(msgspec.Struct, frozen=True):
     """The versions of each API; where `error_code` is not 0, perhaps only of ApiVersions."""
 
     error_code: int
     versions: tuple[VersionRange, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class FindCoordinatorRequest:
+class FindCoordinatorRequest(msgspec.Struct, frozen=True):
     """Which broker coordinates the group?"""
 
     group_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class FindCoordinatorResponse:
+class FindCoordinatorResponse(msgspec.Struct, frozen=True):
     """The group's coordinator; None beside an error."""
 
     error_code: int
     coordinator: BrokerNode | None
 
 
-@dataclass(frozen=True, slots=True)
-class MetadataRequest:
+class MetadataRequest(msgspec.Struct, frozen=True):
     """Where are the leaders of these topics' partitions?"""
 
     topics: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class MetadataResponse:
+class MetadataResponse(msgspec.Struct, frozen=True):
     """All brokers, and the topics that were asked for."""
 
     brokers: tuple[BrokerNode, ...]
     topics: tuple[TopicLeaders, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ListOffsetsRequest:
+class ListOffsetsRequest(msgspec.Struct, frozen=True):
     """The first (`earliest`) or the next offset of each partition."""
 
     partitions: tuple[TopicPartition, ...]
     earliest: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ListOffsetsResponse:
+class ListOffsetsResponse(msgspec.Struct, frozen=True):
     """A row for each partition."""
 
     rows: tuple[OffsetRow, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class FetchRequest:
+class FetchRequest(msgspec.Struct, frozen=True):
     """Records from these offsets on; a broker that has none waits up to `max_wait_ms`."""
 
     positions: tuple[tuple[TopicPartition, int], ...]
     max_wait_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class FetchResponse:
+class FetchResponse(msgspec.Struct, frozen=True):
     """What was read, by partition."""
 
     error_code: int

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from itertools import groupby
 
+from msgspec.structs import replace
+
 from fencepost.model.assignors.subscription import TopicPartition
 from fencepost.model.client import links
 from fencepost.model.client.conduct import Reaction
@@ -24,7 +26,6 @@ from fencepost.model.messages.messages import (
     OffsetCommitRequest,
     OffsetCommitResponse,
 )
-from fencepost.model.state.fast_replace import replace
 from fencepost.model.table.errors import Error, error_name
 
 _API = "OffsetCommit"

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import groupby
 
+from msgspec.structs import replace
+
 from fencepost.model.assignors.subscription import TopicPartition
 from fencepost.model.client import links, lookup
 from fencepost.model.client.cluster_messages import (
@@ -30,7 +32,6 @@ from fencepost.model.messages.messages import (
     OffsetFetchRequest,
     OffsetFetchResponse,
 )
-from fencepost.model.state.fast_replace import replace
 from fencepost.model.table.errors import Error
 
 _NONE = Error.NONE.value

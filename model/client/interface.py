@@ -6,9 +6,10 @@ the caller's clock.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
+
+import msgspec
 
 from fencepost.model.assignors.subscription import TopicPartition
 from fencepost.model.client.cluster_messages import ClusterRequest, ClusterResponse
@@ -38,62 +39,52 @@ BOOTSTRAP = Endpoint(Role.BOOTSTRAP)
 # Inputs.
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(msgspec.Struct, frozen=True):
     """The user makes the consumer, subscribes to the settings' topics, and polls without end."""
 
 
-@dataclass(frozen=True, slots=True)
-class StopPolling:
+class StopPolling(msgspec.Struct, frozen=True):
     """The user is busy with what it was given, and doesn't poll."""
 
 
-@dataclass(frozen=True, slots=True)
-class PollOn:
+class PollOn(msgspec.Struct, frozen=True):
     """The user polls without end again, also after an error."""
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
+class Commit(msgspec.Struct, frozen=True):
     """The user commits what it has read, and waits for the outcome: `Committed`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Subscribe:
+class Subscribe(msgspec.Struct, frozen=True):
     """The user subscribes to these topics instead of those before."""
 
     topics: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Unsubscribe:
+class Unsubscribe(msgspec.Struct, frozen=True):
     """The user subscribes to nothing any more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Close:
+class Close(msgspec.Struct, frozen=True):
     """The user closes the consumer; it is `Closed` after so long at the latest."""
 
     timeout_ms: int = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerRead:
+class AnswerRead(msgspec.Struct, frozen=True):
     """The answer to a request was read."""
 
     correlation_id: int
     message: Message | ClusterResponse
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionLost:
+class ConnectionLost(msgspec.Struct, frozen=True):
     """A connection ended, or could not be made; what was open on it gets no answer."""
 
     endpoint: Endpoint
 
 
-@dataclass(frozen=True, slots=True)
-class Woken:
+class Woken(msgspec.Struct, frozen=True):
     """Nothing but time has passed."""
 
 
@@ -114,8 +105,7 @@ Input = (
 # Outputs.
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(msgspec.Struct, frozen=True):
     """A request to send; the connection is made if there is none."""
 
     correlation_id: int
@@ -125,36 +115,31 @@ class Asked:
     message: Message | ClusterRequest
 
 
-@dataclass(frozen=True, slots=True)
-class HangUp:
+class HangUp(msgspec.Struct, frozen=True):
     """End the connection, now; the client expects no answer on it, and no `ConnectionLost`."""
 
     to: Endpoint
 
 
-@dataclass(frozen=True, slots=True)
-class Assigned:
+class Assigned(msgspec.Struct, frozen=True):
     """The user is given these partitions, beside those it has."""
 
     partitions: tuple[TopicPartition, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Revoked:
+class Revoked(msgspec.Struct, frozen=True):
     """The user gives these partitions back; they are still its own until it was told."""
 
     partitions: tuple[TopicPartition, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Lost:
+class Lost(msgspec.Struct, frozen=True):
     """These partitions may be somebody else's already."""
 
     partitions: tuple[TopicPartition, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Records:
+class Records(msgspec.Struct, frozen=True):
     """The user is given records: the offset of the first, and how many."""
 
     partition: TopicPartition
@@ -162,8 +147,7 @@ class Records:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorTold:
+class ErrorTold(msgspec.Struct, frozen=True):
     """The user is told an error.  `code`: Kafka's name; `where`: the API that was answered so.
 
     After a `fatal` one the client does nothing by itself; each poll tells it again.
@@ -174,15 +158,13 @@ class ErrorTold:
     where: str
 
 
-@dataclass(frozen=True, slots=True)
-class Committed:
+class Committed(msgspec.Struct, frozen=True):
     """The user's commit ended; `error` is a name of Kafka's, `NONE` if all is well."""
 
     error: str
 
 
-@dataclass(frozen=True, slots=True)
-class Closed:
+class Closed(msgspec.Struct, frozen=True):
     """The consumer is closed; nothing comes any more."""
 
 

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from fencepost.model.client.cluster_messages import (
     CLUSTER_VERSIONS,
     ApiVersionsRequest,
@@ -24,7 +26,6 @@ from fencepost.model.client.state import Backoff, ClientState, Flight, Link
 from fencepost.model.client.work import ClientWork
 from fencepost.model.messages.messages import APIS
 from fencepost.model.messages.shapes import Message
-from fencepost.model.state.fast_replace import replace
 from fencepost.model.table.errors import Error
 
 _API_VERSIONS = "ApiVersions"

@@ -5,13 +5,12 @@ Source: Kafka's consumer configuration; times in ms.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from fencepost.model.client.conduct import RIGHT, Conduct
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientSettings:
+class ClientSettings(msgspec.Struct, frozen=True, kw_only=True):
     """What a consumer is made with.
 
     `group_instance_id` None: a dynamic member.  `assignors`: offered in this order; the group is

@@ -6,9 +6,10 @@ caller's clock; None: never.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
+
+import msgspec
 
 from fencepost.model.assignors.memory import NO_MEMORY, Memory
 from fencepost.model.assignors.subscription import TopicPartition
@@ -42,16 +43,14 @@ class Phase(Enum):
     STABLE = "stable"
 
 
-@dataclass(frozen=True, slots=True)
-class Backoff:
+class Backoff(msgspec.Struct, frozen=True):
     """How often something failed since it last went well, and when it may be tried again."""
 
     failures: int = 0
     not_before_ms: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Flight:
+class Flight(msgspec.Struct, frozen=True):
     """A request whose answer is awaited until `deadline_ms`."""
 
     correlation_id: int
@@ -63,8 +62,7 @@ class Flight:
     deadline_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(msgspec.Struct, frozen=True):
     """A connection: the versions of the broker behind it, and the one request that is open.
 
     `is_up` False: it was lost, and may be made again after `backoff`.  `quiet_until_ms`: the broker
@@ -86,8 +84,7 @@ class TopicLayout(NamedTuple):
     racks: tuple[frozenset[str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Membership:
+class Membership(msgspec.Struct, frozen=True):
     """What a client knows of itself as a member.
 
     `generation_id` -1: it is nobody's member, and what it owned is lost.  `needs_join`: it is a
@@ -117,8 +114,7 @@ class Membership:
     backoff: Backoff = Backoff()
 
 
-@dataclass(frozen=True, slots=True)
-class Cluster:
+class Cluster(msgspec.Struct, frozen=True):
     """What a client knows of the cluster; `read_ms` None: nothing yet."""
 
     brokers: tuple[BrokerNode, ...] = ()
@@ -130,8 +126,7 @@ class Cluster:
     coordinator_backoff: Backoff = Backoff()
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(msgspec.Struct, frozen=True):
     """A partition of the user: the next offset (None: not known yet) and the last committed one.
 
     `resets`: no offset was committed, or it is out of range; the log's own is asked for.
@@ -143,8 +138,7 @@ class Position:
     resets: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(msgspec.Struct, frozen=True):
     """What the user owns, and how far it has read."""
 
     positions: tuple[Position, ...] = ()
@@ -157,8 +151,7 @@ class Reading:
         return tuple(position.partition for position in self.positions)
 
 
-@dataclass(frozen=True, slots=True)
-class Committing:
+class Committing(msgspec.Struct, frozen=True):
     """A commit under way: what of, until when, and how often the user waits for it.
 
     `request_id`: the correlation id of the request that was sent for it last.
@@ -171,8 +164,7 @@ class Committing:
     backoff: Backoff = Backoff()
 
 
-@dataclass(frozen=True, slots=True)
-class ClientState:
+class ClientState(msgspec.Struct, frozen=True):
     """A client.
 
     `next_id`: the next correlation id.  `poll_by_ms`: when the user exceeds the poll interval; None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from fencepost.model.client.conduct import Conduct
 from fencepost.model.client.interface import Asked, Committed, ErrorTold, HangUp, Lost, UserEvent
 from fencepost.model.client.settings import ClientSettings
@@ -14,7 +16,6 @@ from fencepost.model.client.state import (
     Membership,
     Reading,
 )
-from fencepost.model.state.fast_replace import replace
 from fencepost.model.table.errors import Error, error_name
 
 

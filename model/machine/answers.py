@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from msgspec.structs import replace
+
 from fencepost.model.messages.messages import (
     CommittedPartition,
     CommittedTopic,
@@ -35,7 +37,6 @@ from fencepost.model.messages.messages import (
     SyncGroupResponse,
 )
 from fencepost.model.messages.shapes import Message
-from fencepost.model.state.fast_replace import replace
 from fencepost.model.state.group import Group
 from fencepost.model.state.work import Incoming, Work
 from fencepost.model.table.effects import Do, Echo

@@ -5,6 +5,8 @@ Where the protocol leaves a value open (a tied vote), there are several points.
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from fencepost.model.coordinator import Config
 from fencepost.model.messages.messages import (
     HeartbeatRequest,
@@ -12,7 +14,6 @@ from fencepost.model.messages.messages import (
     OffsetCommitRequest,
     SyncGroupRequest,
 )
-from fencepost.model.state.fast_replace import replace
 from fencepost.model.state.group import Group
 from fencepost.model.state.members import kinds
 from fencepost.model.table.expr import Point

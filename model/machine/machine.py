@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from msgspec.structs import replace
+
 from fencepost.model.coordinator import CONFIG_DEFAULTS, Config
 from fencepost.model.machine import answers, features
 from fencepost.model.machine import perform_members as members
@@ -26,7 +28,6 @@ from fencepost.model.messages.messages import (
     SyncGroupRequest,
 )
 from fencepost.model.revision import Revision
-from fencepost.model.state.fast_replace import replace
 from fencepost.model.state.group import CLEANUP, CREATION, JOIN, SESSION, WRITE, Group, Timer
 from fencepost.model.state.work import Effect, Emission, Incoming, Outcome, Span, Work
 from fencepost.model.table.effects import Do

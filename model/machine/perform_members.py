@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from fencepost.model.messages.messages import JoinGroupRequest, JoinGroupResponse, SyncGroupResponse
-from fencepost.model.state.fast_replace import replace
 from fencepost.model.state.group import SESSION, InitialDelay, Member
 from fencepost.model.state.work import Work
 from fencepost.model.table.errors import Error

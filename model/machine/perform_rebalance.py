@@ -5,6 +5,8 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from fencepost.model.machine.perform_members import elect
 from fencepost.model.messages.messages import (
     JoinGroupResponse,
@@ -13,7 +15,6 @@ from fencepost.model.messages.messages import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
-from fencepost.model.state.fast_replace import replace
 from fencepost.model.state.group import (
     JOIN,
     SESSION,

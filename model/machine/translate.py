@@ -7,8 +7,9 @@ error at top level.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from fencepost.model.machine import features
 from fencepost.model.messages.draft_messages import (

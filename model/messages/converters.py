@@ -37,7 +37,6 @@ _ABSENT = object()
 def make_reader(kind: type[Message], fields: Fields, version: int) -> Read:
     """Make the function that reads a message of this version from its body."""
     known: dict[str, Any] = {
-        "_make": object.__new__,
         "_kind": kind,
         "_absent": _ABSENT,
         "_odd": read_field,
@@ -45,7 +44,6 @@ def make_reader(kind: type[Message], fields: Fields, version: int) -> Read:
         "_refuse": _refuse_object,
         "_extra": _refuse_extra,
         "_names": frozenset(form.name for _, form in fields if form.carried_by(version)),
-        **{f"_set_{name}": getattr(kind, name).__set__ for name, _ in fields},
     }
     lines = ["if not isinstance(body, dict):", "    _refuse(body, path)"]
     lines.append(f"most = {len(known['_names'])}")
@@ -58,12 +56,8 @@ def make_reader(kind: type[Message], fields: Fields, version: int) -> Read:
                 lines += [f"    {name} = _default_{name}", "    most -= 1"]
             lines += _read_lines(name, form, version, known)
     lines += ["if len(body) > most:", f"    _extra(body, _names, {version}, path)"]
-    lines.append("new = _make(_kind)")
-    lines += [
-        f"_set_{name}(new, {name if form.carried_by(version) else f'_default_{name}'})"
-        for name, form in fields
-    ]
-    read: Read = _compiled("read(body, path)", [*lines, "return new"], known)
+    given = ", ".join(f"{name}={name}" for name, form in fields if form.carried_by(version))
+    read: Read = _compiled("read(body, path)", [*lines, f"return _kind({given})"], known)
     return read
 
 

@@ -6,8 +6,7 @@ their own here, and their errors are written by name instead of number.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from fencepost.model.messages.messages import APIS, Api, JoinGroupResponse, JoinProtocol
 from fencepost.model.messages.shapes import Message
@@ -18,56 +17,53 @@ TWO_LIST = "LeaveGroup/two-list"
 TUPLE_LIST = "LeaveGroup/tuple-list"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemberNameJoinGroupRequest(Message):
+class MemberNameJoinGroupRequest(Message, frozen=True, kw_only=True):
     """A join with MEMBER_NAME; the empty string means a dynamic member."""
 
     API: ClassVar[str] = MEMBER_NAME
-    group_id: str = wire("groupId", STRING, "4")
-    session_timeout_ms: int = wire("sessionTimeoutMs", INT32, "4")
-    rebalance_timeout_ms: int = wire("rebalanceTimeoutMs", INT32, "4")
-    member_id: str = wire("memberId", STRING, "4")
-    member_name: str = wire("memberName", STRING, "4", default="")
-    protocol_type: str = wire("protocolType", STRING, "4")
-    protocols: tuple[JoinProtocol, ...] = wire("protocols", ListOf(JoinProtocol), "4")
+    group_id: Annotated[str, wire("groupId", STRING, "4")]
+    session_timeout_ms: Annotated[int, wire("sessionTimeoutMs", INT32, "4")]
+    rebalance_timeout_ms: Annotated[int, wire("rebalanceTimeoutMs", INT32, "4")]
+    member_id: Annotated[str, wire("memberId", STRING, "4")]
+    member_name: Annotated[str, wire("memberName", STRING, "4")] = ""
+    protocol_type: Annotated[str, wire("protocolType", STRING, "4")]
+    protocols: Annotated[tuple[JoinProtocol, ...], wire("protocols", ListOf(JoinProtocol), "4")]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TwoListLeaveGroupRequest(Message):
+class TwoListLeaveGroupRequest(Message, frozen=True, kw_only=True):
     """A leave with two lists of equal length, row by row; "" stands for none."""
 
     API: ClassVar[str] = TWO_LIST
-    group_id: str = wire("groupId", STRING, "3")
-    group_instance_id_list: tuple[str, ...] = wire("groupInstanceIdList", ListOf(STRING), "3")
-    member_id_list: tuple[str, ...] = wire("memberIdList", ListOf(STRING), "3")
+    group_id: Annotated[str, wire("groupId", STRING, "3")]
+    group_instance_id_list: Annotated[
+        tuple[str, ...], wire("groupInstanceIdList", ListOf(STRING), "3")
+    ]
+    member_id_list: Annotated[tuple[str, ...], wire("memberIdList", ListOf(STRING), "3")]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemberIdentity(Message):
+class MemberIdentity(Message, frozen=True, kw_only=True):
     """A tuple of instance id and member id; "" stands for none."""
 
-    group_instance_id: str = wire("groupInstanceId", STRING, "3")
-    member_id: str = wire("memberId", STRING, "3")
+    group_instance_id: Annotated[str, wire("groupInstanceId", STRING, "3")]
+    member_id: Annotated[str, wire("memberId", STRING, "3")]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TupleListLeaveGroupRequest(Message):
+class TupleListLeaveGroupRequest(Message, frozen=True, kw_only=True):
     """A leave with one list of tuples."""
 
     API: ClassVar[str] = TUPLE_LIST
-    group_id: str = wire("groupId", STRING, "3")
-    member_identity_list: tuple[MemberIdentity, ...] = wire(
-        "memberIdentityList", ListOf(MemberIdentity), "3"
-    )
+    group_id: Annotated[str, wire("groupId", STRING, "3")]
+    member_identity_list: Annotated[
+        tuple[MemberIdentity, ...], wire("memberIdentityList", ListOf(MemberIdentity), "3")
+    ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DraftLeaveGroupResponse(Message):
+class DraftLeaveGroupResponse(Message, frozen=True, kw_only=True):
     """An answer to a draft's leave: one error for the whole batch."""
 
     API: ClassVar[str] = "LeaveGroup"
-    throttle_time_ms: int = wire("throttleTimeMs", INT32, "3", default=0, optional=True)
-    error_code: int | str = wire("errorCode", ERROR, "3")
+    throttle_time_ms: Annotated[int, wire("throttleTimeMs", INT32, "3", optional=True)] = 0
+    error_code: Annotated[int | str, wire("errorCode", ERROR, "3")]
 
 
 DRAFT_APIS: dict[str, Api] = {

@@ -5,174 +5,160 @@ Each class declares the shape of every version; see `fencepost.model.messages.me
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from fencepost.model.messages.shapes import Message
 from fencepost.model.messages.wire_form import BOOL, BYTES, ERROR, INT32, STRING, ListOf, wire
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JoinProtocol(Message):
+class JoinProtocol(Message, frozen=True, kw_only=True):
     """One protocol (assignor) that a member offers, with its subscription."""
 
-    name: str = wire("name", STRING, "0+")
-    metadata: bytes = wire("metadata", BYTES, "0+")
+    name: Annotated[str, wire("name", STRING, "0+")]
+    metadata: Annotated[bytes, wire("metadata", BYTES, "0+")]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JoinGroupRequest(Message):
+class JoinGroupRequest(Message, frozen=True, kw_only=True):
     """A join.  Timeouts in ms; version 0 has no `rebalance_timeout_ms`: -1, and R = S."""
 
     API: ClassVar[str] = "JoinGroup"
-    group_id: str = wire("groupId", STRING, "0+")
-    session_timeout_ms: int = wire("sessionTimeoutMs", INT32, "0+")
-    rebalance_timeout_ms: int = wire("rebalanceTimeoutMs", INT32, "1+", default=-1)
-    member_id: str = wire("memberId", STRING, "0+")
-    group_instance_id: str | None = wire(
-        "groupInstanceId", STRING, "5+", nullable="5+", default=None
-    )
-    protocol_type: str = wire("protocolType", STRING, "0+")
-    protocols: tuple[JoinProtocol, ...] = wire("protocols", ListOf(JoinProtocol), "0+")
-    reason: str | None = wire("reason", STRING, "8+", nullable="8+", default=None)
+    group_id: Annotated[str, wire("groupId", STRING, "0+")]
+    session_timeout_ms: Annotated[int, wire("sessionTimeoutMs", INT32, "0+")]
+    rebalance_timeout_ms: Annotated[int, wire("rebalanceTimeoutMs", INT32, "1+")] = -1
+    member_id: Annotated[str, wire("memberId", STRING, "0+")]
+    group_instance_id: Annotated[
+        str | None, wire("groupInstanceId", STRING, "5+", nullable="5+")
+    ] = None
+    protocol_type: Annotated[str, wire("protocolType", STRING, "0+")]
+    protocols: Annotated[tuple[JoinProtocol, ...], wire("protocols", ListOf(JoinProtocol), "0+")]
+    reason: Annotated[str | None, wire("reason", STRING, "8+", nullable="8+")] = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JoinMember(Message):
+class JoinMember(Message, frozen=True, kw_only=True):
     """A row of the member list that the leader is given."""
 
-    member_id: str = wire("memberId", STRING, "0+")
-    group_instance_id: str | None = wire(
-        "groupInstanceId", STRING, "5+", nullable="5+", default=None, lossy=True
-    )
-    metadata: bytes = wire("metadata", BYTES, "0+")
+    member_id: Annotated[str, wire("memberId", STRING, "0+")]
+    group_instance_id: Annotated[
+        str | None, wire("groupInstanceId", STRING, "5+", nullable="5+", lossy=True)
+    ] = None
+    metadata: Annotated[bytes, wire("metadata", BYTES, "0+")]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JoinGroupResponse(Message):
+class JoinGroupResponse(Message, frozen=True, kw_only=True):
     """The answer to a join.  `members` is filled for the leader alone."""
 
     API: ClassVar[str] = "JoinGroup"
-    throttle_time_ms: int = wire("throttleTimeMs", INT32, "2+", default=0, optional=True)
-    error_code: int | str = wire("errorCode", ERROR, "0+")
-    generation_id: int = wire("generationId", INT32, "0+", default=-1)
-    protocol_type: str | None = wire(
-        "protocolType", STRING, "7+", nullable="7+", default=None, lossy=True
-    )
-    protocol_name: str | None = wire(
-        "protocolName", STRING, "0+", nullable="7+", default=None, null_as=""
-    )
-    leader: str = wire("leader", STRING, "0+", default="")
-    skip_assignment: bool = wire("skipAssignment", BOOL, "9+", default=False)
-    member_id: str = wire("memberId", STRING, "0+", default="")
-    members: tuple[JoinMember, ...] = wire("members", ListOf(JoinMember), "0+", default=())
+    throttle_time_ms: Annotated[int, wire("throttleTimeMs", INT32, "2+", optional=True)] = 0
+    error_code: Annotated[int | str, wire("errorCode", ERROR, "0+")]
+    generation_id: Annotated[int, wire("generationId", INT32, "0+")] = -1
+    protocol_type: Annotated[
+        str | None, wire("protocolType", STRING, "7+", nullable="7+", lossy=True)
+    ] = None
+    protocol_name: Annotated[
+        str | None, wire("protocolName", STRING, "0+", nullable="7+", null_as="")
+    ] = None
+    leader: Annotated[str, wire("leader", STRING, "0+")] = ""
+    skip_assignment: Annotated[bool, wire("skipAssignment", BOOL, "9+")] = False
+    member_id: Annotated[str, wire("memberId", STRING, "0+")] = ""
+    members: Annotated[tuple[JoinMember, ...], wire("members", ListOf(JoinMember), "0+")] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SyncAssignment(Message):
+class SyncAssignment(Message, frozen=True, kw_only=True):
     """What the leader assigns to one member id."""
 
-    member_id: str = wire("memberId", STRING, "0+")
-    assignment: bytes = wire("assignment", BYTES, "0+")
+    member_id: Annotated[str, wire("memberId", STRING, "0+")]
+    assignment: Annotated[bytes, wire("assignment", BYTES, "0+")]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SyncGroupRequest(Message):
+class SyncGroupRequest(Message, frozen=True, kw_only=True):
     """A sync.  `assignments` is the leader's; a follower sends none."""
 
     API: ClassVar[str] = "SyncGroup"
-    group_id: str = wire("groupId", STRING, "0+")
-    generation_id: int = wire("generationId", INT32, "0+")
-    member_id: str = wire("memberId", STRING, "0+")
-    group_instance_id: str | None = wire(
-        "groupInstanceId", STRING, "3+", nullable="3+", default=None
-    )
-    protocol_type: str | None = wire("protocolType", STRING, "5+", nullable="5+", default=None)
-    protocol_name: str | None = wire("protocolName", STRING, "5+", nullable="5+", default=None)
-    assignments: tuple[SyncAssignment, ...] = wire(
-        "assignments", ListOf(SyncAssignment), "0+", default=()
-    )
+    group_id: Annotated[str, wire("groupId", STRING, "0+")]
+    generation_id: Annotated[int, wire("generationId", INT32, "0+")]
+    member_id: Annotated[str, wire("memberId", STRING, "0+")]
+    group_instance_id: Annotated[
+        str | None, wire("groupInstanceId", STRING, "3+", nullable="3+")
+    ] = None
+    protocol_type: Annotated[str | None, wire("protocolType", STRING, "5+", nullable="5+")] = None
+    protocol_name: Annotated[str | None, wire("protocolName", STRING, "5+", nullable="5+")] = None
+    assignments: Annotated[
+        tuple[SyncAssignment, ...], wire("assignments", ListOf(SyncAssignment), "0+")
+    ] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SyncGroupResponse(Message):
+class SyncGroupResponse(Message, frozen=True, kw_only=True):
     """The answer to a sync: the member's assignment, opaque bytes."""
 
     API: ClassVar[str] = "SyncGroup"
-    throttle_time_ms: int = wire("throttleTimeMs", INT32, "1+", default=0, optional=True)
-    error_code: int | str = wire("errorCode", ERROR, "0+")
-    protocol_type: str | None = wire(
-        "protocolType", STRING, "5+", nullable="5+", default=None, lossy=True
-    )
-    protocol_name: str | None = wire(
-        "protocolName", STRING, "5+", nullable="5+", default=None, lossy=True
-    )
-    assignment: bytes = wire("assignment", BYTES, "0+", default=b"")
+    throttle_time_ms: Annotated[int, wire("throttleTimeMs", INT32, "1+", optional=True)] = 0
+    error_code: Annotated[int | str, wire("errorCode", ERROR, "0+")]
+    protocol_type: Annotated[
+        str | None, wire("protocolType", STRING, "5+", nullable="5+", lossy=True)
+    ] = None
+    protocol_name: Annotated[
+        str | None, wire("protocolName", STRING, "5+", nullable="5+", lossy=True)
+    ] = None
+    assignment: Annotated[bytes, wire("assignment", BYTES, "0+")] = b""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeartbeatRequest(Message):
+class HeartbeatRequest(Message, frozen=True, kw_only=True):
     """A heartbeat: keeps a member alive, and asks whether a rebalance runs."""
 
     API: ClassVar[str] = "Heartbeat"
-    group_id: str = wire("groupId", STRING, "0+")
-    generation_id: int = wire("generationId", INT32, "0+")
-    member_id: str = wire("memberId", STRING, "0+")
-    group_instance_id: str | None = wire(
-        "groupInstanceId", STRING, "3+", nullable="3+", default=None
-    )
+    group_id: Annotated[str, wire("groupId", STRING, "0+")]
+    generation_id: Annotated[int, wire("generationId", INT32, "0+")]
+    member_id: Annotated[str, wire("memberId", STRING, "0+")]
+    group_instance_id: Annotated[
+        str | None, wire("groupInstanceId", STRING, "3+", nullable="3+")
+    ] = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeartbeatResponse(Message):
+class HeartbeatResponse(Message, frozen=True, kw_only=True):
     """The answer to a heartbeat: an error code and nothing else."""
 
     API: ClassVar[str] = "Heartbeat"
-    throttle_time_ms: int = wire("throttleTimeMs", INT32, "1+", default=0, optional=True)
-    error_code: int | str = wire("errorCode", ERROR, "0+")
+    throttle_time_ms: Annotated[int, wire("throttleTimeMs", INT32, "1+", optional=True)] = 0
+    error_code: Annotated[int | str, wire("errorCode", ERROR, "0+")]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeavingMember(Message):
+class LeavingMember(Message, frozen=True, kw_only=True):
     """A row of a batch leave: by member id, by instance id, or by both."""
 
-    member_id: str = wire("memberId", STRING, "3+")
-    group_instance_id: str | None = wire(
-        "groupInstanceId", STRING, "3+", nullable="3+", default=None
-    )
-    reason: str | None = wire("reason", STRING, "5+", nullable="5+", default=None)
+    member_id: Annotated[str, wire("memberId", STRING, "3+")]
+    group_instance_id: Annotated[
+        str | None, wire("groupInstanceId", STRING, "3+", nullable="3+")
+    ] = None
+    reason: Annotated[str | None, wire("reason", STRING, "5+", nullable="5+")] = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeaveGroupRequest(Message):
+class LeaveGroupRequest(Message, frozen=True, kw_only=True):
     """A leave.  Versions 0-2 name one member id; from 3 on it is a list of rows."""
 
     API: ClassVar[str] = "LeaveGroup"
-    group_id: str = wire("groupId", STRING, "0+")
-    member_id: str = wire("memberId", STRING, "0-2", default="")
-    members: tuple[LeavingMember, ...] = wire("members", ListOf(LeavingMember), "3+", default=())
+    group_id: Annotated[str, wire("groupId", STRING, "0+")]
+    member_id: Annotated[str, wire("memberId", STRING, "0-2")] = ""
+    members: Annotated[tuple[LeavingMember, ...], wire("members", ListOf(LeavingMember), "3+")] = ()
 
     def rows(self, version: int) -> tuple[LeavingMember, ...]:
         """Return the members to remove, in either form."""
         return self.members if version >= 3 else (LeavingMember(member_id=self.member_id),)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeftMember(Message):
+class LeftMember(Message, frozen=True, kw_only=True):
     """The outcome for one row of a batch leave, echoing the row."""
 
-    member_id: str = wire("memberId", STRING, "3+")
-    group_instance_id: str | None = wire(
-        "groupInstanceId", STRING, "3+", nullable="3+", default=None
-    )
-    error_code: int | str = wire("errorCode", ERROR, "3+")
+    member_id: Annotated[str, wire("memberId", STRING, "3+")]
+    group_instance_id: Annotated[
+        str | None, wire("groupInstanceId", STRING, "3+", nullable="3+")
+    ] = None
+    error_code: Annotated[int | str, wire("errorCode", ERROR, "3+")]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeaveGroupResponse(Message):
+class LeaveGroupResponse(Message, frozen=True, kw_only=True):
     """The answer to a leave.  Versions 0-2: one error; from 3 on a row for each row sent."""
 
     API: ClassVar[str] = "LeaveGroup"
-    throttle_time_ms: int = wire("throttleTimeMs", INT32, "1+", default=0, optional=True)
-    error_code: int | str = wire("errorCode", ERROR, "0+")
-    members: tuple[LeftMember, ...] = wire("members", ListOf(LeftMember), "3+", default=())
+    throttle_time_ms: Annotated[int, wire("throttleTimeMs", INT32, "1+", optional=True)] = 0
+    error_code: Annotated[int | str, wire("errorCode", ERROR, "0+")]
+    members: Annotated[tuple[LeftMember, ...], wire("members", ListOf(LeftMember), "3+")] = ()

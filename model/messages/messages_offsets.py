@@ -5,141 +5,133 @@ Each class declares the shape of every version; see `fencepost.model.messages.me
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from fencepost.model.messages.shapes import Message
 from fencepost.model.messages.wire_form import BOOL, ERROR, INT32, INT64, STRING, ListOf, wire
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommitPartition(Message):
+class CommitPartition(Message, frozen=True, kw_only=True):
     """One partition's offset to store."""
 
-    partition_index: int = wire("partitionIndex", INT32, "0+")
-    committed_offset: int = wire("committedOffset", INT64, "0+")
-    committed_leader_epoch: int = wire("committedLeaderEpoch", INT32, "6+", default=-1)
-    commit_timestamp: int = wire("commitTimestamp", INT64, "1", default=-1)
-    committed_metadata: str | None = wire(
-        "committedMetadata", STRING, "0+", nullable="0+", default=""
-    )
+    partition_index: Annotated[int, wire("partitionIndex", INT32, "0+")]
+    committed_offset: Annotated[int, wire("committedOffset", INT64, "0+")]
+    committed_leader_epoch: Annotated[int, wire("committedLeaderEpoch", INT32, "6+")] = -1
+    commit_timestamp: Annotated[int, wire("commitTimestamp", INT64, "1")] = -1
+    committed_metadata: Annotated[
+        str | None, wire("committedMetadata", STRING, "0+", nullable="0+")
+    ] = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommitTopic(Message):
+class CommitTopic(Message, frozen=True, kw_only=True):
     """One topic's partitions to commit."""
 
-    name: str = wire("name", STRING, "0+")
-    partitions: tuple[CommitPartition, ...] = wire("partitions", ListOf(CommitPartition), "0+")
+    name: Annotated[str, wire("name", STRING, "0+")]
+    partitions: Annotated[
+        tuple[CommitPartition, ...], wire("partitions", ListOf(CommitPartition), "0+")
+    ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetCommitRequest(Message):
+class OffsetCommitRequest(Message, frozen=True, kw_only=True):
     """A commit.  Kafka's definition calls the generation `generationIdOrMemberEpoch`."""
 
     API: ClassVar[str] = "OffsetCommit"
-    group_id: str = wire("groupId", STRING, "0+")
-    generation_id: int = wire("generationIdOrMemberEpoch", INT32, "1+", default=-1)
-    member_id: str = wire("memberId", STRING, "1+", default="")
-    group_instance_id: str | None = wire(
-        "groupInstanceId", STRING, "7+", nullable="7+", default=None
-    )
-    retention_time_ms: int = wire("retentionTimeMs", INT64, "2-4", default=-1)
-    topics: tuple[CommitTopic, ...] = wire("topics", ListOf(CommitTopic), "0+")
+    group_id: Annotated[str, wire("groupId", STRING, "0+")]
+    generation_id: Annotated[int, wire("generationIdOrMemberEpoch", INT32, "1+")] = -1
+    member_id: Annotated[str, wire("memberId", STRING, "1+")] = ""
+    group_instance_id: Annotated[
+        str | None, wire("groupInstanceId", STRING, "7+", nullable="7+")
+    ] = None
+    retention_time_ms: Annotated[int, wire("retentionTimeMs", INT64, "2-4")] = -1
+    topics: Annotated[tuple[CommitTopic, ...], wire("topics", ListOf(CommitTopic), "0+")]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommittedPartition(Message):
+class CommittedPartition(Message, frozen=True, kw_only=True):
     """The outcome for one partition."""
 
-    partition_index: int = wire("partitionIndex", INT32, "0+")
-    error_code: int | str = wire("errorCode", ERROR, "0+")
+    partition_index: Annotated[int, wire("partitionIndex", INT32, "0+")]
+    error_code: Annotated[int | str, wire("errorCode", ERROR, "0+")]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommittedTopic(Message):
+class CommittedTopic(Message, frozen=True, kw_only=True):
     """The outcome for one topic."""
 
-    name: str = wire("name", STRING, "0+")
-    partitions: tuple[CommittedPartition, ...] = wire(
-        "partitions", ListOf(CommittedPartition), "0+"
-    )
+    name: Annotated[str, wire("name", STRING, "0+")]
+    partitions: Annotated[
+        tuple[CommittedPartition, ...], wire("partitions", ListOf(CommittedPartition), "0+")
+    ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetCommitResponse(Message):
+class OffsetCommitResponse(Message, frozen=True, kw_only=True):
     """The answer to a commit: a row for each partition; there is no error at top level."""
 
     API: ClassVar[str] = "OffsetCommit"
-    throttle_time_ms: int = wire("throttleTimeMs", INT32, "3+", default=0, optional=True)
-    topics: tuple[CommittedTopic, ...] = wire("topics", ListOf(CommittedTopic), "0+", default=())
+    throttle_time_ms: Annotated[int, wire("throttleTimeMs", INT32, "3+", optional=True)] = 0
+    topics: Annotated[tuple[CommittedTopic, ...], wire("topics", ListOf(CommittedTopic), "0+")] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FetchTopic(Message):
+class FetchTopic(Message, frozen=True, kw_only=True):
     """One topic's partitions whose offsets are asked for."""
 
-    name: str = wire("name", STRING, "0+")
-    partition_indexes: tuple[int, ...] = wire("partitionIndexes", ListOf(INT32), "0+")
+    name: Annotated[str, wire("name", STRING, "0+")]
+    partition_indexes: Annotated[tuple[int, ...], wire("partitionIndexes", ListOf(INT32), "0+")]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FetchGroup(Message):
+class FetchGroup(Message, frozen=True, kw_only=True):
     """One group of a fetch for several groups."""
 
-    group_id: str = wire("groupId", STRING, "8+")
-    member_id: str | None = wire("memberId", STRING, "9+", nullable="9+", default=None)
-    member_epoch: int = wire("memberEpoch", INT32, "9+", default=-1)
-    topics: tuple[FetchTopic, ...] | None = wire("topics", ListOf(FetchTopic), "8+", nullable="8+")
+    group_id: Annotated[str, wire("groupId", STRING, "8+")]
+    member_id: Annotated[str | None, wire("memberId", STRING, "9+", nullable="9+")] = None
+    member_epoch: Annotated[int, wire("memberEpoch", INT32, "9+")] = -1
+    topics: Annotated[
+        tuple[FetchTopic, ...] | None, wire("topics", ListOf(FetchTopic), "8+", nullable="8+")
+    ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetFetchRequest(Message):
+class OffsetFetchRequest(Message, frozen=True, kw_only=True):
     """A fetch.  No version has an instance id: a zombie may read offsets, but not write them."""
 
     API: ClassVar[str] = "OffsetFetch"
-    group_id: str = wire("groupId", STRING, "0-7", default="")
-    topics: tuple[FetchTopic, ...] | None = wire(
-        "topics", ListOf(FetchTopic), "0-7", nullable="2-7", default=()
-    )
-    groups: tuple[FetchGroup, ...] = wire("groups", ListOf(FetchGroup), "8+", default=())
-    require_stable: bool = wire("requireStable", BOOL, "7+", default=False)
+    group_id: Annotated[str, wire("groupId", STRING, "0-7")] = ""
+    topics: Annotated[
+        tuple[FetchTopic, ...] | None, wire("topics", ListOf(FetchTopic), "0-7", nullable="2-7")
+    ] = ()
+    groups: Annotated[tuple[FetchGroup, ...], wire("groups", ListOf(FetchGroup), "8+")] = ()
+    require_stable: Annotated[bool, wire("requireStable", BOOL, "7+")] = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FetchedPartition(Message):
+class FetchedPartition(Message, frozen=True, kw_only=True):
     """A stored offset; -1 where there is none."""
 
-    partition_index: int = wire("partitionIndex", INT32, "0+")
-    committed_offset: int = wire("committedOffset", INT64, "0+")
-    committed_leader_epoch: int = wire("committedLeaderEpoch", INT32, "5+", default=-1)
-    metadata: str | None = wire("metadata", STRING, "0+", nullable="0+", default="")
-    error_code: int | str = wire("errorCode", ERROR, "0+", default=0)
+    partition_index: Annotated[int, wire("partitionIndex", INT32, "0+")]
+    committed_offset: Annotated[int, wire("committedOffset", INT64, "0+")]
+    committed_leader_epoch: Annotated[int, wire("committedLeaderEpoch", INT32, "5+")] = -1
+    metadata: Annotated[str | None, wire("metadata", STRING, "0+", nullable="0+")] = ""
+    error_code: Annotated[int | str, wire("errorCode", ERROR, "0+")] = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FetchedTopic(Message):
+class FetchedTopic(Message, frozen=True, kw_only=True):
     """One topic's stored offsets."""
 
-    name: str = wire("name", STRING, "0+")
-    partitions: tuple[FetchedPartition, ...] = wire("partitions", ListOf(FetchedPartition), "0+")
+    name: Annotated[str, wire("name", STRING, "0+")]
+    partitions: Annotated[
+        tuple[FetchedPartition, ...], wire("partitions", ListOf(FetchedPartition), "0+")
+    ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FetchedGroup(Message):
+class FetchedGroup(Message, frozen=True, kw_only=True):
     """One group's stored offsets."""
 
-    group_id: str = wire("groupId", STRING, "8+")
-    topics: tuple[FetchedTopic, ...] = wire("topics", ListOf(FetchedTopic), "8+")
-    error_code: int | str = wire("errorCode", ERROR, "8+", default=0)
+    group_id: Annotated[str, wire("groupId", STRING, "8+")]
+    topics: Annotated[tuple[FetchedTopic, ...], wire("topics", ListOf(FetchedTopic), "8+")]
+    error_code: Annotated[int | str, wire("errorCode", ERROR, "8+")] = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetFetchResponse(Message):
+class OffsetFetchResponse(Message, frozen=True, kw_only=True):
     """The answer to a fetch.  Versions 0-7 answer one group, from 8 on several."""
 
     API: ClassVar[str] = "OffsetFetch"
-    throttle_time_ms: int = wire("throttleTimeMs", INT32, "3+", default=0, optional=True)
-    topics: tuple[FetchedTopic, ...] = wire("topics", ListOf(FetchedTopic), "0-7", default=())
-    error_code: int | str = wire("errorCode", ERROR, "2-7", default=0)
-    groups: tuple[FetchedGroup, ...] = wire("groups", ListOf(FetchedGroup), "8+", default=())
+    throttle_time_ms: Annotated[int, wire("throttleTimeMs", INT32, "3+", optional=True)] = 0
+    topics: Annotated[tuple[FetchedTopic, ...], wire("topics", ListOf(FetchedTopic), "0-7")] = ()
+    error_code: Annotated[int | str, wire("errorCode", ERROR, "2-7")] = 0
+    groups: Annotated[tuple[FetchedGroup, ...], wire("groups", ListOf(FetchedGroup), "8+")] = ()

@@ -7,10 +7,12 @@ allows null.  Anything else raises `ShapeError` with the path of the field.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
+import typing
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, ClassVar, Self
+
+import msgspec
 
 from fencepost.model.messages.converters import (
     Fields,
@@ -25,8 +27,7 @@ from fencepost.model.messages.converters import (
 from fencepost.model.messages.wire_form import ListOf, Scalar, ShapeError
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
+class Message(msgspec.Struct, frozen=True, kw_only=True):
     """The base of all messages; converts to and from a body by the declared fields."""
 
     API: ClassVar[str]
@@ -110,6 +111,9 @@ def wire_fields(cls: type[Message]) -> Fields:
     """Return the attributes of a message class with their wire forms, in wire order."""
     fields = _FIELDS.get(cls)
     if fields is None:
-        fields = tuple((f.name, f.metadata["wire"]) for f in dataclasses.fields(cls))
-        _FIELDS[cls] = fields
+        hints = typing.get_type_hints(cls, include_extras=True)
+        fields = _FIELDS[cls] = tuple(
+            (field.name, replace(hints[field.name].__metadata__[0], default=field.default))
+            for field in msgspec.structs.fields(cls)
+        )
     return fields

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 if TYPE_CHECKING:
     from fencepost.model.messages.shapes import Message
@@ -84,13 +85,15 @@ def wire(
     versions: str,
     *,
     nullable: str | None = None,
-    default: Any = dataclasses.MISSING,
     optional: bool = False,
     lossy: bool = False,
     null_as: str | None = None,
-) -> Any:
-    """Declare a dataclass field of a message with its wire form."""
+) -> Wire:
+    """Return the wire form of a field of a message, to annotate it with.
+
+    `versions`, `nullable`: such as `0+`, `2-4`, `3`.  What the field is where a version lacks it is
+    the field's own default.
+    """
     lowest, highest = _versions(versions)
     nulls = _versions(nullable) if nullable is not None else None
-    form = Wire(name, type_, lowest, highest, nulls, default, optional, lossy, null_as)
-    return dataclasses.field(default=default, metadata={"wire": form})
+    return Wire(name, type_, lowest, highest, nulls, msgspec.NODEFAULT, optional, lossy, null_as)

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+import msgspec
+from msgspec.structs import replace
+
 from fencepost.model.messages.messages import JoinProtocol
-from fencepost.model.state.fast_replace import replace
 from fencepost.model.state.members import counted, kinds, spliced
 from fencepost.model.table.vocabulary import GroupState
 
@@ -51,8 +52,7 @@ class ParkedRequest(NamedTuple):
     version: int
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(msgspec.Struct, frozen=True, cache_hash=True):
     """A member of a group.
 
     Timeouts in ms; `new` until its first join completes; `owes_sync` from being given a generation
@@ -101,8 +101,7 @@ class Offset(NamedTuple):
     metadata: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(msgspec.Struct, frozen=True, cache_hash=True):
     """A group that exists.
 
     `static`: instance id → member id, sorted.  `stored`: what a failover would find, None if
@@ -121,7 +120,7 @@ class Group:
     timers: tuple[Timer, ...] = ()
     delay: InitialDelay | None = None
     offsets: tuple[Offset, ...] = ()
-    stored: Group | None = field(default=None)
+    stored: Group | None = None
     remembers_newcomer: bool = False
 
     def has_timer(self, kind: str) -> bool:

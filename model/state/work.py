@@ -6,15 +6,15 @@ Where the protocol leaves a choice open, an effect forks the work, and each fork
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import NamedTuple
+
+import msgspec
 
 from fencepost.model.messages.shapes import Message
 from fencepost.model.state.group import SESSION, Group, Member, Timer
 
 
-@dataclass(frozen=True, slots=True)
-class Incoming:
+class Incoming(msgspec.Struct, frozen=True):
     """A request to the machine.
 
     `fresh_id`: the member id to hand out if the request leads to a new one; the machine makes up
@@ -36,8 +36,7 @@ class Span(NamedTuple):
     latest: int
 
 
-@dataclass(frozen=True, slots=True)
-class Emission:
+class Emission(msgspec.Struct, frozen=True):
     """An answer of the model: to which request, the message, and the rule that gave it.
 
     `message` None: the protocol doesn't say whether or how the request is answered (a parked join
@@ -49,8 +48,7 @@ class Emission:
     rule: str
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True):
     """One allowed outcome of a step.
 
     The group afterwards (None: it is gone), the answers given, and the rules used, in order.

@@ -9,8 +9,9 @@ only one of two versions or drafts can say does not.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from fencepost.model.messages.draft_messages import DraftLeaveGroupResponse
 from fencepost.model.messages.messages import (

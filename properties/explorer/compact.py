@@ -11,9 +11,9 @@ what it learnt with each chunk, and the parent replaces them with its own number
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any, Generic, Protocol, TypeGuard, TypeVar
 
-from fencepost.model.state.fast_replace import replace
 from fencepost.properties.explorer.chunk import Expanded, Found
 from fencepost.properties.explorer.exploration import A, Check, Exploration, FailedCheck, Graph, S
 

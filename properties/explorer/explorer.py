@@ -17,10 +17,10 @@ import time
 from array import array
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Generic, cast
 
-from fencepost.model.state.fast_replace import replace
 from fencepost.properties.explorer.chunk import Expanded, Found, Judge, Manner, expand_chunk
 from fencepost.properties.explorer.compact import Opened, is_compact, translated
 from fencepost.properties.explorer.exploration import (

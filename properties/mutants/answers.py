@@ -5,7 +5,7 @@ What the group does is right; only the answer is wrong.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from fencepost.model.messages.messages import (
     DescribeGroupsResponse,

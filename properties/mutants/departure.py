@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from fencepost.model.revision import Distortion, Revision, Twist
-from fencepost.model.state.fast_replace import replace
 from fencepost.model.table.effects import Do
 from fencepost.model.table.table import Level, Table
 from fencepost.properties.mutants.operators import in_turn

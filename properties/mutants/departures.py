@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from fencepost.model.machine.perform_rebalance import rebalance
 from fencepost.model.messages.messages import SyncGroupResponse
 from fencepost.model.messages.shapes import Message
-from fencepost.model.state.fast_replace import replace
 from fencepost.model.state.group import CREATION, SESSION, Group, InitialDelay, Member
 from fencepost.model.state.work import Effect, Emission, Work
 from fencepost.model.table.effects import Do

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from msgspec.structs import replace
+
 from fencepost.model.machine.perform_rebalance import joined_answer
 from fencepost.model.messages.messages import JoinGroupResponse
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revision import Twist
-from fencepost.model.state.fast_replace import replace
 from fencepost.model.state.group import Group
 from fencepost.model.state.work import Effect, Emission, Work
 from fencepost.model.table.cells import ABSENT, when

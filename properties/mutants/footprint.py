@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 
 from fencepost.model.coordinator import Config
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revision import Revision
-from fencepost.model.state.fast_replace import replace
 from fencepost.model.table.effects import Do
 from fencepost.model.table.expr import Point
 from fencepost.model.table.table import Rule, Table

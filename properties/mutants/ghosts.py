@@ -8,7 +8,8 @@ effects that look up a holder accept that they find nobody.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from fencepost.model.machine.perform_members import add_static
 from fencepost.model.revision import Difference, Twist

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from fencepost.model.revisions.base import RULES
 from fencepost.model.state.group import SESSION, Group

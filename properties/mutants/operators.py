@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revision import Twist
-from fencepost.model.state.fast_replace import replace
 from fencepost.model.state.group import Group, Member
 from fencepost.model.state.work import Effect, Emission, Incoming, Work
 

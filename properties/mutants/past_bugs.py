@@ -5,7 +5,7 @@ Each is the smallest difference to `kafka-4` that shows the same wrong answers.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revisions.base import RULES

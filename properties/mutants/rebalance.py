@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from fencepost.model.machine.perform_rebalance import join_members
 from fencepost.model.messages.messages import JoinGroupResponse

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from fencepost.model.messages.messages import SyncGroupResponse
 from fencepost.model.messages.shapes import Message

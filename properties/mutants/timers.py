@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from fencepost.model.state.group import SESSION, Group
 from fencepost.model.state.work import Work

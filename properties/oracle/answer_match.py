@@ -9,11 +9,13 @@ or another generation, id, leader, member list or assignment, is no match.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations, product
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from fencepost.model.messages.messages import (
     DescribedGroup,
@@ -28,7 +30,6 @@ from fencepost.model.messages.messages import (
     SyncGroupResponse,
 )
 from fencepost.model.messages.shapes import Message
-from fencepost.model.state.fast_replace import replace
 from fencepost.model.table.errors import Error, error_name
 from fencepost.model.table.table import LEVELS, Level
 
@@ -40,8 +41,7 @@ MOST_NEW = 6
 """Of more new members in one answer it can't be said who is who."""
 
 
-@dataclass(frozen=True, slots=True)
-class Deviation:
+class Deviation(msgspec.Struct, frozen=True):
     """A field that differs although the history stays possible; `rule`: the one that answers."""
 
     level: Level
@@ -369,14 +369,14 @@ def _listed(answer: ListGroupsResponse) -> list[tuple[str, str, str, str]]:
 def renamed(message: Message, names: Mapping[str, str]) -> Any:
     """Return the message with made-up ids replaced by the real ones."""
     changes: dict[str, Any] = {}
-    for f in dataclasses.fields(message):
-        value = getattr(message, f.name)
-        if f.name in {"member_id", "leader"} and value in names:
-            changes[f.name] = names[value]
+    for name in message.__struct_fields__:
+        value = getattr(message, name)
+        if name in {"member_id", "leader"} and value in names:
+            changes[name] = names[value]
         elif isinstance(value, tuple) and value and isinstance(value[0], Message):
             rows = tuple(renamed(row, names) for row in value)
             if rows != value:
-                changes[f.name] = rows
+                changes[name] = rows
     return replace(message, **changes) if changes else message
 
 

@@ -7,11 +7,12 @@ allow more than the model does, never less.  `oracle.py` defines the terms.
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
+import msgspec
+from msgspec.structs import replace
+
 from fencepost.model.messages.shapes import Message
-from fencepost.model.state.fast_replace import replace
 from fencepost.model.state.group import Group, Timer
 from fencepost.model.table.table import LEVELS, Level
 from fencepost.properties.oracle.answer_match import Deviation, renamed
@@ -35,8 +36,7 @@ class Emitted(NamedTuple):
     latest: int
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(msgspec.Struct, frozen=True):
     """One state of the model that explains the history so far.
 
     `unapplied`: requests that haven't taken effect; `emitted`: answers that nobody has read yet;
@@ -52,7 +52,24 @@ class Candidate:
     used: frozenset[str] = frozenset()
     deviations: tuple[tuple[str, Deviation], ...] = ()
     told: tuple[tuple[str, int], ...] = ()
-    past: Past | None = field(default=None, compare=False, repr=False)
+    past: Past | None = None
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether two are the same; how they came about doesn't count."""
+        if not isinstance(other, Candidate):
+            return NotImplemented
+        return self is other or self._compared() == other._compared()
+
+    def _compared(self) -> tuple[object, ...]:
+        return (
+            self.now,
+            self.unapplied,
+            self.groups,
+            self.emitted,
+            self.used,
+            self.deviations,
+            self.told,
+        )
 
     def __hash__(self) -> int:
         """Return a hash of what mostly differs, since searches hash every state that they meet."""

@@ -43,8 +43,11 @@ Otherwise it holds, and lists the rules that every explanation used.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
+
+from msgspec.structs import replace
 
 from fencepost.model.coordinator import Answer, Config, Send
 from fencepost.model.history import Answered, Disconnected, Event, Handled, Passed, Restarted, Sent
@@ -54,7 +57,6 @@ from fencepost.model.messages.messages import JoinGroupResponse
 from fencepost.model.messages.shapes import Message
 from fencepost.model.messages.wire_form import ShapeError
 from fencepost.model.revision import Revision
-from fencepost.model.state.fast_replace import replace
 from fencepost.model.state.work import Incoming, Span
 from fencepost.model.table.table import Level
 from fencepost.properties.oracle.answer_match import (
@@ -191,14 +193,7 @@ class Oracle:
 
         Only where its deadline is open (a session that may have been restarted) is there a choice.
         """
-
-        def may_fire(candidate: Candidate) -> bool:
-            return any(
-                step.timer is not None and step.earliest <= at_ms
-                for step in self._search.steps(candidate)
-            )
-
-        if any(map(may_fire, self._candidates)):
+        if any(self._search.may_fire(c, at_ms) for c in self._candidates):
             self._candidates = merged(self._explore(at_ms, lambda _: False, everything=True))
 
     def _answered(self, event: Answered) -> None:
@@ -281,10 +276,7 @@ class Oracle:
         limit = at_ms + 1 if self._exact else at_ms
 
         def overdue(candidate: Candidate) -> bool:
-            return any(
-                step.latest < limit and (timers or step.request_id is not None)
-                for step in self._search.steps(candidate)
-            )
+            return self._search.is_overdue(candidate, limit, timers=timers)
 
         if any(map(overdue, self._candidates)):
             reached = merged(self._explore(at_ms, lambda c: not overdue(c)))
@@ -371,7 +363,7 @@ class Oracle:
             name = f"{emitted.rule} {expected}"
             first = allowed.setdefault(name, Allowed(expected, emitted.rule, difference))
             by_ms = max(emitted.latest, first.by_ms or 0)
-            allowed[name] = replace(first, by_ms=by_ms)
+            allowed[name] = dataclasses.replace(first, by_ms=by_ms)
         found = Violation(
             wrong,
             Level.MUST,
@@ -386,7 +378,7 @@ class Oracle:
             else None,
         )
         rule = broken_rule(found, self.machine.revision)
-        self.violation = found if rule is None else replace(found, level=rule.level)
+        self.violation = found if rule is None else dataclasses.replace(found, level=rule.level)
 
 
 def judge(

@@ -9,14 +9,14 @@ same.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from fencepost.model.state.group import Group, Timer
 from fencepost.model.state.work import Incoming, Outcome, Span
 
 
-@dataclass(frozen=True, slots=True)
-class Happened:
+class Happened(msgspec.Struct, frozen=True):
     """One step of the model.
 
     `incoming` or `timer`: what happened, neither for a failover; `before` and `outcome`: the group
@@ -31,8 +31,7 @@ class Happened:
     timer: Timer | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Learned:
+class Learned(msgspec.Struct, frozen=True):
     """What an answer told about the target.
 
     `names`: made-up ids and the real ones; `shift`: since which generation the target counts
@@ -44,8 +43,7 @@ class Learned:
     shift: tuple[int, int] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Past:
+class Past(msgspec.Struct, frozen=True):
     """A linked list: the last event, and what came before."""
 
     before: Past | None

@@ -12,11 +12,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import msgspec
+from msgspec.structs import replace
+
 from fencepost.model.machine.answers import about_nothing
 from fencepost.model.machine.answers import merged as merged_rows
 from fencepost.model.machine.machine import Machine
 from fencepost.model.messages.messages import groups_of
-from fencepost.model.state.fast_replace import replace
 from fencepost.model.state.group import CLEANUP, JOIN, Group, Timer
 from fencepost.model.state.work import Emission, Incoming, Outcome, Span
 from fencepost.properties.oracle.candidate import Candidate, Emitted
@@ -26,8 +28,7 @@ FOREVER = 10**15
 """A time that nothing reaches, ms; not even times since 1970."""
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(msgspec.Struct, frozen=True):
     """A request that was sent, and the groups that it is about; `of_all`: all that there are."""
 
     incoming: Incoming
@@ -140,29 +141,55 @@ class Search:
         }
         self.renewed = {k: rule for k, rule in self.renewed.items() if k[1].earliest >= since[k[0]]}
 
-    def steps(self, candidate: Candidate) -> list[Step]:
-        """Return what may happen next, each with its window."""
+    def steps(self, candidate: Candidate, horizon: int) -> list[Step]:
+        """Return what may happen next, each with its window.
+
+        Timers that begin after the horizon are left out: they hinder nothing that comes before.
+        """
         steps = []
         for request_id in candidate.unapplied:
-            request = self.requests[request_id]
-            latest = request.written_ms + self.lag_ms
-            if self.dropped.get(request_id, FOREVER) <= latest:
-                latest = FOREVER  # it may have been lost with its connection
-            steps.append(Step(request.sent_ms, latest, request_id=request_id))
+            sent_ms = self.requests[request_id].sent_ms
+            steps.append(Step(sent_ms, self._latest_ms(request_id), request_id=request_id))
         if self.still:
             return steps
         for group_id, group in candidate.groups:
             steps += [
                 Step(t.earliest, t.latest + self.lag_ms, group_id=group_id, timer=t)
                 for t in group.timers
+                if t.earliest <= horizon
             ]
             if self.machine.may_clean(group):
                 cleanup = Timer(CLEANUP, "", candidate.now, FOREVER)
                 steps.append(Step(candidate.now, FOREVER, group_id=group_id, timer=cleanup))
         return steps
 
+    def may_fire(self, candidate: Candidate, at_ms: int) -> bool:
+        """Return whether a timer may have fired by then."""
+        if self.still:
+            return False
+        return any(
+            any(t.earliest <= at_ms for t in group.timers)
+            or (candidate.now <= at_ms and self.machine.may_clean(group))
+            for _, group in candidate.groups
+        )
+
+    def is_overdue(self, candidate: Candidate, limit: int, *, timers: bool) -> bool:
+        """Return whether a request, or a timer, must have had its step before the limit."""
+        for request_id in candidate.unapplied:
+            if self._latest_ms(request_id) < limit:
+                return True
+        if self.still or not timers:
+            return False
+        limit -= self.lag_ms
+        return any(t.latest < limit for _, group in candidate.groups for t in group.timers)
+
+    def _latest_ms(self, request_id: str) -> int:
+        """When a request takes effect at the latest; it may be lost with its connection."""
+        latest = self.requests[request_id].written_ms + self.lag_ms
+        return FOREVER if self.dropped.get(request_id, FOREVER) <= latest else latest
+
     def _successors(self, candidate: Candidate, horizon: int) -> Iterator[Candidate]:
-        steps = self.steps(candidate)
+        steps = self.steps(candidate, horizon)
         barrier = min((s.latest for s in steps), default=FOREVER)
         for step in steps:
             start = max(candidate.now, step.earliest)

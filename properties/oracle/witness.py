@@ -10,11 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec.structs import replace
+
 from fencepost.model.coordinator import Config
 from fencepost.model.history import Event
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revision import Revision
-from fencepost.model.state.fast_replace import replace
 from fencepost.model.state.group import Group
 from fencepost.model.state.work import Emission
 from fencepost.properties.oracle.answer_match import Match

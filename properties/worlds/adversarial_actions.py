@@ -8,7 +8,9 @@ that aren't the sender's to make.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from fencepost.model.coordinator import CONFIG_DEFAULTS
 from fencepost.model.messages.messages import (
@@ -79,7 +81,7 @@ def _overlong(seat: Seat, client: Client) -> Ask:
 def _synced(seat: Seat, client: Client, **changes: object) -> Ask:
     ask = asks.sync(seat, client)
     assert isinstance(ask.message, SyncGroupRequest)
-    return ask._replace(message=replace(ask.message, **changes))  # type: ignore[arg-type]
+    return ask._replace(message=replace(ask.message, **changes))
 
 
 def _mislead(seat: Seat, client: Client) -> Ask:

@@ -10,7 +10,9 @@ never other choices.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from fencepost.model.state.group import Group, Member, ParkedRequest, Timer
 from fencepost.properties.worlds.client import Client

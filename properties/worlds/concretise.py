@@ -9,7 +9,9 @@ read.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from fencepost.model.coordinator import Answer, Send
 from fencepost.model.history import Answered, Disconnected, Handled, Passed, Restarted, Sent
@@ -126,7 +128,7 @@ class _Unfolding:
         message = ask.message
         if act.kind == "stranger":
             self.ids[STRANGE] = f"{STRANGE}-{self.requests}"
-            message = replace(message, member_id=self.ids[STRANGE])  # type: ignore[call-arg]
+            message = replace(message, member_id=self.ids[STRANGE])
         if FRESH in done.naming.ids:
             self.handed_out += 1
             self.ids[FRESH] = f"{seat.instance or name}-{self.handed_out}"

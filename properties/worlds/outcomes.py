@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from fencepost.model.machine.machine import Machine
 from fencepost.model.revision import Revision
-from fencepost.model.state.fast_replace import replace
 from fencepost.model.state.group import Group, Timer
 from fencepost.model.state.work import Emission, Incoming, Outcome, Span
 from fencepost.properties.worlds.canonical import Naming, named, unchanged

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+import msgspec
+
 import fencepost.conformance.catalogue
 from fencepost.conformance.catalogue.registry import Entry, Registry
 from fencepost.conformance.catalogue.script import Script
@@ -168,7 +170,7 @@ def about(api: str, instance: str | None, change: Callable[[dict[str, Any]], Bod
         mine = instance is None or request.body.get("groupInstanceId") == instance
         if request.api != api or not mine or answer.body is None:
             return answer
-        return replace(answer, body=change(dict(answer.body)))
+        return msgspec.structs.replace(answer, body=change(dict(answer.body)))
 
     return lie
 

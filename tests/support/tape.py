@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec.structs import replace
 
 from fencepost.conformance.targets.in_process import ModelCoordinator
 from fencepost.model.coordinator import Answer, Send

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
+from msgspec.structs import replace
 from support.world import Reply, World
 
 from fencepost.model.coordinator import Answer

@@ -7,9 +7,11 @@ value where none is needed.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import MISSING, fields, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
+
+import msgspec
 
 from fencepost.conformance.plans.normalise import asking, put
 from fencepost.conformance.plans.order import (
@@ -113,16 +115,16 @@ def plain_bodies(case: Case, apis: Versions) -> Iterator[Case]:
 
 def _plainer(ask: RequestStep) -> Iterator[dict[str, Any]]:
     says = usual(ask)
-    kind = {f.name: f for f in fields(ALL_APIS[ask.api].request)}
+    kind = dict(wire_fields(ALL_APIS[ask.api].request))
     for name, value in ask.fields.items():
         if name == "protocols":
-            bare = tuple(replace(offered, metadata=b"") for offered in value)
+            bare = tuple(msgspec.structs.replace(offered, metadata=b"") for offered in value)
             shorter = [PROTOCOLS, bare, *((offered,) for offered in value), value[:-1]]
             yield from ({**ask.fields, name: said} for said in shorter if said)
             continue
         if name in says:
             yield {**ask.fields, name: says[name]}
-        elif kind[name].default is not MISSING and name != "group_instance_id":
+        elif kind[name].default is not msgspec.NODEFAULT and name != "group_instance_id":
             yield {key: said for key, said in ask.fields.items() if key != name}
         if isinstance(value, tuple) and len(value) > 1:
             for at in range(len(value)):

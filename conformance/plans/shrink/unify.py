@@ -12,6 +12,8 @@ from functools import partial
 from itertools import combinations
 from typing import Any
 
+import msgspec
+
 from fencepost.conformance.plans.normalise import asking, mapped, put, with_steps
 from fencepost.conformance.plans.order import (
     GROUP,
@@ -54,7 +56,7 @@ def _moved(ask: RequestStep, group: str, other: str) -> RequestStep:
         if isinstance(value, tuple):
             return tuple(named(item, name) for item in value)
         if hasattr(value, "group_id"):
-            return replace(value, group_id=named(value.group_id, "group_id"))
+            return msgspec.structs.replace(value, group_id=named(value.group_id, "group_id"))
         return value
 
     said = {name: named(value, name) for name, value in ask.fields.items()}
@@ -105,7 +107,8 @@ def renamed(case: Case, members: Mapping[str, str], instances: Mapping[str, str]
                 return replace(said, who=members.get(said.who, said.who))
             case _ if hasattr(said, "group_instance_id"):
                 instance = said.group_instance_id
-                said = replace(said, group_instance_id=instances.get(instance, instance))
+                instance = instances.get(instance, instance)
+                said = msgspec.structs.replace(said, group_instance_id=instance)
                 return mapped(said, value)
             case _:
                 return mapped(said, value)

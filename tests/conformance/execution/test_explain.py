@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from support.places import ROOT
 from support.runs import KAFKA_4, Lie, about, entries, entry, honest, run
@@ -47,7 +48,7 @@ def without_leader(body: dict[str, Any]) -> dict[str, Any]:
 def garbled(request: Send, answer: Answer) -> Answer:
     if request.api != "Heartbeat":
         return answer
-    return replace(answer, findings=("2 bytes are left over",))
+    return msgspec.structs.replace(answer, findings=("2 bytes are left over",))
 
 
 def other_assignment(body: dict[str, Any]) -> dict[str, Any]:
@@ -192,7 +193,7 @@ def test_a_value_of_a_wrong_type_is_told_not_that_it_is_missing(finding: str, sa
         body = dict(answer.body or {})
         if request.api != "JoinGroup" or body.pop("leader", None) is None:
             return answer
-        return replace(answer, body=body, findings=(finding,))
+        return msgspec.structs.replace(answer, body=body, findings=(finding,))
 
     recording, verdict = run(entry(BEATS), "kafka-4", odd)
     explained = explain(verdict, recording, KAFKA_4)

@@ -7,10 +7,10 @@ import contextlib
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from support.control import meter_of
 from support.real_clock import RealClockModel
 from support.virtual_clock import at_once

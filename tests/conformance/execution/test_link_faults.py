@@ -8,6 +8,7 @@ import time
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 from support.real_clock import RealClockTarget
 from support.runs import KAFKA_4, about, entry, honest, result_of
@@ -100,7 +101,7 @@ class Cuts:
         if request.api != "Heartbeat" or self.left == 0:
             return answer
         self.left -= 1
-        return replace(answer, body=None)
+        return msgspec.structs.replace(answer, body=None)
 
 
 async def attempted(lie: Any) -> CaseResult:
@@ -161,7 +162,7 @@ class Unasked:
             return answer
         self.left -= 1
         sent = f"The broker sent 186 bytes {UNASKED}. (after {self.left} ms; it begins with 00ff)"
-        return replace(answer, findings=(f"On connection 'B2': {sent}",))
+        return msgspec.structs.replace(answer, findings=(f"On connection 'B2': {sent}",))
 
 
 @pytest.mark.parametrize(

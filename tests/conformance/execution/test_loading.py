@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 from support.real_clock import RealClockTarget
 from support.runs import KAFKA_4, Lie, about, entry, result_of
@@ -37,10 +38,12 @@ class Loads:
         assert body is not None
         if request.api == "Heartbeat" and body["errorCode"] != 0 and self.left:
             self.left -= 1
-            return replace(answer, body={**body, "errorCode": 0})
+            return msgspec.structs.replace(answer, body={**body, "errorCode": 0})
         if request.api == "DescribeGroups":
             rows = [{**row, "errorCode": self._described} for row in body["groups"]]
-            return replace(answer, body=None if self._described == CLOSED else {"groups": rows})
+            return msgspec.structs.replace(
+                answer, body=None if self._described == CLOSED else {"groups": rows}
+            )
         return answer
 
 
@@ -60,7 +63,7 @@ async def test_who_says_that_it_loads_is_not_judged(code: int) -> None:
 @at_once
 async def test_a_case_is_not_judged_if_the_control_is_told_that_the_coordinator_moved() -> None:
     def moves(_: Send, answer: Answer) -> Answer:
-        return replace(answer, body={**(answer.body or {}), "errorCode": 16})
+        return msgspec.structs.replace(answer, body={**(answer.body or {}), "errorCode": 16})
 
     target = RealClockTarget(lie=Loads(0), to_control=moves)
     (result,) = (await certify(target, KAFKA_4, [entry(ZOMBIE)], Options())).results

@@ -312,7 +312,7 @@ def test_an_answer_to_nothing_that_was_asked_changes_nothing() -> None:
 def test_an_answer_of_a_kind_that_no_client_asks_for_is_our_own_fault() -> None:
     consumer = ClientSettings(group_id="g", topics=("t",))
     started = step(consumer, ClientState(), Start(), 0)
-    describe = APIS["DescribeGroups"].response(groups=())  # type: ignore[call-arg]
+    describe = APIS["DescribeGroups"].response(groups=())
     with pytest.raises(TypeError, match="answers nothing that a client asks"):
         step(consumer, started.state, AnswerRead(1, describe), 1)
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from fencepost.model.machine.machine import Machine
 from fencepost.model.revisions.base import KAFKA_4

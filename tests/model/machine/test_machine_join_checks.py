@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from support.world import MAX_SIZE, PARKED, World, offers
 
 from fencepost.model.messages.messages import JoinGroupRequest
@@ -32,7 +32,7 @@ def request(**changes: object) -> JoinGroupRequest:
         protocol_type="consumer",
         protocols=offers("range"),
     )
-    return replace(good, **changes)  # type: ignore[arg-type]
+    return replace(good, **changes)
 
 
 @pytest.mark.parametrize(("first", "second"), list(itertools.combinations(WRONG, 2)))

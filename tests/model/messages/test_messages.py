@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from importlib.resources import files
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from fencepost.model.messages.draft_messages import ALL_APIS, DRAFT_APIS
 from fencepost.model.messages.messages import (

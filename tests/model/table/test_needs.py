@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 
+import msgspec
 import pytest
 
 from fencepost.model.machine import features
@@ -146,7 +147,7 @@ def test_what_is_refused_is_what_the_machine_cannot_do(
 ) -> None:
     group = members(state)
     if mid == "delayed":
-        group = replace(group, delay=InitialDelay(6_000, somebody_came=True))
+        group = msgspec.structs.replace(group, delay=InitialDelay(6_000, somebody_came=True))
     point = point_of(table, group, mid, inst)
     places = {id(one): i for i, one in enumerate(KAFKA_4.tables[table].features)}
     wrong = []

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+from msgspec.structs import replace
 from support.tape import REBALANCE_MS, History, Tape, lie, saying, two_stable_members
 
 from fencepost.model.history import Answered, Handled

@@ -12,6 +12,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace as change
 
 from fencepost.model.messages.messages import (
     CommittedPartition,
@@ -216,11 +217,11 @@ def step(event: Event, after: Group, answer: Message) -> StepView:
     return StepView(STABLE, event, after, (Emission("now", answer, "RULE"),), ())
 
 
-PREPARING = replace(STABLE, state=GroupState.PREPARING).with_timer("join", "", 9000, 9000)
-SYNCING = replace(
+PREPARING = change(STABLE, state=GroupState.PREPARING).with_timer("join", "", 9000, 9000)
+SYNCING = change(
     STABLE,
     state=GroupState.COMPLETING,
-    members=(replace(STABLE.members[0], syncing=ParkedRequest("old", 5)),),
+    members=(change(STABLE.members[0], syncing=ParkedRequest("old", 5)),),
 )
 VIEWS: dict[str, WorldView | StepView] = {
     "the-wait-has-a-fixed-end": StepView(
@@ -236,7 +237,7 @@ VIEWS: dict[str, WorldView | StepView] = {
     "nobody-is-assigned-before-the-leader": StepView(
         SYNCING,
         _BEAT,
-        replace(SYNCING, members=STABLE.members),
+        change(SYNCING, members=STABLE.members),
         (Emission("old", SyncGroupResponse(error_code=0), "RULE"),),
         (),
     ),
@@ -244,7 +245,9 @@ VIEWS: dict[str, WorldView | StepView] = {
         SYNCING, Timer("sync", "", 9000, 9000), SYNCING.without_member("A.1"), (), ()
     ),
     "no-timer-of-the-gone": WorldView(
-        replace(STABLE, timers=(*STABLE.timers, Timer("session", "gone", 1, 1))), (), ()
+        change(STABLE, timers=(*STABLE.timers, Timer("session", "gone", 1, 1))),
+        (),
+        (),
     ),
     "answers-have-the-shape-of-their-version": step(
         _BEAT,
@@ -255,7 +258,7 @@ VIEWS: dict[str, WorldView | StepView] = {
         _BEAT, STABLE, JoinGroupResponse(error_code=0, generation_id=4, member_id="A.1")
     ),
     "a-refused-commit-stores-nothing": step(
-        _COMMIT, replace(STABLE, offsets=(Offset("t", 0, 1, ""),)), _REFUSED
+        _COMMIT, change(STABLE, offsets=(Offset("t", 0, 1, ""),)), _REFUSED
     ),
 }
 

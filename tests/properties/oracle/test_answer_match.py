@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import permutations
 
 import pytest
+from msgspec.structs import replace
 
 from fencepost.model.messages.messages import (
     CommittedPartition,
@@ -112,7 +112,7 @@ def test_a_new_id_must_be_new_and_not_empty_and_one_for_each() -> None:
     ids=lambda c: next(iter(c)),
 )
 def test_another_success_is_no_match_and_the_field_is_named(change: dict[str, object]) -> None:
-    observed = replace(TOLD, **change)  # type: ignore[arg-type]
+    observed = replace(TOLD, **change)
     assert found(LED, observed) == []
     field = {"error_code": "errorCode", "protocol_name": "protocolName"}.get(next(iter(change)), "")
     assert field in first_difference(LED, observed, Level.MUST, frozenset(), 0)
@@ -144,7 +144,7 @@ def test_one_error_for_another_deviates_as_gravely_as_its_rule_binds(level: Leve
 def test_the_fields_of_a_refusal_may_differ_noted(
     change: dict[str, object], level: Level, field: str
 ) -> None:
-    (match,) = found(REFUSED, replace(REFUSED, **change))  # type: ignore[arg-type]
+    (match,) = found(REFUSED, replace(REFUSED, **change))
     assert worst(match) == [(level, field)]
 
 

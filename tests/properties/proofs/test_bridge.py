@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import product
 
+import msgspec
 import pytest
 from support.stepping import SETTINGS, Walk
 
@@ -57,19 +58,19 @@ Spoil = Callable[[Group], Group]
 
 
 def _unmapped(group: Group) -> Group:
-    return replace(group, static=())
+    return msgspec.structs.replace(group, static=())
 
 
 def _nobody_leads(group: Group) -> Group:
-    return replace(group, leader=None)
+    return msgspec.structs.replace(group, leader=None)
 
 
 def _counts_twice(group: Group) -> Group:
-    return replace(group, generation_id=group.generation_id + 1)
+    return msgspec.structs.replace(group, generation_id=group.generation_id + 1)
 
 
 def _unwatched(group: Group) -> Group:
-    return replace(group, timers=())
+    return msgspec.structs.replace(group, timers=())
 
 
 def _said_of_a_liar(do: Do, spoil: Spoil, seeds: int = 12) -> list[str]:
@@ -120,7 +121,7 @@ def test_a_holder_that_is_removed_and_stays_mapped_is_seen() -> None:
             before = work.group.static
             works = own(work) or [work]
             for one in works:
-                one.group = replace(one.group, static=before)
+                one.group = msgspec.structs.replace(one.group, static=before)
             return works
 
         return effect

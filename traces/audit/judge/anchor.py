@@ -11,7 +11,9 @@ a member whose answer was lost.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from fencepost.model.messages.messages import (
     JoinGroupRequest,

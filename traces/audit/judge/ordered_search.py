@@ -8,8 +8,10 @@ brokers.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec.structs import replace
 
 from fencepost.model.coordinator import Answer, Send
 from fencepost.model.history import Answered, Disconnected, Event, Sent
@@ -134,9 +136,9 @@ class OrderedSearch(Search):
                 return found
             raise
 
-    def steps(self, candidate: Candidate) -> list[Step]:
+    def steps(self, candidate: Candidate, horizon: int) -> list[Step]:
         """Return the steps that may be next."""
-        steps = super(OrderedSearch, self).steps(candidate)
+        steps = super(OrderedSearch, self).steps(candidate, horizon)
         asked = [s for s in steps if s.request_id is not None]
         if len(asked) <= self.window:
             return steps

@@ -121,9 +121,10 @@ class PossibleAnswers:
         ]
         codes: set[int | str] = {*_ELSEWHERE}
         for point in product(*domains):
-            if feasible(dict(zip(identities, point, strict=True))):
-                for rule in table.applicable(point):
-                    codes |= _codes_of(name, rule)
+            found = {code for rule in table.applicable(point) for code in _codes_of(name, rule)}
+            # Whether a point can occur is dear to tell, and most tell nothing new.
+            if found - codes and feasible(dict(zip(identities, point, strict=True))):
+                codes |= found
         return codes
 
 

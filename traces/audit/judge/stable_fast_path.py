@@ -9,7 +9,9 @@ description changes nothing, if it is just what the model answers in every expla
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from fencepost.model.machine.machine import Machine
 from fencepost.model.state.group import SESSION, Group, Timer

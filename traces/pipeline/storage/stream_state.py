@@ -24,6 +24,8 @@ from enum import Enum
 from functools import cache
 from typing import Any
 
+import msgspec
+
 from fencepost.traces.files.run_trace import tool_version
 
 FORMAT = "fencepost-group-state"
@@ -139,6 +141,11 @@ class _Reader:
         return _ROWS[kind](map(self.value, rest))
 
     def _object(self, kind: Any, rest: list[Any]) -> Any:
+        if issubclass(kind, msgspec.Struct):
+            place = len(self._objects)
+            self._objects.append(None)  # its number comes before those of its parts
+            made = self._objects[place] = kind(**{name: self.value(form) for name, form in rest})
+            return made
         made = object.__new__(kind)
         self._objects.append(made)
         for name, form in rest:
@@ -177,6 +184,8 @@ def _name(value: object) -> str:
 
 def _fields(value: Any) -> Iterable[str]:
     """Return the fields to keep: all but those that a dataclass computes itself."""
+    if isinstance(value, msgspec.Struct):
+        return value.__struct_fields__
     if is_dataclass(value):
         return [f.name for f in fields(value) if f.init]
     own: Iterable[str] = value.__slots__ if hasattr(value, "__slots__") else vars(value)

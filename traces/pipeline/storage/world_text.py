@@ -10,11 +10,12 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache, lru_cache
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
+
+import msgspec
 
 from fencepost.properties.worlds.world import World
 
@@ -41,8 +42,8 @@ def _plain(value: Any) -> Any:
             return base64.b64encode(value).decode()
         case Enum():
             return value.value
-        case _ if is_dataclass(value):
-            return [_plain(getattr(value, field.name)) for field in fields(value)]
+        case msgspec.Struct():
+            return [_plain(item) for item in msgspec.structs.astuple(value)]
         case _:
             return value
 
@@ -67,14 +68,15 @@ def _reader(kind: Any) -> _Read:
     if issubclass(kind, Enum):
         of_value: _Read = kind
         return of_value
-    if is_dataclass(kind) or hasattr(kind, "_fields"):
+    if issubclass(kind, msgspec.Struct) or hasattr(kind, "_fields"):
         return _of_fields(kind)
     raise TypeError(f"no world holds a {kind!r}; teach world_text to read it")
 
 
 def _of_fields(kind: Any) -> _Read:
     hints = get_type_hints(kind)
-    names = [f.name for f in fields(kind)] if is_dataclass(kind) else list(kind._fields)
+    is_struct = issubclass(kind, msgspec.Struct)
+    names = kind.__struct_fields__ if is_struct else kind._fields
     readers: list[_Read] = []
 
     def read(value: Any) -> Any:
