@@ -8,9 +8,10 @@ not go to a terminal.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rich import box
 from rich.console import Console
@@ -64,8 +65,8 @@ _NAMED = 4
 _AGAIN = 20
 """A command to paste names at most this many cases."""
 
-_MODELS = ("model", "mutant:")
-"""How the names of targets begin that run on a virtual clock."""
+_VERSION = re.compile(r"(?P<api>the target lacks \w+) v(?P<version>\d+)")
+"""Why a case is unsupported that needs one version of an API."""
 
 _MOST_CAUSES, _TOLD_IN_FULL, _MOST_STEPS = 12, 3, 8
 """So many causes are told, so many of them with steps, and with so many steps each."""
@@ -226,9 +227,9 @@ def _undecided(certificate: Certificate, console: Console) -> None:
         base = catalogue.find_revision(certificate.revision).base
         said = f"  A case that was written for {base} may not come to its rule by yours."
         say(console, said, "dim")
-    if certificate.provenance.target.startswith(_MODELS):
+    if certificate.clock == "virtual":
         console.print()
-        return  # on a virtual clock it would be the same again
+        return  # it would be the same again
     cases = [word for result in results[:_AGAIN] for word in ("--case", result.case.id)]
     command = ["fencepost", "certify", certificate.provenance.target]
     again = shlex.join([*command, "--revision", certificate.revision, *cases])
@@ -241,7 +242,7 @@ def _unsupported(certificate: Certificate, console: Console, report: str) -> Non
     results = [r for r in certificate.results if r.outcome is Outcome.UNSUPPORTED]
     if not results:
         return
-    reasons = Counter(result.message for result in results).most_common()
+    reasons = Counter(_lacking([result.message for result in results])).most_common()
     say(console, f"Unsupported ({len(results)}):", "bold")
     width = len(str(reasons[0][1]))
     for reason, count in reasons[:_NAMED]:
@@ -251,6 +252,17 @@ def _unsupported(certificate: Certificate, console: Console, report: str) -> Non
         said = f"{plural(len(rest), 'more reason')}, which {report} has"
         say(console, f"  {cases:>{width}}  for {said}", "dim")
     console.print()
+
+
+def _lacking(reasons: Sequence[str]) -> Iterator[str]:
+    """The reasons, those that name a version of an API with all versions that others name."""
+    lacked: dict[str, set[int]] = {}
+    for reason in reasons:
+        if found := _VERSION.fullmatch(reason):
+            lacked.setdefault(found["api"], set()).add(int(found["version"]))
+    for reason in reasons:
+        found = _VERSION.fullmatch(reason)
+        yield f"{found['api']} {spans(sorted(lacked[found['api']]))}" if found else reason
 
 
 def _rules(certificate: Certificate, console: Console) -> None:

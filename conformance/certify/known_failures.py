@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import zip_longest
 from pathlib import Path
@@ -30,6 +30,7 @@ from fencepost.properties.oracle.verdict import Violation
 from fencepost.traces.files.bad_input import BadInputError
 from fencepost.traces.files.bounded import DocumentError, read_json
 from fencepost.traces.files.schema import schema_error
+from fencepost.traces.text.words import plural
 
 FORMAT = "fencepost-known-failures"
 VERSION = 1
@@ -50,6 +51,9 @@ _PLACES = {"tcp", "exec"}
 
 UNEXPLAINED = "not explained yet"
 """What stands in a list that was just written, where somebody is to say why."""
+
+_NAMED = 3
+"""Of a list that is of no use so many targets are named."""
 
 _NUMBER = r"(?: #\d+)?"
 _GENERATION = re.compile(r"generation \d+")
@@ -137,15 +141,37 @@ def load(
     KnownFailuresError.
     """
     kind = target_name.partition(":")[0]
-    names = aliases | {kind, target_name}
     shipped = folder / f"{kind}.json"
     files = [shipped] if re.fullmatch(r"[\w-]+", kind) and shipped.is_file() else []
     return [
         entry
         for path in (*files, *extra_files)
         for entry in read(path)
-        if entry.target in names and matches(entry.versions, version)
+        if _is_for(entry, aliases | {kind, target_name}, version)
     ]
+
+
+def of_no_use(
+    files: Iterable[Path],
+    target_name: str,
+    version: str,
+    aliases: frozenset[str] = frozenset(),
+) -> Iterator[str]:
+    """Say of each list that has entries, but none for the target at this version, for which."""
+    names = aliases | {target_name.partition(":")[0], target_name}
+    for path in files:
+        entries = read(path)
+        if entries and not any(_is_for(entry, names, version) for entry in entries):
+            whom = list(dict.fromkeys(f"{e.target} {e.versions}" for e in entries))
+            more = f" and {len(whom) - _NAMED} more" if len(whom) > _NAMED else ""
+            yield (
+                f"{path} lists {plural(len(entries), 'known failure')}, none for {target_name} "
+                f"(version {version}); it is for {', '.join(whom[:_NAMED])}{more}"
+            )
+
+
+def _is_for(entry: KnownFailure, names: Collection[str], version: str) -> bool:
+    return entry.target in names and matches(entry.versions, version)
 
 
 def aliases_of(target: object) -> frozenset[str]:
@@ -219,7 +245,7 @@ def drafted_list(
     own: list[KnownFailure] = []
     others: list[KnownFailure] = []
     for entry in dict.fromkeys(old):
-        is_own = entry.target in {kind, target} and matches(entry.versions, version)
+        is_own = _is_for(entry, {kind, target}, version)
         (own if is_own else others).append(entry)
     rows = {case["id"]: case for case in certificate["cases"]}
     kept = [e for e in own if e.case not in rows or not _is_outdated(e, rows[e.case])]
@@ -240,7 +266,8 @@ def drafted_list(
                     link=before.link if before else "",
                 )
             )
-    return as_list([_as_json(entry) for entry in (*others, *kept, *new)])
+    entries = [_as_json(entry) for entry in (*others, *kept, *new)]
+    return {"format": FORMAT, "version": VERSION, "entries": entries}
 
 
 def _is_outdated(entry: KnownFailure, row: Mapping[str, Any]) -> bool:
@@ -264,11 +291,6 @@ def _as_json(entry: KnownFailure) -> dict[str, Any]:
     """An entry as its file has it: without what is as usual."""
     usual = {"intermittent": False, "anywhere": False, "cause": ""}
     return {key: value for key, value in asdict(entry).items() if usual.get(key) != value}
-
-
-def as_list(entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """A list with these entries, as its file holds it."""
-    return {"format": FORMAT, "version": VERSION, "entries": [*entries]}
 
 
 def range_of(version: str) -> str:

@@ -237,7 +237,7 @@ def certificate_from_folder(document: Mapping[str, Any], folder: Path) -> dict[s
     cases = document["cases"]
     if isinstance(cases, Mapping):
         return {}  # the short form keeps no traces
-    names = [case["trace"] for case in cases if case["trace"] is not None]
+    names = [case["trace"] for case in cases if case.get("trace") is not None]
     found = {n: TraceFile.read(folder / n) for n in names if (folder / n).is_file()}
     return shown(cases, found)
 
@@ -256,5 +256,5 @@ def shown(cases: Any, traces: Mapping[str, TraceFile]) -> dict[str, ShownTrace]:
             folder=_HERE,
         )
         for case in cases
-        if case["trace"] in traces
+        if case.get("trace") in traces
     }

@@ -61,14 +61,20 @@ def broken_versions(certificate: Certificate) -> dict[str, list[int]]:
 
 
 def spans(versions: Iterable[int]) -> str:
-    """Versions as people write them: `v3, v7 to v9`."""
+    """Versions in order as people write them: `version 3`, `versions 0, 4 and 7 to 9`."""
     runs: list[list[int]] = []
     for version in versions:
         if runs and version == runs[-1][-1] + 1:
             runs[-1].append(version)
         else:
             runs.append([version])
-    return ", ".join(f"v{run[0]}" if len(run) == 1 else f"v{run[0]} to v{run[-1]}" for run in runs)
+    parts: list[str] = []
+    for run in runs:
+        is_long = run[-1] - run[0] > 1
+        parts += [f"{run[0]} to {run[-1]}"] if is_long else map(str, run)
+    if len(parts) == 1:
+        return f"versions {parts[0]}" if len(runs[0]) > 1 else f"version {parts[0]}"
+    return f"versions {', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def subject(certificate: Certificate) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -19,13 +19,12 @@ from fencepost.conformance.certify.certificate_diff import (
     diff_certificates,
 )
 from fencepost.conformance.certify.certify import Options
-from fencepost.conformance.certify.known_failures import drafted_list, read
+from fencepost.conformance.certify.known_failures import aliases_of, drafted_list
 from fencepost.conformance.certify.report import (
     INDEX,
     certificate_json,
     print_certificate,
     write_report,
-    write_texts,
 )
 from fencepost.conformance.certify.run import certificate_of, matching_entries, skipped
 from fencepost.conformance.cli.exit_codes import exit_codes
@@ -37,13 +36,18 @@ from fencepost.conformance.cli.options.common import (
     own_revisions_option,
     report_option,
 )
+from fencepost.conformance.cli.options.known_failures import (
+    kept_entries,
+    known_failures_options,
+    tell_of_no_use,
+    write_list,
+    written_list_option,
+)
 from fencepost.conformance.cli.options.target import (
     jobs_option,
-    known_failures_options,
     revision_of_target_option,
     suite_option,
     target_options,
-    written_list_option,
 )
 from fencepost.conformance.execution.outcome import Graded, Outcome
 from fencepost.conformance.runtime.signals import run
@@ -55,6 +59,10 @@ from fencepost.conformance.targets.registry import (
 )
 from fencepost.model.table.table import Level
 from fencepost.traces.files.certificate_file import read_certificate_file
+from fencepost.traces.text.words import plural
+
+_EVERY_S = 30.0
+"""So often a run whose stderr is no terminal tells how far it is."""
 
 
 @click.command(
@@ -123,8 +131,7 @@ def certify_command(
     kfake, tansu, tcp://HOST:PORT or exec:COMMAND.
     """
     before = None if old is None else read_certificate_file(old)
-    listed = [*lists, *([written] if written is not None and written.exists() else [])]
-    kept = [entry for path in listed for entry in read(path)] if written is not None else []
+    kept = kept_entries(lists, written)
     judge = find_revision(revision or revision_for(target))
     logs = None if report is None else report.absolute() / "logs"
     held = find_target(target, replace(told, jobs=jobs or told.jobs, logs=logs))
@@ -133,20 +140,21 @@ def certify_command(
     if not as_json:
         for line in chosen.heading:
             console().print(line, soft_wrap=True)
-    with case_progress(len(entries)) as show:
+    with case_progress(len(entries), is_quiet=as_json) as show:
         options = Options(Level[level.upper()], jobs, seed, skipped(entries, skip), show)
         known = None if no_known_failures else lists
         certificate = run(
             certificate_of(held, judge, chosen, entries, options, known_failures=known, name=target)
         )
+    if known is not None:
+        version = certificate.provenance.version
+        tell_of_no_use(known, target, version, aliases_of(held))
     document = certificate_json(certificate)
     diff = None if before is None else diff_certificates(before, document)
     if report is not None:
         write_report(certificate, report, diff)
     if written is not None:
-        made = drafted_list(document, target, kept)
-        drafted = json.dumps(made, indent=2, ensure_ascii=False) + "\n"
-        write_texts({written.name: drafted}, written.parent, "--write-known-failures")
+        write_list(drafted_list(document, target, kept), written)
     if as_json:
         compared = {} if diff is None else {"diff": diff.to_json()}
         echo_json({**document, **compared})
@@ -170,10 +178,15 @@ def _afterwards(
 
 
 @contextmanager
-def case_progress(total: int) -> Iterator[Callable[[Graded], None] | None]:
-    """A bar on stderr while cases run; None where stderr is no terminal."""
+def case_progress(total: int, *, is_quiet: bool) -> Iterator[Callable[[Graded], None] | None]:
+    """Tell on stderr how many cases are done: a bar, or lines where stderr is no terminal.
+
+    `is_quiet`: no lines, as with `--json`.
+    """
     if not sys.stderr.isatty():
-        yield None
+        lines = PlainProgress(total)
+        yield None if is_quiet else lines
+        lines.end()
         return
     # Here, since it takes 20 ms to import.
     from rich.progress import (  # noqa: PLC0415
@@ -198,6 +211,35 @@ def case_progress(total: int) -> Iterator[Callable[[Graded], None] | None]:
             bar.update(task, advance=1, description=said)
 
         yield show
+
+
+class PlainProgress:
+    """Lines for a log; none of a run that is over before the first is due."""
+
+    def __init__(self, total: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._total = total
+        self._clock = clock
+        self._began = self._last = clock()
+        self._done = self._failed = self._told = 0
+
+    def __call__(self, result: Graded) -> None:
+        """One more case is done."""
+        self._done += 1
+        self._failed += result.outcome is Outcome.FAIL
+        if self._clock() - self._last >= _EVERY_S:
+            self._say()
+
+    def end(self) -> None:
+        """Tell how it ended, if it took long."""
+        if 0 < self._told < self._done:
+            self._say()
+
+    def _say(self) -> None:
+        self._last, self._told = self._clock(), self._done
+        seconds = f"{self._last - self._began:.0f} s"
+        failed = f"; {self._failed} failed, known failures included" if self._failed else ""
+        done = f"{self._done} of {plural(self._total, 'case')} done after {seconds}{failed}"
+        click.echo(done, err=True)
 
 
 @click.command(

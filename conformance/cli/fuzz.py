@@ -14,8 +14,11 @@ import click
 from fencepost.conformance.certify.known_failures import KnownFailure, aliases_of, load
 from fencepost.conformance.cli.exit_codes import exit_codes
 from fencepost.conformance.cli.options.common import REVISION, echo_json, json_option, report_option
-from fencepost.conformance.cli.options.target import (
+from fencepost.conformance.cli.options.known_failures import (
     known_failures_options,
+    tell_of_no_use,
+)
+from fencepost.conformance.cli.options.target import (
     revision_of_target_option,
     target_options,
 )
@@ -121,7 +124,9 @@ def fuzz_command(
     def known(held: Target) -> Sequence[KnownFailure]:
         if no_known_failures:
             return ()
-        return load(target, held.provenance().version, lists, aliases_of(held))
+        told_as = target, held.provenance().version
+        tell_of_no_use(lists, *told_as, aliases_of(held))
+        return load(*told_as, lists, aliases_of(held))
 
     def searched(stop: Stop) -> Coroutine[Any, Any, FuzzResult]:
         options = FuzzOptions(

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fencepost.conformance.clients.certificate.certificate import is_client_certificate
-from fencepost.conformance.clients.certificate.kept import unfolded
+from fencepost.conformance.clients.certificate.certificate import checked, is_client_certificate
 from fencepost.conformance.clients.certificate.report import index_page
 from fencepost.conformance.clients.obligations.obligation import AREAS, Obligation
 from fencepost.conformance.clients.obligations.table import in_area
@@ -62,7 +61,7 @@ def part_clients(paths: Sequence[Path]) -> tuple[list[ClientResult], list[Path]]
         if not is_client_certificate(document):
             others.append(file)
             continue
-        one = ClientResult(unfolded(document), file.parent)
+        one = ClientResult(checked(document, file), file.parent)
         if any(other.page == one.page for other in clients):
             raise CertificateFileError(
                 f"{file}: there is another certificate of {one.name}; give one"

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from fencepost.model.coordinator import Answer
 from fencepost.model.messages.shapes import Message
 from fencepost.model.state.group import Group, Timer
 from fencepost.model.table.table import LEVELS, Level
@@ -139,6 +140,16 @@ class Candidate(msgspec.Struct, frozen=True):
         wrong = (Beside(r, d.level, d.rule, str(d)) for r, d in self.deviations)
         graver = dict.fromkeys(each for each in wrong if each.level is not NOTED)
         return tuple(sorted(graver, key=lambda each: LEVELS.index(each.level)))
+
+    def malformed(self, answer: Answer, rule: str) -> Candidate:
+        """Return the candidate with what was found in the bytes of an answer that a rule gives."""
+        if not answer.findings:
+            return self
+        found = (
+            (answer.id, Deviation(Level.SHOULD, "bytes", "as the version says", finding, rule))
+            for finding in answer.findings
+        )
+        return replace(self, deviations=(*self.deviations, *found))
 
     def strain(self) -> tuple[int, bool]:
         """Return how far-fetched it is: its gravity, and whether an unused group was removed."""

@@ -61,7 +61,6 @@ from fencepost.model.state.work import Incoming, Span
 from fencepost.model.table.table import Level
 from fencepost.properties.oracle.answer_match import (
     FRESH,
-    Deviation,
     Match,
     first_difference,
     has_too_many_new,
@@ -221,9 +220,6 @@ class Oracle:
             wrong = Wrong.ANSWER if reached else Wrong.EARLY
             self._violate(wrong, answer.id, answer.at_ms, body, reached, wrong.value)
             return
-        for finding in answer.findings:
-            found = (answer.id, Deviation(Level.SHOULD, "bytes", "as the version says", finding))
-            kept = [replace(c, deviations=(*c.deviations, found)) for c in kept]
         self._seen.update(told_ids(observed))
         least = min(c.gravity() for c in kept)
         bearable = max(least, 2)  # what is graver than SHOULD is followed only if nothing better is
@@ -243,7 +239,8 @@ class Oracle:
         emitted = candidate.emission(request_id)
         assert emitted is not None
         if emitted.message is None:
-            return [candidate]  # whenever it comes, and whatever the group would say later
+            # Whenever it comes, and whatever the group would say later.
+            return [candidate.malformed(answer, emitted.rule)]
         if answer.at_ms > emitted.latest + self.lag_ms:
             return []
         rest = candidate.without_emission(request_id)
@@ -251,7 +248,8 @@ class Oracle:
         expected = emitted.message.as_carried(self._search.requests[request_id].incoming.version)
         told = candidate.last_told(self._group_of(request_id))
         found = matches(expected, observed, level, frozenset(self._seen), told)
-        return [self._agreed(rest, emitted, observed, match) for match in found]
+        agreed = (self._agreed(rest, emitted, observed, match) for match in found)
+        return [each.malformed(answer, emitted.rule) for each in agreed]
 
     def _group_of(self, request_id: str) -> str:
         return next(iter(self._search.requests[request_id].group_ids), "")

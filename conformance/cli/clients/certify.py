@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
 from fencepost.conformance.certify.certificate_diff import diff_certificates
-from fencepost.conformance.certify.report import write_texts
 from fencepost.conformance.cli.certify import case_progress
 from fencepost.conformance.cli.clients.options import (
     scenario_jobs_option,
@@ -21,7 +19,13 @@ from fencepost.conformance.cli.options.common import (
     json_option,
     report_option,
 )
-from fencepost.conformance.cli.options.target import known_failures_options, written_list_option
+from fencepost.conformance.cli.options.known_failures import (
+    kept_entries,
+    known_failures_options,
+    tell_of_no_use,
+    write_list,
+    written_list_option,
+)
 from fencepost.conformance.clients.certificate.certificate import (
     certificate_json,
     read_client_certificate,
@@ -107,9 +111,11 @@ def certify_client_command(
     exec:COMMAND, a driver of your own.
     """
     before = None if old is None else read_client_certificate(old)
+    kept = kept_entries(lists, written)
     held, judge = find_client(client), find_revision(revision)
     scenarios = chosen(cases)
-    with case_progress(sum(len(cases_of(one)) for one in scenarios.values())) as show:
+    total = sum(len(cases_of(one)) for one in scenarios.values())
+    with case_progress(total, is_quiet=as_json) as show:
         certificate = run(
             certificate_of(
                 held,
@@ -122,15 +128,17 @@ def certify_client_command(
                 progress=show,
             )
         )
-    diff = None if before is None else diff_certificates(before, certificate_json(certificate))
+    if not no_known_failures:
+        tell_of_no_use(lists, held.name, certificate.introduction.version)
+    document = certificate_json(certificate)
+    diff = None if before is None else diff_certificates(before, document)
     if report is not None:
         write_report(certificate, report, diff)
     if written is not None:
-        drafted = json.dumps(drafted_list(certificate), indent=2, ensure_ascii=False) + "\n"
-        write_texts({written.name: drafted}, written.parent, "--write-known-failures")
+        write_list(drafted_list(document, kept), written)
     if as_json:
         compared = {} if diff is None else {"diff": diff.to_json()}
-        echo_json({**certificate_json(certificate), **compared})
+        echo_json({**document, **compared})
         return certificate.exit_code()
     print_certificate(certificate, console())
     said = [] if diff is None else list(diff.lines())

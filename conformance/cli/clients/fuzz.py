@@ -18,7 +18,10 @@ from fencepost.conformance.cli.options.common import (
     json_option,
     report_option,
 )
-from fencepost.conformance.cli.options.target import known_failures_options
+from fencepost.conformance.cli.options.known_failures import (
+    known_failures_options,
+    tell_of_no_use,
+)
 from fencepost.conformance.clients.certificate.known_failures import load_known
 from fencepost.conformance.clients.execution.stage import ServedStage
 from fencepost.conformance.clients.fuzz.report import (
@@ -142,5 +145,6 @@ async def _searched(
             return await fuzzer.replayed(*told)
         if lists is not None:
             version = (await fuzzer.introduction()).version
+            tell_of_no_use(lists, client.name, version)
             fuzzer.known = load_known(client.name, version, lists)
         return await fuzzer.search(seed, range(count))

@@ -78,31 +78,6 @@ settings_option = click.option(
 )
 
 
-def known_failures_options(command: Command) -> Command:
-    """Adds `--known-failures` (as `lists`) and `--no-known-failures`."""
-    beside = click.option(
-        "--known-failures",
-        "lists",
-        multiple=True,
-        type=click.Path(exists=True, dir_okay=False, path_type=Path),
-        help="Use this list of known failures, too (may be repeated).",
-    )
-    none = click.option(
-        "--no-known-failures",
-        is_flag=True,
-        help="Use no list of known failures, not even the shipped one.",
-    )
-    return beside(none(command))
-
-
-written_list_option = click.option(
-    "--write-known-failures",
-    "written",
-    metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write a list of all failures: what the given lists and FILE say is kept, apart from what "
-    "is out of date; what no list has yet is added.",
-)
 suite_option = click.option(
     "--suite",
     type=click.Choice(NAMES),

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fencepost.conformance.certify.report import ReportError, check_document
+from fencepost.conformance.certify.report import check_document
+from fencepost.conformance.clients.certificate.kept import short_form_error, unfolded
 from fencepost.conformance.clients.execution.certify_client import ClientResult
 from fencepost.conformance.clients.obligations.table import OBLIGATIONS
 from fencepost.conformance.clients.protocol import Introduction
@@ -16,6 +17,7 @@ from fencepost.conformance.execution.outcome import Certified, Outcome, Overall
 from fencepost.model.table.table import LEVELS, Level
 from fencepost.traces.files.bounded import DocumentError, read_json
 from fencepost.traces.files.certificate_file import CertificateFileError
+from fencepost.traces.files.schema import schema_error
 from fencepost.traces.text.words import plural
 
 FORMAT = "fencepost-client-certificate"
@@ -154,18 +156,33 @@ def is_client_certificate(document: Any) -> bool:
 
 
 def read_client_certificate(path: Path) -> dict[str, Any]:
-    """Read the certificate of a client's report.  Raises CertificateFileError."""
+    """Read a client's certificate in either form, as `checked`.  Raises CertificateFileError."""
     try:
         document = read_json(path)
     except DocumentError as error:
         raise CertificateFileError(f"{error}; {_REMEDY}") from None
+    return checked(document, path)
+
+
+def checked(document: Any, path: Path) -> dict[str, Any]:
+    """Return a certificate in the form of the report, if all that its readers need is there.
+
+    `path`: of its file.  Raises CertificateFileError.
+    """
     if not is_client_certificate(document):
         raise CertificateFileError(f"{path}: is no certificate of a client; {_REMEDY}")
-    try:
-        check_document(document, SCHEMA_FILE, str(path))
-    except ReportError as error:
-        raise CertificateFileError(f"{error}; {_REMEDY}") from None
-    return dict(document)
+    if isinstance(document.get("cases"), Mapping):
+        wrong = short_form_error(document)
+    else:
+        error = schema_error(document, SCHEMA_FILE)
+        wrong = None if error is None else f"{error.message} (at {error.json_path})"
+    if wrong is None:
+        rows = (row if isinstance(row, str) else row["rule"] for row in document["cases"])
+        unknown = [row for row in rows if row.partition("/")[0] not in OBLIGATIONS]
+        wrong = f"there is no obligation {unknown[0]}" if unknown else None
+    if wrong is not None:
+        raise CertificateFileError(f"{path}: is no certificate: {wrong}; {_REMEDY}")
+    return unfolded(document)
 
 
 def trace_name(case_id: str) -> str:

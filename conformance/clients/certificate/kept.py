@@ -10,9 +10,11 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from fencepost.conformance.certify.known_failures import KNOWN
 from fencepost.conformance.clients.obligations.table import OBLIGATIONS
-from fencepost.conformance.execution.outcome import Outcome
+from fencepost.conformance.execution.outcome import Outcome, Overall
 from fencepost.model.table.table import LEVELS
 
 _KEPT = (
@@ -47,6 +49,33 @@ def _case(case: Mapping[str, Any]) -> dict[str, Any]:
         case _:
             known = [note for note in case["notes"] if note.startswith(KNOWN)]
             return found | {"observed": case["observed"], "why": known[0] if known else ""}
+
+
+class _Case(msgspec.Struct):
+    outcome: Outcome
+    why: str = ""
+    observed: str = ""
+
+
+class _Kept(msgspec.Struct):
+    target: str
+    implementation: str
+    version: str
+    language: str
+    broker: str
+    revision: str
+    verdict: Overall
+    summary: str
+    cases: dict[str, _Case]
+
+
+def short_form_error(document: Mapping[str, Any]) -> str | None:
+    """Return what the short form lacks of what its readers need, or None."""
+    try:
+        msgspec.convert(document, _Kept)
+    except msgspec.ValidationError as error:
+        return str(error)
+    return None
 
 
 def unfolded(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ passes, or fails in another way, is stale.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,10 @@ from typing import Any
 from fencepost.conformance.certify.known_failures import (
     KNOWN,
     STALE,
-    UNEXPLAINED,
     KnownFailure,
-    as_list,
     load,
-    range_of,
 )
-from fencepost.conformance.clients.certificate.certificate import ClientCertificate
+from fencepost.conformance.certify.known_failures import drafted_list as drafted
 from fencepost.conformance.clients.execution.certify_client import ClientResult
 from fencepost.conformance.execution.outcome import Outcome
 
@@ -78,22 +75,13 @@ def _known(result: ClientResult, entry: KnownFailure) -> ClientResult:
     return replace(result, outcome=Outcome.KNOWN_FAILURE, notes=notes)
 
 
-def drafted_list(certificate: ClientCertificate) -> dict[str, Any]:
-    """A list of all failures of a certificate; in it somebody is to say why each is known."""
-    client, version = certificate.client, certificate.introduction.version
+def drafted_list(
+    certificate: Mapping[str, Any], old: Iterable[KnownFailure] = ()
+) -> dict[str, Any]:
+    """A list of all failures of a certificate (JSON); in it somebody is to say why each is known.
+
+    `old`: entries to be kept unless the certificate shows that they are out of date.
+    """
+    client = certificate["target"]
     kind = client.partition(":")[0]
-    return as_list(
-        [
-            {
-                "target": client if kind in _WHOLE else kind,
-                "versions": range_of(version),
-                "case": result.id,
-                "rule": result.obligation,
-                "observed": result.observed,
-                "why": f"{UNEXPLAINED}: {result.message}",
-                "link": "",
-            }
-            for result in certificate.results
-            if result.outcome in {Outcome.FAIL, Outcome.STALE_KNOWN_FAILURE} and result.observed
-        ]
-    )
+    return drafted(certificate, client if kind in _WHOLE else kind, old)

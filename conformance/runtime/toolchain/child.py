@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import os
 import random
+import signal
 import socket
 import sys
 import time
@@ -67,6 +68,12 @@ class Child:
         """Whether it is over."""
         return self._process.returncode is not None
 
+    def how_it_ended(self) -> str:
+        """How it ended by itself, for a sentence; once it has."""
+        code = self._process.returncode or 0
+        # Of a signal the keeper makes 128 and its number, as shells do.
+        return how_it_ended(128 - code if code > 128 else code)
+
     async def wait(self, within_s: float) -> int:
         """Its exit code.  Raises TimeoutError."""
         async with asyncio.timeout(within_s):
@@ -99,6 +106,14 @@ class Child:
         text = last_bytes(self.log)
         lines = [line.strip() for line in text.splitlines() if line.strip() and interesting(line)]
         return lines[-1] if lines else "no output"
+
+
+def how_it_ended(code: int) -> str:
+    """`exited with code 3`; `was ended by SIGKILL`.  `code`: negative for a signal."""
+    if code >= 0:
+        return f"exited with code {code}"
+    names = {number.value: number.name for number in signal.Signals}
+    return f"was ended by {names.get(-code, f'signal {-code}')}"
 
 
 def free_ports(count: int) -> list[int]:

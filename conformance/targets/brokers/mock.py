@@ -30,6 +30,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 from fencepost.conformance.runtime.errors import TargetUnavailableError
+from fencepost.conformance.runtime.toolchain.child import how_it_ended
 from fencepost.conformance.targets.brokers.started import (
     FIRST,
     BrokerPlace,
@@ -77,9 +78,13 @@ async def mock_server(start_s: float = _START_S) -> AsyncIterator[tuple[str, str
             if line is None:
                 log.seek(0)
                 last = log.read().decode(errors="replace").strip().splitlines()[-1:]
-                raise TargetUnavailableError(
-                    f"The mock did not start within {start_s:g} s: {' '.join(last) or 'no output'}"
+                code = process.returncode
+                how = (
+                    f"did not start within {start_s:g} s"
+                    if code is None
+                    else f"{how_it_ended(code)} while it started"
                 )
+                raise TargetUnavailableError(f"The mock {how}: {' '.join(last) or 'no output'}")
             address, _, version = line.partition(" ")
             yield address, version, process.pid
         finally:
@@ -103,7 +108,12 @@ async def _first_line(process: asyncio.subprocess.Process, start_s: float) -> st
     try:
         async with asyncio.timeout(start_s):
             line = await process.stdout.readuntil()
-    except (TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+    except (TimeoutError, asyncio.LimitOverrunError):
+        return None
+    except asyncio.IncompleteReadError:  # it is about to exit
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_END_S):
+                await process.wait()
         return None
     return line.decode().strip() or None
 

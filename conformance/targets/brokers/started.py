@@ -88,7 +88,8 @@ async def until_ready(
     while time.monotonic() < end:
         if child.ended:
             last = child.last_line(interesting)
-            raise TargetUnavailableError(f"{name} ended while it started: {last}{hint}")
+            how = child.how_it_ended()
+            raise TargetUnavailableError(f"{name} {how} while it started: {last}{hint}")
         try:
             async with asyncio.timeout_at(end):
                 await ask()

@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
+from fencepost.conformance.runtime.toolchain.child import how_it_ended
 from fencepost.conformance.targets.stdio.json_lines import shortened
 from fencepost.traces.files.bounded import LINE_LIMIT
 
@@ -108,6 +109,10 @@ class LineProcess:
         finally:
             self._transport.close()
 
+    def how_it_ended(self) -> str:
+        """How it ended: the code, or the signal; "" while it runs."""
+        return self._pipes.how_it_ended()
+
     def last_words(self) -> list[str]:
         """The last lines of its stderr."""
         text = bytes(self._pipes.stderr).decode(errors="replace")
@@ -171,11 +176,9 @@ class Pipes(asyncio.SubprocessProtocol):
         self.exited.set()
 
     def how_it_ended(self) -> str:
-        """How it ended, once it has: the code, or the signal."""
+        """How it ended, once it has: the code, or the signal; "" while it runs."""
         code = None if self._transport is None else self._transport.get_returncode()
-        if code is not None and code < 0:
-            return f"was ended by signal {-code}"
-        return f"exited with code {code}"
+        return "" if code is None else how_it_ended(code)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's
         """Called by asyncio after the exit and the end of all pipes."""

@@ -1,15 +1,17 @@
 """A program that speaks adapter protocol 1, as an asynchronous coordinator.
 
-If a reply is invalid, the process is killed at once.  The error says what was asked, what came and
-the last lines of stderr, and every later call raises it again.  The failure of an adapter is not a
-failure of the coordinator behind it.
+If a reply is invalid, the process is killed at once.  The error says what was asked, what came, how
+the process ended and the last lines of stderr, and every later call raises it again.  The failure
+of an adapter is not a failure of the coordinator behind it.
 """
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from fencepost.conformance.runtime.toolchain.child import how_it_ended
 from fencepost.conformance.targets.stdio.json_lines import (
     LineError,
     decode_line,
@@ -37,6 +39,8 @@ Json = dict[str, Any]
 T = TypeVar("T")
 
 _LAST_WORDS = 20
+_KILLED = how_it_ended(-signal.SIGKILL)
+"""How a process ends that is killed here, rather than by itself."""
 
 
 class StdioCoordinator(AsyncCoordinator):
@@ -206,7 +210,9 @@ class StdioCoordinator(AsyncCoordinator):
     async def _fail(self, line: bytes, problem: str, raw: bytes | None) -> CoordinatorFailure:
         self._failure = problem
         await self._process.kill()
-        self._failure = self._sentence(line, f"{problem}. It was killed", raw)
+        if (how := self._process.how_it_ended()) not in problem:
+            problem += f". It {'was killed' if how == _KILLED else how}"
+        self._failure = self._sentence(line, problem, raw)
         return CoordinatorFailure(self._failure)
 
     def _sentence(self, line: bytes, problem: str, raw: bytes | None) -> str:

@@ -22,6 +22,7 @@ from fencepost.conformance.certify.known_failures import (
     drafted_list,
     load,
     matches,
+    of_no_use,
     read,
 )
 from fencepost.conformance.certify.report import certificate_json
@@ -306,6 +307,16 @@ def test_a_bad_file_is_named(tmp_path: Path, data: bytes, said: str) -> None:
     assert str(raised.value).startswith(f"{path}: {said}")
     with pytest.raises(KnownFailuresError, match="can't be read"):
         read(tmp_path / "none.json")
+
+
+def test_a_list_of_no_use_is_told(tmp_path: Path) -> None:
+    later, other = {**ENTRY, "versions": ">=9"}, {**ENTRY, "target": "kfake", "versions": "*"}
+    file = write(tmp_path / "mine.json", later, other)
+    said = f"{file} lists 2 known failures, none for mock (version 2.16.1); it is for mock >=9, "
+    assert list(of_no_use([file], "mock", "2.16.1")) == [f"{said}kfake *"]
+    assert not list(of_no_use([file], "mock", "9.0"))
+    assert not list(of_no_use([file], "tcp://host", "unknown", frozenset({"kfake"})))
+    assert not list(of_no_use([write(tmp_path / "empty.json")], "mock", "9.0"))
 
 
 OWN = listed(target="exec", versions=">=0.1", why="a reason")

@@ -246,7 +246,7 @@ def test_a_violation_is_printed_with_its_steps_and_the_verdict_last() -> None:
     assert lines[3].strip().startswith("1. A1 JoinGroup v9")
     assert lines[11].endswith("← wrong")
     assert "STALE-KNOWN-FAILURE  MUST  JOIN-A/stale" in lines
-    assert "advertised but broken: JoinGroup v10 to v11" in lines
+    assert "advertised but broken: JoinGroup versions 10 and 11" in lines
     assert "1 rule can't be reached on this target: JOIN-GROUP-DEAD" in lines
     assert lines[-1] == (
         "model:comment-table-1 (fencepost-model:comment-table-1 0.1.0) under kafka-4: "
@@ -294,8 +294,9 @@ def test_undecided_cases_can_be_run_again_with_one_command() -> None:
         results = (renamed(PASSES, name, outcome=Outcome.UNKNOWN, message="late") for name in names)
         made = certificate(*results)
         provenance = replace(made.provenance, target=target)
-        return printed(replace(made, provenance=provenance)).splitlines()
+        return printed(replace(made, provenance=provenance, clock=clock)).splitlines()
 
+    clock = "real"
     target = "tcp://localhost:9092"
     run = f"fencepost certify {target} --revision kafka-4"
     two = undecided("JOIN-A/x", "JOIN-A/y z")
@@ -303,7 +304,7 @@ def test_undecided_cases_can_be_run_again_with_one_command() -> None:
     (many,) = (line for line in undecided(*(f"A/{n}" for n in range(30))) if run in line)
     assert many.startswith("  The first again: ")
     assert many.count("--case") == 20
-    target = "model:comment-table-1"  # on a virtual clock all is the same again
+    clock = "virtual"  # all is the same again
     assert not any("gain: " in line for line in undecided("JOIN-A/x"))
 
 
@@ -330,7 +331,9 @@ def test_of_many_causes_the_first_are_told() -> None:
 
 
 def test_why_cases_are_unsupported_is_said_and_which_rules_nothing_shows() -> None:
-    reasons = ["JoinGroup v5"] * 3 + [f"feature {letter}" for letter in "abcde"]
+    reasons = ["JoinGroup v5", "JoinGroup v0", "JoinGroup v1"] + [
+        f"feature {letter}" for letter in "abcde"
+    ]
     lacks = [
         CaseResult(
             replace(PASSES.case, id=f"SYNC-A/{number}"),
@@ -344,7 +347,7 @@ def test_why_cases_are_unsupported_is_said_and_which_rules_nothing_shows() -> No
     lines = printed(replace(certificate(PASSES, *lacks), coverage=coverage)).splitlines()
     start = lines.index("Unsupported (8):")
     assert lines[start + 1 : start + 3] == [
-        "  3  the target lacks JoinGroup v5",
+        "  3  the target lacks JoinGroup versions 0, 1 and 5",
         "  1  the target lacks feature a",
     ]
     assert lines[start + 5] == "  2  for 2 more reasons, which --report DIR has"
@@ -459,4 +462,7 @@ def test_who_has_nothing_that_could_be_tested_holds_nothing() -> None:
 
 
 def test_versions_are_told_as_people_write_them() -> None:
-    assert spans([3, 7, 8, 9]) == "v3, v7 to v9"
+    assert spans([3]) == "version 3"
+    assert spans([0, 4, 7, 8]) == "versions 0, 4, 7 and 8"
+    assert spans([3, 7, 8, 9]) == "versions 3 and 7 to 9"
+    assert spans(range(7)) == "versions 0 to 6"

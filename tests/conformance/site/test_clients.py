@@ -52,6 +52,14 @@ def test_a_site_may_be_of_clients_alone(files: list[Path], tmp_path: Path) -> No
     assert "2 client libraries" in (tmp_path / "site" / "index.html").read_text("utf-8")
 
 
+def test_a_certificate_that_lacks_something_is_refused(tmp_path: Path) -> None:
+    short = {**kept(certificate_json(WHOLE)), "cases": {"CLOSE-STATIC-STAYS": {}}}
+    path = tmp_path / "short.json"
+    path.write_text(json.dumps(short), "utf-8")
+    with pytest.raises(CertificateFileError, match=r"short\.json: is no certificate: .*`outcome`"):
+        write_site([path], tmp_path / "site")
+
+
 def test_two_certificates_of_one_client_are_refused(files: list[Path]) -> None:
     with pytest.raises(CertificateFileError, match=r"another certificate of java:4\.3\.0"):
         part_clients([*files, files[1]])

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
-import pytest
+from dataclasses import replace
+from typing import Any
 
-from fencepost.properties.oracle.fingerprint import Fingerprint, bug_of, without_names
+import pytest
+from support.told import Told
+
+from fencepost.model.coordinator import Answer
+from fencepost.model.revisions.base import KAFKA_4
+from fencepost.properties.oracle.fingerprint import (
+    Fingerprint,
+    broken_rule,
+    bug_of,
+    without_names,
+)
+from fencepost.properties.oracle.verdict import Wrong
 
 _ALONE = "JoinGroup: NONE, generation 3, follows"
 _REFUSED = "JoinGroup: UNKNOWN_MEMBER_ID, member id"
@@ -39,3 +51,25 @@ def test_a_bug_is_its_cause_or_its_fingerprint_in_one_implementation() -> None:
     assert bug_of("kafka:3.9.1", one) == bug_of("kafka:2.4", str(one))
     assert bug_of("kafka:3.9.1", one) != bug_of("kfake", one)
     assert bug_of("kfake", one, "parked-sync") == bug_of("kfake", "", "parked-sync")
+
+
+@pytest.mark.parametrize("fields", [{}, {"memberId": "A-1"}, {"generationId": 7}])
+def test_a_wrong_field_of_a_refusal_breaks_the_rule_that_refuses(fields: dict[str, Any]) -> None:
+    world = Told()
+    world.stable("A", "B")
+    waiting = world.admit("x")
+    id_of_x = world.requests[waiting._id].body["memberId"]
+    world.leave((id_of_x, None))
+    assert waiting.error == "UNKNOWN_MEMBER_ID"
+
+    def change(answer: Answer) -> list[Answer]:
+        bad = () if fields else ("protocolName: is null, which version 6 doesn't allow",)
+        return [replace(answer, body={**(answer.body or {}), **fields}, findings=bad)]
+
+    violation = world.judged(world._instead(waiting, change)).verdict().violation
+    assert violation is not None
+    assert violation.wrong is Wrong.DEVIATION
+    assert violation.decided_by == ("JOIN-PENDING",)  # which let it wait
+    rule = broken_rule(violation, KAFKA_4)
+    assert rule is not None
+    assert rule.id == "LEAVE-MEMBER-PREPARING"

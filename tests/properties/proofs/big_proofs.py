@@ -33,7 +33,8 @@ EXPERIMENTS = ("experiment-preregistered", "experiment-standby", "experiment-tar
 @pytest.fixture(scope="module")
 def told() -> tuple[dict[str, int], int]:
     """The page's figures: obligations by experiment, and how many fail as expected."""
-    found = re.search(r"\(([\d,]+), ([\d,]+) and ([\d,]+) obligations; (\d+) fail", PAGE.read_text())
+    figures = r"\(([\d,]+), ([\d,]+) and ([\d,]+) obligations; (\d+) fail"
+    found = re.search(figures, PAGE.read_text(encoding="utf-8"))
     assert found
     *counts, fail = (int(figure.replace(",", "")) for figure in found.groups())
     return dict(zip(EXPERIMENTS, counts, strict=True)), fail

@@ -49,6 +49,18 @@ def test_what_is_no_certificate_is_refused(tmp_path: Path, document: Any, said: 
         assert "Traceback" not in ran.err
 
 
+def test_a_case_may_say_no_more_than_how_it_came_out(tmp_path: Path) -> None:
+    cases = [{"id": "HEARTBEAT-STABLE/x", "outcome": "fail"}]
+    path = tmp_path / "old.json"
+    path.write_text(json.dumps(kept("a:1", {}) | {"cases": cases}), encoding="utf-8")
+    for command in (
+        ("view", str(path), "-o", str(tmp_path / "page.html")),
+        ("site", str(path), "--report", str(tmp_path / "site")),
+        ("certify", "model", "--case", "HEARTBEAT-INSTANCE-FENCED/*", "--diff", str(path)),
+    ):
+        assert invoke(*command).code == 0
+
+
 @pytest.mark.parametrize("text", ["{", "[[", "\\xff"])
 def test_what_is_no_json_is_named(tmp_path: Path, text: str) -> None:
     path = tmp_path / "old.json"

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 from jsonschema import Draft202012Validator
 from support.client_results import FAILED, LACKS, UNDECIDED, certificate, result
@@ -8,13 +11,16 @@ from fencepost.conformance.clients.certificate.certificate import (
     SCHEMA_FILE,
     by_obligation,
     certificate_json,
+    checked,
     checked_json,
     is_client_certificate,
 )
+from fencepost.conformance.clients.certificate.kept import kept
 from fencepost.conformance.clients.execution.certify_client import ClientResult
 from fencepost.conformance.execution.outcome import Outcome
 from fencepost.model.table.table import Level
 from fencepost.traces.files.bounded import read_json
+from fencepost.traces.files.certificate_file import CertificateFileError
 
 PASSED = result()
 KNOWN = result(Outcome.KNOWN_FAILURE, notes=("known failure: a reason (link)",))
@@ -72,6 +78,28 @@ def test_a_case_says_what_was_seen() -> None:
 def test_results_by_obligation_are_in_the_tables_order() -> None:
     found = by_obligation([LACKS, FAILED, UNDECIDED])
     assert list(found) == [FAILED.obligation, UNDECIDED.obligation, LACKS.obligation]
+
+
+WHOLE = certificate_json(certificate(PASSED, UNDECIDED))
+
+
+@pytest.mark.parametrize("document", [WHOLE, kept(WHOLE)])
+def test_both_forms_are_read_alike_and_what_is_missing_is_named(document: dict[str, Any]) -> None:
+    path = Path("old.json")
+    assert [case["id"] for case in checked(document, path)["cases"]] == [PASSED.id, UNDECIDED.id]
+    for key in document.keys() - {"format", "format_version", "cases"}:
+        rest = {name: value for name, value in document.items() if name != key}
+        with pytest.raises(CertificateFileError, match=rf"^old\.json: is no .*{key}.*; give a "):
+            checked(rest, path)
+
+
+@pytest.mark.parametrize(
+    "cases", [{"NONE-SUCH/x": {"outcome": "pass"}}, {"NONE-SUCH/x": {}}, {"NONE-SUCH/x": 7}]
+)
+def test_cases_that_make_no_sense_are_refused(cases: Any) -> None:
+    said = "no obligation NONE-SUCH|`outcome`|got `int`"
+    with pytest.raises(CertificateFileError, match=said):
+        checked({**kept(WHOLE), "cases": cases}, Path("old.json"))
 
 
 def test_another_document_is_no_certificate() -> None:

@@ -8,6 +8,7 @@ import pytest
 from support.client_results import FAILED, LACKS, UNDECIDED, certificate, result
 
 from fencepost.conformance.certify.known_failures import KnownFailure, KnownFailuresError, read
+from fencepost.conformance.clients.certificate.certificate import certificate_json
 from fencepost.conformance.clients.certificate.known_failures import (
     FOLDER,
     apply,
@@ -52,11 +53,14 @@ def test_what_comes_now_and_then_may_pass_or_stay_undecided() -> None:
 
 def test_a_list_that_was_written_makes_the_failures_known(tmp_path: Path) -> None:
     file = tmp_path / "lib.json"
-    file.write_text(json.dumps(drafted_list(certificate(FAILED, LACKS))), "utf-8")
+    failed = certificate_json(certificate(FAILED, LACKS))
+    file.write_text(json.dumps(drafted_list(failed)), "utf-8")
     (entry,) = load_known("lib:1.2.3", "1.2.3", [file])
     assert entry.why.startswith("not explained yet")
     assert outcome(FAILED, entry) is Outcome.KNOWN_FAILURE
     assert load_known("lib:1.3.0", "1.3.0", [file]) == []
+    explained = replace(entry, why="it leaves")
+    assert drafted_list(failed, [explained])["entries"][0]["why"] == "it leaves"
 
 
 def test_a_list_that_cant_be_read_is_named(tmp_path: Path) -> None:

@@ -248,7 +248,8 @@ async def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.Mon
 
 async def test_a_mock_that_does_not_start_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
-    with pytest.raises(TargetUnavailableError, match="did not start"):
+    said = "mock exited with code 1 while it started: no output"
+    with pytest.raises(TargetUnavailableError, match=said):
         async with MockTarget():
             pass
 

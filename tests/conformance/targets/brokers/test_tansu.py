@@ -56,7 +56,7 @@ def test_a_forged_wheel_is_refused_and_not_kept(cache: Path) -> None:
 async def test_one_that_dies_says_why(cache: Path) -> None:
     program(cache, "echo no such storage >&2; exit 3")
     with pytest.raises(
-        TargetUnavailableError, match="tansu ended while it started: no such storage"
+        TargetUnavailableError, match="tansu exited with code 3 while it started: no such storage"
     ):
         async with TansuTarget():
             pass
@@ -65,7 +65,7 @@ async def test_one_that_dies_says_why(cache: Path) -> None:
 async def test_one_that_is_no_program_is_told(cache: Path) -> None:
     program(cache, "")
     (cache / "tansu" / VERSION / "tansu").write_bytes(b"\x7fELF of another machine")
-    with pytest.raises(TargetUnavailableError, match="tansu ended while it started"):
+    with pytest.raises(TargetUnavailableError, match="tansu exited with code 127 while it started"):
         async with TansuTarget():
             pass
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import select
+import shlex
 import sys
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from support.places import ROOT, TESTS
 
 from fencepost.conformance.runtime.errors import TargetUnavailableError
+from fencepost.conformance.targets.stdio import line_process
 from fencepost.conformance.targets.stdio.line_process import LineProcess
 from fencepost.conformance.targets.stdio.stdio import ExecTarget
 from fencepost.model.coordinator import (
@@ -114,6 +116,29 @@ async def test_a_liar_is_found_out_and_ended(name: str, problem: str, started: l
     assert len(str(caught.value)) < 5000
     assert len(started) == 2
     assert all(is_gone(pid) for pid in started)
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("exit 3", "the program exited with code 3 instead of answering."),
+        ("kill -TERM $$", "the program was ended by SIGTERM instead of answering."),
+        ("kill -KILL $$", "the program was ended by SIGKILL instead of answering."),
+        ("echo rubbish; read line", "(char 0)). It was killed. What came: 'rubbish'."),
+        (
+            "exec >&-; read line",
+            "the program closed its stdout instead of answering. It was killed.",
+        ),
+    ],
+)
+async def test_how_a_program_ended_is_told_once(
+    script: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(line_process, "END_S", 0.3)
+    with pytest.raises(TargetUnavailableError) as caught:
+        async with ExecTarget(f"sh -c {shlex.quote(f'read line; {script}')}"):
+            pass
+    assert f"{said} It wrote nothing on stderr." in str(caught.value)
 
 
 async def test_an_answer_given_twice_is_found_out(started: list[int]) -> None:
