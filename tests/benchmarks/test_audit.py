@@ -9,7 +9,7 @@ from benchmarks.__main__ import bench_group
 
 
 def test_a_healthy_log_and_one_full_of_problems_are_measured(tmp_path: Path) -> None:
-    arguments = ["audit", "--part", "200", "--keep", str(tmp_path)]
+    arguments = ["audit", "--part", "400", "--keep", str(tmp_path)]
     result = CliRunner().invoke(bench_group, arguments, standalone_mode=False)
     assert result.exception is None, result.output
     figures = json.loads(result.stdout)

@@ -16,9 +16,18 @@ from fencepost.properties.worlds.scopes import BOUNDS, NamedScope
 SMALL = Scope(clients=1, members=1)
 
 
+def test_a_process_tells_its_figures() -> None:
+    figures = worlds._apart("quick", 1, judged=False)
+    assert figures["complete"] is True
+    assert figures["transitions"] > figures["states"] > figures["levels"]
+
+
 def test_processes_and_properties_are_shown_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a small bound, and in this process: that is left to the test above."""
     argv = ["explore", "--configuration", "A", "--way", "packed"]
     monkeypatch.setattr(worlds, "_PROCESSES", (1,))
+    monkeypatch.setattr(worlds, "_apart", worlds.worlds_figures)
+    monkeypatch.setitem(BOUNDS, "quick", NamedScope("quick", "one client", SMALL))
     result = CliRunner().invoke(bench_group, argv, standalone_mode=False)
     assert result.exception is None, result.output
     figures: dict[str, Any] = json.loads(result.stdout)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import fields, replace
+from functools import cache
 from typing import Any
 
 import pytest
@@ -70,6 +71,7 @@ EVENTS = (
 )
 RULES = ("", *(rule.id for rule in join.ROWS), "JOIN-PHASE-EXPIRED", "SESSION-EXPIRED")
 STRUCTURES = 4000
+Structure = AbstractGroup | AbstractStep
 
 
 def without_premise(one: Property) -> Property:
@@ -139,11 +141,16 @@ def a_step(chance: random.Random) -> AbstractStep:
     return AbstractStep(before, event, after)
 
 
+@cache
+def structures(make: Callable[[random.Random], Structure]) -> tuple[Structure, ...]:
+    chance = random.Random(0)
+    return tuple(make(chance) for _ in range(STRUCTURES))
+
+
 def excludes_something(one: Property) -> bool:
     assert one.formula is not None
-    chance = random.Random(0)
-    make = a_group if one.kind is PropertyKind.STATE else a_step
-    return any(not evaluate(one.formula, make(chance)) for _ in range(STRUCTURES))
+    made = structures(a_group if one.kind is PropertyKind.STATE else a_step)
+    return any(not evaluate(one.formula, each) for each in made)
 
 
 @pytest.mark.parametrize("one", FORMULAS, ids=lambda one: one.id)
