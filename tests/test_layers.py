@@ -107,7 +107,7 @@ def wrong_import(name: str, floor: str) -> str | None:
             return f"{name}: points up from {floor}"
     elif floor == "model":
         if top not in sys.stdlib_module_names | {"msgspec"}:
-            return f"{name}: the model needs the standard library only"
+            return f"{name}: the model needs the standard library and msgspec only"
         if top in IMPURE_MODULES:
             return f"{name}: the model is pure"
     return None
