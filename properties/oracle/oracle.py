@@ -9,13 +9,14 @@ is wrong.
 The terms, each used in this sense only:
 
 - **History**: what was sent and read, with times in ms: requests sent, answers read, lost
-  connections, restarts of the coordinator, time that passed without an answer (see
+  connections, restarts of the coordinator, topics deleted, time without an answer (see
   `fencepost.model.history`).
 - **Step**: what happens inside the coordinator: a request *takes effect*, or a timer *fires*.
   Where the settings say so, a group that nobody uses may be removed at any time; that counts as a
   timer, too.  Nobody sees a step; only answers are seen.
 - **Window**: the times at which a step may happen.  A request takes effect at its sending at the
-  earliest, and before its answer is read; a timer fires at its deadline at the earliest.
+  earliest, and before its answer is read; a timer fires at its deadline at the earliest.  The
+  offsets of a deleted topic are removed from each group like a request that gets no answer.
 - **Lag** (`lag_ms`): how late things may be.  A request takes effect at most that long after it was
   sent, a timer fires at most that long after its deadline, and an answer is read at most that long
   after it was given.  With lag 0 the clock is virtual: everything happens exactly on time.
@@ -47,7 +48,16 @@ from collections.abc import Callable
 from typing import Any
 
 from fencepost.model.coordinator import Answer, Config, Send
-from fencepost.model.history import Answered, Disconnected, Event, Handled, Passed, Restarted, Sent
+from fencepost.model.history import (
+    Answered,
+    Disconnected,
+    Event,
+    Handled,
+    Passed,
+    Restarted,
+    Sent,
+    TopicsDeleted,
+)
 from fencepost.model.machine.machine import Machine
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.messages import JoinGroupResponse
@@ -55,7 +65,7 @@ from fencepost.model.messages.shapes import Message
 from fencepost.model.messages.wire_form import ShapeError
 from fencepost.model.revision import Revision
 from fencepost.model.state.fast_replace import replace
-from fencepost.model.state.work import Incoming, Span
+from fencepost.model.state.work import Incoming
 from fencepost.model.table.table import Level
 from fencepost.properties.oracle.answer_match import (
     FRESH,
@@ -159,6 +169,8 @@ class Oracle:
                     self._search.dropped |= dict.fromkeys(event.dropped, event.at_ms)
                 case Restarted():
                     self._restarted(event)
+                case TopicsDeleted():
+                    self._topics_deleted(event)
         except TooManyError:
             self.unknown = f"more than {self._search.limit} states would have to be followed"
 
@@ -320,22 +332,17 @@ class Oracle:
                 return
         down = event.at_ms if event.down_ms is None else event.down_ms
         before = self._search.explore(self._candidates, down, lambda _: False, everything=True)
-        after: list[Candidate] = []
-        for candidate in before:
-            start = max(candidate.now, event.begun_ms)
-            states = [replace(candidate, now=start)]
-            for group_id, group in candidate.groups:
-                outcomes = self.machine.failover(group, Span(start, event.at_ms))
-                states = [
-                    self._search.became(s, group_id, outcome, Span(start, event.at_ms))
-                    for s in states
-                    for outcome in outcomes
-                ]
-            after += [
-                replace(s, unapplied=tuple(r for r in s.unapplied if r not in self._search.dropped))
-                for s in states
-            ]
+        after = self._search.failed_over(before, event.begun_ms, event.at_ms)
         self._candidates = merged(after)
+
+    def _topics_deleted(self, event: TopicsDeleted) -> None:
+        if self._exact:
+            self._let_timers_fire(event.at_ms)
+        self._candidates = self._search.delete(
+            frozenset(event.topics), event.at_ms, event.ended_ms, self._candidates
+        )
+        if self._exact:
+            self._passed(event.at_ms, timers=False)
 
     def _explore(
         self, horizon: int, goal: Callable[[Candidate], bool], *, everything: bool = False
