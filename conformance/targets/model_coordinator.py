@@ -194,11 +194,15 @@ class RunningModel:
         return answers
 
     def delete_topics(self, topics: Iterable[str]) -> None:
-        """Topics are deleted now, with all groups' offsets for them."""
+        """Topics are deleted now, for good."""
         gone = frozenset(topics)
         self.deleted |= gone
+        self.remove_offsets(gone)
+
+    def remove_offsets(self, topics: frozenset[str]) -> None:
+        """Topics are deleted now: all groups' offsets for them go."""
         for group_id, group in sorted(self.groups.items()):
-            outcome = self._choose(self.machine.delete_topics(group, gone, self._span()))
+            outcome = self._choose(self.machine.delete_topics(group, topics, self._span()))
             self._take(group_id, outcome)
 
     def drop(self, connection: str) -> tuple[str, ...]:

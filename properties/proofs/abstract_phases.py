@@ -239,7 +239,7 @@ EFFECTS: Mapping[Do, AbstractEffect] = {
         leaves_out="the offsets themselves; a commit of nothing stores none",
     ),
     Do.REMOVE_OFFSETS: AbstractEffect(
-        (AWAKE, becomes(OFFSETS, all_of(OFFSETS.now(), same(MAYBE, FRESH)))),
+        (becomes(OFFSETS, all_of(OFFSETS.now(), same(MAYBE, FRESH))),),
         choices=(Choice(MAYBE, TRUE),),
         leaves_out="the offsets themselves; those of other topics are left",
     ),
