@@ -15,8 +15,7 @@ The terms, each used in this sense only:
   Where the settings say so, a group that nobody uses may be removed at any time; that counts as a
   timer, too.  Nobody sees a step; only answers are seen.
 - **Window**: the times at which a step may happen.  A request takes effect at its sending at the
-  earliest, and before its answer is read; a timer fires at its deadline at the earliest.  The
-  offsets of a deleted topic are removed from each group like a request that gets no answer.
+  earliest, and before its answer is read; a timer fires at its deadline at the earliest.
 - **Lag** (`lag_ms`): how late things may be.  A request takes effect at most that long after it was
   sent, a timer fires at most that long after its deadline, and an answer is read at most that long
   after it was given.  With lag 0 the clock is virtual: everything happens exactly on time.
@@ -307,8 +306,9 @@ class Oracle:
             self._candidates = kept
             return
         silent = [(c, self._unread(c, limit)) for c in reached]
-        request_id = min((r for _, rs in silent for r in rs), key=self._sent_ms, default=None)
-        if request_id is None:
+        requests = self._search.requests
+        unread = ((requests[r].sent_ms, r) for _, rs in silent for r in rs)
+        if (request_id := min(unread, default=(0, None))[1]) is None:
             self.unknown = "no explanation is left, and no request to name for it"
             return
         those = [c for c, _ in silent if c.emission(request_id) is not None]
@@ -321,9 +321,6 @@ class Oracle:
             if e.message is not None and e.latest + self.lag_ms < limit
         ]
 
-    def _sent_ms(self, request_id: str) -> tuple[int, str]:
-        return self._search.requests[request_id].sent_ms, request_id
-
     def _restarted(self, event: Restarted) -> None:
         self._search.dropped |= dict.fromkeys(event.dropped, event.begun_ms)
         if not self._exact:
@@ -332,15 +329,12 @@ class Oracle:
                 return
         down = event.at_ms if event.down_ms is None else event.down_ms
         before = self._search.explore(self._candidates, down, lambda _: False, everything=True)
-        after = self._search.failed_over(before, event.begun_ms, event.at_ms)
-        self._candidates = merged(after)
+        self._candidates = merged(self._search.failed_over(event, before))
 
     def _topics_deleted(self, event: TopicsDeleted) -> None:
         if self._exact:
             self._let_timers_fire(event.at_ms)
-        self._candidates = self._search.delete(
-            frozenset(event.topics), event.at_ms, event.ended_ms, self._candidates
-        )
+        self._candidates = self._search.delete(event, self._candidates)
         if self._exact:
             self._passed(event.at_ms, timers=False)
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import NamedTuple
 
+from fencepost.model.history import Restarted, TopicsDeleted
 from fencepost.model.machine.answers import about_nothing
 from fencepost.model.machine.answers import merged as merged_rows
 from fencepost.model.machine.machine import Machine
@@ -103,13 +104,12 @@ class Search:
         for listing in [r for r in self.requests.values() if r.of_all]:
             self.requests[listing.incoming.id] = replace(listing, group_ids=every)
 
-    def delete(
-        self, topics: frozenset[str], begun_ms: int, ended_ms: int, candidates: list[Candidate]
-    ) -> list[Candidate]:
+    def delete(self, event: TopicsDeleted, candidates: list[Candidate]) -> list[Candidate]:
         """Take in that topics are deleted; return the candidates, whose groups have still to learn.
 
         What is being handled meanwhile may find each of them or not.
         """
+        topics = frozenset(event.topics)
         for request_id in {r for c in candidates for r in c.unapplied}:
             deleted = self.requests[request_id].deleted
             for topic in topics:
@@ -121,17 +121,15 @@ class Search:
             removals.append(f"{' '.join(sorted(topics))} deleted {len(self.requests)}")
             nobodys = Incoming(removals[-1], "", "", 0, Message(), "")
             self.requests[removals[-1]] = Request(
-                nobodys, (group_id,), begun_ms, ended_ms, deletes=topics
+                nobodys, (group_id,), event.at_ms, event.ended_ms, deletes=topics
             )
         return [replace(c, unapplied=(*c.unapplied, *removals)) for c in candidates]
 
-    def failed_over(
-        self, candidates: list[Candidate], begun_ms: int, by_ms: int
-    ) -> list[Candidate]:
+    def failed_over(self, event: Restarted, candidates: list[Candidate]) -> list[Candidate]:
         """Return the candidates after the coordinator failed over, without what was dropped."""
         after: list[Candidate] = []
         for candidate in candidates:
-            span = Span(max(candidate.now, begun_ms), by_ms)
+            span = Span(max(candidate.now, event.begun_ms), event.at_ms)
             states = [replace(candidate, now=span.earliest)]
             for group_id, group in candidate.groups:
                 states = [

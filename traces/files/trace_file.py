@@ -290,14 +290,8 @@ class TraceFile:
                     body=request.body,
                 )
             case Answered(answer=answer):
-                return step(
-                    "answer",
-                    event.at_ms,
-                    id=answer.id,
-                    member=self._sender(answer.id),
-                    body=answer.body,
-                    findings=list(answer.findings),
-                )
+                said = {"id": answer.id, "member": self._sender(answer.id), "body": answer.body}
+                return step("answer", event.at_ms, **said, findings=list(answer.findings))
             case Disconnected():
                 said = {"connection": event.connection, "dropped": list(event.dropped)}
                 return step("disconnect", event.at_ms, **said)
