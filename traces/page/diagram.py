@@ -28,7 +28,7 @@ _LEADS = {
     Do.STORE_OFFSETS: GroupState.EMPTY,
 }
 _ONLY_FROM_ABSENT = {Do.CREATE_GROUP, Do.HAND_OUT_PENDING, Do.STORE_OFFSETS}
-_ANYWHERE = {"failover", "topics deleted"}
+_ANYWHERE = "failover"
 _JOIN_PHASE = "join phase"
 _CLEANUP = "cleanup"
 _DEPENDENT = (MID, INST, OFFER)
@@ -48,7 +48,7 @@ def edges(revision: Revision) -> tuple[Edge, ...]:
     """Return the edges of a revision, those that stay included, by state."""
     found: dict[tuple[GroupState, GroupState], list[str]] = {}
     for table, rule in revision.rules():
-        if table.name in _ANYWHERE or rule.defensive:
+        if table.name == _ANYWHERE or rule.defensive:
             continue
         for start in _starts(table, rule):
             found.setdefault((start, _end(rule, start)), []).append(rule.id)

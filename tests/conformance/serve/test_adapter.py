@@ -46,6 +46,7 @@ class Scripted(Coordinator):
         self.script = deque(script)
         self.features = features
         self.sent: list[Send] = []
+        self.deleted: list[tuple[str, ...]] = []
         self.resets: list[Config] = []
         self.closed = 0
 
@@ -69,6 +70,10 @@ class Scripted(Coordinator):
 
     def restart(self) -> Dropped:
         return self._dropped()
+
+    def delete_topics(self, topics: Sequence[str]) -> Sequence[Answer]:
+        self.deleted.append(tuple(topics))
+        return self._answers()
 
     def close(self) -> None:
         self.closed += 1
