@@ -280,6 +280,16 @@ def test_a_feature_is_there_when_hello_lists_it(feature: str) -> None:
     assert free == {"answers": []}
 
 
+def test_topics_are_deleted_where_hello_lists_it() -> None:
+    command = {"cmd": "delete-topics", "topics": ["own"]}
+    able = Scripted((), (Answer("r1", 3, None),), features=frozenset({"delete-topics"}))
+
+    assert converse(Scripted(), command) == [{"unsupported": "delete-topics"}]
+    _, done = converse(able, heartbeat("r1"), command)
+    assert done == {"answers": [{"id": "r1", "at_ms": 3, "closed": True}]}
+    assert able.deleted == [("own",)]
+
+
 @pytest.mark.parametrize(
     ("api", "version"), [("JoinGroup", 10), ("OffsetCommit", 8), ("LeaveGroup/two-list", 3)]
 )

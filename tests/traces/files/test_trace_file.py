@@ -8,7 +8,16 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from fencepost.model.coordinator import Answer, Send
-from fencepost.model.history import Answered, Disconnected, Event, Handled, Passed, Restarted, Sent, TopicsDeleted
+from fencepost.model.history import (
+    Answered,
+    Disconnected,
+    Event,
+    Handled,
+    Passed,
+    Restarted,
+    Sent,
+    TopicsDeleted,
+)
 from fencepost.properties.oracle.verdict import Wrong
 from fencepost.traces.files.trace_file import (
     SCHEMA_FILE,
