@@ -139,6 +139,10 @@ class Coordinator(Protocol):
         """Fail over: load what was stored, and nothing else (feature `restart`)."""
         ...
 
+    def delete_topics(self, topics: Sequence[str]) -> Sequence[Answer]:
+        """Delete topics, for good (feature `delete-topics`); answers as in `send`."""
+        ...
+
     def close(self) -> None:
         """Stop; nothing is left running."""
         ...
@@ -169,6 +173,10 @@ class AsyncCoordinator(Protocol):
 
     async def restart(self) -> Dropped:
         """Fail over: load what was stored, and nothing else (feature `restart`)."""
+        ...
+
+    async def delete_topics(self, topics: Sequence[str]) -> Sequence[Answer]:
+        """Delete topics, for good (feature `delete-topics`); return when none exists any more."""
         ...
 
     async def close(self) -> None:

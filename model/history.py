@@ -71,4 +71,20 @@ class Restarted(msgspec.Struct, frozen=True):
     down_ms: int | None = None
 
 
-Event = Sent | Answered | Handled | Passed | Disconnected | Restarted
+class TopicsDeleted(msgspec.Struct, frozen=True):
+    """Topics were deleted: that began at `at_ms`, and none existed by `by_ms` (None: at once).
+
+    Their offsets are removed since `at_ms`, and not later than a lag after `by_ms`.
+    """
+
+    at_ms: int
+    topics: tuple[str, ...]
+    by_ms: int | None = None
+
+    @property
+    def ended_ms(self) -> int:
+        """When none existed any more."""
+        return self.at_ms if self.by_ms is None else self.by_ms
+
+
+Event = Sent | Answered | Handled | Passed | Disconnected | Restarted | TopicsDeleted

@@ -15,7 +15,7 @@ AREAS: Mapping[str, tuple[str, ...]] = {
     "offsets": ("COMMIT-", "FETCH-"),
     "describe, list": ("DESCRIBE-", "LIST-"),
     "sessions": ("SESSION-",),
-    "failovers, cleanup": ("FAILOVER-", "CLEANUP-"),
+    "failovers, cleanup": ("FAILOVER-", "TOPICS-DELETED", "CLEANUP-"),
 }
 """Areas by what a case's id begins with; the first that fits."""
 

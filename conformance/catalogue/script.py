@@ -20,6 +20,7 @@ from fencepost.conformance.catalogue.set_up import (
 from fencepost.conformance.plans.plan import (
     AssignmentsIfLeader,
     Await,
+    DeleteTopics,
     Disconnect,
     GenerationOf,
     IdOf,
@@ -243,10 +244,16 @@ class Script:
         self.ask(who, "OffsetCommit", **self._member_fields(who, topics=topics, **said))
 
     def fetch(
-        self, who: str, *, version: int | None = None, at_most: int | None = 7, group: str = "g"
+        self,
+        who: str,
+        *,
+        version: int | None = None,
+        at_most: int | None = 7,
+        group: str = "g",
+        topic: str = "t",
     ) -> None:
         """OffsetFetch of one partition."""
-        topics = (FetchTopic(name="t", partition_indexes=(0,)),)
+        topics = (FetchTopic(name=topic, partition_indexes=(0,)),)
         if (version or at_most or 0) >= 8:
             groups = (FetchGroup(group_id=group, topics=topics),)
             self.ask(who, "OffsetFetch", version=version, at_most=at_most, groups=groups)
@@ -323,6 +330,10 @@ class Script:
     def restart(self) -> None:
         """The coordinator fails over."""
         self.steps.append(Restart())
+
+    def delete_topics(self, *topics: str) -> None:
+        """Topics are deleted."""
+        self.steps.append(DeleteTopics(topics))
 
     # Groups in a state.
 

@@ -94,7 +94,7 @@ def without_unreachable(
 
 Allowed = Callable[[Feature, Hashable], bool]
 
-_FAILOVER, _CLEANER = "failover", "cleanup"
+_FAILOVER, _DELETION, _CLEANER = "failover", "topics deleted", "cleanup"
 _NO_TOPIC = "COMMIT-TOPICS-UNKNOWN"
 _ROWS = {"LeaveGroup member": "LeaveGroup"}
 _OF_MEMBERS = {"session timeout": "JoinGroup", "join phase": "JoinGroup", "sync phase": "SyncGroup"}
@@ -114,6 +114,8 @@ def unreachable(revision: Revision, hello: Hello, configs: Sequence[Config]) -> 
             reasons[rule.id] = rule.defensive
         elif table.name == _FAILOVER and "restart" not in hello.features:
             reasons[rule.id] = "the target can't be made to fail over"
+        elif table.name == _DELETION and "delete-topics" not in hello.features:
+            reasons[rule.id] = "no topic of the target can be deleted"
         elif table.name == _CLEANER and not any(config.get(_CLEANUP) for config in configs):
             reasons[rule.id] = f"the target removes no unused groups ({_CLEANUP})"
         elif rule.id == _NO_TOPIC and "missing-topics" not in hello.features:

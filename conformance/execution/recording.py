@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from fencepost.conformance.plans.plan import Case, Times
 from fencepost.model.coordinator import Config
-from fencepost.model.history import Disconnected, Event, Handled, Restarted, Sent
+from fencepost.model.history import Disconnected, Event, Handled, Restarted, Sent, TopicsDeleted
 from fencepost.properties.mutants.attribution import Attribution
 
 
@@ -50,7 +50,8 @@ class Recording:
         found: list[Event] = []
         left, sent = list(self.settled), 0
         for event in self.history:
-            if isinstance(event, Sent | Restarted | Disconnected) and left and left[0] == sent:
+            is_told = isinstance(event, Sent | Restarted | Disconnected | TopicsDeleted)
+            if is_told and left and left[0] == sent:
                 left = [count for count in left if count > sent]
                 at_ms = event.begun_ms if isinstance(event, Restarted) else event.at_ms
                 found.append(Handled(at_ms))

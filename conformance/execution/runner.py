@@ -21,6 +21,7 @@ from fencepost.conformance.plans.bind import Knowledge
 from fencepost.conformance.plans.plan import (
     Await,
     Case,
+    DeleteTopics,
     Disconnect,
     Pause,
     ProtocolOf,
@@ -33,7 +34,16 @@ from fencepost.conformance.plans.plan import (
 )
 from fencepost.conformance.targets.target import Clocked, Hints
 from fencepost.model.coordinator import Answer, AsyncCoordinator, Config, Hello, Send, codes_in
-from fencepost.model.history import Answered, Disconnected, Event, Handled, Passed, Restarted, Sent
+from fencepost.model.history import (
+    Answered,
+    Disconnected,
+    Event,
+    Handled,
+    Passed,
+    Restarted,
+    Sent,
+    TopicsDeleted,
+)
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.messages import LeaveGroupRequest, LeavingMember, carried_fields
 from fencepost.model.messages.shapes import Message
@@ -167,6 +177,11 @@ class CaseRun:
                     self._open.pop(request_id, None)
             case Restart():
                 await self._restart()
+            case DeleteTopics():
+                begun = self._clock()
+                answers = await self._coordinator.delete_topics(step.topics)
+                self._record(TopicsDeleted(begun, step.topics, self._clock()))
+                self._take(answers)
 
     async def _restart(self) -> None:
         begun = self._clock()

@@ -20,6 +20,7 @@ from fencepost.conformance.plans.bind import Knowledge
 from fencepost.conformance.plans.plan import (
     Await,
     Case,
+    DeleteTopics,
     Disconnect,
     Pause,
     RequestStep,
@@ -47,7 +48,7 @@ _MANY = 2
 class PlannedStep:
     """A step without its waits; `hurry`: the next step does not wait for it; `word`: its kind."""
 
-    step: RequestStep | Pause | Disconnect | Restart
+    step: RequestStep | Pause | Disconnect | Restart | DeleteTopics
     hurry: bool = False
     word: str = ""
 
@@ -167,6 +168,12 @@ class DryRun:
                 self._model.open.clear()
                 self._parked.clear()
                 self._unread.clear()
+            case DeleteTopics(topics=topics):
+                if "delete-topics" not in self.hello.features or self._model.deleted & {*topics}:
+                    return False
+                self._read()
+                self.steps.append(step)
+                self._model.delete_topics(topics)
         self.acts.append(act)
         return True
 
@@ -193,6 +200,9 @@ class DryRun:
                 return model.advance_to(self._now + pause_ms(step, self.times))
             case Restart():
                 return model.fail_over()
+            case DeleteTopics(topics=topics):
+                model.delete_topics(topics)
+                return []
             case _:
                 return []
 

@@ -21,6 +21,7 @@ from fencepost.conformance.fuzz.dry_run import DryRun, PlannedStep
 from fencepost.conformance.plans.plan import (
     AssignmentsIfLeader,
     AssignmentsToAll,
+    DeleteTopics,
     Disconnect,
     GenerationOf,
     IdOf,
@@ -31,6 +32,7 @@ from fencepost.conformance.plans.plan import (
     Restart,
     instance_of,
 )
+from fencepost.conformance.targets.tcp.namespacing import OWN
 from fencepost.model.coordinator import Config
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.messages import (
@@ -53,6 +55,8 @@ _DUTIFUL = 0.7
 _BENT, _OLD, _HURRY, _AGAIN, _TWO_GROUPS = 0.22, 0.45, 0.07, 0.05, 0.3
 _RESTART, _RESTART_REAL = 0.01, 0.08
 """How likely a step is a failover; on a real clock only some plans may have one at all."""
+_DELETE, _OWN = 0.02, 0.4
+"""How likely a step deletes the topic that a plan may delete, and how many commits are for it."""
 _FETCH_GROUPS_SINCE, _ROWS_SINCE = 8, 3
 _SECOND = " again"
 
@@ -113,6 +117,7 @@ class Drawer:
         self._failover = 0.0
         if "restart" in dry_run.hello.features:
             self._failover = _RESTART if self._virtual else _RESTART_REAL
+        self._deletes = _DELETE if "delete-topics" in dry_run.hello.features else 0.0
 
     def draw(self) -> PlannedStep:
         """Draw a step; its word says what kind of request it is, and what is unusual about it."""
@@ -127,6 +132,8 @@ class Drawer:
             return PlannedStep(Disconnect(who), word="disconnect")
         if 0.08 <= chance < 0.08 + self._failover:
             return PlannedStep(Restart(), word="restart")
+        if 0 <= chance - 0.08 - self._failover < self._deletes:
+            return PlannedStep(DeleteTopics((OWN,)), word="delete-topics")
         again = self._again(who) if chance > 1 - _AGAIN else None
         return again or self._request(who, self._kind(who))
 
@@ -312,7 +319,7 @@ class Drawer:
                 return {**member, "generation_id": GenerationOf(who)}
             case "commit":
                 part = CommitPartition(partition_index=0, committed_offset=random.randrange(9))
-                topics = (CommitTopic(name="t", partitions=(part,)),)
+                topics = (CommitTopic(name=self._topic(), partitions=(part,)),)
                 anonymous = random.random() < 0.2
                 if anonymous:
                     return {**group, "member_id": "", "generation_id": -1, "topics": topics}
@@ -320,7 +327,7 @@ class Drawer:
             case "fetch":
                 return {
                     **group,
-                    "fetched": (FetchTopic(name="t", partition_indexes=(0,)),),
+                    "fetched": (FetchTopic(name=self._topic(), partition_indexes=(0,)),),
                     "require_stable": random.random() < 0.2,
                 }
             case "describe":
@@ -329,6 +336,9 @@ class Drawer:
                 return {"states_filter": (), "types_filter": ()}
             case _:
                 return {**group, "member_id": IdOf(who), "members": self._rows(who, kind)}
+
+    def _topic(self) -> str:
+        return OWN if self._deletes and self._random.random() < _OWN else "t"
 
     def _rows(self, who: str, kind: str) -> tuple[LeavingMember, ...]:
         random = self._random

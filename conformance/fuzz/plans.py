@@ -245,13 +245,19 @@ class Planner:
         return act, self._seen[key]
 
     def _hello(self, wanted: Mapping[str, int | None]) -> Hello:
-        """The target's features; on a real clock mostly without failover."""
+        """The target's features; on a real clock mostly without failover.
+
+        There topics are deleted only where unused groups may be removed, since an old coordinator
+        then removes those of all plans.
+        """
         hello = self.context.hello
         self._number += 1
         fails_over = wanted in REAL_SETTINGS[:FAILING_OVER] and self._number % _FAILOVER_EACH == 0
-        if hello.clock == "virtual" or fails_over:
+        if hello.clock == "virtual":
             return hello
-        return replace(hello, features=hello.features - {"restart"})
+        lacks = set() if fails_over else {"restart"}
+        lacks |= set() if self._config(wanted).get(CLEANER) else {"delete-topics"}
+        return replace(hello, features=hello.features - lacks)
 
     def _config(self, wanted: Mapping[str, int | None]) -> Config:
         """The settings in force; those that the plan asks for and can't have are left out."""

@@ -10,7 +10,14 @@ from dataclasses import dataclass, field
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
 from fencepost.conformance.fuzz.dry_run import PlanCoverage
 from fencepost.conformance.fuzz.plans import Plan
-from fencepost.conformance.plans.plan import Case, Disconnect, Pause, RequestStep, Restart
+from fencepost.conformance.plans.plan import (
+    Case,
+    DeleteTopics,
+    Disconnect,
+    Pause,
+    RequestStep,
+    Restart,
+)
 from fencepost.model.history import Sent
 
 _NUMBER = re.compile(r"\d+")
@@ -21,7 +28,12 @@ WORK = ("drawing plans", "judging", "sending and reading")
 """The purposes by which our own processor time is counted."""
 
 OWN = "the target's own"
-_EVENTS = ((Restart, "failover"), (Disconnect, "disconnect"), (Pause, "pause"))
+_EVENTS = (
+    (Restart, "failover"),
+    (DeleteTopics, "deletion"),
+    (Disconnect, "disconnect"),
+    (Pause, "pause"),
+)
 
 OnTally = Callable[["Tally"], None]
 

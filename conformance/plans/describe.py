@@ -8,6 +8,7 @@ from fencepost.conformance.plans.plan import (
     AssignmentsIfLeader,
     AssignmentsToAll,
     Await,
+    DeleteTopics,
     Disconnect,
     GenerationOf,
     IdOf,
@@ -62,6 +63,8 @@ def step_text(step: Step) -> str:
             return f"{step.who} drops its connection"
         case Restart():
             return "the coordinator fails over"
+        case DeleteTopics():
+            return f"the topic{'s' * (len(step.topics) > 1)} {', '.join(step.topics)} deleted"
 
 
 def value_text(value: Any) -> str:

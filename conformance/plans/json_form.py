@@ -20,6 +20,7 @@ from fencepost.conformance.plans.plan import (
     AssignmentsToAll,
     Await,
     Case,
+    DeleteTopics,
     Disconnect,
     GenerationOf,
     IdOf,
@@ -51,6 +52,7 @@ _STEPS: Mapping[str, type[Step]] = {
     "settle": Settle,
     "disconnect": Disconnect,
     "restart": Restart,
+    "delete-topics": DeleteTopics,
 }
 _REFERENCES: Mapping[str, type[Any]] = {
     "id": IdOf,

@@ -142,7 +142,14 @@ class Restart:
     """The coordinator fails over."""
 
 
-Step = RequestStep | Await | Pause | Settle | Disconnect | Restart
+@dataclass(frozen=True, slots=True)
+class DeleteTopics:
+    """Topics are deleted, and are never made again."""
+
+    topics: tuple[str, ...]
+
+
+Step = RequestStep | Await | Pause | Settle | Disconnect | Restart | DeleteTopics
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,6 +133,11 @@ class _Session:
             case "restart":
                 self._require(name)
                 return self._dropped(self._coordinator.restart())
+            case "delete-topics":
+                self._require(name)
+                return {
+                    "answers": self._answers(self._coordinator.delete_topics(command["topics"]))
+                }
             case _:
                 self.is_over = True
                 return {"ok": True}

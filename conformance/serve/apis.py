@@ -254,6 +254,8 @@ class BrokerApis:
             topic = self.topics.by_id(topic_id)
             name, code = None if topic is None else topic.name, Code.UNKNOWN_TOPIC_ID
         known = name is not None and self.topics.remove(name)
+        if known:
+            self._groups.running.remove_offsets(frozenset({name}))
         return {
             "name": name,
             "topicId": topic_id,

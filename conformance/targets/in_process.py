@@ -28,7 +28,7 @@ from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.wire_form import ShapeError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Sequence
 
     from fencepost.model.coordinator import AsyncCoordinator
     from fencepost.model.revision import Revision
@@ -52,7 +52,7 @@ class ModelCoordinator(Coordinator):
             self._version,
             "virtual",
             dict(self._revision.apis),
-            frozenset({"restart", "disconnect", "missing-topics"}),
+            frozenset({"restart", "disconnect", "missing-topics", "delete-topics"}),
         )
 
     def reset(self, config: Config) -> Reset:
@@ -99,6 +99,11 @@ class ModelCoordinator(Coordinator):
         self._running.open.clear()
         return Dropped(tuple(answers), dropped)
 
+    def delete_topics(self, topics: Sequence[str]) -> list[Answer]:
+        """Delete topics with their offsets; nothing is answered."""
+        self._running.delete_topics(topics)
+        return []
+
     def close(self) -> None:
         """Nothing runs."""
 
@@ -132,6 +137,10 @@ class InProcessCoordinator:
     async def restart(self) -> Dropped:
         """As the inner one."""
         return self._inner.restart()
+
+    async def delete_topics(self, topics: Sequence[str]) -> list[Answer]:
+        """As the inner one."""
+        return list(self._inner.delete_topics(topics))
 
     async def close(self) -> None:
         """As the inner one."""

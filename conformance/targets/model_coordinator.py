@@ -60,6 +60,8 @@ class RunningModel:
         self._looked_ms: dict[str, int] = {}
         self.open: dict[str, Send] = {}
         """What was asked and has no answer yet, by request id."""
+        self.deleted: frozenset[str] = frozenset()
+        """The topics that were deleted."""
         self.now_ms = 0
         self._choose = choose
         self._new_id = new_id
@@ -75,6 +77,7 @@ class RunningModel:
         other.groups, other.open = dict(self.groups), dict(self.open)
         other.now_ms, other._ids, other._due = self.now_ms, self._ids, list(self._due)
         other._looked_ms = dict(self._looked_ms)
+        other.deleted = self.deleted
         other._first, other._changed = dict(self._first), set(self._changed)
         return other
 
@@ -94,7 +97,13 @@ class RunningModel:
         )
         fresh = self._new_id(instance or request.client_id, self._ids + 1)
         incoming = Incoming(
-            request.id, request.client_id, request.api, request.version, message, fresh
+            request.id,
+            request.client_id,
+            request.api,
+            request.version,
+            message,
+            fresh,
+            self.deleted,
         )
         emissions: list[Emission] = []
         replies: list[Message] = []
@@ -184,6 +193,18 @@ class RunningModel:
             self._take(group_id, outcome)
             answers += self._answers(outcome.emissions)
         return answers
+
+    def delete_topics(self, topics: Iterable[str]) -> None:
+        """Topics are deleted now, for good."""
+        gone = frozenset(topics)
+        self.deleted |= gone
+        self.remove_offsets(gone)
+
+    def remove_offsets(self, topics: frozenset[str]) -> None:
+        """Topics are deleted now: all groups' offsets for them go."""
+        for group_id, group in sorted(self.groups.items()):
+            outcome = self._choose(self.machine.delete_topics(group, topics, self._span()))
+            self._take(group_id, outcome)
 
     def drop(self, connection: str) -> tuple[str, ...]:
         """A connection ended: its requests, whose answers will find nobody.  No group notices."""

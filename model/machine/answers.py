@@ -37,8 +37,9 @@ from fencepost.model.messages.messages import (
     SyncGroupResponse,
 )
 from fencepost.model.messages.shapes import Message
+from fencepost.model.revision import Distortion
 from fencepost.model.state.group import Group
-from fencepost.model.state.work import Incoming, Work
+from fencepost.model.state.work import Incoming, Outcome, Work
 from fencepost.model.table.effects import Do, Echo
 from fencepost.model.table.errors import Error
 from fencepost.model.table.table import Rule
@@ -240,3 +241,17 @@ def send_away(work: Work) -> None:
             work.emit(member.joining.request_id, answer)
         if member.syncing is not None:
             work.emit(member.syncing.request_id, SyncGroupResponse(error_code=error))
+
+
+def distorted(outcomes: tuple[Outcome, ...], distort: Distortion) -> tuple[Outcome, ...]:
+    """Change the answers of a mutant that distorts them."""
+    return tuple(
+        replace(
+            outcome,
+            emissions=tuple(
+                e if e.message is None else replace(e, message=distort(e.message))
+                for e in outcome.emissions
+            ),
+        )
+        for outcome in outcomes
+    )

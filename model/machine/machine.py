@@ -29,7 +29,7 @@ from fencepost.model.messages.messages import (
 )
 from fencepost.model.revision import Revision
 from fencepost.model.state.group import CLEANUP, CREATION, JOIN, SESSION, WRITE, Group, Timer
-from fencepost.model.state.work import Effect, Emission, Incoming, Outcome, Span, Work
+from fencepost.model.state.work import Effect, Incoming, Outcome, Span, Work, unchanged
 from fencepost.model.table.effects import Do
 from fencepost.model.table.table import Rule, TableError
 from fencepost.model.table.vocabulary import Availability, GroupState, Trigger
@@ -69,6 +69,7 @@ _EFFECTS: dict[Do, Effect] = {
     Do.RESTART_SESSION: phases.restart_session,
     Do.MAYBE_RESTART_SESSION: phases.maybe_restart_session,
     Do.STORE_OFFSETS: phases.store_offsets,
+    Do.REMOVE_OFFSETS: phases.remove_offsets,
     Do.PERSIST: phases.persist,
     Do.FORGET: phases.forget,
     Do.RELOAD: phases.reload,
@@ -144,25 +145,24 @@ class Machine:
                 point = (request.version, features.group_id(group_id), here, features.state(group))
                 rule = self._tables["OffsetFetch"].decide(point)
                 answer = answers.fetched(group, message, request.version, group_id, rule)
-                return self._distorted(_unchanged(group, request, answer, rule))
+                return self._distorted((unchanged(group, request, answer, rule.id),))
             case DescribeGroupsRequest():
                 shown = _shown(group)
                 point = (request.version, here, features.state(shown))
                 rule = self._tables["DescribeGroups"].decide(point)
                 row = answers.described(shown, group_id, rule)
-                return self._distorted(_unchanged(group, request, row, rule))
+                return self._distorted((unchanged(group, request, row, rule.id),))
             case ListGroupsRequest():
                 shown = _shown(group)
                 point = (request.version, here, features.state(shown))
                 rule = self._tables["ListGroups"].decide(point)
                 rows = answers.listed(shown, message, group_id, rule)
-                return self._distorted(_unchanged(group, request, rows, rule))
+                return self._distorted((unchanged(group, request, rows, rule.id),))
             case _:
                 base, finish = translate(self, group, request)
                 found = self.handle(group, base, span, here, group_id) if base else ()
                 return finish(found)
-        outcomes = tuple(work.outcome() for work in works)
-        return outcomes if self._distort is None else self._distorted(outcomes)
+        return self._distorted(tuple(work.outcome() for work in works))
 
     def expire(self, group: Group, timer: Timer, span: Span) -> tuple[Outcome, ...]:
         """Let a timer of the group reach its deadline."""
@@ -198,6 +198,17 @@ class Machine:
         answers.send_away(work)
         return self._distorted(tuple(w.outcome() for w in self._perform(work, rule)))
 
+    def delete_topics(
+        self, group: Group | None, topics: frozenset[str], span: Span
+    ) -> tuple[Outcome, ...]:
+        """Let topics be deleted; whether unused groups are cleaned then is open."""
+        work = Work(group, span)
+        work.deleted = topics
+        works = self._perform(work, self._tables["topics deleted"].decide(()))
+        if group is not None and _is_unused(works[0].group):
+            works += self._perform(works[0].fork(), self._tables["cleanup"].decide(()))
+        return self._distorted(tuple(w.outcome() for w in works))
+
     def may_clean(self, group: Group) -> bool:
         """Tell whether the coordinator may let a `cleanup` timer expire for this group now.
 
@@ -205,23 +216,11 @@ class Machine:
         """
         if self.config["offsets.retention.check.interval.ms"] is None:
             return False
-        return group.state is GroupState.EMPTY and not group.offsets
+        return _is_unused(group)
 
     def _distorted(self, outcomes: tuple[Outcome, ...]) -> tuple[Outcome, ...]:
-        """Change the answers where the revision is a mutant that distorts them."""
         distort = self._distort
-        if distort is None:
-            return outcomes
-        return tuple(
-            replace(
-                outcome,
-                emissions=tuple(
-                    e if e.message is None else replace(e, message=distort(e.message))
-                    for e in outcome.emissions
-                ),
-            )
-            for outcome in outcomes
-        )
+        return outcomes if distort is None else answers.distorted(outcomes, distort)
 
     # One API each.
 
@@ -275,7 +274,9 @@ class Machine:
         span: Span,
         here: Availability,
     ) -> Iterable[Work]:
-        known, missing = answers.split_topics(message, self._missing)
+        known, missing = answers.split_topics(
+            message, lambda name: name in request.deleted or self._missing(name)
+        )
         point = (
             request.version,
             not known.topics and bool(message.topics),
@@ -395,7 +396,5 @@ def _shown(group: Group | None) -> Group | None:
     return None if group is not None and group.has_timer(CREATION) else group
 
 
-def _unchanged(
-    group: Group | None, request: Incoming, answer: Any, rule: Rule
-) -> tuple[Outcome, ...]:
-    return (Outcome(group, (Emission(request.id, answer, rule.id),), (rule.id,)),)
+def _is_unused(group: Group) -> bool:
+    return group.state is GroupState.EMPTY and not group.offsets

@@ -321,6 +321,13 @@ def store_offsets(work: Work) -> None:
     work.group = replace(work.group, offsets=tuple(sorted(kept.values(), key=_place)))
 
 
+def remove_offsets(work: Work) -> None:
+    """Remove the offsets of the deleted topics; without any, the group stays the same object."""
+    kept = tuple(o for o in work.group.offsets if o.topic not in work.deleted)
+    if kept != work.group.offsets:
+        work.group = replace(work.group, offsets=kept)
+
+
 def persist(work: Work) -> None:
     """Store the group as it is now."""
     work.group = replace(work.group, stored=work.group.as_stored())

@@ -21,6 +21,7 @@ _TABLES = {
         timers.JOIN_PHASE,
         timers.SYNC_PHASE,
         timers.FAILOVER,
+        timers.TOPICS_DELETED,
         timers.CLEANUP,
     )
 }

@@ -47,7 +47,14 @@ _WELCOMES = {
     "SyncGroup": f"{Do.ANSWER_ASSIGNMENT} or {Do.PARK_SYNC}",
 }
 """Table → the steps that answer NONE: the answer has more in it than the error."""
-_UNASKED = {"session timeout", "join phase", "sync phase", "failover", "cleanup"}
+_UNASKED = {
+    "session timeout",
+    "join phase",
+    "sync phase",
+    "failover",
+    "topics deleted",
+    "cleanup",
+}
 """Tables of what happens without a request."""
 _ONLY_ANSWER = {"LeaveGroup", "OffsetFetch", "DescribeGroups", "ListGroups"}
 """Tables whose rules say what is answered; each row of a leave has its own table."""

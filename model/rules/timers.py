@@ -1,4 +1,4 @@
-"""What happens without a request: session timeouts, join and sync phase, failover, cleanup."""
+"""What happens without a request: timeouts, phases, failover, deletion of topics, cleanup."""
 
 from __future__ import annotations
 
@@ -184,6 +184,23 @@ FAILOVER = Table(
         ),
     ),
 )
+
+TOPICS_DELETED = Table(
+    "topics deleted",
+    (),
+    (),
+    (
+        Rule(
+            "TOPICS-DELETED",
+            ALWAYS,
+            (Do.REMOVE_OFFSETS,),
+            level=Level.SHOULD,
+            source=src.KAFKA_DELETION,
+            because="a topic of the same name begins anew, so an old offset would skip its records",
+        ),
+    ),
+)
+"""What becomes of a group when topics are deleted; a group that nobody uses then may be cleaned."""
 
 CLEANUP = Table(
     "cleanup",

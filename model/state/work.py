@@ -18,7 +18,7 @@ class Incoming(msgspec.Struct, frozen=True):
     """A request to the machine.
 
     `fresh_id`: the member id to hand out if the request leads to a new one; the machine makes up
-    none of its own.
+    none of its own.  `deleted`: the topics that were deleted before it is handled.
     """
 
     id: str
@@ -27,6 +27,7 @@ class Incoming(msgspec.Struct, frozen=True):
     version: int
     message: Message
     fresh_id: str
+    deleted: frozenset[str] = frozenset()
 
 
 class Span(NamedTuple):
@@ -59,15 +60,22 @@ class Outcome(msgspec.Struct, frozen=True):
     rules: tuple[str, ...]
 
 
+def unchanged(group: Group | None, request: Incoming, answer: Message, rule: str) -> Outcome:
+    """Return the outcome of a request that is answered and changes nothing."""
+    return Outcome(group, (Emission(request.id, answer, rule),), (rule,))
+
+
 class Work:
     """A step in progress: the group as it is being changed, and the answers so far.
 
-    `caller`: the member id that the effects are about; `instance`: the instance id sent with it.
+    `caller`: the member id that the effects are about; `instance`: the instance id sent with it;
+    `deleted`: the topics that are deleted in this step.
     """
 
     __slots__ = (
         "_blank",
         "caller",
+        "deleted",
         "emissions",
         "group",
         "instance",
@@ -85,6 +93,7 @@ class Work:
         self.request = request
         self.caller = ""
         self.instance: str | None = None
+        self.deleted: frozenset[str] = frozenset()
         self.previous_leader: str | None = None
         self.rule = ""
         self.emissions: list[Emission] = []
@@ -96,6 +105,7 @@ class Work:
         other._blank = self._blank
         other.caller = self.caller
         other.instance = self.instance
+        other.deleted = self.deleted
         other.previous_leader = self.previous_leader
         other.rule = self.rule
         other.emissions = list(self.emissions)

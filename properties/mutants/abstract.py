@@ -185,6 +185,7 @@ KNOWN: Mapping[str, Overrides] = {
     "failover-forgets-map": _but(Do.RELOAD, becomes(HOLDS, I, X, FALSE)),
     "failover-forgets-offsets": _but(Do.RELOAD, becomes(OFFSETS, FALSE)),
     "failover-forgets-generation": _but(Do.RELOAD, Counts(GENERATION, None)),
+    "deletion-removes-all-offsets": _but(Do.REMOVE_OFFSETS, becomes(OFFSETS, FALSE)),
     "restart-never-skips-assignment": _as_ever(Do.ANSWER_RESTARTED),
     "restart-leads-below-9": _as_ever(Do.ANSWER_RESTARTED),
     "replace-loses-assignment": _as_ever(Do.REPLACE_HOLDER),

@@ -1,4 +1,4 @@
-"""Broken sessions, and coordinators that lose something when another takes over."""
+"""Broken sessions, and coordinators that lose something in a failover, or when a topic goes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ def _no_map(_: Group, work: Work) -> None:
 
 
 def _no_offsets(_: Group, work: Work) -> None:
-    work.group = replace(work.group, offsets=())
+    if work.group.offsets:  # else a group that is absent would come to exist
+        work.group = replace(work.group, offsets=())
 
 
 def _first_generation(_: Group, work: Work) -> None:
@@ -109,5 +110,17 @@ TIMERS: tuple[Mutant, ...] = (
         "a new coordinator counts generations from 0",
         EFFECT,
         twists={Do.RELOAD: afterwards(_first_generation)},
+    ),
+    mutant(
+        "deletion-keeps-offsets",
+        "the offsets of a deleted topic are kept, also for the topic that is made in its place",
+        EFFECT,
+        without("TOPICS-DELETED", Do.REMOVE_OFFSETS),
+    ),
+    mutant(
+        "deletion-removes-all-offsets",
+        "a group loses the offsets of all topics when one of them is deleted",
+        EFFECT,
+        twists={Do.REMOVE_OFFSETS: afterwards(_no_offsets)},
     ),
 )

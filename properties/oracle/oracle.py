@@ -9,7 +9,7 @@ is wrong.
 The terms, each used in this sense only:
 
 - **History**: what was sent and read, with times in ms: requests sent, answers read, lost
-  connections, restarts of the coordinator, time that passed without an answer (see
+  connections, restarts of the coordinator, topics deleted, time without an answer (see
   `fencepost.model.history`).
 - **Step**: what happens inside the coordinator: a request *takes effect*, or a timer *fires*.
   Where the settings say so, a group that nobody uses may be removed at any time; that counts as a
@@ -50,14 +50,23 @@ from typing import Any
 from msgspec.structs import replace
 
 from fencepost.model.coordinator import Answer, Config, Send
-from fencepost.model.history import Answered, Disconnected, Event, Handled, Passed, Restarted, Sent
+from fencepost.model.history import (
+    Answered,
+    Disconnected,
+    Event,
+    Handled,
+    Passed,
+    Restarted,
+    Sent,
+    TopicsDeleted,
+)
 from fencepost.model.machine.machine import Machine
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.messages import JoinGroupResponse
 from fencepost.model.messages.shapes import Message
 from fencepost.model.messages.wire_form import ShapeError
 from fencepost.model.revision import Revision
-from fencepost.model.state.work import Incoming, Span
+from fencepost.model.state.work import Incoming
 from fencepost.model.table.table import Level
 from fencepost.properties.oracle.answer_match import (
     FRESH,
@@ -160,6 +169,8 @@ class Oracle:
                     self._search.dropped |= dict.fromkeys(event.dropped, event.at_ms)
                 case Restarted():
                     self._restarted(event)
+                case TopicsDeleted():
+                    self._topics_deleted(event)
         except TooManyError:
             self.unknown = f"more than {self._search.limit} states would have to be followed"
 
@@ -285,8 +296,9 @@ class Oracle:
             self._candidates = kept
             return
         silent = [(c, self._unread(c, limit)) for c in reached]
-        request_id = min((r for _, rs in silent for r in rs), key=self._sent_ms, default=None)
-        if request_id is None:
+        requests = self._search.requests
+        unread = ((requests[r].sent_ms, r) for _, rs in silent for r in rs)
+        if (request_id := min(unread, default=(0, None))[1]) is None:
             self.unknown = "no explanation is left, and no request to name for it"
             return
         those = [c for c, _ in silent if c.emission(request_id) is not None]
@@ -299,9 +311,6 @@ class Oracle:
             if e.message is not None and e.latest + self.lag_ms < limit
         ]
 
-    def _sent_ms(self, request_id: str) -> tuple[int, str]:
-        return self._search.requests[request_id].sent_ms, request_id
-
     def _restarted(self, event: Restarted) -> None:
         self._search.dropped |= dict.fromkeys(event.dropped, event.begun_ms)
         if not self._exact:
@@ -310,22 +319,14 @@ class Oracle:
                 return
         down = event.at_ms if event.down_ms is None else event.down_ms
         before = self._search.explore(self._candidates, down, lambda _: False, everything=True)
-        after: list[Candidate] = []
-        for candidate in before:
-            start = max(candidate.now, event.begun_ms)
-            states = [replace(candidate, now=start)]
-            for group_id, group in candidate.groups:
-                outcomes = self.machine.failover(group, Span(start, event.at_ms))
-                states = [
-                    self._search.became(s, group_id, outcome, Span(start, event.at_ms))
-                    for s in states
-                    for outcome in outcomes
-                ]
-            after += [
-                replace(s, unapplied=tuple(r for r in s.unapplied if r not in self._search.dropped))
-                for s in states
-            ]
-        self._candidates = merged(after)
+        self._candidates = merged(self._search.failed_over(event, before))
+
+    def _topics_deleted(self, event: TopicsDeleted) -> None:
+        if self._exact:
+            self._let_timers_fire(event.at_ms)
+        self._candidates = self._search.delete(event, self._candidates)
+        if self._exact:
+            self._passed(event.at_ms, timers=False)
 
     def _explore(
         self, horizon: int, goal: Callable[[Candidate], bool], *, everything: bool = False

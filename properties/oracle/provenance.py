@@ -19,8 +19,8 @@ from fencepost.model.state.work import Incoming, Outcome, Span
 class Happened(msgspec.Struct, frozen=True):
     """One step of the model.
 
-    `incoming` or `timer`: what happened, neither for a failover; `before` and `outcome`: the group
-    of this id; `span`: when, in ms.
+    `incoming`, `timer` or `deletes` (these topics): what happened, none of them for a failover;
+    `before` and `outcome`: the group of this id; `span`: when, in ms.
     """
 
     group_id: str
@@ -29,6 +29,7 @@ class Happened(msgspec.Struct, frozen=True):
     span: Span
     incoming: Incoming | None = None
     timer: Timer | None = None
+    deletes: frozenset[str] = frozenset()
 
 
 class Learned(msgspec.Struct, frozen=True):

@@ -10,15 +10,18 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import product
 from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
+from fencepost.model.history import Restarted, TopicsDeleted
 from fencepost.model.machine.answers import about_nothing
 from fencepost.model.machine.answers import merged as merged_rows
 from fencepost.model.machine.machine import Machine
 from fencepost.model.messages.messages import groups_of
+from fencepost.model.messages.shapes import Message
 from fencepost.model.state.group import CLEANUP, JOIN, Group, Timer
 from fencepost.model.state.work import Emission, Incoming, Outcome, Span
 from fencepost.properties.oracle.candidate import Candidate, Emitted
@@ -29,13 +32,19 @@ FOREVER = 10**15
 
 
 class Request(msgspec.Struct, frozen=True):
-    """A request that was sent, and the groups that it is about; `of_all`: all that there are."""
+    """A request that was sent, and the groups that it is about; `of_all`: all that there are.
+
+    `deleted`: which topics may have been deleted before it is handled, each as one set.  `deletes`:
+    it is none, but the removal of these topics' offsets from a group.
+    """
 
     incoming: Incoming
     group_ids: tuple[str, ...]
     sent_ms: int
     written_ms: int
     of_all: bool = False
+    deleted: tuple[frozenset[str], ...] = (frozenset(),)
+    deletes: frozenset[str] = frozenset()
 
 
 class Step(NamedTuple):
@@ -57,7 +66,7 @@ class Search:
     """The steps of one history.
 
     `requests`: all that were sent; `known`: the groups that they are about; `dropped`: those whose
-    connection is gone, and since when;
+    connection is gone, and since when; `deleted`: the topics that are gone;
     `decided`: the rules that decided each request, on any path; `still`: timers wait, a request is
     being handled (virtual clock); `limit`: how many states may be looked at for one event;
     `remembers`: whether candidates keep their provenance; `renewed`: the rule that began a join
@@ -71,6 +80,7 @@ class Search:
     known: set[str] = field(default_factory=set)
     dropped: dict[str, int] = field(default_factory=dict)
     decided: dict[str, set[str]] = field(default_factory=dict)
+    deleted: frozenset[str] = frozenset()
     still: bool = False
     remembers: bool = False
     renewed: dict[tuple[str, Timer], str] = field(default_factory=dict)
@@ -83,7 +93,10 @@ class Search:
         """
         named = groups_of(incoming.message, incoming.version)
         asked = tuple(sorted(self.known) or [""] if named is None else named)
-        request = Request(incoming, asked, sent_ms, written_ms, of_all=named is None)
+        deleted = (self.deleted,)
+        request = Request(
+            incoming, asked, sent_ms, written_ms, of_all=named is None, deleted=deleted
+        )
         self.requests[incoming.id] = request
         if self.known.issuperset(asked):
             return
@@ -91,6 +104,45 @@ class Search:
         every = tuple(sorted(self.known))
         for listing in [r for r in self.requests.values() if r.of_all]:
             self.requests[listing.incoming.id] = replace(listing, group_ids=every)
+
+    def delete(self, event: TopicsDeleted, candidates: list[Candidate]) -> list[Candidate]:
+        """Take in that topics are deleted; return the candidates, whose groups have still to learn.
+
+        What is being handled meanwhile may find each of them or not.
+        """
+        topics = frozenset(event.topics)
+        for request_id in {r for c in candidates for r in c.unapplied}:
+            deleted = self.requests[request_id].deleted
+            for topic in topics:
+                deleted = tuple(dict.fromkeys((*deleted, *(known | {topic} for known in deleted))))
+            self.requests[request_id] = replace(self.requests[request_id], deleted=deleted)
+        self.deleted |= topics
+        removals = []
+        for group_id in sorted(self.known):
+            removals.append(f"{' '.join(sorted(topics))} deleted {len(self.requests)}")
+            nobodys = Incoming(removals[-1], "", "", 0, Message(), "")
+            self.requests[removals[-1]] = Request(
+                nobodys, (group_id,), event.at_ms, event.ended_ms, deletes=topics
+            )
+        return [replace(c, unapplied=(*c.unapplied, *removals)) for c in candidates]
+
+    def failed_over(self, event: Restarted, candidates: list[Candidate]) -> list[Candidate]:
+        """Return the candidates after the coordinator failed over, without what was dropped."""
+        after: list[Candidate] = []
+        for candidate in candidates:
+            span = Span(max(candidate.now, event.begun_ms), event.at_ms)
+            states = [replace(candidate, now=span.earliest)]
+            for group_id, group in candidate.groups:
+                states = [
+                    self.became(state, group_id, outcome, span)
+                    for state in states
+                    for outcome in self.machine.failover(group, span)
+                ]
+            after += [
+                replace(s, unapplied=tuple(r for r in s.unapplied if r not in self.dropped))
+                for s in states
+            ]
+        return after
 
     def explore(
         self,
@@ -212,17 +264,22 @@ class Search:
         request = self.requests[request_id]
         rest = tuple(r for r in candidate.unapplied if r != request_id)
         states = [replace(candidate, unapplied=rest, now=span.earliest)]
+        if request.deletes:
+            (group_id,) = request.group_ids
+            group, topics = candidate.group(group_id), request.deletes
+            for outcome in self.machine.delete_topics(group, topics, span):
+                yield self.became(states[0], group_id, outcome, span, deletes=topics)
+            return
+        incomings = [replace(request.incoming, deleted=deleted) for deleted in request.deleted]
         for group_id in request.group_ids:
             following = []
-            for state in states:
+            for state, incoming in product(states, incomings):
                 outcomes = self.machine.handle(
-                    state.group(group_id), request.incoming, span, group_id=group_id
+                    state.group(group_id), incoming, span, group_id=group_id
                 )
                 for outcome in outcomes:
                     self.decided.setdefault(request_id, set()).add(outcome.rules[0])
-                    following.append(
-                        self.became(state, group_id, outcome, span, incoming=request.incoming)
-                    )
+                    following.append(self.became(state, group_id, outcome, span, incoming=incoming))
             states = following
         if not request.group_ids:
             answer = Emission(request_id, about_nothing(request.incoming.message), "")
@@ -241,6 +298,7 @@ class Search:
         *,
         incoming: Incoming | None = None,
         timer: Timer | None = None,
+        deletes: frozenset[str] = frozenset(),
     ) -> Candidate:
         """Return the candidate after an outcome for a group: of a request, a timer, or neither."""
         emitted = candidate.emitted
@@ -257,7 +315,7 @@ class Search:
         if not self.remembers:
             return after
         before = candidate.group(group_id)
-        return after.after(Happened(group_id, before, outcome, span, incoming, timer))
+        return after.after(Happened(group_id, before, outcome, span, incoming, timer, deletes))
 
 
 def _join_timer(group: Group | None) -> Timer | None:

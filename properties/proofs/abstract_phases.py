@@ -238,6 +238,11 @@ EFFECTS: Mapping[Do, AbstractEffect] = {
         choices=(Choice(MAYBE, TRUE),),
         leaves_out="the offsets themselves; a commit of nothing stores none",
     ),
+    Do.REMOVE_OFFSETS: AbstractEffect(
+        (becomes(OFFSETS, all_of(OFFSETS.now(), same(MAYBE, FRESH))),),
+        choices=(Choice(MAYBE, TRUE),),
+        leaves_out="the offsets themselves; those of other topics are left",
+    ),
     Do.PERSIST: _PERSIST,
     Do.FORGET: _FORGET,
     Do.RELOAD: _RELOAD,

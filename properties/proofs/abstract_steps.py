@@ -114,9 +114,8 @@ class Path:
         """Return who the caller is as the step begins, said of X."""
         if self.table == sig.SESSION_END:
             return same(X, sig.SUBJECT)
-        return (
-            FALSE if self.table in {sig.JOIN_PHASE, sig.SYNC_PHASE, sig.CLEANUP} else sig.is_mid(X)
-        )
+        nobodys = {sig.JOIN_PHASE, sig.SYNC_PHASE, sig.DELETION, sig.CLEANUP}
+        return FALSE if self.table in nobodys else sig.is_mid(X)
 
 
 def guard_of(table: Table, rule: Rule) -> Formula:

@@ -211,7 +211,7 @@ def event_words(event: AbstractEvent) -> str:
     says = [event.event]
     if event.the_timers_id:
         says.append(f"of {event.the_timers_id}")
-    elif event.event not in {"join phase", "sync phase", "failover"}:
+    elif event.event not in {"join phase", "sync phase", "failover", "topics deleted"}:
         if event.event == LEAVE_ROW:
             says = ["LeaveGroup, a row"]
         says.append(f'with member id "{event.the_id_sent}"')

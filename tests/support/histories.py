@@ -13,7 +13,15 @@ from hypothesis import strategies as st
 
 from fencepost.conformance.targets.in_process import ModelCoordinator
 from fencepost.model.coordinator import Answer, Send
-from fencepost.model.history import Answered, Event, Handled, Passed, Restarted, Sent
+from fencepost.model.history import (
+    Answered,
+    Event,
+    Handled,
+    Passed,
+    Restarted,
+    Sent,
+    TopicsDeleted,
+)
 from fencepost.model.revisions import revisions
 
 LAG = 50
@@ -41,6 +49,8 @@ WHATS = (
     "beat",
     "leave",
     "commit",
+    "fetch",
+    "delete",
     "describe",
     "wait",
     "restart",
@@ -81,6 +91,8 @@ class Recorder:
             self.wait(act.gap)
             if act.what == "restart":
                 self.restart(act)
+            elif act.what == "delete":
+                self.delete(act)
             elif act.what != "wait":
                 self.ask(act)
         self.wait(70_000)
@@ -91,8 +103,8 @@ class Recorder:
 
     def note(self, at_ms: int, event: Event) -> None:
         order = len(self.events) + 2
-        if self.real and isinstance(event, Sent | Restarted):
-            order = int(isinstance(event, Restarted))
+        if self.real and isinstance(event, Sent | Restarted | TopicsDeleted):
+            order = int(not isinstance(event, Sent))
         self.events.append((at_ms, order, event))
 
     def wait(self, ms: int) -> None:
@@ -118,6 +130,11 @@ class Recorder:
         begun_ms = self.now - (act.under_way if self.real else 0)
         self.note(self.now, Restarted(begun_ms, self.now, dropped.dropped))
         self.read(list(dropped.answers))
+
+    def delete(self, act: Act) -> None:
+        begun_ms = self.now - (act.under_way if self.real else 0)
+        self.read(self.coordinator.delete_topics(("t",)))
+        self.note(begun_ms, TopicsDeleted(begun_ms, ("t",), self.now))
 
     def read(self, answers: list[Answer]) -> None:
         for answer in answers:
@@ -157,6 +174,9 @@ def request(act: Act, known: Known) -> tuple[str, int, dict[str, Any]]:
             topics = [{"name": "t", "partitions": [part]}]
             body = {**member, "generationIdOrMemberEpoch": known.gen, "topics": topics}
             return "OffsetCommit", 7, body
+        case "fetch":
+            topics = [{"name": "t", "partitionIndexes": [0]}]
+            return "OffsetFetch", 7, {"groupId": "g", "topics": topics, "requireStable": False}
         case _:
             return "DescribeGroups", 4, {"groups": ["g"], "includeAuthorizedOperations": False}
 

@@ -18,7 +18,16 @@ from pathlib import Path
 from typing import Any, Self
 
 from fencepost.model.coordinator import Answer, Config, Send
-from fencepost.model.history import Answered, Disconnected, Event, Handled, Passed, Restarted, Sent
+from fencepost.model.history import (
+    Answered,
+    Disconnected,
+    Event,
+    Handled,
+    Passed,
+    Restarted,
+    Sent,
+    TopicsDeleted,
+)
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.wire_form import ShapeError
 from fencepost.model.revision import Revision
@@ -263,49 +272,38 @@ class TraceFile:
         return next((r.connection for r in requests if r.id == request_id), "")
 
     def _step(self, number: int, event: Event) -> dict[str, Any]:
+        def step(do: str, latest_ms: int, **rest: Any) -> dict[str, Any]:
+            earliest_ms = event.begun_ms if isinstance(event, Restarted) else event.at_ms
+            return {"step": number, "do": do, "at_ms": [earliest_ms, latest_ms], **rest}
+
         match event:
             case Sent(request=request):
-                return {
-                    "step": number,
-                    "do": "send",
-                    "at_ms": [event.at_ms, event.ended_ms],
-                    "member": self._sender(request.id),
-                    "connection": request.connection,
-                    "client_id": request.client_id,
-                    "id": request.id,
-                    "api": request.api,
-                    "version": request.version,
-                    "body": request.body,
-                }
+                return step(
+                    "send",
+                    event.ended_ms,
+                    member=self._sender(request.id),
+                    connection=request.connection,
+                    client_id=request.client_id,
+                    id=request.id,
+                    api=request.api,
+                    version=request.version,
+                    body=request.body,
+                )
             case Answered(answer=answer):
-                return {
-                    "step": number,
-                    "do": "answer",
-                    "at_ms": [event.at_ms] * 2,
-                    "id": answer.id,
-                    "member": self._sender(answer.id),
-                    "body": answer.body,
-                    "findings": list(answer.findings),
-                }
+                said = {"id": answer.id, "member": self._sender(answer.id), "body": answer.body}
+                return step("answer", event.at_ms, **said, findings=list(answer.findings))
             case Disconnected():
-                return {
-                    "step": number,
-                    "do": "disconnect",
-                    "at_ms": [event.at_ms] * 2,
-                    "connection": event.connection,
-                    "dropped": list(event.dropped),
-                }
+                said = {"connection": event.connection, "dropped": list(event.dropped)}
+                return step("disconnect", event.at_ms, **said)
             case Restarted():
-                return {
-                    "step": number,
-                    "do": "restart",
-                    "at_ms": [event.begun_ms, event.at_ms],
-                    "dropped": list(event.dropped),
-                } | ({} if event.down_ms is None else {"down_ms": event.down_ms})
+                down = {} if event.down_ms is None else {"down_ms": event.down_ms}
+                return step("restart", event.at_ms, dropped=list(event.dropped), **down)
+            case TopicsDeleted():
+                return step("delete-topics", event.ended_ms, topics=list(event.topics))
             case Handled():
-                return {"step": number, "do": "handled", "at_ms": [event.at_ms] * 2}
+                return step("handled", event.at_ms)
             case Passed():
-                return {"step": number, "do": "passed", "at_ms": [event.at_ms] * 2}
+                return step("passed", event.at_ms)
 
 
 def write_file(path: Path, text: str) -> None:
@@ -350,6 +348,8 @@ def _event(step: Mapping[str, Any], senders: dict[str, str]) -> Event:
             return Disconnected(latest, step["connection"], tuple(step["dropped"]))
         case "restart":
             return Restarted(earliest, latest, tuple(step["dropped"]), step.get("down_ms"))
+        case "delete-topics":
+            return TopicsDeleted(earliest, tuple(step["topics"]), latest)
         case "handled":
             return Handled(latest)
         case _:

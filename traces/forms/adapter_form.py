@@ -13,7 +13,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from fencepost.model.coordinator import Answer, Send
-from fencepost.model.history import Answered, Disconnected, Event, Handled, Passed, Restarted, Sent
+from fencepost.model.history import (
+    Answered,
+    Disconnected,
+    Event,
+    Handled,
+    Passed,
+    Restarted,
+    Sent,
+    TopicsDeleted,
+)
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.text.words import one_line, with_names
 
@@ -79,6 +88,9 @@ class _Transcript:
                     event.begun_ms, {"cmd": "restart"}, {"answers": [], "dropped": [*event.dropped]}
                 )
                 self._now = max(self._now, event.at_ms)
+            case TopicsDeleted():
+                command = {"cmd": "delete-topics", "topics": [*event.topics]}
+                self._begin(event.at_ms, command, {"answers": []})
             case Answered(answer=answer):
                 if self._advance is None and (self._is_handled or answer.at_ms > self._now):
                     self._advance = []

@@ -21,7 +21,7 @@ COLUMNS: Mapping[str, str] = {
     "step": "number of the step, from 1",
     "at_ms": "earliest time, ms since the reset",
     "by_ms": "latest time",
-    "do": "send, answer, handled, passed, disconnect or restart",
+    "do": "send, answer, handled, passed, disconnect, restart or delete-topics",
     "member": "who asked, by name",
     "connection": "on which connection",
     "request": "id of the request",

@@ -10,7 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from fencepost.model.coordinator import Send
-from fencepost.model.history import Answered, Disconnected, Event, Handled, Passed, Restarted, Sent
+from fencepost.model.history import (
+    Answered,
+    Disconnected,
+    Event,
+    Handled,
+    Passed,
+    Restarted,
+    Sent,
+    TopicsDeleted,
+)
 from fencepost.model.state.group import SESSION, Group
 from fencepost.model.table.errors import Error
 from fencepost.properties.oracle.verdict import Wrong
@@ -99,6 +108,9 @@ class _Diagram:
             case Restarted():
                 yield f"Note over {self._all()}: {number}. the coordinator fails over"
                 yield from self._unanswered(event.dropped)
+            case TopicsDeleted(topics=topics):
+                said = _escaped(", ".join(topics))
+                yield f"Note over {self._all()}: {number}. {said} deleted"
             case Handled() | Passed():
                 if self._trace.clock == "virtual":  # else an answer may be on its way
                     yield from self._waiting()

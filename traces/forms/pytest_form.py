@@ -16,7 +16,15 @@ from pathlib import Path
 from typing import Any
 
 from fencepost.model.coordinator import Send
-from fencepost.model.history import Answered, Disconnected, Handled, Passed, Restarted, Sent
+from fencepost.model.history import (
+    Answered,
+    Disconnected,
+    Handled,
+    Passed,
+    Restarted,
+    Sent,
+    TopicsDeleted,
+)
 from fencepost.model.messages.messages import APIS
 from fencepost.model.table.errors import Error
 from fencepost.traces.files.model_states import ModelState, model_states
@@ -122,6 +130,10 @@ class _Test:
                     yield from self._pause(event.begun_ms, index)
                     yield "broker.restart()"
                     self._now = self._waited = event.at_ms
+                case TopicsDeleted():
+                    yield from self._pause(event.at_ms, index)
+                    yield f"broker.delete({list(event.topics)!r})"
+                    self._now = self._waited = event.ended_ms
                 case Passed():
                     if trace.clock == "virtual":
                         yield from self._pause(event.at_ms, index)
@@ -146,7 +158,7 @@ class _Test:
         assert isinstance(sent, Sent)  # noqa: S101  (told to the type checker)
         for event in self._trace.events[index + 1 :]:
             match event:
-                case Sent() | Disconnected() | Restarted():
+                case Sent() | Disconnected() | Restarted() | TopicsDeleted():
                     return False
                 case Answered() if event.answer.id == sent.request.id:
                     return self._trace.clock == "real" or event.at_ms == sent.at_ms

@@ -95,6 +95,13 @@ class Broker:
             self.close(name)
         subprocess.run(shlex.split(command), check=True, timeout=6 * SECONDS)  # noqa: S603
 
+    def delete(self, topics: list[str]) -> None:
+        """Delete topics, and give the coordinator time to remove their offsets."""
+        self.send("topics", "DeleteTopics", 1, topic_names=topics, timeout_ms=int(SECONDS * 1000))
+        self.receive("topics", 2 * SECONDS)
+        self.close("topics")
+        time.sleep(10 * QUIET)
+
     def send(self, name: str, api: str, version: int, **fields: Any) -> None:
         """Send a request; a connection has one at a time."""
         cls = message_class(api + "Request")

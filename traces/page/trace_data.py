@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fencepost.model.history import Disconnected, Restarted
+from fencepost.model.history import Disconnected, Event, Restarted, TopicsDeleted
 from fencepost.model.machine.answers import merged
 from fencepost.model.messages.shapes import Message
 from fencepost.model.table.errors import error_name
@@ -34,6 +34,7 @@ from fencepost.traces.text.words import Body
 LONGEST = 400_000
 """In characters; what is longer is not for pasting."""
 _MOST_EVENTS = 1_000
+_KINDS: Mapping[type[Event], str] = {Restarted: "restart", TopicsDeleted: "delete-topics"}
 """For a longer trace no other form is made."""
 
 _MAKERS: Mapping[str, tuple[str, Callable[[TraceFile], str]]] = {
@@ -248,7 +249,7 @@ def _told(story: TraceWithModel, line: Line, drawn: Lanes) -> dict[str, Any]:
         told["kind"] = "time"
     else:
         events = [story.trace.events[e] for e in line.events]
-        told["kind"] = "restart" if any(isinstance(e, Restarted) for e in events) else "drop"
+        told["kind"] = next((_KINDS[type(e)] for e in events if type(e) in _KINDS), "drop")
         gone = {who for e in events if isinstance(e, Disconnected) for who in _behind(story, e)}
         if gone:
             told["row"] = drawn.row_of[min(gone)]
@@ -296,6 +297,8 @@ def _model(
         what = step.incoming.api
     elif step.timer is not None:
         what = f"{timer_name(step.timer, names)}, due {deadline(step.timer)}"
+    elif step.deletes:
+        what = "topics deleted"
     else:
         what = "failover"
     told: dict[str, Any] = {

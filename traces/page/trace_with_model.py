@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fencepost.model.coordinator import Send
-from fencepost.model.history import Answered, Restarted, Sent
+from fencepost.model.history import Answered, Restarted, Sent, TopicsDeleted
 from fencepost.model.machine.machine import Machine
 from fencepost.model.revision import Revision
 from fencepost.model.table.expr import Point
@@ -102,10 +102,18 @@ def _beside(
         for index, line in enumerate(lines)
         if any(isinstance(trace.events[e], Restarted) for e in line.events)
     ]
+    deletions = {
+        frozenset(event.topics): index
+        for index, line in enumerate(lines)
+        for event in map(trace.events.__getitem__, line.events)
+        if isinstance(event, TopicsDeleted)
+    }
     here = 0
     for step in steps:
         if step.incoming is not None:
             here = max(here, asked[step.incoming.id])
+        elif step.deletes:
+            here = max(here, deletions[step.deletes])
         elif step.timer is None:
             here = next((index for index in restarts if index >= here), here)
         else:
@@ -139,6 +147,8 @@ class Decider:
         if step.incoming is not None:
             if step.group_id or step.outcome.rules:
                 self._machine.handle(step.before, step.incoming, step.span, group_id=step.group_id)
+        elif step.deletes:
+            self._machine.delete_topics(step.before, step.deletes, step.span)
         elif step.timer is not None:
             if step.before is not None:
                 self._machine.expire(step.before, step.timer, step.span)

@@ -11,7 +11,16 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fencepost.model.coordinator import Send
-from fencepost.model.history import Answered, Disconnected, Event, Handled, Passed, Restarted, Sent
+from fencepost.model.history import (
+    Answered,
+    Disconnected,
+    Event,
+    Handled,
+    Passed,
+    Restarted,
+    Sent,
+    TopicsDeleted,
+)
 from fencepost.traces.text.words import WrongField, answer_words, request_words
 
 _NOTEWORTHY_MS = 500
@@ -173,6 +182,8 @@ def _event_words(event: Event, told: StepInput) -> str:
             return f"{event.connection}'s connection drops"
         case Restarted():
             return "the coordinator restarts"
+        case TopicsDeleted(topics=topics):
+            return f"the topic{'s' * (len(topics) > 1)} {', '.join(topics)} deleted"
         case Answered():
             return f"an answer to {event.answer.id}, which nobody asked"
         case _:

@@ -19,7 +19,7 @@ from fencepost.model.coordinator import CONFIG_DEFAULTS
 from fencepost.properties.mutants.departure import coordinator_of
 
 IMPLEMENTATION = "Apache Kafka"
-_FEATURES = frozenset({"disconnect", "missing-topics", "restart"})
+_FEATURES = frozenset({"disconnect", "missing-topics", "delete-topics", "restart"})
 
 
 class KafkaTarget(StartedTarget):

@@ -28,7 +28,16 @@ from fencepost.model.messages.wire_form import ListOf, Scalar, Wire
 Direction = Literal["request", "response"]
 
 PROTOCOL = 1
-COMMANDS = ("hello", "reset", "send", "advance", "disconnect", "restart", "bye")
+COMMANDS = (
+    "hello",
+    "reset",
+    "send",
+    "advance",
+    "disconnect",
+    "restart",
+    "delete-topics",
+    "bye",
+)
 
 BODIES_FILE = Path(__file__).with_name("message-bodies.schema.json")
 _ENVELOPE_FILE = Path(__file__).with_name("adapter-protocol-1.schema.json")

@@ -126,6 +126,14 @@ class StdioCoordinator(AsyncCoordinator):
         """Fail over."""
         return await self._ask("restart", self._dropped)
 
+    async def delete_topics(self, topics: Sequence[str]) -> Sequence[Answer]:
+        """Delete topics."""
+
+        def read(reply: Json) -> tuple[Answer, ...]:
+            return self._ledger.take(reply["answers"])
+
+        return await self._ask("delete-topics", read, topics=list(topics))
+
     async def close(self) -> None:
         """End the process: `bye`, then what it takes.  Nothing it started is left."""
         self.is_spent = True

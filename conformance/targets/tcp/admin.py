@@ -321,6 +321,19 @@ class Admin:
         """Delete a topic.  Raises AdminError."""
         await self.call("DeleteTopics", {"topicNames": [name], "timeoutMs": 1000}, at)
 
+    async def forgotten(self, name: str) -> None:
+        """Wait until no broker knows a topic.  Raises AdminError."""
+        asked = {"topics": [{"name": name}], "allowAutoTopicCreation": False}
+        for at in set((await self.brokers()).values()):
+
+            async def attempt(at: Address = at) -> bool | None:
+                rows = (await self.call("Metadata", asked, at))["topics"]
+                code = Error.UNKNOWN_TOPIC_OR_PARTITION.value
+                return True if all(row["errorCode"] == code for row in rows) else None
+
+            if not await _repeat(attempt, self._deadlines.answer_s):
+                raise AdminError(f"{at} still knows the topic {name}, which was deleted")
+
     async def groups(self, prefix: str, at: Address) -> list[str]:
         """The groups of this prefix that a broker coordinates.  Raises AdminError."""
         answer = await self.call("ListGroups", {}, at)

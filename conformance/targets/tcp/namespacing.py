@@ -1,9 +1,9 @@
 """The names of a case on a shared cluster: its groups under a prefix, its topics as one topic.
 
 A case sees its own groups under its own names.  A topic whose name begins with `missing` becomes a
-name that is never created.  Every other one is the topic of the run; so two topics in one request
-could not be told apart and are refused.  An empty group id stays empty, because it is what the case
-asks about.
+name that is never created; one whose name begins with `own` is the case's own, so that it can be
+deleted.  Every other one is the topic of the run; so two topics in one request could not be told
+apart and are refused.  An empty group id stays empty, because it is what the case asks about.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from fencepost.model.coordinator import UnsupportedError
 from fencepost.traces.logs.exchange import OWN_GROUPS
 
-MISSING = "missing"
+MISSING, OWN = "missing", "own"
 PREFIX = OWN_GROUPS
 """Each group and topic of ours on a cluster has a name that begins so."""
 
@@ -30,6 +30,16 @@ class Names:
     def group(self, group_id: str) -> str:
         """The name on the cluster."""
         return f"{self.prefix}{group_id}" if group_id else ""
+
+    def topic(self, name: str) -> str:
+        """The name of a topic on the cluster."""
+        if name.startswith(OWN):
+            return f"{self.prefix}{name}"
+        return self._topic if _is_ours(name) else f"{self._topic}-{name}"
+
+    def own_topics(self) -> list[str]:
+        """The names on the cluster of the case's own topics, as far as requests named them."""
+        return [real for real, name in self._topics.items() if name.startswith(OWN)]
 
     def request(self, api: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """A request as the cluster is asked.  Raises UnsupportedError for two topics at once."""
@@ -55,7 +65,7 @@ class Names:
             if not isinstance(name, str) or not name:
                 yield row
                 continue
-            real = self._topic if _is_ours(name) else f"{self._topic}-{name}"
+            real = self.topic(name)
             self._topics[real] = name
             yield {**row, "name": real}
 
@@ -84,7 +94,7 @@ class Names:
 
 
 def _is_ours(name: object) -> bool:
-    return isinstance(name, str) and bool(name) and not name.startswith(MISSING)
+    return isinstance(name, str) and bool(name) and not name.startswith((MISSING, OWN))
 
 
 def groups_in(body: Mapping[str, Any]) -> list[str]:

@@ -15,22 +15,21 @@ import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from fencepost.conformance.targets.target import SpoiledRunError
 from fencepost.conformance.targets.tcp.address import Address, AddressError
-from fencepost.conformance.targets.tcp.admin import Admin, AdminError
+from fencepost.conformance.targets.tcp.admin import AdminError
+from fencepost.conformance.targets.tcp.cluster import Cluster
 from fencepost.conformance.targets.tcp.connection import (
     Connection,
-    ConnectionPool,
     Ended,
     Event,
     Reply,
     Stray,
 )
-from fencepost.conformance.targets.tcp.namespacing import Names, groups_in
+from fencepost.conformance.targets.tcp.namespacing import OWN, groups_in
 from fencepost.conformance.targets.tcp.security import refusal
 from fencepost.conformance.targets.tcp.wire import encode_message
 from fencepost.model.coordinator import (
@@ -56,50 +55,6 @@ _MOST_IDS = 1000
 """So many request ids are remembered: more than a case has; a control asks for hours."""
 
 _FOUNDING = {"JoinGroup", "OffsetCommit"}  # the requests that make a group
-
-
-class Cluster(Protocol):
-    """What a scope needs of its target."""
-
-    admin: Admin
-    lines: ConnectionPool
-    settings: dict[str, int | None]
-    anchor: Address
-    is_alone: bool
-    may_refuse: bool
-
-    @property
-    def outages(self) -> Sequence[tuple[float, float]]:
-        """When it was down on purpose."""
-        ...
-
-    def scope(self, label: str) -> AbstractAsyncContextManager[AsyncCoordinator]:
-        """Another scope."""
-        ...
-
-    def describe(self) -> Hello:
-        """What the broker can do."""
-        ...
-
-    def new_names(self) -> Names:
-        """Names that nobody had before."""
-        ...
-
-    def made(self, group_id: str, at: Address) -> None:
-        """Note a group that must be removed in the end."""
-        ...
-
-    @property
-    def keeps_connections(self) -> bool:
-        """Whether connections outlive a failover."""
-        ...
-
-    async def restart(self, hang_up: Callable[[], None]) -> float:
-        """Let the broker fail over; `hang_up` is called just before.
-
-        When it had ended, in seconds of the monotonic clock.
-        """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +123,8 @@ class TcpScope(AsyncCoordinator):
         """
         body = self._check(request)
         group_ids = groups_in(body)
+        for topic in self._names.own_topics():
+            await self._cluster.make_topic(topic)
         line = await self._line(request.connection, group_ids)
         if request.api in _FOUNDING and group_ids[0]:
             self._cluster.made(group_ids[0], line.broker)
@@ -353,6 +310,17 @@ class TcpScope(AsyncCoordinator):
         read = tuple(map(self.read_at, answers))
         outage = (began, max(began, ended))
         return Dropped(tuple(answers), tuple(dropped), outage, tuple(late), read)
+
+    async def delete_topics(self, topics: Sequence[str]) -> list[Answer]:
+        """Delete topics of the case's own.
+
+        Raises UnsupportedError for one that others use, CoordinatorFailure where it stays.
+        """
+        if shared := [topic for topic in topics if not topic.startswith(OWN)]:
+            raise UnsupportedError(f"the topic {shared[0]} is not the case's own ({OWN}…)")
+        for topic in topics:
+            await self._cluster.delete_topic(self._names.topic(topic))
+        return self._take()
 
     async def _last_answers(self) -> list[Answer]:
         """What a coordinator that resigned still answers, within a moment."""

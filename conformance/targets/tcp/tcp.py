@@ -72,7 +72,7 @@ class TcpTarget(Target):
         probe: bool = True,
         working: Mapping[str, tuple[int, int]] | None = None,
         capacity: int = 8,
-        features: frozenset[str] = frozenset({"disconnect", "missing-topics"}),
+        features: frozenset[str] = frozenset({"disconnect", "missing-topics", "delete-topics"}),
         failovers: Failovers | None = None,
         temporary: bool = False,
         is_brief: bool = False,
@@ -116,7 +116,8 @@ class TcpTarget(Target):
         self._temporary = temporary
         self.may_refuse = not temporary
         """Whether there may be rules of access, so that a refusal is no fault of the protocol."""
-        self._has_topic = False
+        self._topics: dict[str, asyncio.Future[None]] = {}
+        """Topics of ours, which may exist: each is made once."""
         self._numbers = itertools.count(1)
         self._groups: dict[str, Address] = {}
 
@@ -218,15 +219,38 @@ class TcpTarget(Target):
         if "OffsetCommit" not in self.working:
             return
         try:
-            self._has_topic = True  # from here on it may exist, whatever the answer
-            await self.admin.create_topic(self.topic, self._controller)
+            await self._made_once(self.topic)
         except AdminError as error:
             self.topic_problem = f"{error}."
 
+    async def _made_once(self, topic: str) -> None:
+        if topic not in self._topics:  # from here on it may exist, whatever the answer
+            made = self.admin.create_topic(topic, self._controller)
+            self._topics[topic] = asyncio.ensure_future(made)
+        await asyncio.shield(self._topics[topic])
+
+    async def make_topic(self, name: str) -> None:
+        """Make a topic of one case, unless that was done before.  Raises CoordinatorFailure."""
+        try:
+            await self._made_once(name)
+        except AdminError as error:
+            raise CoordinatorFailure(f"{error}.") from error
+
+    async def delete_topic(self, name: str) -> None:
+        """Delete such a topic, until no broker knows it.  Raises CoordinatorFailure."""
+        try:
+            await self._made_once(name)  # else it could not be told from one that was deleted
+            await self.admin.delete_topic(name, self._controller)
+            await self.admin.forgotten(name)
+        except AdminError as error:
+            raise CoordinatorFailure(f"{error}.") from error
+
     def describe(self) -> Hello:
         """What each scope says of itself."""
-        working = dict(self.working)
-        return Hello(self._implementation, self._version, "real", working, self._features)
+        features = self._features
+        if not {"CreateTopics", "DeleteTopics"} <= self.admin.advertised.keys():
+            features -= {"delete-topics"}
+        return Hello(self._implementation, self._version, "real", dict(self.working), features)
 
     def new_names(self) -> Names:
         """A prefix for one life of a scope."""
@@ -283,10 +307,11 @@ class TcpTarget(Target):
         with contextlib.suppress(TimeoutError, AddressError):
             async with asyncio.timeout(self.deadlines.cleanup_s):
                 await self._remove_groups()
-        if self._has_topic and "DeleteTopics" in self.admin.advertised:
+        if "DeleteTopics" in self.admin.advertised:
             with contextlib.suppress(TimeoutError, AddressError, AdminError):
                 async with asyncio.timeout(self.deadlines.cleanup_s):
-                    await self.admin.delete_topic(self.topic, self._controller)
+                    for topic in self._topics:
+                        await self.admin.delete_topic(topic, self._controller)
 
     async def _remove_groups(self) -> None:
         if "DeleteGroups" not in self.admin.advertised:

@@ -32,6 +32,7 @@ def test_each_want_shuts_out_its_rules() -> None:
 
     steady = replace(HELLO, features=frozenset())
     assert "fail over" in unreachable(KAFKA_4, steady, [DELAYED])["FAILOVER-STABLE"]
+    assert "can be deleted" in unreachable(KAFKA_4, steady, [DELAYED])["TOPICS-DELETED"]
 
     old = replace(HELLO, apis={**HELLO.apis, "SyncGroup": (0, 3)})
     assert unreachable(KAFKA_4, old, [DELAYED])["SYNC-PROTOCOL-NULL"].endswith("v0 to v3")

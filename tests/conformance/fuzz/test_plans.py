@@ -16,6 +16,7 @@ from fencepost.conformance.execution.outcome import Outcome
 from fencepost.conformance.fuzz.boundary_values import BOUNDARY_VALUES
 from fencepost.conformance.fuzz.engine import plan_context_of
 from fencepost.conformance.fuzz.plans import (
+    CLEANER,
     FAILING_OVER,
     REAL_SETTINGS,
     SETTINGS,
@@ -25,7 +26,14 @@ from fencepost.conformance.fuzz.plans import (
 )
 from fencepost.conformance.plans.json_form import case_from_json, case_json
 from fencepost.conformance.plans.order import DELAY
-from fencepost.conformance.plans.plan import Await, Disconnect, RequestStep, Restart, Step
+from fencepost.conformance.plans.plan import (
+    Await,
+    DeleteTopics,
+    Disconnect,
+    RequestStep,
+    Restart,
+    Step,
+)
 from fencepost.conformance.targets.in_process import InProcessTarget, ModelCoordinator
 from fencepost.conformance.targets.target import Hints, ScopeNeeds
 from fencepost.model.coordinator import (
@@ -59,8 +67,12 @@ def test_only_a_target_that_lacks_topics_is_asked_for_one() -> None:
         commits = [s for s in asked if isinstance(s, RequestStep) and s.api == "OffsetCommit"]
         return {topic.name for step in commits for topic in step.fields["topics"]}
 
-    assert topics(HELLO) == {"t", "missing"}
-    assert topics(replace(HELLO, features=HELLO.features - {"missing-topics"})) == {"t", "u"}
+    def without(feature: str) -> Hello:
+        return replace(HELLO, features=HELLO.features - {feature})
+
+    assert topics(HELLO) == {"t", "own", "missing"}
+    assert topics(without("missing-topics")) == {"t", "own", "u"}
+    assert topics(without("delete-topics")) == {"t", "missing"}
 
 
 def test_the_same_seed_draws_the_same_plans() -> None:
@@ -181,6 +193,17 @@ def test_on_a_real_clock_each_setting_has_its_share_and_some_plans_fail_over() -
         assert any(plan.needs.config == settings for plan in failing_over)
     assert all(plan.needs.config in REAL_SETTINGS[:FAILING_OVER] for plan in failing_over)
     assert any(is_parked_at_failover(plan.steps) for plan in failing_over)
+
+
+def test_on_a_real_clock_topics_are_deleted_where_unused_groups_may_be_removed() -> None:
+    configs = [(dict(s), Machine(KAFKA_4, s).config) for s in REAL_SETTINGS]
+    made = Planner(PlanContext(KAFKA_4, REAL, Hints(), 300, configs), 1)
+    plans = [made.next().case for _ in range(300)]
+    deleting = [p for p in plans if any(isinstance(step, DeleteTopics) for step in p.steps)]
+    assert deleting
+    assert all(plan.needs.config.get(CLEANER) for plan in deleting)
+    for plan in deleting:
+        assert sum(isinstance(step, DeleteTopics) for step in plan.steps) == 1
 
 
 def is_parked_at_failover(steps: Iterable[Step]) -> bool:

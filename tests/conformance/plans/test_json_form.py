@@ -15,6 +15,7 @@ from fencepost.conformance.plans.json_form import (
     step_json,
 )
 from fencepost.conformance.plans.plan import (
+    DeleteTopics,
     Disconnect,
     GenerationOf,
     IdOf,
@@ -51,6 +52,7 @@ def test_there_are_cases() -> None:
     "step",
     [
         Restart(),
+        DeleteTopics(("own", "other")),
         Settle(),
         Disconnect("A1"),
         Pause((Ms("session"), Ms("short rebalance")), 3, minus=True),

@@ -46,6 +46,7 @@ class Scripted(Coordinator):
         self.script = deque(script)
         self.features = features
         self.sent: list[Send] = []
+        self.deleted: list[tuple[str, ...]] = []
         self.resets: list[Config] = []
         self.closed = 0
 
@@ -69,6 +70,10 @@ class Scripted(Coordinator):
 
     def restart(self) -> Dropped:
         return self._dropped()
+
+    def delete_topics(self, topics: Sequence[str]) -> Sequence[Answer]:
+        self.deleted.append(tuple(topics))
+        return self._answers()
 
     def close(self) -> None:
         self.closed += 1
@@ -273,6 +278,16 @@ def test_a_feature_is_there_when_hello_lists_it(feature: str) -> None:
     _, done, free = converse(able, heartbeat("r1"), command, heartbeat("r3"))
     assert done == {"answers": [{"id": "r2", "at_ms": 3, "closed": True}], "dropped": ["r1"]}
     assert free == {"answers": []}
+
+
+def test_topics_are_deleted_where_hello_lists_it() -> None:
+    command = {"cmd": "delete-topics", "topics": ["own"]}
+    able = Scripted((), (Answer("r1", 3, None),), features=frozenset({"delete-topics"}))
+
+    assert converse(Scripted(), command) == [{"unsupported": "delete-topics"}]
+    _, done = converse(able, heartbeat("r1"), command)
+    assert done == {"answers": [{"id": "r1", "at_ms": 3, "closed": True}]}
+    assert able.deleted == [("own",)]
 
 
 @pytest.mark.parametrize(

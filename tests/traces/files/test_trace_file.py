@@ -8,7 +8,16 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from fencepost.model.coordinator import Answer, Send
-from fencepost.model.history import Answered, Disconnected, Event, Handled, Passed, Restarted, Sent
+from fencepost.model.history import (
+    Answered,
+    Disconnected,
+    Event,
+    Handled,
+    Passed,
+    Restarted,
+    Sent,
+    TopicsDeleted,
+)
 from fencepost.properties.oracle.verdict import Wrong
 from fencepost.traces.files.trace_file import (
     SCHEMA_FILE,
@@ -62,6 +71,7 @@ EVERYTHING = (
     Passed(20),
     Disconnected(21, "A1", ("r3",)),
     Restarted(22, 25, ("r4", "r5")),
+    TopicsDeleted(26, ("own", "other"), 29),
 )
 
 

@@ -14,7 +14,7 @@ from support.worlds import follow, worlds_of
 
 from fencepost.conformance.cli.exploration import Told as Explored
 from fencepost.conformance.cli.exploration import write_traces
-from fencepost.model.history import Disconnected, Restarted
+from fencepost.model.history import Disconnected, Restarted, TopicsDeleted
 from fencepost.properties.checking.checking import PropertyStatus
 from fencepost.properties.worlds.scope import ActKind, Scope
 from fencepost.traces.files.model_states import model_states
@@ -166,6 +166,22 @@ def test_lost_connections_and_failovers_have_their_place(form: str) -> None:
         "pytest": ("broker.close(", "broker.restart()"),
     }
     assert all(word in text for word in words[form])
+
+
+@pytest.mark.parametrize(
+    ("form", "word"),
+    [
+        ("mermaid", "own deleted"),
+        ("csv", ",delete-topics,"),
+        ("itf", '"delete-topics"'),
+        ("adapter", '{"cmd":"delete-topics","topics":["own"]}'),
+        ("pytest", "broker.delete(['own'])"),
+    ],
+)
+def test_deleted_topics_have_their_place(form: str, word: str) -> None:
+    trace = story(("join", 0), ("sync", 0))
+    gone = TopicsDeleted(trace.events[-1].at_ms, ("own",))
+    assert word in TRACE_FORMATS[form](replace(trace, events=(*trace.events, gone)))
 
 
 def test_a_revision_that_there_isn_t_is_said_so() -> None:

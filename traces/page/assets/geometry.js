@@ -5,6 +5,7 @@ const SHORT = {
   JoinGroup: "Join", SyncGroup: "Sync", Heartbeat: "Heartbeat", LeaveGroup: "Leave",
   OffsetCommit: "Commit", OffsetFetch: "Fetch", DescribeGroups: "Describe", ListGroups: "List",
 };
+const NOBODYS = { restart: "failover", "delete-topics": "topics deleted" };
 
 class Geometry {
   constructor(trace) {
@@ -22,7 +23,7 @@ class Geometry {
   columnWidth(step) {
     const words = [this.asked(step), this.told(step)];
     if (step.kind === "time") words.push(`+${ms(step.until - step.at)}`);
-    if (step.kind === "restart") words.push("failover");
+    if (NOBODYS[step.kind]) words.push(NOBODYS[step.kind]);
     return Math.max(LEAST, ...words.map((word) => word.length * LETTER + 38));
   }
 

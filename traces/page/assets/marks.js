@@ -171,7 +171,7 @@ function coordinator(trace, place, view, at, seen, chosen) {
       free = x + said.length * LETTER + 12;
     }
     before = step.kind === "time" ? -1 : step.at;
-    if (step.kind === "restart") found.push(words(place.middle(index), RULER + 46, "failover", "bad", { "text-anchor": "middle" }));
+    if (NOBODYS[step.kind]) found.push(words(place.middle(index), RULER + 46, NOBODYS[step.kind], "bad", { "text-anchor": "middle" }));
   }
   found.push(line(left, RULER - 1, right, RULER - 1, "rule-line"));
   for (const phase of trace.lanes.phases.filter(seen)) found.push(...band(phase, trace, place, view));

@@ -7,7 +7,16 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fencepost.model.coordinator import Answer, Send
-from fencepost.model.history import Answered, Disconnected, Event, Handled, Passed, Restarted, Sent
+from fencepost.model.history import (
+    Answered,
+    Disconnected,
+    Event,
+    Handled,
+    Passed,
+    Restarted,
+    Sent,
+    TopicsDeleted,
+)
 
 Row = dict[str, Any]
 
@@ -60,6 +69,8 @@ def _row(event: Event, senders: Mapping[str, str]) -> Row:
                 "by_ms": event.at_ms,
                 "dropped": list(event.dropped),
             }
+        case TopicsDeleted():
+            raise RowError("a corpus has no column for deleted topics")
         case Handled():
             return {"do": "handled", "at_ms": event.at_ms, "by_ms": event.at_ms}
         case Passed():

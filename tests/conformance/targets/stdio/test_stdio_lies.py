@@ -23,7 +23,14 @@ from support.runs import KAFKA_4
 from fencepost.conformance.catalogue.registry import as_entry
 from fencepost.conformance.certify.certify import Options, certify
 from fencepost.conformance.execution.outcome import Outcome
-from fencepost.conformance.plans.plan import Case, Disconnect, Pause, RequestStep, Restart
+from fencepost.conformance.plans.plan import (
+    Case,
+    DeleteTopics,
+    Disconnect,
+    Pause,
+    RequestStep,
+    Restart,
+)
 from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.targets.stdio import line_process
 from fencepost.conformance.targets.stdio.line_process import LineProcess
@@ -50,9 +57,10 @@ HONEST: dict[str, dict[str, Any]] = {
     "advance": {"answers": []},
     "disconnect": {"answers": [], "dropped": []},
     "restart": {"answers": [], "dropped": []},
+    "delete-topics": {"answers": []},
     "bye": {"ok": True},
 }
-WRONG_IN_CASE = ("send", "advance", "disconnect", "restart")
+WRONG_IN_CASE = ("send", "advance", "disconnect", "restart", "delete-topics")
 
 SILENT = Case(
     "SILENCE/every-command",
@@ -66,6 +74,7 @@ SILENT = Case(
         Pause(margins=1),
         Disconnect("a"),
         Restart(),
+        DeleteTopics(("own",)),
     ),
 )
 

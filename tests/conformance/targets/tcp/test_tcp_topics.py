@@ -1,0 +1,112 @@
+"""Topics of a case's own: made when they are first named, deleted until no broker knows them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from support.served import QUICK
+from support.tcp.tcp_scripts import PATIENT, one, send
+
+from fencepost.conformance.serve.broker import ModelBroker
+from fencepost.conformance.targets.tcp import admin
+from fencepost.conformance.targets.tcp.namespacing import Names
+from fencepost.conformance.targets.tcp.tcp import TcpTarget
+from fencepost.model.coordinator import (
+    AsyncCoordinator,
+    CoordinatorFailure,
+    Send,
+    UnsupportedError,
+)
+from fencepost.model.revisions.base import KAFKA_4
+
+
+def test_a_topic_of_a_case_s_own_is_no_other_case_s() -> None:
+    rows = [{"name": "own-1"}, {"name": "own-2"}, {"name": "t"}]
+    names, other = Names("p-1-", "run"), Names("p-2-", "run")
+    asked = names.request("OffsetCommit", {"groupId": "g", "topics": rows})
+    assert [row["name"] for row in asked["topics"]] == ["p-1-own-1", "p-1-own-2", "run"]
+    assert names.own_topics() == ["p-1-own-1", "p-1-own-2"]
+    assert names.answer("OffsetCommit", {"topics": asked["topics"]}) == {"topics": rows}
+    assert other.topic("own-1") == "p-2-own-1"
+
+
+@pytest.fixture
+async def broker() -> AsyncIterator[ModelBroker]:
+    async with ModelBroker(KAFKA_4, QUICK, seed=1) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def target(broker: ModelBroker) -> AsyncIterator[TcpTarget]:
+    async with TcpTarget(str(broker.address), probe=False, deadlines=PATIENT) as opened:
+        yield opened
+
+
+def commit(rid: str) -> Send:
+    part = {"partitionIndex": 0, "committedOffset": 5, "committedMetadata": ""}
+    body: dict[str, Any] = {
+        "groupId": "g",
+        "generationIdOrMemberEpoch": -1,
+        "memberId": "",
+        "retentionTimeMs": -1,
+        "topics": [{"name": name, "partitions": [part]} for name in ("own", "t")],
+    }
+    return send("OffsetCommit", 2, body, rid)
+
+
+def fetch(rid: str) -> Send:
+    topics = [{"name": name, "partitionIndexes": [0]} for name in ("own", "t")]
+    return send("OffsetFetch", 1, {"groupId": "g", "topics": topics}, rid)
+
+
+async def told(scope: AsyncCoordinator, request: Send, field: str) -> list[Any]:
+    body = (await one(scope, request)).body
+    assert body is not None
+    return [row["partitions"][0][field] for row in body["topics"]]
+
+
+async def test_a_deleted_topic_is_gone_for_this_case_alone(target: TcpTarget) -> None:
+    async with target.scope("one") as scope, target.scope("other") as other:
+        assert "delete-topics" in (await scope.hello()).features
+        for case in (scope, other):
+            assert await told(case, commit("r1"), "errorCode") == [0, 0]
+        assert await scope.delete_topics(("own",)) == []
+        assert await told(scope, fetch("r2"), "committedOffset") == [-1, 5]
+        assert await told(scope, commit("r3"), "errorCode") == [3, 0]
+        assert await told(other, fetch("r2"), "committedOffset") == [5, 5]
+
+
+async def test_a_topic_that_nobody_named_is_made_to_be_deleted(target: TcpTarget) -> None:
+    async with target.scope("one") as scope:
+        await scope.delete_topics(("own",))
+        assert await told(scope, commit("r1"), "errorCode") == [3, 0]
+
+
+async def test_a_topic_of_others_is_not_deleted(target: TcpTarget, broker: ModelBroker) -> None:
+    async with target.scope("one") as scope:
+        with pytest.raises(UnsupportedError, match="the topic t is not the case's own"):
+            await scope.delete_topics(("own", "t"))
+    assert target.topic in broker.topics
+
+
+async def test_a_topic_that_stays_is_a_failure(
+    target: TcpTarget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def never(*_: object) -> None:
+        """What is waited for does not come."""
+
+    async with target.scope("one") as scope:
+        assert await told(scope, commit("r1"), "errorCode") == [0, 0]
+        monkeypatch.setattr(admin, "_repeat", never)
+        with pytest.raises(CoordinatorFailure, match=r"still knows the topic .*-own, which was"):
+            await scope.delete_topics(("own",))
+
+
+async def test_no_topic_of_a_case_stays(broker: ModelBroker) -> None:
+    async with TcpTarget(str(broker.address), probe=False, deadlines=PATIENT) as target:
+        async with target.scope("one") as scope:
+            assert await told(scope, commit("r1"), "errorCode") == [0, 0]
+        assert any(name.endswith("-own") for name in broker.topics)
+    assert list(broker.topics) == []
