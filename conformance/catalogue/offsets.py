@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fencepost.conformance.catalogue.registry import Registry
 from fencepost.conformance.catalogue.script import NOBODY, Script
 from fencepost.conformance.plans.plan import GenerationOf, IdOf
@@ -10,9 +12,9 @@ CASES = Registry()
 case = CASES.case
 
 
-def by_hand(s: Script, offset: int = 1) -> None:
+def by_hand(s: Script, offset: int = 1, **said: Any) -> None:
     """A commit without member, instance and generation, as an administrator's tool sends it."""
-    s.commit("admin", offset=offset, member_id="", generation=-1, instance=None)
+    s.commit("admin", offset=offset, member_id="", generation=-1, instance=None, **said)
 
 
 @case("COMMIT-TOPICS-UNKNOWN", features=("missing-topics",))

@@ -37,6 +37,29 @@ GATES = (
         ),
     ),
     Gate(
+        (4, 0, 0),
+        "a commit that can't be written is an unknown error of the server",
+        tuple(
+            SetRule(
+                "OffsetCommit",
+                RULES[rule].but(answer=Error.INVALID_COMMIT_OFFSET_SIZE),
+                src.KAFKA_STORING,
+            )
+            for rule in ("COMMIT-TOO-LARGE", "COMMIT-OUTSIDE-TOO-LARGE")
+        ),
+    ),
+    Gate(
+        (4, 0, 0),
+        "a commit of which nothing can be stored makes no group",
+        (
+            SetRule(
+                "OffsetCommit",
+                RULES["COMMIT-OUTSIDE-METADATA-ALL"].but(effect=(Do.STORE_OFFSETS,)),
+                src.KAFKA_METADATA,
+            ),
+        ),
+    ),
+    Gate(
         (3, 0, 0),
         "a pending id that a full group refuses is forgotten",
         (

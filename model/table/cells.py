@@ -36,10 +36,12 @@ from fencepost.model.table.vocabulary import (
     Inst,
     Late,
     Left,
+    Metadata,
     Mid,
     Offer,
     Parked,
     Range,
+    Record,
     Role,
     Room,
     Stored,
@@ -71,6 +73,8 @@ class Cells(TypedDict, total=False):
     protocol_fields: Cell[Given]
     protocol_fit: Cell[Fit]
     topics: Cell[bool]
+    metadata: Cell[Metadata]
+    record: Cell[Record]
     trigger: Cell[Trigger]
     delay: Cell[Delay]
     parked: Cell[Parked]
