@@ -144,9 +144,9 @@ def replace_holder_as_sent(work: Work) -> None:
 def keep_holder(work: Work) -> None:
     """Let the member that holds the instance keep its place; its session timer restarts."""
     assert work.instance is not None
-    holder = work.group.member(work.group.holder(work.instance) or "")
+    holder = work.group.holder(work.instance)
     assert holder is not None
-    work.restart_sessions((holder,))
+    work.restart_sessions(m for m in work.group.members if m.member_id == holder)
 
 
 def map_caller(work: Work) -> None:

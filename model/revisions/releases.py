@@ -9,6 +9,8 @@ from fencepost.model.table.effects import Do
 from fencepost.model.table.errors import Error
 from fencepost.model.table.table import Level
 
+_OLDER = "KIP-848 (another coordinator); seen on 2.8.0 and 3.9.1 (old)"
+
 GATES = (
     Gate(
         (4, 0, 0),
@@ -43,7 +45,7 @@ GATES = (
             SetRule(
                 "OffsetCommit",
                 RULES[rule].but(answer=Error.INVALID_COMMIT_OFFSET_SIZE),
-                src.KAFKA_STORING,
+                _OLDER,
             )
             for rule in ("COMMIT-TOO-LARGE", "COMMIT-OUTSIDE-TOO-LARGE")
         ),
@@ -55,7 +57,7 @@ GATES = (
             SetRule(
                 "OffsetCommit",
                 RULES["COMMIT-OUTSIDE-METADATA-ALL"].but(effect=(Do.STORE_OFFSETS,)),
-                src.KAFKA_METADATA,
+                _OLDER,
             ),
         ),
     ),
