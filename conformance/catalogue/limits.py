@@ -328,3 +328,24 @@ def subscription_of_a_replacement_too_large(s: Script) -> None:
     s.join("B2", protocols=_LARGE, wait=True)
     s.join("B1", wait=True)
     s.beat("A1")
+
+
+@case("COMMIT-METADATA", "HEARTBEAT-STABLE", config=_METADATA)
+def refused_metadata_keep_alive(s: Script) -> None:
+    """A commit keeps a member also if its metadata are too long."""
+    _keeps_alive(s, _TOO_LONG)
+
+
+@case("COMMIT-TOO-LARGE", "HEARTBEAT-STABLE", config=_RECORDS)
+def refused_offsets_keep_alive(s: Script) -> None:
+    """A commit keeps a member also if it can't be written."""
+    _keeps_alive(s, "m" * _PADDING)
+
+
+def _keeps_alive(s: Script, metadata: str) -> None:
+    s.says("B1", session=Ms("short session"))
+    s.stable("a", "B1")
+    s.pause("short session", minus=True)
+    s.commit("B1", metadata=(metadata,))
+    s.pause("short session", minus=True)
+    s.beat("B1")

@@ -52,7 +52,7 @@ CHECKS = (
     Rule(
         "SYNC-COMPLETING-LEADER-TOO-LARGE",
         when(state=COMPLETING, role=LEADER, record=Record.TOO_LARGE),
-        (Do.NOTE_SYNC, Do.PARK_SYNC, Do.REFUSE_SYNCS, Do.REBALANCE),
+        (Do.PARK_SYNC, Do.REFUSE_SYNCS, Do.REBALANCE),
         level=Level.SHOULD,
         source=src.KAFKA_STORING,
         because="an assignment that can't be stored is given to nobody; all must join again",

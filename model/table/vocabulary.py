@@ -138,8 +138,8 @@ class Metadata(Word):
     """The metadata of a commit's offsets against offset.metadata.max.bytes."""
 
     SHORT = "short"
-    SOME_LONG = "some too long"
-    ALL_LONG = "all too long"
+    SOME_LONG = "partly too long"
+    ALL_LONG = "too long"
 
 
 class Trigger(Word):
