@@ -244,14 +244,6 @@ def metadata_too_long_by_hand(s: Script) -> None:
     s.describe(at_most=5)
 
 
-@case("COMMIT-OUTSIDE-METADATA-ALL", "FETCH-ANYBODY", config=_METADATA)
-def nothing_but_metadata_too_long(s: Script) -> None:
-    """A commit by hand of which nothing can be stored is refused."""
-    by_hand(s, 3, metadata=(_TOO_LONG, _TOO_LONG))
-    s.describe(at_most=5)
-    s.fetch("admin")
-
-
 @case("COMMIT-TOO-LARGE", "FETCH-ANYBODY", "HEARTBEAT-STABLE", config=_RECORDS)
 def offsets_too_large(s: Script) -> None:
     """Offsets that can't be written are refused, all of the commit, and those before stay."""

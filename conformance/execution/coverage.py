@@ -36,7 +36,6 @@ from fencepost.model.table.vocabulary import (
     GroupState,
     Inst,
     Late,
-    Metadata,
     Mid,
     Record,
     Room,
@@ -158,7 +157,7 @@ def _wants(api: str, hello: Hello, configs: Sequence[Config]) -> Iterator[tuple[
     if not any(config.get(METADATA_LIMIT) for config in configs):
         yield (
             f"the target has no limit ({METADATA_LIMIT})",
-            lambda feature, value: feature is not METADATA or value is Metadata.SHORT,
+            lambda feature, value: feature is not METADATA or value is False,
         )
     if not any(config.get(RECORD_LIMIT) for config in configs):
         yield (

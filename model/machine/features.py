@@ -29,7 +29,6 @@ from fencepost.model.table.vocabulary import (
     Inst,
     Late,
     Left,
-    Metadata,
     Mid,
     Offer,
     Parked,
@@ -295,20 +294,16 @@ def commit_points(
 
     `kept`: the commit without the topics that don't exist, and without metadata that are too long.
     """
-    stays = any(t.partitions for t in kept.topics)
     known = {t.name for t in kept.topics}
     most = config[METADATA_LIMIT]
     long = any(is_long(p, most) for t in commit.topics if t.name in known for p in t.partitions)
-    metadata = Metadata.SHORT
-    if long:
-        metadata = Metadata.SOME_LONG if stays else Metadata.ALL_LONG
     return tuple(
         (
             version,
             not known and bool(commit.topics),
             *member_point(group, commit, here),
             _RECORDS[fits],
-            metadata,
+            long,
         )
         for fits in commit_fits(kept, config[RECORD_LIMIT])
     )

@@ -251,8 +251,9 @@ class Machine:
             work = Work(group, span, inner)
             work.caller, work.instance = message.member_id, message.group_instance_id
             done = self._perform(work, rule)
-            if not message.topics and rule.effect:
-                # Kafka answers a commit without topics before it looks at the group; others first.
+            nothing = not any(t.partitions for t in kept.topics)
+            if rule.effect and nothing and (group is None or not message.topics):
+                # Kafka may answer a commit of nothing before it looks at the group, others after.
                 unseen = Work(group, span, inner)
                 unseen.decided_by(rule.id)
                 done = [*done, unseen]

@@ -51,17 +51,6 @@ GATES = (
         ),
     ),
     Gate(
-        (4, 0, 0),
-        "a commit of which nothing can be stored makes no group",
-        (
-            SetRule(
-                "OffsetCommit",
-                RULES["COMMIT-OUTSIDE-METADATA-ALL"].but(effect=(Do.STORE_OFFSETS,)),
-                _OLDER,
-            ),
-        ),
-    ),
-    Gate(
         (3, 0, 0),
         "a pending id that a full group refuses is forgotten",
         (

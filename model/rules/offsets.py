@@ -30,7 +30,6 @@ from fencepost.model.table.vocabulary import (
     TOPICS,
     Generation,
     GroupState,
-    Metadata,
     Record,
     version_feature,
 )
@@ -92,20 +91,12 @@ COMMIT = Table(
         ),
         Rule(
             "COMMIT-OUTSIDE-METADATA",
-            when(state=_MEMBERLESS, generation=Generation.NEGATIVE, metadata=Metadata.SOME_LONG),
+            when(state=_MEMBERLESS, generation=Generation.NEGATIVE, metadata=True),
             (Do.STORE_OFFSETS,),
             Error.NONE,
             level=Level.SHOULD,
             source=src.KAFKA_METADATA,
             because=_ROWS_ALONE,
-        ),
-        Rule(
-            "COMMIT-OUTSIDE-METADATA-ALL",
-            when(state=_MEMBERLESS, generation=Generation.NEGATIVE, metadata=Metadata.ALL_LONG),
-            answer=Error.OFFSET_METADATA_TOO_LARGE,
-            level=Level.SHOULD,
-            source=src.KAFKA_METADATA,
-            because="nothing is left that could be stored",
         ),
         Rule(
             "COMMIT-GROUP-ABSENT",
@@ -145,7 +136,7 @@ COMMIT = Table(
         ),
         Rule(
             "COMMIT-METADATA",
-            when(state=(PREPARING, STABLE), metadata=(Metadata.SOME_LONG, Metadata.ALL_LONG)),
+            when(state=(PREPARING, STABLE), metadata=True),
             (Do.RESTART_SESSION, Do.STORE_OFFSETS),
             Error.NONE,
             level=Level.SHOULD,

@@ -36,7 +36,6 @@ from fencepost.model.table.vocabulary import (
     Inst,
     Late,
     Left,
-    Metadata,
     Mid,
     Offer,
     Parked,
@@ -73,7 +72,7 @@ class Cells(TypedDict, total=False):
     protocol_fields: Cell[Given]
     protocol_fit: Cell[Fit]
     topics: Cell[bool]
-    metadata: Cell[Metadata]
+    metadata: Cell[bool]
     record: Cell[Record]
     trigger: Cell[Trigger]
     delay: Cell[Delay]

@@ -134,14 +134,6 @@ class Record(Word):
     TOO_LARGE = "too large"
 
 
-class Metadata(Word):
-    """The metadata of a commit's offsets against offset.metadata.max.bytes."""
-
-    SHORT = "short"
-    SOME_LONG = "partly too long"
-    ALL_LONG = "too long"
-
-
 class Trigger(Word):
     """Why it is asked whether the join phase has ended."""
 
@@ -221,7 +213,7 @@ PROTOCOL_FIELDS = Feature("protocol fields", tuple(Given), "protocol type and na
 PROTOCOL_FIT = Feature("protocol", tuple(Fit), "protocol type and name against the group's")
 TOPICS = Feature("topics all missing", (False, True), "whether no topic of a commit exists")
 RECORD = Feature("record", tuple(Record), "what is to be written, against message.max.bytes")
-METADATA = Feature("metadata", tuple(Metadata), "of offsets, against offset.metadata.max.bytes")
+METADATA = Feature("long metadata", (False, True), "against offset.metadata.max.bytes")
 TRIGGER = Feature("trigger", tuple(Trigger), "why the join phase is looked at")
 DELAY = Feature("initial delay", tuple(Delay), "the wait of a rebalance from Empty")
 PARKED = Feature("parked", tuple(Parked), "members with a parked join; everybody: none pending too")

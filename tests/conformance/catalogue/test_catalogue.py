@@ -197,7 +197,6 @@ UNSEEN = {
     "SYNC-STABLE without MAYBE_RESTART_SESSION": "both are allowed",
     "CLEANUP-UNUSED without FORGET": "the rule is a MAY: it may come later, or never",
     "LEAVE-ROWS answers UNKNOWN_MEMBER_ID": "the rows answer, each for itself",
-    "COMMIT-OUTSIDE-METADATA-ALL answers NONE": "the offsets are answered, each for itself",
     "COMMIT-TOPICS-UNKNOWN answers NONE": _MISSING,
     "COMMIT-TOPICS-UNKNOWN answers UNKNOWN_MEMBER_ID": _MISSING,
     "FETCH-ANYBODY without ANSWER_OFFSETS": _WORD,

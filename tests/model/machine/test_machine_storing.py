@@ -8,7 +8,16 @@ import pytest
 from support.world import PARKED, S, World, offers
 
 from fencepost.model.coordinator import METADATA_LIMIT, RECORD_LIMIT
-from fencepost.model.messages.messages import JoinGroupRequest, SyncAssignment, SyncGroupRequest
+from fencepost.model.messages.messages import (
+    CommitPartition,
+    CommitTopic,
+    JoinGroupRequest,
+    OffsetCommitRequest,
+    SyncAssignment,
+    SyncGroupRequest,
+)
+from fencepost.model.state.group import Group
+from fencepost.model.state.work import Incoming
 
 LIMIT = 3000
 LARGE = offers("range", metadata=bytes(LIMIT))
@@ -121,7 +130,6 @@ def test_metadata_that_are_too_long_refuse_their_own_offset(
     reply = world.commit(mid, 1 if member else -1, "A" if member else None, metadata=metadata)
     assert reply.partitions == errors
     assert kept(world) == stored
-    assert world.exists() is (member or bool(stored))
     if member:
         assert world.timer("session", mid) == S
 
@@ -159,8 +167,13 @@ def test_offsets_that_are_too_large_are_refused(
     assert world.commit(mid, gen, inst).partitions == ["NONE"]
 
 
-@pytest.mark.parametrize(("revision", "exists"), [("kafka-4", False), ("kafka-3.9", True)])
-def test_a_commit_of_nothing_made_a_group_in_older_releases(revision: str, exists: bool) -> None:
-    world = World(revision, {METADATA_LIMIT: 10})
-    world.commit(metadata=("m" * 11,))
-    assert world.exists() is exists
+def test_whether_a_commit_of_nothing_makes_a_group_is_open() -> None:
+    world = World(config={METADATA_LIMIT: 10})
+    row = CommitPartition(partition_index=0, committed_offset=1, committed_metadata="m" * 11)
+    topics = (CommitTopic(name="t", partitions=(row,)),)
+    commit = OffsetCommitRequest(group_id="g", topics=topics)
+    incoming = Incoming("?", "c", "OffsetCommit", 9, commit, "?")
+    groups = {one.group for one in world.machine.handle(None, incoming, world.span)}
+    assert groups == {None, Group()}
+    world.stable("A")
+    assert len(world.outcomes(commit, 9)) == 1
