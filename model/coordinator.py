@@ -18,16 +18,20 @@ import msgspec
 Body = Mapping[str, Any]
 Config = Mapping[str, int | None]
 
+METADATA_LIMIT, RECORD_LIMIT = "offset.metadata.max.bytes", "message.max.bytes"
 CONFIG_DEFAULTS: dict[str, int | None] = {
     "group.initial.rebalance.delay.ms": 3000,
     "group.min.session.timeout.ms": 6000,
     "group.max.session.timeout.ms": 1_800_000,
     "group.max.size": None,
     "offsets.retention.check.interval.ms": None,
+    METADATA_LIMIT: None,
+    RECORD_LIMIT: None,
 }
 """Kafka's settings that the model knows, and their defaults; None: no limit, or never.
 
-`offsets.retention.check.interval.ms` counts only for a coordinator that says it cleans.
+`offsets.retention.check.interval.ms` counts only for a coordinator that says it cleans.  The last
+two have limits in Kafka, too (4,096 and 1,048,588); here none counts unless a coordinator tells it.
 """
 
 

@@ -5,6 +5,8 @@ Where a topic is deleted, all groups' offsets for it go, and the members stay.
 
 from __future__ import annotations
 
+from typing import Any
+
 from fencepost.conformance.catalogue.registry import Registry
 from fencepost.conformance.catalogue.script import NOBODY, Script
 from fencepost.conformance.plans.plan import GenerationOf, IdOf
@@ -13,9 +15,9 @@ CASES = Registry()
 case = CASES.case
 
 
-def by_hand(s: Script, offset: int = 1, topic: str = "t") -> None:
+def by_hand(s: Script, offset: int = 1, **said: Any) -> None:
     """A commit without member, instance and generation, as an administrator's tool sends it."""
-    s.commit("admin", offset=offset, topic=topic, member_id="", generation=-1, instance=None)
+    s.commit("admin", offset=offset, member_id="", generation=-1, instance=None, **said)
 
 
 @case("COMMIT-TOPICS-UNKNOWN", features=("missing-topics",))

@@ -195,13 +195,15 @@ class Script:
         wait: bool | tuple[str, ...] = False,
         settle: bool = False,
         force: bool = False,
+        padding: int = 0,
         **said: Any,
     ) -> None:
         """SyncGroup of each; `assign`: who is assigned its name, if the sender leads or by `force`.
 
-        `wait`, `settle`: as for a join; `said`: see `_member_fields` and `ask`.
+        `padding`: so many bytes more for each; `wait`, `settle`: as for a join; `said`: see
+        `_member_fields` and `ask`.
         """
-        given = tuple((IdOf(member), member.encode()) for member in assign)
+        given = tuple((IdOf(member), member.encode() + bytes(padding)) for member in assign)
         if self.way.older and version is None:
             at_most = min(at_most or _OLDER_SYNC, _OLDER_SYNC)
         top = version if version is not None else at_most
@@ -237,10 +239,21 @@ class Script:
         mid = IdOf(who) if member_id is AUTO else member_id
         self.ask(who, "LeaveGroup", version=version, group_id=group, member_id=mid)
 
-    def commit(self, who: str, *, offset: int = 1, topic: str = "t", **said: Any) -> None:
-        """OffsetCommit of one partition; `said`: see `_member_fields` and `ask`."""
-        part = CommitPartition(partition_index=0, committed_offset=offset)
-        topics = (CommitTopic(name=topic, partitions=(part,)),)
+    def commit(
+        self,
+        who: str,
+        *,
+        offset: int = 1,
+        topic: str = "t",
+        metadata: Sequence[str] = ("",),
+        **said: Any,
+    ) -> None:
+        """OffsetCommit of a partition for each metadata; `said`: see `_member_fields` and `ask`."""
+        parts = tuple(
+            CommitPartition(partition_index=i, committed_offset=offset, committed_metadata=text)
+            for i, text in enumerate(metadata)
+        )
+        topics = (CommitTopic(name=topic, partitions=parts),)
         self.ask(who, "OffsetCommit", **self._member_fields(who, topics=topics, **said))
 
     def fetch(
@@ -251,9 +264,10 @@ class Script:
         at_most: int | None = 7,
         group: str = "g",
         topic: str = "t",
+        partitions: tuple[int, ...] = (0,),
     ) -> None:
-        """OffsetFetch of one partition."""
-        topics = (FetchTopic(name=topic, partition_indexes=(0,)),)
+        """OffsetFetch of these partitions of a topic."""
+        topics = (FetchTopic(name=topic, partition_indexes=partitions),)
         if (version or at_most or 0) >= 8:
             groups = (FetchGroup(group_id=group, topics=topics),)
             self.ask(who, "OffsetFetch", version=version, at_most=at_most, groups=groups)

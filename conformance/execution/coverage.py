@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import product
 
 from fencepost.conformance.execution.outcome import CaseResult, CertificateCoverage, Outcome
-from fencepost.model.coordinator import Config, Hello
+from fencepost.model.coordinator import METADATA_LIMIT, RECORD_LIMIT, Config, Hello
 from fencepost.model.messages.messages import APIS, carried_forms
 from fencepost.model.revision import Revision
 from fencepost.model.table.effects import Do
@@ -23,8 +23,10 @@ from fencepost.model.table.vocabulary import (
     DELAY,
     INST,
     LATE,
+    METADATA,
     MID,
     PROTOCOL_FIT,
+    RECORD,
     ROOM,
     STATE,
     SUBJECT,
@@ -35,13 +37,14 @@ from fencepost.model.table.vocabulary import (
     Inst,
     Late,
     Mid,
+    Record,
     Room,
     Subject,
 )
 
 _DELAY, _SIZE = "group.initial.rebalance.delay.ms", "group.max.size"
 _CLEANUP = "offsets.retention.check.interval.ms"
-_ALL_SETTINGS: Config = {_DELAY: 1, _SIZE: 1, _CLEANUP: 1}
+_ALL_SETTINGS: Config = {_DELAY: 1, _SIZE: 1, _CLEANUP: 1, METADATA_LIMIT: 1, RECORD_LIMIT: 1}
 
 
 def coverage_of(
@@ -152,6 +155,16 @@ def _wants(api: str, hello: Hello, configs: Sequence[Config]) -> Iterator[tuple[
         yield (
             f"the target has no limit ({_SIZE})",
             lambda feature, value: feature is not ROOM or value is Room.FREE,
+        )
+    if not any(config.get(METADATA_LIMIT) for config in configs):
+        yield (
+            f"the target has no limit ({METADATA_LIMIT})",
+            lambda feature, value: feature is not METADATA or value is False,
+        )
+    if not any(config.get(RECORD_LIMIT) for config in configs):
+        yield (
+            f"the target has no limit ({RECORD_LIMIT})",
+            lambda feature, value: feature is not RECORD or value is Record.FITS,
         )
     if not any(config.get(_DELAY) for config in configs):
         yield (

@@ -10,7 +10,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from fencepost.model.machine.sizes import is_long
 from fencepost.model.messages.messages import (
+    CommitPartition,
     CommittedPartition,
     CommittedTopic,
     DescribedGroup,
@@ -52,10 +54,23 @@ def _code(rule: Rule) -> int | str:
     return code
 
 
-def join_error(message: JoinGroupRequest, rule: Rule, caller: str) -> JoinGroupResponse:
-    """Make an error answer to a join: generation -1, no leader, the rule's member id."""
-    echo = {Echo.SENT: message.member_id, Echo.NEW: caller, Echo.EMPTY: ""}[rule.echo]
-    return JoinGroupResponse(error_code=_code(rule), member_id=echo)
+def join_error(message: JoinGroupRequest, rule: Rule, work: Work) -> JoinGroupResponse:
+    """Make an error answer to a join: generation -1, no leader, the rule's member id.
+
+    Who can't replace the holder of its instance is told of the group as it is.
+    """
+    echo = {Echo.SENT: message.member_id, Echo.NEW: work.caller, Echo.EMPTY: ""}[rule.echo]
+    refused = JoinGroupResponse(error_code=_code(rule), member_id=echo)
+    if Do.KEEP_HOLDER not in rule.effect:
+        return refused
+    group = work.group
+    return replace(
+        refused,
+        generation_id=group.generation_id,
+        protocol_type=group.protocol_type,
+        protocol_name=group.protocol_name,
+        leader=group.leader or "",
+    )
 
 
 def simple(request: Incoming, rule: Rule) -> Message:
@@ -92,28 +107,53 @@ def _left(member_id: str, group_instance_id: str | None, error: int | str) -> Le
 
 
 Partition = tuple[str, int]
+_OF_ROWS = frozenset(
+    {Error.NONE, Error.OFFSET_METADATA_TOO_LARGE, Error.INVALID_COMMIT_OFFSET_SIZE}
+)
+"""What a commit's offsets get one by one; other errors are of the whole commit."""
 
 
 def split_topics(
-    message: OffsetCommitRequest, missing: Callable[[str], bool]
+    message: OffsetCommitRequest, missing: Callable[[str], bool], most: int | None
 ) -> tuple[OffsetCommitRequest, frozenset[str]]:
-    """Return the commit without the topics that don't exist, and the names of those."""
+    """Return the commit without the topics that don't exist, and the names of those.
+
+    It has no offsets with longer metadata than `most`, either.
+    """
     absent = frozenset(t.name for t in message.topics if missing(t.name))
-    return replace(message, topics=tuple(t for t in message.topics if t.name not in absent)), absent
+    known = (t for t in message.topics if t.name not in absent)
+    short = (
+        t
+        if most is None
+        else replace(t, partitions=tuple(p for p in t.partitions if not is_long(p, most)))
+        for t in known
+    )
+    return replace(message, topics=tuple(short)), absent
 
 
 def committed(
-    message: OffsetCommitRequest, rule: Rule, missing: frozenset[str]
+    message: OffsetCommitRequest, rule: Rule, missing: frozenset[str], most: int | None
 ) -> OffsetCommitResponse:
-    """Make the answer to a commit: the rule's error for each partition of a topic that exists."""
+    """Make the answer to a commit: the rule's error for each partition of a topic that exists.
+
+    `most`: how long metadata may be; longer ones have their own error.
+    """
     unknown = Error.UNKNOWN_TOPIC_OR_PARTITION.value
+    by_row = rule.answer in _OF_ROWS
+
+    def code(topic: str, row: CommitPartition) -> int | str:
+        if topic in missing:
+            return unknown
+        long = by_row and is_long(row, most)
+        return Error.OFFSET_METADATA_TOO_LARGE.value if long else _code(rule)
+
     topics = tuple(
         CommittedTopic(
             name=t.name,
             partitions=tuple(
                 CommittedPartition(
                     partition_index=p.partition_index,
-                    error_code=unknown if t.name in missing else _code(rule),
+                    error_code=code(t.name, p),
                 )
                 for p in t.partitions
             ),

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from fencepost.model.coordinator import Config
+from fencepost.model.coordinator import METADATA_LIMIT, RECORD_LIMIT, Config
+from fencepost.model.machine.sizes import assigned, commit_fits, group_fits, is_long
 from fencepost.model.messages.messages import (
     HeartbeatRequest,
     JoinGroupRequest,
@@ -33,6 +34,7 @@ from fencepost.model.table.vocabulary import (
     Offer,
     Parked,
     Range,
+    Record,
     Role,
     Room,
     Stored,
@@ -137,15 +139,33 @@ def selections(group: Group, join: JoinGroupRequest) -> tuple[Change, ...]:
 
     Both, if the vote is tied.  Where the map names no member, as in mutants, the vote stays.
     """
-    assert join.group_instance_id is not None
-    holder = group.member(group.holder(join.group_instance_id) or "")
-    if holder is not None:
-        group = group.with_member(replace(holder, protocols=join.protocols))
-    votes = group.votes()
+    votes = _taken_over(group, join).votes()
     changes = {
         Change.UNCHANGED if name == group.protocol_name else Change.CHANGED for name in votes
     }
     return tuple(c for c in Change if c in changes)
+
+
+def _taken_over(group: Group, join: JoinGroupRequest) -> Group:
+    """Give the instance's holder, if it is there, the protocols of the join."""
+    assert join.group_instance_id is not None
+    holder = group.member(group.holder(join.group_instance_id) or "")
+    return group if holder is None else group.with_member(replace(holder, protocols=join.protocols))
+
+
+_RECORDS = {True: Record.FITS, False: Record.TOO_LARGE}
+
+
+def _join_records(
+    group: Group | None, join: JoinGroupRequest, change: Change, config: Config
+) -> tuple[Record, ...]:
+    """Tell whether what a replacement in Stable would store can be written; both, if unknown."""
+    limit = config[RECORD_LIMIT]
+    if group is None or limit is None or change is not Change.UNCHANGED:
+        return (Record.FITS,)
+    return tuple(
+        _RECORDS[fits] for fits in group_fits(_taken_over(group, join), join.group_id, limit)
+    )
 
 
 def join_points(
@@ -157,7 +177,7 @@ def join_points(
     *,
     restart_needs_room: bool = False,
 ) -> tuple[Point, ...]:
-    """Make the points of a join: several where a vote is tied.
+    """Make the points of a join: several where a vote is tied, or a record's size unknown.
 
     `restart_needs_room`: as the revision's.
     """
@@ -204,35 +224,46 @@ def join_points(
             subscription,
             change,
             free,
+            record,
         )
         for change in changes
+        for record in _join_records(group, join, change, config)
     )
 
 
-def sync_point(
+def sync_points(
     group: Group | None,
     sync: SyncGroupRequest,
     version: int,
+    config: Config,
     here: Availability = Availability.HERE,
-) -> Point:
-    """Make the point of a sync."""
+) -> tuple[Point, ...]:
+    """Make the points of a sync: two where it isn't known whether the assignments can be stored."""
     kind = mid(group, sync.member_id)
     null = sync.protocol_type is None or sync.protocol_name is None
     different = group is not None and (
         (sync.protocol_type is not None and sync.protocol_type != group.protocol_type)
         or (sync.protocol_name is not None and sync.protocol_name != group.protocol_name)
     )
-    return (
-        version,
-        Given.NULL if null else Given.GIVEN,
-        group_id(sync.group_id),
-        here,
-        state(group),
-        kind,
-        inst(group, sync.group_instance_id, sync.member_id),
-        role(group, kind, sync.member_id, sync.group_instance_id),
-        generation(group, sync.generation_id),
-        Fit.DIFFERENT if different else Fit.MATCHING,
+    seat = role(group, kind, sync.member_id, sync.group_instance_id)
+    records: tuple[bool, ...] = (True,)
+    if group is not None and group.state is GroupState.COMPLETING and seat is Role.LEADER:
+        records = group_fits(assigned(group, sync), sync.group_id, config[RECORD_LIMIT])
+    return tuple(
+        (
+            version,
+            Given.NULL if null else Given.GIVEN,
+            group_id(sync.group_id),
+            here,
+            state(group),
+            kind,
+            inst(group, sync.group_instance_id, sync.member_id),
+            seat,
+            generation(group, sync.generation_id),
+            Fit.DIFFERENT if different else Fit.MATCHING,
+            _RECORDS[record],
+        )
+        for record in records
     )
 
 
@@ -241,7 +272,7 @@ def member_point(
     request: HeartbeatRequest | OffsetCommitRequest,
     here: Availability = Availability.HERE,
 ) -> Point:
-    """Make the point of a heartbeat, or the end of a commit's."""
+    """Make the point of a heartbeat, or the middle of a commit's."""
     return (
         group_id(request.group_id),
         here,
@@ -249,6 +280,33 @@ def member_point(
         mid(group, request.member_id),
         inst(group, request.group_instance_id, request.member_id),
         generation(group, request.generation_id),
+    )
+
+
+def commit_points(
+    group: Group | None,
+    version: int,
+    commit: OffsetCommitRequest,
+    kept: OffsetCommitRequest,
+    config: Config,
+    here: Availability = Availability.HERE,
+) -> tuple[Point, ...]:
+    """Make the points of a commit: two where it isn't known whether the offsets can be written.
+
+    `kept`: the commit without the topics that don't exist, and without metadata that are too long.
+    """
+    known = {t.name for t in kept.topics}
+    most = config[METADATA_LIMIT]
+    long = any(is_long(p, most) for t in commit.topics if t.name in known for p in t.partitions)
+    return tuple(
+        (
+            version,
+            not known and bool(commit.topics),
+            *member_point(group, commit, here),
+            _RECORDS[fits],
+            long,
+        )
+        for fits in commit_fits(kept, config[RECORD_LIMIT])
     )
 
 
@@ -312,5 +370,6 @@ LEADERS_SYNC: Point = (
     Role.LEADER,
     Generation.EQUAL,
     Fit.MATCHING,
+    Record.FITS,
 )
 """The point of the sync whose assignments have been written."""

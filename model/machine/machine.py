@@ -7,15 +7,14 @@ choice open (which member leads, say), each choice is an outcome.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec.structs import replace
 
-from fencepost.model.coordinator import CONFIG_DEFAULTS, Config
+from fencepost.model.coordinator import CONFIG_DEFAULTS, METADATA_LIMIT, Config
 from fencepost.model.machine import answers, features
-from fencepost.model.machine import perform_members as members
 from fencepost.model.machine import perform_rebalance as phases
+from fencepost.model.machine.perform import effects_with
 from fencepost.model.machine.translate import translate
 from fencepost.model.messages.messages import (
     DescribeGroupsRequest,
@@ -31,49 +30,9 @@ from fencepost.model.revision import Revision
 from fencepost.model.state.group import CLEANUP, CREATION, JOIN, SESSION, WRITE, Group, Timer
 from fencepost.model.state.work import Effect, Incoming, Outcome, Span, Work, unchanged
 from fencepost.model.table.effects import Do
+from fencepost.model.table.expr import Point
 from fencepost.model.table.table import Rule, TableError
 from fencepost.model.table.vocabulary import Availability, GroupState, Trigger
-
-_EFFECTS: dict[Do, Effect] = {
-    Do.CREATE_GROUP: members.create_group,
-    Do.HAND_OUT_PENDING: members.hand_out_pending,
-    Do.HAND_OUT_HOLDER: members.hand_out_holder,
-    Do.ADD_DYNAMIC: members.add_dynamic,
-    Do.ADMIT_PENDING: members.admit_pending,
-    Do.ADD_STATIC: members.add_static,
-    Do.ADD_STATIC_AS_SENT: members.add_static_as_sent,
-    Do.REPLACE_HOLDER: members.replace_holder,
-    Do.REPLACE_HOLDER_AS_SENT: members.replace_holder_as_sent,
-    Do.MAP_CALLER: members.map_caller,
-    Do.SEAT_IDLE: members.seat_idle,
-    Do.UPDATE_MEMBER: members.update_member,
-    Do.REMOVE_CALLER: members.remove_caller,
-    Do.REMOVE_HOLDER: members.remove_holder,
-    Do.REMOVE_MEMBER: members.remove_member,
-    Do.REMOVE_PENDING: members.remove_pending,
-    Do.REMOVE_UNSYNCED: members.remove_unsynced,
-    Do.REMOVE_UNSYNCED_DYNAMIC: members.remove_unsynced_dynamic,
-    Do.REMOVE_ABSENT_DYNAMIC: members.remove_absent_dynamic,
-    Do.POSTPONE: phases.postpone,
-    Do.COMPLETE_JOIN: phases.complete_join,
-    Do.START_SYNC_TIMER: phases.start_sync_timer,
-    Do.BECOME_EMPTY: phases.become_empty,
-    Do.PARK_JOIN: phases.park_join,
-    Do.ANSWER_CURRENT: phases.answer_current,
-    Do.ANSWER_RESTARTED: phases.answer_restarted,
-    Do.PARK_SYNC: phases.park_sync,
-    Do.NOTE_SYNC: phases.note_sync,
-    Do.ASSIGN: phases.assign,
-    Do.ANSWER_SYNCS: phases.answer_syncs,
-    Do.ANSWER_ASSIGNMENT: phases.answer_assignment,
-    Do.RESTART_SESSION: phases.restart_session,
-    Do.MAYBE_RESTART_SESSION: phases.maybe_restart_session,
-    Do.STORE_OFFSETS: phases.store_offsets,
-    Do.REMOVE_OFFSETS: phases.remove_offsets,
-    Do.PERSIST: phases.persist,
-    Do.FORGET: phases.forget,
-    Do.RELOAD: phases.reload,
-}
 
 
 def missing_topic(name: str) -> bool:
@@ -104,11 +63,7 @@ class Machine:
         self.config: dict[str, int | None] = {**CONFIG_DEFAULTS, **(config or {})}
         self._tables = revision.tables
         self._distort = revision.distort
-        delay = self.config["group.initial.rebalance.delay.ms"] or 0
-        self._effects: dict[Do, Effect] = {
-            **_EFFECTS,
-            **phases.rebalances(delay, revision.target_size),
-        }
+        self._effects: dict[Do, Effect] = effects_with(self.config, revision.target_size)
         for do, twist in revision.twists.items():
             self._effects[do] = twist(self._effects[do])
 
@@ -132,11 +87,11 @@ class Machine:
             case JoinGroupRequest():
                 works = self._join(group, request, message, span, here)
             case SyncGroupRequest():
-                point = features.sync_point(group, message, request.version, here)
-                works = self._simple("SyncGroup", point, group, request, span)
+                points = features.sync_points(group, message, request.version, self.config, here)
+                works = self._simple("SyncGroup", points, group, request, span)
             case HeartbeatRequest():
                 point = features.member_point(group, message, here)
-                works = self._simple("Heartbeat", point, group, request, span)
+                works = self._simple("Heartbeat", (point,), group, request, span)
             case LeaveGroupRequest():
                 works = self._leave(group, request, message, span, here)
             case OffsetCommitRequest():
@@ -248,22 +203,29 @@ class Machine:
             work.caller, work.instance = message.member_id, message.group_instance_id
             for done in self._perform(work, rule):
                 if rule.answer is not None:
-                    done.emit(request.id, answers.join_error(message, rule, done.caller))
+                    done.emit(request.id, answers.join_error(message, rule, done))
                 unchecked = rule.id in self.revision.unchecked
                 works += [done] if unchecked else self._settle(done, group)
         return works
 
     def _simple(
-        self, api: str, point: tuple[Any, ...], group: Group | None, request: Incoming, span: Span
+        self,
+        api: str,
+        points: Sequence[Point],
+        group: Group | None,
+        request: Incoming,
+        span: Span,
     ) -> Iterable[Work]:
-        rule = self._tables[api].decide(point)
-        work = Work(group, span, request)
-        work.caller = getattr(request.message, "member_id", "")
-        work.instance = getattr(request.message, "group_instance_id", None)
-        works = self._perform(work, rule)
-        if rule.answer is not None:
-            for done in works:
-                done.emit(request.id, answers.simple(request, rule))
+        works: list[Work] = []
+        for point in points:
+            rule = self._tables[api].decide(point)
+            work = Work(group, span, request)
+            work.caller = getattr(request.message, "member_id", "")
+            work.instance = getattr(request.message, "group_instance_id", None)
+            for done in self._perform(work, rule):
+                if rule.answer is not None:
+                    done.emit(request.id, answers.simple(request, rule))
+                works.append(done)
         return works
 
     def _commit(
@@ -274,29 +236,30 @@ class Machine:
         span: Span,
         here: Availability,
     ) -> Iterable[Work]:
-        known, missing = answers.split_topics(
-            message, lambda name: name in request.deleted or self._missing(name)
+        most = self.config[METADATA_LIMIT]
+        kept, missing = answers.split_topics(
+            message, lambda name: name in request.deleted or self._missing(name), most
         )
-        point = (
-            request.version,
-            not known.topics and bool(message.topics),
-            *features.member_point(group, message, here),
-        )
-        rule = self._tables["OffsetCommit"].decide(point)
-        answer = answers.committed(message, rule, missing)
         inner = Incoming(
-            request.id, request.client_id, request.api, request.version, known, request.fresh_id
+            request.id, request.client_id, request.api, request.version, kept, request.fresh_id
         )
-        work = Work(group, span, inner)
-        work.caller, work.instance = message.member_id, message.group_instance_id
-        works = self._perform(work, rule)
-        if not message.topics and rule.effect:
-            # Kafka answers a commit without topics before it looks at the group; others look first.
-            unseen = Work(group, span, inner)
-            unseen.decided_by(rule.id)
-            works = [*works, unseen]
-        for done in works:
-            done.emit(request.id, answer)
+        works: list[Work] = []
+        for point in features.commit_points(
+            group, request.version, message, kept, self.config, here
+        ):
+            rule = self._tables["OffsetCommit"].decide(point)
+            work = Work(group, span, inner)
+            work.caller, work.instance = message.member_id, message.group_instance_id
+            done = self._perform(work, rule)
+            nothing = not any(t.partitions for t in kept.topics)
+            if rule.effect and nothing and (group is None or not message.topics):
+                # Kafka may answer a commit of nothing before it looks at the group, others after.
+                unseen = Work(group, span, inner)
+                unseen.decided_by(rule.id)
+                done = [*done, unseen]
+            for one in done:
+                one.emit(request.id, answers.committed(message, rule, missing, most))
+            works += done
         return works
 
     def _leave(

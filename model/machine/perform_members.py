@@ -142,6 +142,14 @@ def replace_holder_as_sent(work: Work) -> None:
     _replace_holder(work, join_request(work).member_id)
 
 
+def keep_holder(work: Work) -> None:
+    """Let the member that holds the instance keep its place; its session timer restarts."""
+    assert work.instance is not None
+    holder = work.group.holder(work.instance)
+    assert holder is not None
+    work.restart_sessions(m for m in work.group.members if m.member_id == holder)
+
+
 def map_caller(work: Work) -> None:
     """Make the caller, a dynamic member, static, as a draft does."""
     member = work.group.member(work.caller)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from fencepost.model.machine.perform_members import elect
+from fencepost.model.machine.sizes import assigned
 from fencepost.model.messages.messages import (
     JoinGroupResponse,
     JoinMember,
@@ -249,9 +250,7 @@ def take_assignments(work: Work) -> None:
     if work.request is None or work.group.has_timer(WRITE):
         return
     assert isinstance(work.request.message, SyncGroupRequest)
-    given = {a.member_id: a.assignment for a in work.request.message.assignments}
-    members = tuple(replace(m, assignment=given.get(m.member_id, b"")) for m in work.group.members)
-    work.group = replace(work.group, members=members)
+    work.group = assigned(work.group, work.request.message)
 
 
 def begin_write(work: Work) -> None:
@@ -269,15 +268,25 @@ def begin_write(work: Work) -> None:
 
 def answer_syncs(work: Work) -> None:
     """Answer all parked syncs with their assignments; their members' session timers restart."""
+    _answer_syncs(work, lambda member: synced_answer(work.group, member))
+
+
+def _answer_syncs(work: Work, answer: Callable[[Member], SyncGroupResponse]) -> None:
     answered = [m for m in work.group.members if m.syncing is not None]
     for member in answered:
         assert member.syncing is not None
-        work.emit(member.syncing.request_id, synced_answer(work.group, member))
+        work.emit(member.syncing.request_id, answer(member))
     work.restart_sessions(answered)
     members = tuple(
         replace(m, syncing=None) if m.syncing is not None else m for m in work.group.members
     )
     work.group = replace(work.group, members=members)
+
+
+def refuse_syncs(work: Work) -> None:
+    """Answer all parked syncs an error; their members' session timers restart."""
+    refusal = SyncGroupResponse(error_code=Error.UNKNOWN_SERVER_ERROR.value)
+    _answer_syncs(work, lambda _: refusal)
 
 
 def synced_answer(group: Group, member: Member) -> SyncGroupResponse:

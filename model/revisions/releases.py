@@ -9,6 +9,8 @@ from fencepost.model.table.effects import Do
 from fencepost.model.table.errors import Error
 from fencepost.model.table.table import Level
 
+_OLDER = "KIP-848 (another coordinator); seen on 2.8.0 and 3.9.1 (old)"
+
 GATES = (
     Gate(
         (4, 0, 0),
@@ -34,6 +36,18 @@ GATES = (
                 ),
                 "KIP-848 (another coordinator); seen on 3.9.1 (old) and 4.3.0 while they loaded",
             ),
+        ),
+    ),
+    Gate(
+        (4, 0, 0),
+        "a commit that can't be written is an unknown error of the server",
+        tuple(
+            SetRule(
+                "OffsetCommit",
+                RULES[rule].but(answer=Error.INVALID_COMMIT_OFFSET_SIZE),
+                _OLDER,
+            )
+            for rule in ("COMMIT-TOO-LARGE", "COMMIT-OUTSIDE-TOO-LARGE")
         ),
     ),
     Gate(

@@ -37,6 +37,7 @@ from fencepost.model.table.vocabulary import (
     INST,
     MID,
     OFFER,
+    RECORD,
     ROLE,
     ROOM,
     SELECTION,
@@ -45,6 +46,7 @@ from fencepost.model.table.vocabulary import (
     SUBSCRIPTION,
     Offer,
     Range,
+    Record,
     Room,
     version_feature,
 )
@@ -99,6 +101,16 @@ CHECKS = (
         level=Level.SHOULD,
         source=src.KAFKA_CHECKS,
         because="a member must share the protocol type and at least one protocol with all others",
+    ),
+    Rule(
+        "JOIN-STATIC-EMPTY-STABLE-TOO-LARGE",
+        when(mid=EMPTY, inst=OTHER, state=STABLE, selection=UNCHANGED, record=Record.TOO_LARGE),
+        (Do.KEEP_HOLDER,),
+        Error.UNKNOWN_SERVER_ERROR,
+        level=Level.SHOULD,
+        source=src.KAFKA_STORING,
+        because="a replacement that can't be stored would be undone by a failover",
+        echo=Echo.EMPTY,
     ),
 )
 
@@ -253,6 +265,7 @@ TABLE = Table(
         SUBSCRIPTION,
         SELECTION,
         ROOM,
+        RECORD,
     ),
     CHECKS,
     ROWS,

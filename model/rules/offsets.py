@@ -23,20 +23,37 @@ from fencepost.model.table.vocabulary import (
     GENERATION,
     GROUP_ID,
     INST,
+    METADATA,
     MID,
+    RECORD,
     STATE,
     TOPICS,
     Generation,
     GroupState,
+    Record,
     version_feature,
 )
 
 COMMIT_VERSION = version_feature(9)
 _NOT_NEGATIVE = (Generation.BEFORE, Generation.EQUAL, Generation.AFTER)
 
+_MEMBERLESS = (ABSENT, GroupState.EMPTY)
+_ROWS_ALONE = "only the offsets whose metadata are too long get OFFSET_METADATA_TOO_LARGE"
+
 COMMIT = Table(
     "OffsetCommit",
-    (COMMIT_VERSION, TOPICS, GROUP_ID, COORDINATOR, STATE, MID, INST, GENERATION),
+    (
+        COMMIT_VERSION,
+        TOPICS,
+        GROUP_ID,
+        COORDINATOR,
+        STATE,
+        MID,
+        INST,
+        GENERATION,
+        RECORD,
+        METADATA,
+    ),
     (
         Rule(
             "COMMIT-TOPICS-UNKNOWN",
@@ -65,6 +82,23 @@ COMMIT = Table(
             because="a group that doesn't exist has no generation",
         ),
         Rule(
+            "COMMIT-OUTSIDE-TOO-LARGE",
+            when(state=_MEMBERLESS, generation=Generation.NEGATIVE, record=Record.TOO_LARGE),
+            answer=Error.UNKNOWN_SERVER_ERROR,
+            level=Level.SHOULD,
+            source=src.KAFKA_STORING,
+            because="offsets that can't be written are not stored",
+        ),
+        Rule(
+            "COMMIT-OUTSIDE-METADATA",
+            when(state=_MEMBERLESS, generation=Generation.NEGATIVE, metadata=True),
+            (Do.STORE_OFFSETS,),
+            Error.NONE,
+            level=Level.SHOULD,
+            source=src.KAFKA_METADATA,
+            because=_ROWS_ALONE,
+        ),
+        Rule(
             "COMMIT-GROUP-ABSENT",
             when(state=ABSENT),
             (Do.STORE_OFFSETS,),
@@ -91,6 +125,24 @@ COMMIT = Table(
         ),
         *common.validate("COMMIT"),
         common.illegal_generation("COMMIT"),
+        Rule(
+            "COMMIT-TOO-LARGE",
+            when(state=(PREPARING, STABLE), record=Record.TOO_LARGE),
+            (Do.RESTART_SESSION,),
+            Error.UNKNOWN_SERVER_ERROR,
+            level=Level.SHOULD,
+            source=src.KAFKA_STORING,
+            because="offsets that can't be written are not stored; the member is alive",
+        ),
+        Rule(
+            "COMMIT-METADATA",
+            when(state=(PREPARING, STABLE), metadata=True),
+            (Do.RESTART_SESSION, Do.STORE_OFFSETS),
+            Error.NONE,
+            level=Level.SHOULD,
+            source=src.KAFKA_METADATA,
+            because=_ROWS_ALONE,
+        ),
     ),
     (
         Rule(

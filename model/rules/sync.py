@@ -16,10 +16,12 @@ from fencepost.model.table.vocabulary import (
     MID,
     PROTOCOL_FIELDS,
     PROTOCOL_FIT,
+    RECORD,
     ROLE,
     STATE,
     Fit,
     Given,
+    Record,
     version_feature,
 )
 
@@ -46,6 +48,14 @@ CHECKS = (
         level=Level.SHOULD,
         source=src.KAFKA_CHECKS,
         because="the sync names another protocol than the group selected",
+    ),
+    Rule(
+        "SYNC-COMPLETING-LEADER-TOO-LARGE",
+        when(state=COMPLETING, role=LEADER, record=Record.TOO_LARGE),
+        (Do.PARK_SYNC, Do.REFUSE_SYNCS, Do.REBALANCE),
+        level=Level.SHOULD,
+        source=src.KAFKA_STORING,
+        because="an assignment that can't be stored is given to nobody; all must join again",
     ),
 )
 
@@ -94,6 +104,7 @@ TABLE = Table(
         ROLE,
         GENERATION,
         PROTOCOL_FIT,
+        RECORD,
     ),
     CHECKS,
     ROWS,

@@ -40,6 +40,7 @@ from fencepost.model.table.vocabulary import (
     Offer,
     Parked,
     Range,
+    Record,
     Role,
     Room,
     Stored,
@@ -71,6 +72,8 @@ class Cells(TypedDict, total=False):
     protocol_fields: Cell[Given]
     protocol_fit: Cell[Fit]
     topics: Cell[bool]
+    metadata: Cell[bool]
+    record: Cell[Record]
     trigger: Cell[Trigger]
     delay: Cell[Delay]
     parked: Cell[Parked]

@@ -34,6 +34,7 @@ class Do(Enum):
     REPLACE_HOLDER_AS_SENT = (
         "replace the holder's id by the one that was sent; its parked requests are fenced"
     )
+    KEEP_HOLDER = "the holder of the instance keeps its place; its session timer restarts"
     MAP_CALLER = "map the instance to the caller, which becomes static"
     SEAT_IDLE = "the new member has its place at once, without an assignment; a timer S"
     UPDATE_MEMBER = "take the offered protocols, S and R"
@@ -70,6 +71,7 @@ class Do(Enum):
     NOTE_SYNC = "the caller has sent its SyncGroup"
     ASSIGN = "store the assignments, empty for who is left out; Stable"
     ANSWER_SYNCS = "answer all parked syncs NONE; their session timers restart"
+    REFUSE_SYNCS = "answer all parked syncs UNKNOWN_SERVER_ERROR; their session timers restart"
     ANSWER_ASSIGNMENT = "answer the stored assignment"
     ANSWER_ROWS = "answer each row"
     ANSWER_ROWS_UNKNOWN = "answer UNKNOWN_MEMBER_ID in each row"

@@ -50,6 +50,7 @@ TABLES: dict[str, frozenset[Do]] = {
             Do.CREATE_GROUP,
             Do.MAP_CALLER,
             Do.SEAT_IDLE,
+            Do.KEEP_HOLDER,
             Do.UPDATE_MEMBER,
             Do.PARK_JOIN,
             Do.ANSWER_CURRENT,
@@ -58,7 +59,14 @@ TABLES: dict[str, frozenset[Do]] = {
         }
     ),
     "SyncGroup": frozenset(
-        {Do.PARK_SYNC, Do.NOTE_SYNC, Do.ASSIGN, Do.ANSWER_SYNCS, Do.ANSWER_ASSIGNMENT}
+        {
+            Do.PARK_SYNC,
+            Do.NOTE_SYNC,
+            Do.ASSIGN,
+            Do.ANSWER_SYNCS,
+            Do.REFUSE_SYNCS,
+            Do.ANSWER_ASSIGNMENT,
+        }
     ),
     "OffsetCommit": frozenset({Do.STORE_OFFSETS}),
     "OffsetFetch": frozenset({Do.ANSWER_OFFSETS}),
@@ -249,6 +257,7 @@ NEEDS: dict[Do, tuple[Need, ...]] = {
     Do.REPLACE_HOLDER: (_HOLDER,),
     Do.REPLACE_HOLDER_AS_SENT: (_HOLDER, _SENT_ID),
     Do.REMOVE_HOLDER: (_HOLDER,),
+    Do.KEEP_HOLDER: (_HOLDER,),
     Do.MAP_CALLER: (_MEMBER, _INSTANCE),
     Do.SEAT_IDLE: (_MEMBER, _SEATED, _STABLE),
     Do.UPDATE_MEMBER: (_MEMBER,),

@@ -127,6 +127,13 @@ class Fit(Word):
     DIFFERENT = "different"
 
 
+class Record(Word):
+    """What is to be written against message.max.bytes."""
+
+    FITS = "fits"
+    TOO_LARGE = "too large"
+
+
 class Trigger(Word):
     """Why it is asked whether the join phase has ended."""
 
@@ -205,6 +212,8 @@ GENERATION = Feature("generation", tuple(Generation), "against the group's")
 PROTOCOL_FIELDS = Feature("protocol fields", tuple(Given), "protocol type and name of a sync")
 PROTOCOL_FIT = Feature("protocol", tuple(Fit), "protocol type and name against the group's")
 TOPICS = Feature("topics all missing", (False, True), "whether no topic of a commit exists")
+RECORD = Feature("record", tuple(Record), "what is to be written, against message.max.bytes")
+METADATA = Feature("long metadata", (False, True), "against offset.metadata.max.bytes")
 TRIGGER = Feature("trigger", tuple(Trigger), "why the join phase is looked at")
 DELAY = Feature("initial delay", tuple(Delay), "the wait of a rebalance from Empty")
 PARKED = Feature("parked", tuple(Parked), "members with a parked join; everybody: none pending too")
@@ -232,6 +241,7 @@ RELATED: tuple[Feature, ...] = (
     SELECTION,
     ROOM,
     GENERATION,
+    RECORD,
     TRIGGER,
     DELAY,
     PARKED,
@@ -255,7 +265,8 @@ def feasible(answers: dict[int, Hashable]) -> bool:
     a group that doesn't exist; an instance mapped to the caller when the caller is no member; a
     role, a subscription to compare or a re-selection without somebody to compare with; a session
     of a member where there are none, or of a new one outside of a rebalance; no room where members
-    don't count; a generation where there is no group; a parked member where nobody is left.
+    don't count; a generation where there is no group; a parked member where nobody is left; a
+    record that is too large where nobody's is written.
     """
 
     def get(feature: Feature) -> Hashable:
@@ -278,6 +289,10 @@ def feasible(answers: dict[int, Hashable]) -> bool:
     if get(ROOM) is Room.FULL and state in _WITHOUT_MEMBERS:
         return False
     if state is GroupState.ABSENT and get(GENERATION) in {Generation.BEFORE, Generation.EQUAL}:
+        return False
+    if get(RECORD) is Record.TOO_LARGE and (
+        role is Role.NOBODY or get(SELECTION) not in {None, Change.UNCHANGED}
+    ):
         return False
     return _feasible_phase(get(TRIGGER), get(DELAY), get(PARKED), get(LEFT))
 

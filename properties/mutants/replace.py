@@ -168,4 +168,10 @@ REPLACED: tuple[Mutant, ...] = (
         ECHO,
         twists={Do.REPLACE_HOLDER: retold(_with_new_id)},
     ),
+    mutant(
+        "unstored-replacement-stays",
+        "a process whose replacement can't be stored is refused, and has replaced the old one",
+        EFFECT,
+        but("JOIN-STATIC-EMPTY-STABLE-TOO-LARGE", effect=(Do.REPLACE_HOLDER,)),
+    ),
 )

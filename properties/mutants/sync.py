@@ -20,6 +20,7 @@ from fencepost.properties.mutants.mutant import (
     Mutant,
     added,
     but,
+    dropped,
     mutant,
     only,
     without,
@@ -113,5 +114,11 @@ SYNCS: tuple[Mutant, ...] = (
         "a follower that sent its sync in time is removed with those that did not",
         EFFECT,
         without("SYNC-COMPLETING-FOLLOWER", Do.NOTE_SYNC),
+    ),
+    mutant(
+        "record-size-unchecked",
+        "an assignment that is too large to be stored is handed out as if it were stored",
+        GUARD,
+        dropped("SYNC-COMPLETING-LEADER-TOO-LARGE"),
     ),
 )

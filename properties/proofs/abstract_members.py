@@ -197,6 +197,9 @@ MEMBER_EFFECTS: dict[Do, AbstractEffect] = {
     Do.ADD_STATIC_AS_SENT: _added(MID, static=True),
     Do.REPLACE_HOLDER: _replaced(FRESH),
     Do.REPLACE_HOLDER_AS_SENT: _replaced(MID),
+    Do.KEEP_HOLDER: AbstractEffect(
+        (becomes(SESSION, X, any_of(SESSION.now(X), HOLDS.now(INST, X))),)
+    ),
     Do.MAP_CALLER: AbstractEffect(
         (
             becomes(

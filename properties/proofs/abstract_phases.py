@@ -225,8 +225,11 @@ EFFECTS: Mapping[Do, AbstractEffect] = {
     Do.PARK_SYNC: AbstractEffect((becomes(SYNCING, X, any_of(SYNCING.now(X), CALLER.now(X))),)),
     Do.NOTE_SYNC: _NOTE_SYNC,
     Do.ASSIGN: AbstractEffect((_to(GroupState.STABLE),), leaves_out="the assignments"),
-    Do.ANSWER_SYNCS: AbstractEffect(
-        (becomes(SESSION, X, any_of(SESSION.now(X), SYNCING.now(X))), *_nobody(SYNCING))
+    **dict.fromkeys(
+        (Do.ANSWER_SYNCS, Do.REFUSE_SYNCS),
+        AbstractEffect(
+            (becomes(SESSION, X, any_of(SESSION.now(X), SYNCING.now(X))), *_nobody(SYNCING))
+        ),
     ),
     Do.RESTART_SESSION: AbstractEffect((_CALLER_ALIVE,)),
     Do.MAYBE_RESTART_SESSION: AbstractEffect(

@@ -217,16 +217,21 @@ class World:
         inst: str | None = None,
         *,
         topics: tuple[str, ...] = ("t",),
+        metadata: tuple[str | None, ...] = ("",),
         group: str = "g",
         version: int = 9,
     ) -> Reply:
-        part = CommitPartition(partition_index=0, committed_offset=5)
+        """A commit of a partition of each topic for each metadata."""
+        parts = tuple(
+            CommitPartition(partition_index=i, committed_offset=5, committed_metadata=text)
+            for i, text in enumerate(metadata)
+        )
         request = OffsetCommitRequest(
             group_id=group,
             generation_id=gen,
             member_id=mid,
             group_instance_id=inst,
-            topics=tuple(CommitTopic(name=n, partitions=(part,)) for n in topics),
+            topics=tuple(CommitTopic(name=n, partitions=parts) for n in topics),
         )
         return self.ask("admin", request, version)
 

@@ -18,7 +18,7 @@ from fencepost.conformance.targets.brokers.started import BrokerPlace, StartedTa
 from fencepost.conformance.targets.tcp.address import Address
 from fencepost.conformance.targets.tcp.admin import Admin, Deadlines
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
-from fencepost.model.coordinator import CONFIG_DEFAULTS
+from fencepost.model.coordinator import CONFIG_DEFAULTS, METADATA_LIMIT, RECORD_LIMIT
 
 SOURCE = Path(__file__).with_name("kfake_program")
 _HOST = "127.0.0.1"
@@ -29,8 +29,11 @@ _OURS = {"group.min.session.timeout.ms": "100"}
 _UNTOLD: Mapping[str, int | None] = {
     "group.initial.rebalance.delay.ms": 0,
     "offsets.retention.check.interval.ms": None,
+    METADATA_LIMIT: None,
+    RECORD_LIMIT: None,
 }
-"""It has no initial delay and removes no unused groups, whatever it says of its settings."""
+"""It has no initial delay, removes no unused groups and stores whatever it is told, whatever it
+says of its settings."""
 
 
 def locked_version() -> str:
@@ -58,7 +61,11 @@ async def built() -> Path:
 class KfakeTarget(StartedTarget):
     """kfake, one broker; what it knew is gone with it."""
 
-    settable = frozenset(CONFIG_DEFAULTS) - {"group.initial.rebalance.delay.ms"}
+    settable = frozenset(CONFIG_DEFAULTS) - {
+        "group.initial.rebalance.delay.ms",
+        METADATA_LIMIT,
+        RECORD_LIMIT,
+    }
     fragile = True
 
     def __init__(

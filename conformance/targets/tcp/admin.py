@@ -30,7 +30,7 @@ from fencepost.conformance.targets.tcp.connection import (
 from fencepost.conformance.targets.tcp.namespacing import PREFIX
 from fencepost.conformance.targets.tcp.security import PLAINTEXT, Security, SecurityError, refusal
 from fencepost.conformance.targets.tcp.wire import API_KEYS
-from fencepost.model.coordinator import CONFIG_DEFAULTS
+from fencepost.model.coordinator import CONFIG_DEFAULTS, METADATA_LIMIT, RECORD_LIMIT
 from fencepost.model.table.errors import MOVING, Error, error_name
 
 PARTITIONS = 4
@@ -56,7 +56,12 @@ _HIGHEST = {
     "AlterPartitionReassignments": 0,
 }
 _BATCHES_SINCE = 3
-_NONE_IF_HUGE = {"group.max.size", "offsets.retention.check.interval.ms"}
+_NONE_IF_HUGE = {
+    "group.max.size",
+    "offsets.retention.check.interval.ms",
+    METADATA_LIMIT,
+    RECORD_LIMIT,
+}
 """Settings without a word for "no limit" or "never": a huge number means it (24 days)."""
 _AT_ONCE = 8
 

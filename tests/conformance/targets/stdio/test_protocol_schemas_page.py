@@ -70,7 +70,7 @@ def test_every_feature_and_setting_is_explained() -> None:
     settings = dict(first_cells(section("### Settings")))
     del settings["key"]
     assert settings == {
-        key: "no limit" if key == "group.max.size" else "never" if value is None else str(value)
+        key: str(value) if value is not None else "never" if "interval" in key else "no limit"
         for key, value in CONFIG_DEFAULTS.items()
     }
 
