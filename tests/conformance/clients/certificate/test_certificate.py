@@ -93,7 +93,9 @@ def test_both_forms_are_read_alike_and_what_is_missing_is_named(document: dict[s
             checked(rest, path)
 
 
-@pytest.mark.parametrize("cases", [{"NONE-SUCH/x": {"outcome": "pass"}}, {"NONE-SUCH/x": {}}, {"NONE-SUCH/x": 7}])
+@pytest.mark.parametrize(
+    "cases", [{"NONE-SUCH/x": {"outcome": "pass"}}, {"NONE-SUCH/x": {}}, {"NONE-SUCH/x": 7}]
+)
 def test_cases_that_make_no_sense_are_refused(cases: Any) -> None:
     said = "no obligation NONE-SUCH|`outcome`|got `int`"
     with pytest.raises(CertificateFileError, match=said):
