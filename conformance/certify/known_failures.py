@@ -346,13 +346,14 @@ def _applied(result: CaseResult, entries: Sequence[KnownFailure]) -> CaseResult:
 
 
 def _rules(violation: Violation, revision: Revision) -> tuple[str, ...]:
-    """The broken rule; of an answer that came too early also those that took the request in.
+    """The broken rule; of an answer too early, or in wrong bytes, also what took the request in.
 
     Lists name one or the other.
     """
     rule = broken_rule(violation, revision)
     broken = rule.id if rule is not None else ""
-    return (broken, *(violation.decided_by if violation.wait is not None else ()))
+    either = violation.wait is not None or violation.detail.startswith("bytes ")
+    return (broken, *(violation.decided_by if either else ()))
 
 
 def _look(rule: str, observed: str) -> tuple[str, str]:

@@ -136,6 +136,19 @@ def test_a_fault_that_may_come_anywhere_is_known_by_its_look() -> None:
     assert apply([PASSES], [general], KAFKA_4) == (PASSES,)
 
 
+def test_of_wrong_bytes_a_list_may_name_the_rule_that_took_the_request_in() -> None:
+    assert FAILS.verdict is not None
+    assert FAILS.violation is not None
+    general = replace(listed(case="X/y", rule="JOIN-PENDING"), anywhere=True)
+    for detail, outcome in (
+        ("bytes 'too few' instead of 'as the version says'", Outcome.KNOWN_FAILURE),
+        ("generationId 7 instead of -1", Outcome.FAIL),
+    ):
+        violation = replace(FAILS.violation, decided_by=("JOIN-PENDING",), detail=detail)
+        failed = replace(FAILS, verdict=replace(FAILS.verdict, violation=violation))
+        assert apply([failed], [general], KAFKA_4)[0].outcome is outcome
+
+
 def shown(case_id: str, *departures: Departure) -> CaseResult:
     """A case of the catalogue, run on a model that has departures."""
     target = InProcessTarget("departed", departed(KAFKA_4, departures), "0")
