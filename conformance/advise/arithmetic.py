@@ -66,8 +66,11 @@ class _Waits:
 
 @dataclass(frozen=True, slots=True)
 class _Returns:
-    """Of processes that come back: the part that outlives the session, that which then comes in a
-    rebalance of its own, and of all others how long their partitions wait, and those of others."""
+    """Processes that come back, on average over their restarts.
+
+    `late`: the part that outlives the session; `apart`: that which then comes in a rebalance of its
+    own.  Of the rest `own_s`: how long their partitions wait, and `others_s` those of others.
+    """
 
     late: float
     apart: float
@@ -265,9 +268,7 @@ def _restarted(
 
 
 @cache
-def _returns(
-    known: KnownGroup, session_s: float, size: float, missed_s: float | None
-) -> _Returns:
+def _returns(known: KnownGroup, session_s: float, size: float, missed_s: float | None) -> _Returns:
     restarts = restarts_of(known.restart_s)
     late = apart = own_s = others_s = 0.0
     for restart_s in restarts:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from fencepost.conformance.advise.longest import longest_death_s
 from fencepost.conformance.advise.known import BEATS, SESSIONS_S, KnownGroup
+from fencepost.conformance.advise.longest import longest_death_s
 
 
 def conflict_of(known: KnownGroup, shortest_s: float) -> str:

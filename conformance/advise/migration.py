@@ -168,7 +168,7 @@ def migration(advice: Advice) -> list[str]:
         if bounce.line:
             words.append(f"To see it: {bounce.line}")
     if there:
-        words += _warnings(advice, there)
+        words += _warnings(there)
         steps = "; then ".join(bounce_words(bounce) for bounce in back)
         words.append(
             f"Back, by {plural(len(back), 'bounce')}: {steps}. That costs about "
@@ -195,7 +195,7 @@ def bounce_words(bounce: Bounce) -> str:
     return ", ".join(said)
 
 
-def _warnings(advice: Advice, there: Sequence[Bounce]) -> list[str]:
+def _warnings(there: Sequence[Bounce]) -> list[str]:
     """What must not be left out."""
     old, new = there[0].old, there[-1].new
     words = []

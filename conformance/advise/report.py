@@ -23,7 +23,13 @@ from fencepost.conformance.advise.longest import (
     longest_restart_s,
     rollout_s,
 )
-from fencepost.conformance.advise.migration import Bounce, bounce_words, migration, way_back, way_there
+from fencepost.conformance.advise.migration import (
+    Bounce,
+    bounce_words,
+    migration,
+    way_back,
+    way_there,
+)
 from fencepost.conformance.advise.setting_cost import SettingCost, restart_option
 from fencepost.conformance.advise.turns import Turn
 from fencepost.conformance.advise.words import (

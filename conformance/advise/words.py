@@ -11,6 +11,7 @@ from fencepost.conformance.advise.known import HEARTBEAT_S, SAID, TODAY, KnownGr
 from fencepost.conformance.advise.longest import (
     is_unbounded,
     longest_crash_s,
+    longest_death_s,
     longest_restart_s,
     rollout_s,
 )
@@ -188,12 +189,15 @@ def _beat_words(advice: Advice) -> Iterator[str]:
             f"the coordinator instead of {rates[0]}; --heartbeat-interval-ms keeps what it says."
         )
         return
+    slow = f"the best would lose {_sum(other.lost_s)} ({setting_words(other)})"
+    gap_s = advice.known.gap_s
+    if gap_s is not None and longest_death_s(other.known, other.session_s) > gap_s + 1e-9:
+        slow = f"no session that is safe keeps a gap of {gap_s:g} s"
     yield (
         f"With heartbeat.interval.ms={short_ms:.0f} all hear sooner of a rebalance; with "
-        f"{1000 * other.heartbeat_s:.0f} the best would lose {_sum(other.lost_s)} "
-        f"({setting_words(other)}). Its price: the coordinator gets {rates[0]} heartbeats a second "
-        f"of this group instead of {rates[1]}. Less than {short_ms:.0f} isn't advised: it was "
-        "never tried on a real Kafka. --heartbeat-interval-ms keeps another one."
+        f"{1000 * other.heartbeat_s:.0f} {slow}. Its price: the coordinator gets {rates[0]} "
+        f"heartbeats a second of this group instead of {rates[1]}. Less than {short_ms:.0f} isn't "
+        "advised: it was never tried on a real Kafka. --heartbeat-interval-ms keeps another one."
     )
 
 

@@ -44,6 +44,56 @@ class Agreement(msgspec.Struct, frozen=True, kw_only=True):
     drawn: list[Compared]
 
 
+def page_lines(made: Agreement) -> list[str]:
+    """What advise.md says of it, line by line."""
+    rows = [
+        f"| {group_words(each.facts)} | {each.form}, {each.session_s:g} s | {each.runs} "
+        f"| {each.by_arithmetic_s:,.1f} | {each.simulated_s:,.1f} |"
+        for each in made.shown
+    ]
+    outside = [each for each in made.drawn if not each.is_near]
+    dear = [each for each in made.drawn if each.is_dear]
+    others = [each for each in outside if not each.is_dear]
+    runs = made.drawn[0].runs
+    return [
+        *rows,
+        _sentence(
+            f"Of {len(made.drawn)} events of groups that were drawn at random, {runs} runs each,",
+            f"{len(made.drawn) - len(outside)} were as near as that;",
+            f"{len(dear)} of them were rollouts of several processes at a time with slow polls, of",
+            f"which {sum(each.is_near for each in dear)} were as near.",
+            f"Others that were not: {len(others)}.",
+        ),
+        *(
+            f"- {each.scenario}, {group_words(each.facts)}, {each.form}, {each.session_s:g} s: "
+            f"{each.by_arithmetic_s:,.1f} by arithmetic, {each.simulated_s:,.1f} simulated"
+            for each in others
+        ),
+    ]
+
+
+def _sentence(*parts: str) -> str:
+    return " ".join(parts)
+
+
+def group_words(facts: dict[str, Any]) -> str:
+    """A group as a row of the table names it."""
+    restart = facts["restart_s"]
+    times = f"{restart:g} s"
+    if isinstance(restart, dict):
+        times = f"{restart['median']:g} s, p95 {restart['p95']:g} s"
+    words = [
+        f"{facts['members']} members",
+        f"{sum(facts['topics']):,} partitions",
+        f"restarts {times}",
+    ]
+    if facts.get("processing_s"):
+        words.append(f"polls {facts['processing_s']:g} s")
+    if facts.get("at_a_time", 1) > 1:
+        words.append(f"{facts['at_a_time']} at a time")
+    return ", ".join(words)
+
+
 Arithmetic = Callable[[KnownGroup, Form, float], EventCost]
 EVENTS: dict[str, tuple[Arithmetic, int]] = {
     "rolling-bounce": (deployment, 2),

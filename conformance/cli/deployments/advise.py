@@ -69,7 +69,9 @@ from fencepost.conformance.cli.options.seconds import (
 )
 @click.option(
     "--heartbeat-interval-ms",
-    type=int, metavar="MS", help="heartbeat.interval.ms, which is kept; else a shorter one may be advised.",
+    type=int,
+    metavar="MS",
+    help="heartbeat.interval.ms, which is kept; else a shorter one may be advised.",
 )
 @click.option("--session-timeout-ms", type=int, metavar="MS", help="session.timeout.ms today.")
 @click.option(

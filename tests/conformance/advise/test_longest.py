@@ -21,7 +21,9 @@ SPREAD = {"members": 4, "topics": (8,), "restart_s": {"median": 6, "p95": 14}}
 
 @pytest.mark.parametrize("form", FORMS, ids=str)
 @pytest.mark.parametrize("more", [{}, {"processing_s": 2.0}], ids=str)
-def test_no_partition_waits_longer_and_a_rollout_lasts_so_long(more: dict[str, Any], form: Any) -> None:
+def test_no_partition_waits_longer_and_a_rollout_lasts_so_long(
+    more: dict[str, Any], form: Any
+) -> None:
     own = known({**SPREAD, **more})
     costs = simulated(own, form, 10.0, "rolling-bounce", 6)
     longest_s = max(cost.longest_gap_s for cost in costs)

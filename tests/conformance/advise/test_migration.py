@@ -12,7 +12,9 @@ from fencepost.conformance.advise.known import known_group
 from fencepost.conformance.advise.migration import Bounce, Stand, bounces, lost_s
 
 KNOWN = known_group({"members": 3, "topics": (12,), "restart_s": 5.0})
-EAGER, BOTH, COOPERATIVE = (Stand(False, each, 45.0, 3.0) for each in ("eager", "both", "cooperative"))
+EAGER, BOTH, COOPERATIVE = (
+    Stand(False, each, 45.0, 3.0) for each in ("eager", "both", "cooperative")
+)
 STATIC = Stand(True, "both", 45.0, 3.0)
 
 

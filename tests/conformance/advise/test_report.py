@@ -65,6 +65,12 @@ def test_a_gap_that_static_members_break_is_told() -> None:
     assert "stopped and started again, for 60.0 s at most" in printed(slow, [])
 
 
+def test_a_gap_that_only_shorter_heartbeats_keep_is_told() -> None:
+    assert "with 3000 no session that is safe keeps a gap of 15.9 s" in printed(
+        advice(gap_s=15.9), []
+    )
+
+
 def test_a_session_that_breaks_the_gap_is_told_beside_the_advice_too() -> None:
     assert "advised: longer than a gap of 5 s" in printed(advice(gap_s=5.0), [])
 
