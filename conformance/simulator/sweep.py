@@ -113,7 +113,8 @@ def with_changes(scenario: DeploymentScenario, given: Sequence[str]) -> Deployme
         name, _, value = text.partition("=")
         changes[name.strip()] = _value(value.strip())
     document = msgspec.to_builtins(scenario)
-    bounces = [step for step in document.get("step", ()) if step["do"] == "bounce"]
+    document["step"] = [*document.get("step", ())]
+    bounces = [step for step in document["step"] if step["do"] == "bounce"]
     if given and not bounces:
         raise ScenarioError(f"--set: {scenario.name or 'the scenario'} has no bounce")
     for step in bounces:

@@ -79,9 +79,10 @@ def _sentence(*parts: str) -> str:
 def group_words(facts: dict[str, Any]) -> str:
     """A group as a row of the table names it."""
     restart = facts["restart_s"]
-    times = f"{restart:g} s"
     if isinstance(restart, dict):
         times = f"{restart['median']:g} s, p95 {restart['p95']:g} s"
+    else:
+        times = f"{restart:g} s"
     words = [
         f"{facts['members']} members",
         f"{sum(facts['topics']):,} partitions",

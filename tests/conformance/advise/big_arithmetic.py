@@ -26,7 +26,7 @@ from support.arithmetic_runs import (
 
 from fencepost.conformance.advise.known import FORMS, AdviceError
 
-SETTINGS = 40
+SETTINGS = 120
 RUNS = 6
 SEED = 0
 LONG = {"members": 24, "topics": (96,), "restart_s": {"median": 40, "p95": 90}}

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import pytest
+from support.places import ROOT
 
 from fencepost.conformance.advise.advice import Advice, advice_for, chosen_for
 from fencepost.conformance.advise.known import FORMS, known_group
@@ -99,6 +100,11 @@ def test_a_group_that_was_measured_is_advised_what_lost_less_for_real() -> None:
     assert 208 < lost["dynamic+eager"] < 698
     assert 115 < lost["dynamic+cooperative"] < 143
     assert 121 < lost["static+eager"] < 139
+    told = (ROOT / "docs/deployments/advise.md").read_text("utf-8")
+    names = ("dynamic+eager", "dynamic+cooperative", "static+eager")
+    says = [f"{lost[name]:.0f}" for name in names]
+    assert f"{says[0]} partition-seconds for {names[0]}, {says[1]} for {names[1]}" in told
+    assert f"and {says[2]} for {names[2]}" in told
     at_once = advice(**MEASURED, resume_s=0.0)
     assert str(at_once.advised.form) == "dynamic+eager"
     turn = next(turn for turn in found.turns if turn.name == "resume_s")
@@ -109,7 +115,7 @@ def test_what_is_as_good_is_left_as_it_is() -> None:
     found = advice(crashes=0.0, deaths=0.0, restart_s=2.0, session_s=44.0, strategy="cooperative")
     for strategy in ("eager", "cooperative"):
         own = advice(is_static=True, warmup_s=10.0, crashes=0.0, strategy=strategy, session_s=90.0)
-        assert own.advised is own.today
+        assert own.advised.is_set_as(own.today)
         assert len(own.as_good) == 1
     assert found.advised.form.strategy == "cooperative"
 

@@ -136,7 +136,7 @@ def test_how_to_get_there_is_told_where_something_changes() -> None:
 def test_what_is_too_close_to_call_is_told() -> None:
     text = printed(advice(warmup_s=20.0, crashes=0.0), [])
     assert "Too close to call: static+cooperative" in text
-    assert "what is advised loses least of them" in text
+    assert "what is advised needs no other assignor" in text
     assert "or less (assumed: 20) dynamic+" in text
     own = {"is_static": True, "strategy": "eager", "session_s": 45.0, "warmup_s": 20.0}
     assert "what is advised is what is set today" in printed(advice(**own), list(own))

@@ -68,7 +68,7 @@ def test_a_bounce_starts_processes_with_other_settings() -> None:
         (("rolling-bounce", "--compare", "eager,,"), "''"),
         (("none.toml",), "none.toml: file: can't be read"),
         (("crash", "--set", "strategy=both"), "--set: crash has no bounce"),
-        (("rolling-bounce", "--set", "strategy=bth"), "did you mean 'both'"),
+        (("rolling-bounce", "--set", "strategy=bth"), "`step[0].set.strategy` is 'bth'"),
     ],
 )
 def test_what_can_not_be_is_one_sentence(arguments: tuple[str, ...], said: str) -> None:
