@@ -121,7 +121,7 @@ def advice_for(known: KnownGroup) -> Advice:
         turns=turns_of(known, lambda changed: chosen_for(changed)[0].best[0].form),
         conflict=chosen.conflict,
         enough=_enough(chosen.known, curve),
-        other_beat=other and other.best[0],
+        other_beat=None if other is None else other.best[0],
     )
 
 
