@@ -202,9 +202,9 @@ def _warnings(there: Sequence[Bounce]) -> list[str]:
     fails = "the first new process would fail with INCONSISTENT_GROUP_PROTOCOL"
     if (old.offers, new.offers) == (BOTH, "cooperative"):
         words.append(
-            "One bounce is enough where members offer both assignors, as Java's consumer does by "
-            "default since 3.0. Where RangeAssignor alone is set it takes two, of which the first "
-            f"offers both: in one {fails} (--strategy eager tells so)."
+            "Members that offer both assignors, as Java's consumer does by default since 3.0, "
+            "leave RangeAssignor out in one bounce. Where RangeAssignor alone is set it takes two, "
+            f"of which the first offers both: in one {fails} (--strategy eager tells so)."
         )
     elif {old.offers, new.offers} == set(ASSIGNORS):
         words.append(

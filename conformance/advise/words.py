@@ -44,7 +44,8 @@ def settings(advice: Advice) -> list[str]:
     """What to write into a consumer's configuration."""
     best = advice.advised
     lines = [f"session.timeout.ms={best.session_s * 1000:.0f}"]
-    if {best.heartbeat_s, advice.today.heartbeat_s} != {HEARTBEAT_S}:
+    is_kept = advice.asked.keeps_heartbeat and best.heartbeat_s != HEARTBEAT_S
+    if is_kept or best.heartbeat_s != advice.today.heartbeat_s:
         lines.append(f"heartbeat.interval.ms={best.heartbeat_s * 1000:.0f}")
     offers = stand_of(advice.asked, best).offers
     lines.append(f"partition.assignment.strategy={assignors_of(offers)}")

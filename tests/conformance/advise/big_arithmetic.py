@@ -84,7 +84,7 @@ def compared(setting: tuple[dict[str, Any], int, float, str], runs: int = RUNS) 
 
 def agreement() -> Agreement:
     chance = random.Random(SEED)
-    settings = []
+    settings: list[tuple[dict[str, Any], int, float, str]] = []
     while len(settings) < SETTINGS:
         setting = drawn(chance)
         try:
