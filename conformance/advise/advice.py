@@ -5,15 +5,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from fencepost.conformance.advise.arithmetic import detection_s, longest_detection_s, outlives
+import msgspec
+
+from fencepost.conformance.advise.arithmetic import detection_s, outlives
 from fencepost.conformance.advise.conflict import conflict_of
 from fencepost.conformance.advise.known import (
     BEATS,
     FORMS,
+    HEARTBEAT_S,
     SESSIONS_S,
     Form,
     KnownGroup,
 )
+from fencepost.conformance.advise.longest import longest_death_s
 from fencepost.conformance.advise.setting_cost import SettingCost, setting_cost
 from fencepost.conformance.advise.turns import Turn, turns_of
 from fencepost.traces.audit.operations.restarts import LADDER_MS
@@ -22,6 +26,8 @@ FEW = 0.05
 """The part of restarts that may outlive a session which is long enough for static members."""
 MARGIN = 0.1
 """What loses so much more is as good: the arithmetic is no nearer to the simulator."""
+SHORTEST_BEAT_S = 1.0
+"""No shorter heartbeat interval is advised: none was tried on real Kafkas."""
 
 _HARDLY = 0.02
 """A longer session that loses less by no more than this isn't worth it."""
@@ -47,14 +53,31 @@ class CurvePoint:
 
 
 @dataclass(frozen=True, slots=True)
+class Choice:
+    """What loses least with one heartbeat interval.
+
+    `best` has every form at its best session timeout, the chosen one first; `curve`: every session;
+    `conflict`: which wishes none fulfils together, else "".
+    """
+
+    known: KnownGroup
+    best: tuple[SettingCost, ...]
+    curve: tuple[float, ...]
+    conflict: str
+
+
+@dataclass(frozen=True, slots=True)
 class Advice:
     """What to set.  `best` has every form at its best session timeout, the advised one first.
 
+    `asked`: what is known; `known`: the same with the heartbeat interval that is advised.
     `enough`: static members with a session that few restarts outlive, whatever gap is tolerated.
-    `turns`: with which other values another form would lose least.
+    `other_beat`: the best with the other heartbeat interval, where that makes a difference.
+    `turns`: with which other values another form would be advised.
     `conflict`: which wishes no session timeout fulfils together, else "".
     """
 
+    asked: KnownGroup
     known: KnownGroup
     today: SettingCost
     best: tuple[SettingCost, ...]
@@ -62,6 +85,7 @@ class Advice:
     turns: tuple[Turn, ...]
     conflict: str
     enough: SettingCost | None
+    other_beat: SettingCost | None
 
     @property
     def advised(self) -> SettingCost:
@@ -83,32 +107,69 @@ def is_as_good(lost_s: float, other_s: float) -> bool:
 def advice_for(known: KnownGroup) -> Advice:
     """Find the form and the session timeout that lose least, or are as good and less of a change.
 
-    Of sessions that lose hardly more than the best the shortest.
+    Of sessions that lose hardly more than the best the shortest; a shorter heartbeat interval where
+    that loses less by more than a tenth, unless the interval is kept.
     """
-    shortest_s, longest_s = known.shortest_s, known.longest_s
-    bounds = [max(longest_s, shortest_s)]
-    ladder = sorted(
-        {ms / 1000 for ms in LADDER_MS}
-        | {known.session_s}
-        | {_whole_ms(each) for each in bounds if each <= SESSIONS_S[1]}
+    chosen, other = chosen_for(known)
+    curve = tuple(_point(chosen.known, session_s) for session_s in chosen.curve)
+    return Advice(
+        asked=known,
+        known=chosen.known,
+        today=_today(known),
+        best=chosen.best,
+        curve=curve,
+        turns=turns_of(known, lambda changed: chosen_for(changed)[0].best[0].form),
+        conflict=chosen.conflict,
+        enough=_enough(chosen.known, curve),
+        other_beat=None if other is None else other.best[0],
     )
-    curve = tuple(_point(known, session_s) for session_s in ladder)
-    fitting = [point.session_s for point in curve if not point.why_not]
+
+
+def chosen_for(known: KnownGroup) -> tuple[Choice, Choice | None]:
+    """What is advised, and with the other heartbeat interval, where that makes a difference."""
+    slow = _choice(known)
+    if known.heartbeat_s <= SHORTEST_BEAT_S:
+        return slow, None
+    quick = _choice(msgspec.structs.replace(known, heartbeat_s=SHORTEST_BEAT_S))
+    lost_s, quick_s = slow.best[0].lost_s, quick.best[0].lost_s
+    is_better = quick_s < lost_s and not is_as_good(quick_s, lost_s)
+    if bool(slow.conflict) != bool(quick.conflict):
+        is_better = not quick.conflict
+    if not is_better:
+        return slow, None
+    return (slow, quick) if known.keeps_heartbeat else (quick, slow)
+
+
+def _choice(known: KnownGroup) -> Choice:
+    """What loses least with the heartbeat interval of the group."""
+    shortest_s = known.shortest_s
+    bound_s = max(math.floor(10 * known.longest_s + 1e-6) / 10, shortest_s)
+    ladder = tuple(
+        sorted(
+            {ms / 1000 for ms in LADDER_MS}
+            | {known.session_s}
+            | ({_whole_ms(bound_s)} if bound_s <= SESSIONS_S[1] else set())
+        )
+    )
+    fitting = tuple(each for each in ladder if not _why_not(known, each))
     conflict = ""
     if not fitting:
-        fitting = [_whole_ms(shortest_s) if shortest_s <= SESSIONS_S[1] else ladder[-1]]
+        fitting = (_whole_ms(shortest_s) if shortest_s <= SESSIONS_S[1] else ladder[-1],)
         conflict = conflict_of(known, fitting[0])
-    rows = {form: [setting_cost(known, form, s) for s in fitting] for form in known.forms}
-    best = {form: _shortest(each) for form, each in rows.items()}
-    today = setting_cost(known, known.form, known.session_s)
-    is_possible = known.form in best and known.session_s in fitting
-    chosen = _least_change(known, list(best.values()), today if is_possible else None)
-    others = sorted((row for row in best.values() if row.form != chosen.form), key=_order)
-    sessions = {form: _near(fitting, row.session_s) for form, row in best.items()}
-    enough = _enough(known, curve)
-    return Advice(
-        known, today, (chosen, *others), curve, turns_of(known, sessions), conflict, enough
-    )
+    best = [_shortest([setting_cost(known, form, s) for s in fitting]) for form in known.forms]
+    today = None
+    if known.form in known.forms and known.session_s in fitting:
+        today = setting_cost(known, known.form, known.session_s)
+    chosen = _least_change(known, best, today)
+    others = sorted((row for row in best if row.form != chosen.form), key=_order)
+    return Choice(known, (chosen, *others), ladder, conflict)
+
+
+def _today(known: KnownGroup) -> SettingCost:
+    """What is set today; where nothing is, Kafka's defaults, whatever heartbeats are wished."""
+    if known.is_new:
+        known = msgspec.structs.replace(known, heartbeat_s=HEARTBEAT_S)
+    return setting_cost(known, known.form, known.session_s)
 
 
 def _shortest(rows: list[SettingCost]) -> SettingCost:
@@ -120,21 +181,12 @@ def _shortest(rows: list[SettingCost]) -> SettingCost:
 def _least_change(
     known: KnownGroup, best: list[SettingCost], today: SettingCost | None
 ) -> SettingCost:
-    """Of those that are as good as the best what is set today, or has today's strategy.
-
-    Another assignor takes two bounces.
-    """
+    """Of those that are as good as the best what is set today, or has today's strategy."""
     least = min(best, key=_order)
     good = [row for row in best if is_as_good(row.lost_s, least.lost_s)]
     if today is not None and is_as_good(today.lost_s, least.lost_s):
         return today
     return min(good, key=lambda row: (row.form.strategy != known.strategy, _order(row)))
-
-
-def _near(sessions: list[float], session_s: float) -> list[float]:
-    """A session and its neighbours."""
-    place = sessions.index(session_s)
-    return sessions[max(place - 1, 0) : place + 2]
 
 
 def _enough(known: KnownGroup, curve: tuple[CurvePoint, ...]) -> SettingCost | None:
@@ -157,23 +209,30 @@ def _order(row: SettingCost) -> tuple[float, float, float]:
 
 
 def _point(known: KnownGroup, session_s: float) -> CurvePoint:
-    longest_s = longest_detection_s(known, session_s)
-    why_not = _too_short(known, session_s)
-    if not why_not and known.gap_s is not None and longest_s > known.gap_s + 1e-9:
-        why_not = f"longer than a gap of {known.gap_s:g} s"
     return CurvePoint(
         session_s,
         outlives(known, session_s),
-        detection_s(known, session_s),
-        longest_s,
-        why_not,
+        detection_s(known, session_s) + known.resume_s,
+        longest_death_s(known, session_s),
+        _why_not(known, session_s),
         {form: setting_cost(known, form, session_s).lost_s for form in FORMS},
     )
 
 
+def _why_not(known: KnownGroup, session_s: float) -> str:
+    why_not = _too_short(known, session_s)
+    longest_s = longest_death_s(known, session_s)
+    if not why_not and known.gap_s is not None and longest_s > known.gap_s + 1e-9:
+        why_not = f"longer than a gap of {known.gap_s:g} s"
+    return why_not
+
+
 def _too_short(known: KnownGroup, session_s: float) -> str:
+    if session_s < SESSIONS_S[0]:
+        return f"brokers allow {SESSIONS_S[0]:g} s or more by default"
     if session_s < BEATS * known.heartbeat_s:
         return f"shorter than {BEATS} heartbeats"
-    if session_s < known.pause_s + known.heartbeat_s:
-        return f"shorter than a silence of {known.pause_s:g} s (--longest-pause-s)"
+    silent_s = known.pause_s + known.heartbeat_s
+    if session_s < silent_s:
+        return f"shorter than a silence and a heartbeat, {silent_s:g} s (--longest-pause-s)"
     return ""

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
+import msgspec
+
 from fencepost.conformance.advise.heartbeats import noticed
 from fencepost.conformance.advise.known import Form, KnownGroup
 from fencepost.conformance.simulator.durations import Duration, quantiles_s
@@ -62,21 +64,37 @@ class _Waits:
     others_s: float
 
 
+@dataclass(frozen=True, slots=True)
+class _Returns:
+    """Processes that come back, on average over their restarts.
+
+    `late`: the part that outlives the session; `apart`: that which then comes in a rebalance of its
+    own.  Of the rest `own_s`: how long their partitions wait, and `others_s` those of others.
+    """
+
+    late: float
+    apart: float
+    own_s: float
+    others_s: float
+
+
 def outlives(known: KnownGroup, session_s: float) -> float:
     """The part of restarts that are longer than the session.
 
     A session runs from the last heartbeat, which was up to one interval before the end.
     """
-    restarts = _restarts(known.restart_s)
-    return sum(_outlives(known, each, session_s) for each in restarts) / len(restarts)
+    restarts = restarts_of(known.restart_s)
+    return sum(outlives_of(known, each, session_s) for each in restarts) / len(restarts)
 
 
 @cache
-def _restarts(restart_s: Duration) -> tuple[float, ...]:
+def restarts_of(restart_s: Duration) -> tuple[float, ...]:
+    """Restart times in s that stand for all, each for an equal part of them."""
     return tuple(quantiles_s(restart_s, _QUANTILES))
 
 
-def _outlives(known: KnownGroup, restart_s: float, session_s: float) -> float:
+def outlives_of(known: KnownGroup, restart_s: float, session_s: float) -> float:
+    """How likely a restart that takes so long outlives the session."""
     return min(max((restart_s - session_s) / known.heartbeat_s + 1, 0.0), 1.0)
 
 
@@ -87,18 +105,6 @@ def detection_s(known: KnownGroup, session_s: float) -> float:
     notice half an interval later, at their next heartbeat; the slowest ends its work first.
     """
     return session_s + slowest_s(known)
-
-
-def longest_detection_s(known: KnownGroup, session_s: float) -> float:
-    """How long they wait at most."""
-    return session_s + known.heartbeat_s + known.processing_s
-
-
-def longest_restart_s(known: KnownGroup, form: Form, session_s: float) -> float:
-    """How long the partitions of a member that is restarted wait at most."""
-    if not form.is_static:
-        return known.heartbeat_s + known.processing_s
-    return min(_restarts(known.restart_s)[-1], longest_detection_s(known, session_s))
 
 
 def slowest_s(known: KnownGroup) -> float:
@@ -128,8 +134,11 @@ def deployment(known: KnownGroup, form: Form, session_s: float) -> EventCost:
     """A rollout: processes are restarted in waves, the next one when the group is balanced."""
     first_s, later_s = known.heartbeat_s / 2, known.heartbeat_s
     full, rest = divmod(known.members, known.at_a_time)
-    cost = _wave(known, form, session_s, known.at_a_time, first_s)
-    cost += _wave(known, form, session_s, known.at_a_time, later_s).times(full - 1)
+    cost = _wave(known, form, session_s, known.at_a_time, later_s)
+    if form.is_static:
+        cost = cost.times(full)
+    else:
+        cost = cost.times(full - 1) + _wave(known, form, session_s, known.at_a_time, first_s)
     return cost + _wave(known, form, session_s, rest, later_s) if rest else cost
 
 
@@ -143,10 +152,20 @@ def _wave(known: KnownGroup, form: Form, session_s: float, size: int, told_s: fl
         return _restarted(known, form, session_s, size, waits)
     waits = _Waits(told_s + slowest_s(known) + known.resume_s, stopped_s(known))
     gone = _departure(known, form, waits, size, 1)
-    come = _arrival(known, form, size, _gatherings(known, size, 0))
-    restarts = _restarts(known.restart_s)
-    apart = sum(_is_apart(known, each - told_s, size) for each in restarts) / len(restarts)
-    return _gone_and_come(gone, come, _any_of(size, apart))
+    come = _arrival(known, form, size, _gatherings(_bare(known), size, 0))
+    return _gone_and_come(gone, come, _any_of(size, _apart(_bare(known), told_s, size)))
+
+
+def _bare(known: KnownGroup) -> KnownGroup:
+    """The group without what only weighs what is found: so what takes long is computed once."""
+    return msgspec.structs.replace(known, resume_s=0.0, warmup_s=0.0)
+
+
+@cache
+def _apart(known: KnownGroup, told_s: float, size: int) -> float:
+    """How likely a process comes back in a rebalance of its own."""
+    restarts = restarts_of(known.restart_s)
+    return sum(is_apart(known, each - told_s, size) for each in restarts) / len(restarts)
 
 
 def _gone_and_come(gone: EventCost, come: EventCost, apart: float) -> EventCost:
@@ -158,7 +177,7 @@ def _gone_and_come(gone: EventCost, come: EventCost, apart: float) -> EventCost:
     return left + come.times(apart)
 
 
-def _is_apart(known: KnownGroup, left_s: float, size: float) -> float:
+def is_apart(known: KnownGroup, left_s: float, size: float) -> float:
     """How likely all others have joined so long after they were told, when a process comes back.
 
     If they haven't, it joins the rebalance that goes on, and there is one instead of two.
@@ -181,7 +200,7 @@ def _expiry_in_rollout(known: KnownGroup, session_s: float, size: int) -> _Waits
     It depends on how many waves before caused no rebalance: each left members that send their
     heartbeats alone.  A member that is stopped right after a rebalance was heard just then.
     """
-    part, waves = _any_late(known, size, session_s), known.waves
+    part, waves = _any_late(_bare(known), size, session_s), known.waves
     half_s = known.heartbeat_s / 2
     cases = [(part, 0, half_s), (part * part * (waves - 1), 0, 0.0)]
     for before in range(1, waves):
@@ -230,31 +249,40 @@ def _restarted(
     `waits`: where sessions end.  `missed_s`: when a dead one is missed whose successor is a member
     of its own; None: the successor takes its place.
     """
-    share = known.partition_share
-    others = known.partitions - share if form.strategy == "eager" else 0.0
-    restarts = _restarts(known.restart_s)
-    late_part = apart = early_s = 0.0
+    share, bare = known.partition_share, _bare(known)
+    back = _returns(bare, session_s, size, missed_s)
+    early_part = 1 - back.late
+    early_s = share * (back.own_s + early_part * known.resume_s)
+    if missed_s is not None and form.strategy == "eager":
+        stops_s = back.others_s + early_part * known.resume_s
+        early_s += (known.partitions - share) * stops_s
+    rebalances = 0.0 if missed_s is None else early_part
+    early = EventCost(rebalances, 0, early_s).times(size)
+    late = size * back.late
+    if not late:
+        return early
+    any_late = _any_late(bare, size, session_s)
+    gone = _departure(known, form, waits, late, any_late)
+    come = _arrival(known, form, late, _gatherings(bare, size, session_s))
+    return early + _gone_and_come(gone, come, _any_of(late / any_late, back.apart / back.late))
+
+
+@cache
+def _returns(known: KnownGroup, session_s: float, size: float, missed_s: float | None) -> _Returns:
+    restarts = restarts_of(known.restart_s)
+    late = apart = own_s = others_s = 0.0
     for restart_s in restarts:
-        part = _outlives(known, restart_s, session_s)
-        late_part += part / len(restarts)
+        part = outlives_of(known, restart_s, session_s)
+        late += part
         left_s = restart_s - session_s + known.heartbeat_s / 2
-        apart += part * _is_apart(known, max(left_s, 0.0), size) / len(restarts)
-        own_s = share * (restart_s + known.resume_s)
+        apart += part * is_apart(known, max(left_s, 0.0), size)
+        end_s = restart_s
         if missed_s is not None:
             told_s = restart_s + known.heartbeat_s / 2
             end_s = told_s + _slowest_after(known, missed_s - told_s)
-            stops_s = end_s - told_s - known.processing_s / 2 + MESSAGES_S + known.resume_s
-            own_s = share * (end_s + known.resume_s) + others * stops_s
-        early_s += own_s * (1 - part) / len(restarts)
-    rebalances = 0.0 if missed_s is None else 1 - late_part
-    early = EventCost(rebalances, 0, early_s).times(size)
-    late = size * late_part
-    if not late:
-        return early
-    any_late = _any_late(known, size, session_s)
-    gone = _departure(known, form, waits, late, any_late)
-    come = _arrival(known, form, late, _gatherings(known, size, session_s))
-    return early + _gone_and_come(gone, come, _any_of(late / any_late, apart / late_part))
+            others_s += (1 - part) * (end_s - told_s - known.processing_s / 2 + MESSAGES_S)
+        own_s += (1 - part) * end_s
+    return _Returns(*(each / len(restarts) for each in (late, apart, own_s, others_s)))
 
 
 def _departure(
@@ -292,7 +320,7 @@ def _any_late(known: KnownGroup, size: float, session_s: float) -> float:
     of_one = outlives(known, session_s)
     if size == 1:
         return of_one
-    restarts = sorted(_restarts(known.restart_s))
+    restarts = sorted(restarts_of(known.restart_s))
     total = 0.0
     for phase in _PHASES:
         part = 1 - bisect_right(restarts, session_s - phase * known.heartbeat_s) / len(restarts)
@@ -310,12 +338,12 @@ def _gatherings(known: KnownGroup, size: float, session_s: float) -> float:
     if size == 1:
         return outlives(known, session_s) if session_s else 1.0
     width_s = known.heartbeat_s + slowest_s(known)
-    restarts = _restarts(known.restart_s)
+    restarts = restarts_of(known.restart_s)
     total = 0.0
     for phase in _PHASES:
         bins: defaultdict[int, float] = defaultdict(float)
         for restart_s in restarts:
-            late = _outlives(known, restart_s, session_s) if session_s else 1.0
+            late = outlives_of(known, restart_s, session_s) if session_s else 1.0
             bins[int(restart_s / width_s + phase)] += late / len(restarts)
         total += sum(1 - (1 - part) ** size for part in bins.values())
     return total / len(_PHASES)

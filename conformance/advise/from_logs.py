@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fencepost.conformance.advise.known import SESSIONS_S, WEEK_S, AdviceError, Form
+from fencepost.conformance.advise.known import BOTH, WEEK_S, AdviceError, Form
 from fencepost.conformance.simulator.member_settings import strategy_of
 from fencepost.model.assignors.assignors import ASSIGNORS
 from fencepost.traces.audit.judge.settings import LogOptions
@@ -38,7 +38,8 @@ class LogFacts:
 
     `restarts_s`: how long members were away that came back, where a rebalance tells; `free`: static
     members that came back without one; `rebalances`: all rows of the group; `left_out`: whether the
-    report has more rows than it tells; `unused_session_s`: a session shorter than brokers allow.
+    report has more rows than it tells; `session_s`: what members are set to, if it shows; `shared`:
+    instance ids that several processes take from each other.
     """
 
     group: str
@@ -47,7 +48,8 @@ class LogFacts:
     free: int
     rebalances: tuple[Report, ...]
     left_out: bool
-    unused_session_s: float | None
+    session_s: float | None
+    shared: tuple[str, ...]
     facts: Mapping[str, Any]
 
     def avoided(self, form: Form, session_s: float) -> list[Report]:
@@ -122,9 +124,8 @@ def log_facts(report: Report, group: str | None) -> LogFacts:
     sessions = [row["session_ms"] / 1000 for row in silences if row["session_ms"]]
     if sessions and "session_s" not in facts:
         facts["session_s"] = max(sessions)
-    unused_s = None
-    if facts.get("session_s", SESSIONS_S[0]) < SESSIONS_S[0]:
-        unused_s = facts.pop("session_s")
+    chains = report.get("chains", {"rows": ()})["rows"]
+    shared = {row["instance_id"] for row in chains if row["group"] == group and row["ping_pong"]}
     if lasted_s >= A_DAY_S:
         weeks = lasted_s / WEEK_S
         expired = [row for row in rows if row["cause"] == "expiry" and not _lived(row, thrown)]
@@ -138,7 +139,29 @@ def log_facts(report: Report, group: str | None) -> LogFacts:
     free = sum(row["end"] == "replaced" and row["fenced_ms"] is None for row in lines)
     tables = ("rebalances", "thrown_out", "life_lines", "deployments", "near_timeouts")
     left_out = any(report[name]["count"] > len(report[name]["rows"]) for name in tables)
-    return LogFacts(group, lasted_s, restarts_s, free, tuple(rows), left_out, unused_s, facts)
+    return LogFacts(
+        group,
+        lasted_s,
+        restarts_s,
+        free,
+        tuple(rows),
+        left_out,
+        facts.get("session_s"),
+        tuple(sorted(shared)),
+        facts,
+    )
+
+
+def facts_of(log: LogFacts | None, said: Mapping[str, Any]) -> dict[str, Any]:
+    """What was said, which goes before what the log shows.  Raises AdviceError."""
+    facts = {**(log.facts if log else {}), **said}
+    if log is not None and "restart_s" not in facts and log.shared:
+        raise AdviceError(
+            f"several processes of group {log.group} take {', '.join(log.shared)} from each other "
+            "(fencepost audit tells which), so the log shows no restart: give each process its own "
+            "group.instance.id first, or say with --restart-s how long a restart takes"
+        )
+    return facts
 
 
 def _at_end(report: Report, group: str) -> dict[str, Any]:
@@ -152,8 +175,15 @@ def _at_end(report: Report, group: str) -> dict[str, Any]:
     if row["session_ms"] is not None:
         facts["session_s"] = row["session_ms"] / 1000
     if row["assignors"] and all(name in ASSIGNORS for name in row["assignors"]):
-        facts["strategy"] = strategy_of(tuple(row["assignors"]))
+        facts["strategy"] = _strategy(row["assignors"])
     return facts
+
+
+def _strategy(assignors: Sequence[str]) -> str:
+    """What the assignors allow; BOTH: they are eager, and another one could follow at once."""
+    found = strategy_of(tuple(assignors))
+    is_both = found == "eager" and any(ASSIGNORS[name].is_cooperative for name in assignors)
+    return BOTH if is_both else found
 
 
 def _lived(row: Report, thrown: Sequence[Report]) -> bool:

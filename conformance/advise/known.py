@@ -17,6 +17,12 @@ BEATS = 3
 """A session must survive two heartbeats that are lost."""
 SESSIONS_S = (6.0, 1800.0)
 """The shortest and the longest that brokers allow by default."""
+HEARTBEAT_S = 3.0
+"""What Kafka's clients have where nothing is set."""
+_LONGEST_MESSAGES_S = 0.03
+"""Ten of a process that starts and joins, each of which takes up to 3 ms, as in the simulator."""
+TODAY = frozenset({"session_s", "is_static", "strategy"})
+"""Facts that say what is set today; where none is given, the group is new."""
 
 
 class AdviceError(BadInputError):
@@ -51,7 +57,10 @@ class KnownGroup(msgspec.Struct, frozen=True, kw_only=True):
     `warmup_s`: how long a member works on a partition that is new to it before
     it keeps up: caches, state.  `crashes`: processes that die and are started again; `deaths`:
     hosts that die and don't come back.  `only`: what may be advised, such as "static"; where no
-    membership or no strategy is named, any.  `session_s`, `is_static`, `strategy`: set today.
+    membership or no strategy is named, any.  `session_s`, `is_static`, `strategy`: set today;
+    `offers_both`: eager members also offer the cooperative assignor, as Java's do by default since
+    3.0.  `keeps_heartbeat`: no other interval may be advised.  `is_new`: nothing is set yet, and
+    Kafka's defaults are compared with.
 
     Raises AdviceError for what can't be.
     """
@@ -68,10 +77,13 @@ class KnownGroup(msgspec.Struct, frozen=True, kw_only=True):
     deployments: float = 5.0
     crashes: float = 1.0
     deaths: float = 0.1
-    heartbeat_s: float = 3.0
+    heartbeat_s: float = HEARTBEAT_S
+    keeps_heartbeat: bool = False
     session_s: float = 45.0
     is_static: bool = False
     strategy: str = "eager"
+    offers_both: bool = False
+    is_new: bool = False
     only: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -159,7 +171,13 @@ class KnownGroup(msgspec.Struct, frozen=True, kw_only=True):
         """The longest session with which a death is noticed within the tolerated gap."""
         if self.gap_s is None:
             return SESSIONS_S[1]
-        return min(self.gap_s - self.heartbeat_s - self.processing_s, SESSIONS_S[1])
+        left_s = self.gap_s - self.heartbeat_s - self.processing_s - self.reading_s
+        return min(left_s, SESSIONS_S[1])
+
+    @property
+    def reading_s(self) -> float:
+        """How long at most messages take, and a member until it reads what it is given."""
+        return _LONGEST_MESSAGES_S + self.resume_s
 
     @property
     def partition_share(self) -> float:
@@ -183,13 +201,25 @@ SAID = {
 }
 """What each fact is called on the command line."""
 _DURATIONS_AND_RATES = SAID.keys() - {"restart_s", "members", "topics", "at_a_time"}
+BOTH = "both"
+"""Said of today's strategy where eager members offer the cooperative assignor, too."""
 _PARTS = 100
 """Into which restart times are divided, to know their mean."""
 
 
 def known_group(facts: dict[str, Any]) -> KnownGroup:
-    """A group of plain values; those that are None are assumed.  Raises AdviceError."""
+    """A group of plain values; those that are None are assumed.  Raises AdviceError.
+
+    Where a session is said that is no longer than Kafka's heartbeat interval, so is another one.
+    """
     given = {name: value for name, value in facts.items() if value is not None}
+    given["is_new"] = not TODAY & given.keys()
+    given["keeps_heartbeat"] = "heartbeat_s" in given
+    given["offers_both"] = given.get("strategy", BOTH) == BOTH
+    if given["offers_both"]:
+        given["strategy"] = "eager"
+    if 0 < given.get("session_s", math.inf) <= HEARTBEAT_S:
+        given.setdefault("heartbeat_s", given["session_s"] / BEATS)
     if "restart_s" not in given:
         raise AdviceError(
             "how long does a restart take? Give --restart-s, or a log in which members restart"

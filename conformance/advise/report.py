@@ -13,16 +13,29 @@ from rich.table import Table
 
 from fencepost.conformance.advise.advice import Advice, CurvePoint
 from fencepost.conformance.advise.arithmetic import EventCost
+from fencepost.conformance.advise.assumed import assumptions
 from fencepost.conformance.advise.from_logs import LogFacts
 from fencepost.conformance.advise.known import SAID
-from fencepost.conformance.advise.migration import migration
+from fencepost.conformance.advise.log_words import log_words
+from fencepost.conformance.advise.longest import (
+    longest_crash_s,
+    longest_death_s,
+    longest_restart_s,
+    rollout_s,
+)
+from fencepost.conformance.advise.migration import (
+    Bounce,
+    bounce_words,
+    migration,
+    way_back,
+    way_there,
+)
 from fencepost.conformance.advise.setting_cost import SettingCost, restart_option
 from fencepost.conformance.advise.turns import Turn
 from fencepost.conformance.advise.words import (
     advice_words,
-    assumptions,
     before_words,
-    log_words,
+    head_words,
     setting_words,
     settings,
     shown,
@@ -45,16 +58,15 @@ def print_advice(
     def say(line: str) -> None:
         console.print(line, soft_wrap=True, markup=False, highlight=False)
 
-    words = list(advice_words(advice, given))
-    if advice.conflict:
-        say(words.pop(0))
+    for line in head_words(advice):
+        say(line)
     if len(shown(advice)) > 1:
         say("Set")
-        for line in settings(advice.advised):
+        for line in settings(advice):
             say(f"  {line}")
-    for line in words:
+    for line in advice_words(advice, given, _seen(log)):
         say(line)
-    if steps := list(migration(advice)):
+    if steps := migration(advice):
         say("")
         say(f"How to get there {_from(given)}:")
         for line in steps:
@@ -64,33 +76,40 @@ def print_advice(
         for line in log_words(advice, log):
             say(line)
     say("")
-    say("In a week, in partition-seconds: one partition for one second without a consumer is one.")
+    say("In a week, in partition-seconds:")
     console.print(_forms(advice, given))
     say("")
     say(
-        "The curve: the part of restarts that outlive a session, when a death is noticed, on "
-        "average and at most, and what a week loses with the better strategy."
+        "The curve: the part of restarts that outlive a session, which begins up to a heartbeat "
+        "interval before the restart does; after how long a dead host's partitions are read again, "
+        "on average and at most; and what a week loses with the better strategy."
     )
     console.print(_curve(advice, given))
     say("")
     say("Assumed:")
-    for line in assumptions(advice.known, given):
+    for line in assumptions(advice.asked, given):
         say(f"  {line}")
     say("")
     say(
-        "These lines simulate one event of each kind, as advised and otherwise; the figures are "
-        "means. Of a group of many members each takes minutes:"
+        "These lines simulate one event of each kind, as advised and otherwise. The figures are "
+        "expected means: what the seeds come to may differ by a tenth, and by half a heartbeat "
+        "interval of one member's partitions for each restart. Of a group of many members each "
+        "takes minutes:"
     )
     for setting in shown(advice):
         for row in (each for each in setting.rows if each.per_week):
             say(f"  {setting_words(setting)}, {_EVENT_WORDS[row.event]}: {_cost_words(row.cost)}")
-            say(f"    {row.line}")
+            say(f"    {row.line or 'not simulated: brokers allow no such session by default'}")
 
 
 def _from(given: Sequence[str]) -> str:
     """Where one is now."""
     is_new = before_words(given) == "Kafka's defaults"
     return "from Kafka's defaults, if the group runs already" if is_new else "from today"
+
+
+def _seen(log: LogFacts | None) -> int | None:
+    return len(log.restarts_s) if log is not None and "restart_s" in log.facts else None
 
 
 def _cost_words(cost: EventCost) -> str:
@@ -105,7 +124,7 @@ def _table(*columns: str) -> Table:
 
 
 def _forms(advice: Advice, given: Sequence[str]) -> Table:
-    table = _table("", "session", "rebalances", "moved", "not consumed", "and warming up")
+    table = _table("", "session", "rebalances", "new owners", "not consumed", "and warming up")
     rows = [("advised", advice.advised), *(("", each) for each in advice.best[1:])]
     for name, each in [*rows, (before_words(given), advice.today)]:
         week = each.week
@@ -121,7 +140,7 @@ def _forms(advice: Advice, given: Sequence[str]) -> Table:
 
 
 def _curve(advice: Advice, given: Sequence[str]) -> Table:
-    table = _table("session", "outlived by", "noticed", "at most", "dynamic", "static", "")
+    table = _table("session", "outlived by", "read again", "at most", "dynamic", "static", "")
     for point in advice.curve:
         table.add_row(
             f"{point.session_s:g} s",
@@ -135,10 +154,10 @@ def _curve(advice: Advice, given: Sequence[str]) -> Table:
 
 
 def _note(advice: Advice, point: CurvePoint, given: Sequence[str]) -> str:
+    which = before_words(given) if point.session_s == advice.known.session_s else ""
     if point.session_s == advice.advised.session_s:
-        return "advised"
-    today = before_words(given) if point.session_s == advice.known.session_s else ""
-    return ": ".join(each for each in (today, point.why_not) if each)
+        which = "advised"
+    return ": ".join(each for each in (which, point.why_not) if each)
 
 
 # JSON
@@ -146,25 +165,38 @@ def _note(advice: Advice, point: CurvePoint, given: Sequence[str]) -> str:
 
 def advice_json(advice: Advice, log: LogFacts | None, given: Sequence[str]) -> dict[str, Any]:
     """The document, as `advice-1.schema.json` describes it."""
-    known = msgspec.to_builtins(advice.known) | {"partitions": advice.known.partitions}
+    known = msgspec.to_builtins(advice.asked) | {"partitions": advice.asked.partitions}
     return {
         "schema": "advice-1",
         "known": known,
         "given": sorted(given),
-        "restart_option": restart_option(advice.known.restart_s),
-        "assumed": assumptions(advice.known, given),
-        "settings": settings(advice.advised),
-        "words": list(advice_words(advice, given)),
+        "restart_option": restart_option(advice.asked.restart_s),
+        "assumed": assumptions(advice.asked, given),
+        "settings": settings(advice),
+        "words": [*head_words(advice), *advice_words(advice, given, _seen(log))],
         "compared_with": before_words(given),
         "conflict": advice.conflict,
-        "migration": list(migration(advice)),
+        "migration": migration(advice),
+        "way": [_bounce_json(advice, bounce) for bounce in way_there(advice)],
+        "way_back": [_bounce_json(advice, bounce) for bounce in way_back(advice)],
         "turns": [_turn_json(turn) for turn in advice.turns],
         "as_good": [str(row.form) for row in advice.as_good],
         "advised": _setting_json(advice.advised),
         "today": _setting_json(advice.today),
         "forms": [_setting_json(each) for each in advice.best],
+        "static_alternative": advice.enough and _setting_json(advice.enough),
+        "heartbeat_alternative": advice.other_beat and _setting_json(advice.other_beat),
         "curve": [_point_json(advice, point, given) for point in advice.curve],
         "log": None if log is None else _log_json(advice, log),
+    }
+
+
+def _bounce_json(advice: Advice, bounce: Bounce) -> dict[str, Any]:
+    return {
+        "words": bounce_words(bounce),
+        "rebalances": round(bounce.cost.rebalances, 3),
+        "lost_partition_s": round(bounce.cost.lost_s(advice.asked.warmup_s), 3),
+        "simulate": bounce.line,
     }
 
 
@@ -179,11 +211,16 @@ def _turn_json(turn: Turn) -> dict[str, Any]:
 
 
 def _setting_json(setting: SettingCost) -> dict[str, Any]:
-    week = setting.week
+    week, where = setting.week, (setting.known, setting.form, setting.session_s)
     return {
         "membership": "static" if setting.form.is_static else "dynamic",
         "strategy": setting.form.strategy,
         "session_timeout_ms": round(setting.session_s * 1000),
+        "heartbeat_interval_ms": round(setting.heartbeat_s * 1000),
+        "longest_after_death_s": round(longest_death_s(setting.known, setting.session_s), 3),
+        "longest_after_restart_s": round(longest_restart_s(*where), 3),
+        "longest_after_crash_s": round(longest_crash_s(*where), 3),
+        "deployment_lasts_s": round(rollout_s(*where), 3),
         "weekly_rebalances": round(week.rebalances, 3),
         "weekly_partitions_moved": round(week.moved, 3),
         "weekly_unavailable_partition_s": round(week.unavailable_s, 3),
@@ -228,7 +265,9 @@ def _log_json(advice: Advice, log: LogFacts) -> dict[str, Any]:
         "avoided_s": round(sum(row["duration_ms"] or 0 for row in avoided) / 1000, 3),
         "places": [row["place"] for row in avoided],
         "is_cut": log.left_out,
-        "unused_session_s": log.unused_session_s,
+        "session_s": log.session_s,
+        "unused_session_s": None if log.session_s == advice.asked.session_s else log.session_s,
+        "shared_instance_ids": list(log.shared),
         "words": list(log_words(advice, log)),
     }
 

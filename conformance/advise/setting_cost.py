@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from fencepost.conformance.advise.arithmetic import (
@@ -12,17 +12,16 @@ from fencepost.conformance.advise.arithmetic import (
     death,
     deployment,
 )
-from fencepost.conformance.advise.known import Form, KnownGroup
+from fencepost.conformance.advise.known import BOTH, HEARTBEAT_S, SESSIONS_S, Form, KnownGroup
 from fencepost.conformance.simulator.durations import Spread
 from fencepost.conformance.simulator.scenario import RESUME_S
 
-SEEDS = 20
-"""Of the lines that reproduce a figure."""
-_EVENTS: dict[str, tuple[str, Callable[[KnownGroup, Form, float], EventCost]]] = {
-    "deployment": ("rolling-bounce", deployment),
-    "crash": ("crash", crash),
-    "death": ("crash-for-good", death),
+_EVENTS: dict[str, tuple[str, int, Callable[[KnownGroup, Form, float], EventCost]]] = {
+    "deployment": ("rolling-bounce", 20, deployment),
+    "crash": ("crash", 100, crash),
+    "death": ("crash-for-good", 100, death),
 }
+"""The scenario of each, how many seeds bring it near the figure, and the arithmetic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +36,12 @@ class EventRow:
 
 @dataclass(frozen=True, slots=True)
 class SettingCost:
-    """A form at a session timeout, and what its week costs."""
+    """A form at a session timeout, and what its week costs; `known`: with its heartbeats."""
 
+    known: KnownGroup
     form: Form
     session_s: float
     rows: tuple[EventRow, ...]
-    warmup_s: float
 
     @property
     def week(self) -> EventCost:
@@ -52,7 +51,20 @@ class SettingCost:
     @property
     def lost_s(self) -> float:
         """What a week loses, in partition-seconds, with the time to warm up."""
-        return self.week.lost_s(self.warmup_s)
+        return self.week.lost_s(self.known.warmup_s)
+
+    @property
+    def heartbeat_s(self) -> float:
+        """The heartbeat interval."""
+        return self.known.heartbeat_s
+
+    def is_set_as(self, other: SettingCost) -> bool:
+        """Whether nothing is set in another way."""
+        return (self.form, self.session_s, self.heartbeat_s) == (
+            other.form,
+            other.session_s,
+            other.heartbeat_s,
+        )
 
     @property
     def is_static(self) -> bool:
@@ -65,24 +77,42 @@ def setting_cost(known: KnownGroup, form: Form, session_s: float) -> SettingCost
     rates = {"deployment": known.deployments, "crash": known.crashes, "death": known.deaths}
     rows = tuple(
         EventRow(
-            event, rates[event], of(known, form, session_s), _line(known, form, session_s, name)
+            event,
+            rates[event],
+            of(known, form, session_s),
+            simulate_line(known, form, session_s, scenario, seeds),
         )
-        for event, (name, of) in _EVENTS.items()
+        for event, (scenario, seeds, of) in _EVENTS.items()
     )
-    return SettingCost(form, session_s, rows, known.warmup_s)
+    return SettingCost(known, form, session_s, rows)
 
 
-def _line(known: KnownGroup, form: Form, session_s: float, scenario: str) -> str:
+def simulate_line(
+    known: KnownGroup,
+    form: Form,
+    session_s: float,
+    scenario: str,
+    seeds: int,
+    changes: Sequence[str] = (),
+    *,
+    offers_both: bool = False,
+) -> str:
+    """The line that simulates an event; "" where brokers don't allow the session by default.
+
+    `changes`: what the processes are set to that are started, such as "strategy=cooperative".
+    """
+    if session_s < SESSIONS_S[0]:
+        return ""
     words = [
         "fencepost simulate",
         scenario,
         f"--members {known.members} --partitions {','.join(map(str, known.topics))}",
-        f"--strategy {form.strategy}",
+        f"--strategy {BOTH if offers_both else form.strategy}",
         "--static" if form.is_static else "--dynamic",
         restart_option(known.restart_s),
         f"--session-timeout-ms {round(session_s * 1000)}",
     ]
-    if known.heartbeat_s != 3:
+    if known.heartbeat_s != HEARTBEAT_S:
         words.append(f"--heartbeat-interval-ms {round(known.heartbeat_s * 1000)}")
     if known.at_a_time > 1 and scenario == "rolling-bounce":
         words.append(f"--at-a-time {known.at_a_time}")
@@ -90,7 +120,8 @@ def _line(known: KnownGroup, form: Form, session_s: float, scenario: str) -> str
         words.append(f"--processing-s {known.processing_s:g}")
     if known.resume_s != RESUME_S:
         words.append(f"--resume-s {known.resume_s:g}")
-    return " ".join([*words, f"--seeds {SEEDS}"])
+    words += [f"--set {change}" for change in changes]
+    return " ".join([*words, f"--seeds {seeds}"])
 
 
 def restart_option(restart_s: float | Spread) -> str:

@@ -5,60 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-import msgspec
-
-from fencepost.conformance.advise.advice import FEW, Advice, CurvePoint, is_as_good
-from fencepost.conformance.advise.arithmetic import longest_detection_s, longest_restart_s
-from fencepost.conformance.advise.from_logs import A_DAY_S, LogFacts
-from fencepost.conformance.advise.known import SAID, SESSIONS_S, WEEK_S, KnownGroup
-from fencepost.conformance.advise.migration import ASSIGNORS, PACKAGE
-from fencepost.conformance.advise.setting_cost import SettingCost, setting_cost
+from fencepost.conformance.advise.advice import FEW, SHORTEST_BEAT_S, Advice, CurvePoint
+from fencepost.conformance.advise.arithmetic import outlives
+from fencepost.conformance.advise.known import HEARTBEAT_S, SAID, TODAY, KnownGroup
+from fencepost.conformance.advise.longest import (
+    is_unbounded,
+    longest_crash_s,
+    longest_death_s,
+    longest_restart_s,
+    rollout_s,
+)
+from fencepost.conformance.advise.migration import assignors_of, stand_of
+from fencepost.conformance.advise.setting_cost import SettingCost
 from fencepost.conformance.advise.turns import Turn
 from fencepost.conformance.simulator.durations import Spread
 from fencepost.traces.text.words import plural
-
-FEW_RESTARTS = 20
-"""So few tell nothing of what one in twenty takes."""
-_ASSUMED = {
-    "members": "{} members",
-    "topics": "{} partitions, of one topic",
-    "at_a_time": "a deployment restarts {} process at a time",
-    "pause_s": "a process that lives is never silent for longer than {:g} s",
-    "processing_s": "work on what one poll returned takes up to {:g} s",
-    "resume_s": "a member reads a partition {:g} s after it was given it, as in real bounces",
-    "warmup_s": "a member needs {:g} s until it keeps up with a partition that is new to it",
-    "deployments": "a deployment {:g} times in a week",
-    "crashes": "a process that dies and is started again, {:g} times in a week",
-    "deaths": "a host that dies and doesn't come back, {:g} times in a week",
-    "heartbeat_s": "a heartbeat interval of {:g} s (--heartbeat-interval-ms)",
-    "session_s": "to compare with, a session timeout of {:g} s (--session-timeout-ms)",
-    "is_static": "to compare with, {} members (--static, --dynamic)",
-    "strategy": "to compare with, {} members (--strategy)",
-}
-_ALWAYS = (
-    "the next processes of a rollout are restarted when the group is balanced",
-    "what fencepost simulate assumes: messages of 2 ms, a broker that never fails",
-)
-TODAY = frozenset({"session_s", "is_static", "strategy"})
-"""Facts that say what is set today; where none is given, the group is new."""
-
-
-def assumptions(known: KnownGroup, given: Sequence[str]) -> list[str]:
-    """What nobody said and no log showed, with the option that says it."""
-    said = []
-    if not isinstance(known.restart_s, Spread):
-        said.append(f"every restart takes {known.restart_s:g} s (--restart-p95-s)")
-    for name, words in _ASSUMED.items():
-        if name in given:
-            continue
-        value = getattr(known, name)
-        if name == "is_static":
-            value = "static" if value else "dynamic"
-        elif name == "topics":
-            value = known.partitions
-        option = f" ({SAID[name]})" if name in SAID else ""
-        said.append(words.format(value) + option)
-    return [*said, *_ALWAYS]
 
 
 def setting_words(setting: SettingCost) -> str:
@@ -69,8 +30,7 @@ def setting_words(setting: SettingCost) -> str:
 def shown(advice: Advice) -> list[SettingCost]:
     """The advised setting and today's, where they differ."""
     one, other = advice.advised, advice.today
-    is_same = (one.form, one.session_s) == (other.form, other.session_s)
-    return [one] if is_same else [one, other]
+    return [one] if one.is_set_as(other) else [one, other]
 
 
 def before_words(given: Sequence[str]) -> str:
@@ -80,11 +40,34 @@ def before_words(given: Sequence[str]) -> str:
     return "today" if "session_s" in given else "today, session not known"
 
 
-def advice_words(advice: Advice, given: Sequence[str]) -> Iterator[str]:
-    """What to set and why, in sentences."""
-    known, best, today = advice.known, advice.advised, advice.today
+def settings(advice: Advice) -> list[str]:
+    """What to write into a consumer's configuration."""
+    best = advice.advised
+    lines = [f"session.timeout.ms={best.session_s * 1000:.0f}"]
+    is_kept = advice.asked.keeps_heartbeat and best.heartbeat_s != HEARTBEAT_S
+    if is_kept or best.heartbeat_s != advice.today.heartbeat_s:
+        lines.append(f"heartbeat.interval.ms={best.heartbeat_s * 1000:.0f}")
+    offers = stand_of(advice.asked, best).offers
+    lines.append(f"partition.assignment.strategy={assignors_of(offers)}")
+    if best.is_static:
+        return [*lines, "group.instance.id=a name of its own for each process, kept over restarts"]
+    return [*lines, "no group.instance.id"]
+
+
+def head_words(advice: Advice) -> Iterator[str]:
+    """What must be known before anything is set."""
     if advice.conflict:
         yield f"{advice.conflict[0].upper()}{advice.conflict[1:]}."
+    if advice.known.only and advice.advised.lost_s > advice.today.lost_s:
+        yield (
+            f"It doesn't pay: of what --only allows it loses least, and more than what is "
+            f"compared with, {setting_words(advice.today)}."
+        )
+
+
+def advice_words(advice: Advice, given: Sequence[str], seen: int | None = None) -> Iterator[str]:
+    """What is won and why, in sentences; `seen`: how many restarts a log shows."""
+    known, best = advice.known, advice.advised
     if len(shown(advice)) == 1:
         as_good = ""
         if known.forms != (best.form,):
@@ -93,35 +76,42 @@ def advice_words(advice: Advice, given: Sequence[str]) -> Iterator[str]:
             f"{_leave(given)}: {best.form}, session.timeout.ms={best.session_s * 1000:.0f}"
             f"{as_good}."
         )
-    yield from _static_words(advice)
+    yield from _sum_words(advice, given)
+    yield from _static_words(advice, seen)
+    yield from _beat_words(advice)
     yield from _close_words(advice)
-    for turn in advice.turns:
-        yield _turn_words(known, turn, given)
     yield from _wait_words(advice)
-    yield from _shorter_words(advice)
     if known.members > known.partitions:
         idle = known.members - known.partitions
         yield (
             f"{plural(idle, 'member')} of {known.members} will have nothing to do: there "
             f"{'is' if known.partitions == 1 else 'are'} {plural(known.partitions, 'partition')}."
         )
-    if known.only and best.lost_s > today.lost_s:
-        yield (
-            f"It doesn't pay: of what --only allows it loses least, and more than what is "
-            f"compared with, {setting_words(today)}."
-        )
+    for turn in advice.turns:
+        yield _turn_words(known, turn, given)
+
+
+def _sum_words(advice: Advice, given: Sequence[str]) -> Iterator[str]:
+    """What a week loses, and how that is counted."""
+    best, today, partitions = advice.advised, advice.today, advice.known.partitions
     then, now = _sum(best.lost_s), _sum(today.lost_s)
-    if then != now:
+    also = " or with one that warms up" if advice.known.warmup_s else ""
+    unit = f"One partition without a consumer{also} for one second is one"
+    if then == now:
+        yield f"In a week {then} are lost. {unit}."
+    else:
         yield (
             f"In a week {then} are lost instead of {now} {today_words(advice, given)}, "
-            f"{_rebalances(best, today)}: "
-            f"each partition is consumed by a member that keeps up {_share(known, best)} of the "
-            f"time instead of {_share(known, today)}."
+            f"{_rebalances(best, today)}. {unit}; that is {best.lost_s / partitions:,.1f} s for "
+            f"each partition, not {today.lost_s / partitions:,.1f} s."
         )
+    if TODAY & set(given):
+        part = outlives(today.known, today.session_s)
+        yield f"Of all restarts {100 * part:.1f} % outlive a session of {today.session_s:g} s."
 
 
 def _rebalances(best: SettingCost, today: SettingCost) -> str:
-    one, other = f"{best.week.rebalances:.1f}", f"{today.week.rebalances:.1f}"
+    one, other = f"{best.week.rebalances:,.1f}", f"{today.week.rebalances:,.1f}"
     if one == other:
         return f"with as many rebalances ({one})"
     return f"with {one} rebalances instead of {other}"
@@ -132,7 +122,7 @@ def today_words(advice: Advice, given: Sequence[str]) -> str:
     if "session_s" in given:
         return "today"
     if TODAY & set(given):
-        return f"today, if the session is Kafka's {advice.known.session_s:g} s"
+        return f"today, if the session is Kafka's {advice.asked.session_s:g} s"
     return f"with Kafka's defaults ({setting_words(advice.today)})"
 
 
@@ -144,7 +134,7 @@ def _point_of(advice: Advice, setting: SettingCost) -> CurvePoint:
     return next(each for each in advice.curve if each.session_s == setting.session_s)
 
 
-def _static_words(advice: Advice) -> Iterator[str]:
+def _static_words(advice: Advice, seen: int | None) -> Iterator[str]:
     """What static members win or lose, which session they need, and what the gap forbids."""
     known, best, enough = advice.known, advice.advised, advice.enough
     static = next((each for each in advice.best if each.is_static), None)
@@ -153,36 +143,63 @@ def _static_words(advice: Advice) -> Iterator[str]:
     point = _point_of(advice, static)
     if best.is_static:
         yield (
-            f"A restart is then free of rebalances while it is shorter than the session: "
-            f"{_percent(known, 1 - point.outlives)} of yours are. What the member has waits for it."
+            f"A restart that doesn't outlive the session causes no rebalance, "
+            f"{_percent(known, 1 - point.outlives, seen)}. What the process had waits for it."
         )
     lost, now = _sum(static.lost_s), _sum(best.lost_s)
     if enough is not None and point.outlives > FEW:
         needed = _point_of(advice, enough)
         breaks = ""
         if known.gap_s is not None and needed.longest_detection_s > known.gap_s:
-            breaks = f"; that breaks the gap of {known.gap_s:g} s"
+            breaks = f" That breaks the gap of {known.gap_s:g} s."
         yield (
-            f"To save most rebalances static members need a session of about "
-            f"{enough.session_s:g} s, which {_percent(known, 1 - needed.outlives)} of the restarts "
-            f"keep within{breaks}. In a week {_sum(enough.lost_s)} would be lost instead of {now}, "
-            f"with {enough.week.rebalances:.1f} rebalances instead of "
-            f"{best.week.rebalances:.1f}, and a partition would wait for a restart for up to "
-            f"{_restart_words(known, enough)}."
+            f"Static members whose restarts cause a rebalance once in twenty at most need a "
+            f"session of {enough.session_s:g} s, which "
+            f"{_percent(known, 1 - needed.outlives, seen)} don't outlive: {setting_words(enough)} "
+            f"would lose {_sum(enough.lost_s)} in a week instead of {now}, with "
+            f"{enough.week.rebalances:,.1f} rebalances instead of {best.week.rebalances:,.1f}, "
+            f"since what a process had waits for its restart, "
+            f"{longest_restart_s(known, enough.form, enough.session_s):.1f} s at most.{breaks}"
         )
     elif best.is_static or lost == now:
         return
     elif best.week.rebalances - static.week.rebalances >= 0.1:
         yield (
-            f"Static members would save rebalances ({static.week.rebalances:.1f} instead of "
-            f"{best.week.rebalances:.1f} in a week), but what a member has waits for its "
-            f"restart: with {setting_words(static)}, {lost} would be lost instead of {now}."
+            f"Static members would save rebalances ({static.week.rebalances:,.1f} instead of "
+            f"{best.week.rebalances:,.1f} in a week), but what a process had waits for its "
+            f"restart: {setting_words(static)} would lose {lost} instead of {now}."
         )
     else:
         yield (
-            f"Static members would save no rebalances: with {setting_words(static)}, {lost} would "
-            f"be lost instead of {now}."
+            f"Static members would save no rebalances: {setting_words(static)} would lose {lost} "
+            f"instead of {now}."
         )
+
+
+def _beat_words(advice: Advice) -> Iterator[str]:
+    """What shorter heartbeats save, what they cost, and where that ends."""
+    best, other, members = advice.advised, advice.other_beat, advice.known.members
+    if other is None:
+        return
+    rates = [f"{members / each.heartbeat_s:,.1f}" for each in (best, other)]
+    short_ms = 1000 * SHORTEST_BEAT_S
+    if advice.asked.keeps_heartbeat:
+        yield (
+            f"heartbeat.interval.ms={short_ms:.0f} would lose {_sum(other.lost_s)} instead of "
+            f"{_sum(best.lost_s)} ({setting_words(other)}), for {rates[1]} heartbeats a second at "
+            f"the coordinator instead of {rates[0]}; --heartbeat-interval-ms keeps what it says."
+        )
+        return
+    slow = f"the best would lose {_sum(other.lost_s)} ({setting_words(other)})"
+    gap_s = advice.known.gap_s
+    if gap_s is not None and longest_death_s(other.known, other.session_s) > gap_s + 1e-9:
+        slow = f"no session that is safe keeps a gap of {gap_s:g} s"
+    yield (
+        f"With heartbeat.interval.ms={short_ms:.0f} all hear sooner of a rebalance; with "
+        f"{1000 * other.heartbeat_s:.0f} {slow}. Its price: the coordinator gets {rates[0]} "
+        f"heartbeats a second of this group instead of {rates[1]}. Less than {short_ms:.0f} isn't "
+        "advised: it was never tried on a real Kafka. --heartbeat-interval-ms keeps another one."
+    )
 
 
 def _close_words(advice: Advice) -> Iterator[str]:
@@ -194,137 +211,72 @@ def _close_words(advice: Advice) -> Iterator[str]:
         more = "more" if row.lost_s > best.lost_s else "less"
         says = "the same" if part < 0.0005 else f"{100 * part:.1f} % {more}"
         rows.append(f"{setting_words(row)} loses {says}")
-    if rows:
-        yield (
-            f"Too close to call: {'; '.join(rows)}. The arithmetic is no nearer than a tenth; what "
-            "is advised is the least change."
-        )
+    if not rows:
+        return
+    why = "loses least of them"
+    if best.is_set_as(advice.today):
+        why = "is what is set today"
+    elif any(row.lost_s < best.lost_s for row in advice.as_good):
+        why = "needs no other assignor"
+    yield (
+        f"Too close to call: {'; '.join(rows)}. The arithmetic is no nearer than a tenth, and what "
+        f"is advised {why}."
+    )
 
 
 def _turn_words(known: KnownGroup, turn: Turn, given: Sequence[str]) -> str:
-    """Where another form loses least, and what is assumed there."""
+    """With which value another form is advised, and what is assumed there."""
     digits = 1 - math.floor(math.log10(turn.value)) if turn.value else 0
     to = math.ceil if turn.is_upwards else math.floor
     value = to(round(turn.value * 10**digits, 6)) / 10**digits
     now = getattr(known, turn.name)
     said = "given" if turn.name in given else "assumed"
     return (
-        f"It turns at {SAID[turn.name]} {value:g} ({said}: {now:g}): {turn.form} loses least from "
-        f"there {'upwards' if turn.is_upwards else 'downwards'}, not {turn.instead_of}."
+        f"With {SAID[turn.name]} {value:g} or {'more' if turn.is_upwards else 'less'} "
+        f"({said}: {now:g}) {turn.form} would be advised, not {turn.instead_of}."
     )
 
 
 def _wait_words(advice: Advice) -> Iterator[str]:
-    """How long partitions wait when something happens to a member."""
-    known, best = advice.known, advice.advised
+    """How long partitions wait when something happens to a member, and how long a rollout takes."""
+    known, best, today = advice.known, advice.advised, advice.today
     point = _point_of(advice, best)
+    crash_s = longest_crash_s(known, best.form, best.session_s)
+    every = ", and so do all others of the group" if best.form.strategy == "eager" else ""
+    crashed = "" if best.is_static else f", even if it is back before{every}"
     yield (
-        f"What a host had that dies for good has a consumer again after {point.detection_s:.1f} s "
-        f"on average, {point.longest_detection_s:.1f} s at most; what a process has that is "
-        f"stopped and started again, after {_restart_words(known, best)} at most."
+        f"A partition is without a consumer, after a host died for good, for "
+        f"{point.detection_s:.1f} s on average and {point.longest_detection_s:.1f} s at most; "
+        f"when its process is stopped and started again, for "
+        f"{longest_restart_s(known, best.form, best.session_s):.1f} s at most; and when it "
+        f"crashes, for {crash_s:.1f} s at most{crashed}. A rebalance that begins during another "
+        "one adds to that."
     )
-    if not best.is_static:
-        every = ", and all others of the group with it" if best.form.strategy == "eager" else ""
-        yield (
-            "What a process has that crashes waits until its session has ended, even if it is back "
-            f"before: {point.longest_detection_s:.1f} s at most{every}."
-        )
-
-
-def _restart_words(known: KnownGroup, setting: SettingCost) -> str:
-    longest_s = longest_restart_s(known, setting.form, setting.session_s)
-    is_cut = setting.is_static and longest_s < longest_detection_s(known, setting.session_s)
-    rare = " (for one restart in 500 longer)" if is_cut and _is_drawn(known) else ""
-    return f"{longest_s:.1f} s{rare}"
-
-
-def _is_drawn(known: KnownGroup) -> bool:
-    """Whether no restart is the longest."""
-    return isinstance(known.restart_s, Spread) and known.restart_s.median is not None
-
-
-def _shorter_words(advice: Advice) -> Iterator[str]:
-    """What keeps the session from being shorter, and what shorter heartbeats would save."""
-    known, best = advice.known, advice.advised
+    then, now = (
+        _length(rollout_s(each.known, each.form, each.session_s)) for each in (best, today)
+    )
+    yield f"One deployment takes about {then}{'' if then == now else f' instead of {now}'}."
     below = [point for point in advice.curve if point.session_s < best.session_s]
     if below and "silence" in below[-1].why_not and known.pause_s + known.heartbeat_s > 15:
         yield (
             f"No shorter session is advised since a process that lives may be silent for "
             f"{known.pause_s:g} s (--longest-pause-s)."
         )
-    beat_s = max(round(known.heartbeat_s / 3, 1), 0.1)
-    quick = msgspec.structs.replace(known, heartbeat_s=beat_s)
-    lost_s = setting_cost(quick, best.form, best.session_s).lost_s
-    if not is_as_good(lost_s, best.lost_s) and lost_s < best.lost_s:
-        yield (
-            f"With heartbeat.interval.ms={1000 * beat_s:.0f} {_sum(lost_s)} would be lost "
-            f"instead of {_sum(best.lost_s)}; brokers would get {known.heartbeat_s / beat_s:.1f} "
-            "times as many heartbeats."
-        )
 
 
-def settings(setting: SettingCost) -> list[str]:
-    """What to write into a consumer's configuration."""
-    lines = [
-        f"session.timeout.ms={setting.session_s * 1000:.0f}",
-        f"partition.assignment.strategy={PACKAGE}{ASSIGNORS[setting.form.strategy]}",
-    ]
-    if setting.form.is_static:
-        return [*lines, "group.instance.id=a name of its own for each process, kept over restarts"]
-    return [*lines, "no group.instance.id"]
-
-
-def log_words(advice: Advice, log: LogFacts) -> Iterator[str]:
-    """What the log shows, and what the advice would have saved in it."""
-    rebalances = plural(len(log.rebalances), "rebalance")
-    yield f"The log shows {log.lasted_s:,.0f} s of group {log.group}, with {rebalances}."
-    if log.restarts_s:
-        middle = log.restarts_s[len(log.restarts_s) // 2]
-        yield (
-            f"{plural(len(log.restarts_s), 'restart')} with a rebalance took "
-            f"{_short(log.restarts_s[0])} to {_short(log.restarts_s[-1])}, half of them up to "
-            f"{_short(middle)}."
-        )
-    if log.restarts_s and (log.lasted_s < A_DAY_S or len(log.restarts_s) < FEW_RESTARTS):
-        yield (
-            "That is little to go by: how long restarts take at worst it doesn't show. Give "
-            "--restart-s and --restart-p95-s, or logs of a week."
-        )
-    if log.unused_session_s is not None:
-        yield (
-            f"session.timeout.ms is {1000 * log.unused_session_s:.0f} there, which isn't used: "
-            f"brokers allow nothing below {1000 * SESSIONS_S[0]:.0f} unless they are told to."
-        )
-    if log.free:
-        yield (
-            f"{plural(log.free, 'restart')} of static members caused no rebalance; how long they "
-            "took the audit doesn't tell, and --restart-s can."
-        )
-    best = advice.advised
-    avoided = log.avoided(best.form, best.session_s)
-    stopped_s = sum(row["duration_ms"] or 0 for row in avoided) / 1000
-    yield (
-        f"What is advised would have avoided {len(avoided)} of the {rebalances}"
-        f"{f', which took {stopped_s:.1f} s' if avoided else ''}."
-    )
-    if log.left_out:
-        yield "The log has more rows than an audit keeps; only those are counted."
+def _length(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
 def _sum(seconds: float) -> str:
     return f"{seconds:,.0f} partition-seconds"
 
 
-def _short(seconds: float) -> str:
-    return f"{seconds:.1f} s" if seconds >= 1 else f"{round(seconds * 1000)} ms"
-
-
-def _share(known: KnownGroup, setting: SettingCost) -> str:
-    lost = min(setting.lost_s / (known.partitions * WEEK_S), 1.0)
-    return f"{100 * (1 - lost):.4f} %"
-
-
-def _percent(known: KnownGroup, part: float) -> str:
-    if part == 1 and _is_drawn(known):
-        return "more than 99.8 %"  # it is looked at 500 quantiles
-    return f"{math.floor(1000 * part) / 10:g} %"
+def _percent(known: KnownGroup, part: float, seen: int | None) -> str:
+    """The part of restarts, and of how many, where they are some that were seen."""
+    says = f"{math.floor(1000 * part) / 10:g} %"
+    if part == 1 and is_unbounded(known):
+        says = "more than 99.8 %"  # it is looked at 500 quantiles
+    if isinstance(known.restart_s, Spread) and known.restart_s.values:
+        return f"{says} of {seen or len(known.restart_s.values)} seen"
+    return f"{says} of them"

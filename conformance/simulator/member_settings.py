@@ -13,7 +13,11 @@ from fencepost.model.revisions.near import did_you_mean
 Ms = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
 SessionMs = Annotated[int, msgspec.Meta(ge=6000, le=1_800_000)]
 """What brokers allow by default: group.min.session.timeout.ms, group.max.session.timeout.ms."""
-_BY_STRATEGY = {"eager": ("range",), "cooperative": ("cooperative-sticky",)}
+_BY_STRATEGY = {
+    "eager": ("range",),
+    "cooperative": ("cooperative-sticky",),
+    "both": ("range", "cooperative-sticky"),
+}
 GROUP_ID = "group"
 SESSION_MS, BEAT_MS, POLL_MS = 45_000, 3000, 300_000
 """What Kafka's Java client has where nothing is set: KIP-735, KIP-62."""
@@ -26,14 +30,15 @@ A_YEAR_MS = 365 * 24 * 3600 * 1000
 class MemberSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Settings of consumers, by Kafka's names; None: as it was.
 
-    `strategy` chooses the assignor, unless `assignors` names them.  `instance_id`: of a static
+    `strategy` chooses the assignor, unless `assignors` names them; `both` is what Java's client
+    offers by default since 3.0, and rebalances eagerly.  `instance_id`: of a static
     member; `{member}` stands for its own name, so that without it all have the same.
 
     Raises ValueError (msgspec.ValidationError when read) for what can't be.
     """
 
     membership: Literal["dynamic", "static"] | None = None
-    strategy: Literal["eager", "cooperative"] | None = None
+    strategy: Literal["eager", "cooperative", "both"] | None = None
     assignors: tuple[str, ...] | None = None
     instance_id: str | None = None
     session_timeout_ms: SessionMs | None = None

@@ -207,7 +207,8 @@ def _words() -> set[str]:
     structs = [DeploymentScenario, MemberSettings, Spread, *get_args(Step)]
     fields = {name for struct in structs for name in struct.__struct_fields__}
     steps = {kind.__struct_config__.tag for kind in get_args(Step)}
-    return fields | steps | {"dynamic", "static", "eager", "cooperative", "balanced", "started"}
+    words = {"dynamic", "static", "eager", "cooperative", "both", "balanced", "started"}
+    return fields | steps | words
 
 
 def _folder() -> list[Path]:

@@ -103,6 +103,25 @@ def with_values(
     return checked_scenario(document, place)
 
 
+def with_changes(scenario: DeploymentScenario, given: Sequence[str]) -> DeploymentScenario:
+    """The scenario with bounces that give processes other settings, such as `strategy=cooperative`.
+
+    Raises ScenarioError.
+    """
+    changes = {}
+    for text in given:
+        name, _, value = text.partition("=")
+        changes[name.strip()] = _value(value.strip())
+    document = msgspec.to_builtins(scenario)
+    document["step"] = [*document.get("step", ())]
+    bounces = [step for step in document["step"] if step["do"] == "bounce"]
+    if given and not bounces:
+        raise ScenarioError(f"--set: {scenario.name or 'the scenario'} has no bounce")
+    for step in bounces:
+        step["set"] = {**step.get("set", {}), **changes}
+    return checked_scenario(document, "--set")
+
+
 def varied(
     forms: Mapping[str, DeploymentScenario], given: Sequence[str]
 ) -> dict[str, DeploymentScenario]:

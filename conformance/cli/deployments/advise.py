@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from fencepost.conformance.advise.advice import advice_for
-from fencepost.conformance.advise.from_logs import log_facts, read_reports
+from fencepost.conformance.advise.from_logs import facts_of, log_facts, read_reports
 from fencepost.conformance.advise.known import AdviceError, known_group
 from fencepost.conformance.advise.report import advice_json, print_advice, write_advice
 from fencepost.conformance.cli.exit_codes import exit_codes
@@ -67,10 +67,18 @@ from fencepost.conformance.cli.options.seconds import (
 @click.option(
     "--deaths-per-week", type=float, metavar="X", help="Hosts that die and don't come back."
 )
-@click.option("--heartbeat-interval-ms", type=int, metavar="MS", help="heartbeat.interval.ms.")
+@click.option(
+    "--heartbeat-interval-ms",
+    type=int,
+    metavar="MS",
+    help="heartbeat.interval.ms, which is kept; else a shorter one may be advised.",
+)
 @click.option("--session-timeout-ms", type=int, metavar="MS", help="session.timeout.ms today.")
 @click.option(
-    "--strategy", type=click.Choice(["eager", "cooperative"]), help="How members rebalance today."
+    "--strategy",
+    type=click.Choice(["eager", "cooperative", "both"]),
+    help="How members rebalance today; both: eagerly, and they offer RangeAssignor and "
+    "CooperativeStickyAssignor, as Java's do by default since 3.0.",
 )
 @click.option("--static/--dynamic", "static", default=None, help="What members are today.")
 @click.option(
@@ -137,8 +145,7 @@ def advise_command(
     if group is not None and not logs:
         raise AdviceError(f"--group {group} is for logs, and none is given")
     log = log_facts(read_reports(logs, group), group) if logs else None
-    facts = dict(log.facts) if log is not None else {}
-    facts |= {name: value for name, value in said.items() if value is not None}
+    facts = facts_of(log, {name: value for name, value in said.items() if value is not None})
     advice = advice_for(known_group(facts))
     document = advice_json(advice, log, list(facts))
     if report is not None:

@@ -39,6 +39,7 @@ from fencepost.conformance.simulator.sweep import (
     variant_name,
     variants_of,
     varied,
+    with_changes,
     with_values,
 )
 from fencepost.model.revisions.revisions import is_in_a_file
@@ -52,8 +53,9 @@ _JOBS = 2
 @partitions_option
 @click.option(
     "--strategy",
-    type=click.Choice(["eager", "cooperative"]),
-    help="How members rebalance: with the assignor range, or cooperative-sticky.",
+    type=click.Choice(["eager", "cooperative", "both"]),
+    help="How members rebalance: with the assignor range, or cooperative-sticky; or eagerly, "
+    "offering both.",
 )
 @click.option("--static/--dynamic", "static", default=None, help="With instance ids, or without.")
 @restart_options
@@ -96,6 +98,14 @@ _JOBS = 2
     "steps, such as restart_s=5,20 (may be repeated: each combination).",
 )
 @click.option(
+    "--set",
+    "changes",
+    multiple=True,
+    metavar="NAME=V",
+    help="A bounce starts processes with this setting, such as membership=static (may be "
+    "repeated): a migration.",
+)
+@click.option(
     "--jobs",
     type=click.IntRange(min=1),
     default=_JOBS,
@@ -128,6 +138,7 @@ def simulate_command(
     seeds: int,
     compare: str | None,
     vary: tuple[str, ...],
+    changes: tuple[str, ...],
     jobs: int,
     engine: str,
     master: str | None,
@@ -160,7 +171,7 @@ def simulate_command(
         "target_size": target_size,
     }
     given = {name: value for name, value in values.items() if value is not None}
-    chosen = with_values(find_scenario(scenario), given, "the options")
+    chosen = with_changes(with_values(find_scenario(scenario), given, "the options"), changes)
     forms = (
         {variant_name(chosen.settings): chosen} if compare is None else variants_of(chosen, compare)
     )

@@ -6,33 +6,27 @@ much the moment decides in which an event falls between two heartbeats.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from statistics import mean
 from typing import Any
 
 import msgspec
 import pytest
-
-from fencepost.conformance.advise.arithmetic import (
-    EventCost,
-    crash,
-    death,
-    deployment,
-    outlives,
-    range_moves,
+from support.arithmetic_runs import (
+    AGREEMENT,
+    EVENTS,
+    Agreement,
+    Compared,
+    is_near,
+    known,
+    page_lines,
+    simulated,
 )
-from fencepost.conformance.advise.heartbeats import noticed
-from fencepost.conformance.advise.known import FORMS, Form, KnownGroup, known_group
-from fencepost.conformance.simulator.cost import Cost
-from fencepost.conformance.simulator.scenario import checked_scenario, find_scenario
-from fencepost.conformance.simulator.simulate import SimulationRun, simulate
+from support.places import ROOT
 
-Arithmetic = Callable[[KnownGroup, Form, float], EventCost]
-EVENTS: dict[str, tuple[Arithmetic, int]] = {
-    "rolling-bounce": (deployment, 2),
-    "crash": (crash, 4),
-    "crash-for-good": (death, 4),
-}
+from fencepost.conformance.advise.arithmetic import deployment, outlives, range_moves
+from fencepost.conformance.advise.heartbeats import noticed
+from fencepost.conformance.advise.known import FORMS, Form
+
 GROUPS: dict[str, tuple[dict[str, Any], float]] = {
     "long restarts": ({"members": 3, "topics": (6,), "restart_s": 20.0}, 10.0),
     "slow polls": (
@@ -54,36 +48,6 @@ SEEDS_OF = {"merged": 6}
 HUNDRED = {Form(False, "eager"): 5500.8, Form(True, "eager"): 5023.8}
 """`simulate rolling-bounce --members 100 --partitions 1000 --restart-s 5 --resume-s 0`, seed 0,
 which takes minutes: partition-seconds without a consumer."""
-
-
-def known(facts: dict[str, Any]) -> KnownGroup:
-    return known_group(dict(facts))
-
-
-def simulated(known: KnownGroup, form: Form, session_s: float, name: str, seeds: int) -> list[Cost]:
-    document = msgspec.to_builtins(find_scenario(name)) | {
-        "members": known.members,
-        "topics": {f"topic-{number}": count for number, count in enumerate(known.topics)},
-        "restart_s": msgspec.to_builtins(known.restart_s),
-        "processing_s": known.processing_s,
-        "resume_s": known.resume_s,
-        "settings": {
-            "membership": "static" if form.is_static else "dynamic",
-            "strategy": form.strategy,
-            "session_timeout_ms": round(session_s * 1000),
-        },
-    }
-    if name == "rolling-bounce":
-        document["step"] = [{"do": "bounce", "at_a_time": known.at_a_time}]
-    scenario = checked_scenario(document, "a test")
-    return [simulate(SimulationRun(scenario, seed=seed, is_brief=True)) for seed in range(seeds)]
-
-
-def is_near(known: KnownGroup, found: EventCost, costs: list[Cost], events: int) -> bool:
-    seen_s = mean(cost.unavailable_partition_s for cost in costs)
-    at_once = known.at_a_time if events > 1 else 1
-    chance_s = known.partition_share * at_once * known.heartbeat_s / 2 * events
-    return abs(found.unavailable_s - seen_s) <= 0.1 * seen_s + chance_s
 
 
 @pytest.mark.parametrize("form", FORMS, ids=str)
@@ -189,3 +153,26 @@ def test_processes_that_come_back_together_join_one_rebalance() -> None:
     spread = {"restart_s": {"median": 8, "p95": 60}, "members": 8, "at_a_time": 4}
     apart = deployment(known(spread), FORMS[0], 45).rebalances
     assert 4 < apart < deployment(known({**spread, "at_a_time": 1}), FORMS[0], 45).rebalances
+
+
+def test_the_page_tells_what_was_compared() -> None:
+    """`tox -e advice` compares it again; what is computed quickly must be the same now."""
+    made = msgspec.json.decode(AGREEMENT.read_bytes(), type=Agreement)
+    page = (ROOT / "docs" / "deployments" / "advise.md").read_text("utf-8").splitlines()
+    assert [line for line in page_lines(made) if line not in page] == []
+    for each in (*made.shown, *made.drawn):
+        assert by_arithmetic(each) == pytest.approx(each.by_arithmetic_s, abs=0.051)
+
+
+def by_arithmetic(each: Compared) -> float:
+    of, _ = EVENTS[each.scenario]
+    form = next(form for form in FORMS if str(form) == each.form)
+    own = known({**each.facts, "topics": tuple(each.facts["topics"])})
+    return of(own, form, each.session_s).unavailable_s
+
+
+def test_a_page_that_tells_another_figure_is_seen() -> None:
+    made = msgspec.json.decode(AGREEMENT.read_bytes(), type=Agreement)
+    first = msgspec.structs.replace(made.drawn[0], is_near=not made.drawn[0].is_near)
+    other = msgspec.structs.replace(made, drawn=[first, *made.drawn[1:]])
+    assert page_lines(other) != page_lines(made)

@@ -8,10 +8,8 @@ from typing import Any
 
 import pytest
 
-from fencepost.conformance.advise.advice import advice_for
-from fencepost.conformance.advise.from_logs import log_facts, read_reports
-from fencepost.conformance.advise.known import FORMS, AdviceError, known_group
-from fencepost.conformance.advise.words import before_words, log_words
+from fencepost.conformance.advise.from_logs import facts_of, log_facts, read_reports
+from fencepost.conformance.advise.known import FORMS, AdviceError
 
 ROOT = Path(__file__).resolve().parents[3]
 REQUESTS = ROOT / "examples/request-logs/kafka-request.log.gz"
@@ -134,20 +132,18 @@ def test_what_members_are_set_to_is_taken_from_a_log_that_shows_it() -> None:
     assert (found["session_s"], found["strategy"]) == (60.0, "cooperative")
     both = facts(static=2, dynamic=1, assignors=["cooperative-sticky", "range"])
     assert "is_static" not in both
-    assert both["strategy"] == "eager"
+    assert both["strategy"] == "both"
+    assert facts(assignors=["range"])["strategy"] == "eager"
+    assert facts(session_ms=3000)["session_s"] == 3.0
     assert facts(dynamic=2, static=0)["is_static"] is False
-    for row in ({}, {"session_ms": 3000}, {"assignors": ["one of our own"]}):
+    for row in ({}, {"assignors": ["one of our own"]}):
         assert not {"session_s", "strategy", "is_static"} & set(facts(**row))
 
 
-def test_a_session_that_brokers_do_not_allow_is_told_and_not_used() -> None:
-    row = {"group": "g", "static": 3, "dynamic": 0, "session_ms": 2500, "assignors": []}
-    rows = table(rebalance(1000, "leave", "static membership", 8000))
-    log = log_facts({**report(rebalances=rows), "until_ms": 8000, "at_end": [row]}, "g")
-    assert log.unused_session_s == 2.5
-    advice = advice_for(known_group(dict(log.facts)))
-    words = " ".join(log_words(advice, log))
-    assert "session.timeout.ms is 2500 there, which isn't used" in words
-    assert "That is little to go by" in words
-    assert before_words(list(log.facts)) == "today, session not known"
-    assert before_words([*log.facts, "session_s"]) == "today"
+def test_a_shared_instance_id_is_why_a_log_has_no_restart() -> None:
+    log = log_facts(read_reports([REQUESTS], "orders"), "orders")
+    assert log.shared == ("orders-2",)
+    with pytest.raises(AdviceError, match="take orders-2 from each other"):
+        facts_of(log, {})
+    assert facts_of(log, {"restart_s": 4.0})["restart_s"] == 4.0
+    assert facts_of(None, {}) == {}

@@ -27,7 +27,11 @@ from fencepost.conformance.advise.known import AdviceError, known_group
             "a heartbeat interval of 50000 ms (--heartbeat-interval-ms",
         ),
         ({"restart_s": 5, "processing_s": 400.0}, "--processing-s 400"),
-        ({"restart_s": 5, "session_s": 3.0}, "--session-timeout-ms 3000 is not longer"),
+        ({"restart_s": 5, "session_s": 0.0}, "--session-timeout-ms 0 is not longer"),
+        (
+            {"restart_s": 5, "session_s": 3.0, "heartbeat_s": 3.0},
+            "--session-timeout-ms 3000 is not longer",
+        ),
         ({"restart_s": 5, "members": -3}, "give --members 2 or more"),
         ({"restart_s": 5, "resume_s": -1.0}, "--resume-s can't be -1"),
         ({"restart_s": 5, "warmup_s": 1e9}, "--warmup-s 1e+09 is longer than a week"),
@@ -48,6 +52,22 @@ def test_what_can_not_be_is_refused(facts: dict[str, Any], said: str) -> None:
 def test_the_last_wave_may_be_smaller() -> None:
     known = known_group({"restart_s": 5, "members": 7, "at_a_time": 3, "topics": (8, 6)})
     assert (known.waves, known.partitions, known.partition_share) == (3, 14, 2)
+
+
+def test_a_short_session_has_a_shorter_heartbeat_interval() -> None:
+    for session_s, beat_s in ((3.0, 1.0), (6.0, 3.0)):
+        known = known_group({"restart_s": 5, "session_s": session_s})
+        assert (known.heartbeat_s, known.keeps_heartbeat) == (beat_s, False)
+    assert known_group({"restart_s": 5, "heartbeat_s": 2.0}).keeps_heartbeat
+
+
+def test_what_is_known_of_today_is_told_from_what_is_not() -> None:
+    new = known_group({"restart_s": 5})
+    assert (new.is_new, new.strategy, new.offers_both) == (True, "eager", True)
+    for said, both in (("eager", False), ("both", True), ("cooperative", False)):
+        known = known_group({"restart_s": 5, "strategy": said})
+        assert (known.is_new, known.offers_both) == (False, both)
+        assert known.strategy == ("cooperative" if said == "cooperative" else "eager")
 
 
 def test_a_member_has_four_partitions_unless_told() -> None:

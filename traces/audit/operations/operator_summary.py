@@ -134,12 +134,16 @@ def _sessions(report: OperatorReport) -> Iterator[str]:
     if not needed:
         return
     others = report.remedies[Remedy.STATIC] + report.remedies[Remedy.LONGER_SESSION] - len(needed)
-    if not others:
-        yield f"A session.timeout.ms of {max(needed)} would have been enough for all of these."
-        return
+    which = "all of these"
+    if others:
+        which = (
+            f"{len(needed):,} of these; how long members were away before the other {others:,}, "
+            "the log doesn't show"
+        )
+    yield f"A session.timeout.ms of {max(needed)} would have been enough for {which}."
     yield (
-        f"A session.timeout.ms of {max(needed)} would have been enough for {len(needed):,} of "
-        f"these; how long members were away before the other {others:,}, the log doesn't show."
+        "That is for the fewest rebalances; for the least time without a consumer another one may "
+        "be better (fencepost advise)."
     )
 
 

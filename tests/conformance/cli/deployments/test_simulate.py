@@ -49,6 +49,15 @@ def test_options_change_the_scenario() -> None:
     assert json.loads(done.out)["balanced_after_s"] < 6
 
 
+def test_a_bounce_starts_processes_with_other_settings() -> None:
+    done = invoke(*SMALL, "--dynamic", "--set", "membership=static", "--restart-s", "7", "--json")
+    assert json.loads(done.out)["causes"]["leave"] == 2
+    alone = invoke(*SMALL, "--strategy", "eager", "--set", "strategy=cooperative", "--json")
+    assert "INCONSISTENT_GROUP_PROTOCOL" in json.loads(alone.out)["halted"][0]
+    both = invoke(*SMALL, "--strategy", "both", "--set", "strategy=cooperative", "--json")
+    assert json.loads(both.out)["halted"] == []
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -58,6 +67,8 @@ def test_options_change_the_scenario() -> None:
         (("rolling-bounce", "--restart-s", "-1"), "'--restart-s': -1 is no duration"),
         (("rolling-bounce", "--compare", "eager,,"), "''"),
         (("none.toml",), "none.toml: file: can't be read"),
+        (("crash", "--set", "strategy=both"), "--set: crash has no bounce"),
+        (("rolling-bounce", "--set", "strategy=bth"), "`step[0].set.strategy` is 'bth'"),
     ],
 )
 def test_what_can_not_be_is_one_sentence(arguments: tuple[str, ...], said: str) -> None:
