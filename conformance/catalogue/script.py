@@ -9,14 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import Any
 
-from fencepost.conformance.catalogue.set_up import (
-    Entering,
-    SetUp,
-    newer_subscription,
-    subscription,
-)
+from fencepost.conformance.catalogue.set_up import Entering, SetUp, newer_subscription, subscription
 from fencepost.conformance.plans.plan import (
     AssignmentsIfLeader,
     Await,
@@ -50,7 +46,6 @@ RANGE = (("range", subscription("t")),)
 RENEWED = (("range", subscription("t", "u")),)
 ROUNDROBIN = (("roundrobin", subscription("t")),)
 BOTH = (*RANGE, *ROUNDROBIN)
-
 
 _OLDER_JOIN, _OLDER_SYNC = 5, 3
 """The first versions in which a member can name its instance."""
@@ -249,11 +244,9 @@ class Script:
         **said: Any,
     ) -> None:
         """OffsetCommit of a partition for each metadata; `said`: see `_member_fields` and `ask`."""
-        parts = tuple(
-            CommitPartition(partition_index=i, committed_offset=offset, committed_metadata=text)
-            for i, text in enumerate(metadata)
-        )
-        topics = (CommitTopic(name=topic, partitions=parts),)
+        part = partial(CommitPartition, committed_offset=offset)
+        rows = [part(partition_index=i, committed_metadata=m) for i, m in enumerate(metadata)]
+        topics = (CommitTopic(name=topic, partitions=tuple(rows)),)
         self.ask(who, "OffsetCommit", **self._member_fields(who, topics=topics, **said))
 
     def fetch(
@@ -268,13 +261,10 @@ class Script:
     ) -> None:
         """OffsetFetch of these partitions of a topic."""
         topics = (FetchTopic(name=topic, partition_indexes=partitions),)
+        said: dict[str, Any] = {"group_id": group, "topics": topics}
         if (version or at_most or 0) >= 8:
-            groups = (FetchGroup(group_id=group, topics=topics),)
-            self.ask(who, "OffsetFetch", version=version, at_most=at_most, groups=groups)
-        else:
-            self.ask(
-                who, "OffsetFetch", version=version, at_most=at_most, group_id=group, topics=topics
-            )
+            said = {"groups": (FetchGroup(group_id=group, topics=topics),)}
+        self.ask(who, "OffsetFetch", version=version, at_most=at_most, **said)
 
     def describe(
         self, *groups: str, version: int | None = None, at_most: int | None = None

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-
 import pytest
-
 from msgspec.structs import replace
+
 from fencepost.model.machine.machine import Machine
 from fencepost.model.messages.messages import CommitPartition, CommitTopic, OffsetCommitRequest
 from fencepost.model.revisions.base import KAFKA_4
