@@ -45,6 +45,7 @@ from fencepost.properties.logic.signature import (
     NAMED,
     PARKED,
     PENDING,
+    RULE,
     SEAT,
     SESSION_END,
     SUBJECT,
@@ -191,11 +192,12 @@ _DYNAMIC_CHANGES = all_of(
 _REPLACED_TOO_EARLY = all_of(
     is_now(STATE, GroupState.COMPLETING), JOINS, INST_GIVEN.now(), HOLDS.then(INST, FRESH)
 )
+_NOT_STORED = is_now(RULE, "SYNC-COMPLETING-LEADER-TOO-LARGE")
 CAUSES = step_property(
     "rebalance-has-a-cause",
     "A rebalance begins only because somebody new comes, somebody goes for good, the leader "
-    "rejoins, a member that names no instance changes what it subscribes to, or an instance is "
-    "replaced before the leader's assignment is in.",
+    "rejoins, a member that names no instance changes what it subscribes to, an instance is "
+    "replaced before the leader's assignment is in, or that can't be stored.",
     implies(
         _BEGINS,
         any_of(
@@ -204,6 +206,7 @@ CAUSES = step_property(
             _LEADER_REJOINS,
             _DYNAMIC_CHANGES,
             _REPLACED_TOO_EARLY,
+            _NOT_STORED,
             DEFERRED.now(),
         ),
     ),

@@ -82,6 +82,8 @@ ANSWERED_BEFORE_FENCING = frozenset(
         "SYNC-PROTOCOL-NULL",
         "COMMIT-TOPICS-UNKNOWN",
         "COMMIT-EMPTY-GROUP",
+        "COMMIT-OUTSIDE-METADATA",
+        "COMMIT-OUTSIDE-TOO-LARGE",
     }
 )
 """The rules that answer a zombie before anybody asks whose instance it names."""

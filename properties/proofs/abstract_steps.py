@@ -253,5 +253,7 @@ def answer_of(rule: Rule, settle: Rule | None) -> Error | None:
         return rule.answer
     if _ANSWERS & set(rule.effect):
         return Error.NONE
+    if Do.REFUSE_SYNCS in rule.effect:
+        return Error.UNKNOWN_SERVER_ERROR
     completes = settle is not None and Do.COMPLETE_JOIN in settle.effect
     return Error.NONE if completes and Do.PARK_JOIN in rule.effect else None

@@ -13,11 +13,12 @@ from fencepost.model.revisions.base import KAFKA_4
 HELLO = ModelCoordinator(KAFKA_4).hello()
 PROMPT: Config = Machine(KAFKA_4, {"group.initial.rebalance.delay.ms": 0}).config
 CLEANED: Config = {"offsets.retention.check.interval.ms": 50}
+LIMITED: Config = {"offset.metadata.max.bytes": 10, "message.max.bytes": 100}
 DELAYED: Config = Machine(KAFKA_4, {"group.max.size": 2}).config
 
 
 def test_with_everything_only_what_is_proved_or_needs_a_cluster_is_out_of_reach() -> None:
-    reasons = unreachable(KAFKA_4, HELLO, [PROMPT, DELAYED, CLEANED])
+    reasons = unreachable(KAFKA_4, HELLO, [PROMPT, DELAYED, CLEANED, LIMITED])
     for rule, why in reasons.items():
         proved = KAFKA_4.rule(rule).defensive
         assert why == proved or rule.endswith(("-LOADING", "-ELSEWHERE"))
@@ -27,6 +28,8 @@ def test_with_everything_only_what_is_proved_or_needs_a_cluster_is_out_of_reach(
 def test_each_want_shuts_out_its_rules() -> None:
     settings = unreachable(KAFKA_4, HELLO, [PROMPT])
     assert "group.max.size" in settings["JOIN-GROUP-FULL"]
+    assert "message.max.bytes" in settings["SYNC-COMPLETING-LEADER-TOO-LARGE"]
+    assert "offset.metadata.max.bytes" in settings["COMMIT-METADATA"]
     assert "JOIN-PHASE-DELAY-EXTENDED" in settings
     assert "JOIN-PHASE-ALL-JOINED" not in settings
 
