@@ -73,6 +73,7 @@ if TYPE_CHECKING:
         Passed,
         Restarted,
         Sent,
+        TopicsDeleted,
     )
     from fencepost.model.machine.machine import Machine
     from fencepost.model.messages.messages import (
@@ -256,6 +257,7 @@ __all__ = [
     "TableError",
     "Timer",
     "TopicPartition",
+    "TopicsDeleted",
     "Trigger",
     "UnknownNameError",
     "UnsupportedError",
