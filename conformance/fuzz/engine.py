@@ -19,6 +19,7 @@ from fencepost.conformance.certify.certify import OpenTarget
 from fencepost.conformance.execution.asker import Asker
 from fencepost.conformance.execution.link_faults import is_cut_off
 from fencepost.conformance.execution.outcome import CaseResult
+from fencepost.conformance.fuzz.generator import LIMITED
 from fencepost.conformance.fuzz.plans import (
     FAILING_OVER,
     REAL_SETTINGS,
@@ -267,11 +268,11 @@ async def plan_context_of(target: Target, suite: OpenTarget) -> PlanContext:
         await target.prepare(
             [
                 ScopeNeeds(restarts=restarts, settings=settings)
-                for place, settings in enumerate(REAL_SETTINGS)
+                for place, settings in enumerate((*REAL_SETTINGS, LIMITED))
                 for restarts in {False, "restart" in suite.hello.features and place < FAILING_OVER}
             ]
         )
-        for settings in REAL_SETTINGS:
+        for settings in (*REAL_SETTINGS, LIMITED):
             with contextlib.suppress(UnsupportedError):
                 needed = ScopeNeeds(settings=settings)
                 async with target.scope_with("settings", needed) as coordinator:
@@ -281,7 +282,7 @@ async def plan_context_of(target: Target, suite: OpenTarget) -> PlanContext:
     elif virtual:
         with needed_of_a_target():
             async with target.scope("settings") as coordinator:
-                for settings in SETTINGS:
+                for settings in (*SETTINGS, LIMITED):
                     with contextlib.suppress(UnsupportedError):
                         configs.append((dict(settings), (await coordinator.reset(settings)).config))
     return PlanContext(

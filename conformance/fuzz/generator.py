@@ -18,6 +18,7 @@ import msgspec
 from fencepost.conformance.catalogue.script import RANGE
 from fencepost.conformance.fuzz.boundary_values import About, BoundaryValue, draw_boundary_value
 from fencepost.conformance.fuzz.dry_run import DryRun, PlannedStep
+from fencepost.conformance.plans.order import DELAY
 from fencepost.conformance.plans.plan import (
     AssignmentsIfLeader,
     AssignmentsToAll,
@@ -33,7 +34,7 @@ from fencepost.conformance.plans.plan import (
     instance_of,
 )
 from fencepost.conformance.targets.tcp.namespacing import OWN
-from fencepost.model.coordinator import Config
+from fencepost.model.coordinator import METADATA_LIMIT, RECORD_LIMIT, Config
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.messages import (
     CommitPartition,
@@ -46,6 +47,12 @@ from fencepost.model.messages.messages import (
 )
 from fencepost.model.state.group import Member
 from fencepost.model.table.vocabulary import GroupState
+
+LIMITED: Mapping[str, int | None] = {DELAY: 0, RECORD_LIMIT: 2000, METADATA_LIMIT: 3000}
+"""Settings with which some of what is sent can't be stored."""
+
+_SIZES = (0, 0, 0, 0, 2000, 3001)
+"""What is added then to what a member sends, in bytes."""
 
 _INSTANCES = ("A", "B")
 _PROCESSES = ("A1", "A2", "B1", "B2", "A3")
@@ -281,6 +288,11 @@ class Drawer:
         no_topic = "missing" if "missing-topics" in self._dry_run.hello.features else "u"
         return About(who, self._cast.others(who), home, elsewhere, self._cast.config, no_topic)
 
+    def _more(self) -> int:
+        """How many bytes to send beside what is needed: sometimes more than can be stored."""
+        limit = self._cast.config.get(RECORD_LIMIT)
+        return self._random.choice(_SIZES) if limit == LIMITED[RECORD_LIMIT] else 0
+
     def _fields(self, who: str, kind: str) -> dict[str, Any]:
         """The fields that a correct client sends, whatever the version."""
         random = self._random
@@ -297,13 +309,15 @@ class Drawer:
                         "rebalance" if random.random() < 0.3 else "short rebalance"
                     ),
                     "protocol_type": "consumer",
-                    "protocols": tuple(JoinProtocol(name=n, metadata=m) for n, m in RANGE),
+                    "protocols": tuple(
+                        JoinProtocol(name=n, metadata=m + bytes(self._more())) for n, m in RANGE
+                    ),
                     "reason": random.choice([None, "why not"]),
                 }
             case "sync":
                 assigned = random.random()
                 given = (
-                    AssignmentsToAll(who, b"yours")
+                    AssignmentsToAll(who, b"yours" + bytes(self._more()))
                     if assigned < 0.7
                     else AssignmentsIfLeader(who, ((IdOf(who), b"mine"),))
                 )
@@ -318,7 +332,11 @@ class Drawer:
             case "beat":
                 return {**member, "generation_id": GenerationOf(who)}
             case "commit":
-                part = CommitPartition(partition_index=0, committed_offset=random.randrange(9))
+                part = CommitPartition(
+                    partition_index=0,
+                    committed_offset=random.randrange(9),
+                    committed_metadata="m" * self._more(),
+                )
                 topics = (CommitTopic(name=self._topic(), partitions=(part,)),)
                 anonymous = random.random() < 0.2
                 if anonymous:

@@ -26,7 +26,13 @@ from fencepost.conformance.fuzz.dry_run import (
     acts_of,
     group_shape,
 )
-from fencepost.conformance.fuzz.generator import Drawer, Participants, draw_cast, home_of
+from fencepost.conformance.fuzz.generator import (
+    LIMITED,
+    Drawer,
+    Participants,
+    draw_cast,
+    home_of,
+)
 from fencepost.conformance.plans.json_form import step_json
 from fencepost.conformance.plans.order import DELAY
 from fencepost.conformance.plans.plan import (
@@ -61,6 +67,8 @@ _DEPARTS = 0.04
 """How likely a step is played in which a known departure shows."""
 _NAMED = "fuzz"
 SIZE, CLEANER = "group.max.size", "offsets.retention.check.interval.ms"
+_LIMITED = 0.05
+"""How likely a new plan is drawn with limits of what can be stored, if the target can have them."""
 
 SETTINGS: tuple[Mapping[str, int | None], ...] = (
     {DELAY: 0},
@@ -134,6 +142,7 @@ class Planner:
     known: Iterable[Case] = ()
     reached: PlanCoverage = field(default_factory=PlanCoverage)
     _random: Random = field(init=False)
+    _limits: Random = field(init=False)
     _corpus: deque[_Kept] = field(default_factory=lambda: deque(maxlen=_MOST_KEPT))
     _seen: Counter[object] = field(default_factory=Counter)
     _waiting: list[_Kept] = field(default_factory=list)
@@ -142,6 +151,7 @@ class Planner:
     def __post_init__(self) -> None:
         """Put the known plans first, unchanged."""
         self._random = Random(self.seed)  # noqa: S311  (to be repeated, not to be secret)
+        self._limits = Random(f"limits {self.seed}")  # noqa: S311
         self._waiting = [_Kept(tuple(acts_of(c)), dict(c.needs.config)) for c in self.known]
         self._waiting.reverse()
 
@@ -158,11 +168,21 @@ class Planner:
             kept = self._waiting.pop()
             return self._played(kept.acts, kept.wanted, more=0)
         if not self._corpus or random.random() < _FRESH:
-            wanted, _ = random.choice(self.context.configs)
+            wanted = self._settings()
             return self._played((), wanted, more=random.randint(3, _LONGEST))
         kept = self._parent()
         acts = self._mutated(list(kept.acts))
         return self._played(acts[:_PREFIX], kept.wanted, more=random.randint(*_FURTHER))
+
+    def _settings(self) -> Mapping[str, int | None]:
+        """Draw the settings of a new plan.
+
+        Those with limits have a source of chance of their own: without them, nothing changes.
+        """
+        known = [settings for settings, _ in self.context.configs]
+        if LIMITED in known and self._limits.random() < _LIMITED:
+            return LIMITED
+        return self._random.choice([settings for settings in known if settings != LIMITED])
 
     def _parent(self) -> _Kept:
         """One of the kept plans, more likely a recent one."""

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
+from fencepost.model.machine.perform_members import join_request
 from fencepost.model.machine.perform_rebalance import rebalance
 from fencepost.model.messages.messages import SyncGroupResponse
 from fencepost.model.messages.shapes import Message
@@ -101,6 +102,13 @@ def _still_new(before: Group, work: Work) -> None:
     old = _replaced(before, work)
     if old is not None and old.new:
         changed_member(work, work.caller, lambda member: replace(member, new=True))
+
+
+def _keeps_the_subscription(_: Group, work: Work) -> None:
+    """What the refused process offers stays, as if its holder offered it."""
+    offered = join_request(work).protocols
+    holder = work.group.holder(work.instance or "") or ""
+    changed_member(work, holder, lambda member: replace(member, protocols=offered))
 
 
 def _miscounted(_: Group, work: Work) -> None:
@@ -210,6 +218,13 @@ DEPARTURES: Mapping[str, Departure] = {
             "a restart during the first join is removed after its session timeout",
             _OLD,
             {Do.REPLACE_HOLDER: afterwards(_still_new)},
+        ),
+        Departure(
+            "refused-restart",
+            "a restart that can't be stored leaves its subscription",
+            _OLD,
+            {Do.KEEP_HOLDER: afterwards(_keeps_the_subscription)},
+            Level.SHOULD,  # the KIP says nothing of what can't be stored
         ),
         Departure(
             "full-group",

@@ -13,8 +13,10 @@ import pytest
 from fencepost.conformance.catalogue.script import RANGE, ROUNDROBIN, Script
 from fencepost.conformance.certify.certify import Options, opened
 from fencepost.conformance.execution.outcome import Outcome
+from fencepost.conformance.fuzz import plans
 from fencepost.conformance.fuzz.boundary_values import BOUNDARY_VALUES
 from fencepost.conformance.fuzz.engine import plan_context_of
+from fencepost.conformance.fuzz.generator import LIMITED
 from fencepost.conformance.fuzz.plans import (
     CLEANER,
     FAILING_OVER,
@@ -248,14 +250,40 @@ async def test_brokers_are_started_for_settings_and_failovers() -> None:
         context = await plan_context_of(target, suite)
     assert [wanted for wanted, _ in context.configs] == [
         settings
-        for settings in REAL_SETTINGS
+        for settings in (*REAL_SETTINGS, LIMITED)
         if not settings.get(DELAY) and settings.keys() <= CONFIG_DEFAULTS.keys()
     ]
     for wanted, config in context.configs:
         assert wanted.items() <= config.items()
     restarted = [needed.settings for needed in target.prepared if needed.restarts]
     assert restarted == list(REAL_SETTINGS[:FAILING_OVER])
-    assert len(target.prepared) == len(REAL_SETTINGS) + FAILING_OVER
+    assert len(target.prepared) == len(REAL_SETTINGS) + 1 + FAILING_OVER
+
+
+def test_limits_are_rare_and_change_nothing_where_there_are_none() -> None:
+    configs = [(s, Machine(KAFKA_4, s).config) for s in (*SETTINGS, LIMITED)]
+    plain, limited = (
+        Planner(PlanContext(KAFKA_4, HELLO, Hints(), 0, known), 3)
+        for known in (configs[:-1], configs)
+    )
+    first = 0
+    while (plan := limited.next()).case.needs.config != LIMITED:
+        assert plan == plain.next()
+        first += 1
+    assert 3 < first < 200
+
+
+def test_with_limits_much_can_not_be_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plans, "_LIMITED", 1)
+    context = PlanContext(KAFKA_4, HELLO, Hints(), 0, [(LIMITED, Machine(KAFKA_4, LIMITED).config)])
+    planner = Planner(context, 2)
+    used = {rule for _ in range(100) for rule in planner.next().reached.rules}
+    assert {
+        "SYNC-COMPLETING-LEADER-TOO-LARGE",
+        "JOIN-STATIC-EMPTY-STABLE-TOO-LARGE",
+        "COMMIT-TOO-LARGE",
+        "COMMIT-METADATA",
+    } <= used
 
 
 async def failing(departures: tuple[Departure, ...], *, steers: bool) -> tuple[int, float]:
