@@ -145,7 +145,8 @@ class Coordinator(Protocol):
 
     def delete_topics(self, topics: Sequence[str]) -> Sequence[Answer]:
         """Delete topics, for good (feature `delete-topics`); answers as in `send`."""
-        ...
+        del topics
+        raise UnsupportedError("delete-topics")
 
     def close(self) -> None:
         """Stop; nothing is left running."""
@@ -181,7 +182,8 @@ class AsyncCoordinator(Protocol):
 
     async def delete_topics(self, topics: Sequence[str]) -> Sequence[Answer]:
         """Delete topics, for good (feature `delete-topics`); return when none exists any more."""
-        ...
+        del topics
+        raise UnsupportedError("delete-topics")
 
     async def close(self) -> None:
         """Stop; nothing is left running."""

@@ -175,8 +175,8 @@ def request(act: Act, known: Known) -> tuple[str, int, dict[str, Any]]:
             body = {**member, "generationIdOrMemberEpoch": known.gen, "topics": topics}
             return "OffsetCommit", 7, body
         case "fetch":
-            topics = [{"name": "t", "partitionIndexes": [0]}]
-            return "OffsetFetch", 7, {"groupId": "g", "topics": topics, "requireStable": False}
+            asked = [{"name": "t", "partitionIndexes": [0]}]
+            return "OffsetFetch", 7, {"groupId": "g", "topics": asked, "requireStable": False}
         case _:
             return "DescribeGroups", 4, {"groups": ["g"], "includeAuthorizedOperations": False}
 

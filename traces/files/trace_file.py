@@ -293,8 +293,8 @@ class TraceFile:
                 said = {"id": answer.id, "member": self._sender(answer.id), "body": answer.body}
                 return step("answer", event.at_ms, **said, findings=list(answer.findings))
             case Disconnected():
-                said = {"connection": event.connection, "dropped": list(event.dropped)}
-                return step("disconnect", event.at_ms, **said)
+                where, dropped = event.connection, list(event.dropped)
+                return step("disconnect", event.at_ms, connection=where, dropped=dropped)
             case Restarted():
                 down = {} if event.down_ms is None else {"down_ms": event.down_ms}
                 return step("restart", event.at_ms, dropped=list(event.dropped), **down)

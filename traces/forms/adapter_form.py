@@ -89,8 +89,8 @@ class _Transcript:
                 )
                 self._now = max(self._now, event.at_ms)
             case TopicsDeleted():
-                command = {"cmd": "delete-topics", "topics": [*event.topics]}
-                self._begin(event.at_ms, command, {"answers": []})
+                topics = {"cmd": "delete-topics", "topics": [*event.topics]}
+                self._begin(event.at_ms, topics, {"answers": []})
             case Answered(answer=answer):
                 if self._advance is None and (self._is_handled or answer.at_ms > self._now):
                     self._advance = []

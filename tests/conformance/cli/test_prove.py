@@ -25,6 +25,8 @@ from fencepost.properties.proofs.abstract_phases import EFFECTS
 pytest.importorskip("z3")
 
 from fencepost.properties.proofs import proofs
+from fencepost.properties.proofs.abstract_steps import paths
+from fencepost.properties.proofs.cti_reach import reach
 from fencepost.properties.proofs.results import Proof
 from fencepost.traces.text.install import pip_install
 
@@ -46,7 +48,7 @@ def one_rule(monkeypatch: pytest.MonkeyPatch) -> None:
         )
 
     monkeypatch.setattr(cli_prove, "_proof", prove)
-    monkeypatch.setattr(cli_prove, "reach", partial(cli_prove.reach, max_states=100))
+    monkeypatch.setattr(cli_prove, "reach", partial(reach, max_states=100))
 
 
 def run(*arguments: str) -> Result:
@@ -94,7 +96,7 @@ def test_a_violation_that_is_not_inherited_is_told_and_is_no_failure(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Of the steps of two rules, one of which breaks it: the table has two hundred."""
-    every = proofs.paths
+    every = paths
     monkeypatch.setattr(
         proofs,
         "paths",
