@@ -218,12 +218,12 @@ def groups_in_use_are_kept(s: Script) -> None:
 @case("COMMIT-METADATA", "FETCH-ANYBODY", "HEARTBEAT-STABLE", config=_METADATA)
 def metadata_too_long_in_one_of_two_partitions(s: Script) -> None:
     """Metadata that are too long refuse their own offset; the other one is stored."""
-    s.stable("A1")
-    s.commit("A1", offset=3, metadata=(_LONGEST, _TOO_LONG))
-    s.fetch("A1", partitions=(0, 1))
-    s.commit("A1", offset=4, metadata=(_TOO_LONG,))
-    s.fetch("A1")
-    s.beat("A1")
+    s.stable("a")
+    s.commit("a", offset=3, metadata=(_LONGEST, _TOO_LONG))
+    s.fetch("a", partitions=(0, 1))
+    s.commit("a", offset=4, metadata=(_TOO_LONG,))
+    s.fetch("a")
+    s.beat("a")
 
 
 @case("COMMIT-METADATA", "COMMIT-INSTANCE-FENCED", "HEARTBEAT-STABLE", config=_METADATA)
@@ -247,13 +247,13 @@ def metadata_too_long_by_hand(s: Script) -> None:
 @case("COMMIT-TOO-LARGE", "FETCH-ANYBODY", "HEARTBEAT-STABLE", config=_RECORDS)
 def offsets_too_large(s: Script) -> None:
     """Offsets that can't be written are refused, all of the commit, and those before stay."""
-    s.stable("A1")
-    s.commit("A1", offset=3)
-    s.commit("A1", offset=4, metadata=("", "m" * _PADDING))
-    s.fetch("A1", partitions=(0, 1))
-    s.commit("A1", offset=5)
-    s.fetch("A1")
-    s.beat("A1")
+    s.stable("a")
+    s.commit("a", offset=3)
+    s.commit("a", offset=4, metadata=("", "m" * _PADDING))
+    s.fetch("a", partitions=(0, 1))
+    s.commit("a", offset=5)
+    s.fetch("a")
+    s.beat("a")
 
 
 @case("COMMIT-OUTSIDE-TOO-LARGE", "FETCH-ANYBODY", config=_RECORDS)
@@ -288,11 +288,11 @@ def assignment_too_large(s: Script) -> None:
 @case("SYNC-COMPLETING-LEADER-TOO-LARGE", "LEAVE-MEMBER-PREPARING", config=_RECORDS)
 def last_leave_after_an_assignment_too_large(s: Script) -> None:
     """A leader that can't go on leaves; the group is Empty, and another member begins again."""
-    s.completing("A1")
-    s.sync("A1", assign=("A1",), padding=_PADDING, wait=True)
-    s.leave("A1")
-    s.describe(at_most=5)
-    s.stable("B1")
+    s.completing("a")
+    s.sync("a", assign=("a",), padding=_PADDING, wait=True)
+    s.leave_legacy("a")
+    s.describe(at_most=3)
+    s.stable("b")
 
 
 @case(

@@ -118,7 +118,7 @@ def test_csv_has_a_row_for_each_step(name: str) -> None:
     rows = list(csv.DictReader(io.StringIO(TRACE_FORMATS["csv"](trace))))
     assert list(rows[0]) == list(COLUMNS)
     assert [int(row["step"]) for row in rows] == [*range(1, len(trace.events) + 1)]
-    wrong = 1 + len(trace.judge().verdict().besides)
+    wrong = 1 + len(trace.verdict.besides)
     assert sum(row["wrong"] == "yes" for row in rows) <= wrong
 
 
