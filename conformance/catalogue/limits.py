@@ -334,6 +334,56 @@ def refused_offsets_keep_alive(s: Script) -> None:
     _keeps_alive(s, "m" * _PADDING)
 
 
+@case("COMMIT-METADATA", "COMMIT-OUTSIDE-METADATA", config=_METADATA)
+def metadata_too_long_in_every_version(s: Script) -> None:
+    """Metadata that are too long are refused in each version, also while the group rebalances."""
+    for version in range(2, 9):
+        by_hand(s, version, metadata=(_TOO_LONG,), version=version)
+    s.stable("a", "B1")
+    for version in range(2, 9):
+        s.commit("a", offset=version, metadata=(_TOO_LONG,), at_most=version, instance=None)
+    s.join("C1", settle=True)
+    s.commit("a", metadata=(_TOO_LONG,))
+    s.commit("B1", metadata=(_TOO_LONG,))
+
+
+@case("COMMIT-TOO-LARGE", "COMMIT-OUTSIDE-TOO-LARGE", config=_RECORDS)
+def offsets_too_large_in_every_version(s: Script) -> None:
+    """Offsets that can't be written are refused in each version, also in a rebalance."""
+    large = ("m" * _PADDING,)
+    for version in range(2, 9):
+        by_hand(s, version, metadata=large, version=version)
+    s.stable("a", "B1")
+    for version in range(2, 9):
+        s.commit("a", offset=version, metadata=large, at_most=version, instance=None)
+    s.join("C1", settle=True)
+    s.commit("a", metadata=large)
+    s.commit("B1", metadata=large)
+
+
+@case("SYNC-COMPLETING-LEADER-TOO-LARGE", config=_RECORDS)
+def assignment_too_large_in_every_version(s: Script) -> None:
+    """Each version of SyncGroup is told that the assignment can't be stored."""
+    for version in range(6):
+        s.completing(f"a{version}", group=f"g{version}")
+        s.sync(
+            f"a{version}",
+            assign=(f"a{version}",),
+            padding=_PADDING,
+            group=f"g{version}",
+            at_most=version,
+            wait=True,
+        )
+
+
+@case("JOIN-STATIC-EMPTY-STABLE-TOO-LARGE", "HEARTBEAT-STABLE", config=_RECORDS)
+def replacement_of_the_leader_too_large(s: Script) -> None:
+    """A process that can't be stored doesn't replace the leader, either."""
+    s.stable("A1")
+    s.join("A2", protocols=_LARGE, wait=True)
+    s.beat("A1")
+
+
 def _keeps_alive(s: Script, metadata: str) -> None:
     s.says("B1", session=Ms("short session"))
     s.stable("a", "B1")

@@ -31,7 +31,7 @@ from fencepost.model.messages.messages import APIS, carried_forms
 from fencepost.model.messages.shapes import wire_fields
 from fencepost.model.revision import Revision
 from fencepost.model.state.work import Outcome
-from fencepost.model.table.errors import error_name
+from fencepost.model.table.errors import Error, error_name
 from fencepost.model.table.expr import (
     Conjunction,
     Disjunction,
@@ -242,6 +242,8 @@ def _answers_of(revision: Revision, api: str) -> dict[str, int]:
     if api == "LeaveGroup":
         rows = revision.tables[_ROWS].rules()
         found |= {rule.answer.name: 3 for rule in rows if rule.answer} | found
+    if api == "OffsetCommit":  # of a partition, whatever the rule says of the others
+        found |= {Error.OFFSET_METADATA_TOO_LARGE.name: 0}
     if api in _PARKING:
         found |= dict.fromkeys(("UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID", "NOT_COORDINATOR"), 0)
         found.pop("NONE", None)

@@ -14,7 +14,20 @@ _DELAY = "during the initial delay each member has a join that waits, and leaves
 _MEMBER = "a static member that restarts in a stable group is a member, so it has its place"
 _OVER = "with all members parked, or none left, and nothing pending the wait is over before"
 
+_EARLIER = (
+    "another check answers first, whatever the sizes; one case each for commits, joins and syncs"
+)
+_ALIKE = "who commits without being a member is not looked at; a case commits so in each version"
+_SHORT = "metadata that are too long are left out first, and the rest is asked as if alone"
+
 WHY_NOT = {
+    "COMMIT-OUTSIDE-* · state *, mid *, inst *": _ALIKE,
+    'COMMIT-OUTSIDE-* · group id ""': _NO_NAME,
+    "COMMIT-*TOO-LARGE · long metadata True": _SHORT,
+    "COMMIT-* · long metadata True": _EARLIER,
+    "COMMIT-* · record too large": _EARLIER,
+    "JOIN-* · record too large": _EARLIER,
+    "SYNC-* · record too large": _EARLIER,
     'COMMIT-GROUP-ABSENT* · group id ""': _NO_NAME,
     'COMMIT-GROUP-NOT-FOUND · group id ""': _NO_NAME,
     'FETCH-ANYBODY · group id ""': _NO_NAME,

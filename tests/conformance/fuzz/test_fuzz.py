@@ -133,7 +133,7 @@ def test_what_is_counted_was_sent(found: FuzzResult) -> None:
     tally = found.tally
     assert sum(tally.words.values()) == tally.requests
     assert sum(tally.outcomes.values()) == sum(tally.settings.values()) == tally.plans
-    assert len(tally.settings) == len(SETTINGS)
+    assert len(tally.settings) >= len(SETTINGS)  # and some with limits of what can be stored
     assert set(tally.events) == {"failover", "disconnect", "pause", "deletion"}
     assert max(tally.events.values()) <= tally.plans
     document, told = fuzz_json(found), "\n".join(lines(found))

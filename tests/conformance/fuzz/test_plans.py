@@ -276,7 +276,7 @@ def test_limits_are_rare_and_change_nothing_where_there_are_none() -> None:
 def test_with_limits_much_can_not_be_stored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plans, "_LIMITED", 1)
     context = PlanContext(KAFKA_4, HELLO, Hints(), 0, [(LIMITED, Machine(KAFKA_4, LIMITED).config)])
-    planner = Planner(context, 2)
+    planner = Planner(context, 4)
     used = {rule for _ in range(100) for rule in planner.next().reached.rules}
     assert {
         "SYNC-COMPLETING-LEADER-TOO-LARGE",

@@ -85,7 +85,11 @@ async def test_what_it_speaks_is_less_than_it_says() -> None:
         assert "DescribeGroups" not in hello.apis
         assert mock.settings["group.initial.rebalance.delay.ms"] == 3000
         by_default = {k for k, source in mock.settings_source.items() if source != "option"}
-        assert by_default == {"offsets.retention.check.interval.ms"}
+        assert by_default == {
+            "offsets.retention.check.interval.ms",
+            "offset.metadata.max.bytes",
+            "message.max.bytes",
+        }
 
 
 async def test_a_second_join_of_an_instance_is_a_second_member() -> None:

@@ -26,8 +26,8 @@ pytestmark = [
     pytest.mark.parametrize(
         ("name", "most_unsupported"),
         [
-            pytest.param("go-coordinator", 12, marks=pytest.mark.needs("go")),
-            pytest.param("typescript-coordinator", 10, marks=pytest.mark.needs("node")),
+            pytest.param("go-coordinator", 14, marks=pytest.mark.needs("go")),
+            pytest.param("typescript-coordinator", 12, marks=pytest.mark.needs("node")),
         ],
     ),
 ]

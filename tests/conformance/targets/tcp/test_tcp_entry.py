@@ -207,6 +207,8 @@ async def test_settings_are_the_options_then_the_brokers_then_the_defaults() -> 
             "group.max.session.timeout.ms": 1_800_000,
             "group.max.size": None,
             "offsets.retention.check.interval.ms": None,
+            "offset.metadata.max.bytes": None,
+            "message.max.bytes": None,
         }
         assert opened.settings_source == {
             "group.initial.rebalance.delay.ms": "describe-configs",
@@ -214,6 +216,8 @@ async def test_settings_are_the_options_then_the_brokers_then_the_defaults() -> 
             "group.max.session.timeout.ms": "default",
             "group.max.size": "describe-configs",
             "offsets.retention.check.interval.ms": "describe-configs",
+            "offset.metadata.max.bytes": "default",
+            "message.max.bytes": "default",
         }
 
 
