@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -154,6 +154,9 @@ class Liar(Coordinator):
 
     def restart(self) -> Dropped:
         return self._inner.restart()
+
+    def delete_topics(self, topics: Sequence[str]) -> Sequence[Answer]:
+        return self._inner.delete_topics(topics)
 
     def close(self) -> None:
         self._inner.close()

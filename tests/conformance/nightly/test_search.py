@@ -132,7 +132,7 @@ def test_what_failed_is_read_although_the_end_is_missing() -> None:
 
 async def searched(stop: Stop, seconds: float, requests: int) -> list[ShardReport]:
     told: list[ShardReport] = []
-    await search_target(SearchTask("s", MUTANT, 5, seconds, seconds, requests), stop, told.append)
+    await search_target(SearchTask("s", MUTANT, 1, seconds, seconds, requests), stop, told.append)
     return told
 
 
@@ -161,7 +161,7 @@ async def test_what_was_met_is_told_although_there_is_no_end(
         told.append(seen)
         stop.ask()
 
-    await search_target(SearchTask("s", MUTANT, 5, LONG_S, LONG_S, 150), stop, tell)
+    await search_target(SearchTask("s", MUTANT, 1, LONG_S, LONG_S, 150), stop, tell)
     findings = [one for seen in told for one in seen.findings]
     assert findings
     assert {(one.sure, one.trace) for one in findings} == {(UNTRIED, None)}

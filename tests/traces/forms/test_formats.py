@@ -144,7 +144,7 @@ def test_the_rows_say_what_the_model_knows() -> None:
 
 
 def test_states_end_where_nothing_explains() -> None:
-    trace = committed("zombie-commits")
+    trace = committed("zombie-join-takes-over")
     states = model_states(trace)
     assert len(states) == len(trace.events) + 1
     assert states[0].groups == ()
