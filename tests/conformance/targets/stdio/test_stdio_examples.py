@@ -26,7 +26,7 @@ pytestmark = [
     pytest.mark.parametrize(
         ("name", "most_unsupported"),
         [
-            pytest.param("go-coordinator", 14, marks=pytest.mark.needs("go")),
+            pytest.param("go-coordinator", 15, marks=pytest.mark.needs("go")),
             pytest.param("typescript-coordinator", 12, marks=pytest.mark.needs("node")),
         ],
     ),
