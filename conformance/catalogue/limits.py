@@ -313,13 +313,19 @@ def replacement_too_large(s: Script) -> None:
     s.beat("B1", "B3")
 
 
-@case("JOIN-STATIC-EMPTY-STABLE-TOO-LARGE", "JOIN-FOLLOWER-STABLE-SAME", config=_RECORDS)
+@case(
+    "JOIN-STATIC-EMPTY-STABLE-TOO-LARGE",
+    "JOIN-FOLLOWER-STABLE-SAME",
+    "HEARTBEAT-STABLE",
+    config=_RECORDS,
+)
 def subscription_of_a_replacement_too_large(s: Script) -> None:
     """The subscription of a process that can't be stored isn't kept: nothing changed for others."""
     s.stable("A1", "B1")
     s.join("B2", protocols=_LARGE, wait=True)
-    s.join("B1", wait=True)
+    s.join("B1", settle=True)
     s.beat("A1")
+    s.wait("B1")
 
 
 @case("COMMIT-METADATA", "HEARTBEAT-STABLE", config=_METADATA)

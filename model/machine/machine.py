@@ -251,9 +251,9 @@ class Machine:
             work = Work(group, span, inner)
             work.caller, work.instance = message.member_id, message.group_instance_id
             done = self._perform(work, rule)
-            nothing = not any(t.partitions for t in kept.topics)
-            if rule.effect and nothing and (group is None or not message.topics):
-                # Kafka may answer a commit of nothing before it looks at the group, others after.
+            stores = Do.STORE_OFFSETS in rule.effect and any(t.partitions for t in kept.topics)
+            if rule.effect and not stores and (group is None or not message.topics):
+                # Whether a commit that stores nothing makes a group is open: Kafka does both.
                 unseen = Work(group, span, inner)
                 unseen.decided_by(rule.id)
                 done = [*done, unseen]

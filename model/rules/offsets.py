@@ -84,7 +84,8 @@ COMMIT = Table(
         Rule(
             "COMMIT-OUTSIDE-TOO-LARGE",
             when(state=_MEMBERLESS, generation=Generation.NEGATIVE, record=Record.TOO_LARGE),
-            answer=Error.UNKNOWN_SERVER_ERROR,
+            (Do.CREATE_GROUP,),
+            Error.UNKNOWN_SERVER_ERROR,
             level=Level.SHOULD,
             source=src.KAFKA_STORING,
             because="offsets that can't be written are not stored",

@@ -47,7 +47,6 @@ _FILL = frozenset(
 TABLES: dict[str, frozenset[Do]] = {
     "JoinGroup": frozenset(
         {
-            Do.CREATE_GROUP,
             Do.MAP_CALLER,
             Do.SEAT_IDLE,
             Do.KEEP_HOLDER,

@@ -166,9 +166,10 @@ def test_offsets_that_are_too_large_are_refused(
     assert world.commit(mid, gen, inst).partitions == ["NONE"]
 
 
-def test_whether_a_commit_of_nothing_makes_a_group_is_open() -> None:
-    world = World(config={METADATA_LIMIT: 10})
-    row = CommitPartition(partition_index=0, committed_offset=1, committed_metadata="m" * 11)
+@pytest.mark.parametrize("size", [11, LIMIT])
+def test_whether_a_commit_that_stores_nothing_makes_a_group_is_open(size: int) -> None:
+    world = World(config={METADATA_LIMIT: 10 if size == 11 else None, RECORD_LIMIT: LIMIT})
+    row = CommitPartition(partition_index=0, committed_offset=1, committed_metadata="m" * size)
     topics = (CommitTopic(name="t", partitions=(row,)),)
     commit = OffsetCommitRequest(group_id="g", topics=topics)
     incoming = Incoming("?", "c", "OffsetCommit", 9, commit, "?")
