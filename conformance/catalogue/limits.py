@@ -229,8 +229,9 @@ def metadata_too_long_in_one_of_two_partitions(s: Script) -> None:
 @case("COMMIT-METADATA", "COMMIT-INSTANCE-FENCED", "HEARTBEAT-STABLE", config=_METADATA)
 def fenced_before_metadata_are_looked_at(s: Script) -> None:
     """A process that was replaced is told so, however long its metadata are."""
-    s.stable("A1")
+    s.stable("A1", "b")
     s.join("A2", wait=True)
+    s.beat("b")
     s.commit("A1", metadata=(_TOO_LONG,))
     s.commit("A2", metadata=(_TOO_LONG,))
     s.beat("A2")

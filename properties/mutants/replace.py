@@ -172,6 +172,6 @@ REPLACED: tuple[Mutant, ...] = (
         "unstored-replacement-stays",
         "a process whose replacement can't be stored is refused, and has replaced the old one",
         EFFECT,
-        but("JOIN-STATIC-EMPTY-STABLE-TOO-LARGE", effect=(Do.REPLACE_HOLDER,)),
+        but("JOIN-STATIC-EMPTY-STABLE-TOO-LARGE", effect=(Do.KEEP_HOLDER, Do.REPLACE_HOLDER)),
     ),
 )
