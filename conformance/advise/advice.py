@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import msgspec
 
@@ -66,14 +67,13 @@ class Choice:
     conflict: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Advice:
     """What to set.  `best` has every form at its best session timeout, the advised one first.
 
     `asked`: what is known; `known`: the same with the heartbeat interval that is advised.
     `enough`: static members with a session that few restarts outlive, whatever gap is tolerated.
     `other_beat`: the best with the other heartbeat interval, where that makes a difference.
-    `turns`: with which other values another form would be advised.
     `conflict`: which wishes no session timeout fulfils together, else "".
     """
 
@@ -82,10 +82,14 @@ class Advice:
     today: SettingCost
     best: tuple[SettingCost, ...]
     curve: tuple[CurvePoint, ...]
-    turns: tuple[Turn, ...]
     conflict: str
     enough: SettingCost | None
     other_beat: SettingCost | None
+
+    @cached_property
+    def turns(self) -> tuple[Turn, ...]:
+        """With which other values another form would be advised: most of the work, if asked for."""
+        return turns_of(self.asked, lambda changed: chosen_for(changed)[0].best[0].form)
 
     @property
     def advised(self) -> SettingCost:
@@ -118,7 +122,6 @@ def advice_for(known: KnownGroup) -> Advice:
         today=_today(known),
         best=chosen.best,
         curve=curve,
-        turns=turns_of(known, lambda changed: chosen_for(changed)[0].best[0].form),
         conflict=chosen.conflict,
         enough=_enough(chosen.known, curve),
         other_beat=None if other is None else other.best[0],
