@@ -175,7 +175,6 @@ _WITHOUT_CALLER_PENDING = (
 _ADMITTED = _added(MID, static=False)
 
 MEMBER_EFFECTS: dict[Do, AbstractEffect] = {
-    Do.CREATE_GROUP: AbstractEffect((AWAKE,)),
     Do.HAND_OUT_PENDING: AbstractEffect(
         (
             AWAKE,

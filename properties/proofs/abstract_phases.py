@@ -58,7 +58,7 @@ from fencepost.properties.proofs.abstract_effect import (
     Moves,
     becomes,
 )
-from fencepost.properties.proofs.abstract_members import AWAKE, CHOSEN, MEMBER_EFFECTS, W
+from fencepost.properties.proofs.abstract_members import CHOSEN, MEMBER_EFFECTS, W
 
 _COMPLETING = is_now(STATE, GroupState.COMPLETING)
 _STORED = (
@@ -71,10 +71,15 @@ _PASSING = (PENDING, PARKED, SYNCING, NEW, OWES)
 _TIMERS = (JOIN_TIMER, SYNC_TIMER, DELAYED)
 MAYBE = Term("a coin", X.sort, fixed=True)
 """An id that stands for yes or no: yes if it is the fresh one."""
+_WAKES = Term("another coin", X.sort, fixed=True)
 
 
 def _to(state: GroupState) -> Moves:
     return Moves(STATE, ((state, TRUE),))
+
+
+def _awake(condition: Formula) -> Moves:
+    return Moves(STATE, ((GroupState.EMPTY, all_of(is_now(STATE, GroupState.ABSENT), condition)),))
 
 
 def _off(*relations: Relation) -> tuple[Becomes, ...]:
@@ -236,10 +241,18 @@ EFFECTS: Mapping[Do, AbstractEffect] = {
         (becomes(SESSION, X, any_of(SESSION.now(X), all_of(CALLER.now(X), same(MAYBE, FRESH)))),),
         choices=(Choice(MAYBE, TRUE),),
     ),
-    Do.STORE_OFFSETS: AbstractEffect(
-        (AWAKE, becomes(OFFSETS, any_of(OFFSETS.now(), same(MAYBE, FRESH)))),
+    Do.CREATE_GROUP: AbstractEffect(
+        (_awake(same(MAYBE, FRESH)),),
         choices=(Choice(MAYBE, TRUE),),
-        leaves_out="the offsets themselves; a commit of nothing stores none",
+        leaves_out="a join that is refused always makes the group, a commit may",
+    ),
+    Do.STORE_OFFSETS: AbstractEffect(
+        (
+            _awake(any_of(same(MAYBE, FRESH), same(_WAKES, FRESH))),
+            becomes(OFFSETS, any_of(OFFSETS.now(), same(MAYBE, FRESH))),
+        ),
+        choices=(Choice(MAYBE, TRUE), Choice(_WAKES, TRUE)),
+        leaves_out="the offsets themselves; a commit of nothing stores none, and may make a group",
     ),
     Do.REMOVE_OFFSETS: AbstractEffect(
         (becomes(OFFSETS, all_of(OFFSETS.now(), same(MAYBE, FRESH))),),
