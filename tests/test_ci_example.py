@@ -91,6 +91,7 @@ def test_each_step_does_one_thing() -> None:
     assert f"--report {kept['with']['path']}" in " ".join(commands())
 
 
+@pytest.mark.slow
 @needs_command
 @pytest.mark.parametrize(
     ("target", "exit_code", "said"),

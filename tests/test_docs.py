@@ -36,6 +36,23 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 COMMANDS = Path(sys.executable).parent  # where `fencepost` is installed
 SECONDS = 300
+SLOW = frozenset(
+    {
+        "docs/brokers/compare.md",
+        "docs/brokers/fuzz.md",
+        "docs/clients/certify-client.md",
+        "docs/clients/fuzz-client.md",
+        "docs/contributors/mutants.md",
+        "docs/contributors/nightly.md",
+        "docs/contributors/pipeline.md",
+        "docs/deployments/simulate.md",
+        "docs/designers/experiments.md",
+        "docs/designers/own-revision.md",
+        "docs/designers/proofs.md",
+        "docs/operators/many-logs.md",
+    }
+)
+"""Documents whose commands take long; the blocks of a document are run together."""
 FolderOf = Callable[[str], Path]
 
 # Not run, and why.  `make`, `tox` and `.ci/run` would run these tests again, so only the target is
@@ -271,6 +288,7 @@ def parameters() -> list[object]:
     for path, name in zip(DOCUMENTS, NAMES, strict=True):
         for block in blocks(path.read_text("utf-8"), name):
             marks = [pytest.mark.needs(tool) for tool in block.needs]
+            marks += [pytest.mark.slow] * (name in SLOW)
             found.append(pytest.param(block, marks=marks, id=f"{name}:{block.commands[0].line}"))
     return found
 
@@ -316,6 +334,15 @@ def dead_ends(path: Path) -> list[str]:
 @pytest.mark.parametrize("path", DOCUMENTS, ids=NAMES)
 def test_links_lead_somewhere(path: Path) -> None:
     assert dead_ends(path) == []
+
+
+def test_documents_whose_commands_take_long_show_some() -> None:
+    shown = {
+        block.document
+        for path, name in zip(DOCUMENTS, NAMES, strict=True)
+        for block in blocks(path.read_text("utf-8"), name)
+    }
+    assert shown >= SLOW
 
 
 def test_a_link_to_nowhere_is_caught(tmp_path: Path) -> None:

@@ -88,6 +88,7 @@ def fetched_elsewhere(text: str) -> list[str]:
     return parser.found + [place for style in styles for place in IN_STYLES.findall(style)]
 
 
+@pytest.mark.slow
 def test_no_page_fetches_anything_from_elsewhere(site: Path) -> None:
     pages = sorted(site.rglob("*.html"))
     assert site / "brokers" / "tutorial.html" in pages

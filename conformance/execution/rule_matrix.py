@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby, product
+from itertools import groupby
 from typing import Any
 
 from fencepost.conformance.catalogue.registry import Entry
@@ -57,7 +57,7 @@ from fencepost.model.table.vocabulary import (
     GroupId,
     GroupState,
     Inst,
-    feasible,
+    points,
 )
 from fencepost.properties.mutants.footprint import Footprint
 
@@ -145,17 +145,14 @@ def _ins(expr: Expr) -> Iterator[In]:
 
 
 def _points(table: Table, classes: Mapping[int, tuple[int, ...]]) -> Iterator[Point]:
-    """Yield the points that a request, a timer or a failover can bring about."""
+    """Return the points that a request, a timer or a failover can bring about."""
     domains = [
         tuple(dict.fromkeys(group[-1] for group in classes.values()))
         if feature.name == _VERSION
         else tuple(v for v in feature.domain if v not in _NEVER)
         for feature in table.features
     ]
-    ids = [id(feature) for feature in table.features]
-    for point in product(*domains):
-        if feasible(dict(zip(ids, point, strict=True))) and _can_be_sent(table, point):
-            yield point
+    return (point for point in points(table.features, domains) if _can_be_sent(table, point))
 
 
 _NEVER = frozenset({GroupState.DEAD, GroupId.NULL, Availability.LOADING, Availability.ELSEWHERE})

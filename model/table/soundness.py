@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from enum import Enum
-from itertools import product
 
 from fencepost.model.table.cells import COLUMNS
 from fencepost.model.table.expr import (
@@ -21,7 +20,7 @@ from fencepost.model.table.expr import (
     word,
 )
 from fencepost.model.table.table import Rule, Table
-from fencepost.model.table.vocabulary import RELATED, feasible
+from fencepost.model.table.vocabulary import RELATED, points
 
 _MOST = 5
 """How many faults of one kind are told."""
@@ -45,9 +44,9 @@ def table_faults(table: Table, found: dict[Point, tuple[Rule, ...]] | None = Non
         if len(rules) != 1:
             wrong[" and ".join(rule.id for rule in rules)].append(point)
     faults = []
-    for rules_named, points in wrong.items():
-        asked = {id(f) for rule in found[points[0]] for f in features_of(rule.guard)}
-        where = list(_cells(table, points, found, asked))
+    for rules_named, places in wrong.items():
+        asked = {id(f) for rule in found[places[0]] for f in features_of(rule.guard)}
+        where = list(_cells(table, places, found, asked))
         said = f"{rules_named} both decide" if rules_named else "no rule decides"
         for cells in where[:_MOST]:
             remedy = "narrow one of them, or drop it" if rules_named else _guard(cells)
@@ -70,7 +69,7 @@ Cells = list[tuple[Feature, list[Hashable]]]
 
 def _cells(
     table: Table,
-    points: Sequence[Point],
+    places: Sequence[Point],
     found: dict[Point, tuple[Rule, ...]],
     kept: Collection[int],
 ) -> Iterator[Cells]:
@@ -80,7 +79,7 @@ def _cells(
     row decides; what a check decides doesn't count, since no row is asked there.  `kept`: the
     identities of features that are never left out.
     """
-    checks, wrong = set(map(id, table.checks)), set(points)
+    checks, wrong = set(map(id, table.checks)), set(places)
     fine = [
         point
         for point, rules in found.items()
@@ -95,7 +94,7 @@ def _cells(
             id(table.features[i]) in asked,
         ),
     )
-    left = list(points)
+    left = list(places)
     while left:
         cells = {i: {value} for i, value in enumerate(left[0])}
         for place in (i for i in order if id(table.features[i]) not in kept):
@@ -135,17 +134,11 @@ def _cell(values: Sequence[Hashable]) -> str:
 
 def _points(table: Table) -> Iterator[Point]:
     """Points that can occur: all values of features that restrict others, of the rest some."""
-    related = {id(feature) for feature in RELATED}
-    restricted = [f for f in table.features if id(f) in related]
-    alone = [f for f in table.features if id(f) not in related]
-    values = [_told_apart(feature, table) for feature in alone]
-    places = {id(f): i for i, f in enumerate((*restricted, *alone))}
-    order = [places[id(f)] for f in table.features]
-    for first in product(*(feature.domain for feature in restricted)):
-        if feasible({id(f): value for f, value in zip(restricted, first, strict=True)}):
-            for rest in product(*values):
-                whole = (*first, *rest)
-                yield tuple(whole[i] for i in order)
+    domains = [
+        feature.domain if feature in RELATED else _told_apart(feature, table)
+        for feature in table.features
+    ]
+    return points(table.features, domains)
 
 
 def _told_apart(feature: Feature, table: Table) -> list[Hashable]:

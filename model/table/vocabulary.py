@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from enum import Enum
-from itertools import product
+from itertools import compress, product
 
 from fencepost.model.table.expr import Feature, Point
 
@@ -251,11 +251,35 @@ RELATED: tuple[Feature, ...] = (
 """The features whose values don't go together freely; `feasible` looks at no others."""
 
 
-def points(features: Sequence[Feature]) -> Iterator[Point]:
-    """Yield every point of these features that can occur."""
-    for point in product(*(feature.domain for feature in features)):
-        if feasible({id(f): value for f, value in zip(features, point, strict=True)}):
+def points(
+    features: Sequence[Feature], domains: Sequence[Sequence[Hashable]] | None = None
+) -> Iterator[Point]:
+    """Yield every point of these features that can occur, in the order of their domains.
+
+    `domains`: the values to take of each feature, in place of its domain.
+    """
+    if domains is None:
+        domains = [feature.domain for feature in features]
+    related = [feature in RELATED for feature in features]
+    asked = [id(feature) for feature in features if feature in RELATED]
+    begun = {
+        values[:length]
+        for values in product(*compress(domains, related))
+        if feasible(dict(zip(asked, values, strict=True)))
+        for length in range(len(values) + 1)
+    }
+
+    def continued(point: Point, values: Point) -> Iterator[Point]:
+        place = len(point)
+        if place == len(features):
             yield point
+            return
+        for value in domains[place]:
+            further = (*values, value) if related[place] else values
+            if further in begun:
+                yield from continued((*point, value), further)
+
+    return continued((), ())
 
 
 def feasible(answers: dict[int, Hashable]) -> bool:

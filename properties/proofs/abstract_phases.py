@@ -9,6 +9,7 @@ from fencepost.model.table.vocabulary import STATE, GroupState
 from fencepost.properties.logic.logic import (
     FALSE,
     TRUE,
+    Formula,
     Relation,
     Term,
     all_of,

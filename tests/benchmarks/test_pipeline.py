@@ -9,6 +9,7 @@ from benchmarks.__main__ import bench_group
 from fencepost.conformance.cli.cli import main
 
 
+@pytest.mark.slow
 def test_ways_are_measured_beside_each_other() -> None:
     arguments = ["pipeline", "--traces", "20", "--way", "bare", "--way", "local"]
     result = CliRunner().invoke(bench_group, arguments, standalone_mode=False)
@@ -24,6 +25,7 @@ def test_ways_are_measured_beside_each_other() -> None:
         assert {"seconds", "drawing_seconds", "checking_seconds", "peak_mib"} <= way.keys()
 
 
+@pytest.mark.slow
 def test_a_way_that_cannot_be_had_is_unavailable(
     monkeypatch: pytest.MonkeyPatch, tmp_path: object, capfd: pytest.CaptureFixture[str]
 ) -> None:

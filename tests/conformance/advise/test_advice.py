@@ -79,6 +79,7 @@ def test_deaths_make_sessions_shorter_and_long_restarts_make_them_longer() -> No
     assert deadly < some < slow
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("facts", [{}, {"processing_s": 0.3}, MEASURED], ids=str)
 def test_it_turns_where_it_says(facts: dict[str, Any]) -> None:
     """What another value is advised is what the turn says, on both sides of it."""

@@ -67,6 +67,7 @@ def test_it_agrees_with_the_simulator(group: str, name: str, form: Form) -> None
     assert not is_near(own, found.times(3), costs, events)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("form", "facts", "session_s"),
     [

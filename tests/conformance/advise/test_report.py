@@ -5,6 +5,7 @@ from __future__ import annotations
 from io import StringIO
 from typing import Any
 
+import pytest
 from rich.console import Console
 
 from fencepost.conformance.advise.advice import Advice, advice_for
@@ -54,6 +55,7 @@ def test_a_conflict_comes_first() -> None:
     assert advice_json(found, None, [])["words"][0].startswith("No session")
 
 
+@pytest.mark.slow
 def test_a_gap_that_static_members_break_is_told() -> None:
     spread = {"median": 40, "p95": 90}
     text = printed(advice(restart_s=spread, gap_s=60.0), [])
@@ -148,6 +150,7 @@ def test_forms_that_are_not_worth_it_are_told_where_nothing_else_may_be() -> Non
     assert "It doesn't pay" not in printed(advice(only=("static",), warmup_s=20.0), [])
 
 
+@pytest.mark.slow
 def test_a_longest_restart_is_one_of_many() -> None:
     spread = {"median": 8, "p95": 18}
     found = advice(restart_s=spread, warmup_s=10.0, members=12)

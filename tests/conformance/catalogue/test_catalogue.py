@@ -195,6 +195,7 @@ UNSEEN = {
     "JOIN-PENDING-INSTANCE answers UNKNOWN_MEMBER_ID": "the rule is a MAY: any error will do",
     "JOIN-MEMBER-PREPARING without REBALANCE": "one is being prepared already",
     "SYNC-STABLE without MAYBE_RESTART_SESSION": "both are allowed",
+    "COMMIT-OUTSIDE-TOO-LARGE without CREATE_GROUP": "both are allowed",
     "CLEANUP-UNUSED without FORGET": "the rule is a MAY: it may come later, or never",
     "LEAVE-ROWS answers UNKNOWN_MEMBER_ID": "the rows answer, each for itself",
     "COMMIT-TOPICS-UNKNOWN answers NONE": _MISSING,

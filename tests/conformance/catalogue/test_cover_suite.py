@@ -71,6 +71,7 @@ def first_violation(entries: Sequence[Entry], target: Revision) -> CaseResult | 
 # The model holds, whoever it is.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("suite", "name"),
     [("cover", "kip-345"), ("pairs", "kip-345"), ("pairs", "tuple-list-leave-draft")],

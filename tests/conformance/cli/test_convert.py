@@ -105,6 +105,7 @@ def test_a_failure_gets_smaller_and_is_the_same(run: Run, file: Path, tmp_path: 
     assert run("shrink", file, TARGET)[1] == out.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seconds", [0.0, 120.0])
 def test_on_a_real_clock_it_ends_when_its_time_is_over(seconds: float) -> None:
     trace = story()

@@ -204,6 +204,7 @@ def test_a_real_clock_against_the_model() -> None:
     assert told.is_minimal
 
 
+@pytest.mark.slow
 def test_the_command_writes_what_replays(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

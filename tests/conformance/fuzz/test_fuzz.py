@@ -117,6 +117,7 @@ def test_a_file_that_is_no_plan_is_named(tmp_path: Path) -> None:
     assert read_corpus(tmp_path / "missing") == []
 
 
+@pytest.mark.slow
 def test_processes_share_the_work_and_say_the_same_each_time() -> None:
     mutant = "mutant:kafka-8500"
     options = FuzzOptions(KAFKA_4, Budget(400), 1, jobs=2, target=mutant)
@@ -331,6 +332,7 @@ def test_a_dead_target_ends_the_run_and_names_who_may_be_to_blame() -> None:
     assert tally.outcomes[Outcome.PASS] == 3
 
 
+@pytest.mark.slow
 def test_what_was_found_is_told_of_a_target_that_dies_too_often(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -140,6 +140,7 @@ def in_another_group(case: Case) -> Case:
     return replace(case, steps=tuple(map(moved, case.steps)))
 
 
+@pytest.mark.slow
 def test_a_fault_that_looks_like_a_listed_one_is_found_as_itself() -> None:
     revision = unlisted(beside="pending-leave")
     plans = [without_delay(LEAVE.case), without_delay("COMMIT-STABLE/commits-keep-alive")]

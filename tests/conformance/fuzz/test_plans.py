@@ -62,6 +62,7 @@ def planner(seed: int = 1, hello: Hello = HELLO) -> Planner:
     return Planner(PlanContext(KAFKA_4, hello, Hints(), lag_ms, configs), seed)
 
 
+@pytest.mark.slow
 def test_only_a_target_that_lacks_topics_is_asked_for_one() -> None:
     def topics(hello: Hello) -> set[str]:
         made = planner(hello=hello)
@@ -112,6 +113,7 @@ def test_plans_are_well_formed_and_survive_json(hello: Hello) -> None:
         assert case_from_json(case_json(plan.case)) == plan.case
 
 
+@pytest.mark.slow
 def test_every_boundary_value_is_drawn() -> None:
     made = planner(1)
     words: Counter[str] = Counter()
@@ -301,6 +303,7 @@ async def failing(departures: tuple[Departure, ...], *, steers: bool) -> tuple[i
     return sum(result.outcome is Outcome.FAIL for result in results), judged / sent
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("departures", families(), ids=[NEW, OLD, KFAKE])
 async def test_steps_in_which_a_known_departure_shows_are_rare(
     departures: tuple[Departure, ...],

@@ -48,6 +48,7 @@ def test_a_table_has_a_row_for_each_and_says_what_survives() -> None:
     assert "killed by 2" in ran.err
 
 
+@pytest.mark.slow
 def test_a_survivor_is_a_failure_and_is_named() -> None:
     ran = invoke("mutants", "join-in-old-shape", "--engine", "hypothesis-diff")
     assert ran.code == 1
@@ -71,6 +72,7 @@ def test_a_report_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     assert "choose another folder" in ran.err
 
 
+@pytest.mark.slow
 def test_the_catalogue_counts_what_fails() -> None:
     made, seconds = rows(["kafka-8500"], [CATALOGUE], jobs=1)
     result = made[0].results[CATALOGUE]

@@ -110,6 +110,7 @@ def run(*words: str) -> int:
     return ended.value.code if isinstance(ended.value.code, int) else -1
 
 
+@pytest.mark.slow
 def test_a_mutant_planted_among_the_targets_is_new_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

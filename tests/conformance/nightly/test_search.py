@@ -79,6 +79,7 @@ FAILING = """
 """
 
 
+@pytest.mark.slow
 async def test_property_tests_search_and_keep_their_examples(tmp_path: Path) -> None:
     tests = tmp_path / "tests"
     tests.mkdir()

@@ -51,6 +51,7 @@ async def test_nothing_is_left_on_the_broker(served: str, number: int, how: str)
     assert await on([served]) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
 @pytest.mark.parametrize("jobs", ["1", "2"])
 async def test_a_search_that_is_ended_tells_what_it_has(

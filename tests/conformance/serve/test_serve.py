@@ -85,6 +85,7 @@ def test_verdicts_over_tcp_are_those_in_process() -> None:
     assert set(here("model").values()) == {Outcome.PASS}
 
 
+@pytest.mark.slow
 def test_a_bad_link_is_held_against_nobody() -> None:
     links = [Link(seed, jitter_ms=200, stalls=0.01, cuts=0.01) for seed in (1, 2, 3)]
     names = ("model", "model", "mutant:zombie-commits")
@@ -99,6 +100,7 @@ def test_a_bad_link_is_held_against_nobody() -> None:
     assert any(link.stalled for link in links)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["cuts", "stalls"])
 async def test_the_link_does_what_it_says(way: str) -> None:
     link = Link(1, stall_ms=1, **{way: 1.0})  # type: ignore[arg-type]

@@ -132,6 +132,7 @@ def small(name: str, strategy: str, membership: str) -> DeploymentScenario:
     return checked_scenario(document | {"settings": chosen | own}, "a test")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", scenario_names())
 def test_counted_in_another_way_it_is_the_same(name: str) -> None:
     for strategy, membership in product(("eager", "cooperative"), ("static", "dynamic")):

@@ -220,6 +220,7 @@ def test_a_revision_that_stops_midway_says_where(
     assert "Traceback" not in told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "asked",
     [

@@ -181,6 +181,7 @@ def test_the_documented_lines_are_about_ten() -> None:
     assert len(ten_lines().splitlines()) <= 10
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not DOCUMENT.is_file(), reason="needs the documents of the checkout")
 @pytest.mark.skipif(
     importlib.util.find_spec("confluent_kafka") is None, reason="needs the extra mock"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.table.effects import Do
@@ -36,6 +38,7 @@ def test_a_change_that_nobody_takes_up_is_followed() -> None:
     assert all(state.world.group is not None for state in waiting)
 
 
+@pytest.mark.slow
 def test_the_promise_is_broken_where_a_follower_is_told_what_it_has() -> None:
     (scope,) = [named.scope for named in ENDING_SCOPES if "change" in named.scope.acts]
     found = find_broken_promises(find_revision("mutant:changed-follower-answered"), scope)

@@ -123,6 +123,7 @@ def test_limits_cut_and_say_so(jobs: int) -> None:
     assert explore(Grid(3), jobs=jobs, max_states=9, max_depth=5).complete
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [

@@ -104,6 +104,7 @@ def test_a_difference_is_found_again(name: str, engine: str) -> None:
     assert result.by
 
 
+@pytest.mark.slow
 def test_the_right_model_is_killed_by_nobody() -> None:
     assert not matrix.explored(KAFKA_4, states=60).killed
     assert not matrix.searched(KAFKA_4, examples=2).killed

@@ -46,6 +46,7 @@ def test_a_row_may_do_less_in_these_ways() -> None:
     assert not dict(changed_rows(waits, RULES["SESSION-WAITING"]))
 
 
+@pytest.mark.slow
 def test_a_property_speaks_of_a_row_unless_it_is_broken_anyway() -> None:
     fenced, stable = RULES["HEARTBEAT-INSTANCE-FENCED"], RULES["HEARTBEAT-STABLE"]
     assert speaking_property(KAFKA_4, HEARTBEATS, fenced) == "zombie-is-told"

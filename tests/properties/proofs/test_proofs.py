@@ -196,6 +196,7 @@ def test_a_broken_rule_fails_the_right_obligation(
     )
 
 
+@pytest.mark.slow
 def test_gaps_overlaps_idle_rules_and_empty_premises_are_seen() -> None:
     overlap = RULES["HEARTBEAT-STABLE"].but(
         guard=STATE.among(GroupState.STABLE, GroupState.COMPLETING)
@@ -233,6 +234,7 @@ def test_gaps_overlaps_idle_rules_and_empty_premises_are_seen() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_violation_that_is_listed_of_a_shipped_revision_must_show() -> None:
     known = find_formula("seats-stay")
     stale = replace(

@@ -78,6 +78,7 @@ def test_numbers_stand_for_the_same_worlds_acts_and_order(
     assert compact.graph.edges == plain.graph.edges
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scope", SCOPES.values(), ids=SCOPES)
 def test_processes_that_learn_apart_find_the_same(scope: Scope) -> None:
     revision = revisions.find("comment-table-1")

@@ -52,6 +52,7 @@ def test_it_reads_well_without_scripts(open_page: Open, text: str) -> None:
     expect(page.get_by_role("heading", name="Deployments")).to_be_visible()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "theme"), [(1400, "light"), (420, "dark")])
 def test_a_screen_reader_stumbles_over_nothing(
     open_page: Open, text: str, theme: str, width: int

@@ -226,6 +226,7 @@ def test_without_scripts_all_of_it_can_be_read(open_page: Open, text: str) -> No
     assert page.locator("ol.plain li").count() > 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_screen_reader_stumbles_over_nothing(open_page: Open, text: str, theme: str) -> None:
     kept = [kept_certificate(f"kafka-{version}") for version in ("2.3.0", "4.3.0")]

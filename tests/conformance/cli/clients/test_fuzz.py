@@ -24,6 +24,7 @@ def trace(folder: Path, obligation: str) -> str:
     return str(file)
 
 
+@pytest.mark.slow
 def test_a_trace_is_run_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     wrong = trace(tmp_path, "CLIENT-IDENTITY-EVERY-REQUEST")
     report = tmp_path / "report"

@@ -150,6 +150,7 @@ def examined_anew(name: str) -> Examined:
 examined = cache(examined_anew)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["kafka-9801", "kafka-10284"])
 def test_no_step_of_a_finding_can_be_left_out(name: str) -> None:
     findings = examined(name).findings
@@ -169,6 +170,7 @@ def test_no_step_of_a_finding_can_be_left_out(name: str) -> None:
         assert fingerprint not in without_one
 
 
+@pytest.mark.slow
 def test_failures_of_one_shape_are_one_finding() -> None:
     results = failed("tansu-same-id", every=3)
 

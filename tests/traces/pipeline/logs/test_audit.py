@@ -74,6 +74,7 @@ def test_logs_of_brokers_have_the_rows_of_the_audit_in_one_pass(name: str, tmp_p
     assert {row["kind"] for row in rows["problems"]} >= {"ping-pong", "self-fencing"}
 
 
+@pytest.mark.slow
 def test_so_do_logs_of_several_brokers_with_violations_and_damage(
     done: LogAudit, in_one_pass: dict[str, Rows]
 ) -> None:
@@ -139,6 +140,7 @@ def ruined(log: Path, to: Path) -> Path:
     return to
 
 
+@pytest.mark.slow
 def test_options_are_those_of_the_audit(
     tmp_path: Path, wrong_logs: list[Path], done: LogAudit
 ) -> None:
@@ -184,6 +186,7 @@ class Dies(LocalEngine):
         return super().each(job, [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [1, 6])
 def test_whoever_was_killed_goes_on(
     after: int,
