@@ -1,7 +1,6 @@
-"""Limits of a broker: who is refused when a group is full, what is too large to be stored.
+"""Limits of a broker: full groups, what is too large to be stored, and which groups are removed.
 
-And which groups are removed.  KIP-345 says nothing of a group's size, so that a restart needs no
-place is a SHOULD.
+KIP-345 says nothing of a group's size, so that a restart needs no place is a SHOULD.
 """
 
 from __future__ import annotations
@@ -277,6 +276,7 @@ def assignment_too_large(s: Script) -> None:
     s.completing(*names)
     s.sync("B1", settle=True)
     s.sync("A1", assign=names, padding=_PADDING, wait=("A1", "B1"))
+    s.settle()
     s.sync("c", wait=True)
     s.beat(*names)
     s.describe(at_most=5)
@@ -291,6 +291,7 @@ def last_leave_after_an_assignment_too_large(s: Script) -> None:
     """A leader that can't go on leaves; the group is Empty, and another member begins again."""
     s.completing("a")
     s.sync("a", assign=("a",), padding=_PADDING, wait=True)
+    s.settle()
     s.leave_legacy("a")
     s.describe(at_most=3)
     s.stable("b")
@@ -324,6 +325,7 @@ def subscription_of_a_replacement_too_large(s: Script) -> None:
     """The subscription of a process that can't be stored isn't kept: nothing changed for others."""
     s.stable("A1", "B1")
     s.join("B2", protocols=_LARGE, wait=True)
+    s.settle()
     s.join("B1", settle=True)
     s.beat("A1")
     s.wait("B1")
@@ -360,9 +362,11 @@ def offsets_too_large_in_every_version(s: Script) -> None:
     large = ("m" * _PADDING,)
     for version in range(2, 9):
         by_hand(s, version, metadata=large, version=version)
+    s.settle()
     s.stable("a", "B1")
     for version in range(2, 9):
         s.commit("a", offset=version, metadata=large, at_most=version, instance=None)
+    s.settle()
     s.join("C1", settle=True)
     s.commit("a", metadata=large)
     s.commit("B1", metadata=large)
@@ -372,15 +376,10 @@ def offsets_too_large_in_every_version(s: Script) -> None:
 def assignment_too_large_in_every_version(s: Script) -> None:
     """Each version of SyncGroup is told that the assignment can't be stored."""
     for version in range(6):
-        s.completing(f"a{version}", group=f"g{version}")
-        s.sync(
-            f"a{version}",
-            assign=(f"a{version}",),
-            padding=_PADDING,
-            group=f"g{version}",
-            at_most=version,
-            wait=True,
-        )
+        who, group = f"a{version}", f"g{version}"
+        s.completing(who, group=group)
+        s.sync(who, assign=(who,), padding=_PADDING, group=group, at_most=version, wait=True)
+        s.settle()
 
 
 @case("JOIN-STATIC-EMPTY-STABLE-TOO-LARGE", "HEARTBEAT-STABLE", config=_RECORDS)
@@ -388,6 +387,7 @@ def replacement_of_the_leader_too_large(s: Script) -> None:
     """A process that can't be stored doesn't replace the leader, either."""
     s.stable("A1")
     s.join("A2", protocols=_LARGE, wait=True)
+    s.settle()
     s.beat("A1")
 
 

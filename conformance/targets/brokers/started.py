@@ -12,6 +12,7 @@ import asyncio
 import tempfile
 import time
 from abc import abstractmethod
+from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from fencepost.conformance.runtime.toolchain.child import Child
 from fencepost.conformance.targets.target import NO_LIMIT, Hints, Provenance, ScopeNeeds, Target
 from fencepost.conformance.targets.tcp.admin import DEADLINES, AdminError, Deadlines
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
-from fencepost.model.coordinator import AsyncCoordinator, CoordinatorFailure
+from fencepost.model.coordinator import RECORD_LIMIT, AsyncCoordinator, CoordinatorFailure
 
 _LONGEST_DELAY_MS = 10_000
 """A case that waits for minutes is for virtual clocks."""
@@ -131,6 +132,7 @@ class StartedTarget(Target):
         self._tcp: TcpTarget | None = None
         self._brokers: dict[BrokerVariant, asyncio.Task[TcpTarget]] = {}
         self._starting = asyncio.Semaphore(_AT_ONCE)
+        self._turns: defaultdict[BrokerVariant, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     @abstractmethod
     async def start_broker(self, place: BrokerPlace) -> TcpTarget:
@@ -245,10 +247,14 @@ class StartedTarget(Target):
     async def scope_with(self, label: str, needed: ScopeNeeds) -> AsyncIterator[AsyncCoordinator]:
         """A scope on the broker that has what is needed, or (`isolated`) on one of its own.
 
+        Where records may be too large, scopes have the broker in turns: a request that can't be
+        stored may fail those of other groups (docs/findings/empty-batch.md).
         Raises CoordinatorFailure where that can't be started.
         """
         kind = self._kind(needed)
         async with AsyncExitStack() as stack:
+            if RECORD_LIMIT in dict(kind.settings):
+                await stack.enter_async_context(self._turns[kind])
             try:
                 broker = await (
                     self._broker(kind, stack)
