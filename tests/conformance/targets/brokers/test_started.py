@@ -1,0 +1,58 @@
+"""Brokers that are started here: who shares one, and who has one in turns."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from fencepost.conformance.targets.brokers.started import BrokerPlace, StartedTarget
+from fencepost.conformance.targets.target import ScopeNeeds
+from fencepost.model.coordinator import METADATA_LIMIT, RECORD_LIMIT
+
+
+class Broker:
+    def __init__(self) -> None:
+        self.settings: dict[str, int | None] = {}
+        self.working: dict[str, tuple[int, int]] = {}
+
+    @asynccontextmanager
+    async def scope(self, label: str, *, restarts: bool) -> AsyncIterator[str]:
+        del restarts
+        yield label
+
+
+class Started(StartedTarget):
+    settable = frozenset({METADATA_LIMIT, RECORD_LIMIT})
+
+    async def start_broker(self, place: BrokerPlace) -> Any:
+        del place
+        return Broker()
+
+
+@pytest.mark.parametrize(
+    ("setting", "at_once"), [(RECORD_LIMIT, ["one"]), (METADATA_LIMIT, ["one", "two"])]
+)
+async def test_where_records_may_be_too_large_cases_have_the_broker_in_turns(
+    setting: str, at_once: list[str]
+) -> None:
+    entered: list[str] = []
+    end = asyncio.Event()
+
+    async def case(target: Started, label: str) -> None:
+        async with target.scope_with(label, ScopeNeeds(settings={setting: 2000})):
+            entered.append(label)
+            await end.wait()
+
+    async with Started("toy", None, None, 2) as target:
+        await target.prepare([ScopeNeeds(settings={setting: 2000})])
+        cases = [asyncio.create_task(case(target, label)) for label in ("one", "two")]
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert entered == at_once
+        end.set()
+        await asyncio.gather(*cases)
+    assert entered == ["one", "two"]
