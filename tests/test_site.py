@@ -132,6 +132,7 @@ def test_a_link_is_no_fetch(text: str) -> None:
     assert fetched_elsewhere(text) == []
 
 
+@pytest.mark.slow
 def test_every_fenced_block_is_a_block(site: Path) -> None:
     for page in site.rglob("*.html"):
         code = re.sub(r"<code>.*?</code>", "", page.read_text("utf-8"), flags=re.DOTALL)
@@ -217,6 +218,7 @@ in_one_theme = pytest.mark.parametrize("page", ["light"], indirect=True)
 """What no colour changes."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "diagrams", "said"),
     [
@@ -238,6 +240,7 @@ def test_diagrams_are_drawn_without_a_network(
     assert page.locator("pre.mermaid").count() == 0, "its source is not left over"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["brokers/tutorial", "table", "states"])
 def test_axe_finds_nothing_serious(site: Path, page: Page, name: str) -> None:
     page.set_viewport_size({"width": 1400, "height": 1000})
@@ -256,6 +259,7 @@ TOO_WIDE = """
 """
 
 
+@pytest.mark.slow
 @in_one_theme
 @pytest.mark.parametrize("name", ["table", "certificates"])
 def test_wide_tables_fit_beside_the_contents_and_on_a_phone(
@@ -268,6 +272,7 @@ def test_wide_tables_fit_beside_the_contents_and_on_a_phone(
         assert page.evaluate(TOO_WIDE) == 0, width
 
 
+@pytest.mark.slow
 @in_one_theme
 def test_the_search_works_from_disk(site: Path, page: Page) -> None:
     page.goto((site / "index.html").as_uri())
@@ -275,11 +280,13 @@ def test_the_search_works_from_disk(site: Path, page: Page) -> None:
     expect(page.locator(".md-search-result__item").first).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_page_without_diagrams_doesnt_load_what_draws_them(site: Path) -> None:
     assert "mermaid" in (site / "states.html").read_text("utf-8")
     assert "mermaid.tiny.js" not in (site / "brokers" / "certify.html").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_the_results_of_the_certificates_stand_beside_the_pages(site: Path) -> None:
     page = site / "brokers" / "results.html"
     (link,) = re.findall(r'href="(\.\./results/[^"]+)"', page.read_text("utf-8"))

@@ -47,6 +47,7 @@ def explored(
     return explore(system, frontier_invariants(system), **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("way", "name"),
     [("singly", "A"), ("singly", "D"), *product(("packed", "frontier"), LEVELS)],

@@ -82,6 +82,7 @@ def stalled(name: str, stalls: Stalls, cases: list[str]) -> list[CaseResult]:
     return run_at_once(certified())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MUTANTS)
 def test_what_a_mutant_fails_never_passes(name: str) -> None:
     here = truth(f"mutant:{name}")

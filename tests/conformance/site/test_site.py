@@ -182,6 +182,7 @@ def kinds(site: Path) -> list[Path]:
     return [*(site / f"{name}.html" for name in named), *inner]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("theme", "size"), [("light", SIZES[0]), ("dark", SIZES[1])])
 def test_a_screen_reader_stumbles_over_nothing_and_nothing_is_cut_off(
     site: Path, context_of: ContextOf, theme: str, size: tuple[int, int]

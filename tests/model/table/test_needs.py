@@ -141,6 +141,7 @@ def orders(table: str) -> Iterator[tuple[Do, ...]]:
     yield from product(REMOVALS, there, there)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("table", "state", "mid", "inst"), PLACES)
 def test_what_is_refused_is_what_the_machine_cannot_do(
     table: str, state: GroupState, mid: str, inst: str | None

@@ -106,6 +106,7 @@ def stepped(walked: ControllableGraph) -> AllSteps:
     return all_steps(walked.worlds)
 
 
+@pytest.mark.slow
 def test_every_transition_that_can_be_forced_is_walked_and_every_open_act_done(
     suite: Suite, stepped: AllSteps
 ) -> None:

@@ -56,6 +56,7 @@ def facts(found: Exploration[Any, Any]) -> dict[str, object]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fold", [True, False])
 @pytest.mark.parametrize("scope", SCOPES.values(), ids=SCOPES)
 @pytest.mark.parametrize("name", ["kafka-4", "comment-table-2", "tuple-list-leave-draft"])

@@ -262,6 +262,7 @@ def test_a_changed_script_does_not_run(open_page: Open, text: str) -> None:
     expect(page.locator("main h1")).to_be_visible()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1400, 420])
 def test_a_screen_reader_stumbles_over_nothing(

@@ -112,6 +112,7 @@ def answers(logs: list[Path], audit: LogAudit, *, clairvoyant: bool) -> tuple[li
     return of_part, of_whole
 
 
+@pytest.mark.slow
 def test_a_part_knows_of_a_broker_what_one_pass_would_know(
     done: LogAudit, wrong_logs: list[Path]
 ) -> None:
