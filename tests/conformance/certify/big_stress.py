@@ -68,7 +68,7 @@ CASES = os.environ.get("FENCEPOST_STRESS_CASES", "*")
 KAFKAS = ("kafka:4.3.0", "kafka:3.9.1+old")
 MUTANTS_EACH = 1
 FAILS_EACH, HOLDS_EACH = 6, 6
-MODEL_EACH, KAFKA_EACH = 45, 25
+MODEL_EACH, KAFKA_EACH = 35, 12
 """So many cases, drawn anew for each disturbance; of a Kafka beside those that it fails."""
 
 CALM_RUNS = 2
