@@ -34,7 +34,7 @@ def fresh_id(work: Work) -> str:
 
 
 def create_group(work: Work) -> None:
-    """Create the group for a join with an empty id, even if the join is refused after that."""
+    """Create the group, even if what is asked for is refused after that."""
     work.create()
 
 

@@ -261,7 +261,7 @@ def points(
     if domains is None:
         domains = [feature.domain for feature in features]
     related = [feature in RELATED for feature in features]
-    asked = [id(feature) for feature in features if feature in RELATED]
+    asked = [id(feature) for feature in compress(features, related)]
     begun = {
         values[:length]
         for values in product(*compress(domains, related))

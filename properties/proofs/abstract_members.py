@@ -5,6 +5,7 @@ from __future__ import annotations
 from fencepost.model.table.effects import Do
 from fencepost.model.table.vocabulary import STATE, GroupState
 from fencepost.properties.logic.logic import (
+    TRUE,
     Formula,
     Term,
     all_of,
@@ -49,7 +50,13 @@ CHOSEN = Term("the elected id", X.sort, fixed=True)
 W = an_id("w")
 _OF_MEMBERS = (PARKED, SYNCING, NEW, OWES)
 
-AWAKE = Moves(STATE, ((GroupState.EMPTY, is_now(STATE, GroupState.ABSENT)),))
+
+def awake(condition: Formula) -> Moves:
+    """Where the condition holds, make a group that is absent exist, Empty."""
+    return Moves(STATE, ((GroupState.EMPTY, all_of(is_now(STATE, GroupState.ABSENT), condition)),))
+
+
+AWAKE = awake(TRUE)
 """Whatever is done to a group that is absent makes it exist, Empty."""
 
 

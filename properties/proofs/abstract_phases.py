@@ -9,7 +9,6 @@ from fencepost.model.table.vocabulary import STATE, GroupState
 from fencepost.properties.logic.logic import (
     FALSE,
     TRUE,
-    Formula,
     Relation,
     Term,
     all_of,
@@ -59,7 +58,7 @@ from fencepost.properties.proofs.abstract_effect import (
     Moves,
     becomes,
 )
-from fencepost.properties.proofs.abstract_members import CHOSEN, MEMBER_EFFECTS, W
+from fencepost.properties.proofs.abstract_members import CHOSEN, MEMBER_EFFECTS, W, awake
 
 _COMPLETING = is_now(STATE, GroupState.COMPLETING)
 _STORED = (
@@ -77,10 +76,6 @@ _WAKES = Term("another coin", X.sort, fixed=True)
 
 def _to(state: GroupState) -> Moves:
     return Moves(STATE, ((state, TRUE),))
-
-
-def _awake(condition: Formula) -> Moves:
-    return Moves(STATE, ((GroupState.EMPTY, all_of(is_now(STATE, GroupState.ABSENT), condition)),))
 
 
 def _off(*relations: Relation) -> tuple[Becomes, ...]:
@@ -243,13 +238,13 @@ EFFECTS: Mapping[Do, AbstractEffect] = {
         choices=(Choice(MAYBE, TRUE),),
     ),
     Do.CREATE_GROUP: AbstractEffect(
-        (_awake(same(MAYBE, FRESH)),),
+        (awake(same(MAYBE, FRESH)),),
         choices=(Choice(MAYBE, TRUE),),
         leaves_out="a join that is refused always makes the group, a commit may",
     ),
     Do.STORE_OFFSETS: AbstractEffect(
         (
-            _awake(any_of(same(MAYBE, FRESH), same(_WAKES, FRESH))),
+            awake(any_of(same(MAYBE, FRESH), same(_WAKES, FRESH))),
             becomes(OFFSETS, any_of(OFFSETS.now(), same(MAYBE, FRESH))),
         ),
         choices=(Choice(MAYBE, TRUE), Choice(_WAKES, TRUE)),

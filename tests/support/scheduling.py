@@ -11,18 +11,18 @@ from xdist.scheduler import LoadFileScheduling
 DOCUMENTS = "tests/test_docs.py::test_what_is_shown_is_so["
 
 LONGEST = (
-    f"{DOCUMENTS}docs/brokers/certify.md:",
-    "tests/conformance/serve/test_serve.py",
     "tests/properties/proofs/test_proofs.py",
-    "tests/test_site.py",
-    "tests/traces/page/test_certificate_page.py",
-    "tests/traces/page/test_audit_page.py",
+    "tests/conformance/fuzz/test_fuzz.py",
+    "tests/conformance/execution/test_outcome.py",
+    "tests/conformance/catalogue/test_catalogue.py",
     "tests/traces/page/test_trace_page.py",
+    "tests/conformance/catalogue/test_cover_suite.py",
+    f"{DOCUMENTS}docs/brokers/certify.md:",
     "tests/traces/audit/test_run.py",
+    "tests/conformance/cli/test_cli.py",
+    "tests/traces/files/test_corpus_index.py",
+    "tests/conformance/advise/test_arithmetic.py",
     "tests/traces/pipeline/logs/test_audit.py",
-    "tests/conformance/testing/test_pytest_support.py",
-    "tests/conformance/certify/test_certify_stalls.py",
-    "tests/properties/claims/test_claims.py",
 )
 """What takes longest begins first, in this order."""
 

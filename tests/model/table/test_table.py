@@ -39,7 +39,7 @@ REVISIONS = [pytest.param(revision, id=name) for name, revision in ALL.items()]
 
 @cache
 def all_points(features: tuple[Feature, ...]) -> list[Point]:
-    """Once for the tables that ask the same questions: of a JoinGroup, a few seconds."""
+    """Once for the tables that ask the same questions: of a JoinGroup, sixty thousand."""
     return list(points(features))
 
 
