@@ -23,6 +23,7 @@ def second_process_while_first_waits(s: Script) -> None:
     """Two processes of one instance join while a rebalance is prepared: the first is fenced."""
     s.stable("A1", "B1")
     s.enter("n", settle=True)
+    s.beat("A1")
     s.join("B1", settle=True)
     s.join("B2")
     s.wait("B1")

@@ -190,6 +190,7 @@ def scale_up(s: Script) -> None:
 def restart_completes_a_rebalance(s: Script) -> None:
     """A rebalance that waits for an instance is completed by that instance's next process."""
     s.preparing("a", "B1")
+    s.beat("a")
     s.join("a", settle=True)
     s.join("B2", wait=("a", "B2", "n"))
     s.synced("a", "B2", "n")
@@ -211,6 +212,7 @@ def generations_only_grow(s: Script) -> None:
 def connection_drops_while_a_join_waits(s: Script) -> None:
     """A process dies while its join waits; the next process of its instance takes its place."""
     s.preparing("a", "B1")
+    s.beat("a")
     s.join("B1", settle=True)
     s.disconnect("B1")
     s.join("B2", settle=True)

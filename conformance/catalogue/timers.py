@@ -213,6 +213,18 @@ def everybody_synced(s: Script) -> None:
     s.beat("a", "B1")
 
 
+@case("HEARTBEAT-STABLE", "JOIN-STATIC-EMPTY-STABLE", "SYNC-STABLE")
+def restart_before_the_sync(s: Script) -> None:
+    """Nobody waits for the sync of a process that was replaced: its restart disturbs nobody."""
+    s.says("a", "B1", "B2", rebalance=SHORT)
+    s.completing("a", "B1")
+    s.sync("a", assign=("a", "B1"), wait=True)
+    s.join("B2", wait=True)
+    s.sync("B2", wait=True)
+    s.pause("short rebalance")
+    s.beat("a", "B2")
+
+
 @case("JOIN-PHASE-DELAY-OVER", delayed=False)
 def no_delay(s: Script) -> None:
     """Without an initial delay the first member makes the first generation alone."""

@@ -45,8 +45,9 @@ class Machine:
 
     `config`: Kafka's names → values, times in ms; what is left out has Kafka's default.
     `missing`: tells whether a topic doesn't exist, by its name.  `in_two_steps`: a leader's
-    assignments are written first; what a rule does from `Do.ASSIGN` on is done when a `write` timer
-    expires.  Until then the group is CompletingRebalance and may change.
+    assignments, and a replacement in a stable group, are written first; what a rule does from
+    `Do.ASSIGN` or `Do.ANSWER_RESTARTED` on is done when a `write` timer expires.  Until then the
+    group may change; where assignments are written it is CompletingRebalance.
     """
 
     def __init__(
@@ -124,6 +125,10 @@ class Machine:
         work = Work(group.without_timer(timer.kind, timer.subject), span)
         if timer.kind == CREATION:
             return (work.outcome(),)
+        if timer.kind == WRITE and timer.subject:
+            phases.end_restart(work, timer.subject)
+            works = self._effects[Do.ANSWER_RESTARTED](work) or [work]
+            return self._distorted(tuple(w.outcome() for w in works))
         if timer.kind == SESSION:
             work.caller = timer.subject
             point = features.session_point(group, timer.subject)
@@ -333,6 +338,10 @@ class Machine:
             if do is Do.ASSIGN and self._in_two_steps and work.request is not None:
                 for w in works:
                     phases.begin_write(w)
+                break
+            if do is Do.ANSWER_RESTARTED and self._in_two_steps and Do.PERSIST in rule.effect:
+                for w in works:
+                    phases.begin_restart(w)
                 break
             effect = self._effects[do]
             try:

@@ -26,9 +26,10 @@ from fencepost.model.state.group import (
     Member,
     Offset,
     ParkedRequest,
+    Restart,
 )
 from fencepost.model.state.members import kinds
-from fencepost.model.state.work import Effect, Work
+from fencepost.model.state.work import Effect, Incoming, Work
 from fencepost.model.table.effects import Do
 from fencepost.model.table.errors import Error
 from fencepost.model.table.vocabulary import GroupState
@@ -59,7 +60,11 @@ def rebalance(work: Work, initial_delay_ms: int) -> None:
     if any(m.owes_sync for m in kinds(members)):
         members = tuple(replace(m, owes_sync=False) if m.owes_sync else m for m in members)
     work.group = replace(
-        work.group, state=GroupState.PREPARING, delay=delay, members=members
+        work.group,
+        state=GroupState.PREPARING,
+        delay=delay,
+        members=members,
+        awaits_replaced=False,
     ).without_timer(SYNC)
     work.group = work.group.without_timer(WRITE)
     work.set_timer(JOIN, "", rebalance_ms)
@@ -151,9 +156,11 @@ def _begin_generation(work: Work, protocol_name: str | None) -> None:
             work.emit(member.joining.request_id, joined_answer(group, member.member_id))
     work.restart_sessions(group.members)
     members = tuple(
-        replace(m, joining=None, new=False, owes_sync=m.joining is not None) for m in group.members
+        replace(m, joining=None, restart=None, new=False, owes_sync=m.joining is not None)
+        for m in group.members
     )
-    work.group = replace(work.group, members=members)
+    timers = tuple(timer for timer in work.group.timers if timer.kind != WRITE)
+    work.group = replace(work.group, members=members, timers=timers)
 
 
 def joined_answer(group: Group, member_id: str) -> JoinGroupResponse:
@@ -228,6 +235,32 @@ def answer_restarted(work: Work) -> None:
     elif work.group.leader == work.caller:
         answer = replace(answer, skip_assignment=True)
     work.emit(work.request.id, answer)
+
+
+def begin_restart(work: Work) -> None:
+    """Begin to write that the caller replaced another; it is answered when that is done.
+
+    A generation that begins before that answers it, and who removes or replaces it, too.
+    """
+    member = _caller(work)
+    assert work.request is not None
+    joining = ParkedRequest(work.request.id, work.request.version)
+    restart = Restart(work.request, work.previous_leader, work.rule)
+    work.group = work.group.with_member(replace(member, joining=joining, restart=restart))
+    work.set_timer(WRITE, member.member_id, 0)
+
+
+def end_restart(work: Work, member_id: str) -> None:
+    """End that write: what is left to do is to answer."""
+    member = work.group.member(member_id)
+    assert member is not None
+    assert member.restart is not None
+    request, previous_leader, rule = member.restart
+    assert isinstance(request, Incoming)
+    work.request, work.caller, work.instance = request, member_id, member.group_instance_id
+    work.previous_leader = previous_leader
+    work.decided_by(rule)
+    work.group = work.group.with_member(replace(member, joining=None, restart=None))
 
 
 def note_sync(work: Work) -> None:

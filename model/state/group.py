@@ -33,9 +33,10 @@ CREATION = "creation"
 class Timer(NamedTuple):
     """A deadline in ms, somewhere in [earliest, latest].
 
-    `kind`: `session` (subject: a member or pending id), `join`, `sync` or
-    `write` (subject ""): the assignments are written, but that isn't done yet; `creation` (""): so
-    is the group itself, and who lists or describes groups doesn't see it (only in a departure).
+    `kind`: `session` (subject: a member or pending id), `join`, `sync` or `write`: the assignments
+    (subject "") or a replacement (subject: the new member id) are written, but that isn't done yet;
+    `creation` (""): so is the group itself, and who lists or describes groups doesn't see it (only
+    in a departure).
     `cleanup` is none that a group holds: see `Machine.may_clean`.
     """
 
@@ -52,11 +53,22 @@ class ParkedRequest(NamedTuple):
     version: int
 
 
+class Restart(NamedTuple):
+    """The join of a process that replaced another, while that is written.
+
+    `request`: its `Incoming`; the leader before the replacement; the rule that decided.
+    """
+
+    request: object
+    previous_leader: str | None
+    rule: str
+
+
 class Member(msgspec.Struct, frozen=True, cache_hash=True):
     """A member of a group.
 
     Timeouts in ms; `new` until its first join completes; `owes_sync` from being given a generation
-    until it sends SyncGroup.
+    until it sends SyncGroup; `restart`: whether its parked join waits for a write.
     """
 
     member_id: str
@@ -70,6 +82,7 @@ class Member(msgspec.Struct, frozen=True, cache_hash=True):
     syncing: ParkedRequest | None = None
     new: bool = True
     owes_sync: bool = False
+    restart: Restart | None = None
 
     @property
     def is_static(self) -> bool:
@@ -105,8 +118,9 @@ class Group(msgspec.Struct, frozen=True, cache_hash=True):
     """A group that exists.
 
     `static`: instance id → member id, sorted.  `stored`: what a failover would find, None if
-    nothing was written yet.  `remembers_newcomer`: somebody came in an initial delay that is over;
-    the protocol forgets that, so only a departure sets it.
+    nothing was written yet.  What the protocol forgets, so that only a departure sets it:
+    `remembers_newcomer`: somebody came in an initial delay that is over; `awaits_replaced`: a
+    member id that was replaced owed a sync.
     """
 
     state: GroupState = GroupState.EMPTY
@@ -122,11 +136,12 @@ class Group(msgspec.Struct, frozen=True, cache_hash=True):
     offsets: tuple[Offset, ...] = ()
     stored: Group | None = None
     remembers_newcomer: bool = False
+    awaits_replaced: bool = False
 
     def has_timer(self, kind: str) -> bool:
-        """Tell whether a timer of this kind runs."""
+        """Tell whether the group's timer of this kind runs: the one with the subject ""."""
         place = bisect_left(self.timers, (kind,))
-        return place < len(self.timers) and self.timers[place][0] == kind
+        return place < len(self.timers) and self.timers[place][:2] == (kind, "")
 
     def member(self, member_id: str) -> Member | None:
         """Return the member of this id, or None."""
@@ -178,13 +193,13 @@ class Group(msgspec.Struct, frozen=True, cache_hash=True):
         return replace(self, members=spliced(self.members, place, end, member))
 
     def without_member(self, member_id: str) -> Group:
-        """Remove a member, its mapping and its session timer; if it led, nobody leads."""
+        """Remove a member, its mapping and its timers; if it led, nobody leads."""
         place, end = _seat(self.members, member_id)
         return replace(
             self,
             members=spliced(self.members, place, end),
             static=tuple(pair for pair in self.static if pair[1] != member_id),
-            timers=_cut(self.timers, SESSION, member_id),
+            timers=_cut(_cut(self.timers, SESSION, member_id), WRITE, member_id),
             leader=None if self.leader == member_id else self.leader,
         )
 
@@ -211,7 +226,7 @@ class Group(msgspec.Struct, frozen=True, cache_hash=True):
 
     def without_idle_sync_timer(self) -> Group:
         """Stop the wait for syncs, if nobody owes one."""
-        if any(m.owes_sync for m in kinds(self.members)):
+        if self.awaits_replaced or any(m.owes_sync for m in kinds(self.members)):
             return self
         return self.without_timer(SYNC)
 
@@ -228,6 +243,7 @@ class Group(msgspec.Struct, frozen=True, cache_hash=True):
                 syncing=None,
                 new=False,
                 owes_sync=False,
+                restart=None,
             )
             for m in self.members
         )
@@ -240,6 +256,7 @@ class Group(msgspec.Struct, frozen=True, cache_hash=True):
             offsets=(),
             stored=None,
             remembers_newcomer=False,
+            awaits_replaced=False,
         )
 
 

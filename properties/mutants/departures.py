@@ -17,7 +17,8 @@ from fencepost.model.machine.perform_members import join_request
 from fencepost.model.machine.perform_rebalance import rebalance
 from fencepost.model.messages.messages import SyncGroupResponse
 from fencepost.model.messages.shapes import Message
-from fencepost.model.state.group import CREATION, SESSION, Group, InitialDelay, Member
+from fencepost.model.revision import Twist
+from fencepost.model.state.group import CREATION, SESSION, SYNC, Group, InitialDelay, Member
 from fencepost.model.state.work import Effect, Emission, Work
 from fencepost.model.table.effects import Do
 from fencepost.model.table.table import Level
@@ -28,6 +29,7 @@ from fencepost.properties.mutants.operators import (
     afterwards,
     changed_member,
     changed_members,
+    in_turn,
     retold,
 )
 
@@ -87,6 +89,14 @@ def _old_session(before: Group, work: Work) -> None:
         work.set_timer(SESSION, work.caller, old.session_timeout_ms)
 
 
+def _awaits_replaced(before: Group, work: Work) -> None:
+    """The sync that the replaced id owed is awaited further, though nobody can send it."""
+    old = _replaced(before, work)
+    if before.awaits_replaced or (old is not None and old.owes_sync):
+        timers = (timer for timer in before.timers if timer.kind == SYNC)
+        work.group = replace(work.group, awaits_replaced=True).with_timers(timers)
+
+
 def _kept_when_made(before: Group, work: Work) -> None:
     if before == Group():
         work.group = replace(work.group, stored=Group())
@@ -95,6 +105,23 @@ def _kept_when_made(before: Group, work: Work) -> None:
 def _unseen_when_made(before: Group, work: Work) -> None:
     if before == Group():
         work.set_timer(CREATION, "", 1)
+
+
+def _unseen_until_written(before: Group, work: Work) -> None:
+    """A commit that stores nothing writes nothing: it takes until something else is written."""
+    if before == Group() and not work.group.offsets:
+        now = work.span.earliest
+        work.group = work.group.with_timer(CREATION, "", now, now + _EVER_MS)
+
+
+def _seen_when_written(_: Group, work: Work) -> None:
+    work.group = work.group.without_timer(CREATION)
+
+
+def _undone(_: Group, work: Work) -> None:
+    """A write that fails takes back what isn't written, and that is the group."""
+    if work.group.has_timer(CREATION):
+        work.forget()
 
 
 def _still_new(before: Group, work: Work) -> None:
@@ -169,6 +196,13 @@ _OFFERING = (
     Do.UPDATE_MEMBER,
 )
 
+_EVER_MS = 10**9
+
+_WRITTEN_LATER: Mapping[Do, Twist] = {
+    Do.STORE_OFFSETS: in_turn(afterwards(_seen_when_written), afterwards(_unseen_until_written)),
+    Do.PERSIST: afterwards(_seen_when_written),
+}
+
 _MAKING = (Do.CREATE_GROUP, Do.HAND_OUT_PENDING, Do.ADD_DYNAMIC, Do.ADD_STATIC)
 
 _BOTH, _NEW, _OLD = map(frozenset, ((OLD, NEW), (NEW,), (OLD,)))
@@ -227,6 +261,12 @@ DEPARTURES: Mapping[str, Departure] = {
             Level.SHOULD,  # the KIP says nothing of what can't be stored
         ),
         Departure(
+            "restart-before-sync",
+            "a restart before the sync rebalances the group once more",
+            _BOTH,
+            {Do.REPLACE_HOLDER: afterwards(_awaits_replaced)},
+        ),
+        Departure(
             "full-group",
             "a full group refuses the restart of its own static member",
             _BOTH,
@@ -276,8 +316,17 @@ DEPARTURES: Mapping[str, Departure] = {
             "unseen-at-first",
             "a group that was just made is neither listed nor described",
             _NEW,
-            dict.fromkeys(_MAKING, afterwards(_unseen_when_made)),
+            {**dict.fromkeys(_MAKING, afterwards(_unseen_when_made)), **_WRITTEN_LATER},
             Level.SHOULD,  # nobody's membership hangs on what an administrator is shown
+        ),
+        Departure(
+            "undone-group",
+            "a group that a refused commit made is undone with its members",
+            _NEW,
+            {
+                **_WRITTEN_LATER,
+                Do.REBALANCE: afterwards(_undone, "SYNC-COMPLETING-LEADER-TOO-LARGE"),
+            },
         ),
         *OF_KFAKE,
     )

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from fencepost.model.coordinator import Answer
 from fencepost.model.messages.shapes import Message
-from fencepost.model.state.group import Group, Timer
+from fencepost.model.state.group import Group, Member, Timer
 from fencepost.model.table.table import LEVELS, Level
 from fencepost.properties.oracle.answer_match import Deviation, renamed
 from fencepost.properties.oracle.provenance import Happened, Learned, Past
@@ -246,9 +246,13 @@ def bound_group(group: Group, names: Mapping[str, str]) -> Group:
     def real(member_id: str) -> str:
         return names.get(member_id, member_id)
 
-    members = sorted(
-        (replace(m, member_id=real(m.member_id)) for m in group.members), key=_member_id
-    )
+    def named(member: Member) -> Member:
+        restart = member.restart
+        if restart is not None and restart.previous_leader is not None:
+            restart = restart._replace(previous_leader=real(restart.previous_leader))
+        return replace(member, member_id=real(member.member_id), restart=restart)
+
+    members = sorted(map(named, group.members), key=_member_id)
     return replace(
         group,
         leader=None if group.leader is None else real(group.leader),

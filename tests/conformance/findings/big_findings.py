@@ -14,7 +14,7 @@ from support.findings import TRACES
 from fencepost.traces.files.trace_file import TraceFile
 
 MOST_S = 240
-TRIES = {"unseen-at-first": 4, "delay-not-extended": 4, "empty-batch": 4}
+TRIES = {"unseen-at-first": 4, "delay-not-extended": 4, "empty-batch": 4, "undone-group": 4}
 """So often it is tried.
 
 The first shows only if the answer to a list is quicker than a write; in the second two wrong

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import base64
-from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import pytest
 from support.told import Told, late
-from support.world import PARKED, D, Reply, S
+from support.world import PARKED, D, S
 
-from fencepost.conformance.targets import in_process
-from fencepost.model.history import Answered, Disconnected, Event, Handled, Passed, Restarted, Sent
-from fencepost.model.machine.machine import Machine
+from fencepost.model.history import Answered, Disconnected, Event, Passed, Sent
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.table.table import Level
-from fencepost.model.table.vocabulary import GroupState
-from fencepost.properties.mutants.departure import departed
-from fencepost.properties.mutants.departures import DEPARTURES
 from fencepost.properties.oracle.oracle import Oracle, judge
 from fencepost.properties.oracle.verdict import Wrong
 
@@ -272,118 +264,3 @@ def test_a_list_that_was_asked_for_before_the_first_join_may_show_its_group() ->
 def test_a_group_that_is_listed_before_anybody_named_it_is_a_lie() -> None:
     early = listed_beside_the_first_join(LIST_SENT, LISTED, JOIN_SENT, JOINED)
     assert wrong(early) == (Wrong.ANSWER, "2")
-
-
-def fail_over(world: Told) -> None:
-    """Let the coordinator fail over, a lag after what was last seen."""
-    world.wait(LAG)
-    place = len(world.history)
-    dropped = world.restart().dropped
-    world.history.insert(place, Restarted(world.now, world.now, dropped))
-
-
-@dataclass
-class Writing:
-    """A target that writes a leader's assignments first, while it does so.
-
-    Two static members were told generation 1; the follower's and the leader's sync wait.
-    """
-
-    world: Told
-    leader: str
-    follower: str
-    syncs: tuple[Reply, Reply]
-
-    def judged(self, lag_ms: int = LAG) -> Oracle:
-        """What a real clock shows: the write may take as long as the lag."""
-        self.world.wait(0)
-        seen = [e for e in self.world.history if not isinstance(e, Handled | Passed)]
-        end = Passed(self.world.now + 4 * LAG)
-        return judge(KAFKA_4, {}, [*seen, end], lag_ms=lag_ms)
-
-
-@pytest.fixture
-def writing(monkeypatch: pytest.MonkeyPatch) -> Writing:
-    monkeypatch.setattr(in_process, "Machine", partial(Machine, in_two_steps=True))
-    world = Told()
-    first, second = world.join("A"), world.join("B")
-    world.wait(D)
-    world.wait(D)
-    ids = {reply.leader == reply.mid: reply for reply in (first, second)}
-    leader, follower = ids[True].mid, ids[False].mid
-    names = {first.mid: "A", second.mid: "B"}
-    syncs = (
-        world.sync(names[follower], follower, 1),
-        world.sync(names[leader], leader, 1, {leader: b"1", follower: b"2"}),
-    )
-    assert [s.error for s in syncs] == [PARKED, PARKED]
-    return Writing(world, leader, follower, syncs)
-
-
-def test_a_leader_that_leaves_during_the_write_is_gone(writing: Writing) -> None:
-    writing.world.leave((writing.leader, None))
-    assert [s.error for s in writing.syncs] == ["REBALANCE_IN_PROGRESS", "UNKNOWN_MEMBER_ID"]
-    assert holds(writing.judged())
-
-
-def test_a_sync_of_a_leader_that_left_during_the_write_must_be_answered(writing: Writing) -> None:
-    writing.world.leave((writing.leader, None))
-    writing.world.history = writing.world.unanswered(writing.syncs[1])
-    assert wrong(writing.judged()) == (Wrong.SILENCE, writing.syncs[1]._id)
-    known = departed(KAFKA_4, [DEPARTURES["parked-sync"]])
-    assert holds(judge(known, {}, [*writing.world.history, Passed(9 * D)], lag_ms=LAG))
-
-
-def test_a_leader_that_is_replaced_during_the_write_is_fenced(writing: Writing) -> None:
-    instance = "A" if writing.world.group().holder("A") == writing.leader else "B"
-    writing.world.join(instance)
-    assert [s.error for s in writing.syncs] == ["REBALANCE_IN_PROGRESS", "FENCED_INSTANCE_ID"]
-    assert holds(writing.judged())
-
-
-def test_of_two_syncs_the_first_is_written_and_the_second_answered(writing: Writing) -> None:
-    instance = "A" if writing.world.group().holder("A") == writing.leader else "B"
-    again = writing.world.sync(instance, writing.leader, 1, {writing.leader: b"3"})
-    assert holds(writing.judged())
-    assert base64.b64decode(again.body["assignment"]) == b"1"
-    assert writing.syncs[1].error == PARKED, "superseded"
-    assert not holds(writing.world.judged()), "on a virtual clock nothing comes in between"
-
-
-def test_a_write_of_an_earlier_generation_makes_nothing_stable(writing: Writing) -> None:
-    writing.world.join("C")
-    assert [s.error for s in writing.syncs] == ["REBALANCE_IN_PROGRESS"] * 2
-    writing.world.wait(0)
-    assert writing.world.group().state is GroupState.PREPARING
-    assert holds(writing.judged())
-
-
-def test_a_write_that_a_rebalance_cut_short_is_found_after_a_failover(writing: Writing) -> None:
-    world = writing.world
-    world.join("C")
-    assert [s.error for s in writing.syncs] == ["REBALANCE_IN_PROGRESS"] * 2
-    fail_over(world)
-    world.send("admin", "DescribeGroups", 5, DESCRIBED)
-    assert world.group().state is GroupState.STABLE
-    assert {m.member_id for m in world.group().members} == {writing.leader, writing.follower}
-    assert holds(writing.judged())
-
-
-def test_a_write_that_was_answered_is_not_lost_by_a_failover(writing: Writing) -> None:
-    world = writing.world
-    world.wait(0)
-    fail_over(world)
-    shown = world.send("admin", "DescribeGroups", 5, DESCRIBED)
-    (group,) = shown.body["groups"]
-    assert holds(writing.judged())
-    world.history = world.told(shown, groups=[{**group, "groupState": "Empty", "members": []}])
-    assert wrong(writing.judged()) == (Wrong.ANSWER, shown._id)
-
-
-def test_a_write_that_never_ends_is_a_fault(writing: Writing) -> None:
-    writing.world.wait(0)
-    assert [s.error for s in writing.syncs] == ["NONE", "NONE"]
-    assert holds(writing.judged())
-    for sync in writing.syncs:
-        writing.world.history = writing.world.unanswered(sync)
-    assert wrong(writing.judged()) == (Wrong.SILENCE, writing.syncs[0]._id)

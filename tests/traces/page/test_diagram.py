@@ -34,7 +34,7 @@ def test_what_happened_is_on_the_map(name: str) -> None:
     for step in match_model(trace, REVISION).run.steps:
         before = GroupState.ABSENT if step.before is None else step.before.state
         after = GroupState.ABSENT if step.outcome.group is None else step.outcome.group.state
-        if step.outcome.group and any(t.kind == WRITE for t in step.outcome.group.timers):
+        if step.outcome.group and step.outcome.group.has_timer(WRITE):
             assert after is GroupState.COMPLETING, "what follows waits for the write"
         elif step.incoming is not None or step.timer is not None:
             assert after in ends(step.outcome.rules, before)
