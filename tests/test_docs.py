@@ -40,6 +40,9 @@ SLOW = frozenset(
     {
         "docs/brokers/compare.md",
         "docs/brokers/fuzz.md",
+        "docs/brokers/results.md",
+        "docs/brokers/traces.md",
+        "docs/brokers/tutorial.md",
         "docs/clients/certify-client.md",
         "docs/clients/fuzz-client.md",
         "docs/contributors/mutants.md",

@@ -39,7 +39,7 @@ _REGISTRIES: tuple[Registry, ...] = tuple(
         syncs,
         heartbeats,
         leaves,
-            offsets,
+        offsets,
         admin,
         sessions,
         timers,

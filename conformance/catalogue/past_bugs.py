@@ -189,4 +189,5 @@ def leader_that_knows_no_instances(s: Script) -> None:
     """KAFKA-14422: a leader below version 5 got no answer once the group had a static member."""
     s.says("a", at_most=3)
     s.stable("a", "B1")
-    s.join("a", "B1", wait=("a", "B1"))
+    s.join("a", settle=True)
+    s.join("B1", wait=("a", "B1"))

@@ -126,8 +126,9 @@ class Machine:
         if timer.kind == CREATION:
             return (work.outcome(),)
         if timer.kind == WRITE and timer.subject:
-            phases.end_restart(work, timer.subject)
-            works = self._effects[Do.ANSWER_RESTARTED](work) or [work]
+            works = [work]
+            if phases.end_restart(work, timer.subject):
+                works = self._effects[Do.ANSWER_RESTARTED](work) or works
             return self._distorted(tuple(w.outcome() for w in works))
         if timer.kind == SESSION:
             work.caller = timer.subject

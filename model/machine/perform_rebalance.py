@@ -199,7 +199,9 @@ def become_empty(work: Work) -> None:
 def park_join(work: Work) -> None:
     """Park the caller's join; what an earlier join of its own is answered is unspecified."""
     member = _caller(work)
-    work.group = work.group.with_member(replace(member, joining=_parked(work, member.joining)))
+    parked = _parked(work, member.joining)
+    group = work.group.with_member(replace(member, joining=parked, restart=None))
+    work.group = group.without_timer(WRITE, member.member_id)
 
 
 def park_sync(work: Work) -> None:
@@ -250,8 +252,11 @@ def begin_restart(work: Work) -> None:
     work.set_timer(WRITE, member.member_id, 0)
 
 
-def end_restart(work: Work, member_id: str) -> None:
-    """End that write: what is left to do is to answer."""
+def end_restart(work: Work, member_id: str) -> bool:
+    """End that write; tell whether the answer is left to do.
+
+    Where nobody leads, as in a departure, the protocol doesn't say what it is.
+    """
     member = work.group.member(member_id)
     assert member is not None
     assert member.restart is not None
@@ -261,6 +266,9 @@ def end_restart(work: Work, member_id: str) -> None:
     work.previous_leader = previous_leader
     work.decided_by(rule)
     work.group = work.group.with_member(replace(member, joining=None, restart=None))
+    if work.group.leader is None:
+        work.emit(request.id, None)
+    return work.group.leader is not None
 
 
 def note_sync(work: Work) -> None:

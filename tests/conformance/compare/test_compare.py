@@ -177,6 +177,7 @@ def test_made_up_plans_find_what_is_broken() -> None:
     assert lengths[0] <= 6
 
 
+@pytest.mark.slow
 def test_the_same_seed_the_same_bytes() -> None:
     def said() -> str:
         found = compared("model", "mutant:tansu-same-id", plans_stage(3), requests=600)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import pytest
+from msgspec.structs import replace
 from support.told import Told
 from support.world import PARKED, D, Reply
 
@@ -14,6 +15,8 @@ from fencepost.conformance.targets import in_process
 from fencepost.model.history import Handled, Passed, Restarted
 from fencepost.model.machine.machine import Machine
 from fencepost.model.revisions.base import KAFKA_4
+from fencepost.model.state.group import WRITE
+from fencepost.model.state.work import Span
 from fencepost.model.table.vocabulary import GroupState
 from fencepost.properties.mutants.departure import departed
 from fencepost.properties.mutants.departures import DEPARTURES
@@ -209,3 +212,17 @@ def test_a_rebalance_that_begins_while_a_restart_is_written_may_answer_it(
     writing.world.join(leader, writing.leader)
     assert (restart.error, restart.gen) == ("NONE", 2)
     assert holds(writing.judged())
+
+
+def test_where_nobody_leads_what_a_restart_is_told_is_open(
+    restarting: tuple[Writing, str, Reply],
+) -> None:
+    writing, instance, restart = restarting
+    group = replace(writing.world.group(), leader=None)
+    (timer,) = (t for t in group.timers if t.kind == WRITE)
+    (outcome,) = Machine(KAFKA_4, in_two_steps=True).expire(group, timer, Span(0, 0))
+    assert [(e.request_id, e.message) for e in outcome.emissions] == [(restart._id, None)]
+    assert outcome.group is not None
+    holder = outcome.group.member(outcome.group.holder(instance) or "")
+    assert holder is not None
+    assert (holder.joining, holder.restart) == (None, None)

@@ -193,6 +193,7 @@ def test_a_known_shape_is_only_counted() -> None:
     assert again.known == {first.fingerprint: 1}
 
 
+@pytest.mark.slow
 def test_the_same_plan_shrinks_to_the_same_bytes() -> None:
     once = examined("kafka-9801").traces
     assert once

@@ -92,6 +92,7 @@ async def test_what_it_speaks_is_less_than_it_says() -> None:
         }
 
 
+@pytest.mark.slow
 async def test_a_second_join_of_an_instance_is_a_second_member() -> None:
     async with MockTarget() as mock, mock.scope("case") as scope:
         await scope.reset({})

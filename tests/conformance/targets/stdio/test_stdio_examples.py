@@ -27,7 +27,9 @@ pytestmark = [
         ("name", "most_unsupported"),
         [
             pytest.param("go-coordinator", 15, marks=pytest.mark.needs("go")),
-            pytest.param("typescript-coordinator", 12, marks=pytest.mark.needs("node")),
+            pytest.param(
+                "typescript-coordinator", 12, marks=[pytest.mark.needs("node"), pytest.mark.slow]
+            ),
         ],
     ),
 ]
