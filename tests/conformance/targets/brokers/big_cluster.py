@@ -24,6 +24,8 @@ from fencepost.conformance.targets.tcp.admin import DEADLINES, Admin
 pytestmark = [pytest.mark.needs("java"), pytest.mark.asyncio(loop_scope="module")]
 
 CASES = ("COMMIT-*", "HEARTBEAT-*", "LIST-*", "DESCRIBE-STABLE/*", "DESCRIBE-ABSENT*")
+FAILED = ("*/group-of-a-refused-commit", "*/restart-before-the-sync")
+"""What Kafka is known to fail, of these."""
 MOVES = 12
 """So many cases with a failover pass at least, on a machine that is busy."""
 BUSY = 20
@@ -48,12 +50,17 @@ async def coordinators(address: str, groups: int) -> set[Address]:
 
 async def test_groups_are_found_wherever_they_are(cluster: list[str]) -> None:
     globs = [word for glob in CASES for word in ("--case", glob)]
+    globs += [word for glob in FAILED for word in ("--skip", glob)]
     ran = await asyncio.to_thread(run, "certify", f"tcp://{cluster[0]}", *globs, "--json")
     document = json.loads(ran.out)
     found = {case["id"]: (case["outcome"], case["message"]) for case in document["cases"]}
     assert len(found) > 50
-    others = {case: said for case, (outcome, said) in found.items() if outcome != "pass"}
-    assert all("several brokers coordinate" in said for said in others.values()), others
+    others = {
+        case: said for case, (outcome, said) in found.items() if outcome not in {"pass", "skipped"}
+    }
+    lacking = {case for case, said in others.items() if said.startswith("the target lacks ")}
+    assert others.keys() == lacking, others
+    assert any("several brokers coordinate" in said for said in others.values())
     assert ran.code == 0
     assert await on(cluster) == []
 
