@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import get_args
 
 from fencepost.conformance.targets.registry import DEFAULT_REVISION, find_revision
-from fencepost.model.machine import perform_members, perform_rebalance
+from fencepost.model.machine import perform_members, perform_rebalance, perform_storage
 from fencepost.model.state.group import Group, InitialDelay, Member, Offset, ParkedRequest, Timer
 from fencepost.model.state.work import Emission, Incoming
 from fencepost.model.table.cells import COLUMNS
@@ -167,9 +167,8 @@ def _lines() -> Iterator[str]:
 
 def _step(do: Do) -> str:
     """Describe a step: its sentence, how it is done, what it needs, who uses it."""
-    performed = getattr(perform_members, do.name.lower(), None) or getattr(
-        perform_rebalance, do.name.lower(), None
-    )
+    rooms = (perform_members, perform_rebalance, perform_storage)
+    performed = next(filter(None, (getattr(room, do.name.lower(), None) for room in rooms)), None)
     told = [f"{do.value}.".replace("|", "or")]
     done = _plain(inspect.getdoc(performed) or "")
     if len(set(_words(done)) - set(_words(do.value))) > _NEWS:

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from fencepost.model.coordinator import CONFIG_DEFAULTS, METADATA_LIMIT, Config
 from fencepost.model.machine import answers, features
 from fencepost.model.machine import perform_rebalance as phases
+from fencepost.model.machine import perform_storage as storage
 from fencepost.model.machine.perform import effects_with
 from fencepost.model.machine.translate import translate
 from fencepost.model.messages.messages import (
@@ -127,7 +128,7 @@ class Machine:
             return (work.outcome(),)
         if timer.kind == WRITE and timer.subject:
             works = [work]
-            if phases.end_restart(work, timer.subject):
+            if storage.end_restart(work, timer.subject):
                 works = self._effects[Do.ANSWER_RESTARTED](work) or works
             return self._distorted(tuple(w.outcome() for w in works))
         if timer.kind == SESSION:
@@ -342,7 +343,7 @@ class Machine:
                 break
             if do is Do.ANSWER_RESTARTED and self._in_two_steps and Do.PERSIST in rule.effect:
                 for w in works:
-                    phases.begin_restart(w)
+                    storage.begin_restart(w)
                 break
             effect = self._effects[do]
             try:

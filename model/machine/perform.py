@@ -5,6 +5,7 @@ from __future__ import annotations
 from fencepost.model.coordinator import Config
 from fencepost.model.machine import perform_members as members
 from fencepost.model.machine import perform_rebalance as phases
+from fencepost.model.machine import perform_storage as storage
 from fencepost.model.state.work import Effect
 from fencepost.model.table.effects import Do
 
@@ -44,11 +45,11 @@ _EFFECTS: dict[Do, Effect] = {
     Do.ANSWER_ASSIGNMENT: phases.answer_assignment,
     Do.RESTART_SESSION: phases.restart_session,
     Do.MAYBE_RESTART_SESSION: phases.maybe_restart_session,
-    Do.STORE_OFFSETS: phases.store_offsets,
-    Do.REMOVE_OFFSETS: phases.remove_offsets,
-    Do.PERSIST: phases.persist,
-    Do.FORGET: phases.forget,
-    Do.RELOAD: phases.reload,
+    Do.STORE_OFFSETS: storage.store_offsets,
+    Do.REMOVE_OFFSETS: storage.remove_offsets,
+    Do.PERSIST: storage.persist,
+    Do.FORGET: storage.forget,
+    Do.RELOAD: storage.reload,
 }
 
 

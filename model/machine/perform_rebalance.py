@@ -1,4 +1,4 @@
-"""Effects on the rebalance: its begin, waits and end; assignments, storage and timers."""
+"""Effects on the rebalance: its begin, waits and end; assignments and timers."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from fencepost.model.machine.perform_members import elect
+from fencepost.model.machine.perform_storage import persist
 from fencepost.model.machine.sizes import assigned
 from fencepost.model.messages.messages import (
     JoinGroupResponse,
     JoinMember,
-    OffsetCommitRequest,
     SyncGroupRequest,
     SyncGroupResponse,
 )
@@ -24,12 +24,10 @@ from fencepost.model.state.group import (
     Group,
     InitialDelay,
     Member,
-    Offset,
     ParkedRequest,
-    Restart,
 )
 from fencepost.model.state.members import kinds
-from fencepost.model.state.work import Effect, Incoming, Work
+from fencepost.model.state.work import Effect, Work
 from fencepost.model.table.effects import Do
 from fencepost.model.table.errors import Error
 from fencepost.model.table.vocabulary import GroupState
@@ -239,38 +237,6 @@ def answer_restarted(work: Work) -> None:
     work.emit(work.request.id, answer)
 
 
-def begin_restart(work: Work) -> None:
-    """Begin to write that the caller replaced another; it is answered when that is done.
-
-    A generation that begins before that answers it, and who removes or replaces it, too.
-    """
-    member = _caller(work)
-    assert work.request is not None
-    joining = ParkedRequest(work.request.id, work.request.version)
-    restart = Restart(work.request, work.previous_leader, work.rule)
-    work.group = work.group.with_member(replace(member, joining=joining, restart=restart))
-    work.set_timer(WRITE, member.member_id, 0)
-
-
-def end_restart(work: Work, member_id: str) -> bool:
-    """End that write; tell whether the answer is left to do.
-
-    Where nobody leads, as in a departure, the protocol doesn't say what it is.
-    """
-    member = work.group.member(member_id)
-    assert member is not None
-    assert member.restart is not None
-    request, previous_leader, rule = member.restart
-    assert isinstance(request, Incoming)
-    work.request, work.caller, work.instance = request, member_id, member.group_instance_id
-    work.previous_leader = previous_leader
-    work.decided_by(rule)
-    work.group = work.group.with_member(replace(member, joining=None, restart=None))
-    if work.group.leader is None:
-        work.emit(request.id, None)
-    return work.group.leader is not None
-
-
 def note_sync(work: Work) -> None:
     """Note that the caller has sent its SyncGroup; the wait for syncs ends with the last one."""
     group = work.group.with_member(replace(_caller(work), owes_sync=False))
@@ -358,49 +324,7 @@ def maybe_restart_session(work: Work) -> list[Work]:
     return [restarted, work]
 
 
-def store_offsets(work: Work) -> None:
-    """Store the offsets at once: they survive a failover."""
-    assert work.request is not None
-    assert isinstance(work.request.message, OffsetCommitRequest)
-    kept = {(o.topic, o.partition): o for o in work.group.offsets}
-    for topic in work.request.message.topics:
-        for part in topic.partitions:
-            kept[topic.name, part.partition_index] = Offset(
-                topic.name, part.partition_index, part.committed_offset, part.committed_metadata
-            )
-    work.group = replace(work.group, offsets=tuple(sorted(kept.values(), key=_place)))
-
-
-def remove_offsets(work: Work) -> None:
-    """Remove the offsets of the deleted topics; without any, the group stays the same object."""
-    kept = tuple(o for o in work.group.offsets if o.topic not in work.deleted)
-    if kept != work.group.offsets:
-        work.group = replace(work.group, offsets=kept)
-
-
-def persist(work: Work) -> None:
-    """Store the group as it is now."""
-    work.group = replace(work.group, stored=work.group.as_stored())
-
-
-def forget(work: Work) -> None:
-    """Take the group away, with its offsets."""
-    work.forget()
-
-
-def reload(work: Work) -> None:
-    """Load the stored group: session timers restart, no other timer runs."""
-    group = work.group
-    stored = group.stored or Group()
-    work.group = replace(stored, offsets=group.offsets, stored=group.stored)
-    work.restart_sessions(stored.members)
-
-
 def _caller(work: Work) -> Member:
     member = work.group.member(work.caller)
     assert member is not None
     return member
-
-
-def _place(offset: Offset) -> tuple[str, int]:
-    return offset.topic, offset.partition
