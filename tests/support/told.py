@@ -11,6 +11,7 @@ from fencepost.model.coordinator import Answer
 from fencepost.model.history import Answered, Event, Handled, Passed, Sent
 from fencepost.model.revisions import revisions
 from fencepost.properties.oracle.oracle import Oracle, judge
+from fencepost.properties.oracle.verdict import Wrong
 
 
 class Told(World):
@@ -77,3 +78,16 @@ def late(history: list[Event], reply: Reply, ms: int) -> list[Event]:
         else:
             kept.append(event)
     return sorted([*kept, *moved], key=lambda e: e.at_ms)
+
+
+def wrong(oracle: Oracle) -> tuple[Wrong, str]:
+    """In which way, and at which request."""
+    violation = oracle.verdict().violation
+    assert violation is not None
+    return violation.wrong, violation.request_id
+
+
+def holds(oracle: Oracle) -> bool:
+    """Tell whether all is explained."""
+    verdict = oracle.verdict()
+    return verdict.violation is None and verdict.unknown is None

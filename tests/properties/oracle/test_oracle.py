@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.told import Told, late
+from support.told import Told, holds, late, wrong
 from support.world import PARKED, D, S
 
 from fencepost.model.history import Answered, Disconnected, Event, Passed, Sent
@@ -13,18 +13,6 @@ from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.table.table import Level
 from fencepost.properties.oracle.oracle import Oracle, judge
 from fencepost.properties.oracle.verdict import Wrong
-
-
-def wrong(oracle: Oracle) -> tuple[Wrong, str]:
-    """In which way, and at which request."""
-    violation = oracle.verdict().violation
-    assert violation is not None
-    return violation.wrong, violation.request_id
-
-
-def holds(oracle: Oracle) -> bool:
-    verdict = oracle.verdict()
-    return verdict.violation is None and verdict.unknown is None
 
 
 def test_what_the_model_did_holds() -> None:
@@ -252,7 +240,6 @@ def listed_beside_the_first_join(*order: int) -> Oracle:
     return judge(KAFKA_4, {}, [parts[i] for i in order], lag_ms=LAG)
 
 
-DESCRIBED = {"groups": ["g"], "includeAuthorizedOperations": False}
 LIST_SENT, LISTED, JOIN_SENT, JOINED = 2, 3, 0, 1
 
 

@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 from msgspec.structs import replace
-from support.told import Told
+from support.told import Told, holds, wrong
 from support.world import PARKED, D, Reply
 
 from fencepost.conformance.targets import in_process
@@ -25,18 +25,6 @@ from fencepost.properties.oracle.verdict import Wrong
 
 LAG = 50
 DESCRIBED = {"groups": ["g"], "includeAuthorizedOperations": False}
-
-
-def wrong(oracle: Oracle) -> tuple[Wrong, str]:
-    """In which way, and at which request."""
-    violation = oracle.verdict().violation
-    assert violation is not None
-    return violation.wrong, violation.request_id
-
-
-def holds(oracle: Oracle) -> bool:
-    verdict = oracle.verdict()
-    return verdict.violation is None and verdict.unknown is None
 
 
 def fail_over(world: Told) -> None:
