@@ -22,12 +22,12 @@ from fencepost.traces.logs.exchange import LoggedExchange, is_wanted
 _LOOK_EVERY = 50_000
 _MOST_CONNECTIONS = 20_000
 _KEEP_MS = 60 * 60_000
-_PAUSE_MS = 10_000
-_MOST_PAUSES = 1_000
+_PAUSE_MS = 3_000
+_MOST_PAUSES = IDLE_MS // _PAUSE_MS
 
 
 class BrokerActivity:
-    """The connections of a broker, and the pauses in its log."""
+    """The connections of a broker, and the pauses in its log: times in which it wrote nothing."""
 
     __slots__ = ("connections", "last_ms", "pauses")
 
@@ -41,6 +41,10 @@ class BrokerActivity:
         if at_ms > self.last_ms + _PAUSE_MS:
             self.pauses.append((self.last_ms, at_ms))
         self.last_ms = at_ms
+
+    def paused_ms(self, from_ms: int, to_ms: int) -> int:
+        """Return the longest pause that reaches into this time; 0 for none over three seconds."""
+        return longest(self.pauses, from_ms, to_ms)
 
     def runs_through(self, from_ms: int, to_ms: int) -> bool:
         """Return whether some connection was in use at each time, so no restart happened."""
@@ -141,10 +145,9 @@ class Audit:
                 return place
         return None
 
-    def paused(self, broker: str, from_ms: int, to_ms: int) -> bool:
-        """Return whether the broker logged nothing for so long that it may have stood still."""
-        pauses = self._brokers[broker].pauses
-        return any(since < to_ms and until > from_ms for since, until in pauses)
+    def paused_ms(self, broker: str, from_ms: int, to_ms: int) -> int:
+        """Return the longest time in which the broker logged nothing: it may have stood still."""
+        return self._brokers[broker].paused_ms(from_ms, to_ms)
 
     def _note(self, found: AuditViolation, segment: Segment | None) -> None:
         group_id = found.exchange.group_ids[0]
@@ -157,6 +160,11 @@ class Audit:
         for group in self._groups.values():
             if group.result.last_ms < now_ms - IDLE_MS:
                 group.finish()
+
+
+def longest(pauses: Iterable[tuple[int, int]], from_ms: int, to_ms: int) -> int:
+    """Return the length of the longest pause that reaches into a time, 0 for none."""
+    return max((until - at for at, until in pauses if at < to_ms and until > from_ms), default=0)
 
 
 def parts(exchange: LoggedExchange) -> Iterator[LoggedExchange]:

@@ -10,7 +10,7 @@ unknown, with the reason.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from fencepost.properties.oracle.verdict import Allowed, Violation, Wrong, distance
@@ -30,6 +30,8 @@ from fencepost.traces.audit.judge.unlogged_requests import UnloggedRequests
 from fencepost.traces.logs.exchange import LoggedExchange
 
 _SUSPECTS = 12
+_LONG_PAUSE_MS = 10_000
+"""After a longer pause nothing is called wrong; a shorter one makes the broker late by as much."""
 
 
 class Surroundings(Protocol):
@@ -43,8 +45,8 @@ class Surroundings(Protocol):
         """Return the place of a damaged line of that time, or None."""
         ...
 
-    def paused(self, broker: str, from_ms: int, to_ms: int) -> bool:
-        """Return whether the broker logged nothing for so long that it may have stood still."""
+    def paused_ms(self, broker: str, from_ms: int, to_ms: int) -> int:
+        """Return the longest time in which the broker logged nothing: it may have stood still."""
         ...
 
 
@@ -143,7 +145,7 @@ def by_search(
         )
     if not around.runs_through(broker, from_ms, at.arrived_ms):
         return StateLost("the broker may have been restarted: no connection was open all the time")
-    if around.paused(broker, segment.from_ms, at.arrived_ms):
+    if around.paused_ms(broker, segment.from_ms, at.answered_ms) > _LONG_PAUSE_MS:
         return Undecided("the broker wrote nothing for seconds: it, or its clock, may have stopped")
     if at_end and violation.wrong is Wrong.SILENCE:
         return Undecided("the log ends before the answer")
@@ -155,7 +157,32 @@ def by_search(
         return Undecided(f"lines may have been dated late, and {late.unknown}")
     if chain[0].from_ms > segment.from_ms - segment.settings.lag_ms:
         return Undecided("lines may have been dated late, from before the state was known")
+    if paused_ms := around.paused_ms(broker, from_ms, at.answered_ms):
+        slow = _followed_slowly(chain, missing, paused_ms)
+        if slow.explained:
+            segment.assumed = missing[-1]
+            return slow
+        if slow.violation is None:
+            return Undecided(
+                f"the broker wrote nothing for {paused_ms / 1000:.1f} s, so it may have stood "
+                f"still, and {slow.unknown}"
+            )
     return _named(segment, violation)
+
+
+def _followed_slowly(
+    chain: Sequence[Segment], missing: Sequence[UnloggedRequests], paused_ms: int
+) -> SegmentResult:
+    """Follow the chain as if the broker stood still for as long as it wrote nothing.
+
+    Its timers fire afterwards, and what arrived meanwhile is taken in then.
+    """
+    slow = []
+    for segment in chain:
+        settings = segment.settings
+        settings = replace(settings, lag_ms=settings.lag_ms + paused_ms)
+        slow.append(replace(segment, settings=settings))
+    return followed_on(slow, EXHAUSTIVE, missing)
 
 
 def _followed_late(chain: Sequence[Segment], missing: Sequence[UnloggedRequests]) -> SegmentResult:

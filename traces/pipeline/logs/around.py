@@ -13,7 +13,7 @@ from operator import itemgetter
 
 import pyarrow.compute as pc
 
-from fencepost.traces.audit.judge.audit import Audit, BrokerActivity
+from fencepost.traces.audit.judge.audit import Audit, BrokerActivity, longest
 from fencepost.traces.audit.judge.results import GroupResult
 from fencepost.traces.logs.exchange import LoggedExchange
 from fencepost.traces.pipeline.logs.plan import LogAudit, file_table
@@ -61,13 +61,11 @@ class PartAudit(Audit):
                 return place
         return None
 
-    def paused(self, broker: str, from_ms: int, to_ms: int) -> bool:
+    def paused_ms(self, broker: str, from_ms: int, to_ms: int) -> int:
         """See Audit."""
         here = self._cursor.at[broker]
-        return any(
-            at <= here and since < to_ms and until > from_ms
-            for at, since, until in self._silences(broker)
-        )
+        pauses = ((since, until) for at, since, until in self._silences(broker) if at <= here)
+        return longest(pauses, from_ms, to_ms)
 
     def _used_since(self, broker: str, since_ms: int) -> Iterator[str]:
         """Return the connections used from this time on, up to the current line."""

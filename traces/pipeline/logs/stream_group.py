@@ -71,11 +71,10 @@ class StreamGroup:
         known = self._brokers.get(broker)
         return known is not None and known.runs_through(from_ms, to_ms)
 
-    def paused(self, broker: str, from_ms: int, to_ms: int) -> bool:
+    def paused_ms(self, broker: str, from_ms: int, to_ms: int) -> int:
         """See Surroundings.  Where the group heard nothing, nobody may have."""
         known = self._brokers.get(broker)
-        pauses = known.pauses if known is not None else ()
-        return any(since < to_ms and until > from_ms for since, until in pauses)
+        return 0 if known is None else known.paused_ms(from_ms, to_ms)
 
     @staticmethod
     def damaged(_broker: str, _from_ms: int, _to_ms: int) -> None:
