@@ -30,7 +30,7 @@ from fencepost.traces.audit.judge.refutation import (
     by_table,
 )
 from fencepost.traces.audit.judge.results import AuditViolation, GroupResult, UnjudgedSegment
-from fencepost.traces.audit.judge.segment import Generations, Segment, SegmentResult
+from fencepost.traces.audit.judge.segment import Attempt, Generations, Segment, SegmentResult
 from fencepost.traces.audit.judge.settings import AuditSettings
 from fencepost.traces.audit.judge.stable_fast_path import StableGroup, settled
 from fencepost.traces.logs.exchange import LoggedExchange
@@ -74,6 +74,7 @@ class GroupAudit:
         self._quiet_ms = 0
         self._doubt_ms = 0
         """Until when lines may come that explain what is not explained yet: dated late."""
+        self._endless: set[Attempt] = set()
         self._broker = ""
 
     def take(self, exchange: LoggedExchange) -> None:
@@ -187,7 +188,14 @@ class GroupAudit:
                 self._anchor()
             return
         batch, self._batch = self._batch, []
-        segment = Segment(self.group_id, self._settings, self._candidates, batch, rest=self._rest)
+        segment = Segment(
+            self.group_id,
+            self._settings,
+            self._candidates,
+            batch,
+            rest=self._rest,
+            endless=self._endless,
+        )
         explained = (
             segment.at_rest()
             or segment.quick()
@@ -200,6 +208,7 @@ class GroupAudit:
             self._doubt_ms = batch[-1].answered_ms + self._settings.lag_ms
             return
         self._doubt_ms = 0
+        self._endless = set()
         if not explained or segment.run.deviation is not None:
             self._weigh(segment, at_end=at_end)
             return
@@ -310,6 +319,7 @@ class GroupAudit:
         self._batch = []
         self._facts = Facts()
         self._doubt_ms = 0
+        self._endless = set()
         self._joined = self._synced = -1
 
 

@@ -22,6 +22,8 @@ from fencepost.traces.audit.judge.stable_fast_path import StableGroup, loosened,
 from fencepost.traces.audit.judge.unlogged_requests import UnloggedRequests, find_unlogged_requests
 from fencepost.traces.logs.exchange import LoggedExchange
 
+Attempt = tuple[int, bool, frozenset[str]]
+"""The number of an effort, whether the segment before is followed, too, and with which requests."""
 _CALM = frozenset({"Heartbeat", "OffsetCommit", "DescribeGroups"})
 """What may be asked and change nothing of a stable group."""
 
@@ -71,7 +73,8 @@ class Segment:
     """A segment: exchanges, and the possible states at its beginning.
 
     `parked`: those whose requests wait in these states; `rest`: the rest that came before; `run`:
-    the one that explains it; `assumed`: the requests that it takes for made.
+    the one that explains it; `assumed`: the requests that it takes for made; `endless`: what had to
+    be given up when it had fewer lines, which isn't tried again.
     """
 
     group_id: str
@@ -82,6 +85,7 @@ class Segment:
     rest: StableGroup | None = None
     run: SegmentResult = field(default_factory=SegmentResult)
     assumed: UnloggedRequests = field(default_factory=UnloggedRequests)
+    endless: set[Attempt] = field(default_factory=set)
 
     @property
     def from_ms(self) -> int:
@@ -113,24 +117,35 @@ class Segment:
 
     def harder(self) -> bool:
         """Try more orders of requests; return whether one explains the segment."""
-        return any(self._explains(self.followed(effort)) for effort in EFFORTS[1:])
+        return any(self._tried(number) for number in range(1, len(EFFORTS)))
 
     def thorough(self, earlier: Segment | None, hidden: UnloggedRequests) -> bool:
         """Try everything; return whether it is explained.  `earlier`: the segment before."""
         if self.harder():
             return True
-        if earlier is not None and any(
-            self._explains(
-                followed_on([earlier, self], effort, [earlier.assumed, UnloggedRequests()])
-            )
-            for effort in (EFFORTS[1], EFFORTS[3])
-        ):
+        if earlier is not None and any(self._tried(number, earlier) for number in (1, 3)):
             return True
-        for effort in EFFORTS[:3] if hidden.requests else ():
-            if self._explains(self.followed(effort, hidden.requests)):
-                self.assumed = hidden
-                return True
+        if hidden.requests and any(self._tried(n, None, hidden.requests) for n in range(3)):
+            self.assumed = hidden
+            return True
         return False
+
+    def _tried(
+        self, number: int, earlier: Segment | None = None, hidden: Sequence[Sent] = ()
+    ) -> bool:
+        """Try an effort, on this segment or also on the one before; return whether it explains."""
+        lacks = frozenset(sent.request.id for sent in hidden)
+        attempt = (number, earlier is not None, lacks)
+        if attempt in self.endless:
+            return False
+        if earlier is None:
+            run = self.followed(EFFORTS[number], hidden)
+        else:
+            chain = [earlier, self]
+            run = followed_on(chain, EFFORTS[number], [earlier.assumed, UnloggedRequests()])
+        if run.unknown is not None:
+            self.endless.add(attempt)
+        return self._explains(run)
 
     def hidden(self, *, at_end: bool) -> UnloggedRequests:
         """Return the requests that may have been made though the log does not show them."""

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from benchmarks.log_traffic import Plan, Traffic
+from fencepost.model.history import Sent
 from fencepost.properties.mutants.catalogue import find_revision
-from fencepost.traces.audit.judge.segment import Segment
+from fencepost.traces.audit.judge import groups
+from fencepost.traces.audit.judge.ordered_search import Effort
+from fencepost.traces.audit.judge.segment import Attempt, Segment, SegmentResult
 from fencepost.traces.audit.judge.settings import AuditSettings
 from fencepost.traces.audit.run import AuditRun, audit_log
 from fencepost.traces.logs.request_log import RequestLog
@@ -41,6 +45,38 @@ def test_reports_are_the_same_as_with_the_oracle_alone(
     assert any(rested)
     monkeypatch.setattr(Segment, "at_rest", lambda _: False)
     assert json.dumps(short) == json.dumps(audited(log, lines).to_json())
+
+
+class Forgetful(set[Attempt]):
+    """Forgets what it is given."""
+
+    def add(self, _attempt: Attempt) -> None:
+        pass
+
+
+def test_what_had_to_be_given_up_is_not_tried_again_with_more_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = Plan(800, groups=2, members=8, unrest_ms=20_000, session_ms=20_000, odd=0.5, seed=3)
+    lines = [line for _, line in Traffic(plan, find_revision("kafka-4"))]
+    followed = Segment.followed
+    tried: list[int] = []
+
+    def counted(segment: Segment, effort: Effort, hidden: Sequence[Sent] = ()) -> SegmentResult:
+        tried[-1] += 1
+        return followed(segment, effort, hidden)
+
+    def reported(kind: type[set[Attempt]]) -> str:
+        tried.append(0)
+        monkeypatch.setattr(groups, "set", kind, raising=False)
+        settings = AuditSettings(limit=200)
+        log = tmp_path / "broker.log"
+        log.write_bytes(b"".join(lines))
+        return json.dumps(audit_log(RequestLog([log]), settings).to_json())
+
+    monkeypatch.setattr(Segment, "followed", counted)
+    assert reported(set) == reported(Forgetful)
+    assert tried[0] < tried[1]
 
 
 def test_a_stable_group_that_is_described_wrongly_is_found(tmp_path: Path) -> None:
