@@ -265,10 +265,10 @@ class RunningModel:
             if group is not None and group.timers:
                 timer = self._first[group_id] = min(group.timers, key=_deadline)
                 if timer != was:
-                    heapq.heappush(self._due, (timer.earliest, group_id, timer))
+                    heapq.heappush(self._due, (timer.latest, group_id, timer))
         self._changed.clear()
         if len(self._due) > _STALE + 2 * len(self.groups):
-            self._due = [(timer.earliest, g, timer) for g, timer in self._first.items()]
+            self._due = [(timer.latest, g, timer) for g, timer in self._first.items()]
             heapq.heapify(self._due)
         while self._due:
             due = self._due[0]
@@ -289,5 +289,5 @@ class RunningModel:
         return answers
 
 
-_deadline = itemgetter(2)
-"""Of a group's timers, which are sorted, the first with the least deadline is the first to fire."""
+_deadline = itemgetter(3)
+"""Of a group's timers, which are sorted, the first with the least deadline fires first, then."""

@@ -67,12 +67,12 @@ CASES = os.environ.get("FENCEPOST_STRESS_CASES", "*")
 
 KAFKAS = ("kafka:4.3.0", "kafka:3.9.1+old")
 MUTANTS_EACH = 1
-FAILS_EACH, HOLDS_EACH = 4, 4
-MODEL_EACH, KAFKA_EACH = 25, 6
+FAILS_EACH, HOLDS_EACH = 3, 3
+MODEL_EACH, KAFKA_EACH = 20, 4
 """So many cases, drawn anew for each disturbance; of a Kafka beside those that it fails."""
 
 CALM_RUNS = 2
-FUZZ_S, EXAMINE_S = 10, 15
+FUZZ_S, EXAMINE_S = 8, 10
 NEEDED = ("java", "mvn")
 
 

@@ -15,6 +15,9 @@ from fencepost.model.table.table import LEVELS
 from fencepost.properties.mutants.departure import Departure, departed
 from fencepost.properties.mutants.departures import DEPARTURES
 
+HIDING = {"undone-group"}
+"""What isn't written isn't shown either; that alone is SHOULD, as for `unseen-at-first`."""
+
 
 @pytest.mark.parametrize("departure", DEPARTURES.values(), ids=DEPARTURES)
 def test_a_departure_is_as_grave_as_the_gravest_of_its_cases(departure: Departure) -> None:
@@ -22,4 +25,4 @@ def test_a_departure_is_as_grave_as_the_gravest_of_its_cases(departure: Departur
     done = asyncio.run(certify(target, KAFKA_4, ENTRIES, Options()))
     levels = {result.level for result in done.results if result.outcome is Outcome.FAIL}
     assert min(levels, key=LEVELS.index) is departure.level
-    assert levels == {departure.level} or departure.of == {"kfake"}
+    assert levels == {departure.level} or departure.of == {"kfake"} or departure.name in HIDING
