@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -205,6 +206,7 @@ class _Frail:
 
     places = 4
     controls: Any = None
+    revision = KAFKA_4
     hello = replace(ModelCoordinator(KAFKA_4).hello(), clock="real")
 
     def __init__(self, lives: int) -> None:
@@ -260,6 +262,45 @@ async def test_plans_bear_the_lag_that_others_met_and_fail_over_together() -> No
     failing_over = [place for place, (restarts, _) in enumerate(slow.seen) if restarts]
     assert len(failing_over) > 2
     assert failing_over == list(range(len(slow.seen)))[-len(failing_over) :]
+
+
+class _Closing(_Slow):
+    """A suite whose connections are closed: at the first tries of each plan, and where."""
+
+    def __init__(self, times: int, *places: str) -> None:
+        super().__init__(20)
+        self.times, self.places_closed = times, places
+        self.tries: Counter[str] = Counter()
+
+    async def try_case(self, case: Case, *, seen_ms: int = 0) -> CaseResult:
+        """A case once."""
+        result = await super().try_case(case, seen_ms=seen_ms)
+        tried = self.tries[case.id]
+        self.tries[case.id] += 1
+        if tried >= self.times:
+            return result
+        where = self.places_closed[tried % len(self.places_closed)]
+        return replace(result, outcome=Outcome.FAIL, message=f"closed at {where}")
+
+
+@at_once
+@pytest.mark.parametrize(
+    ("closing", "outcome", "tries"),
+    [
+        (_Closing(2, "a"), Outcome.PASS, 3),
+        (_Closing(9, "a", "b", "c"), Outcome.UNKNOWN, 5),
+        (_Closing(9, "a"), Outcome.FAIL, 3),
+        (_Closing(9, "a", "b"), Outcome.FAIL, 5),
+    ],
+    ids=["held later", "here and there", "each time at one place", "three times at one"],
+)
+async def test_what_a_bad_link_may_have_done_counts_once_it_was_seen_three_times(
+    closing: _Closing, outcome: Outcome, tries: int
+) -> None:
+    tally = Tally()
+    await fuzzer(closing, InProcessTarget("model", KAFKA_4, "0"), tally).run(Budget(300))
+    assert set(tally.outcomes) == {outcome}
+    assert set(closing.tries.values()) == {tries}
 
 
 @at_once
