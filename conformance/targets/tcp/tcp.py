@@ -37,6 +37,8 @@ from fencepost.model.coordinator import (
 from fencepost.model.messages.messages import APIS
 
 _BATCH = 100
+_LOOKS_S = (0.0, 0.3, 1.0)
+"""The pauses before each look for what a run left that was cut short; any run has the first."""
 _OF_GROUPS_SINCE = {"OffsetCommit": 1, "OffsetFetch": 1}
 """Version 0 means offsets in ZooKeeper: no group is asked, and a Kafka without one refuses it."""
 
@@ -152,11 +154,11 @@ class TcpTarget(Target):
             raise
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Remove what this run left on the broker, as far as the broker lets it, within seconds."""
         self.lines.close()
         if not self._temporary:
-            await self._clean_up()
+            await self._clean_up(cut_short=kind is not None)
 
     async def _learn_settings(self) -> None:
         told = await self._told_settings()
@@ -302,18 +304,18 @@ class TcpTarget(Target):
         with _back_from_a_restart():
             return await self._failovers.wait(hang_up)
 
-    async def _clean_up(self) -> None:
+    async def _clean_up(self, *, cut_short: bool = False) -> None:
         """Best effort.  A group whose members are still being rebalanced is tried again."""
         with contextlib.suppress(TimeoutError, AddressError):
             async with asyncio.timeout(self.deadlines.cleanup_s):
-                await self._remove_groups()
+                await self._remove_groups(_LOOKS_S if cut_short else _LOOKS_S[:1])
         if "DeleteTopics" in self.admin.advertised:
             with contextlib.suppress(TimeoutError, AddressError, AdminError):
                 async with asyncio.timeout(self.deadlines.cleanup_s):
                     for topic in self._topics:
                         await self.admin.delete_topic(topic, self._controller)
 
-    async def _remove_groups(self) -> None:
+    async def _remove_groups(self, looks_s: Sequence[float]) -> None:
         if "DeleteGroups" not in self.admin.advertised:
             return
         left: dict[Address, list[str]] = {}
@@ -321,9 +323,11 @@ class TcpTarget(Target):
             left.setdefault(at, []).append(group_id)
         brokers = list(left)
         await self._remove(left)
-        # What was on its way when a run was cut short may have made a group only now.
-        again = {at: await self._groups_at(at) for at in brokers}
-        await self._remove({at: group_ids for at, group_ids in again.items() if group_ids})
+        # What was on its way when a run was cut short may make a group only now.
+        for pause_s in looks_s:
+            await asyncio.sleep(pause_s)
+            again = {at: await self._groups_at(at) for at in brokers}
+            await self._remove({at: group_ids for at, group_ids in again.items() if group_ids})
 
     async def _groups_at(self, at: Address) -> list[str]:
         with contextlib.suppress(AdminError):

@@ -149,6 +149,35 @@ async def test_a_group_that_comes_late_is_removed_too() -> None:
     assert said(broker, "DeleteGroups", "groupsNames") == [joined, late]
 
 
+@pytest.mark.parametrize("look", [2, 3])
+async def test_also_one_that_is_listed_only_later_where_the_run_is_cut_short(look: int) -> None:
+    late: list[str] = []
+    looks = 0
+
+    def rest(broker: Broker, request: RequestFrame) -> bytes | None:
+        nonlocal looks
+        if request.api == "ListGroups" and late:
+            looks += 1
+            rows = [{"groupId": name, "protocolType": ""} for name in late if looks == look]
+            return answer(request, {"errorCode": 0, "groups": rows})
+        return cleaning(broker, request)
+
+    async def cut_short(broker: Broker) -> None:
+        async with target(broker) as opened, opened.scope("case") as scope:
+            await scope.send(send("JoinGroup", 5, JOIN))
+            while not (joined := said(broker, "JoinGroup", "groupId")):
+                broker.got.clear()
+                await broker.got.wait()
+            late.append(f"{joined[0]}-late")
+            raise asyncio.CancelledError
+
+    async with serve(advertising(rest, **CLEANS)) as broker:
+        with pytest.raises(asyncio.CancelledError):
+            await cut_short(broker)
+    joined = said(broker, "JoinGroup", "groupId")
+    assert said(broker, "DeleteGroups", "groupsNames") == [joined, late]
+
+
 async def test_a_topic_that_cannot_be_made_is_a_known_problem() -> None:
     def rest(_: Broker, request: RequestFrame) -> bytes | None:
         rows = [{"name": "t", "errorCode": 29}]
