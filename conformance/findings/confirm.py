@@ -19,7 +19,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from fencepost.conformance.certify.certify import OpenTarget
-from fencepost.conformance.execution.outcome import CaseResult
+from fencepost.conformance.execution.outcome import CaseResult, Outcome
 from fencepost.conformance.plans.normalise import asking, races, with_steps
 from fencepost.conformance.plans.order import DELAY, asks_of
 from fencepost.conformance.plans.plan import Await, Case, Ms, RequestStep
@@ -154,17 +154,28 @@ class Examination:
     async def is_steady(self, failure: CaseResult, fingerprint: Fingerprint) -> bool:
         """Whether the plan that failed fails each time."""
         case = self_contained(failure, self.suite)
-        return await self._shows(case, fingerprint, CONFIRMATIONS, None) is not None
+        try:
+            return await self._shows(case, fingerprint, CONFIRMATIONS, None) is not None
+        except GivenUpError:
+            return False
 
     async def _shows(
         self, case: Case, fingerprint: Fingerprint, times: int, most_s: float | None
     ) -> CaseResult | None:
-        """The first of some runs, if all fail so.  Raises GivenUpError after `most_s`."""
+        """The first of some runs, if all fail so.
+
+        Raises GivenUpError after `most_s`, and where a real clock leaves it undecided.
+        """
         if fingerprint.api and fingerprint.api not in {ask.api for ask in asks_of(case.steps)}:
             return None
         results = await self._run([case] * times, most_s, fingerprint)
-        same = all(result.fingerprint(self.revision) == fingerprint for result in results)
-        return results[0] if same else None
+        undecided = Outcome.UNKNOWN if not self._virtual else None
+        decided = [result for result in results if result.outcome is not undecided]
+        if any(result.fingerprint(self.revision) != fingerprint for result in decided):
+            return None
+        if len(decided) < len(results):
+            raise GivenUpError
+        return results[0]
 
     async def _run(
         self, cases: Sequence[Case], most_s: float | None, shown: Fingerprint

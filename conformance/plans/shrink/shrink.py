@@ -49,7 +49,7 @@ May raise GivenUpError.
 
 
 class GivenUpError(Exception):
-    """A run took so long that it was not waited for."""
+    """A run took so long that it was not waited for, or it left undecided what it shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ async def smallest(
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             ended = await (stop or Stop()).cut(work.whole(begin))
-    return Minimal(work.best, work.tried, ended is not None and work.tried < tries)
+    return Minimal(work.best, work.tried, bool(ended) and work.tried < tries)
 
 
 class _PlanShrinking(Generic[T]):
@@ -111,13 +111,13 @@ class _PlanShrinking(Generic[T]):
         self._given_up: set[_Key] = set()
 
     async def whole(self, begin: Sequence[Case]) -> bool:
-        """Shrink until no smaller plan shows the failure; returns True."""
+        """Shrink until no smaller plan shows the failure; returns whether that is sure of each."""
         await self._first(begin[: self._tries])
         while True:
             while await self._round():
                 pass
             if not await self._leaves_out_with_patience():
-                return True
+                return not self._given_up
 
     async def _round(self) -> bool:
         """Try every kind of change; returns whether any made the plan smaller."""

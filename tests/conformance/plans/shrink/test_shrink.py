@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import pytest
 from support.runs import KAFKA_4, Liar
@@ -43,7 +43,11 @@ from fencepost.conformance.plans.shrink.shrink import (
     Reproducer,
     smallest,
 )
-from fencepost.conformance.targets.in_process import InProcessCoordinator, InProcessTarget
+from fencepost.conformance.targets.in_process import (
+    InProcessCoordinator,
+    InProcessTarget,
+    ModelCoordinator,
+)
 from fencepost.conformance.targets.registry import find_revision
 from fencepost.model.coordinator import Answer, AsyncCoordinator, Send
 from fencepost.properties.oracle.fingerprint import Fingerprint
@@ -324,10 +328,34 @@ def test_what_was_given_up_is_asked_about_again_with_patience() -> None:
 
     hasty = asyncio.run(run(None))
     assert len(hasty.shown.case.steps) > 1
+    assert not hasty.is_minimal
     minimal = asyncio.run(run(judge(gives_up=False)))
     assert minimal.is_minimal
     assert [ask.api for ask in asks_of(minimal.shown.case.steps)] == [steps[0].api]
     assert len(minimal.shown.case.steps) == 1
+
+
+@pytest.mark.parametrize("outcome", [Outcome.PASS, Outcome.UNKNOWN])
+def test_on_a_real_clock_what_stays_undecided_is_not_called_minimal(outcome: Outcome) -> None:
+    failure, *_ = failed("kafka-9801", 4)
+
+    class Suite:
+        """A suite on a real clock that comes to the same each time."""
+
+        places = 4
+        revision, options, chooses_settings = KAFKA_4, Options(), False
+        hello = replace(ModelCoordinator(KAFKA_4).hello(), clock="real")
+
+        def with_options(self, _: Options) -> Suite:
+            return self
+
+        async def try_cases(self, cases: Sequence[Case]) -> list[CaseResult]:
+            return [CaseResult(case, outcome, case.level) for case in cases]
+
+    examination = Examination(cast("OpenTarget", Suite()))
+    minimal = asyncio.run(examination.minimised(failure))
+    assert minimal.shown.run is failure
+    assert minimal.is_minimal is (outcome is Outcome.PASS)
 
 
 def test_an_end_that_is_wished_for_keeps_what_there_is() -> None:
