@@ -290,4 +290,4 @@ class RunningModel:
 
 
 _deadline = itemgetter(3)
-"""Of a group's timers, which are sorted, the first with the least deadline fires first, then."""
+"""When a timer fires at the latest, which is when it does here; of several the first in order."""
