@@ -33,7 +33,7 @@ from fencepost.conformance.fuzz.tally import Budget, FailureKey, OnTally, Tally
 from fencepost.conformance.plans.plan import Case
 from fencepost.conformance.runtime.cpu_time import started_s
 from fencepost.conformance.runtime.errors import TargetUnavailableError, needed_of_a_target
-from fencepost.conformance.runtime.event_loop import Window, aside, kept_up
+from fencepost.conformance.runtime.event_loop import Window, aside, timed
 from fencepost.conformance.targets.target import Configurable, ScopeNeeds, Target
 from fencepost.model.coordinator import (
     Config,
@@ -116,7 +116,7 @@ class Fuzzer:
         controls = self._suite.controls
         while True:
             if controls is not None:
-                await kept_up()
+                await self._suite.turns.turn()
             for task in [task for task in running if task.done()]:
                 running.remove(task)
                 task.result()
@@ -179,9 +179,8 @@ class Fuzzer:
                 return
             if budget.requests is not None and requests >= budget.requests:
                 return
-            drawing = time.process_time()
-            plan = self._planner.next()
-            self._tally.spent["drawing plans"] += time.process_time() - drawing
+            plan, spent = timed(self._planner.next)
+            self._tally.spent["drawing plans"] += spent
             requests += plan.requests
             yield plan
 
@@ -213,7 +212,8 @@ class Fuzzer:
         """Run a plan; again, as `certify` does, where its failure may not be the target's."""
         suspicions = Suspicions(SIGHTS)
         while True:
-            result = await self._suite.try_case(case, seen_ms=self._lag_ms())
+            first = not suspicions.seen  # the fuzzer has waited for its turn
+            result = await self._suite.try_case(case, seen_ms=self._lag_ms(), has_turn=first)
             if self._suite.controls is None or self._dead:
                 return result
             cause = passing_cause(result, self._suite.revision)

@@ -32,6 +32,7 @@ from fencepost.conformance.fuzz.report import fuzz_json, lines, write_report
 from fencepost.conformance.fuzz.tally import Budget, Tally
 from fencepost.conformance.plans.json_form import PlanError
 from fencepost.conformance.plans.plan import Case, RequestStep
+from fencepost.conformance.runtime.event_loop import Turns
 from fencepost.conformance.targets.in_process import InProcessTarget, ModelCoordinator
 from fencepost.conformance.targets.registry import TargetOptions, find_target
 from fencepost.conformance.targets.target import Hints, Target
@@ -212,13 +213,15 @@ class _Frail:
     def __init__(self, lives: int) -> None:
         self.lives = lives
         self.tried = 0
+        self.turns = Turns()
 
     async def prepare(self, cases: Sequence[Case]) -> None:
         """Nothing is needed."""
 
-    async def try_case(self, case: Case, *, seen_ms: int = 0) -> CaseResult:
+    async def try_case(self, case: Case, *, seen_ms: int = 0, has_turn: bool = False) -> CaseResult:
         """A case once."""
         assert seen_ms == 0
+        assert has_turn
         self.tried += 1
         outcome = Outcome.PASS if self.tried <= self.lives else Outcome.FAIL
         await asyncio.sleep(0)
@@ -244,8 +247,10 @@ class _Slow(_Frail):
         """The next lag; the last one for ever."""
         return self.lags_ms.pop(0) if len(self.lags_ms) > 1 else self.lags_ms[0]
 
-    async def try_case(self, case: Case, *, seen_ms: int = 0) -> CaseResult:
+    async def try_case(self, case: Case, *, seen_ms: int = 0, has_turn: bool = False) -> CaseResult:
         """A case once, in which the control saw 900 ms of lag."""
+        if not has_turn:
+            await self.turns.turn()
         self.seen.append((case.restarts, seen_ms))
         recording = Recording(case, {}, "real", 300, 0, measured_ms=900)
         return CaseResult(case, Outcome.PASS, Level.MUST, recording=recording)
@@ -272,9 +277,9 @@ class _Closing(_Slow):
         self.times, self.places_closed = times, places
         self.tries: Counter[str] = Counter()
 
-    async def try_case(self, case: Case, *, seen_ms: int = 0) -> CaseResult:
+    async def try_case(self, case: Case, *, seen_ms: int = 0, has_turn: bool = False) -> CaseResult:
         """A case once."""
-        result = await super().try_case(case, seen_ms=seen_ms)
+        result = await super().try_case(case, seen_ms=seen_ms, has_turn=has_turn)
         tried = self.tries[case.id]
         self.tries[case.id] += 1
         if tried >= self.times:
@@ -330,15 +335,17 @@ async def test_no_more_plans_fail_over_while_some_wait_for_a_failover(
         under_way = 0
         met: ClassVar[list[str]] = []
 
-        async def try_case(self, case: Case, *, seen_ms: int = 0) -> CaseResult:
+        async def try_case(
+            self, case: Case, *, seen_ms: int = 0, has_turn: bool = False
+        ) -> CaseResult:
             if not case.restarts:
                 self.met.append("other, beside some" if self.under_way else "other")
-                return await super().try_case(case, seen_ms=seen_ms)
+                return await super().try_case(case, seen_ms=seen_ms, has_turn=has_turn)
             self.met.append("failover")
             self.under_way += 1
             await asyncio.sleep(0.2)
             self.under_way -= 1
-            return await super().try_case(case, seen_ms=seen_ms)
+            return await super().try_case(case, seen_ms=seen_ms, has_turn=has_turn)
 
     monkeypatch.setattr(engine, "_FAILOVERS_APART_S", 0.0)
     slow = Lasting(20)
@@ -353,8 +360,10 @@ async def test_no_more_plans_fail_over_while_some_wait_for_a_failover(
 @at_once
 async def test_what_was_held_does_not_begin_once_the_target_is_dead() -> None:
     class Dies(_Slow):
-        async def try_case(self, case: Case, *, seen_ms: int = 0) -> CaseResult:
-            result = await super().try_case(case, seen_ms=seen_ms)
+        async def try_case(
+            self, case: Case, *, seen_ms: int = 0, has_turn: bool = False
+        ) -> CaseResult:
+            result = await super().try_case(case, seen_ms=seen_ms, has_turn=has_turn)
             return replace(result, outcome=Outcome.FAIL) if len(self.seen) > 200 else result
 
     dies, tally = Dies(20), Tally()
