@@ -168,7 +168,7 @@ class OpenTarget:
         self._levels = {rule.id: rule.level for _, rule in revision.rules()}
         self._idle = {r.id: r.defensive for _, r in revision.rules() if r.defensive is not None}
         self._places = asyncio.Semaphore(self.places)
-        self.turns = Turns()
+        self._turns = Turns()
         self.set_ups = SetUps(usual_way(hello.apis))
 
     async def run(self, entries: Iterable[Entry]) -> list[CaseResult]:
@@ -200,7 +200,7 @@ class OpenTarget:
     async def try_case(self, case: Case, *, seen_ms: int = 0, has_turn: bool = False) -> CaseResult:
         """Run one written case; `seen_ms`: a lag to bear; `has_turn`: the caller waited for it."""
         async with self._places:
-            await self.turns.turn(at_once=has_turn or self._watched is None)
+            await self._turns.turn(at_once=has_turn or self._watched is None)
             began = time.monotonic()
             result = await self._attempt(as_entry(case), case, self.set_ups.usual, seen_ms=seen_ms)
             return await self._graded(replace(result, seconds=time.monotonic() - began))
@@ -232,7 +232,7 @@ class OpenTarget:
 
     async def _case(self, entry: Entry) -> CaseResult:
         async with self._places:
-            await self.turns.turn(at_once=self._watched is None)
+            await self._turns.turn(at_once=self._watched is None)
             result = await self._tried(entry, self.set_ups.usual)
             result = await self.set_ups.judged(entry, result, partial(self._tried, entry))
             result = await self._graded(result)

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from functools import partial
 
 from fencepost.conformance.certify.certify import OpenTarget
@@ -33,9 +34,10 @@ from fencepost.conformance.fuzz.tally import Budget, FailureKey, OnTally, Tally
 from fencepost.conformance.plans.plan import Case
 from fencepost.conformance.runtime.cpu_time import started_s
 from fencepost.conformance.runtime.errors import TargetUnavailableError, needed_of_a_target
-from fencepost.conformance.runtime.event_loop import Window, aside, timed
+from fencepost.conformance.runtime.event_loop import STAGGER_S, Window, aside, timed
 from fencepost.conformance.targets.target import Configurable, ScopeNeeds, Target
 from fencepost.model.coordinator import (
+    RECORD_LIMIT,
     Config,
     CoordinatorFailure,
     UnsupportedError,
@@ -51,6 +53,9 @@ _RECENT = 40
 _FAILOVERS_APART_S = 240.0
 _LOOK_S = 0.25
 """How often it is looked how late the target is, in seconds."""
+
+_ALONE = 2
+"""So many plans wait for a broker that has one at a time; more that are drawn are left out."""
 
 _SUSPECTS = 40
 _NEVER = 1 << 40
@@ -78,7 +83,7 @@ class Fuzzer:
         self._measured: deque[int] = deque(maxlen=_RECENT)
         self._results: dict[int, tuple[Plan, CaseResult]] = {}
         self._next = 0
-        self._failing_over = 0
+        self._failing_over = self._alone = 0
         self._dead = False
         self._victims: list[CaseResult] = []
 
@@ -88,9 +93,12 @@ class Fuzzer:
         before = sum(self._tally.spent.values())
         running: set[asyncio.Task[None]] = set()
         try:
-            for number, plan in enumerate(self._with_failovers_together(budget, began)):
-                await self._room(running)
-                running.add(asyncio.create_task(self._run(number, plan)))
+            numbers = itertools.count()
+            async for plan in self._with_failovers_together(budget, began):
+                await self._room(running, plan)
+                self._failing_over += plan.case.restarts
+                self._alone += _is_alone(plan)
+                running.add(asyncio.create_task(self._run(next(numbers), plan)))
             await self._ending(running, budget, began)
         finally:
             for task in running:
@@ -108,20 +116,24 @@ class Fuzzer:
         self._tally.died += 1
         return suspects(self._victims)
 
-    async def _room(self, running: set[asyncio.Task[None]]) -> None:
-        """Wait until one more plan can run: this process keeps up, and the target is quick.
+    async def _room(self, running: set[asyncio.Task[None]], plan: Plan) -> None:
+        """Wait until one more plan can run: the target is quick, or few are under way.
 
-        Raises what the run of a plan raised, which is a fault of fencepost.
+        Plans that fail over are under way for long, and mostly wait for each other.  They take no
+        room from others, and begin by turns.  Raises what the run of a plan raised, which is a
+        fault of fencepost.
         """
         controls = self._suite.controls
+        takes_no_room = controls is not None and plan.case.restarts
         while True:
-            if controls is not None:
-                await self._suite.turns.turn()
+            if controls is not None and not takes_no_room:
+                await asyncio.sleep(STAGGER_S)
             for task in [task for task in running if task.done()]:
                 running.remove(task)
                 task.result()
             lag_ms = 0 if controls is None else controls.worst_ms()
-            if self._window.heard(lag_ms, len(running), time.monotonic()):
+            others = len(running) - self._failing_over
+            if takes_no_room or self._window.heard(lag_ms, others, time.monotonic()):
                 return
             if running:
                 await asyncio.wait(running, timeout=_LOOK_S, return_when=asyncio.FIRST_COMPLETED)
@@ -147,7 +159,7 @@ class Fuzzer:
             if pending and not self._dead:
                 self._tally.unknown["it took longer than the time that was left"] += len(pending)
 
-    def _with_failovers_together(self, budget: Budget, began: float) -> Iterable[Plan]:
+    async def _with_failovers_together(self, budget: Budget, began: float) -> AsyncIterator[Plan]:
         """The plans; on a real clock those with a failover come together, now and then.
 
         They share a restart then.  One that starts takes the processors, so the others are late.
@@ -156,41 +168,52 @@ class Fuzzer:
         held: deque[Plan] = deque()
         half = _FAILOVERS_APART_S if budget.seconds is None else budget.seconds / 2
         due = began + min(_FAILOVERS_APART_S, half)
-        for plan in self._plans(budget, began):
+        async for plan in self._plans(budget, began):
             if self._suite.controls is None or not plan.case.restarts:
                 yield plan
             else:
                 held.append(plan)
             if time.monotonic() >= due and not self._failing_over:
-                yield from self._released(held)
+                for waiting in self._released(held):
+                    yield waiting
                 due = time.monotonic() + _FAILOVERS_APART_S
         if budget.seconds is None:  # else no time is left for them
-            yield from self._released(held)
+            for waiting in self._released(held):
+                yield waiting
 
     def _released(self, held: deque[Plan]) -> Iterable[Plan]:
         """What was held, unless the target is dead."""
         while held and not self._dead:
             yield held.popleft()
 
-    def _plans(self, budget: Budget, began: float) -> Iterable[Plan]:
+    async def _plans(self, budget: Budget, began: float) -> AsyncIterator[Plan]:
+        """Draw plans; on a real clock beside the event loop, one ahead of what is run."""
         requests = 0
-        while not self._dead:
-            if budget.seconds is not None and time.monotonic() - began >= budget.seconds:
-                return
-            if budget.requests is not None and requests >= budget.requests:
-                return
-            plan, spent = timed(self._planner.next)
-            self._tally.spent["drawing plans"] += spent
-            requests += plan.requests
-            yield plan
+        draw = partial(aside, self._planner.next)
+        drawing = None if self._suite.controls is None else asyncio.create_task(draw())
+        try:
+            while not self._dead:
+                if budget.seconds is not None and time.monotonic() - began >= budget.seconds:
+                    return
+                if budget.requests is not None and requests >= budget.requests:
+                    return
+                plan, spent = timed(self._planner.next) if drawing is None else await drawing
+                drawing = drawing and asyncio.create_task(draw())
+                self._tally.spent["drawing plans"] += spent
+                if drawing is None or not _is_alone(plan) or self._alone < _ALONE:
+                    requests += plan.requests
+                    yield plan
+        finally:
+            if drawing is not None:
+                drawing.cancel()
 
     async def _run(self, number: int, plan: Plan) -> None:
-        self._failing_over += plan.case.restarts
         try:
             await self._suite.prepare([plan.case])
             result = await self._tried(plan.case)
         finally:
             self._failing_over -= plan.case.restarts
+            self._alone -= _is_alone(plan)
         if result.recording is not None:
             self._measured.append(result.recording.measured_ms)
         if is_cut_off(result) and (self._dead or not await self._is_alive()):
@@ -212,8 +235,8 @@ class Fuzzer:
         """Run a plan; again, as `certify` does, where its failure may not be the target's."""
         suspicions = Suspicions(SIGHTS)
         while True:
-            first = not suspicions.seen  # the fuzzer has waited for its turn
-            result = await self._suite.try_case(case, seen_ms=self._lag_ms(), has_turn=first)
+            has_turn = not (suspicions.seen or case.restarts)
+            result = await self._suite.try_case(case, seen_ms=self._lag_ms(), has_turn=has_turn)
             if self._suite.controls is None or self._dead:
                 return result
             cause = passing_cause(result, self._suite.revision)
@@ -254,6 +277,11 @@ class Fuzzer:
         except (TimeoutError, CoordinatorFailure, UnsupportedError):
             return False
         return True
+
+
+def _is_alone(plan: Plan) -> bool:
+    """Whether a broker with the settings of this plan has no other one meanwhile."""
+    return RECORD_LIMIT in plan.case.needs.config
 
 
 def suspects(victims: Iterable[CaseResult]) -> list[Case]:

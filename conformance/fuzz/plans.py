@@ -61,7 +61,7 @@ _DIGEST = 12
 _MOST_KEPT = 1_000
 """Older plans are forgotten, so that a search of days needs no more memory than one of minutes."""
 
-_FAILOVER_EACH = 6
+_FAILOVER_EACH = 12
 """On a real clock so many plans share one with failovers, which take seconds."""
 _DEPARTS = 0.04
 """How likely a step is played in which a known departure shows."""

@@ -32,7 +32,8 @@ _ON_TIME = 5
 """Nothing more is begun until this process was on time, to this many seconds, so often in a row."""
 
 _PATIENCE_S = 5.0
-_STAGGER_S = 0.01
+STAGGER_S = 0.01
+"""What begins begins so long after the one before."""
 
 _QUICK_MS = 100
 """What is answered within that leaves most of the lag that plans are written for."""
@@ -97,7 +98,7 @@ class Turns:
         if at_once:
             return
         async with self._next:
-            await asyncio.sleep(_STAGGER_S)
+            await asyncio.sleep(STAGGER_S)
             await kept_up()
 
 

@@ -17,6 +17,9 @@ HangUp = Callable[[], None]
 _QUIET_S = 0.5
 """Cases begin one after the other; a failover waits for those that are just about to."""
 
+_APART_S = 0.01
+"""After it they go on one after the other, too."""
+
 
 class Failovers:
     """Counts the scopes of a broker.
@@ -132,10 +135,15 @@ class Failovers:
         self._is_lost = isinstance(result, Exception)
         self.count += 1
         self._up.set()
-        for _, done in batch:
-            if done.done():
-                continue
-            if isinstance(result, Exception):
-                done.set_exception(result)
-            else:
-                done.set_result(result)
+        try:
+            for _, done in batch:
+                if done.done():
+                    continue
+                if isinstance(result, Exception):
+                    done.set_exception(result)
+                else:
+                    done.set_result(result)
+                    await asyncio.sleep(_APART_S)
+        finally:
+            for _, done in batch:
+                done.cancel()

@@ -147,6 +147,14 @@ def test_no_failover_where_the_target_has_none() -> None:
     assert not made.play(PlannedStep(Restart()))
 
 
+def test_on_a_real_clock_a_plan_fails_over_twice_at_most() -> None:
+    made = dry_run()
+    assert all(made.play(PlannedStep(Restart())) for _ in range(5))
+    made = dry_run()
+    made.hello = replace(made.hello, clock="real")
+    assert [made.play(PlannedStep(Restart())) for _ in range(4)] == [True, True, False, False]
+
+
 def test_acts_of_a_case_make_the_same_case() -> None:
     made = dry_run()
     for act in (

@@ -26,6 +26,7 @@ from fencepost.conformance.fuzz import engine
 from fencepost.conformance.fuzz.corpus import read_corpus, write_corpus
 from fencepost.conformance.fuzz.engine import Fuzzer
 from fencepost.conformance.fuzz.fuzz import FuzzListener, FuzzResult, fuzz
+from fencepost.conformance.fuzz.generator import LIMITED
 from fencepost.conformance.fuzz.plans import SETTINGS, PlanContext, Planner, is_risky
 from fencepost.conformance.fuzz.progress import FuzzOptions, FuzzProgress
 from fencepost.conformance.fuzz.report import fuzz_json, lines, write_report
@@ -221,7 +222,7 @@ class _Frail:
     async def try_case(self, case: Case, *, seen_ms: int = 0, has_turn: bool = False) -> CaseResult:
         """A case once."""
         assert seen_ms == 0
-        assert has_turn
+        assert has_turn is not case.restarts
         self.tried += 1
         outcome = Outcome.PASS if self.tried <= self.lives else Outcome.FAIL
         await asyncio.sleep(0)
@@ -355,6 +356,39 @@ async def test_no_more_plans_fail_over_while_some_wait_for_a_failover(
     batches = list(itertools.pairwise(word for word, _ in itertools.groupby(slow.met)))
     assert batches.count(("other", "failover")) > 2
     assert ("other, beside some", "failover") not in batches
+
+
+@at_once
+async def test_who_waits_for_a_broker_takes_no_room_from_others() -> None:
+    """Neither those that fail over together nor those that have a broker in turns."""
+
+    class Waiting(_Slow):
+        under_way: ClassVar[Counter[str]] = Counter()
+        most: ClassVar[Counter[str]] = Counter()
+
+        async def try_case(
+            self, case: Case, *, seen_ms: int = 0, has_turn: bool = False
+        ) -> CaseResult:
+            kind = "failing over" if case.restarts else "limited" if case.needs.config else "other"
+            self.under_way[kind] += 1
+            self.most |= self.under_way
+            await asyncio.sleep(1 if kind == "other" else 100)
+            self.under_way[kind] -= 1
+            return await super().try_case(case, seen_ms=seen_ms, has_turn=has_turn)
+
+    waiting = Waiting(20)
+    config = Machine(KAFKA_4, {}).config
+    context = PlanContext(
+        KAFKA_4, waiting.hello, Hints(), 300, [({}, config), (LIMITED, {**config, **LIMITED})]
+    )
+    target = InProcessTarget("model", KAFKA_4, "0")
+    suite = cast("OpenTarget", waiting)
+    made = Fuzzer(target, suite, Planner(context, 1), Tally(), lambda _: None)
+    await made.run(Budget(seconds=100.0))
+    assert waiting.most["limited"] == 2
+    assert waiting.most["failing over"] > 2
+    assert waiting.most["other"] > 8
+    assert len(waiting.seen) > 1000
 
 
 @at_once

@@ -468,6 +468,27 @@ async def scope(made: Failovers, hang_up: Callable[[], None], times: int = 1) ->
             await made.wait(hang_up)
 
 
+async def test_after_a_restart_they_go_on_one_after_the_other() -> None:
+    went_on: list[float] = []
+
+    async def one(made: Failovers) -> None:
+        await scope(made, lambda: None)
+        went_on.append(asyncio.get_running_loop().time())
+
+    async with failovers(Restarts()) as made:
+        await asyncio.gather(*(one(made) for _ in range(4)))
+    assert len({*went_on}) == 4
+
+
+async def test_who_has_not_gone_on_when_all_is_over_is_cancelled() -> None:
+    made = Failovers(Restarts().end, Restarts().start, 0.01)
+    scopes = [asyncio.create_task(scope(made, lambda: None)) for _ in range(3)]
+    await asyncio.wait(scopes, return_when=asyncio.FIRST_COMPLETED)
+    await made.close()
+    await asyncio.wait(scopes)
+    assert [task.cancelled() for task in scopes] == [False, True, True]
+
+
 async def test_all_that_wait_share_one_restart() -> None:
     restarts = Restarts()
 
