@@ -386,9 +386,9 @@ async def test_who_waits_for_a_broker_takes_no_room_from_others() -> None:
     made = Fuzzer(target, suite, Planner(context, 1), Tally(), lambda _: None)
     await made.run(Budget(seconds=100.0))
     assert waiting.most["limited"] == 2
-    assert waiting.most["failing over"] > 2
-    assert waiting.most["other"] > 8
-    assert len(waiting.seen) > 1000
+    assert waiting.most["failing over"] > waiting.places
+    assert waiting.most["other"] == waiting.places - 2
+    assert len(waiting.seen) > 150
 
 
 @at_once
