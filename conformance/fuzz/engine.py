@@ -141,7 +141,10 @@ class Fuzzer:
                 await asyncio.sleep(_LOOK_S)
 
     def _lag_ms(self) -> int:
-        """The lag that nine of ten of the last plans met: the next ones have to bear it, too."""
+        """The lag that nine of ten of the last plans met: the next ones have to bear it, too.
+
+        Not what was met after a failover: plans that bear much last long.
+        """
         ordered = sorted(self._measured)
         return ordered[len(ordered) * 9 // 10] if ordered else 0
 
@@ -214,7 +217,7 @@ class Fuzzer:
         finally:
             self._failing_over -= plan.case.restarts
             self._alone -= _is_alone(plan)
-        if result.recording is not None:
+        if result.recording is not None and not plan.case.restarts:
             self._measured.append(result.recording.measured_ms)
         if is_cut_off(result) and (self._dead or not await self._is_alive()):
             self._dead = True
