@@ -95,7 +95,8 @@ class Fuzzer:
         try:
             numbers = itertools.count()
             async for plan in self._with_failovers_together(budget, began):
-                await self._room(running, plan)
+                if not self._waits_for_others(plan):
+                    await self._room(running)
                 self._failing_over += plan.case.restarts
                 self._alone += _is_alone(plan)
                 running.add(asyncio.create_task(self._run(next(numbers), plan)))
@@ -116,24 +117,25 @@ class Fuzzer:
         self._tally.died += 1
         return suspects(self._victims)
 
-    async def _room(self, running: set[asyncio.Task[None]], plan: Plan) -> None:
+    def _waits_for_others(self, plan: Plan) -> bool:
+        """Whether a plan shares a restart: it takes no room from others, and begins by turns."""
+        return self._suite.controls is not None and plan.case.restarts
+
+    async def _room(self, running: set[asyncio.Task[None]]) -> None:
         """Wait until one more plan can run: the target is quick, or few are under way.
 
-        Plans that fail over are under way for long, and mostly wait for each other.  They take no
-        room from others, and begin by turns.  Raises what the run of a plan raised, which is a
-        fault of fencepost.
+        Raises what the run of a plan raised, which is a fault of fencepost.
         """
         controls = self._suite.controls
-        takes_no_room = controls is not None and plan.case.restarts
         while True:
-            if controls is not None and not takes_no_room:
+            if controls is not None:
                 await asyncio.sleep(STAGGER_S)
             for task in [task for task in running if task.done()]:
                 running.remove(task)
                 task.result()
             lag_ms = 0 if controls is None else controls.worst_ms()
             others = len(running) - self._failing_over
-            if takes_no_room or self._window.heard(lag_ms, others, time.monotonic()):
+            if self._window.heard(lag_ms, others, time.monotonic()):
                 return
             if running:
                 await asyncio.wait(running, timeout=_LOOK_S, return_when=asyncio.FIRST_COMPLETED)
@@ -172,10 +174,10 @@ class Fuzzer:
         half = _FAILOVERS_APART_S if budget.seconds is None else budget.seconds / 2
         due = began + min(_FAILOVERS_APART_S, half)
         async for plan in self._plans(budget, began):
-            if self._suite.controls is None or not plan.case.restarts:
-                yield plan
-            else:
+            if self._waits_for_others(plan):
                 held.append(plan)
+            else:
+                yield plan
             if time.monotonic() >= due and not self._failing_over:
                 for waiting in self._released(held):
                     yield waiting

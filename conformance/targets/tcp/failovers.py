@@ -13,12 +13,11 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
+from fencepost.conformance.runtime.event_loop import STAGGER_S
+
 HangUp = Callable[[], None]
 _QUIET_S = 0.5
 """Cases begin one after the other; a failover waits for those that are just about to."""
-
-_APART_S = 0.01
-"""After it they go on one after the other, too."""
 
 
 class Failovers:
@@ -143,7 +142,7 @@ class Failovers:
                     done.set_exception(result)
                 else:
                     done.set_result(result)
-                    await asyncio.sleep(_APART_S)
+                    await asyncio.sleep(STAGGER_S)
         finally:
             for _, done in batch:
                 done.cancel()
