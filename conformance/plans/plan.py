@@ -233,8 +233,8 @@ def times_for(
         return Times(session, short, long, quick, long, delay, 1, 0, 0, *_ticks(least, most, 0))
     space = _SPACE * lag_ms
     quick = max(1000, 5 * lag_ms)
+    short = max(least, quick + space, delay + 3 * lag_ms)
     margin = 2 * lag_ms
-    short = max(least, quick + space, delay + 3 * lag_ms + margin)
     least_long = short + space
     long = max(_LONG_MS, min(least_long, _LONGEST_MS))
     if session_ms > _LONG_MS:

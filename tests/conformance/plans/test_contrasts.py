@@ -110,12 +110,6 @@ def test_a_margin_is_longer_than_the_lag() -> None:
     )
 
 
-def test_a_pause_fits_between_the_delay_and_a_short_session() -> None:
-    paused = plan("short session", pauses=(Pause((Ms("delay"),)),))
-    config = {**CONFIG_DEFAULTS, DELAY: 3000, "group.min.session.timeout.ms": 100}
-    assert blurred(paused, times_for(config, lag_ms=300), 300) is None
-
-
 def test_a_plan_without_timers_bears_a_stall() -> None:
     assert blurred(plan("session", "rebalance"), times("kafka", 300), 5000) is None
     assert blurred(plan("session", "rebalance"), times("kafka", 300), 12_000) is not None
