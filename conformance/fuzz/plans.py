@@ -33,6 +33,7 @@ from fencepost.conformance.fuzz.generator import (
     draw_cast,
     home_of,
 )
+from fencepost.conformance.plans.contrasts import blurred
 from fencepost.conformance.plans.json_form import step_json
 from fencepost.conformance.plans.order import DELAY
 from fencepost.conformance.plans.plan import (
@@ -159,10 +160,10 @@ class Planner:
         """Make another plan."""
         while True:
             plan = self._made()
-            if plan.requests:
+            if plan is not None and plan.requests:
                 return plan
 
-    def _made(self) -> Plan:
+    def _made(self) -> Plan | None:
         random = self._random
         if self._waiting:
             kept = self._waiting.pop()
@@ -212,8 +213,11 @@ class Planner:
 
     def _played(
         self, acts: Sequence[PlannedStep], wanted: Mapping[str, int | None], *, more: int
-    ) -> Plan:
-        """Run these steps as far as they can be run, and some more that are drawn."""
+    ) -> Plan | None:
+        """Run these steps as far as they can be run, and `more` that are drawn.
+
+        None: what was drawn proves nothing even where the target is quick, see `blurred`.
+        """
         random = self._random
         config = self._config(wanted)
         context = self.context
@@ -236,7 +240,7 @@ class Planner:
                     self._play(dry_run, drawn)
                     break
                 drawn = self._unusual(drawer, dry_run)
-        return self._finished(dry_run, wanted)
+        return self._finished(dry_run, wanted, drawn=more > 0)
 
     def _is_wanted(self, dry_run: DryRun, act: PlannedStep) -> bool:
         """Whether to play a step: always, unless a known departure shows in it."""
@@ -286,10 +290,14 @@ class Planner:
                 return config
         return self.context.configs[0][1]
 
-    def _finished(self, dry_run: DryRun, wanted: Mapping[str, int | None]) -> Plan:
+    def _finished(
+        self, dry_run: DryRun, wanted: Mapping[str, int | None], *, drawn: bool
+    ) -> Plan | None:
+        """Make the plan; None if it was drawn and proves nothing, however quick the target is."""
+        context, config = self.context, self._config(wanted)
         steps = dry_run.end()
-        known = any(wanted == settings for settings, _ in self.context.configs)
-        needs = Needs(config=dict(wanted if known else self.context.configs[0][0]))
+        known = any(wanted == settings for settings, _ in context.configs)
+        needs = Needs(config=dict(wanted if known else context.configs[0][0]))
         last = dry_run.last_rules[-1] if dry_run.last_rules else "nothing-decided"
         case = Case(
             f"{_NAMED}/{_digest(steps, needs)}-{last}",
@@ -298,8 +306,10 @@ class Planner:
             Level.MUST,
             steps,
             needs,
-            isolated=self.context.hello.clock == "real" and is_risky(steps),
+            isolated=context.hello.clock == "real" and is_risky(steps),
         )
+        if drawn and blurred(case, context.times(config), context.lag_ms):
+            return None
         is_novel = self.reached.add(dry_run.reached) > 0
         if is_novel and dry_run.acts:
             self._corpus.append(_Kept(tuple(dry_run.acts), needs.config))

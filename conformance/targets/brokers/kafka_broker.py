@@ -39,6 +39,10 @@ _LOGGING = "org.slf4j:slf4j-reload4j:1.7.36"
 _FORMAT_S = 60.0
 _ATTEMPTS = 5
 _JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
+_BAD_LUCK = ("Address already in use", "Timed out waiting for connection while in state")
+"""Why a broker may be started anew: somebody took the port between our look at it and the broker's,
+or its connection came before ZooKeeper was ready, which then never answers it."""
+
 _ZOOKEEPER = ("org.apache.zookeeper.server.quorum.QuorumPeerMain",)
 
 QUICK_FAILOVER = {
@@ -99,8 +103,7 @@ class KafkaBroker:
                 await self._run(ready_s)
             except TargetUnavailableError:
                 await self.end()
-                # Somebody may have taken the port between our look at it and the broker's.
-                if attempt == _ATTEMPTS or not self._says("Address already in use"):
+                if attempt == _ATTEMPTS or not self._had_bad_luck():
                     raise
             else:
                 return
@@ -184,9 +187,10 @@ class KafkaBroker:
         if not MOVING.isdisjoint(codes_in(answer)):
             raise AdminError("its coordinator still reads the groups")
 
-    def _says(self, words: str) -> bool:
+    def _had_bad_luck(self) -> bool:
         with contextlib.suppress(OSError):
-            return words in last_bytes(self.log)
+            end = last_bytes(self.log)
+            return any(words in end for words in _BAD_LUCK)
         return False
 
 

@@ -57,6 +57,7 @@ def certified(target: str, report: Path, *cases: str) -> dict[str, Any]:
         check=False,
     )
     assert ended.returncode in {0, 1, 2}, ended.stderr
+    assert ended.stdout, ended.stderr
     certificate: dict[str, Any] = json.loads(ended.stdout)
     return certificate
 

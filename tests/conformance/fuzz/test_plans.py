@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Iterable
 from contextlib import asynccontextmanager
@@ -26,10 +27,12 @@ from fencepost.conformance.fuzz.plans import (
     Planner,
     is_risky,
 )
+from fencepost.conformance.plans.contrasts import blurred
 from fencepost.conformance.plans.json_form import case_from_json, case_json
 from fencepost.conformance.plans.order import DELAY
 from fencepost.conformance.plans.plan import (
     Await,
+    Case,
     DeleteTopics,
     Disconnect,
     RequestStep,
@@ -208,6 +211,31 @@ def test_on_a_real_clock_topics_are_deleted_where_unused_groups_may_be_removed()
     assert all(plan.needs.config.get(CLEANER) for plan in deleting)
     for plan in deleting:
         assert sum(isinstance(step, DeleteTopics) for step in plan.steps) == 1
+
+
+def test_no_plan_is_drawn_that_could_prove_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    least = {"group.min.session.timeout.ms": 100}
+    configs = [(dict(s), Machine(KAFKA_4, {**least, **s}).config) for s in REAL_SETTINGS]
+    of = {json.dumps(settings): config for settings, config in configs}
+
+    def undecidable(*, judged: bool) -> list[Case]:
+        with monkeypatch.context() as patch:
+            if not judged:
+                patch.setattr(plans, "blurred", lambda *_: None)
+            context = PlanContext(KAFKA_4, REAL, Hints(), 300, configs)
+            made = Planner(context, 1)
+            drawn = [made.next().case for _ in range(150)]
+        return [
+            case
+            for case in drawn
+            if blurred(case, context.times(of[json.dumps(dict(case.needs.config))]), 300)
+        ]
+
+    assert undecidable(judged=True) == []
+    asked_for = undecidable(judged=False)
+    assert asked_for
+    context = PlanContext(KAFKA_4, REAL, Hints(), 300, configs)
+    assert Planner(context, 1, known=asked_for[:1]).next().case.steps == asked_for[0].steps
 
 
 def is_parked_at_failover(steps: Iterable[Step]) -> bool:

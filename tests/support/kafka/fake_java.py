@@ -1,7 +1,8 @@
 """A Java whose Kafka is the served model: for tests of what starts brokers.
 
 Run as the program `java`, in which `made` has written what kind it is: `serves` is Kafka as it
-should be, `dies` and `hangs` don't start, `taken` finds its port taken once.
+should be, `dies` and `hangs` don't start, `taken` finds its port taken once, and `too-early` comes
+once before its ZooKeeper is ready.
 """
 
 from __future__ import annotations
@@ -41,6 +42,10 @@ def made(home: Path, kind: str = "serves", says: str = VERSION) -> Path:
             sys.exit(1)
         if kind == "taken" and times == 1:
             print("java.net.BindException: Address already in use")
+            sys.exit(1)
+        if kind == "too-early" and times == 1:
+            why = "Timed out waiting for connection while in state: CONNECTING"
+            print("kafka.zookeeper.ZooKeeperClientTimeoutException: " + why)
             sys.exit(1)
         if kind == "hangs":
             print("INFO starting", flush=True)

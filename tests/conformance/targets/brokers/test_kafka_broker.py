@@ -68,8 +68,9 @@ async def test_a_failover_is_another_process_at_the_same_port(home: Path, tmp_pa
     assert all(map(is_gone, fake_java.brokers(home)))
 
 
-async def test_a_port_that_somebody_took_is_not_the_end(home: Path, tmp_path: Path) -> None:
-    fake_java.made(home, "taken")
+@pytest.mark.parametrize("kind", ["taken", "too-early"])
+async def test_bad_luck_at_the_start_is_not_the_end(home: Path, tmp_path: Path, kind: str) -> None:
+    fake_java.made(home, kind)
     started = broker(tmp_path)
     await started.start(LONG_S)
     await started.end()
