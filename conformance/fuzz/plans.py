@@ -59,8 +59,9 @@ _CHANGED = 0.4
 _OFTEN = 3
 _REDRAWS = 3
 _DIGEST = 12
-_MOST_KEPT = 1_000
-"""Older plans are forgotten, so that a search of days needs no more memory than one of minutes."""
+_MOST_KEPT, _MOST_SEEN = 1_000, 20_000
+"""Older plans, and what was seldom drawn, are forgotten, so that a search of days needs no more
+memory than one of minutes."""
 
 _FAILOVER_EACH = 12
 """On a real clock so many plans share one with failovers, which take seconds."""
@@ -265,6 +266,8 @@ class Planner:
         act = drawer.draw()
         home = home_of(act.step.who) if isinstance(act.step, RequestStep) else "g"
         key = group_shape(dry_run.group(home)), act.word
+        if len(self._seen) >= _MOST_SEEN and key not in self._seen:
+            self._seen = Counter(dict(self._seen.most_common(_MOST_SEEN // 2)))
         self._seen[key] += 1
         return act, self._seen[key]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Iterable
@@ -211,6 +212,18 @@ def test_on_a_real_clock_topics_are_deleted_where_unused_groups_may_be_removed()
     assert all(plan.needs.config.get(CLEANER) for plan in deleting)
     for plan in deleting:
         assert sum(isinstance(step, DeleteTopics) for step in plan.steps) == 1
+
+
+def test_a_long_search_forgets_what_was_seldom_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plans, "_MOST_SEEN", 60)
+    made = planner()
+    sizes = []
+    for _ in range(40):
+        made.next()
+        sizes.append(len(made._seen))
+    assert max(sizes) <= 60
+    assert any(later < sooner for sooner, later in itertools.pairwise(sizes))
+    assert (("absent",), "JoinGroup") in made._seen  # drawn again and again
 
 
 def test_no_plan_is_drawn_that_could_prove_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
