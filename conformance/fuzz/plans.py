@@ -215,10 +215,7 @@ class Planner:
     def _played(
         self, acts: Sequence[PlannedStep], wanted: Mapping[str, int | None], *, more: int
     ) -> Plan | None:
-        """Run these steps as far as they can be run, and `more` that are drawn.
-
-        None: what was drawn proves nothing even where the target is quick, see `blurred`.
-        """
+        """Run these steps as far as they can be run, and `more` that are drawn; see `_finished`."""
         random = self._random
         config = self._config(wanted)
         context = self.context
@@ -297,7 +294,8 @@ class Planner:
         self, dry_run: DryRun, wanted: Mapping[str, int | None], *, drawn: bool
     ) -> Plan | None:
         """Make the plan; None if it was drawn and proves nothing, however quick the target is."""
-        context, config = self.context, self._config(wanted)
+        context = self.context
+        real = context.hello.clock == "real"
         steps = dry_run.end()
         known = any(wanted == settings for settings, _ in context.configs)
         needs = Needs(config=dict(wanted if known else context.configs[0][0]))
@@ -309,9 +307,9 @@ class Planner:
             Level.MUST,
             steps,
             needs,
-            isolated=context.hello.clock == "real" and is_risky(steps),
+            isolated=real and is_risky(steps),
         )
-        if drawn and blurred(case, context.times(config), context.lag_ms):
+        if drawn and real and blurred(case, dry_run.times, context.lag_ms):
             return None
         is_novel = self.reached.add(dry_run.reached) > 0
         if is_novel and dry_run.acts:
