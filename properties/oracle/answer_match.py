@@ -9,7 +9,7 @@ or another generation, id, leader, member list or assignment, is no match.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations, product
 from typing import Any
@@ -184,7 +184,10 @@ def _member_orders(expected: Message, observed: Message) -> Iterator[tuple[Any, 
 
 
 def has_too_many_new(message: Message) -> bool:
-    """Return whether some group has too many new members to try all orders."""
+    """Return whether some group has too many new members to try all orders.
+
+    Instance ids say who is who, so only new members that have none, or the same, are counted.
+    """
     rows: list[Sequence[Any]]
     match message:
         case JoinGroupResponse():
@@ -193,38 +196,43 @@ def has_too_many_new(message: Message) -> bool:
             rows = [group.members for group in message.groups]
         case _:
             return False
-    return any(sum(r.member_id.startswith(FRESH) for r in row) > MOST_NEW for row in rows)
+    return any(len(alike) > MOST_NEW for row in rows for alike in _by_seat(row, _new(row)).values())
 
 
 def _orders(wanted: Sequence[Any], got: Sequence[Any]) -> Iterator[tuple[int, ...]]:
-    if len(wanted) != len(got):
+    place = {row.member_id: j for j, row in enumerate(got)}
+    new = _new(wanted)
+    known = {i: place.get(row.member_id) for i, row in enumerate(wanted) if i not in new}
+    if len(wanted) != len(got) or None in known.values():
         yield ()
         return
-    free = [i for i, row in enumerate(wanted) if row.member_id.startswith(FRESH)]
-    place = {row.member_id: i for i, row in enumerate(got)}
-    fixed = {i: place.get(row.member_id) for i, row in enumerate(wanted) if i not in free}
-    if None in fixed.values():
-        yield ()
-        return
-    rest = [j for j in range(len(got)) if j not in fixed.values()]
-    fitting = [
-        [j for j in rest if _seat(wanted[i]) == _seat(got[j])] if _seat(wanted[i]) else rest
-        for i in free
-    ]
-    for chosen in permutations(rest):
-        if all(j in fits for j, fits in zip(chosen, fitting, strict=True)):
-            order = {**fixed, **dict(zip(free, chosen, strict=True))}
+    taken = set(known.values())
+    rest = [j for j in range(len(got)) if j not in taken]
+    ours, theirs = _by_seat(wanted, new), _by_seat(got, rest)
+    anywhere = ours.pop(None, [])
+    seated = [i for alike in ours.values() for i in alike]
+    for seats in product(*(permutations(theirs.get(k, []), len(v)) for k, v in ours.items())):
+        sat = [j for alike in seats for j in alike]
+        for others in permutations(sorted(set(rest).difference(sat))):
+            order = {**known, **dict(zip((*seated, *anywhere), (*sat, *others), strict=True))}
             yield tuple(int(order[i] or 0) for i in range(len(wanted)))
-            if len(free) > MOST_NEW:
+            if len(anywhere) > MOST_NEW:
                 return
-    if not rest:
-        return
-    yield ()
+    if rest:
+        yield ()
 
 
-def _seat(row: Any) -> str | None:
-    seat: str | None = row.group_instance_id
-    return seat
+def _new(rows: Sequence[Any]) -> dict[int, None]:
+    """The places of members whose ids the model made up."""
+    return dict.fromkeys(i for i, row in enumerate(rows) if row.member_id.startswith(FRESH))
+
+
+def _by_seat(rows: Sequence[Any], places: Iterable[int]) -> dict[str | None, list[int]]:
+    """Places of members by their instance id; None for those that have none."""
+    alike: dict[str | None, list[int]] = {}
+    for i in places:
+        alike.setdefault(rows[i].group_instance_id or None, []).append(i)
+    return alike
 
 
 def _compare(m: _Matcher, expected: Message, observed: Message, order: tuple[Any, ...]) -> None:

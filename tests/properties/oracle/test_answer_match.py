@@ -25,8 +25,10 @@ from fencepost.model.messages.shapes import Message
 from fencepost.model.table.table import Level
 from fencepost.properties.oracle.answer_match import (
     FRESH,
+    MOST_NEW,
     Match,
     first_difference,
+    has_too_many_new,
     matches,
     renamed,
 )
@@ -86,6 +88,40 @@ def test_dynamic_members_that_nothing_tells_apart_are_bound_either_way() -> None
     bindings = [m.bindings for m in found(expected, observed)]
     assert {NEW: "a", OTHER: "b", third: "c"} in bindings
     assert {NEW: "a", OTHER: "c", third: "b"} in bindings
+
+
+def many(*instances: str | None) -> tuple[JoinGroupResponse, JoinGroupResponse]:
+    """An answer to a leader with these members, all new: as the model gives it, as it was told."""
+    ids = [f"{FRESH}{i}" for i in range(len(instances))]
+    expected = tuple(row(mid, instance) for mid, instance in zip(ids, instances, strict=True))
+    told = tuple(row(f"m{i}", instance) for i, instance in enumerate(instances))
+    return (
+        replace(LED, leader=ids[0], member_id=ids[0], members=expected),
+        replace(TOLD, leader="m0", member_id="m0", members=told[::-1]),
+    )
+
+
+def test_an_instance_id_says_who_is_who_however_many_are_new() -> None:
+    expected, observed = many(*"ABCDEFGHIJKL", None, None)
+    assert not has_too_many_new(expected)
+    first, second = found(expected, observed)
+    assert {f"{FRESH}{i}": f"m{i}" for i in range(14)} in (first.bindings, second.bindings)
+    swapped = tuple(replace(m, group_instance_id=None) for m in observed.members)
+    assert found(expected, replace(observed, members=swapped)) == []
+
+
+@pytest.mark.parametrize("instance", [None, "A"])
+def test_more_new_members_that_nothing_tells_apart_are_too_many(instance: str | None) -> None:
+    expected, _ = many(*[instance] * MOST_NEW, "B", "C")
+    assert not has_too_many_new(expected)
+    expected, _ = many(*[instance] * (MOST_NEW + 1))
+    assert has_too_many_new(expected)
+
+
+def test_two_members_of_one_instance_are_bound_either_way() -> None:
+    expected, observed = many("B", "A", "A")
+    told = [[m.bindings[f"{FRESH}{i}"] for i in range(3)] for m in found(expected, observed)]
+    assert sorted(told) == [["m0", "m1", "m2"], ["m0", "m2", "m1"]]
 
 
 def test_a_new_id_must_be_new_and_not_empty_and_one_for_each() -> None:

@@ -24,6 +24,14 @@ def test_what_the_model_did_holds() -> None:
     assert holds(world.judged())
 
 
+def test_many_static_members_that_come_at_once_are_told_apart_by_their_instances() -> None:
+    world = Told()
+    world.stable(*"ABCDEFGHI")
+    reply = world.join("B")
+    assert holds(world.judged())
+    assert wrong(world.judged(world.told(reply, skipAssignment=True)))[1] == reply._id
+
+
 def test_an_id_that_is_handed_out_twice_is_a_lie() -> None:
     world = Told()
     first, second = world.join("x"), world.join("y")
