@@ -157,7 +157,10 @@ def _field(text: str) -> str:
 
 
 def kind_of(body: Mapping[str, Any] | None) -> str:
-    """What kind of answer this is: its error codes, who leads, the state of a group."""
+    """What kind of answer this is: its error codes, who leads, the states of groups.
+
+    In which order a target lists groups means nothing, and may be another each time.
+    """
     return ", ".join(dict.fromkeys(_kind(body or {})))
 
 
@@ -169,6 +172,11 @@ def _kind(said: Mapping[str, Any]) -> Iterator[str]:
     if "groupState" in said:
         yield str(said["groupState"])
     for value in said.values():
-        for row in value if isinstance(value, list) else ():
-            if isinstance(row, Mapping):
-                yield from _kind(row)
+        rows = [row for row in value if isinstance(row, Mapping)] if isinstance(value, list) else []
+        for row in sorted(rows, key=_state):
+            yield from _kind(row)
+
+
+def _state(row: Mapping[str, Any]) -> str:
+    """The state of a group, "" where a row is none: those stay as they are."""
+    return str(row.get("groupState", ""))

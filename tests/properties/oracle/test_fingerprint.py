@@ -14,6 +14,7 @@ from fencepost.properties.oracle.fingerprint import (
     Fingerprint,
     broken_rule,
     bug_of,
+    kind_of,
     without_names,
 )
 from fencepost.properties.oracle.verdict import Wrong
@@ -44,6 +45,15 @@ def test_equal_fingerprints_need_not_have_the_same_observed_words() -> None:
     assert (
         Fingerprint("HEARTBEAT-STABLE", observed="Heartbeat: NONE").by_observed == one.by_observed
     )
+
+
+def test_the_order_in_which_groups_are_listed_means_nothing() -> None:
+    """A target that keeps them in a hash table lists them in another order each time."""
+    g, h = {"groupId": "g", "groupState": "Stable"}, {"groupId": "h", "groupState": "Empty"}
+    kinds = {kind_of({"errorCode": 0, "groups": groups}) for groups in ([g, h], [h, g])}
+    assert kinds == {"NONE, Empty, Stable"}
+    refused, left = {"errorCode": 25}, {"errorCode": 0}
+    assert kind_of({"members": [refused, left]}) == "UNKNOWN_MEMBER_ID, NONE"
 
 
 def test_a_bug_is_its_cause_or_its_fingerprint_in_one_implementation() -> None:
