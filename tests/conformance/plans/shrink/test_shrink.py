@@ -358,6 +358,39 @@ def test_on_a_real_clock_what_stays_undecided_is_not_called_minimal(outcome: Out
     assert minimal.is_minimal is (outcome is Outcome.PASS)
 
 
+@pytest.mark.parametrize("loose", [True, False])
+def test_a_plan_that_leaves_an_order_open_is_tried_again_before_it_is_called_minimal(
+    loose: bool,
+) -> None:
+    failure, *_ = failed("kafka-9801", 4)
+    steps = [
+        s for ask in asks_of(failure.case.steps) for s in ((ask,) if loose else (ask, Settle()))
+    ]
+    failure = replace(failure, case=replace(failure.case, steps=tuple(steps)))
+    asked: list[Case] = []
+
+    class Suite:
+        """A suite on a real clock in which each plan passes at first, and then fails."""
+
+        places = 4
+        revision, options, chooses_settings = KAFKA_4, Options(), False
+        hello = replace(ModelCoordinator(KAFKA_4).hello(), clock="real")
+
+        def with_options(self, _: Options) -> Suite:
+            return self
+
+        async def try_cases(self, cases: Sequence[Case]) -> list[CaseResult]:
+            again = [case in asked for case in cases]
+            asked.extend(cases)
+            passes = [CaseResult(case, Outcome.PASS, case.level) for case in cases]
+            fails = [replace(failure, case=case) for case in cases]
+            return [fails[i] if again[i] else passes[i] for i in range(len(cases))]
+
+    minimal = asyncio.run(Examination(cast("OpenTarget", Suite())).minimised(failure))
+    assert (minimal.shown.run is not failure) is loose
+    assert minimal.is_minimal
+
+
 def test_an_end_that_is_wished_for_keeps_what_there_is() -> None:
     case, stop = THICK.case({}, delayed=False), Stop()
 
