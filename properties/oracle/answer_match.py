@@ -9,7 +9,8 @@ or another generation, id, leader, member list or assignment, is no match.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations, product
 from typing import Any
@@ -196,18 +197,19 @@ def has_too_many_new(message: Message) -> bool:
             rows = [group.members for group in message.groups]
         case _:
             return False
-    return any(len(alike) > MOST_NEW for row in rows for alike in _by_seat(row, _new(row)).values())
+    alike = (Counter(_seat(row) for row in group if _is_new(row)) for group in rows)
+    return any(count > MOST_NEW for counts in alike for count in counts.values())
 
 
 def _orders(wanted: Sequence[Any], got: Sequence[Any]) -> Iterator[tuple[int, ...]]:
     place = {row.member_id: j for j, row in enumerate(got)}
-    new = _new(wanted)
-    known = {i: place.get(row.member_id) for i, row in enumerate(wanted) if i not in new}
+    known = {i: place.get(row.member_id) for i, row in enumerate(wanted) if not _is_new(row)}
     if len(wanted) != len(got) or None in known.values():
         yield ()
         return
     taken = set(known.values())
     rest = [j for j in range(len(got)) if j not in taken]
+    new = [i for i in range(len(wanted)) if i not in known]
     ours, theirs = _by_seat(wanted, new), _by_seat(got, rest)
     anywhere = ours.pop(None, [])
     seated = [i for alike in ours.values() for i in alike]
@@ -222,17 +224,21 @@ def _orders(wanted: Sequence[Any], got: Sequence[Any]) -> Iterator[tuple[int, ..
         yield ()
 
 
-def _new(rows: Sequence[Any]) -> dict[int, None]:
-    """The places of members whose ids the model made up."""
-    return dict.fromkeys(i for i, row in enumerate(rows) if row.member_id.startswith(FRESH))
-
-
-def _by_seat(rows: Sequence[Any], places: Iterable[int]) -> dict[str | None, list[int]]:
+def _by_seat(rows: Sequence[Any], places: Sequence[int]) -> dict[str | None, list[int]]:
     """Places of members by their instance id; None for those that have none."""
     alike: dict[str | None, list[int]] = {}
     for i in places:
-        alike.setdefault(rows[i].group_instance_id or None, []).append(i)
+        alike.setdefault(_seat(rows[i]), []).append(i)
     return alike
+
+
+def _is_new(row: Any) -> bool:
+    """Whether the model made up this member's id."""
+    return bool(row.member_id.startswith(FRESH))
+
+
+def _seat(row: Any) -> str | None:
+    return row.group_instance_id or None
 
 
 def _compare(m: _Matcher, expected: Message, observed: Message, order: tuple[Any, ...]) -> None:

@@ -31,7 +31,7 @@ from support.tcp.disturbances import DISTURBANCES, Disturbance, disturbed, stopp
 from support.tcp.over_tcp import (
     AT_ONCE,
     catalogue,
-    over_tcp,
+    served,
     serving,
     settings_for,
     whatever_is_chosen,
@@ -193,12 +193,6 @@ def truth(name: str, how: Disturbance) -> dict[str, Outcome]:
     return {case: here[case] for case in sampled}
 
 
-async def while_calm(name: str, cases: Sequence[str]) -> dict[str, CaseResult]:
-    """These cases on a broker of their own; most of it is waiting."""
-    async with serving(name, AT_ONCE) as address:
-        return await over_tcp(address, cases)
-
-
 async def seen_over_tcp(name: str, how: Disturbance) -> dict[str, Outcome]:
     """The truth without the cases whose failure nobody sees each time while all is calm.
 
@@ -207,7 +201,7 @@ async def seen_over_tcp(name: str, how: Disturbance) -> dict[str, Outcome]:
     expected = await asyncio.to_thread(truth, name, how)
     fails = [case for case, outcome in expected.items() if outcome is Outcome.FAIL]
     runs = range(CALM_RUNS if fails else 0)
-    calm = await asyncio.gather(*(while_calm(name, fails) for _ in runs))
+    calm = await asyncio.gather(*(served(name, fails) for _ in runs))
     fails = [c for c in fails if all(found[c].outcome is Outcome.FAIL for found in calm)]
     return {c: o for c, o in expected.items() if o is not Outcome.FAIL or c in fails}
 

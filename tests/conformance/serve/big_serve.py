@@ -24,13 +24,13 @@ from support.runs import LEVELS
 from support.tcp.over_tcp import (
     AT_ONCE,
     Results,
-    Settings,
     by_settings,
     catalogue,
     failed,
     in_process,
     killers,
     over_tcp,
+    served,
     serving,
     settings_for,
 )
@@ -185,13 +185,10 @@ async def test_the_model_holds_as_in_process(load: int) -> None:
     unasked = [case for case in catalogue() if settings_for(case) is None]
     assert unasked
     assert all("restart" in catalogue()[case].needs.features for case in unasked)
-
-    async def one(settings: Settings, cases: list[str]) -> Results:
-        async with serving("model", settings) as address:
-            return await over_tcp(address, cases)
-
+    groups = by_settings().values()
     with busy(load):
-        found = await asyncio.gather(*(one(*group) for group in by_settings().values()))
+        runs = (served("model", cases, settings) for settings, cases in groups)
+        found = await asyncio.gather(*runs)
     for results in found:
         assert not failed(results)
         left = {c: r.message for c, r in results.items() if r.outcome is not Outcome.PASS}

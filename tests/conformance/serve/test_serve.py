@@ -16,6 +16,7 @@ from support.tcp.over_tcp import (
     failed,
     in_process,
     over_tcp,
+    served,
     serving,
     whatever_is_chosen,
 )
@@ -39,11 +40,6 @@ MUTANTS = ("mutant:zombie-join-unknown", "mutant:zombie-commits", "mutant:leave-
 @functools.cache
 def here(name: str) -> dict[str, Outcome]:
     return in_process(name, AT_ONCE, CASES)
-
-
-async def served(name: str) -> Results:
-    async with serving(name) as address:
-        return await over_tcp(address, CASES)
 
 
 async def shaken(name: str, link: Link, cases: Sequence[str] = CASES) -> Results:
@@ -75,7 +71,7 @@ def test_verdicts_over_tcp_are_those_in_process() -> None:
     names = ("model", *MUTANTS)
 
     async def all_of_them() -> list[Results]:
-        return await asyncio.gather(*map(served, names))
+        return await asyncio.gather(*(served(name, CASES) for name in names))
 
     for name, there in zip(names, asyncio.run(all_of_them()), strict=True):
         for case, result in there.items():  # on a busy machine, unknown is no wrong verdict

@@ -134,6 +134,12 @@ async def over_tcp(
     return {result.case.id: result for result in certificate.results}
 
 
+async def served(name: str, cases: Iterable[str], settings: Settings = AT_ONCE) -> Results:
+    """These cases against `fencepost serve NAME`."""
+    async with serving(name, settings) as address:
+        return await over_tcp(address, cases)
+
+
 def last(outcomes: Sequence[Done]) -> Done:
     """The last of what the model may do: another choice than `first` wherever there is one."""
     return outcomes[-1]

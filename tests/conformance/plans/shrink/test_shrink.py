@@ -335,25 +335,30 @@ def test_what_was_given_up_is_asked_about_again_with_patience() -> None:
     assert len(minimal.shown.case.steps) == 1
 
 
+class RealClock:
+    """A suite on a real clock: what each plan comes to."""
+
+    places = 4
+    revision, options, chooses_settings = KAFKA_4, Options(), False
+    hello = replace(ModelCoordinator(KAFKA_4).hello(), clock="real")
+
+    def __init__(self, result: Callable[[Case], CaseResult]) -> None:
+        self._result = result
+
+    def with_options(self, _: Options) -> RealClock:
+        return self
+
+    async def try_cases(self, cases: Sequence[Case]) -> list[CaseResult]:
+        return [self._result(case) for case in cases]
+
+    def minimised(self, failure: CaseResult) -> Minimal[CaseResult]:
+        return asyncio.run(Examination(cast("OpenTarget", self)).minimised(failure))
+
+
 @pytest.mark.parametrize("outcome", [Outcome.PASS, Outcome.UNKNOWN])
 def test_on_a_real_clock_what_stays_undecided_is_not_called_minimal(outcome: Outcome) -> None:
     failure, *_ = failed("kafka-9801", 4)
-
-    class Suite:
-        """A suite on a real clock that comes to the same each time."""
-
-        places = 4
-        revision, options, chooses_settings = KAFKA_4, Options(), False
-        hello = replace(ModelCoordinator(KAFKA_4).hello(), clock="real")
-
-        def with_options(self, _: Options) -> Suite:
-            return self
-
-        async def try_cases(self, cases: Sequence[Case]) -> list[CaseResult]:
-            return [CaseResult(case, outcome, case.level) for case in cases]
-
-    examination = Examination(cast("OpenTarget", Suite()))
-    minimal = asyncio.run(examination.minimised(failure))
+    minimal = RealClock(lambda case: CaseResult(case, outcome, case.level)).minimised(failure)
     assert minimal.shown.run is failure
     assert minimal.is_minimal is (outcome is Outcome.PASS)
 
@@ -363,30 +368,18 @@ def test_a_plan_that_leaves_an_order_open_is_tried_again_before_it_is_called_min
     loose: bool,
 ) -> None:
     failure, *_ = failed("kafka-9801", 4)
-    steps = [
-        s for ask in asks_of(failure.case.steps) for s in ((ask,) if loose else (ask, Settle()))
-    ]
+    asks = asks_of(failure.case.steps)
+    steps = [step for ask in asks for step in ((ask,) if loose else (ask, Settle()))]
     failure = replace(failure, case=replace(failure.case, steps=tuple(steps)))
     asked: list[Case] = []
 
-    class Suite:
-        """A suite on a real clock in which each plan passes at first, and then fails."""
+    def fails_at_second(case: Case) -> CaseResult:
+        if case in asked:
+            return replace(failure, case=case)
+        asked.append(case)
+        return CaseResult(case, Outcome.PASS, case.level)
 
-        places = 4
-        revision, options, chooses_settings = KAFKA_4, Options(), False
-        hello = replace(ModelCoordinator(KAFKA_4).hello(), clock="real")
-
-        def with_options(self, _: Options) -> Suite:
-            return self
-
-        async def try_cases(self, cases: Sequence[Case]) -> list[CaseResult]:
-            again = [case in asked for case in cases]
-            asked.extend(cases)
-            passes = [CaseResult(case, Outcome.PASS, case.level) for case in cases]
-            fails = [replace(failure, case=case) for case in cases]
-            return [fails[i] if again[i] else passes[i] for i in range(len(cases))]
-
-    minimal = asyncio.run(Examination(cast("OpenTarget", Suite())).minimised(failure))
+    minimal = RealClock(fails_at_second).minimised(failure)
     assert (minimal.shown.run is not failure) is loose
     assert minimal.is_minimal
 
