@@ -9,7 +9,6 @@ or another generation, id, leader, member list or assignment, is no match.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations, product
@@ -197,8 +196,8 @@ def has_too_many_new(message: Message) -> bool:
             rows = [group.members for group in message.groups]
         case _:
             return False
-    alike = (Counter(_seat(row) for row in group if _is_new(row)) for group in rows)
-    return any(count > MOST_NEW for counts in alike for count in counts.values())
+    new = ((row, [i for i, member in enumerate(row) if _is_new(member)]) for row in rows)
+    return any(len(alike) > MOST_NEW for each in new for alike in _by_seat(*each).values())
 
 
 def _orders(wanted: Sequence[Any], got: Sequence[Any]) -> Iterator[tuple[int, ...]]:
@@ -228,17 +227,13 @@ def _by_seat(rows: Sequence[Any], places: Sequence[int]) -> dict[str | None, lis
     """Places of members by their instance id; None for those that have none."""
     alike: dict[str | None, list[int]] = {}
     for i in places:
-        alike.setdefault(_seat(rows[i]), []).append(i)
+        alike.setdefault(rows[i].group_instance_id or None, []).append(i)
     return alike
 
 
 def _is_new(row: Any) -> bool:
     """Whether the model made up this member's id."""
     return bool(row.member_id.startswith(FRESH))
-
-
-def _seat(row: Any) -> str | None:
-    return row.group_instance_id or None
 
 
 def _compare(m: _Matcher, expected: Message, observed: Message, order: tuple[Any, ...]) -> None:
