@@ -264,12 +264,13 @@ def a_member_id_is_required(conduct: Conduct) -> None:
     sim = simulation()
     sim.start("a", settings(None, conduct))
     sim.run_for(5000)
-    first, second = sim.asked_by("a", "JoinGroup")[:2]
+    asked = sim.asked_by("a", "JoinGroup")
+    assert len(asked) == 2
+    first, second = asked
     assert isinstance(first.answer, JoinGroupResponse)
     assert isinstance(second.request, JoinGroupRequest)
     assert first.answer.error_code == Error.MEMBER_ID_REQUIRED.value
     assert second.request.member_id == first.answer.member_id != ""
-    assert len(sim.asked_by("a", "JoinGroup")) == 2
 
 
 @scenario("CLIENT-JOIN-LOST-ANSWER")
@@ -404,6 +405,18 @@ def two_processes_on_one_instance(conduct: Conduct) -> None:
     shared(sim, "thief")
 
 
+@scenario("CLIENT-FENCED-NO-JOIN")
+def two_processes_on_one_instance_commit(conduct: Conduct) -> None:
+    sim = simulation()
+    group_of(sim, conduct, heartbeat_interval_ms=SESSION_MS // 2, auto_commit_ms=500)
+    sim.start("thief", settings("a", conduct, auto_commit_ms=500))
+    sim.run_for(200)
+    let_in_ms = sim.now_ms
+    produce(sim)
+    sim.run_for(SESSION_MS)
+    assert not [each for each in sim.asked_by("a", "JoinGroup") if each.at_ms > let_in_ms]
+
+
 @scenario("CLIENT-FENCED-NO-RECORDS")
 def no_records_for_the_fenced(conduct: Conduct) -> None:
     sim = simulation()
@@ -465,6 +478,7 @@ def a_rolling_bounce(conduct: Conduct) -> None:
             for name in names:
                 sim.close(name)
                 sim.run_for(2000)
+                assert isinstance(sim.events_of(name)[-1], Closed)
                 right = settings(name, assignors=(assignor,))
                 lying = settings(name, conduct, assignors=(assignor,))
                 sim.start(name, lying if name == "a" else right)
@@ -482,6 +496,7 @@ def a_leader_comes_back_and_skips_the_assignment(conduct: Conduct) -> None:
     group_of(sim, conduct, "b")
     sim.close("a")
     sim.run_for(2000)
+    assert isinstance(sim.events_of("a")[-1], Closed)
     sim.start("a", settings("a", conduct))
     sim.run_for(2000)
     join = sim.asked_by("a", "JoinGroup")[-1].answer
