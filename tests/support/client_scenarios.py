@@ -405,8 +405,8 @@ def two_processes_on_one_instance(conduct: Conduct) -> None:
     shared(sim, "thief")
 
 
-def _both_commit(conduct: Conduct) -> tuple[Simulation, int]:
-    """Let two processes with one instance commit; returns when the second one was let in."""
+@scenario("CLIENT-FENCED-NO-JOIN")
+def two_processes_on_one_instance_commit(conduct: Conduct) -> None:
     sim = simulation()
     group_of(sim, conduct, heartbeat_interval_ms=SESSION_MS // 2, auto_commit_ms=500)
     sim.start("thief", settings("a", conduct, auto_commit_ms=500))
@@ -414,21 +414,7 @@ def _both_commit(conduct: Conduct) -> tuple[Simulation, int]:
     let_in_ms = sim.now_ms
     produce(sim)
     sim.run_for(SESSION_MS)
-    return sim, let_in_ms
-
-
-@scenario("CLIENT-FENCED-NO-JOIN")
-def two_processes_on_one_instance_commit(conduct: Conduct) -> None:
-    sim, let_in_ms = _both_commit(conduct)
     assert not [each for each in sim.asked_by("a", "JoinGroup") if each.at_ms > let_in_ms]
-
-
-@scenario("CLIENT-FENCED-NO-RECORDS")
-def no_records_once_a_commit_was_fenced(conduct: Conduct) -> None:
-    sim, _ = _both_commit(conduct)
-    told = sim.events_of("a")
-    until = next((n for n, event in enumerate(told) if isinstance(event, ErrorTold)), len(told))
-    assert not [event for event in told[until:] if isinstance(event, Records)]
 
 
 @scenario("CLIENT-FENCED-NO-RECORDS")

@@ -52,11 +52,13 @@ BESIDE = {
     **dict.fromkeys(_WHOSE, _IDENTITY),
     "CLIENT-CLOSE-FENCED": ("CLIENT-CLOSE-IN-TIME",),
     "CLIENT-CLOSE-REBALANCING": ("CLIENT-CLOSE-STATIC-STAYS",),
+    "CLIENT-FENCED-NO-RECORDS": ("CLIENT-FENCED-NO-JOIN",),
     "CLIENT-JOIN-LOADING": (*_IDENTITY, "CLIENT-JOIN-REBALANCE"),
     "CLIENT-LEADER-INSTANCES": (*_IDENTITY, "CLIENT-RESTART-SAME-PLACE"),
 }
 """What the judges of these look at besides their own duty: a leave, how long a close took, whose
-requests they are, that the others of its group join again, and that a member came back at all."""
+requests they are, that others join again, that who was fenced doesn't, and that a member came back
+at all."""
 
 
 async def certified(client: str, broker: str = "serve", *patterns: str) -> ClientCertificate:
