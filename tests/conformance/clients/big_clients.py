@@ -55,10 +55,11 @@ BESIDE = {
     "CLIENT-FENCED-NO-RECORDS": ("CLIENT-FENCED-NO-JOIN",),
     "CLIENT-JOIN-LOADING": (*_IDENTITY, "CLIENT-JOIN-REBALANCE"),
     "CLIENT-LEADER-INSTANCES": (*_IDENTITY, "CLIENT-RESTART-SAME-PLACE"),
+    "CLIENT-LEADER-WHOLE": ("CLIENT-LEADER-COOPERATIVE",),
 }
 """What the judges of these look at besides their own duty: a leave, how long a close took, whose
-requests they are, that others join again, that who was fenced doesn't, and that a member came back
-at all."""
+requests they are, that others join again, that who was fenced doesn't, that a member came back at
+all, and that what was revoked is given to somebody."""
 
 
 async def certified(client: str, broker: str = "serve", *patterns: str) -> ClientCertificate:
