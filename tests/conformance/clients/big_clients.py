@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from support.client_liars import LIARS
-from support.client_scenarios import broken_duties
+from support.client_scenarios import broken_by
 from support.places import ROOT
 
 from fencepost.conformance.clients.certificate.certificate import (
@@ -35,31 +35,6 @@ KEPT = read_all(ROOT / "docs" / FOLDER)
 _MINUTES = 3
 AGREEING = ("java:4.3.0", "confluent-kafka:2.16.1", "kafka-python:3.0.12", "franz-go:1.22.2")
 """Libraries that a real Kafka is asked about, too."""
-_IDENTITY = ("CLIENT-IDENTITY-AS-SET", "CLIENT-IDENTITY-EVERY-REQUEST")
-_WHOSE = (
-    "CLIENT-IDENTITY-EVERY-REQUEST",
-    "CLIENT-JOIN-COORDINATOR",
-    "CLIENT-JOIN-CUT",
-    "CLIENT-JOIN-ILLEGAL-GENERATION",
-    "CLIENT-JOIN-LOADING",
-    "CLIENT-JOIN-LOST-ANSWER",
-    "CLIENT-JOIN-REBALANCE",
-    "CLIENT-JOIN-UNKNOWN-MEMBER",
-    "CLIENT-LEADER-COOPERATIVE",
-    "CLIENT-SESSION-POLLS-ON",
-)
-BESIDE = {
-    **dict.fromkeys(_WHOSE, _IDENTITY),
-    "CLIENT-CLOSE-FENCED": ("CLIENT-CLOSE-IN-TIME",),
-    "CLIENT-CLOSE-REBALANCING": ("CLIENT-CLOSE-STATIC-STAYS",),
-    "CLIENT-FENCED-NO-RECORDS": ("CLIENT-FENCED-NO-JOIN",),
-    "CLIENT-JOIN-LOADING": (*_IDENTITY, "CLIENT-JOIN-REBALANCE"),
-    "CLIENT-LEADER-INSTANCES": (*_IDENTITY, "CLIENT-RESTART-SAME-PLACE"),
-    "CLIENT-LEADER-WHOLE": ("CLIENT-LEADER-COOPERATIVE",),
-}
-"""What the judges of these look at besides their own duty: a leave, how long a close took, whose
-requests they are, that others join again, that who was fenced doesn't, that a member came back at
-all, and that what was revoked is given to somebody."""
 
 
 async def certified(client: str, broker: str = "serve", *patterns: str) -> ClientCertificate:
@@ -99,13 +74,8 @@ async def test_a_lying_client_is_caught_by_what_it_breaks_and_by_what_follows(
     sys.stdout.write(f"{mutant.name}: {sorted(failed)}; {certificate.seconds:.0f} s\n")
     assert any(OBLIGATIONS[name].part == mutant.breaks for name in failed)
     assert {name for name, liar in LIARS.items() if liar == mutant.name} <= failed
-    broken = broken_duties(mutant.conduct)
-    assert {name for name in failed if not _judged_by(name) & broken} == set()
-
-
-def _judged_by(obligation: str) -> set[str]:
-    """The duties whose breach fails an obligation: its own, and what its judge sees beside it."""
-    return {OBLIGATIONS[obligation].part, *BESIDE.get(obligation, ())}
+    broken = broken_by(mutant.conduct)
+    assert {name for name in failed if not {name, OBLIGATIONS[name].part} & broken} == set()
 
 
 @pytest.mark.needs("javac", "mvn", "go", "npm")

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from support.client_scenarios import GROUP, TOPIC, group_of, owned, settings, simulation
+from support.client_scenarios import (
+    GROUP,
+    TOPIC,
+    group_of,
+    instance_of,
+    owned,
+    settings,
+    simulation,
+)
 
 from fencepost.model.assignors.memory import recalled
 from fencepost.model.assignors.subscription import TopicPartition, decode_subscription
@@ -27,7 +35,7 @@ def test_a_removed_member_of_a_sticky_group_still_says_what_it_had() -> None:
     sim = simulation()
     group_of(sim, RIGHT, "b", assignors=("sticky",))
     before = owned(sim, "b")
-    sim.remove(GROUP, "b")
+    sim.remove(GROUP, instance_of("b"))
     sim.run_for(12_000)
     joins = [each.request for each in sim.asked_by("b", "JoinGroup")]
     assert isinstance(joins[0], JoinGroupRequest)
