@@ -78,6 +78,11 @@ class Listener:
         """Whether what the oracle has heard is wrong; then it stays so."""
         return self._oracle.violation is not None
 
+    @property
+    def is_behind_departures(self) -> bool:
+        """Whether it is wrong, and known departures are followed that explain it."""
+        return self._oracle is not self._first
+
     async def relax(self, history: list[Event], lag_ms: int) -> None:
         """Judge all that happened anew, with more lag, and go on with it."""
         if lag_ms > self.lag_ms:

@@ -115,6 +115,8 @@ class CaseRun:
         )
         timers = self._times.session + self._times.rebalance
         self._unjudged_cap = timers if self._virtual else patience
+        short = self._times.short_session + self._times.short_rebalance
+        self._departed_cap = timers if self._virtual else short + patience
         self._now = 0
         self._origin = time.monotonic()
         self._open: dict[str, RequestStep] = {}
@@ -303,6 +305,8 @@ class CaseRun:
         while (waiting := self._waiting(labels)) and await self._goes_on():
             if self._oracle.is_violated:  # what is due is unknown from here on
                 cap = self._unjudged_cap
+            elif self._oracle.is_behind_departures:  # plans wait for what short timers do
+                cap = self._departed_cap
             if self._clock() - begun > cap:
                 self.recording.stopped = f"{', '.join(waiting)} waited for in vain"
                 return

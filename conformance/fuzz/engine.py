@@ -15,6 +15,7 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable
 from functools import partial
+from typing import TypeVar
 
 from fencepost.conformance.certify.certify import OpenTarget
 from fencepost.conformance.execution.asker import Asker
@@ -45,6 +46,8 @@ from fencepost.model.coordinator import (
 from fencepost.model.history import Sent
 from fencepost.model.messages.messages import HeartbeatRequest
 
+_Found = TypeVar("_Found")
+
 _GRACE_S = 20.0
 """How long plans that are under way may take once the time is over, in seconds."""
 
@@ -72,12 +75,14 @@ class Fuzzer:
         tally: Tally,
         key_of: Callable[[CaseResult], FailureKey | None],
         on_tally: OnTally | None = None,
+        is_listed: Callable[[CaseResult], bool] = lambda _: False,
     ) -> None:
         self._target = target
         self._suite = suite
         self._planner = planner
         self._tally = tally
         self._key_of = key_of
+        self._is_listed = is_listed
         self._on_tally = on_tally
         self._window = Window(suite.places)
         self._measured: deque[int] = deque(maxlen=_RECENT)
@@ -227,8 +232,7 @@ class Fuzzer:
             return
         if self._suite.hello.clock == "real":
             if result.violation is not None:
-                _, spent = await aside(partial(result.attribution, self._suite.revision))
-                self._tally.spent["judging"] += spent
+                await self._judged(partial(result.attribution, self._suite.revision))
             self._count(plan, result)
         else:
             if result.violation is not None:
@@ -237,7 +241,10 @@ class Fuzzer:
             self._account()
 
     async def _tried(self, case: Case) -> CaseResult:
-        """Run a plan; again, as `certify` does, where its failure may not be the target's."""
+        """Run a plan; again, as `certify` does, where its failure may not be the target's.
+
+        What is listed as a known failure is counted only, so once is enough.
+        """
         suspicions = Suspicions(SIGHTS)
         while True:
             has_turn = not (suspicions.seen or case.restarts)
@@ -245,12 +252,18 @@ class Fuzzer:
             if self._suite.controls is None or self._dead:
                 return result
             cause = passing_cause(result, self._suite.revision)
-            if cause is None:
+            if cause is None or await self._judged(partial(self._is_listed, result)):
                 return suspicions.weighed(result)
             if suspicions.confirmed_by(result, cause):
                 return result
             if len(suspicions.seen) == suspicions.most_attempts:
                 return suspicions.weighed(result)
+
+    async def _judged(self, work: Callable[[], _Found]) -> _Found:
+        """Do work in the thread that judges, and count what it takes."""
+        found, spent = await aside(work)
+        self._tally.spent["judging"] += spent
+        return found
 
     def _account(self, *, everything: bool = False) -> None:
         """On a virtual clock, count what has ended in the order in which it was planned."""

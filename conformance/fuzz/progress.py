@@ -86,6 +86,12 @@ class FuzzProgress:
             self.known_counts[why] += 1
         return fingerprint.cause, *fingerprint.by_observed
 
+    def is_listed(self, result: CaseResult) -> bool:
+        """Whether listed departures explain all that is wrong."""
+        if result.recording is None or result.violation is None:
+            return False
+        return bool(self.known.of_cause(result.attribution(self.options.revision).cause))
+
     def failures(self) -> list[CaseResult]:
         """The new failures."""
         return [
@@ -133,7 +139,15 @@ class FuzzProgress:
         if self.planner is None:
             self.planner = Planner(context, self.options.seed, self.options.corpus or ())
         self.planner.context = context
-        fuzzer = Fuzzer(target, suite, self.planner, self.tally, self.key_of, self.options.on_tally)
+        fuzzer = Fuzzer(
+            target,
+            suite,
+            self.planner,
+            self.tally,
+            self.key_of,
+            self.options.on_tally,
+            self.is_listed,
+        )
         return await self.options.stop.cut(fuzzer.run(self.budget()))
 
     async def arrived(self, target: Target, suite: OpenTarget) -> PlanContext:

@@ -7,7 +7,8 @@ import time
 from collections.abc import Sequence
 
 import pytest
-from support.virtual_clock import run_at_once
+from support.real_clock import QUICK, RealClockModel
+from support.virtual_clock import at_once, run_at_once
 
 from fencepost.conformance.catalogue.script import Script
 from fencepost.conformance.execution.runner import CaseRun
@@ -23,8 +24,10 @@ from fencepost.model.coordinator import (
 )
 from fencepost.model.history import Answered, Restarted, Sent
 from fencepost.model.messages.messages import HeartbeatResponse, JoinGroupResponse
+from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.table.table import Level
+from fencepost.properties.mutants.attribution import departed_by
 
 HELLO = Hello("liar", "0", "real", dict(KAFKA_4.apis), frozenset({"restart"}))
 CONFIG: Config = {"group.initial.rebalance.delay.ms": 60_000}
@@ -171,3 +174,30 @@ def test_an_answer_is_as_late_as_it_was_read_however_late_it_was_taken() -> None
     (answered,) = [e for e in done.recording.history if isinstance(e, Answered)]
     assert 250 <= answered.at_ms <= 260
     assert done.verdict().violation is None
+
+
+@pytest.mark.parametrize(
+    ("revision", "most_s", "stopped"),
+    [
+        (KAFKA_4, 31, None),
+        (departed_by(KAFKA_4, "absent-group-offsets"), 10, "B1 JoinGroup 7 waited for in vain"),
+    ],
+    ids=["sound", "departed"],
+)
+@at_once
+async def test_behind_a_departure_nothing_is_awaited_for_longer_than_short_timers_last(
+    revision: Revision, most_s: int, stopped: str | None
+) -> None:
+    script = Script(delayed=False)
+    script.fetch("A1", group="absent")
+    script.stable("A1")
+    script.join("B1")  # until A1 joins, or its rebalance timeout of half a minute ends
+    script.wait("B1")
+    target = RealClockModel(revision)
+    case = Case("fuzz/x", "", (), Level.MUST, tuple(script.steps))
+    begun = time.monotonic()
+    hello = await target.hello()
+    run = CaseRun(case, target, hello, QUICK, KAFKA_4, 100, eager=True, follows=True)
+    recording = await run.run()
+    assert recording.stopped == stopped
+    assert most_s - 3 < time.monotonic() - begun < most_s

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -229,10 +229,17 @@ class _Frail:
         return CaseResult(case, outcome, Level.MUST)
 
 
-def fuzzer(suite: _Frail, target: Target, tally: Tally) -> Fuzzer:
+def fuzzer(
+    suite: _Frail,
+    target: Target,
+    tally: Tally,
+    is_listed: Callable[[CaseResult], bool] = lambda _: False,
+) -> Fuzzer:
     config = Machine(KAFKA_4, {}).config
     context = PlanContext(KAFKA_4, suite.hello, Hints(), 300, [({}, config)])
-    return Fuzzer(target, cast("OpenTarget", suite), Planner(context, 1), tally, lambda _: None)
+    planner = Planner(context, 1)
+    opened = cast("OpenTarget", suite)
+    return Fuzzer(target, opened, planner, tally, lambda _: None, is_listed=is_listed)
 
 
 class _Slow(_Frail):
@@ -308,6 +315,15 @@ async def test_what_a_bad_link_may_have_done_counts_once_it_was_seen_three_times
     await fuzzer(closing, InProcessTarget("model", KAFKA_4, "0"), tally).run(Budget(300))
     assert set(tally.outcomes) == {outcome}
     assert set(closing.tries.values()) == {tries}
+
+
+@at_once
+async def test_what_is_listed_is_not_asked_for_again() -> None:
+    closing, tally = _Closing(9, "a", "b", "c"), Tally()
+    target = InProcessTarget("model", KAFKA_4, "0")
+    await fuzzer(closing, target, tally, is_listed=lambda _: True).run(Budget(300))
+    assert set(tally.outcomes) == {Outcome.FAIL}
+    assert set(closing.tries.values()) == {1}
 
 
 @at_once
