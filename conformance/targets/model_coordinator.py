@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from operator import itemgetter
 
 from msgspec.structs import replace
 
@@ -19,6 +18,7 @@ from fencepost.model.machine.machine import Machine
 from fencepost.model.messages.messages import groups_of
 from fencepost.model.messages.shapes import Message
 from fencepost.model.state.group import CLEANUP, SESSION, Group, Timer
+from fencepost.model.state.timers import first_timer
 from fencepost.model.state.work import Emission, Incoming, Outcome, Span
 from fencepost.model.table.vocabulary import Availability, GroupState
 
@@ -263,7 +263,7 @@ class RunningModel:
         for group_id in self._changed:
             was, group = self._first.pop(group_id, None), self.groups.get(group_id)
             if group is not None and group.timers:
-                timer = self._first[group_id] = min(group.timers, key=_deadline)
+                timer = self._first[group_id] = first_timer(group.timers)
                 if timer != was:
                     heapq.heappush(self._due, (timer.latest, group_id, timer))
         self._changed.clear()
@@ -287,7 +287,3 @@ class RunningModel:
             body = emission.message.to_body(self.answer_version(request))
             answers.append(Answer(emission.request_id, self.now_ms, body))
         return answers
-
-
-_deadline = itemgetter(3)
-"""When a timer fires at the latest, which is when it does here; of several the first in order."""

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable
-from operator import attrgetter
 from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from fencepost.model.messages.messages import JoinProtocol
-from fencepost.model.state.members import counted, kinds, spliced
+from fencepost.model.state.members import counted, kinds, seat, spliced
+from fencepost.model.state.timers import with_timer
 from fencepost.model.table.vocabulary import GroupState
 
 SESSION = "session"
@@ -145,11 +145,8 @@ class Group(msgspec.Struct, frozen=True, cache_hash=True):
 
     def member(self, member_id: str) -> Member | None:
         """Return the member of this id, or None."""
-        members = self.members
-        place = bisect_left(members, member_id, key=_member_id)
-        if place < len(members) and (found := members[place]).member_id == member_id:
-            return found
-        return None
+        place, end = seat(self.members, member_id)
+        return self.members[place] if place < end else None
 
     def holder(self, group_instance_id: str) -> str | None:
         """Return the member id that an instance is mapped to, or None."""
@@ -189,12 +186,12 @@ class Group(msgspec.Struct, frozen=True, cache_hash=True):
 
     def with_member(self, member: Member) -> Group:
         """Add a member, or put it in place of the one with its id."""
-        place, end = _seat(self.members, member.member_id)
+        place, end = seat(self.members, member.member_id)
         return replace(self, members=spliced(self.members, place, end, member))
 
     def without_member(self, member_id: str) -> Group:
         """Remove a member, its mapping and its timers; if it led, nobody leads."""
-        place, end = _seat(self.members, member_id)
+        place, end = seat(self.members, member_id)
         return replace(
             self,
             members=spliced(self.members, place, end),
@@ -213,7 +210,7 @@ class Group(msgspec.Struct, frozen=True, cache_hash=True):
         """Set a timer, or set it anew; the deadline is in ms."""
         place, end = _row(self.timers, (kind, subject))
         timer = Timer(kind, subject, earliest, latest)
-        return replace(self, timers=(*self.timers[:place], timer, *self.timers[end:]))
+        return replace(self, timers=with_timer(self.timers, place, end, timer))
 
     def with_timers(self, timers: Iterable[Timer]) -> Group:
         """Set several timers, or set them anew."""
@@ -260,18 +257,8 @@ class Group(msgspec.Struct, frozen=True, cache_hash=True):
         )
 
 
-_member_id = attrgetter("member_id")
-
-
-def _seat(members: tuple[Member, ...], member_id: str) -> tuple[int, int]:
-    """Where the member is, or would be: from, to (the same if there is none)."""
-    place = bisect_left(members, member_id, key=_member_id)
-    found = place < len(members) and members[place].member_id == member_id
-    return place, place + found
-
-
 def _row(rows: tuple[tuple[Any, ...], ...], begin: tuple[str, ...]) -> tuple[int, int]:
-    """The same for a row that begins so; there is one at most."""
+    """Where a row is, or would be, that begins so: from, to; there is one at most."""
     place = bisect_left(rows, begin)
     found = place < len(rows) and rows[place][: len(begin)] == begin
     return place, place + found

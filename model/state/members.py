@@ -3,15 +3,18 @@
 Most rules ask something of all members: does everybody wait, does anybody owe a sync, which
 protocols do all support.  A rebalance of a thousand members asks that thousands of times.  So a
 large group's tuple counts its members by all that such questions look at, and hands the counts on
-when one member changes.  A few members are counted more slowly than looked at: they are a plain
-tuple.  Both are equal, and have the same hash, if their members are equal.
+when one member changes; and so it does with their ids, by which one is found.  A few members are
+counted more slowly than looked at: they are a plain tuple.  Both are equal, and have the same hash,
+if their members are equal.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from functools import cached_property
 from itertools import repeat
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 MANY = 32
 """From so many members on they are counted."""
 
+_member_id = attrgetter("member_id")
 _Kind = tuple[tuple[str, ...], int, bool, bool, bool]
 _Counts = dict[_Kind, tuple["Member", int]]
 
@@ -36,6 +40,11 @@ class CountedMembers(tuple["Member", ...]):  # noqa: SLOT001  (a tuple can have 
         return counts
 
     @cached_property
+    def ids(self) -> tuple[str, ...]:
+        """The member ids."""
+        return tuple(map(_member_id, self))
+
+    @cached_property
     def _hash(self) -> int:
         return super().__hash__()
 
@@ -44,13 +53,16 @@ class CountedMembers(tuple["Member", ...]):  # noqa: SLOT001  (a tuple can have 
 
     def spliced(self, place: int, end: int, new: tuple[Member, ...]) -> CountedMembers:
         """Return the same members, with new ones from one place to another."""
-        after = CountedMembers((*self[:place], *new, *self[end:]))
+        after = CountedMembers(self[:place] + new + self[end:])
         if "counts" in self.__dict__:
             after.counts = self.counts.copy()
             for member in self[place:end]:
                 _count(after.counts, member, -1)
             for member in new:
                 _count(after.counts, member, 1)
+        given = tuple(map(_member_id, new))
+        ids = self.ids
+        after.ids = ids if given == ids[place:end] else ids[:place] + given + ids[end:]
         return after
 
     def __reduce__(self) -> tuple[type, tuple[tuple[Member, ...]]]:
@@ -64,6 +76,15 @@ def spliced(members: tuple[Member, ...], place: int, end: int, *new: Member) -> 
     if not isinstance(members, CountedMembers):
         members = CountedMembers(members)
     return members.spliced(place, end, new)
+
+
+def seat(members: tuple[Member, ...], member_id: str) -> tuple[int, int]:
+    """Return where the member of this id is, or would be: from, to (the same if there is none)."""
+    if isinstance(members, CountedMembers):
+        place = bisect_left(members.ids, member_id)
+    else:
+        place = bisect_left(members, member_id, key=_member_id)
+    return place, place + (place < len(members) and members[place].member_id == member_id)
 
 
 def kinds(members: tuple[Member, ...]) -> Iterable[Member]:

@@ -57,6 +57,7 @@ def _asked(group: Group) -> tuple[object, ...]:
         any(m.owes_sync for m in some),
         any(m.is_static and m.owes_sync for m in some),
         [all(m.supports(name) for m in some) for name in "abc"],
+        [group.member(f"m-{number}") for number in range(8)],
     )
 
 
