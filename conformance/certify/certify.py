@@ -42,7 +42,7 @@ from fencepost.conformance.execution.runner import CaseRun, CaseUnsupportedError
 from fencepost.conformance.plans.order import DELAY
 from fencepost.conformance.plans.plan import Case
 from fencepost.conformance.runtime.errors import needed_of_a_target
-from fencepost.conformance.runtime.event_loop import Turns, aside, few_pauses, side_by_side, timed
+from fencepost.conformance.runtime.event_loop import Turns, few_pauses, judged, side_by_side, timed
 from fencepost.conformance.targets.target import Configurable, Provenance, ScopeNeeds, Target
 from fencepost.model.coordinator import (
     AsyncCoordinator,
@@ -275,7 +275,7 @@ class OpenTarget:
 
     async def _graded(self, result: CaseResult) -> CaseResult:
         work = partial(at_level, result, self._revision)
-        found, graded_s = timed(work) if self._watched is None else await aside(work)
+        found, graded_s = timed(work) if self._watched is None else await judged(work)
         return replace(found, judged_s=result.judged_s + graded_s)
 
     async def _is_calm(self) -> bool:
@@ -377,11 +377,11 @@ class OpenTarget:
         def judge() -> Verdict:
             return run.verdict() if meter is None else verdict_of(recording, self._revision, meter)
 
-        verdict, judged_s = timed(judge) if watched is None else await aside(judge)
+        verdict, judged_s = timed(judge) if watched is None else await judged(judge)
         if watched is not None and rests_on_lateness(verdict):
             # What shows whether it counts may be under way.
             await watched.meter.timers_seen(recording.ended, watched.round_s + _PATIENCE_S)
-            verdict, again_s = await aside(judge)
+            verdict, again_s = await judged(judge)
             judged_s += again_s
         if watched is not None and verdict.violation is not None and not recording.moved:
             moved = watched.meter.has_moved(recording.began, recording.ended)

@@ -35,7 +35,7 @@ from fencepost.conformance.fuzz.tally import Budget, FailureKey, OnTally, Tally
 from fencepost.conformance.plans.plan import Case
 from fencepost.conformance.runtime.cpu_time import started_s
 from fencepost.conformance.runtime.errors import TargetUnavailableError, needed_of_a_target
-from fencepost.conformance.runtime.event_loop import STAGGER_S, Window, aside, timed
+from fencepost.conformance.runtime.event_loop import STAGGER_S, Window, aside, judged, timed
 from fencepost.conformance.targets.target import Configurable, ScopeNeeds, Target
 from fencepost.model.coordinator import (
     RECORD_LIMIT,
@@ -260,8 +260,8 @@ class Fuzzer:
                 return suspicions.weighed(result)
 
     async def _judged(self, work: Callable[[], _Found]) -> _Found:
-        """Do work in the thread that judges, and count what it takes."""
-        found, spent = await aside(work)
+        """Judge what has ended, and count what it takes."""
+        found, spent = await judged(work)
         self._tally.spent["judging"] += spent
         return found
 

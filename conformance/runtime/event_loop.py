@@ -1,8 +1,9 @@
 """Keeping the event loop on time, so that what is late is the target.
 
-A case's judge takes the processor while answers come in.  It works in one thread, a piece at a
-time.  What the loop reads late would count as the target's lateness.  So nothing new is begun while
-this process is behind, and pauses are made short:
+A case's judge takes the processor while answers come in.  It listens in one thread, a piece at a
+time; what has ended is judged in a few others, so that one that takes half a minute holds up none.
+What the loop reads late would count as the target's lateness.  So nothing new is begun while this
+process is behind, and pauses are made short:
 
 - Threads of Python take turns, and the loop gives its turn away at each write to a socket.  By
   default it waits for the next one for 5 ms: a tenth of a second for twenty writes.
@@ -25,7 +26,8 @@ from typing import Any, TypeVar
 
 _Found = TypeVar("_Found")
 
-_THREAD = ThreadPoolExecutor(1, thread_name_prefix="judge")
+_LISTENER = ThreadPoolExecutor(1, thread_name_prefix="listener")
+_JUDGES = ThreadPoolExecutor(3, thread_name_prefix="judge")
 _PAUSE_S = 0.001
 _LATE_S = 0.005
 _ON_TIME = 5
@@ -67,8 +69,13 @@ def few_pauses() -> Iterator[None]:
 
 
 async def aside(work: Callable[[], _Found]) -> tuple[_Found, float]:
-    """Do work in the thread; its result, and the seconds of processor time that it took."""
-    return await asyncio.get_running_loop().run_in_executor(_THREAD, partial(timed, work))
+    """Listen in the thread; the result, and the seconds of processor time that it took."""
+    return await asyncio.get_running_loop().run_in_executor(_LISTENER, partial(timed, work))
+
+
+async def judged(work: Callable[[], _Found]) -> tuple[_Found, float]:
+    """Judge what has ended, beside other such work; the same."""
+    return await asyncio.get_running_loop().run_in_executor(_JUDGES, partial(timed, work))
 
 
 def timed(work: Callable[[], _Found]) -> tuple[_Found, float]:

@@ -58,7 +58,8 @@ def run_at_once(main: Coroutine[Any, Any, _T]) -> _T:
         asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(clock)) as runner,
     ):
         patch.setattr(time, "monotonic", clock.monotonic)
-        patch.setattr(event_loop, "_THREAD", _Here())
+        for threads in ("_LISTENER", "_JUDGES"):
+            patch.setattr(event_loop, threads, _Here())
         return runner.run(main)
 
 

@@ -6,6 +6,7 @@ import asyncio
 import gc
 import threading
 import weakref
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
@@ -24,37 +25,50 @@ from fencepost.conformance.runtime.event_loop import (
     Window,
     aside,
     few_pauses,
+    judged,
     timed,
 )
 from fencepost.conformance.targets.registry import SIDE_BY_SIDE
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
 from fencepost.properties.oracle.verdict import Verdict
 
+Beside = Callable[[Callable[[], Any]], Awaitable[tuple[Any, float]]]
 
-async def test_the_loop_goes_on_meanwhile() -> None:
+
+@pytest.mark.parametrize(("beside", "thread"), [(aside, "listener"), (judged, "judge")])
+async def test_the_loop_goes_on_meanwhile(beside: Beside, thread: str) -> None:
     looped = threading.Event()
     asyncio.get_running_loop().call_soon(looped.set)
-    (went_on, name), seconds = await aside(
+    (went_on, name), seconds = await beside(
         lambda: (looped.wait(30), threading.current_thread().name)
     )
     assert went_on  # it would wait for ever in the loop's own thread
-    assert name.startswith("judge")
+    assert name.startswith(thread)
     assert seconds >= 0
     assert timed(lambda: threading.current_thread().name)[0] != name
 
 
-async def test_what_fails_there_fails_here() -> None:
+@pytest.mark.parametrize("other", [aside, judged])
+async def test_what_takes_long_to_judge_holds_up_nothing(other: Beside) -> None:
+    over = threading.Event()
+    long = asyncio.ensure_future(judged(lambda: over.wait(30)))
+    await other(over.set)
+    assert (await long)[0]
+
+
+@pytest.mark.parametrize("beside", [aside, judged])
+async def test_what_fails_there_fails_here(beside: Beside) -> None:
     with pytest.raises(ZeroDivisionError):
-        await aside(lambda: 1 // 0)
+        await beside(lambda: 1 // 0)
 
 
 async def test_on_a_real_clock_all_is_judged_there(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    judged = []
+    names = []
 
     def noted(*given: Any) -> Verdict:
-        judged.append(threading.current_thread().name)
+        names.append(threading.current_thread().name)
         return verdict_of(*given)
 
     monkeypatch.setattr(certify, "verdict_of", noted)
@@ -66,8 +80,8 @@ async def test_on_a_real_clock_all_is_judged_there(
     ):
         results = [*await suite.try_cases([plan]), *await suite.try_cases([case])]
     assert [result.outcome for result in results] == [Outcome.PASS, Outcome.PASS]
-    assert len(judged) == 2
-    assert all(name.startswith("judge") for name in judged)
+    assert len(names) == 2
+    assert all(name.startswith("judge") for name in names)
 
 
 async def test_what_runs_side_by_side_begins_one_after_the_other() -> None:
