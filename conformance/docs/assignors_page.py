@@ -138,7 +138,7 @@ _SPEED = """
 
 `python -m benchmarks assignors`, in a checkout, prints how long each assignor takes for 1,000
 members and 10,000 partitions, beside Java's first call and a later one. Both results are equal. On
-two cores that had much else to do, in ms:
+two cores that had nothing else to do, in ms:
 
 | assignor | group | fencepost | Java, first | Java, later |
 |---|---|---|---|---|
