@@ -69,7 +69,7 @@ def few_pauses() -> Iterator[None]:
 
 
 async def aside(work: Callable[[], _Found]) -> tuple[_Found, float]:
-    """Listen in the thread; the result, and the seconds of processor time that it took."""
+    """Listen, or draw what comes next, in the thread; the result, and the CPU seconds it took."""
     return await asyncio.get_running_loop().run_in_executor(_LISTENER, partial(timed, work))
 
 

@@ -14,6 +14,7 @@ from support.client_scenarios import (
     nth,
     owned,
     produce,
+    run_until_joining,
     seen,
     settings,
     shared,
@@ -164,8 +165,7 @@ def test_a_commit_in_a_rebalance_is_refused_here() -> None:
     sim = simulation()
     group_of(sim, RIGHT)
     sim.start("b", settings("b"))
-    while sim.state_of("a").membership.phase.value != "joining":
-        sim.run_for(1)
+    run_until_joining(sim, "a")
     sim.give("a", Commit())
     assert seen(sim, "a", Committed) == [Committed("REBALANCE_IN_PROGRESS")]
 
