@@ -84,13 +84,25 @@ def bench_groups(sizes: tuple[int, ...], before: Path | None, rounds: int) -> No
 @bench_group.command("fuzz")
 @click.argument("target", default="model:kafka-4")
 @click.option("--requests", type=click.IntRange(1), default=10_000, show_default=True)
+@click.option("--minutes", type=click.FloatRange(0, min_open=True), help="Instead of --requests.")
+@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True)
 @before_options
-def bench_fuzz(target: str, requests: int, before: Path | None, rounds: int) -> None:
+def bench_fuzz(
+    *,
+    target: str,
+    requests: int,
+    minutes: float | None,
+    jobs: int,
+    before: Path | None,
+    rounds: int,
+) -> None:
     """Requests per second that a search sends TARGET, and what it costs us and the target.
 
     Without a TARGET of the model in this process, where only CPU time counts.
     """
-    click.echo(json.dumps(measured(fuzz_figures, (target, requests), before, rounds), indent=2))
+    seconds = None if minutes is None else 60 * minutes
+    figures = measured(fuzz_figures, (target, requests, jobs, seconds), before, rounds)
+    click.echo(json.dumps(figures, indent=2))
 
 
 @bench_group.command("audit")

@@ -8,7 +8,6 @@ many plans stay undecided.
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import Any
 
 from fencepost.conformance.execution.outcome import Outcome
@@ -23,20 +22,28 @@ from fencepost.conformance.targets.registry import (
 )
 
 
-def fuzz_figures(target: str, requests: int) -> dict[str, Any]:
-    """Figures of a search with seed 0.  Raises UnknownTargetError, TargetUnavailableError.
+def fuzz_figures(
+    target: str, requests: int, jobs: int, seconds: float | None = None
+) -> dict[str, Any]:
+    """Figures of a search with seed 0 by so many processes; `seconds`: for so long instead.
 
     `cores`: processor seconds for each second, ours and of what was started for the target (None
-    where nothing was); `unknown`: the part of the plans that is undecided.
+    where nothing was); `unknown`: the part of the plans that is undecided.  Raises
+    UnknownTargetError, TargetUnavailableError.
     """
-    options = FuzzOptions(find_revision(revision_for(target)), Budget(requests), examine_s=0.0)
+    options = FuzzOptions(
+        find_revision(revision_for(target)),
+        Budget(requests) if seconds is None else Budget(seconds=seconds),
+        jobs=jobs,
+        target=target,
+        examine_s=0.0,
+    )
 
     async def search() -> Tally:
         return (await fuzz(lambda: find_target(target, TargetOptions()), options)).tally
 
-    begun = time.process_time()
     tally = asyncio.run(search())
-    used = time.process_time() - begun
+    used = sum(tally.spent.values())
     return {
         "target": target,
         "requests": tally.requests,
@@ -46,7 +53,7 @@ def fuzz_figures(target: str, requests: int) -> dict[str, Any]:
             work: round(1000 * seconds / tally.requests, 3) for work, seconds in tally.spent.items()
         },
         "cores": {
-            "ours": round(sum(tally.spent.values()) / tally.seconds, 2),
+            "ours": round(used / tally.seconds, 2),
             "the target's": tally.theirs and round(tally.theirs / tally.seconds, 2),
         },
         "plans": tally.plans,

@@ -85,7 +85,8 @@ class Options:
     `jobs` None: as many cases side by side as the target takes.  `attempts`: how often a case that
     stays unknown is tried on a real clock.  `persists`: run a plan to its end even after a
     violation.  `eager`: judge every plan while it runs on a real clock too, so that it can end at
-    once.  `follows`: go on behind a violation that known departures explain.
+    once.  `follows`: go on behind a violation that known departures explain.  `known_as`: the
+    target's name, where it is reached by another one.
     """
 
     level: Level = Level.SHOULD
@@ -97,6 +98,7 @@ class Options:
     persists: bool = False
     eager: bool = False
     follows: bool = False
+    known_as: str = ""
 
 
 @asynccontextmanager
@@ -285,7 +287,7 @@ class OpenTarget:
     def _written(self, entry: Entry, config: Config, way: SetUp | None = None) -> Case:
         """The case as it is written for this target, set up in the usual way or another."""
         return entry.case(
-            self._levels, delayed=self._delay(config) > 0, way=way or self.set_ups.usual
+            self._levels, delayed=bool(config.get(DELAY)), way=way or self.set_ups.usual
         )
 
     def _scope(self, case: Case, wanted: Config) -> AbstractAsyncContextManager[AsyncCoordinator]:
@@ -293,10 +295,6 @@ class OpenTarget:
         if isinstance(self._target, Configurable):
             return self._target.scope_with(case.id, needed)
         return self._target.scope(case.id, isolated=needed.isolated, restarts=needed.restarts)
-
-    @staticmethod
-    def _delay(config: Config) -> int:
-        return config.get(DELAY) or 0
 
     async def _attempt(
         self, entry: Entry, case: Case, way: SetUp, *, last: bool = False, seen_ms: int = 0
@@ -309,7 +307,7 @@ class OpenTarget:
                 except UnsupportedError as error:
                     return unsupported(case, f"the setting {error}")
                 case = self._written(entry, config, way)
-                delayed = self._delay(config) > 0
+                delayed = bool(config.get(DELAY))
                 if entry.delayed is not None and entry.delayed is not delayed:
                     wanted = "an initial delay" if entry.delayed else "no initial delay"
                     return unsupported(case, f"{wanted} (group.initial.rebalance.delay.ms)")
@@ -362,7 +360,7 @@ class OpenTarget:
             follows=self.options.follows,
             lag_since=lambda since: _allowed_ms(watched, since),
         )
-        run.recording.coordinator = coordinator_of(self._target.name)
+        run.recording.coordinator = coordinator_of(self.options.known_as or self._target.name)
         run.recording.calm_ms = min(_SPIKE_MS, calm)
         try:
             recording = await run.run()

@@ -71,9 +71,8 @@ _EVERY_S = 2.0
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Processes that search in parallel, each with its own seeds.",
+    help="Processes that search in parallel, each with its own seeds "
+    "[default: 1 on a virtual clock; else one for each processor, at most 4].",
 )
 @click.option(
     "--corpus",
@@ -99,7 +98,7 @@ def fuzz_command(
     minutes: float | None,
     requests: int | None,
     seed: int,
-    jobs: int,
+    jobs: int | None,
     corpus: Path | None,
     examine: float | None,
     revision: str | None,

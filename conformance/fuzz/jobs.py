@@ -4,11 +4,13 @@ A run is shared out: each worker draws, runs and judges its own plans, since all
 processor, and has its part of the requests.  A broker that was started here is shared through its
 address; of anything else each worker opens its own.  What they found comes back in the order of
 their numbers, so on a virtual clock the sum is the same for the same seed and number.
+There one is enough unless more are asked for; a real target has one for each processor.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -28,6 +30,9 @@ from fencepost.properties.workers.processes import Failure
 _APART = 1 << 32
 """The distance between the seeds of the workers of one run."""
 
+_MOST = 4
+"""So many at most, unless more are asked for: the target needs the processors, too."""
+
 Share = tuple[Tally, dict[str, int], list[Case] | None]
 
 
@@ -42,6 +47,7 @@ class Assignment:
     seed: int
     corpus: tuple[Case, ...] | None
     known: tuple[KnownFailure, ...]
+    known_as: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +74,19 @@ class OtherJobs:
         return suspects_found
 
 
+def usual_jobs(clock: str) -> int:
+    """How many search a target unless somebody says so; on a virtual clock always the same."""
+    return 1 if clock == "virtual" else min(_MOST, os.cpu_count() or 1)
+
+
 @asynccontextmanager
 async def other_jobs(
     progress: FuzzProgress, target: Target, suite: OpenTarget
 ) -> AsyncIterator[OtherJobs]:
     """Run the other fuzzers of this run while the body does; they end with it."""
     options = progress.options
-    if options.jobs == 1 or progress.tally.died:
+    jobs = options.jobs or usual_jobs(suite.hello.clock)
+    if jobs == 1 or progress.tally.died:
         yield OtherJobs()
         return
     name, target_options = _shared(target, suite, options)
@@ -83,9 +95,9 @@ async def other_jobs(
     budget = progress.budget()
     share = budget.requests
     if share is not None:
-        share = -(-share // options.jobs)
+        share = -(-share // jobs)
         progress.options = replace(options, budget=replace(options.budget, requests=share))
-    found = tuple(list[Share]() for _ in range(1, options.jobs))
+    found = tuple(list[Share]() for _ in range(1, jobs))
     running = []
     try:
         for number, mine in enumerate(found, 1):
@@ -95,8 +107,9 @@ async def other_jobs(
                 options.revision.name,
                 Budget(share, budget.seconds),
                 options.seed + number * _APART,
-                None if corpus is None else corpus[number :: options.jobs],
+                None if corpus is None else corpus[number::jobs],
                 known,
+                options.target,
             )
             task = Task(f"fuzzer {number}", _fuzz, assignment)
             running.append(
@@ -133,7 +146,8 @@ async def _fuzz(given: Assignment, stop: Stop, tell: Tell) -> None:
     )
     progress = FuzzProgress(options)
     target = find_target(given.target, given.target_options)
-    async with opened(target, options.revision, Options(attempts=1, follows=True)) as suite:
+    how = Options(attempts=1, follows=True, known_as=given.known_as)
+    async with opened(target, options.revision, how) as suite:
         suspects_found = await progress.searched(
             target, suite, await progress.arrived(target, suite)
         )

@@ -38,10 +38,11 @@ class FuzzOptions:
     `known`: the known failures of a target that is open; `corpus`: plans to start with; None: what
     reaches something new isn't kept either; `on_tally`: called with the tally as it grows.  `jobs`:
     processes that search; with more than one, `target` and `target_options` say what the others
-    open.  `examine_s`: how long failures are examined on a real clock; None: in proportion to the
-    search.  `stop`: ends the search, and then the examination.  `passed_over`: causes, or
-    fingerprints in words, that are only counted; `examines_listed`: whether known failures are
-    shrunk and confirmed, too.
+    open; None: one where the clock is virtual, else as many as there are processors for.
+    `examine_s`: how long failures are examined on a real clock; None: in proportion to the search.
+    `stop`: ends the search, and then the examination.  `passed_over`: causes, or fingerprints in
+    words, that are only counted; `examines_listed`: whether known failures are shrunk and
+    confirmed, too.
     """
 
     revision: Revision
@@ -50,7 +51,7 @@ class FuzzOptions:
     known: ListOf = lambda _: ()
     corpus: Iterable[Case] | None = None
     on_tally: OnTally | None = None
-    jobs: int = 1
+    jobs: int | None = 1
     target: str = ""
     target_options: TargetOptions = field(default_factory=TargetOptions)
     examine_s: float | None = None

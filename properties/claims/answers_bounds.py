@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fencepost.model.coordinator import CONFIG_DEFAULTS
-from fencepost.model.messages.messages import JoinGroupRequest, SyncGroupRequest
+from fencepost.model.messages.messages import SyncGroupRequest
 from fencepost.model.rules import sources as src
 from fencepost.properties.claims.function_property import history_property
-from fencepost.properties.claims.history_index import NEVER, Exchange, Reading, as_join
+from fencepost.properties.claims.history_index import NEVER, Exchange, Reading
 
 _DELAY_MS = CONFIG_DEFAULTS["group.initial.rebalance.delay.ms"] or 0
 _BEFORE_2_8_1 = "KAFKA-12890: a leader that never syncs, but heartbeats, blocks the group"
@@ -34,17 +34,9 @@ def _any_answer(reading: Reading) -> bool:
 
 def _bound_ms(reading: Reading, e: Exchange) -> int:
     """How long it may wait for its answer, in ms."""
-    if as_join(e.asked) is None and not isinstance(e.asked, SyncGroupRequest):
+    if e.join is None and not isinstance(e.asked, SyncGroupRequest):
         return 0
-    joins = [a for o in reading.exchanges if o.group == e.group and (a := as_join(o.asked))]
-    longest = max((_rebalance_ms(a) for a in joins), default=0)
-    return max(longest, _DELAY_MS)
-
-
-def _rebalance_ms(asked: JoinGroupRequest) -> int:
-    """The rebalance timeout; a JoinGroup of version 0 has none, and the session timeout counts."""
-    said = asked.rebalance_timeout_ms
-    return asked.session_timeout_ms if said < 0 else said
+    return max(reading.longest_rebalance_ms.get(e.group, 0), _DELAY_MS)
 
 
 def _due(reading: Reading) -> Iterator[tuple[Exchange, int]]:
@@ -66,10 +58,10 @@ def _cut_ms(reading: Reading, e: Exchange) -> int:
 
 def _superseded(reading: Reading, e: Exchange) -> bool:
     """Whether the same member joined again meanwhile: the earlier join may stay unanswered."""
-    asked = as_join(e.asked)
+    asked = e.join
     return asked is not None and any(
         e.sent < other.sent < e.answered
-        and (again := as_join(other.asked)) is not None
+        and (again := other.join) is not None
         and again.group_id == asked.group_id
         and (asked.member_id or asked.group_instance_id)
         in {again.member_id or NEVER, again.group_instance_id or NEVER}

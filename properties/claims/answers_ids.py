@@ -24,8 +24,6 @@ from fencepost.properties.claims.history_index import (
     Exchange,
     Reading,
     Told,
-    as_join,
-    claims,
 )
 
 _FENCED = Error.FENCED_INSTANCE_ID.value
@@ -44,7 +42,7 @@ _FAILOVER = (
 def _handed_out(reading: Reading) -> Iterator[tuple[str, str, Exchange]]:
     """(group, member id, exchange) of each join that was told another id than it named."""
     for e in reading.answered:
-        asked = as_join(e.asked)
+        asked = e.join
         if asked is None or not isinstance(e.answer, JoinGroupResponse):
             continue
         new = e.answer.member_id not in {"", asked.member_id}
@@ -92,7 +90,7 @@ def _replaced(reading: Reading) -> Iterator[_Out]:
 def _fenced(reading: Reading) -> Iterator[_Out]:
     """Ids that were answered FENCED_INSTANCE_ID: the id that was sent, or the one held before."""
     for e in reading.answered:
-        for claim in claims(e):
+        for claim in reading.claims[e.send.id]:
             if claim.error != _FENCED:
                 continue
             member_id = claim.member_id or getattr(e.answer, "member_id", "")
@@ -126,7 +124,7 @@ def _stored(reading: Reading, told: Told, takeover: int) -> bool:
 
 def _contradicted(reading: Reading, outs: list[_Out], codes: frozenset[int]) -> str | None:
     for later in reading.answered:
-        for claim in claims(later):
+        for claim in reading.claims[later.send.id]:
             if claim.error not in codes or not claim.member_id:
                 continue
             for out in outs:
@@ -153,7 +151,7 @@ def _spoken_of(reading: Reading, outs: list[_Out]) -> bool:
         (out.group, out.member_id) == (claim.group, claim.member_id)
         and _stays_so(reading, out, later)
         for later in reading.answered
-        for claim in claims(later)
+        for claim in reading.claims[later.send.id]
         for out in outs
     )
 
@@ -211,8 +209,8 @@ def _asks(reading: Reading) -> Iterator[tuple[Exchange, Claim]]:
     """The claims of all requests other than joins."""
     for e in reading.answered:
         loading = isinstance(e.asked, HeartbeatRequest) and not reading.virtual
-        if as_join(e.asked) is None and not (loading and reading.takeovers):
-            for claim in claims(e):
+        if e.join is None and not (loading and reading.takeovers):
+            for claim in reading.claims[e.send.id]:
                 if claim.member_id:
                     yield e, claim
 

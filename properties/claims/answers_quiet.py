@@ -21,7 +21,7 @@ from fencepost.model.messages.messages import (
 from fencepost.model.rules import sources as src
 from fencepost.model.table.errors import Error, error_name
 from fencepost.properties.claims.function_property import history_property
-from fencepost.properties.claims.history_index import NEVER, NONE, Exchange, Reading, Told, as_join
+from fencepost.properties.claims.history_index import NEVER, NONE, Exchange, Reading, Told
 
 _REBALANCE = Error.REBALANCE_IN_PROGRESS.value
 
@@ -73,7 +73,7 @@ def _evidence(reading: Reading, request: Exchange) -> _Calm | None:
 def _disturbs(e: Exchange) -> bool:
     """Whether a request may start a rebalance once it is handled, even if it isn't answered."""
     known = isinstance(e.asked, JoinGroupRequest | LeaveGroupRequest)
-    return known or as_join(e.asked) is not None or "/" in e.send.api
+    return known or e.join is not None or "/" in e.send.api
 
 
 def _in_time(reading: Reading, calm: _Calm, request: Exchange) -> bool:
@@ -86,7 +86,7 @@ def _in_time(reading: Reading, calm: _Calm, request: Exchange) -> bool:
     joins = [
         (e.sent_ms, asked)
         for e in reading.exchanges
-        if e.group == calm.group and (asked := as_join(e.asked)) is not None
+        if e.group == calm.group and (asked := e.join) is not None
     ]
     timeouts = [t for _, a in joins for t in (a.session_timeout_ms, a.rebalance_timeout_ms)]
     shortest = min((t for t in timeouts if t > 0), default=0)
@@ -96,7 +96,7 @@ def _in_time(reading: Reading, calm: _Calm, request: Exchange) -> bool:
 
 def _restarts(reading: Reading, calm: _Calm, request: Exchange) -> bool:
     """Whether it is the join of a restarted static member with the same subscription as before."""
-    asked = as_join(request.asked)
+    asked = request.join
     if asked is None or asked.member_id or asked.group_instance_id is None:
         return False
     told = _last_told(reading, request, asked.group_instance_id)
@@ -117,7 +117,7 @@ def _last_told(reading: Reading, request: Exchange, instance: str) -> Told | Non
         for e in reading.exchanges
         if e.sent < request.sent
         and e.group == request.group
-        and (asked := as_join(e.asked)) is not None
+        and (asked := e.join) is not None
         and (asked.group_instance_id == instance or asked.member_id in own)
     ]
     last = joins[-1] if joins else None

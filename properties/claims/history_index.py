@@ -44,7 +44,8 @@ class Exchange:
     `sent`, `answered`: places in the history, `answered` NEVER if it was not; `sent_ms`,
     `answered_ms` likewise in ms.  `answer` is None also where its connection was closed (`closed`)
     or its body can't be read (`problem`).  `dropped`: at which place the client gave it up.
-    `group`: the one that it is about; the first, if there are several.
+    `group`: the one that it is about; the first, if there are several.  `join`: what it asked, if
+    it is a join, also as a draft says it.
     """
 
     send: Send
@@ -59,9 +60,11 @@ class Exchange:
     problem: str = ""
     dropped: int = NEVER
     group: str = field(init=False)
+    join: JoinGroupRequest | None = field(init=False)
 
     def __post_init__(self) -> None:
-        """Read `group`, which is asked for again and again."""
+        """Read `group` and `join`, which are asked for again and again."""
+        self.join = _as_join(self.asked)
         self.group = next(iter(groups_of(self.asked, self.send.version) or [""]), "")
 
     def __str__(self) -> str:
@@ -116,6 +119,23 @@ class Reading(tuple[Event, ...]):  # noqa: SLOT001  (it keeps what it found)
         return tuple(sorted(found, key=lambda e: e.answered))
 
     @cached_property
+    def claims(self) -> dict[str, tuple[Claim, ...]]:
+        """Request → what each member that it speaks of was told, of those that are answered."""
+        return {e.send.id: tuple(_claims(e)) for e in self.answered}
+
+    @cached_property
+    def longest_rebalance_ms(self) -> dict[str, int]:
+        """Group → the longest time that a member asked a rebalance to wait for it, in ms."""
+        longest: dict[str, int] = {}
+        for e in self.exchanges:
+            if e.join is not None:
+                # A JoinGroup of version 0 has no rebalance timeout; the session timeout counts.
+                said = e.join.rebalance_timeout_ms
+                said = e.join.session_timeout_ms if said < 0 else said
+                longest[e.group] = max(longest.get(e.group, 0), said)
+        return longest
+
+    @cached_property
     def takeovers(self) -> tuple[int, ...]:
         """The places of failovers."""
         return tuple(n for n, event in enumerate(self) if isinstance(event, Restarted))
@@ -131,7 +151,7 @@ class Reading(tuple[Event, ...]):  # noqa: SLOT001  (it keeps what it found)
         return tuple(
             Told(e, asked, e.answer, asked.group_instance_id)
             for e in self.answered
-            if (asked := as_join(e.asked)) is not None
+            if (asked := e.join) is not None
             and isinstance(e.answer, JoinGroupResponse)
             and e.answer.error_code == NONE
         )
@@ -179,8 +199,7 @@ def read(history: Sequence[Event]) -> Reading:
     return history if isinstance(history, Reading) else Reading(history)
 
 
-def as_join(message: Message) -> JoinGroupRequest | None:
-    """Return a join, also as a draft says it."""
+def _as_join(message: Message) -> JoinGroupRequest | None:
     match message:
         case JoinGroupRequest():
             return message
@@ -198,14 +217,8 @@ def as_join(message: Message) -> JoinGroupRequest | None:
             return None
 
 
-def claims(exchange: Exchange) -> Iterator[Claim]:
-    """Yield what each member that a request speaks of was told.
-
-    A request that wasn't answered yields nothing.
-    """
-    asked, answer = as_join(exchange.asked) or exchange.asked, exchange.answer
-    if answer is None:
-        return
+def _claims(exchange: Exchange) -> Iterator[Claim]:
+    asked, answer = exchange.join or exchange.asked, exchange.answer
     match asked:
         case JoinGroupRequest() | SyncGroupRequest() | HeartbeatRequest():
             error: int | str = getattr(answer, "error_code", NONE)

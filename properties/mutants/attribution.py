@@ -15,8 +15,9 @@ more than the revision, so it isn't tried.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property
 
 from fencepost.model.coordinator import Config
 from fencepost.model.history import Answered, Event
@@ -47,25 +48,57 @@ class Attribution:
     verdict: Verdict
 
 
-@dataclass(frozen=True, slots=True)
 class _Followed:
-    """How far a revision explains a history: up to this event, with this verdict.
+    """How far a revision with departures explains a history; it is followed as far as is asked."""
 
-    `tolerated`: the requests before it whose answers differ in a field.
-    """
-
-    together: tuple[Departure, ...]
-    reach: int
-    verdict: Verdict
-    tolerated: frozenset[str]
+    def __init__(
+        self, together: tuple[Departure, ...], oracle: Oracle, history: Sequence[Event]
+    ) -> None:
+        self.together = together
+        self._oracle = oracle
+        self._history = history
+        self._place = 0
 
     @property
     def names(self) -> str:
         return _AND.join(name for name in DEPARTURES if name in {d.name for d in self.together})
 
-    @property
+    @cached_property
     def holds(self) -> bool:
-        return self.verdict.violation is None and self.verdict.unknown is None
+        """Whether it explains all; it isn't followed further than it does."""
+        self._go_on(self._oracle.holds)
+        return self._oracle.holds()
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether there was too much to follow."""
+        return self._oracle.unknown is not None
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        self._go_on(self._oracle.open)
+        return self._oracle.verdict()
+
+    @cached_property
+    def reach(self) -> int:
+        """How many events it explains."""
+        violation = self.verdict.violation
+        reach = self._place if self._oracle.open() else self._place - 1
+        if violation is not None and violation.wrong is Wrong.DEVIATION:
+            return _answered_at(self._history, violation.request_id, reach)
+        return reach
+
+    @property
+    def tolerated(self) -> frozenset[str]:
+        """The requests before the violation whose answers differ in a field."""
+        self._go_on(self._oracle.open)
+        best = min(self._oracle.explanations(), key=Candidate.strain)
+        return frozenset(r for r, d in best.deviations if d.level is not Level.MAY)
+
+    def _go_on(self, goes_on: Callable[[], bool]) -> None:
+        while goes_on() and self._place < len(self._history):
+            self._oracle.observe(self._history[self._place])
+            self._place += 1
 
 
 def departures_in(cause: str) -> tuple[str, ...]:
@@ -91,53 +124,41 @@ def attributed(
     `lag_ms`: as the oracle's; `coordinator`: which one was tested, as in a departure's `of`.
     """
     footprint = Footprint(base)
+    alone = {name: departed(base, (departure,)) for name, departure in DEPARTURES.items()}
 
     def is_strange(together: tuple[Departure, ...]) -> bool:
         return any(coordinator and d.of and coordinator not in d.of for d in together)
 
+    @cache
     def followed(together: tuple[Departure, ...]) -> _Followed:
         revision = departed(base, together) if together else footprint.revision
         oracle = Oracle(revision, config, lag_ms=lag_ms, limit=_LIMIT)
-        reach = len(history)
-        for place, event in enumerate(history):
-            oracle.observe(event)
-            if not oracle.open():
-                reach = place
-                break
-        verdict = oracle.verdict()
-        if verdict.violation is not None and verdict.violation.wrong is Wrong.DEVIATION:
-            reach = _answered_at(history, verdict.violation.request_id, reach)
-        best = min(oracle.explanations(), key=Candidate.strain)
-        tolerated = frozenset(r for r, d in best.deviations if d.level is not Level.MAY)
-        return _Followed(together, reach, verdict, tolerated)
+        return _Followed(together, oracle, history)
+
+    def tried() -> Iterator[_Followed]:
+        """Yield what may explain more: departures alone, then all those of a coordinator."""
+        idle = set(footprint.untouched(alone, config))
+        ones = [(d,) for name, d in DEPARTURES.items() if name not in idle]
+        several = [f for f in families() if not idle.issuperset(d.name for d in f)]
+        yield from map(followed, sorted(ones, key=is_strange))
+        yield from map(followed, sorted(several, key=is_strange))
 
     plain = followed(())
-    first = plain.verdict.violation
-    if first is None:
+    if plain.holds or plain.is_unknown:
         return Attribution("", "", plain.verdict)
-    alone = {name: departed(base, (departure,)) for name, departure in DEPARTURES.items()}
-    idle = set(footprint.untouched(alone, config))
-    ones = []
-    singles = [(d,) for name, d in DEPARTURES.items() if name not in idle]
-    for single in sorted(singles, key=is_strange):
-        one = followed(single)
-        if one.holds:
-            return Attribution(one.names, "", one.verdict)
-        ones.append(one)
-    tried = [f for f in families() if not idle.issuperset(d.name for d in f)]
-    several = [followed(f) for f in sorted(tried, key=is_strange)]
-    for one in several:
+    for one in tried():
         if one.holds:
             least = _needed(one, followed)
             return Attribution(least.names, "", least.verdict)
+    first = plain.verdict.violation
+    if first is None:
+        return Attribution("", "", plain.verdict)
     # A departure that makes another answer wrong hides a wrong field before it, but explains none.
     hidden = first.request_id if first.wrong is Wrong.DEVIATION else ""
     known = (
-        f
-        for f in (*ones, *several)
-        if f.verdict.violation is not None and hidden not in f.tolerated
+        one for one in tried() if one.verdict.violation is not None and hidden not in one.tolerated
     )
-    best = max(known, key=lambda f: f.reach, default=plain)
+    best = max(known, key=lambda one: one.reach, default=plain)
     if best.reach <= plain.reach:
         return Attribution("", "", plain.verdict)
     best = _needed(best, followed)
@@ -148,7 +169,7 @@ def _needed(whole: _Followed, followed: Callable[[tuple[Departure, ...]], _Follo
     """Leave out the departures without which as much is explained."""
     for departure in whole.together:
         less = followed(tuple(d for d in whole.together if d is not departure))
-        if (less.holds, less.reach) >= (whole.holds, whole.reach):
+        if less.holds or (not whole.holds and less.reach >= whole.reach):
             whole = less
     return whole
 

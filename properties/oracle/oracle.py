@@ -110,6 +110,13 @@ class Oracle:
         """Return whether the history so far is explained."""
         return self.violation is None and self.unknown is None
 
+    def holds(self) -> bool:
+        """Return whether it is explained without a deviation that is more than a note.
+
+        Once it isn't, it never is again.
+        """
+        return self.open() and any(not c.wrong() for c in self._candidates)
+
     def explanations(self) -> tuple[Candidate, ...]:
         """Return the candidates that are left; after a violation, those before it."""
         return tuple(self._candidates)

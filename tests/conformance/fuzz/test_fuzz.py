@@ -27,6 +27,7 @@ from fencepost.conformance.fuzz.corpus import read_corpus, write_corpus
 from fencepost.conformance.fuzz.engine import Fuzzer
 from fencepost.conformance.fuzz.fuzz import FuzzListener, FuzzResult, fuzz
 from fencepost.conformance.fuzz.generator import LIMITED
+from fencepost.conformance.fuzz.jobs import usual_jobs
 from fencepost.conformance.fuzz.plans import SETTINGS, PlanContext, Planner, is_risky
 from fencepost.conformance.fuzz.progress import FuzzOptions, FuzzProgress
 from fencepost.conformance.fuzz.report import fuzz_json, lines, write_report
@@ -131,6 +132,16 @@ def test_processes_share_the_work_and_say_the_same_each_time() -> None:
     alone = run(mutant, 400)
     assert one.tally.requests >= 300
     assert fuzz_json(one) != fuzz_json(alone)
+
+
+def test_a_real_target_has_a_fuzzer_for_each_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    for processors, jobs in ((None, 1), (1, 1), (2, 2), (64, 4)):
+        monkeypatch.setattr("os.cpu_count", lambda known=processors: known)
+        assert (usual_jobs("virtual"), usual_jobs("real")) == (1, jobs)
+    mutant = "mutant:kafka-8500"
+    options = FuzzOptions(KAFKA_4, Budget(200), 1, jobs=None, target=mutant)
+    found = asyncio.run(fuzz(lambda: find_target(mutant, TargetOptions()), options))
+    assert fuzz_json(found) == fuzz_json(run(mutant, 200))
 
 
 def test_what_is_counted_was_sent(found: FuzzResult) -> None:

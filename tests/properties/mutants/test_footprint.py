@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -61,6 +62,29 @@ def test_what_is_untouched_explains_as_much_as_the_revision(wrong: str) -> None:
         for name in untouched:
             assert followed(ALONE[name], recording) == plain, name
         assert wrong not in untouched
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_what_no_longer_holds_never_does_again(wrong: str) -> None:
+    for recording in failures(WRONG[wrong]):
+        oracle = Oracle(KAFKA_4, recording.config, lag_ms=recording.lag_ms)
+        held = True
+        for event in recording.history:
+            oracle.observe(event)
+            verdict = oracle.verdict()
+            assert oracle.holds() is (verdict.violation is None and verdict.unknown is None)
+            assert held or not oracle.holds()
+            held = oracle.holds()
+        assert not held
+
+
+def test_a_departure_whose_steps_do_what_the_model_does_is_untouched() -> None:
+    (recording,) = itertools.islice(failures(MUTANTS["zombie-heartbeats"].revision), 1)
+    footprint = Footprint(KAFKA_4)
+    followed(footprint.revision, recording)
+    performed = {do for rule in footprint.decided.values() for do in rule.effect}
+    concerned = {d.name for d in DEPARTURES.values() if not performed.isdisjoint(d.twists)}
+    assert "protocol-twice" in concerned & set(footprint.untouched(ALONE, recording.config))
 
 
 @pytest.mark.parametrize("path", [p for p in TRACES if p.stem in ALONE], ids=lambda path: path.stem)
