@@ -112,7 +112,7 @@ def fuzz_command(
 
     Plans are generated with the model, towards rules, pairs of rules and states that were not
     reached yet.  Each is judged as `certify` does.  Findings are shrunk and confirmed.  The same
-    seed gives the same plans.  Ctrl-C ends the search and reports what was found.
+    seed gives as many jobs the same plans.  Ctrl-C ends the search and reports what was found.
     """
     judge = find_revision(revision or revision_for(target))
     if requests is None and minutes is None:
