@@ -21,9 +21,10 @@ _TWISTED = frozenset(do for departure in DEPARTURES.values() for do in departure
 
 
 class Footprint:
-    """Watches a revision: whatever runs `revision` here leaves what it touched in `decided`.
+    """Watches a revision: whatever runs `revision` here leaves what it touched.
 
-    `decided`: (table, point) → the rule that was given.
+    `decided`: (table, point) → the rule that was given.  Each step, and each answer, is also done
+    as each departure would do it, as long as that makes no difference.
     """
 
     def __init__(self, revision: Revision) -> None:
