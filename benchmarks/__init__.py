@@ -1,1 +1,1 @@
-"""Benchmarks: how fast the model, the explorer, the audit and the pipeline are, beside others."""
+"""Measure how fast the model, the explorer, the audit and the pipeline are."""

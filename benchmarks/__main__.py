@@ -21,9 +21,9 @@ from benchmarks.model import model_figures, walk_beside
 from benchmarks.simulator import LARGE, simulator_figures
 from benchmarks.worlds import real_model_figures
 from fencepost.conformance.cli.cli import exit_code
-from fencepost.conformance.runtime.errors import TargetUnavailableError
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.properties.worlds.scopes import BOUNDS
-from fencepost.traces.text.install import pip_install
+from fencepost.traces.files.install import pip_install
 
 PIPELINE_WAYS = ("bare", "local", "local[1]", "local[2]")
 

@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from fencepost.conformance.clients.assignor_parity import parity_of
-from fencepost.conformance.clients.java_assignors import Question, ask_java
 from fencepost.model.assignors.assignors import ASSIGNORS, Assignor
-from fencepost.model.assignors.subscription import TopicPartition
-from fencepost.properties.assignors.groups import RACKS, AssignorInput, applicant
+from fencepost.model.messages.subscription import TopicPartition
+from fencepost.properties.assignors.assignor_groups import RACKS, AssignorInput, applicant
+from tools.assignors.assignor_parity import parity_of
+from tools.assignors.java_assignors import Question, ask_java
 
 _TOPICS = 10
 _WITHIN_S = 900.0

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 import click
 
-from fencepost.conformance.runtime.errors import TargetUnavailableError
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 
 FLOORS = ("model", "properties", "traces", "conformance")
 _Command = TypeVar("_Command", bound=Callable[..., Any])

@@ -10,16 +10,16 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from fencepost.conformance.execution.outcome import Outcome
-from fencepost.conformance.fuzz.fuzz import fuzz
-from fencepost.conformance.fuzz.progress import FuzzOptions
-from fencepost.conformance.fuzz.tally import Budget, Tally
-from fencepost.conformance.targets.registry import (
+from fencepost.conformance.search.fuzz.fuzz import fuzz
+from fencepost.conformance.search.fuzz.fuzz_progress import FuzzOptions
+from fencepost.conformance.search.fuzz.tally import Budget, Tally
+from fencepost.conformance.targets.target_registry import (
     TargetOptions,
     find_revision,
     find_target,
     revision_for,
 )
+from fencepost.properties.judging.outcome import Outcome
 
 
 def fuzz_figures(

@@ -16,7 +16,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from fencepost.model.machine.machine import Machine
+from fencepost.model.classic.group import Group
+from fencepost.model.classic.machine import Machine
+from fencepost.model.classic.work import Incoming, Span
 from fencepost.model.messages.messages import (
     HeartbeatRequest,
     JoinGroupRequest,
@@ -26,8 +28,6 @@ from fencepost.model.messages.messages import (
 )
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revisions.base import KAFKA_4
-from fencepost.model.state.group import Group
-from fencepost.model.state.work import Incoming, Span
 
 _CONFIG = {"group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms": 1}
 _HEARTBEATS = 24

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from fencepost.conformance.simulator.scenario import checked_scenario, find_scenario
-from fencepost.conformance.simulator.simulate import SimulationRun, simulate
+from fencepost.conformance.simulate.deployment_scenario import checked_scenario, find_scenario
+from fencepost.conformance.simulate.simulate import SimulationRun, simulate
 
 LARGE: dict[str, dict[str, Any]] = {
     "static, 50 at a time": {

@@ -15,7 +15,7 @@ from typing import Any
 from benchmarks.programs import RUN_S, ProgramError, output_of
 from fencepost.model.revisions.revisions import find
 from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, is_quiet
-from fencepost.properties.claims.registry import PROPERTIES
+from fencepost.properties.claims.property_registry import PROPERTIES
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.worlds.scopes import BOUNDS
 from fencepost.properties.worlds.world import Worlds

@@ -3,22 +3,6 @@
 The decision table is data: rules whose guards ask about a request and a group, and whose effects
 are steps from a closed list.  A revision is a set of tables; the machine carries their rules out.
 
-The rooms, from the top down; each may use those behind it:
-
-- `client`: one pure client, the other half of the protocol: what a consumer owes, as a state
-  machine, with its duties and how errors are reacted to as data.
-- `assignors`: who in a group reads which partition, and how members tell each other.
-- `revisions`: every revision of the protocol by name, from KIP-345's drafts to Kafka 4.
-- `machine`: the step function, from a group and a request to every allowed outcome; what a guard
-  sees of them (is the group full for this member?) is in `machine/features.py`.
-- `rules`: the decision table, a module for each API.
-- `revision`: what a revision is, and how one is made from another.
-- `state`: a group, and the work of one step on it.
-- `history`: the records of what was sent and answered, and when.
-- `coordinator`: the interface of what can be held to the model.
-- `messages`: requests and answers, and the shape of every version.
-- `table`: the language of the rules: features, guards, effects, errors.
-
 What is named here is the public API; it is loaded when it is first used.
 
 Examples:
@@ -48,9 +32,18 @@ from typing import TYPE_CHECKING
 from fencepost.model._door import lazy
 
 if TYPE_CHECKING:
+    from fencepost.model.assignors.assignor_input import Applicant, Assignment
     from fencepost.model.assignors.assignors import ASSIGNORS, Assignor
-    from fencepost.model.assignors.group import Applicant, Assignment
-    from fencepost.model.assignors.subscription import Subscription, TopicPartition
+    from fencepost.model.classic.group import (
+        Group,
+        InitialDelay,
+        Member,
+        Offset,
+        ParkedRequest,
+        Timer,
+    )
+    from fencepost.model.classic.machine import Machine
+    from fencepost.model.classic.work import Emission, Incoming, Outcome, Span
     from fencepost.model.coordinator import (
         CONFIG_DEFAULTS,
         Answer,
@@ -65,7 +58,7 @@ if TYPE_CHECKING:
         Send,
         UnsupportedError,
     )
-    from fencepost.model.history import (
+    from fencepost.model.history.events import (
         Answered,
         Disconnected,
         Event,
@@ -75,7 +68,7 @@ if TYPE_CHECKING:
         Sent,
         TopicsDeleted,
     )
-    from fencepost.model.machine.machine import Machine
+    from fencepost.model.messages.errors import Error, error_name
     from fencepost.model.messages.messages import (
         APIS,
         Api,
@@ -104,6 +97,7 @@ if TYPE_CHECKING:
         SyncGroupResponse,
     )
     from fencepost.model.messages.shapes import Message
+    from fencepost.model.messages.subscription import Subscription, TopicPartition
     from fencepost.model.messages.wire_form import ShapeError
     from fencepost.model.revision import (
         Difference,
@@ -115,21 +109,11 @@ if TYPE_CHECKING:
         derive,
     )
     from fencepost.model.revisions.base import KAFKA_4
-    from fencepost.model.revisions.releases import RELEASES
+    from fencepost.model.revisions.release_revisions import RELEASES
     from fencepost.model.revisions.revisions import NAMES as REVISION_NAMES
     from fencepost.model.revisions.revisions import find as find_revision
-    from fencepost.model.state.group import (
-        Group,
-        InitialDelay,
-        Member,
-        Offset,
-        ParkedRequest,
-        Timer,
-    )
-    from fencepost.model.state.work import Emission, Incoming, Outcome, Span
     from fencepost.model.table.cells import when
     from fencepost.model.table.effects import Do, Echo
-    from fencepost.model.table.errors import Error, error_name
     from fencepost.model.table.expr import Expr, Feature, all_of, any_of, negate
     from fencepost.model.table.table import Level, Rule, Table, TableError, UnknownNameError
     from fencepost.model.table.vocabulary import (

@@ -44,6 +44,16 @@ class CoordinatorFailure(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where a certificate's results come from: the target's name, implementation and version."""
+
+    target: str
+    implementation: str
+    version: str
+    address: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Hello:
     """A coordinator's description of itself.  `apis`: name → (lowest, highest version)."""
 

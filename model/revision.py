@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fencepost.model.messages.shapes import Message
-from fencepost.model.state.work import Effect
 from fencepost.model.table.cells import COLUMNS
 from fencepost.model.table.effects import Do
 from fencepost.model.table.expr import Expr, features_of
 from fencepost.model.table.table import Rule, Table, TableError, UnknownNameError
 
+if TYPE_CHECKING:
+    from fencepost.model.classic.work import Effect
+
 Versions = Mapping[str, tuple[int, int]]
 Release = tuple[int, ...]
-Twist = Callable[[Effect], Effect]
+Twist = Callable[["Effect"], "Effect"]
 Distortion = Callable[[Message], Message]
 
 

@@ -1,22 +1,5 @@
 """Properties: what must hold of a group coordinator, and the engines that check it.
 
-Rooms, from the top down; each may use those after it:
-
-- `kill_matrix`: which engine finds which mutant;
-- `cover`: as few walks as possible over every transition of a small scope;
-- `diff`: two revisions side by side, and the shortest way to tell them apart;
-- `assignors`: what assignors promise, groups to hold them to, and the best assignment there is;
-- `mutants`: revisions that are wrong on purpose, and the known departures of real coordinators;
-- `proofs`: Z3 proofs that every step keeps the invariants, for any number of members;
-- `stateful`: Hypothesis machines, strategies and profiles;
-- `checking`: a revision held to its properties by exploration;
-- `oracle`: whether some run of the model explains a history;
-- `claims`: the properties themselves;
-- `explorer`: exhaustive exploration of any transition system;
-- `worlds`: a coordinator and its clients as such a system, within a scope;
-- `logic`: the formulas in which properties are written;
-- `workers`: worker processes, for all floors.
-
 What this page names is the public API of the floor; all else is private to its room.  Nothing is
 imported before it is first used: `prove` needs the extra `prove`, strategies need Hypothesis.
 
@@ -34,10 +17,10 @@ from typing import TYPE_CHECKING
 from fencepost.model._door import lazy
 
 if TYPE_CHECKING:
-    from fencepost.properties.assignors.groups import AssignorInput, shrunk_group
-    from fencepost.properties.assignors.groups import groups as assignor_inputs
+    from fencepost.properties.assignors.assignor_groups import AssignorInput, shrunk_group
+    from fencepost.properties.assignors.assignor_groups import groups as assignor_inputs
+    from fencepost.properties.assignors.assignor_promises import ASSIGNOR_PROMISES, broken_promises
     from fencepost.properties.assignors.optimum import Quality, best_assignment, quality_of
-    from fencepost.properties.assignors.promises import ASSIGNOR_PROMISES, broken_promises
     from fencepost.properties.checking.checking import (
         Checked,
         CheckedPromise,
@@ -48,13 +31,15 @@ if TYPE_CHECKING:
     )
     from fencepost.properties.checking.liveness import PROMISES, Promise
     from fencepost.properties.checking.rule_coverage import Coverage
-    from fencepost.properties.claims.answers import (
+    from fencepost.properties.claims.answer_properties import (
         HISTORY_PROPERTIES,
         broken_properties,
         reached_properties,
     )
-    from fencepost.properties.claims.registry import PROPERTIES, find_property
-    from fencepost.properties.diff.revisions import Comparison, Difference, compare_revisions
+    from fencepost.properties.claims.property_registry import PROPERTIES, find_property
+    from fencepost.properties.departures.departure import Departure, departed
+    from fencepost.properties.departures.known_departures import DEPARTURES
+    from fencepost.properties.diff.revision_diff import Comparison, Difference, compare_revisions
     from fencepost.properties.explorer.exploration import (
         Check,
         Exploration,
@@ -66,26 +51,24 @@ if TYPE_CHECKING:
     from fencepost.properties.explorer.explorer import explore
     from fencepost.properties.explorer.graph import write_graph
     from fencepost.properties.logic.property import Engine, Property, PropertyKind
-    from fencepost.properties.mutants.catalogue import MUTANTS, find_mutant, find_revision
-    from fencepost.properties.mutants.departure import Departure, departed
-    from fencepost.properties.mutants.departures import DEPARTURES
     from fencepost.properties.mutants.mutant import Mutant
+    from fencepost.properties.mutants.mutants import MUTANTS, find_mutant, find_revision
     from fencepost.properties.oracle.oracle import Oracle, judge
     from fencepost.properties.oracle.verdict import Allowed, Verdict, Violation, Wrong
     from fencepost.properties.oracle.witness import ExplainedRun, run_beside
+    from fencepost.properties.proofs.proof_results import Counterexample, Obligation, Proof, Result
     from fencepost.properties.proofs.proofs import prove
-    from fencepost.properties.proofs.results import Counterexample, Obligation, Proof, Result
     from fencepost.properties.stateful.machines import FalsifyingWalk, find_violation, world_machine
     from fencepost.properties.stateful.profiles import PROFILES, load_profile, register_profiles
     from fencepost.properties.stateful.programs import Move, Program
     from fencepost.properties.stateful.strategies import histories, programs, requests
     from fencepost.properties.workers.processes import WorkerLostError
-    from fencepost.properties.worlds.client import Client, Seat
     from fencepost.properties.worlds.concretise import Run, unfold
     from fencepost.properties.worlds.scope import ACTS, Scope, ScopeError
     from fencepost.properties.worlds.scopes import NamedScope
     from fencepost.properties.worlds.views import Failover, StepView, WorldView
     from fencepost.properties.worlds.world import Act, World, Worlds
+    from fencepost.properties.worlds.world_client import Client, Seat
 
 __all__ = [
     "ACTS",

@@ -17,7 +17,7 @@ import hypothesis
 import pytest
 from support.scheduling import Scheduling, rank
 
-import fencepost.model.table.errors
+import fencepost.model.messages.errors
 
 REMEDIES = {
     "docker": "install Docker and start its daemon",
@@ -29,7 +29,7 @@ REMEDIES = {
     "npm": "install npm, which comes with Node.js",
 }
 
-pytest_plugins = ["support.chromium"]  # a real browser
+pytest_plugins = ["support.chromium", "support.open_page"]  # a real browser, pages in it
 
 # It kept this process from importing out of the current folder; the programs that tests start lie
 # beside what they import.
@@ -85,12 +85,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_report_header() -> str:
-    return f"fencepost: {Path(fencepost.model.table.errors.__file__).parents[2]}"
+    return f"fencepost: {Path(fencepost.model.messages.errors.__file__).parents[2]}"
 
 
 def pytest_sessionstart() -> None:
     """Under tox the tests must see the wheel, or they would prove nothing about it."""
-    loaded = Path(fencepost.model.table.errors.__file__).resolve()
+    loaded = Path(fencepost.model.messages.errors.__file__).resolve()
     if os.environ.get("FENCEPOST_TESTS_NEED_WHEEL") and "site-packages" not in loaded.parts:
         pytest.exit(f"expected the installed wheel, but {loaded} was imported", returncode=4)
 

@@ -386,7 +386,8 @@ def test_places_that_are_named_are_there(path: Path) -> None:
 
 def test_a_place_that_is_gone_is_caught() -> None:
     text = (
-        "`model/rules/join.py`, `model/gone.py`, fencepost.model.rules.join, fencepost.gone.rules.x"
+        "`model/classic/rules/join.py`, `model/gone.py`, fencepost.model.classic.rules.join, "
+        "fencepost.gone.rules.x"
     )
     assert missing_places(text, ROOT) == ["model/gone.py", "fencepost.gone.rules.x"]
 

@@ -99,8 +99,6 @@ def test_a_door_says_what_the_floor_is_and_its_example_runs(door: ModuleType) ->
     assert door.__doc__
     result = doctest.testmod(door)
     assert result.failed == 0
-    for room in ROOMS[floor_of(door)].split():
-        assert room.startswith("_") or f"`{room}`" in door.__doc__, room
 
 
 @pytest.mark.parametrize("floor", DOORS)

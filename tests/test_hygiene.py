@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-FLOORS = ("model", "properties", "traces", "conformance")
-LONGEST = 400
+FLOORS = ("model", "properties", "traces", "conformance", "tools")
+LONGEST = 800
 VENDORED = "theme/assets/vendored/"  # scripts of others, unchanged; tests/test_site.py watches them
 
 # Written so that no pattern matches itself.

@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests"
-PARTS = ("model", "properties", "traces", "conformance", "benchmarks")
+PARTS = ("model", "properties", "traces", "conformance", "benchmarks", "tools")
 FILES = sorted(path for part in PARTS for path in (TESTS / part).rglob("*.py"))
 
 

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from support.places import ROOT
 
-import fencepost.model.table.errors
+import fencepost.model.messages.errors
 
 FLOORS = ("model", "properties", "traces", "conformance")
 NOT_SHIPPED = ROOT / "traces" / "corpus"  # read in a checkout alone
-INSTALLED = Path(fencepost.model.table.errors.__file__).resolve().parents[2]
+INSTALLED = Path(fencepost.model.messages.errors.__file__).resolve().parents[2]
 
 
 def files() -> set[Path]:

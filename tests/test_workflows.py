@@ -16,7 +16,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from fencepost.conformance.cli.cli import fencepost
+from tools.nightly.__main__ import nightly_command
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / ".github" / "workflows"
@@ -132,8 +132,8 @@ def test_the_night_is_scheduled_and_keeps_what_the_next_one_needs() -> None:
 
 def test_toxs_command_is_one_of_ours() -> None:
     words = shlex.split(tox()["testenv:nightly"]["commands"].replace("{posargs}", "--help"))
-    assert words[0] == "fencepost"
-    given = [word.partition(":")[2].rpartition(":")[2].rstrip("}") or word for word in words[1:]]
-    done = CliRunner().invoke(fencepost, given)
+    assert words[:3] == ["python", "-m", "tools.nightly"]
+    given = [word.partition(":")[2].rpartition(":")[2].rstrip("}") or word for word in words[3:]]
+    done = CliRunner().invoke(nightly_command, given)
     assert done.exit_code == 0, done.output
     assert "Run every search" in done.output

@@ -1,15 +1,5 @@
 """Traces: what was sent to a broker and what it answered, kept, judged, converted and shown.
 
-Rooms, from the top down; each may use those after it:
-
-- `pipeline`: traces and request logs by the million, in one process or on Spark;
-- `page`: HTML pages in one file each;
-- `audit`: request logs checked with the model, and the operator's report;
-- `forms`: other formats of a trace (ITF, Mermaid, pytest, CSV);
-- `logs`: readers of request logs;
-- `files`: the trace file and the corpus of committed traces;
-- `text`: plain sentences.
-
 What this page names is the public API of the floor; all else is private to its room.  Nothing is
 imported before it is first used: the pipeline needs the extras `corpus` and `spark`.
 
@@ -28,24 +18,17 @@ from typing import TYPE_CHECKING
 from fencepost.model._door import lazy
 
 if TYPE_CHECKING:
-    from fencepost.traces.audit.judge.audit import Audit
-    from fencepost.traces.audit.judge.results import AuditViolation, GroupResult
-    from fencepost.traces.audit.judge.settings import AuditSettings, Gaps, LogOptions
-    from fencepost.traces.audit.judge.window_trace import window_trace
-    from fencepost.traces.audit.operations.open_metrics import metrics_text
-    from fencepost.traces.audit.operations.operator_json import operator_json
-    from fencepost.traces.audit.operations.operator_report import OperatorAudit, OperatorReport
-    from fencepost.traces.audit.operations.operator_summary import operator_summary
-    from fencepost.traces.audit.operations.operator_words import (
-        OperatorProblem,
-        operator_problems,
-    )
-    from fencepost.traces.audit.run import AuditRun, audit_log
-    from fencepost.traces.audit.server_log import ServerLogRun, audit_server_log
-    from fencepost.traces.files.causes import known_cause
+    from fencepost.traces.audit.answer_audit import Audit
+    from fencepost.traces.audit.audit_page import audit_page
+    from fencepost.traces.audit.audit_results import AuditViolation, GroupResult
+    from fencepost.traces.audit.audit_settings import AuditSettings, Gaps, LogOptions
+    from fencepost.traces.audit.log_audit import AuditRun, audit_log
+    from fencepost.traces.audit.server_log_audit import ServerLogRun, audit_server_log
+    from fencepost.traces.audit.window_trace import window_trace
     from fencepost.traces.files.corpus_index import CorpusFolder
     from fencepost.traces.files.model_states import ModelState, model_states
     from fencepost.traces.files.run_trace import run_lines, run_trace
+    from fencepost.traces.files.trace_causes import known_cause
     from fencepost.traces.files.trace_file import Expected, TraceFile, TraceFileError, TraceVerdict
     from fencepost.traces.forms.adapter_form import to_adapter
     from fencepost.traces.forms.csv_form import to_csv
@@ -53,18 +36,20 @@ if TYPE_CHECKING:
     from fencepost.traces.forms.itf import from_itf_json, to_itf_json, to_itf_text
     from fencepost.traces.forms.mermaid import to_mermaid
     from fencepost.traces.forms.pytest_form import to_pytest
-    from fencepost.traces.logs.exchange import LoggedExchange
     from fencepost.traces.logs.log_dates import DatePatternError, LogDates
     from fencepost.traces.logs.log_files import LogFileError
+    from fencepost.traces.logs.logged_exchange import LoggedExchange
     from fencepost.traces.logs.request_log import RequestLog, read_request_log
     from fencepost.traces.logs.server_log import ServerLog
-    from fencepost.traces.page.audit_page import audit_page
-    from fencepost.traces.page.certificate_page import certificate_page
-    from fencepost.traces.page.findings_page import findings_page
-    from fencepost.traces.page.nightly_page import nightly_page
-    from fencepost.traces.page.trace_data import ShownTrace
-    from fencepost.traces.page.trace_page import trace_page
-    from fencepost.traces.pipeline.corpus.commands import (
+    from fencepost.traces.operations.open_metrics import metrics_text
+    from fencepost.traces.operations.operator_json import operator_json
+    from fencepost.traces.operations.operator_report import OperatorAudit, OperatorReport
+    from fencepost.traces.operations.operator_summary import operator_summary
+    from fencepost.traces.operations.operator_words import OperatorProblem, operator_problems
+    from fencepost.traces.pages.trace_data import ShownTrace
+    from fencepost.traces.pages.trace_page import trace_page
+    from fencepost.traces.pipeline.corpus.corpus import Recipe, corpus_recipe
+    from fencepost.traces.pipeline.corpus.corpus_jobs import (
         check_corpus,
         count_outcomes,
         cover_corpus,
@@ -73,18 +58,21 @@ if TYPE_CHECKING:
         open_corpus,
         triage_corpus,
     )
-    from fencepost.traces.pipeline.corpus.corpus import Recipe, corpus_recipe
-    from fencepost.traces.pipeline.corpus.engine import JobEngine, LocalEngine
     from fencepost.traces.pipeline.corpus.exploring import (
         ExplorationBounds,
         ExplorationLevels,
         explore_levels,
     )
-    from fencepost.traces.pipeline.corpus.jobs import Corpus
-    from fencepost.traces.pipeline.logs.commands import LogAuditTotals, audit_logs, recorded_totals
+    from fencepost.traces.pipeline.corpus.job_engine import JobEngine, LocalEngine
+    from fencepost.traces.pipeline.corpus.shard_jobs import Corpus
+    from fencepost.traces.pipeline.logs.audit_jobs import (
+        LogAuditTotals,
+        audit_logs,
+        recorded_totals,
+    )
+    from fencepost.traces.pipeline.logs.audit_recipe import LogAudit
     from fencepost.traces.pipeline.logs.metrics import Metrics, measure_logs
     from fencepost.traces.pipeline.logs.metrics_page import metrics_page
-    from fencepost.traces.pipeline.logs.plan import LogAudit
     from fencepost.traces.pipeline.spark.spark import (
         SparkEngine,
         SparkUnavailableError,
@@ -93,6 +81,8 @@ if TYPE_CHECKING:
     from fencepost.traces.pipeline.spark.stream_watch import LogWatch, StreamSource, watch_logs
     from fencepost.traces.pipeline.storage.location import Place
     from fencepost.traces.pipeline.storage.manifest import CorpusError
+    from fencepost.traces.report.certificate_page import certificate_page
+    from fencepost.traces.report.findings_page import findings_page
 
 __all__ = [
     "TRACE_FORMATS",
@@ -154,7 +144,6 @@ __all__ = [
     "metrics_text",
     "minimise_corpus",
     "model_states",
-    "nightly_page",
     "open_corpus",
     "operator_json",
     "operator_problems",

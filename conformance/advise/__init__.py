@@ -1,1 +1,1 @@
-"""What to set for a consumer group, from what is known about it or from its logs."""
+"""Advise settings for a consumer group, from facts that are given or from its logs."""

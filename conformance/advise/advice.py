@@ -9,8 +9,8 @@ from functools import cached_property
 import msgspec
 
 from fencepost.conformance.advise.arithmetic import detection_s, outlives
-from fencepost.conformance.advise.conflict import conflict_of
-from fencepost.conformance.advise.known import (
+from fencepost.conformance.advise.constraint_conflicts import conflict_of
+from fencepost.conformance.advise.known_facts import (
     BEATS,
     FORMS,
     HEARTBEAT_S,
@@ -18,10 +18,10 @@ from fencepost.conformance.advise.known import (
     Form,
     KnownGroup,
 )
-from fencepost.conformance.advise.longest import longest_death_s
+from fencepost.conformance.advise.longest_gap import longest_death_s
+from fencepost.conformance.advise.sensitivity import Turn, turns_of
 from fencepost.conformance.advise.setting_cost import SettingCost, setting_cost
-from fencepost.conformance.advise.turns import Turn, turns_of
-from fencepost.traces.audit.operations.restarts import LADDER_MS
+from fencepost.traces.operations.restarts import LADDER_MS
 
 FEW = 0.05
 """The part of restarts that may outlive a session which is long enough for static members."""

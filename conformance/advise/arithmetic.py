@@ -14,9 +14,9 @@ from itertools import pairwise
 
 import msgspec
 
-from fencepost.conformance.advise.heartbeats import noticed
-from fencepost.conformance.advise.known import Form, KnownGroup
-from fencepost.conformance.simulator.durations import Duration, quantiles_s
+from fencepost.conformance.advise.detection_time import noticed
+from fencepost.conformance.advise.known_facts import Form, KnownGroup
+from fencepost.conformance.simulate.durations import Duration, quantiles_s
 
 _QUANTILES = 500
 _POSITIONS = 50

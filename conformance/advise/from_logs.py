@@ -10,19 +10,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fencepost.conformance.advise.known import BOTH, WEEK_S, AdviceError, Form
-from fencepost.conformance.simulator.member_settings import strategy_of
+from fencepost.conformance.advise.known_facts import BOTH, WEEK_S, AdviceError, Form
+from fencepost.conformance.simulate.member_settings import strategy_of
 from fencepost.model.assignors.assignors import ASSIGNORS
-from fencepost.traces.audit.judge.settings import LogOptions
-from fencepost.traces.audit.operations.operator_json import operator_json
-from fencepost.traces.audit.operations.operator_rows import Remedy
-from fencepost.traces.audit.run import audit_log
-from fencepost.traces.audit.server_log import audit_server_log
+from fencepost.traces.audit.audit_settings import LogOptions
+from fencepost.traces.audit.log_audit import audit_log
+from fencepost.traces.audit.server_log_audit import audit_server_log
 from fencepost.traces.files.bounded import DocumentError, read_json
 from fencepost.traces.logs.log_files import LogFileError
 from fencepost.traces.logs.log_kind import LogKind, common_kind
 from fencepost.traces.logs.request_log import RequestLog
 from fencepost.traces.logs.server_log import ServerLog
+from fencepost.traces.operations.operator_json import operator_json
+from fencepost.traces.operations.operator_rows import Remedy
 
 _FORMATS = frozenset({"fencepost-audit", "fencepost-server-log-audit"})
 A_DAY_S = 24 * 3600

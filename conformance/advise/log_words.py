@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from fencepost.conformance.advise.advice import Advice
 from fencepost.conformance.advise.from_logs import A_DAY_S, LogFacts
-from fencepost.conformance.advise.known import SESSIONS_S
-from fencepost.traces.text.words import plural
+from fencepost.conformance.advise.known_facts import SESSIONS_S
+from fencepost.model.history.words import plural
 
 FEW_RESTARTS = 20
 """So few tell nothing of what one in twenty takes."""

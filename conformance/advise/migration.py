@@ -10,9 +10,9 @@ import msgspec
 
 from fencepost.conformance.advise.advice import Advice
 from fencepost.conformance.advise.arithmetic import EventCost, crash, deployment, stopped_s
-from fencepost.conformance.advise.known import BOTH, Form, KnownGroup
+from fencepost.conformance.advise.known_facts import BOTH, Form, KnownGroup
 from fencepost.conformance.advise.setting_cost import SettingCost, simulate_line
-from fencepost.traces.text.words import plural
+from fencepost.model.history.words import plural
 
 ASSIGNORS = {"eager": "RangeAssignor", "cooperative": "CooperativeStickyAssignor"}
 PACKAGE = "org.apache.kafka.clients.consumer."

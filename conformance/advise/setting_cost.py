@@ -6,15 +6,10 @@ import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from fencepost.conformance.advise.arithmetic import (
-    EventCost,
-    crash,
-    death,
-    deployment,
-)
-from fencepost.conformance.advise.known import BOTH, HEARTBEAT_S, SESSIONS_S, Form, KnownGroup
-from fencepost.conformance.simulator.durations import Spread
-from fencepost.conformance.simulator.scenario import RESUME_S
+from fencepost.conformance.advise.arithmetic import EventCost, crash, death, deployment
+from fencepost.conformance.advise.known_facts import BOTH, HEARTBEAT_S, SESSIONS_S, Form, KnownGroup
+from fencepost.conformance.simulate.deployment_scenario import RESUME_S
+from fencepost.conformance.simulate.durations import Spread
 
 _EVENTS: dict[str, tuple[str, int, Callable[[KnownGroup, Form, float], EventCost]]] = {
     "deployment": ("rolling-bounce", 20, deployment),

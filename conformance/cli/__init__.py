@@ -1,1 +1,1 @@
-"""The command line `fencepost`: a module for each group of related commands."""
+"""Run the commands of `fencepost`: a module for each command."""

@@ -12,23 +12,9 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from fencepost.conformance.catalogue.suites import find_suite
-from fencepost.conformance.certify.certificate_diff import (
-    PAGE,
-    CertificateDiff,
-    diff_certificates,
-)
-from fencepost.conformance.certify.certify import Options
-from fencepost.conformance.certify.known_failures import aliases_of, drafted_list
-from fencepost.conformance.certify.report import (
-    INDEX,
-    certificate_json,
-    print_certificate,
-    write_report,
-)
-from fencepost.conformance.certify.run import certificate_of, matching_entries, skipped
+from fencepost.conformance.cases.suites import find_suite
 from fencepost.conformance.cli.exit_codes import exit_codes
-from fencepost.conformance.cli.options.common import (
+from fencepost.conformance.cli.options.common_options import (
     REVISION,
     console,
     echo_json,
@@ -36,30 +22,40 @@ from fencepost.conformance.cli.options.common import (
     own_revisions_option,
     report_option,
 )
-from fencepost.conformance.cli.options.known_failures import (
+from fencepost.conformance.cli.options.known_failure_options import (
     kept_entries,
     known_failures_options,
     tell_of_no_use,
     write_list,
     written_list_option,
 )
-from fencepost.conformance.cli.options.target import (
+from fencepost.conformance.cli.options.target_options import (
     jobs_option,
     revision_of_target_option,
     suite_option,
     target_options,
 )
-from fencepost.conformance.execution.outcome import Graded, Outcome
+from fencepost.conformance.run.certificate_run import certificate_of, matching_entries, skipped
+from fencepost.conformance.run.certify import Options
 from fencepost.conformance.runtime.signals import run
-from fencepost.conformance.targets.registry import (
+from fencepost.conformance.targets.target_registry import (
     TargetOptions,
     find_revision,
     find_target,
     revision_for,
 )
+from fencepost.model.history.words import plural
 from fencepost.model.table.table import Level
-from fencepost.traces.files.certificate_file import read_certificate_file
-from fencepost.traces.text.words import plural
+from fencepost.properties.judging.outcome import Graded, Outcome
+from fencepost.traces.report.certificate_diff import PAGE, CertificateDiff, diff_certificates
+from fencepost.traces.report.certificate_file import read_certificate_file
+from fencepost.traces.report.known_failures import aliases_of, drafted_list
+from fencepost.traces.report.report_folder import (
+    INDEX,
+    certificate_json,
+    print_certificate,
+    write_report,
+)
 
 _EVERY_S = 30.0
 """So often a run whose stderr is no terminal tells how far it is."""
@@ -262,7 +258,7 @@ def replay_command(
     With a TARGET, the plan of the trace is run against it.  Without one, the recorded history is
     judged again by the revision that the file names.
     """
-    from fencepost.conformance.certify.replay import rejudge, replay_trace  # noqa: PLC0415  (replay alone)
+    from fencepost.conformance.run.replay import rejudge, replay_trace  # noqa: PLC0415  (replay alone)
     from fencepost.traces.forms.formats import read_trace  # noqa: PLC0415
 
     trace = read_trace(file)

@@ -14,13 +14,13 @@ import click
 
 from fencepost.conformance.cli.exit_codes import exit_codes
 from fencepost.conformance.cli.lazy_group import LazyGroup, Stub
-from fencepost.conformance.runtime.errors import (
+from fencepost.conformance.runtime.unavailable import (
     EXIT_OWN_FAULT,
     EXIT_UNAVAILABLE,
     EXIT_USAGE,
     TargetUnavailableError,
 )
-from fencepost.traces.files.bad_input import BadInputError
+from fencepost.model.bad_input import BadInputError
 
 _EXIT_PIPE = 141
 """Whoever read the output went away: what a shell tells of a program that SIGPIPE ended."""
@@ -38,12 +38,12 @@ _SECTIONS = {
     "Judge a client": (
         Stub(
             "certify-client",
-            "clients.certify:certify_client_command",
+            "certify_client:certify_client_command",
             "Hold a client library to what it owes as a member of a group.",
         ),
         Stub(
             "fuzz-client",
-            "clients.fuzz:fuzz_client_command",
+            "fuzz_client:fuzz_client_command",
             "Search a client library with scenarios drawn at random.",
         ),
     ),
@@ -51,12 +51,12 @@ _SECTIONS = {
     "Deployments": (
         Stub(
             "simulate",
-            "deployments.simulate:simulate_command",
+            "simulate:simulate_command",
             "Compute what a deployment costs a group.",
         ),
         Stub(
             "advise",
-            "deployments.advise:advise_command",
+            "advise:advise_command",
             "Say which session timeout and strategy lose least.",
         ),
     ),
@@ -83,11 +83,13 @@ _SECTIONS = {
         Stub("schema", "schema:schema_command", "Print a JSON schema; without a NAME, list them."),
     ),
     "For contributors": (
-        Stub("mutants", "mutants:mutants_command", "Run every engine on models broken on purpose."),
-        Stub("nightly", "nightly:nightly_command", "Run every search and report what is new."),
+        Stub(
+            "mutants",
+            "mutants:mutants_command",
+            "List the models broken on purpose.",
+        ),
         Stub("adopt", "convert:adopt_command", "Add a trace to the regression corpus."),
         Stub("corpus", "corpus:corpus_group", "Generate and check traces by the million."),
-        Stub("bench", "run:bench_command", "Run the benchmarks, in a checkout."),
     ),
 }
 
@@ -110,7 +112,7 @@ def main(arguments: list[str] | None = None) -> None:
     sys.exit(exit_code(fencepost, arguments, "fencepost"))
 
 
-def exit_code(group: click.Group, arguments: list[str] | None, prog_name: str) -> int:
+def exit_code(group: click.Command, arguments: list[str] | None, prog_name: str) -> int:
     """Run a command of a group, and say what is wrong; the code to exit with."""
     try:
         code = group.main(arguments, prog_name=prog_name, standalone_mode=False)

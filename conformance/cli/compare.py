@@ -8,33 +8,38 @@ from pathlib import Path
 
 import click
 
-from fencepost.conformance.catalogue.suites import CATALOGUE, NAMES, find_suite
-from fencepost.conformance.certify.replay import sound_trace
-from fencepost.conformance.certify.report import write_texts
-from fencepost.conformance.certify.run import matching_entries
+from fencepost.conformance.cases.suites import CATALOGUE, NAMES, find_suite
 from fencepost.conformance.cli.exit_codes import exit_codes
-from fencepost.conformance.cli.options.common import REVISION, echo_json, json_option, report_option
-from fencepost.conformance.cli.options.target import jobs_option, target_options
-from fencepost.conformance.compare.compare import TargetComparison, compare
-from fencepost.conformance.compare.confirm import Confirmed
-from fencepost.conformance.compare.render import compare_json, text
-from fencepost.conformance.compare.search import (
+from fencepost.conformance.cli.options.common_options import (
+    REVISION,
+    echo_json,
+    json_option,
+    report_option,
+)
+from fencepost.conformance.cli.options.target_options import jobs_option, target_options
+from fencepost.conformance.run.certificate_run import matching_entries
+from fencepost.conformance.run.replay import sound_trace
+from fencepost.conformance.runtime.signals import run
+from fencepost.conformance.search.compare.compare import TargetComparison, compare
+from fencepost.conformance.search.compare.compare_report import compare_json, text
+from fencepost.conformance.search.compare.compare_search import (
     KINDS,
     LINGER_S,
     CompareOptions,
     CompareStage,
     CompareTally,
 )
-from fencepost.conformance.compare.stages import stage_of, usual_stages, walks_stage
-from fencepost.conformance.runtime.signals import run
-from fencepost.conformance.targets.registry import (
+from fencepost.conformance.search.compare.confirm_difference import Confirmed
+from fencepost.conformance.search.compare.stages import stage_of, usual_stages, walks_stage
+from fencepost.conformance.targets.target_registry import (
     TargetOptions,
     find_both,
     find_revision,
     revision_for_both,
 )
+from fencepost.model.history.words import plural
 from fencepost.model.revision import Revision
-from fencepost.traces.text.words import plural
+from fencepost.traces.report.report_folder import write_texts
 
 _REQUESTS = 5_000
 

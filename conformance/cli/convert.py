@@ -9,14 +9,14 @@ from pathlib import Path
 
 import click
 
-from fencepost.conformance.cli.options.common import output_option, own_revisions_option
-from fencepost.conformance.cli.options.target import target_options
-from fencepost.conformance.findings.promote import adopt, corpus_here
-from fencepost.conformance.findings.shrink import SECONDS, shrink
-from fencepost.conformance.findings.shrink_property import shrink_property
+from fencepost.conformance.cli.options.common_options import output_option, own_revisions_option
+from fencepost.conformance.cli.options.target_options import target_options
 from fencepost.conformance.runtime.signals import run
-from fencepost.conformance.targets.registry import TargetOptions, find_target
-from fencepost.properties.claims.registry import find_property
+from fencepost.conformance.search.findings.promote import adopt, corpus_here
+from fencepost.conformance.search.findings.shrink_property import shrink_property
+from fencepost.conformance.search.findings.shrink_trace import SECONDS, shrink
+from fencepost.conformance.targets.target_registry import TargetOptions, find_target
+from fencepost.properties.claims.property_registry import find_property
 from fencepost.traces.files.trace_file import write_file
 from fencepost.traces.forms.formats import TRACE_FORMATS, read_trace
 

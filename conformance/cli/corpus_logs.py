@@ -15,16 +15,16 @@ import click
 
 from fencepost.conformance.cli.corpus import folder_argument, out_option, say, with_engine
 from fencepost.conformance.cli.exit_codes import exit_codes
-from fencepost.conformance.cli.options.common import files_argument
-from fencepost.conformance.cli.options.engine import engine_of
-from fencepost.conformance.cli.options.logs import EXITS, log_options, parts_option
-from fencepost.conformance.runtime.errors import TargetUnavailableError
+from fencepost.conformance.cli.options.common_options import files_argument
+from fencepost.conformance.cli.options.engine_options import engine_of
+from fencepost.conformance.cli.options.log_options import EXITS, log_options, parts_option
 from fencepost.conformance.runtime.signals import term_is_interrupt
 from fencepost.conformance.runtime.toolchain.maven import kafka_source
-from fencepost.traces.audit.judge.settings import LogOptions
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
+from fencepost.model.history.words import plural
+from fencepost.traces.audit.audit_settings import LogOptions
+from fencepost.traces.files.install import pip_install
 from fencepost.traces.logs.log_files import LogFileError
-from fencepost.traces.text.install import pip_install
-from fencepost.traces.text.words import plural
 
 
 @click.command(
@@ -58,8 +58,8 @@ def audit_logs_command(
     life lines of instance ids, deployments and problems.  A second run does what is missing.
     """
     with engine_of(engine, master) as running:
-        from fencepost.traces.pipeline.logs.commands import audit_logs  # noqa: PLC0415  (an extra)
-        from fencepost.traces.pipeline.logs.plan import LogAudit  # noqa: PLC0415
+        from fencepost.traces.pipeline.logs.audit_jobs import audit_logs  # noqa: PLC0415  (an extra)
+        from fencepost.traces.pipeline.logs.audit_recipe import LogAudit  # noqa: PLC0415
         from fencepost.traces.pipeline.storage.location import Place  # noqa: PLC0415
 
         try:
@@ -163,9 +163,9 @@ def metrics_command(folder: str, engine: str, master: str | None, *, as_json: bo
             from fencepost.traces.pipeline.logs import metrics_page  # noqa: PLC0415  (an extra)
         except ImportError as error:
             raise TargetUnavailableError(f"{error}: {pip_install('corpus')}") from error
-        from fencepost.traces.pipeline.logs.commands import recorded_totals  # noqa: PLC0415
+        from fencepost.traces.pipeline.logs.audit_jobs import recorded_totals  # noqa: PLC0415
+        from fencepost.traces.pipeline.logs.audit_recipe import LogAudit  # noqa: PLC0415
         from fencepost.traces.pipeline.logs.metrics import measure_logs  # noqa: PLC0415
-        from fencepost.traces.pipeline.logs.plan import LogAudit  # noqa: PLC0415
         from fencepost.traces.pipeline.storage.location import Place  # noqa: PLC0415
 
         audit = LogAudit.read(Place(folder))

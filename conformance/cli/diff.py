@@ -12,23 +12,28 @@ from typing import Any
 
 import click
 
-from fencepost.conformance.certify.report import make_folder
 from fencepost.conformance.cli.exit_codes import exit_codes
-from fencepost.conformance.cli.options.common import REVISION, echo_json, json_option, report_option
-from fencepost.conformance.cli.options.scope import scope_options
-from fencepost.conformance.execution.outcome import EXIT_CODES, Overall
-from fencepost.conformance.targets.registry import find_revision
-from fencepost.properties.diff.revisions import Comparison, compare_revisions
+from fencepost.conformance.cli.options.common_options import (
+    REVISION,
+    echo_json,
+    json_option,
+    report_option,
+)
+from fencepost.conformance.cli.options.scope_options import scope_options
+from fencepost.conformance.targets.target_registry import find_revision
+from fencepost.model.history.words import plural
+from fencepost.properties.diff.revision_diff import Comparison, compare_revisions
+from fencepost.properties.judging.outcome import EXIT_CODES, Overall
 from fencepost.properties.worlds.scope import Scope
 from fencepost.properties.worlds.scopes import DIFF_SCOPES, NamedScope
-from fencepost.traces.files.difference_words import (
+from fencepost.traces.files.difference_trace import (
     DifferenceStory,
     bounds_words,
     describe_difference,
     difference_traces,
     lost_words,
 )
-from fencepost.traces.text.words import plural
+from fencepost.traces.report.report_folder import make_folder
 
 _IN_FULL = 8
 """How many differences are told in full."""

@@ -7,9 +7,9 @@ from rich.table import Table
 from rich.text import Text
 
 from fencepost.conformance.cli.exit_codes import exit_codes
-from fencepost.conformance.cli.options.common import console, echo_json, json_option
+from fencepost.conformance.cli.options.common_options import console, echo_json, json_option
 from fencepost.conformance.runtime.toolchain.doctor import CHECKS, examine
-from fencepost.model.revisions.near import did_you_mean
+from fencepost.model.suggestions import did_you_mean
 
 _NAMES = {check.name: check for check in CHECKS}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fencepost.conformance.runtime.errors import EXIT_OWN_FAULT, EXIT_UNAVAILABLE, EXIT_USAGE
+from fencepost.conformance.runtime.unavailable import EXIT_OWN_FAULT, EXIT_UNAVAILABLE, EXIT_USAGE
 
 _SHARED = {
     EXIT_USAGE: "wrong usage, or input that can't be read",

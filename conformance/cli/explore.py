@@ -14,7 +14,7 @@ from rich.text import Text
 
 from fencepost.conformance.cli.exit_codes import exit_codes
 from fencepost.conformance.cli.explain import property_json
-from fencepost.conformance.cli.exploration import (
+from fencepost.conformance.cli.exploration_output import (
     Told,
     check_json,
     exploration_json,
@@ -23,7 +23,7 @@ from fencepost.conformance.cli.exploration import (
     write_graph_file,
     write_traces,
 )
-from fencepost.conformance.cli.options.common import (
+from fencepost.conformance.cli.options.common_options import (
     REVISION,
     console,
     echo_json,
@@ -31,9 +31,10 @@ from fencepost.conformance.cli.options.common import (
     report_option,
     revision_option,
 )
-from fencepost.conformance.cli.options.scope import scope_options
+from fencepost.conformance.cli.options.scope_options import scope_options
 from fencepost.conformance.targets.own_revision import properties_for, told_where_it_stops
-from fencepost.conformance.targets.registry import find_revision
+from fencepost.conformance.targets.target_registry import find_revision
+from fencepost.model.history.words import plural
 from fencepost.model.revisions.revisions import is_shipped, shipped_base
 from fencepost.properties.checking.checking import (
     Checked,
@@ -43,18 +44,13 @@ from fencepost.properties.checking.checking import (
     check_revision,
     size_beyond_reach,
 )
-from fencepost.properties.claims.registry import PROPERTIES, find_property
+from fencepost.properties.checking.row_properties import uncovered_rows
+from fencepost.properties.claims.property_registry import PROPERTIES, find_property
 from fencepost.properties.explorer.exploration import Progress
 from fencepost.properties.explorer.graph import SUFFIXES
-from fencepost.properties.kill_matrix.rows import uncovered_rows
 from fencepost.properties.logic.property import Engine, Property
 from fencepost.properties.worlds.scope import Scope
-from fencepost.properties.worlds.scopes import (
-    CHECK_SCOPES,
-    NamedScope,
-    find_check_scope,
-)
-from fencepost.traces.text.words import plural
+from fencepost.properties.worlds.scopes import CHECK_SCOPES, NamedScope, find_check_scope
 
 EXIT_VIOLATED = 1
 _WRONG_ENDS = "a property is violated, or one by --property never put to the test"

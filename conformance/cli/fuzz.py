@@ -11,22 +11,26 @@ from typing import Any
 
 import click
 
-from fencepost.conformance.certify.known_failures import KnownFailure, aliases_of, load
 from fencepost.conformance.cli.exit_codes import exit_codes
-from fencepost.conformance.cli.options.common import REVISION, echo_json, json_option, report_option
-from fencepost.conformance.cli.options.known_failures import (
+from fencepost.conformance.cli.options.common_options import (
+    REVISION,
+    echo_json,
+    json_option,
+    report_option,
+)
+from fencepost.conformance.cli.options.known_failure_options import (
     known_failures_options,
     tell_of_no_use,
 )
-from fencepost.conformance.cli.options.target import (
+from fencepost.conformance.cli.options.target_options import (
     revision_of_target_option,
     target_options,
 )
-from fencepost.conformance.findings.findings import Finding
-from fencepost.conformance.fuzz.corpus import read_corpus, write_corpus
-from fencepost.conformance.fuzz.fuzz import FuzzListener, FuzzResult, fuzz
-from fencepost.conformance.fuzz.progress import FuzzOptions
-from fencepost.conformance.fuzz.report import (
+from fencepost.conformance.runtime.signals import run_until_told
+from fencepost.conformance.search.findings.findings import Finding
+from fencepost.conformance.search.fuzz.fuzz import FuzzListener, FuzzResult, fuzz
+from fencepost.conformance.search.fuzz.fuzz_progress import FuzzOptions
+from fencepost.conformance.search.fuzz.fuzz_report import (
     finding_lines,
     fuzz_json,
     progress_line,
@@ -35,18 +39,19 @@ from fencepost.conformance.fuzz.report import (
     write_report,
     write_trace,
 )
-from fencepost.conformance.fuzz.tally import Budget, Tally
-from fencepost.conformance.runtime.signals import run_until_told
-from fencepost.conformance.targets.registry import (
+from fencepost.conformance.search.fuzz.plan_corpus import read_corpus, write_corpus
+from fencepost.conformance.search.fuzz.tally import Budget, Tally
+from fencepost.conformance.targets.target import Target
+from fencepost.conformance.targets.target_registry import (
     TargetOptions,
     find_revision,
     find_target,
     revision_for,
 )
-from fencepost.conformance.targets.target import Target
 from fencepost.model.revision import Revision
 from fencepost.properties.workers.cancellation import Stop
 from fencepost.traces.files.trace_file import TraceFile
+from fencepost.traces.report.known_failures import KnownFailure, aliases_of, load
 
 _REQUESTS = 10_000
 _EVERY_S = 2.0

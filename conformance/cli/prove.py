@@ -17,26 +17,26 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from fencepost.conformance.cli.exit_codes import exit_codes
-from fencepost.conformance.cli.options.common import (
+from fencepost.conformance.cli.options.common_options import (
     console,
     echo_json,
     json_option,
     revision_option,
 )
-from fencepost.conformance.runtime.errors import TargetUnavailableError
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.targets.own_revision import properties_for
-from fencepost.conformance.targets.registry import find_revision
+from fencepost.conformance.targets.target_registry import find_revision
+from fencepost.model.history.words import plural
 from fencepost.model.revision import Revision
-from fencepost.properties.claims.registry import PROPERTIES, find_formula
+from fencepost.properties.claims.property_registry import PROPERTIES, find_formula
 from fencepost.properties.logic.property import Engine
-from fencepost.properties.mutants.abstract import abstract_twists
+from fencepost.properties.mutants.abstract_mutants import abstract_twists
 from fencepost.properties.proofs.cti_reach import reach
+from fencepost.traces.files.install import pip_install
 from fencepost.traces.files.run_trace import run_lines
-from fencepost.traces.text.install import pip_install
-from fencepost.traces.text.words import plural
 
 if TYPE_CHECKING:
-    from fencepost.properties.proofs.results import Obligation, Proof
+    from fencepost.properties.proofs.proof_results import Obligation, Proof
 
 _EXIT_FAILED = 1
 _EXIT_UNKNOWN = 2
@@ -127,7 +127,7 @@ def _runs(revision: Revision, proof: Proof) -> Runs:
 
 def _show(proof: Proof, seconds: float, runs: Runs, *, in_full: bool) -> None:
     """Print what isn't simply proved; `in_full`: every row, and each expected violation's step."""
-    from fencepost.properties.proofs.results import Result  # noqa: PLC0415  (as above)
+    from fencepost.properties.proofs.proof_results import Result  # noqa: PLC0415  (as above)
 
     screen = console()
     _show_rows(screen, proof, in_full=in_full)
@@ -168,7 +168,7 @@ def _show(proof: Proof, seconds: float, runs: Runs, *, in_full: bool) -> None:
 
 def _show_rows(screen: Console, proof: Proof, *, in_full: bool) -> None:
     """Print how many obligations of each kind were proved, and what is whole as one line."""
-    from fencepost.properties.proofs.results import FAILURES, Result  # noqa: PLC0415  (as above)
+    from fencepost.properties.proofs.proof_results import FAILURES, Result  # noqa: PLC0415  (as above)
 
     grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     grid.add_column("property", no_wrap=True)
@@ -194,7 +194,7 @@ def _show_rows(screen: Console, proof: Proof, *, in_full: bool) -> None:
 
 def _is_first(one: Obligation) -> bool:
     """Whether it shows its step: one of all that fail by the same rule does."""
-    from fencepost.properties.proofs.results import Result  # noqa: PLC0415  (as above)
+    from fencepost.properties.proofs.proof_results import Result  # noqa: PLC0415  (as above)
 
     repeated = {Result.EXPECTED, Result.FAILED}
     return one.counterexample is not None or not one.rule or one.result not in repeated

@@ -1,30 +1,28 @@
-"""`start`, `adapter` and `bench`: run a target, the model on stdio, or the benchmarks."""
+"""`start` and `adapter`: run a target, or the model on stdio."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Protocol, cast
 
 import click
 
-from fencepost.conformance.cli.options.common import REVISION, json_option, report_option
-from fencepost.conformance.cli.options.target import GivenSettings, settings_option
-from fencepost.conformance.runtime.errors import TargetUnavailableError
+from fencepost.conformance.cli.options.common_options import REVISION, json_option, report_option
+from fencepost.conformance.cli.options.target_options import GivenSettings, settings_option
 from fencepost.conformance.runtime.signals import at_a_signal
-from fencepost.conformance.runtime.versions import own_version
 from fencepost.conformance.serve.adapter import serve
 from fencepost.conformance.targets.in_process import ModelCoordinator
-from fencepost.conformance.targets.registry import (
+from fencepost.conformance.targets.target import Target
+from fencepost.conformance.targets.target_registry import (
     TargetOptions,
     UnknownTargetError,
     find_model,
     find_target,
 )
-from fencepost.conformance.targets.target import Target
+from fencepost.traces.files.tool_versions import own_version
 
 
 class _Listening(Target, Protocol):
@@ -113,17 +111,3 @@ def adapter_command(name: str) -> int:
     """
     coordinator = ModelCoordinator(find_model(name), own_version())
     return serve(coordinator, sys.stdin.buffer, sys.stdout.buffer)
-
-
-@click.command("bench", context_settings={"ignore_unknown_options": True, "help_option_names": []})
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def bench_command(arguments: tuple[str, ...]) -> int:
-    """Run the benchmarks, in a checkout.
-
-    The same as `python -m benchmarks`.  Figures are printed as JSON.
-    """
-    if not Path("benchmarks/__main__.py").is_file():
-        raise TargetUnavailableError(
-            "the package has no benchmarks: run this at the root of a checkout of fencepost"
-        )
-    return subprocess.run([sys.executable, "-m", "benchmarks", *arguments], check=False).returncode  # noqa: S603  (our own)

@@ -11,12 +11,12 @@ from typing import Any
 
 import click
 
-from fencepost.conformance.cli.options.common import console, echo_json
-from fencepost.model.revisions.near import nearest
-from fencepost.traces.files.bad_input import BadInputError
+from fencepost.conformance.cli.options.common_options import console, echo_json
+from fencepost.model.bad_input import BadInputError
+from fencepost.model.suggestions import nearest
 
 _ENDING = ".schema.json"
-_FLOORS = ("fencepost.traces", "fencepost.conformance")
+_FLOORS = ("fencepost.properties", "fencepost.traces", "fencepost.conformance")
 
 
 class UnknownSchemaError(BadInputError):

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import click
 
-from fencepost.conformance.cli.options.common import REVISION, json_option, output_option
+from fencepost.conformance.cases.clients.provocation import read_provocations
+from fencepost.conformance.cli.options.common_options import REVISION, json_option, output_option
 from fencepost.conformance.runtime.signals import at_a_signal
-from fencepost.conformance.runtime.versions import own_version
-from fencepost.conformance.serve.apis import MOST_PARTITIONS, PARTITIONS, may_name_a_topic
 from fencepost.conformance.serve.broker import ModelBroker
-from fencepost.conformance.serve.history import History, appending
-from fencepost.conformance.serve.provocation import read_provocations
-from fencepost.conformance.serve.releases import parse_release
-from fencepost.conformance.targets.registry import find_model
+from fencepost.conformance.serve.broker_apis import MOST_PARTITIONS, PARTITIONS, may_name_a_topic
+from fencepost.conformance.serve.broker_history import History, appending
+from fencepost.conformance.serve.release_versions import parse_release
+from fencepost.conformance.targets.target_registry import find_model
 from fencepost.model.coordinator import CONFIG_DEFAULTS
+from fencepost.traces.files.tool_versions import own_version
 
 _SEED_BITS = 32
 _LARGEST = 2**31 - 1

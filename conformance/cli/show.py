@@ -10,19 +10,19 @@ from typing import Any
 import click
 from rich.text import Text
 
-from fencepost.conformance.cli.options.common import (
+from fencepost.conformance.cli.options.common_options import (
     REVISION,
     console,
     echo_json,
     json_option,
     revision_option,
 )
-from fencepost.conformance.targets.registry import find_revision
+from fencepost.conformance.targets.target_registry import find_revision
+from fencepost.model.history.words import plural
 from fencepost.model.revision import DropRule, Revision
 from fencepost.model.revisions import revisions
 from fencepost.model.table.cells import print_rows
 from fencepost.model.table.table import Rule, Table
-from fencepost.traces.text.words import plural
 
 _NARROWEST = {"mid": 9, "inst": 13, "state": 19, "more": 18, "then": 30}
 """Columns of the decision table in characters: as wide as the longest word in them, or wider."""

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from fencepost.conformance.cli.options.common import report_option
+from fencepost.conformance.cli.options.common_options import report_option
 from fencepost.conformance.site.site import INDEX, write_site
-from fencepost.traces.text.words import plural
+from fencepost.model.history.words import plural
 
 
 @click.command("site")

@@ -8,20 +8,20 @@ from typing import Any
 
 import click
 
-from fencepost.conformance.certify.report import certificate_from_folder, write_texts
-from fencepost.conformance.cli.options.common import (
+from fencepost.conformance.cli.options.common_options import (
     files_argument,
     output_option,
     own_revisions_option,
 )
-from fencepost.conformance.fuzz.report import FORMAT, fuzz_index, traces_of
+from fencepost.conformance.search.fuzz.fuzz_report import FORMAT, fuzz_index, traces_of
+from fencepost.model.history.words import plural
 from fencepost.traces.files.bounded import DocumentError, read_json
-from fencepost.traces.files.certificate_file import checked_certificate, is_certificate
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
-from fencepost.traces.page.certificate_page import certificate_page
-from fencepost.traces.page.trace_data import ShownTrace
-from fencepost.traces.page.trace_page import trace_page
-from fencepost.traces.text.words import plural
+from fencepost.traces.pages.trace_data import ShownTrace
+from fencepost.traces.pages.trace_page import trace_page
+from fencepost.traces.report.certificate_file import checked_certificate, is_certificate
+from fencepost.traces.report.certificate_page import certificate_page
+from fencepost.traces.report.report_folder import certificate_from_folder, write_texts
 
 TRACE, CERTIFICATE, FUZZ = "trace", "certificate", "fuzz run"
 

@@ -1,1 +1,1 @@
-"""Client libraries under test: drivers that run them, and the names that clients have."""
+"""Run client libraries against a broker, and certify them."""

@@ -19,8 +19,11 @@ from typing import Any, Self, cast
 
 import msgspec
 
-from fencepost.conformance.clients.programs import Client
-from fencepost.conformance.clients.protocol import (
+from fencepost.conformance.clients.driver_programs import Client
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
+from fencepost.conformance.targets.stdio.json_lines import LineError, decode_line, shortened
+from fencepost.conformance.targets.stdio.line_process import END_S, LineProcess, Pipes
+from fencepost.properties.requirements.driver_messages import (
     AnyCommand,
     AnyEvent,
     AnyReply,
@@ -41,9 +44,6 @@ from fencepost.conformance.clients.protocol import (
     event_of,
     reply_of,
 )
-from fencepost.conformance.runtime.errors import TargetUnavailableError
-from fencepost.conformance.targets.stdio.json_lines import LineError, decode_line, shortened
-from fencepost.conformance.targets.stdio.line_process import END_S, LineProcess, Pipes
 from fencepost.traces.files.bounded import LINE_LIMIT
 
 REPLY_S = 10.0

@@ -12,19 +12,18 @@ from collections import deque
 from collections.abc import Callable
 from functools import partial
 
-from fencepost.conformance.clients.reference_bodies import request_body, response
 from fencepost.conformance.targets.tcp.address import Address
-from fencepost.conformance.targets.tcp.connection import (
+from fencepost.conformance.targets.tcp.broker_connection import (
     Connection,
     Event,
     Reply,
     Stray,
     is_readable,
 )
-from fencepost.conformance.targets.tcp.wire import encode_message, encode_request
+from fencepost.conformance.wire.cluster_bodies import request_body, response
+from fencepost.conformance.wire.codec import encode_message, encode_request
 from fencepost.model.client.client import step
-from fencepost.model.client.cluster_messages import ClusterResponse
-from fencepost.model.client.interface import (
+from fencepost.model.client.client_interface import (
     AnswerRead,
     Asked,
     ConnectionLost,
@@ -35,8 +34,9 @@ from fencepost.model.client.interface import (
     UserEvent,
     Woken,
 )
-from fencepost.model.client.settings import ClientSettings
-from fencepost.model.client.state import ClientState
+from fencepost.model.client.client_state import ClientState
+from fencepost.model.client.consumer_settings import ClientSettings
+from fencepost.model.messages.cluster_messages import ClusterResponse
 from fencepost.model.messages.messages import APIS
 from fencepost.model.messages.shapes import Message
 

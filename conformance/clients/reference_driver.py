@@ -14,13 +14,11 @@ import click
 import msgspec
 from msgspec.structs import replace
 
-from fencepost.conformance.clients import protocol
 from fencepost.conformance.clients.reference_consumer import ReferenceConsumer, now_ms
-from fencepost.conformance.runtime.versions import own_version
 from fencepost.conformance.targets.tcp.address import AddressError, parse_address
 from fencepost.model.assignors.assignors import ASSIGNORS
-from fencepost.model.client.conduct import RIGHT, Conduct
-from fencepost.model.client.interface import (
+from fencepost.model.client.behaviour import RIGHT, Conduct
+from fencepost.model.client.client_interface import (
     Assigned,
     Close,
     Closed,
@@ -37,14 +35,16 @@ from fencepost.model.client.interface import (
     Unsubscribe,
     UserEvent,
 )
-from fencepost.model.client.settings import ClientSettings
-from fencepost.properties.mutants.clients import find_client_mutant
+from fencepost.model.client.consumer_settings import ClientSettings
+from fencepost.properties.mutants.client_mutants import find_client_mutant
+from fencepost.properties.requirements import driver_messages
+from fencepost.traces.files.tool_versions import own_version
 
 _FEATURES = ("static", "cooperative", "auto-commit", "manual-commit")
 _LONGEST_LINE = 2**20
 _NONE = "NONE"
 
-Say = Callable[[protocol.Message], None]
+Say = Callable[[driver_messages.Message], None]
 
 
 class _UnknownMutantError(click.UsageError):
@@ -54,7 +54,7 @@ class _UnknownMutantError(click.UsageError):
 class _User:
     """A consumer and who waits for what of it."""
 
-    def __init__(self, name: str, told: protocol.Start, conduct: Conduct, say: Say) -> None:
+    def __init__(self, name: str, told: driver_messages.Start, conduct: Conduct, say: Say) -> None:
         self.name = name
         self._say = say
         self._commits: list[int] = []
@@ -64,11 +64,11 @@ class _User:
         self.consumer = ReferenceConsumer(settings, parse_address(told.bootstrap), self._see)
         self.consumer.give(Start())
 
-    def commit(self, command: protocol.Commit) -> None:
+    def commit(self, command: driver_messages.Commit) -> None:
         self._commits.append(command.id)
         self.consumer.give(Commit())
 
-    def close(self, command: protocol.Close) -> None:
+    def close(self, command: driver_messages.Close) -> None:
         self._close = command.id, now_ms()
         self.consumer.give(Close(command.timeout_ms))
 
@@ -76,15 +76,17 @@ class _User:
         name, at_ms = self.name, now_ms()
         match event:
             case Assigned(partitions):
-                self._say(protocol.Assigned(name, at_ms, partitions))
+                self._say(driver_messages.Assigned(name, at_ms, partitions))
             case Revoked(partitions):
-                self._say(protocol.Revoked(name, at_ms, partitions))
+                self._say(driver_messages.Revoked(name, at_ms, partitions))
             case Lost(partitions):
-                self._say(protocol.Lost(name, at_ms, partitions))
+                self._say(driver_messages.Lost(name, at_ms, partitions))
             case Records(partition, first, count):
-                self._say(protocol.Records(name, at_ms, partition, first, count))
+                self._say(driver_messages.Records(name, at_ms, partition, first, count))
             case ErrorTold(code, fatal, where):
-                self._say(protocol.Error(name, at_ms, "poll", code, fatal, _why(code, where)))
+                self._say(
+                    driver_messages.Error(name, at_ms, "poll", code, fatal, _why(code, where))
+                )
             case Committed(error):
                 for number in self._commits[:1]:
                     self._say(_commit_reply(number, error))
@@ -94,7 +96,7 @@ class _User:
                 if self._close is not None:
                     number, begun_ms = self._close
                     took = float(now_ms() - begun_ms)
-                    self._say(protocol.Done(id=number, ok=True, took_ms=took))
+                    self._say(driver_messages.Done(id=number, ok=True, took_ms=took))
 
 
 def _why(code: str, where: str) -> str:
@@ -103,13 +105,13 @@ def _why(code: str, where: str) -> str:
     return f"{where} was answered {code}"
 
 
-def _commit_reply(number: int, error: str) -> protocol.Done | protocol.Refused:
+def _commit_reply(number: int, error: str) -> driver_messages.Done | driver_messages.Refused:
     if error == _NONE:
-        return protocol.Done(id=number, ok=True)
-    told = protocol.ClientError(
+        return driver_messages.Done(id=number, ok=True)
+    told = driver_messages.ClientError(
         code=error, fatal=error == "FENCED_INSTANCE_ID", message=f"the commit failed: {error}"
     )
-    return protocol.Refused(id=number, error=told)
+    return driver_messages.Refused(id=number, error=told)
 
 
 _OWN_NAMES = (
@@ -123,7 +125,7 @@ _OWN_NAMES = (
 )
 
 
-def _settings(told: protocol.Start, conduct: Conduct) -> ClientSettings:
+def _settings(told: driver_messages.Start, conduct: Conduct) -> ClientSettings:
     """The client's settings; `settings` of the command may name some of its numbers."""
     settings = ClientSettings(
         group_id=told.group,
@@ -155,22 +157,22 @@ class ReferenceDriver:
     def obey(self, line: bytes) -> bool:
         """Do what a line says; returns False after `bye`."""
         try:
-            command = msgspec.json.decode(line, type=protocol.AnyCommand)
+            command = msgspec.json.decode(line, type=driver_messages.AnyCommand)
         except msgspec.ValidationError as error:
             self._refuse_line(line, str(error))
             return True
         except msgspec.DecodeError as error:
-            self._say(protocol.Log(level="error", message=f"a line is no JSON: {error}"))
+            self._say(driver_messages.Log(level="error", message=f"a line is no JSON: {error}"))
             return True
         match command:
-            case protocol.Hello():
+            case driver_messages.Hello():
                 self._introduce(command.id)
-            case protocol.Bye():
+            case driver_messages.Bye():
                 for user in self._users.values():
                     user.consumer.kill()
-                self._say(protocol.Done(id=command.id, ok=True))
+                self._say(driver_messages.Done(id=command.id, ok=True))
                 return False
-            case protocol.Start():
+            case driver_messages.Start():
                 self._start(command)
             case _:
                 self._tell_user(command)
@@ -178,7 +180,7 @@ class ReferenceDriver:
 
     def _introduce(self, number: int) -> None:
         self._say(
-            protocol.Introduction(
+            driver_messages.Introduction(
                 id=number,
                 protocol=1,
                 client=self._name,
@@ -189,7 +191,7 @@ class ReferenceDriver:
             )
         )
 
-    def _start(self, command: protocol.Start) -> None:
+    def _start(self, command: driver_messages.Start) -> None:
         user = self._users.get(command.consumer)
         if user is not None and not user.is_closed:
             self._unsupported(command.id, f"{command.consumer} runs; close it first")
@@ -203,31 +205,31 @@ class ReferenceDriver:
                 self._unsupported(command.id, str(error))
                 return
             self._users[command.consumer] = user
-            self._say(protocol.Done(id=command.id, ok=True))
+            self._say(driver_messages.Done(id=command.id, ok=True))
 
-    def _tell_user(self, command: protocol.ConsumerCommand) -> None:
+    def _tell_user(self, command: driver_messages.ConsumerCommand) -> None:
         user = self._users.get(command.consumer)
         if user is None or user.is_closed:
             self._unsupported(command.id, f"there is no consumer {command.consumer}; start it")
             return
         match command:
-            case protocol.Commit():
+            case driver_messages.Commit():
                 user.commit(command)
                 return
-            case protocol.Close():
+            case driver_messages.Close():
                 user.close(command)
                 return
-            case protocol.StopPolling():
+            case driver_messages.StopPolling():
                 user.consumer.give(StopPolling())
-            case protocol.PollOn():
+            case driver_messages.PollOn():
                 user.consumer.give(PollOn())
-            case protocol.Subscribe(topics=topics):
+            case driver_messages.Subscribe(topics=topics):
                 user.consumer.give(Subscribe(topics))
-            case protocol.Unsubscribe():
+            case driver_messages.Unsubscribe():
                 user.consumer.give(Unsubscribe())
             case _:
                 pass
-        self._say(protocol.Done(id=command.id, ok=True))
+        self._say(driver_messages.Done(id=command.id, ok=True))
 
     def _refuse_line(self, line: bytes, why: str) -> None:
         """A command that isn't one: answered, if it says to whom."""
@@ -236,13 +238,13 @@ class ReferenceDriver:
         if isinstance(number, int):
             self._unsupported(number, why)
         else:
-            self._say(protocol.Log(level="error", message=f"a line is no command: {why}"))
+            self._say(driver_messages.Log(level="error", message=f"a line is no command: {why}"))
 
     def _unsupported(self, number: int, why: str) -> None:
-        self._say(protocol.Unsupported(id=number, unsupported=why))
+        self._say(driver_messages.Unsupported(id=number, unsupported=why))
 
 
-def _write(message: protocol.Message) -> None:
+def _write(message: driver_messages.Message) -> None:
     said = {
         name: value for name, value in msgspec.to_builtins(message).items() if value is not None
     }

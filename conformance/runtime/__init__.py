@@ -1,1 +1,1 @@
-"""What a run needs of the machine: signals, processor time, threads, versions, errors."""
+"""Serve a run: event loop, signals, processor time, tools that are missing."""

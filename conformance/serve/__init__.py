@@ -1,1 +1,1 @@
-"""The model as a coordinator for others: a broker on TCP, a program on stdio."""
+"""Serve the model as a coordinator for others: a broker on TCP, a program on stdio, a proxy."""

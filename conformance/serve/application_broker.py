@@ -8,14 +8,15 @@ from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
 from typing import Any, Protocol, Self
 
-from fencepost.conformance.execution.latency_monitor import LagMeter
+from fencepost.conformance.cases.clients.provocation import Provocation
+from fencepost.conformance.run.latency_monitor import LagMeter
 from fencepost.conformance.serve.broker import ModelBroker
-from fencepost.conformance.serve.control import controls
-from fencepost.conformance.serve.history import History
-from fencepost.conformance.serve.provocation import Provocation
-from fencepost.conformance.serve.records import batch_of
-from fencepost.conformance.serve.releases import parse_release
+from fencepost.conformance.serve.broker_history import History
+from fencepost.conformance.serve.control_client import controls
+from fencepost.conformance.serve.release_versions import parse_release
+from fencepost.conformance.wire.record_batches import batch_of
 from fencepost.model.coordinator import Config, Send
+from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import (
     JoinGroupRequest,
     LeaveGroupRequest,
@@ -25,7 +26,6 @@ from fencepost.model.messages.messages import (
 )
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revision import Revision
-from fencepost.model.table.errors import Error
 
 _STRANGER = "another process"
 _LONGEST_S = 60.0

@@ -20,30 +20,30 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from fencepost.conformance.runtime.errors import TargetUnavailableError
-from fencepost.conformance.serve.apis import FIRST_NODE, BrokerApis
-from fencepost.conformance.serve.connection import ClientConnection
-from fencepost.conformance.serve.control import CONTROL
-from fencepost.conformance.serve.group_coordinator import GroupCoordinator
-from fencepost.conformance.serve.history import History, RecordedExchange, as_json
-from fencepost.conformance.serve.provocation import (
+from fencepost.conformance.cases.clients.provocation import (
     CODES,
     Action,
     Provocation,
     Provocations,
     names_in,
 )
-from fencepost.conformance.serve.refusal import recoded, refused_rows
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
+from fencepost.conformance.serve.broker_apis import FIRST_NODE, BrokerApis
+from fencepost.conformance.serve.broker_history import History, RecordedExchange, as_json
+from fencepost.conformance.serve.client_connection import ClientConnection
+from fencepost.conformance.serve.control_client import CONTROL
+from fencepost.conformance.serve.group_coordinator import GroupCoordinator
 from fencepost.conformance.serve.topic_log import Topics
 from fencepost.conformance.targets.tcp.address import Address
-from fencepost.conformance.targets.tcp.connection import MAX_FRAME
-from fencepost.conformance.targets.tcp.wire import (
+from fencepost.conformance.targets.tcp.broker_connection import MAX_FRAME
+from fencepost.conformance.wire.codec import (
     API_KEYS,
     RequestFrame,
     decode_header,
     decode_request,
     encode_message,
 )
+from fencepost.conformance.wire.refusal import recoded, refused_rows
 from fencepost.model.coordinator import Config, Send
 from fencepost.model.messages.messages import APIS
 from fencepost.model.messages.shapes import Message

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from itertools import count
 from typing import Any
 
-from fencepost.conformance.serve.codes import Code
-from fencepost.conformance.serve.records import LEADER_EPOCH, RecordsError
 from fencepost.conformance.serve.topic_log import PartitionLog, Topics
+from fencepost.conformance.wire.broker_codes import Code
+from fencepost.conformance.wire.record_batches import LEADER_EPOCH, RecordsError
 
 Json = dict[str, Any]
 

@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from fencepost.conformance.serve.codes import Code
 from fencepost.conformance.serve.topic_log import NO_ID, PartitionLog, Topics
+from fencepost.conformance.wire.broker_codes import Code
 
 Json = dict[str, Any]
 

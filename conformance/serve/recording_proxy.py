@@ -17,14 +17,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from fencepost.conformance.execution.latency_monitor import LagMeter
-from fencepost.conformance.serve.apis import VERSIONS
-from fencepost.conformance.serve.control import controls
-from fencepost.conformance.serve.history import History, RecordedExchange, as_json
-from fencepost.conformance.serve.records import batch_of
+from fencepost.conformance.run.latency_monitor import LagMeter
+from fencepost.conformance.serve.broker_apis import VERSIONS
+from fencepost.conformance.serve.broker_history import History, RecordedExchange, as_json
+from fencepost.conformance.serve.control_client import controls
 from fencepost.conformance.targets.tcp.address import Address
-from fencepost.conformance.targets.tcp.admin import DEADLINES, Admin, AdminError
-from fencepost.conformance.targets.tcp.wire import (
+from fencepost.conformance.targets.tcp.cluster_admin import DEADLINES, Admin, AdminError
+from fencepost.conformance.wire.codec import (
     API_KEYS,
     RequestHeader,
     decode_header,
@@ -32,8 +31,9 @@ from fencepost.conformance.targets.tcp.wire import (
     decode_request,
     encode_message,
 )
+from fencepost.conformance.wire.record_batches import batch_of
+from fencepost.model.messages.errors import error_name
 from fencepost.model.messages.wire_form import ShapeError
-from fencepost.model.table.errors import error_name
 
 Json = dict[str, Any]
 

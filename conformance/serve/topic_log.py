@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from fencepost.conformance.serve.codes import Code
-from fencepost.conformance.serve.records import Batch, RecordsError, batches_in
+from fencepost.conformance.wire.broker_codes import Code
+from fencepost.conformance.wire.record_batches import Batch, RecordsError, batches_in
 
 RETENTION_BYTES = 64 << 20
 """What all logs of a broker take in memory, where nobody says how much."""

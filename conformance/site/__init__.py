@@ -1,1 +1,1 @@
-"""The results site: certificates of many targets as one static site."""
+"""Write the results site: certificates of many targets as static pages."""

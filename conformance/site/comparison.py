@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from fencepost.conformance.site.history import split_reason
+from fencepost.conformance.site.cause_history import split_reason
 from fencepost.conformance.site.reasons import Reasons
-from fencepost.conformance.site.results import Result
-from fencepost.traces.page.causes import cause_key
-from fencepost.traces.page.certificate_data import FAILED, CaseRow
+from fencepost.conformance.site.site_results import Result
+from fencepost.traces.report.certificate_data import FAILED, CaseRow
+from fencepost.traces.report.failure_causes import cause_key
 
 _DIFFERS, _UNDECIDED = "known-failure", "unknown"
 

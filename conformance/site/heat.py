@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from fencepost.conformance.catalogue.areas import AREAS, area
-from fencepost.conformance.site.results import Result, slug
-from fencepost.traces.page.certificate_data import FAILED, OUTCOMES, CaseRow
-from fencepost.traces.text.words import plural
+from fencepost.conformance.cases.areas import AREAS, area
+from fencepost.conformance.site.site_results import Result, slug
+from fencepost.model.history.words import plural
+from fencepost.traces.report.certificate_data import FAILED, OUTCOMES, CaseRow
 
 OTHERS = "others"
 """The area of rules that fit none, such as those of another suite."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from fencepost.conformance.certify.known_failures import UNEXPLAINED
-from fencepost.conformance.site.results import Result
-from fencepost.traces.page.causes import Key, cause_key, cause_words
-from fencepost.traces.page.certificate_data import FAILED, OUTCOMES, CaseRow
+from fencepost.conformance.site.site_results import Result
+from fencepost.traces.report.certificate_data import FAILED, OUTCOMES, CaseRow
+from fencepost.traces.report.failure_causes import Key, cause_key, cause_words
+from fencepost.traces.report.known_failures import UNEXPLAINED
 
 
 class Reasons:

@@ -13,17 +13,17 @@ from itertools import combinations, groupby
 from pathlib import Path
 from typing import Any
 
-from fencepost.conformance.certify.report import certificate_from_folder, write_texts
 from fencepost.conformance.site.badges import endpoint_json, svg
-from fencepost.conformance.site.clients import PAGE, ClientResult, part_clients, parts
+from fencepost.conformance.site.cause_history import Cause, causes, excused, split_reason
+from fencepost.conformance.site.client_results import PAGE, ClientResult, part_clients, parts
 from fencepost.conformance.site.comparison import Comparison, compare
 from fencepost.conformance.site.heat import by_area, cell, rows
-from fencepost.conformance.site.history import Cause, causes, excused, split_reason
 from fencepost.conformance.site.reasons import Reasons
-from fencepost.conformance.site.results import Result, read_results, slug
-from fencepost.traces.page.certificate_data import OUTCOMES, SIGNS
-from fencepost.traces.page.render import site_page
-from fencepost.traces.page.trace_page import trace_page
+from fencepost.conformance.site.site_results import Result, read_results, slug
+from fencepost.traces.pages.html import site_page
+from fencepost.traces.pages.trace_page import trace_page
+from fencepost.traces.report.certificate_data import OUTCOMES, SIGNS
+from fencepost.traces.report.report_folder import certificate_from_folder, write_texts
 
 INDEX = "index.html"
 _COMMON = {"signs": SIGNS, "outcomes": OUTCOMES, "slug": slug, "split_reason": split_reason}

@@ -1,1 +1,1 @@
-"""What can be tested: the interface `Target`, and the registry that finds one by its name."""
+"""Start, reach and end targets; find a target by its name."""

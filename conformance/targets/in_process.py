@@ -11,7 +11,8 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Self
 
 from fencepost.conformance.targets.model_coordinator import RunningModel
-from fencepost.conformance.targets.target import Hints, Provenance
+from fencepost.conformance.targets.target import Hints
+from fencepost.model.classic.machine import Machine
 from fencepost.model.coordinator import (
     Answer,
     Config,
@@ -19,11 +20,11 @@ from fencepost.model.coordinator import (
     CoordinatorFailure,
     Dropped,
     Hello,
+    Provenance,
     Reset,
     Send,
     UnsupportedError,
 )
-from fencepost.model.machine.machine import Machine
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.wire_form import ShapeError
 

@@ -12,14 +12,14 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from fencepost.model.classic.answer_bodies import about_nothing, merged
+from fencepost.model.classic.group import CLEANUP, SESSION, Group, Timer
+from fencepost.model.classic.machine import Machine
+from fencepost.model.classic.timer_queue import first_timer
+from fencepost.model.classic.work import Emission, Incoming, Outcome, Span
 from fencepost.model.coordinator import Answer, Send
-from fencepost.model.machine.answers import about_nothing, merged
-from fencepost.model.machine.machine import Machine
 from fencepost.model.messages.messages import groups_of
 from fencepost.model.messages.shapes import Message
-from fencepost.model.state.group import CLEANUP, SESSION, Group, Timer
-from fencepost.model.state.timers import first_timer
-from fencepost.model.state.work import Emission, Incoming, Outcome, Span
 from fencepost.model.table.vocabulary import Availability, GroupState
 
 _STALE = 64

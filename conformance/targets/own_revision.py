@@ -20,14 +20,14 @@ from pathlib import Path
 from types import ModuleType
 
 from fencepost import model
+from fencepost.model.bad_input import BadInputError
 from fencepost.model.revision import Revision
-from fencepost.model.revisions.near import did_you_mean, nearest
+from fencepost.model.revisions.revision_soundness import revision_faults
 from fencepost.model.revisions.revisions import add_own, find, is_in_a_file, is_shipped, own_names
-from fencepost.model.revisions.soundness import revision_faults
+from fencepost.model.suggestions import did_you_mean, nearest
 from fencepost.model.table.table import TableError, UnknownNameError
-from fencepost.properties.claims.registry import PROPERTIES
+from fencepost.properties.claims.property_registry import PROPERTIES
 from fencepost.properties.logic.property import Property
-from fencepost.traces.files.bad_input import BadInputError
 from fencepost.traces.files.bounded import FILE_LIMIT
 
 _MODEL = "model:"

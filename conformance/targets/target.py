@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Protocol, Self, runtime_checkable
 
-from fencepost.model.coordinator import Answer, AsyncCoordinator, CoordinatorFailure
+from fencepost.model.coordinator import Answer, AsyncCoordinator, CoordinatorFailure, Provenance
 
 NO_LIMIT = 2**31 - 1
 """Kafka's way to say that `group.max.size` is unlimited."""
@@ -24,16 +24,6 @@ UNASKED = "while no request was open"
 
 class SpoiledRunError(CoordinatorFailure):
     """What an earlier case had asked spoiled this one, which shows nothing.  `str()` says how."""
-
-
-@dataclass(frozen=True, slots=True)
-class Provenance:
-    """Where a certificate's results come from: the target's name, implementation and version."""
-
-    target: str
-    implementation: str
-    version: str
-    address: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

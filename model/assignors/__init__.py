@@ -1,1 +1,1 @@
-"""Assignors: who in a group reads which partition, and how members tell each other."""
+"""Assign partitions to the members of a group, as Kafka's assignors do."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from fencepost.model.assignors.group import NO_RACKS, Applicant, Assignment, Counts, Racks
+from fencepost.model.assignors.assignor_input import NO_RACKS, Applicant, Assignment, Counts, Racks
 from fencepost.model.assignors.ranges import assign_range
 from fencepost.model.assignors.round_robin import assign_round_robin
 from fencepost.model.assignors.sticky import assign_cooperatively, assign_sticky

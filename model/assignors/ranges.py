@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from fencepost.model.assignors.group import (
+from fencepost.model.assignors.assignor_input import (
     NO_RACKS,
     Applicant,
     Assignment,
@@ -25,7 +25,7 @@ from fencepost.model.assignors.group import (
     racks_matter,
     takers_by_topic,
 )
-from fencepost.model.assignors.subscription import TopicPartition
+from fencepost.model.messages.subscription import TopicPartition
 
 
 def assign_range(

@@ -5,7 +5,7 @@ Source: Kafka's RoundRobinAssignor, by what it decides; it knows no racks.
 
 from __future__ import annotations
 
-from fencepost.model.assignors.group import (
+from fencepost.model.assignors.assignor_input import (
     NO_RACKS,
     Applicant,
     Assignment,
@@ -16,7 +16,7 @@ from fencepost.model.assignors.group import (
     partitions_of,
     takers_by_topic,
 )
-from fencepost.model.assignors.subscription import TopicPartition
+from fencepost.model.messages.subscription import TopicPartition
 
 
 def assign_round_robin(

@@ -10,9 +10,7 @@ Source: Kafka's StickyAssignor and CooperativeStickyAssignor, by what they decid
 
 from __future__ import annotations
 
-from fencepost.model.assignors.alike import settle_alike
-from fencepost.model.assignors.claims import Claims, claims_of
-from fencepost.model.assignors.group import (
+from fencepost.model.assignors.assignor_input import (
     NO_RACKS,
     Applicant,
     Assignment,
@@ -20,7 +18,9 @@ from fencepost.model.assignors.group import (
     Racks,
     collected,
 )
-from fencepost.model.assignors.unlike import settle_unlike
+from fencepost.model.assignors.ownership_claims import Claims, claims_of
+from fencepost.model.assignors.sticky_mixed_topics import settle_unlike
+from fencepost.model.assignors.sticky_same_topics import settle_alike
 
 
 def assign_sticky(

@@ -1,1 +1,1 @@
-"""One pure client: what a consumer of the classic group protocol owes, as a state machine."""
+"""Model one client: what a consumer of the classic protocol owes, as a state machine."""

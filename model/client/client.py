@@ -10,15 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fencepost.model.client import closing, committing, fetching, links, lookup, membership
-from fencepost.model.client.cluster_messages import (
-    ApiVersionsResponse,
-    FetchRequest,
-    FetchResponse,
-    FindCoordinatorResponse,
-    ListOffsetsResponse,
-    MetadataResponse,
-)
-from fencepost.model.client.interface import (
+from fencepost.model.client.client_interface import (
     AnswerRead,
     Asked,
     Close,
@@ -36,9 +28,17 @@ from fencepost.model.client.interface import (
     UserEvent,
     Woken,
 )
-from fencepost.model.client.settings import ClientSettings
-from fencepost.model.client.state import ClientState, Flight, Life, Phase
-from fencepost.model.client.work import ClientWork, is_fenced
+from fencepost.model.client.client_state import ClientState, Flight, Life, Phase
+from fencepost.model.client.client_work import ClientWork, is_fenced
+from fencepost.model.client.consumer_settings import ClientSettings
+from fencepost.model.messages.cluster_messages import (
+    ApiVersionsResponse,
+    FetchRequest,
+    FetchResponse,
+    FindCoordinatorResponse,
+    ListOffsetsResponse,
+    MetadataResponse,
+)
 from fencepost.model.messages.messages import (
     HeartbeatResponse,
     JoinGroupResponse,

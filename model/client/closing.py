@@ -9,11 +9,11 @@ Source: KIP-345, "Client behavior changes"; KIP-102 (close with a timeout); KIP-
 from __future__ import annotations
 
 from fencepost.model.client import committing, links
-from fencepost.model.client.conduct import Occasion
-from fencepost.model.client.interface import Closed, Revoked
+from fencepost.model.client.behaviour import Occasion
+from fencepost.model.client.client_interface import Closed, Revoked
+from fencepost.model.client.client_state import Life, Phase, Reading
+from fencepost.model.client.client_work import ClientWork
 from fencepost.model.client.membership import step_out
-from fencepost.model.client.state import Life, Phase, Reading
-from fencepost.model.client.work import ClientWork
 from fencepost.model.messages.messages import LeaveGroupRequest, LeavingMember
 
 _API = "LeaveGroup"

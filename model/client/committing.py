@@ -13,20 +13,20 @@ from itertools import groupby
 
 from msgspec.structs import replace
 
-from fencepost.model.assignors.subscription import TopicPartition
 from fencepost.model.client import links
-from fencepost.model.client.conduct import Reaction
+from fencepost.model.client.behaviour import Reaction
+from fencepost.model.client.client_interface import Committed
+from fencepost.model.client.client_state import Committing, Flight, Life, Membership, Phase
+from fencepost.model.client.client_work import ClientWork, is_fenced
 from fencepost.model.client.identity import sent_instance
-from fencepost.model.client.interface import Committed
-from fencepost.model.client.state import Committing, Flight, Life, Membership, Phase
-from fencepost.model.client.work import ClientWork, is_fenced
+from fencepost.model.messages.errors import Error, error_name
 from fencepost.model.messages.messages import (
     CommitPartition,
     CommitTopic,
     OffsetCommitRequest,
     OffsetCommitResponse,
 )
-from fencepost.model.table.errors import Error, error_name
+from fencepost.model.messages.subscription import TopicPartition
 
 _API = "OffsetCommit"
 _NONE = Error.NONE.value

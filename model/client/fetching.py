@@ -13,26 +13,26 @@ from itertools import groupby
 
 from msgspec.structs import replace
 
-from fencepost.model.assignors.subscription import TopicPartition
 from fencepost.model.client import links, lookup
-from fencepost.model.client.cluster_messages import (
+from fencepost.model.client.behaviour import Reaction
+from fencepost.model.client.client_interface import Endpoint, Records
+from fencepost.model.client.client_state import Backoff, Life, Phase, Position
+from fencepost.model.client.client_work import ClientWork, is_fenced
+from fencepost.model.messages.cluster_messages import (
     FetchedLog,
     FetchRequest,
     FetchResponse,
     ListOffsetsRequest,
     ListOffsetsResponse,
 )
-from fencepost.model.client.conduct import Reaction
-from fencepost.model.client.interface import Endpoint, Records
-from fencepost.model.client.state import Backoff, Life, Phase, Position
-from fencepost.model.client.work import ClientWork, is_fenced
+from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import (
     FetchGroup,
     FetchTopic,
     OffsetFetchRequest,
     OffsetFetchResponse,
 )
-from fencepost.model.table.errors import Error
+from fencepost.model.messages.subscription import TopicPartition
 
 _NONE = Error.NONE.value
 _GROUPS_SINCE = 8

@@ -5,8 +5,8 @@ Source: KIP-345, "Public Interfaces".
 
 from __future__ import annotations
 
+from fencepost.model.client.client_work import ClientWork
 from fencepost.model.client.links import INSTANCE_SINCE
-from fencepost.model.client.work import ClientWork
 
 
 def sent_instance(work: ClientWork, api: str, version: int) -> str | None:

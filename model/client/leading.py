@@ -7,20 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from fencepost.model.assignors.assignor_input import Applicant, Assignment, Racks
 from fencepost.model.assignors.assignors import ASSIGNORS, Assignor
-from fencepost.model.assignors.group import Applicant, Assignment, Racks
-from fencepost.model.assignors.memory import recalled
 from fencepost.model.assignors.sticky import assign_sticky
-from fencepost.model.assignors.subscription import (
+from fencepost.model.assignors.sticky_memory import recalled
+from fencepost.model.client.behaviour import Leading
+from fencepost.model.client.client_state import ClientState, TopicLayout
+from fencepost.model.client.client_work import ClientWork
+from fencepost.model.messages.messages import JoinMember, SyncAssignment
+from fencepost.model.messages.subscription import (
     Subscription,
     TopicPartition,
     decode_subscription,
     encode_assignment,
 )
-from fencepost.model.client.conduct import Leading
-from fencepost.model.client.state import ClientState, TopicLayout
-from fencepost.model.client.work import ClientWork
-from fencepost.model.messages.messages import JoinMember, SyncAssignment
 
 _STRANGER = "nobody"
 _NOWHERE: frozenset[str] = frozenset()

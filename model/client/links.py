@@ -14,19 +14,19 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from fencepost.model.client.cluster_messages import (
+from fencepost.model.client.client_interface import Asked, Endpoint, HangUp, Role
+from fencepost.model.client.client_state import Backoff, ClientState, Flight, Link
+from fencepost.model.client.client_work import ClientWork
+from fencepost.model.messages.cluster_messages import (
     CLUSTER_VERSIONS,
     ApiVersionsRequest,
     ApiVersionsResponse,
     ClusterRequest,
     ClusterResponse,
 )
-from fencepost.model.client.interface import Asked, Endpoint, HangUp, Role
-from fencepost.model.client.state import Backoff, ClientState, Flight, Link
-from fencepost.model.client.work import ClientWork
+from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import APIS
 from fencepost.model.messages.shapes import Message
-from fencepost.model.table.errors import Error
 
 _API_VERSIONS = "ApiVersions"
 

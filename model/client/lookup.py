@@ -9,19 +9,19 @@ up again, and its connection ended).
 from __future__ import annotations
 
 from fencepost.model.client import links
-from fencepost.model.client.cluster_messages import (
+from fencepost.model.client.behaviour import Reaction
+from fencepost.model.client.client_interface import BOOTSTRAP, Endpoint, Role
+from fencepost.model.client.client_state import Backoff, ClientState, Life
+from fencepost.model.client.client_work import ClientWork
+from fencepost.model.client.leading import group_topics
+from fencepost.model.messages.cluster_messages import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
     MetadataRequest,
     MetadataResponse,
     TopicLeaders,
 )
-from fencepost.model.client.conduct import Reaction
-from fencepost.model.client.interface import BOOTSTRAP, Endpoint, Role
-from fencepost.model.client.leading import group_topics
-from fencepost.model.client.state import Backoff, ClientState, Life
-from fencepost.model.client.work import ClientWork
-from fencepost.model.table.errors import Error
+from fencepost.model.messages.errors import Error
 
 
 def forget_coordinator(work: ClientWork) -> None:

@@ -11,21 +11,24 @@ Kafka's AbstractCoordinator, where these leave a choice.
 from __future__ import annotations
 
 from fencepost.model.assignors.assignors import ASSIGNORS
-from fencepost.model.assignors.memory import Memory, encode_memory
-from fencepost.model.assignors.subscription import (
-    PROTOCOL_TYPE,
-    Subscription,
-    decode_assignment,
-    encode_subscription,
-)
+from fencepost.model.assignors.sticky_memory import Memory, encode_memory
 from fencepost.model.client import committing, links, lookup
-from fencepost.model.client.conduct import MEMBER_APIS, Occasion, Reaction
+from fencepost.model.client.behaviour import MEMBER_APIS, Occasion, Reaction
+from fencepost.model.client.client_interface import Assigned, Revoked
+from fencepost.model.client.client_state import (
+    Backoff,
+    Life,
+    Link,
+    Membership,
+    Phase,
+    Position,
+    Reading,
+)
+from fencepost.model.client.client_work import ClientWork
+from fencepost.model.client.consumer_settings import ClientSettings
 from fencepost.model.client.identity import sent_instance
-from fencepost.model.client.interface import Assigned, Revoked
 from fencepost.model.client.leading import assignments, group_topics, topic_layouts
-from fencepost.model.client.settings import ClientSettings
-from fencepost.model.client.state import Backoff, Life, Link, Membership, Phase, Position, Reading
-from fencepost.model.client.work import ClientWork
+from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import (
     HeartbeatRequest,
     HeartbeatResponse,
@@ -35,7 +38,12 @@ from fencepost.model.messages.messages import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
-from fencepost.model.table.errors import Error
+from fencepost.model.messages.subscription import (
+    PROTOCOL_TYPE,
+    Subscription,
+    decode_assignment,
+    encode_subscription,
+)
 
 _JOIN, _SYNC, _HEARTBEAT = "JoinGroup", "SyncGroup", "Heartbeat"
 

@@ -1,1 +1,1 @@
-"""Requests and answers: Kafka's field names, and the exact shape of every version."""
+"""Define Kafka's requests and answers: field names, versions, errors."""

@@ -9,7 +9,7 @@ Bodies are the JSON objects of the adapter protocol: camelCase names as in Kafka
 definitions, bytes as base64, a field present exactly when its version has it.
 
 Source: Kafka's message definitions up to 4.3, for the classic group protocol; the drafts' messages
-are in `fencepost.model.machine.translate`.
+are in `fencepost.model.classic.draft_translation`.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Every revision of the protocol by name: `kafka-4`, the KIP, its drafts, and the releases."""
+"""Name each revision of the protocol: `kafka-4`, the KIP, its drafts, and the releases."""

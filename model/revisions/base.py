@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from fencepost.model.classic.rules import (
+    describe_list,
+    heartbeat,
+    join,
+    leave,
+    offsets,
+    sync,
+    timers,
+)
 from fencepost.model.revision import Revision
-from fencepost.model.rules import admin, heartbeat, join, leave, offsets, sync, timers
 
 _TABLES = {
     table.name: table
@@ -15,8 +23,8 @@ _TABLES = {
         leave.MEMBER_TABLE,
         offsets.COMMIT,
         offsets.FETCH,
-        admin.DESCRIBE,
-        admin.LIST,
+        describe_list.DESCRIBE,
+        describe_list.LIST,
         timers.SESSION,
         timers.JOIN_PHASE,
         timers.SYNC_PHASE,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from fencepost.model.classic.rules import join
+from fencepost.model.messages.errors import Error
 from fencepost.model.revision import Difference, DropRule, SetRule, derive
 from fencepost.model.revisions.base import KAFKA_4, RULES
-from fencepost.model.rules import join
 from fencepost.model.table.cells import (
     COMPLETING,
     EMPTY,
@@ -19,7 +20,6 @@ from fencepost.model.table.cells import (
     when,
 )
 from fencepost.model.table.effects import Do, Echo
-from fencepost.model.table.errors import Error
 from fencepost.model.table.expr import Expr
 from fencepost.model.table.table import Rule
 

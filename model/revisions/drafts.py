@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from fencepost.model.classic.rules import draft_leave
 from fencepost.model.messages.draft_messages import MEMBER_NAME, TUPLE_LIST, TWO_LIST
 from fencepost.model.revision import Revision, SetRule, derive
 from fencepost.model.revisions.base import KAFKA_4, RULES, versions
-from fencepost.model.rules import draft_leave
 from fencepost.model.table.cells import FOLLOWER, LEADER, when
 from fencepost.model.table.effects import Do
 from fencepost.model.table.expr import all_of

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from fencepost.model.classic.rules import rule_sources as src
+from fencepost.model.messages.errors import Error
 from fencepost.model.revision import SetRule, derive
 from fencepost.model.revisions.base import KAFKA_4, RULES
-from fencepost.model.rules import sources as src
 from fencepost.model.table.cells import (
     CHANGED,
     COMPLETING,
@@ -19,7 +20,6 @@ from fencepost.model.table.cells import (
     when,
 )
 from fencepost.model.table.effects import Do
-from fencepost.model.table.errors import Error
 from fencepost.model.table.expr import all_of, any_of
 from fencepost.model.table.table import Level, Rule
 from fencepost.model.table.vocabulary import Late

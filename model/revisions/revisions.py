@@ -22,8 +22,8 @@ from fencepost.model.revisions.drafts import (
 )
 from fencepost.model.revisions.experiments import PREREGISTERED, STANDBY, TARGET_SIZE
 from fencepost.model.revisions.kip import KIP_345
-from fencepost.model.revisions.near import did_you_mean
-from fencepost.model.revisions.releases import RELEASES, gates_ahead, release, was_released
+from fencepost.model.revisions.release_revisions import RELEASES, gates_ahead, release, was_released
+from fencepost.model.suggestions import did_you_mean
 
 _NAMED = {
     revision.name: revision

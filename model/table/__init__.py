@@ -1,1 +1,1 @@
-"""The language of the rules: features, guards, effects, errors, and what a table is."""
+"""Define the language of the rules: expressions, features, effects, tables, soundness."""

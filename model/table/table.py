@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 
+from fencepost.model.messages.errors import Error
 from fencepost.model.table.effects import Do, Echo
-from fencepost.model.table.errors import Error
 from fencepost.model.table.expr import Closure, Expr, Feature, Point, compile_closure, text, word
 
 

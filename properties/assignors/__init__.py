@@ -1,1 +1,1 @@
-"""Assignors held to what they promise: groups to try, promises, and the best there is."""
+"""Hold assignors to their promises: groups to try, promises, and the optimum."""

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import networkx as nx
 
-from fencepost.model.assignors.claims import claims_of
-from fencepost.model.assignors.group import Applicant, Assignment, is_near, racks_matter
-from fencepost.model.assignors.subscription import TopicPartition
-from fencepost.properties.assignors.groups import AssignorInput
+from fencepost.model.assignors.assignor_input import Applicant, Assignment, is_near, racks_matter
+from fencepost.model.assignors.ownership_claims import claims_of
+from fencepost.model.messages.subscription import TopicPartition
+from fencepost.properties.assignors.assignor_groups import AssignorInput
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -1,1 +1,1 @@
-"""Checks of a revision: exhaustive, by random walks, and of what comes in the end (liveness)."""
+"""Check a revision: exhaustively, by random walks, and for promises over time."""

@@ -21,7 +21,7 @@ from fencepost.model.revisions.revisions import is_release, lineage
 from fencepost.model.table.table import TableError
 from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, is_quiet
 from fencepost.properties.checking.liveness import PROMISES, Promise, find_broken_promises
-from fencepost.properties.claims.registry import PROPERTIES, adapted
+from fencepost.properties.claims.property_registry import PROPERTIES, adapted
 from fencepost.properties.explorer.exploration import Exploration, FailedCheck, Progress
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.logic.property import Engine, Property

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TypeVar
 
+from fencepost.model.classic.group import Group
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import lineage
-from fencepost.model.state.group import Group
 from fencepost.properties.explorer.exploration import Check
 from fencepost.properties.logic.formula_closure import Closure
 from fencepost.properties.logic.logic import Formula

@@ -17,17 +17,17 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from fencepost.model.classic.group import SESSION, Group
+from fencepost.model.classic.rules import rule_sources as src
 from fencepost.model.revision import Revision
-from fencepost.model.rules import sources as src
-from fencepost.model.state.group import SESSION, Group
 from fencepost.model.table.vocabulary import GroupState
 from fencepost.properties.checking.subscriptions import Followed, Subscriptions, of_worlds
 from fencepost.properties.explorer.exploration import Exploration
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.explorer.lasso import Component, Lasso, find_lasso
-from fencepost.properties.worlds.client import Client, Seat
 from fencepost.properties.worlds.scope import Scope
 from fencepost.properties.worlds.world import Act, World, Worlds
+from fencepost.properties.worlds.world_client import Client, Seat
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 It ends when no item and no two items can be left out, and no item can be replaced by a simpler one.
 The same list shrinks to the same result.  Test plans have more ways to become smaller, and are
-shrunk side by side: see `fencepost.conformance.plans.shrink.shrink`, which leaves out steps by the
+shrunk side by side: see `conformance.search.shrink.shrink_plan`, which leaves out steps by the
 functions here.
 """
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fencepost.model.rules import sources as src
+from fencepost.model.classic.rules import rule_sources as src
 from fencepost.properties.claims.function_property import history_property
 from fencepost.properties.claims.history_index import Exchange, Reading, Told
 

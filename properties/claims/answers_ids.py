@@ -9,22 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from fencepost.model.classic.rules import rule_sources as src
+from fencepost.model.messages.errors import Error, error_name
 from fencepost.model.messages.messages import (
     DescribeGroupsResponse,
     HeartbeatRequest,
     JoinGroupResponse,
     LeaveGroupRequest,
 )
-from fencepost.model.rules import sources as src
-from fencepost.model.table.errors import Error, error_name
 from fencepost.properties.claims.function_property import history_property
-from fencepost.properties.claims.history_index import (
-    NONE,
-    Claim,
-    Exchange,
-    Reading,
-    Told,
-)
+from fencepost.properties.claims.history_index import NONE, Claim, Exchange, Reading, Told
 
 _FENCED = Error.FENCED_INSTANCE_ID.value
 _HANDS_OUT = frozenset({NONE, Error.MEMBER_ID_REQUIRED.value})

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from fencepost.model.classic.rules import rule_sources as src
+from fencepost.model.messages.errors import Error, error_name
 from fencepost.model.messages.messages import (
     HeartbeatRequest,
     JoinGroupRequest,
@@ -18,8 +20,6 @@ from fencepost.model.messages.messages import (
     LeaveGroupRequest,
     SyncGroupRequest,
 )
-from fencepost.model.rules import sources as src
-from fencepost.model.table.errors import Error, error_name
 from fencepost.properties.claims.function_property import history_property
 from fencepost.properties.claims.history_index import NEVER, NONE, Exchange, Reading, Told
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from fencepost.model.history import Event
+from fencepost.model.history.events import Event
 from fencepost.properties.claims import waivers
 from fencepost.properties.claims.history_index import Reading, read
 from fencepost.properties.logic.property import Engine, Property, PropertyKind
@@ -18,7 +18,9 @@ from fencepost.properties.worlds.views import StepView, WorldView
 
 View = TypeVar("View", StepView, WorldView)
 _ENGINES = frozenset({Engine.EXPLORATION, Engine.HYPOTHESIS})
-_SISTER = "answers alone are held to the sister property in fencepost.properties.claims.answers"
+_SISTER = (
+    "answers alone are held to the sister property in fencepost.properties.claims.answer_properties"
+)
 
 
 def run_property(

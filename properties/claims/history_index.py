@@ -13,8 +13,17 @@ from functools import cached_property
 from typing import NamedTuple
 
 from fencepost.model.coordinator import Send
-from fencepost.model.history import Answered, Disconnected, Event, Handled, Passed, Restarted, Sent
+from fencepost.model.history.events import (
+    Answered,
+    Disconnected,
+    Event,
+    Handled,
+    Passed,
+    Restarted,
+    Sent,
+)
 from fencepost.model.messages.draft_messages import ALL_APIS, MemberNameJoinGroupRequest
+from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import (
     HeartbeatRequest,
     JoinGroupRequest,
@@ -29,7 +38,6 @@ from fencepost.model.messages.messages import (
 )
 from fencepost.model.messages.shapes import Message
 from fencepost.model.messages.wire_form import ShapeError
-from fencepost.model.table.errors import Error
 
 NONE = Error.NONE.value
 NEVER = 1 << 60

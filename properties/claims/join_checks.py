@@ -8,22 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fencepost.model.messages.messages import (
-    JoinGroupRequest,
-    JoinGroupResponse,
-    SyncGroupResponse,
-)
-from fencepost.model.state.group import Member
-from fencepost.model.state.work import Incoming
-from fencepost.model.table.errors import Error, error_name
+from fencepost.model.classic.group import Member
+from fencepost.model.classic.work import Incoming
+from fencepost.model.messages.errors import Error, error_name
+from fencepost.model.messages.messages import JoinGroupRequest, JoinGroupResponse, SyncGroupResponse
 from fencepost.model.table.vocabulary import GroupState
-from fencepost.properties.claims.step_checks import (
-    NONE,
-    answers,
-    joined,
-    members,
-    own_answer,
-)
+from fencepost.properties.claims.step_checks import NONE, answers, joined, members, own_answer
 from fencepost.properties.worlds.views import StepView
 
 _ID_REQUIRED = Error.MEMBER_ID_REQUIRED.value

@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
+from fencepost.model.classic.group import Group
+from fencepost.model.classic.work import Incoming
 from fencepost.model.messages.draft_messages import DraftLeaveGroupResponse
+from fencepost.model.messages.errors import Error, error_name
 from fencepost.model.messages.messages import LeaveGroupRequest, LeaveGroupResponse, LeavingMember
-from fencepost.model.state.group import Group
-from fencepost.model.state.work import Incoming
-from fencepost.model.table.errors import Error, error_name
 from fencepost.properties.claims.step_checks import NONE, answers, members, own_answer
 from fencepost.properties.worlds.views import StepView
 

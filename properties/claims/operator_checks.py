@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+from fencepost.model.classic.group import SESSION
+from fencepost.model.classic.work import Incoming
+from fencepost.model.messages.errors import Error, error_name
 from fencepost.model.messages.messages import (
     DescribeGroupsRequest,
     DescribeGroupsResponse,
@@ -12,9 +15,6 @@ from fencepost.model.messages.messages import (
     ListGroupsResponse,
     OffsetCommitRequest,
 )
-from fencepost.model.state.group import SESSION
-from fencepost.model.state.work import Incoming
-from fencepost.model.table.errors import Error, error_name
 from fencepost.model.table.vocabulary import GroupState
 from fencepost.properties.claims.refusal_checks import error
 from fencepost.properties.claims.step_checks import NONE, own_answer

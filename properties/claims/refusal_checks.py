@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from fencepost.model.classic.work import Incoming
+from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import (
     HeartbeatRequest,
     HeartbeatResponse,
@@ -13,8 +15,6 @@ from fencepost.model.messages.messages import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
-from fencepost.model.state.work import Incoming
-from fencepost.model.table.errors import Error
 from fencepost.properties.claims.step_checks import NONE, own_answer
 from fencepost.properties.worlds.views import StepView
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from fencepost.model.rules import sources as src
+from fencepost.model.classic.rules import rule_sources as src
 from fencepost.properties.claims import join_checks as joins
 from fencepost.properties.claims import leave_checks as leaves
 from fencepost.properties.claims import operator_checks as operators

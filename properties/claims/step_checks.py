@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from fencepost.model.classic.group import SESSION, Group, Member, Timer
+from fencepost.model.classic.work import Incoming
 from fencepost.model.coordinator import CONFIG_DEFAULTS
+from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import (
     HeartbeatRequest,
     HeartbeatResponse,
@@ -17,9 +20,6 @@ from fencepost.model.messages.messages import (
 )
 from fencepost.model.messages.shapes import Message
 from fencepost.model.messages.wire_form import ShapeError
-from fencepost.model.state.group import SESSION, Group, Member, Timer
-from fencepost.model.state.work import Incoming
-from fencepost.model.table.errors import Error
 from fencepost.model.table.vocabulary import GroupState
 from fencepost.properties.worlds.views import StepView
 

@@ -1,13 +1,13 @@
 """The step properties that speak of bytes, answers or deadlines, which proofs leave out.
 
-Those that speak of membership alone are formulas (`fencepost.properties.claims.steps`).
+Those that speak of membership alone are formulas (`fencepost.properties.claims.step_formulas`).
 """
 
 from __future__ import annotations
 
 from functools import partial
 
-from fencepost.model.rules import sources as src
+from fencepost.model.classic.rules import rule_sources as src
 from fencepost.properties.claims import refusal_checks as refusals
 from fencepost.properties.claims import step_checks as checks
 from fencepost.properties.claims.function_property import run_property

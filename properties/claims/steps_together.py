@@ -7,9 +7,9 @@ guarantees; it is verified here.
 
 from __future__ import annotations
 
-from fencepost.model.rules import sources as src
+from fencepost.model.classic.rules import rule_sources as src
 from fencepost.model.table.vocabulary import STATE, SUBSCRIPTION, Change, GroupState
-from fencepost.properties.claims.steps import (
+from fencepost.properties.claims.step_formulas import (
     FAILS_OVER,
     GENERATION_STAYS,
     JOINS,

@@ -5,10 +5,10 @@ They say what fencing promises, and which checks answer before the instance's ho
 
 from __future__ import annotations
 
-from fencepost.model.rules import sources as src
-from fencepost.model.table.errors import Error
+from fencepost.model.classic.rules import rule_sources as src
+from fencepost.model.messages.errors import Error
 from fencepost.model.table.vocabulary import STATE, GroupState
-from fencepost.properties.claims.steps import GENERATION_STAYS, MAPPED, step_property
+from fencepost.properties.claims.step_formulas import GENERATION_STAYS, MAPPED, step_property
 from fencepost.properties.logic.logic import (
     all_of,
     any_of,

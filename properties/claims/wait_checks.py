@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from fencepost.model.classic.group import JOIN, SESSION, Group, Member, Timer
+from fencepost.model.classic.work import Incoming
+from fencepost.model.messages.errors import Error, error_name
 from fencepost.model.messages.messages import (
     HeartbeatRequest,
     HeartbeatResponse,
@@ -16,9 +19,6 @@ from fencepost.model.messages.messages import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
-from fencepost.model.state.group import JOIN, SESSION, Group, Member, Timer
-from fencepost.model.state.work import Incoming
-from fencepost.model.table.errors import Error, error_name
 from fencepost.model.table.vocabulary import GroupState
 from fencepost.properties.claims.step_checks import NONE, answers, joined, members, own_answer
 from fencepost.properties.worlds.views import Failover, StepView

@@ -1,7 +1,7 @@
 """State properties of a group and its clients: what clients were told agrees with what is.
 
 They need both sides.  Proofs leave them out, since a proof knows no clients; some have a
-counterpart about answers alone in `fencepost.properties.claims.answers`.
+counterpart about answers alone in `fencepost.properties.claims.answer_properties`.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from fencepost.model.rules import sources as src
-from fencepost.model.state.group import JOIN, SESSION, SYNC, Group
+from fencepost.model.classic.group import JOIN, SESSION, SYNC, Group
+from fencepost.model.classic.rules import rule_sources as src
 from fencepost.model.table.vocabulary import GroupState
 from fencepost.properties.claims.function_property import run_property
 from fencepost.properties.logic.property import PropertyKind
 from fencepost.properties.worlds.canonical import request_name
-from fencepost.properties.worlds.client import Client, Seat
 from fencepost.properties.worlds.views import WorldView
+from fencepost.properties.worlds.world_client import Client, Seat
 
 _NO_CLIENTS = "a proof speaks of the coordinator alone, and this is about what clients know"
 _NO_TIME = "a proof knows no deadlines"

@@ -1,1 +1,1 @@
-"""Two revisions side by side: the shortest sequence whose answers differ, or that there is none."""
+"""Compare two revisions: find the shortest sequence whose answers differ."""

@@ -20,7 +20,7 @@ from itertools import pairwise, zip_longest
 
 from fencepost.model.revision import Revision
 from fencepost.model.table.effects import Do
-from fencepost.properties.diff.answers import Seen, agree, seen
+from fencepost.properties.diff.common_versions import differing_rules
 from fencepost.properties.diff.product_state import (
     NOBODYS,
     Arrival,
@@ -38,7 +38,7 @@ from fencepost.properties.diff.product_state import (
     Trace,
     move_of,
 )
-from fencepost.properties.diff.versions import differing_rules
+from fencepost.properties.diff.readable_answers import Seen, agree, seen
 from fencepost.properties.worlds.scope import Scope
 from fencepost.properties.worlds.world import Act, World, Worlds
 

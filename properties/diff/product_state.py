@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from fencepost.properties.diff.answers import WAITS, Meaning, Seen, meaning
+from fencepost.properties.diff.readable_answers import WAITS, Meaning, Seen, meaning
 from fencepost.properties.worlds.canonical import NOW
 from fencepost.properties.worlds.world import Act, World, Worlds
 

@@ -1,1 +1,1 @@
-"""Exhaustive exploration of a transition system: breadth first, with any number of processes."""
+"""Explore a transition system exhaustively: breadth first, in any number of processes."""

@@ -22,7 +22,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Generic, cast
 
 from fencepost.properties.explorer.chunk import Expanded, Found, Judge, Manner, expand_chunk
-from fencepost.properties.explorer.compact import Opened, is_compact, translated
+from fencepost.properties.explorer.compact_systems import Opened, is_compact, translated
 from fencepost.properties.explorer.exploration import (
     A,
     Check,

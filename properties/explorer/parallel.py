@@ -19,7 +19,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Generic, Self, cast
 
 from fencepost.properties.explorer.chunk import Expanded, Judge, Manner, expand_chunk
-from fencepost.properties.explorer.compact import is_compact
+from fencepost.properties.explorer.compact_systems import is_compact
 from fencepost.properties.explorer.exploration import A, S, System
 from fencepost.properties.workers.processes import (
     END_S,

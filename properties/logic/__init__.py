@@ -1,1 +1,1 @@
-"""The formulas in which properties are written, and what a property is."""
+"""Write properties as formulas, and define what a property is."""

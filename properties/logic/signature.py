@@ -8,7 +8,7 @@ who sent which parked request.
 
 from __future__ import annotations
 
-from fencepost.model.table.errors import Error
+from fencepost.model.messages.errors import Error
 from fencepost.model.table.expr import Feature
 from fencepost.model.table.vocabulary import SELECTION, STATE, SUBSCRIPTION, GroupState
 from fencepost.properties.logic.logic import (

@@ -1,1 +1,1 @@
-"""Mutants: revisions that are wrong on purpose; and known departures of real coordinators."""
+"""Break models and clients on purpose, so that each checker is seen to catch a fault."""

@@ -11,17 +11,22 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from fencepost.model.machine.perform_members import add_static
+from fencepost.model.classic.group import SESSION, Group
+from fencepost.model.classic.perform_members import add_static
+from fencepost.model.classic.work import Effect, Work
+from fencepost.model.messages.errors import Error
 from fencepost.model.revision import Difference, Twist
-from fencepost.model.state.group import SESSION, Group
-from fencepost.model.state.work import Effect, Work
 from fencepost.model.table.effects import Do
-from fencepost.model.table.errors import Error
 from fencepost.model.table.expr import all_of
 from fencepost.model.table.table import Rule
 from fencepost.model.table.vocabulary import INST, MID, STATE, GroupState, Inst, Mid
+from fencepost.properties.departures.mutation_operators import (
+    afterwards,
+    changed_member,
+    in_turn,
+    unless,
+)
 from fencepost.properties.mutants.mutant import REPLACE, Mutant, added, also, mutant
-from fencepost.properties.mutants.operators import afterwards, changed_member, in_turn, unless
 
 _GONE = all_of(MID.among(Mid.UNKNOWN), INST.among(Inst.OWN))
 _HAUNTED = all_of(

@@ -7,24 +7,24 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from fencepost.model.classic.group import SESSION, Group
+from fencepost.model.classic.work import Emission, Incoming, Work
+from fencepost.model.messages.errors import Error
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revisions.base import RULES
-from fencepost.model.revisions.releases import GATES
-from fencepost.model.state.group import SESSION, Group
-from fencepost.model.state.work import Emission, Incoming, Work
+from fencepost.model.revisions.release_revisions import GATES
 from fencepost.model.table.effects import Do
-from fencepost.model.table.errors import Error
 from fencepost.model.table.expr import Conjunction, Expr, In, all_of, negate
 from fencepost.model.table.vocabulary import INST, MID, STATE, GroupState, Inst, Mid
-from fencepost.properties.mutants.departures_of_kfake import EVERYBODY_LEADS
-from fencepost.properties.mutants.mutant import Mutant, but, dropped, mutant, only, without
-from fencepost.properties.mutants.operators import (
+from fencepost.properties.departures.departures_of_kfake import EVERYBODY_LEADS
+from fencepost.properties.departures.mutation_operators import (
     afterwards,
     as_if,
     in_turn,
     retold,
     unless,
 )
+from fencepost.properties.mutants.mutant import Mutant, but, dropped, mutant, only, without
 
 _MEMBER = MID.among(Mid.MEMBER)
 _COMPLETING = STATE.among(GroupState.COMPLETING)

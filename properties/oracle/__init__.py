@@ -1,1 +1,1 @@
-"""The oracle: whether some run of the model explains what was sent and answered."""
+"""Decide whether some run of the model explains a history."""

@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from fencepost.model.messages.errors import Error, error_name
 from fencepost.model.messages.messages import (
     DescribedGroup,
     DescribeGroupsResponse,
@@ -30,7 +31,6 @@ from fencepost.model.messages.messages import (
     SyncGroupResponse,
 )
 from fencepost.model.messages.shapes import Message
-from fencepost.model.table.errors import Error, error_name
 from fencepost.model.table.table import LEVELS, Level
 
 _REQUIRED = Error.MEMBER_ID_REQUIRED.value

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from fencepost.model.classic.group import Group, Member, Timer
 from fencepost.model.coordinator import Answer
 from fencepost.model.messages.shapes import Message
-from fencepost.model.state.group import Group, Member, Timer
 from fencepost.model.table.table import LEVELS, Level
 from fencepost.properties.oracle.answer_match import Deviation, renamed
 from fencepost.properties.oracle.provenance import Happened, Learned, Past

@@ -20,9 +20,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from fencepost.model.history import Event, Sent
+from fencepost.model.history.events import Event, Sent
+from fencepost.model.messages.errors import error_name
 from fencepost.model.revision import Revision
-from fencepost.model.table.errors import error_name
 from fencepost.model.table.table import Level, Rule
 from fencepost.properties.oracle.verdict import Violation, Wrong, nearest
 

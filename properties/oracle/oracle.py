@@ -10,7 +10,7 @@ The terms, each used in this sense only:
 
 - **History**: what was sent and read, with times in ms: requests sent, answers read, lost
   connections, restarts of the coordinator, topics deleted, time without an answer (see
-  `fencepost.model.history`).
+  `fencepost.model.history.events`).
 - **Step**: what happens inside the coordinator: a request *takes effect*, or a timer *fires*.
   Where the settings say so, a group that nobody uses may be removed at any time; that counts as a
   timer, too.  Nobody sees a step; only answers are seen.
@@ -49,8 +49,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from fencepost.model.classic.machine import Machine
+from fencepost.model.classic.work import Incoming
 from fencepost.model.coordinator import Answer, Config, Send
-from fencepost.model.history import (
+from fencepost.model.history.events import (
     Answered,
     Disconnected,
     Event,
@@ -60,13 +62,11 @@ from fencepost.model.history import (
     Sent,
     TopicsDeleted,
 )
-from fencepost.model.machine.machine import Machine
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.messages import JoinGroupResponse
 from fencepost.model.messages.shapes import Message
 from fencepost.model.messages.wire_form import ShapeError
 from fencepost.model.revision import Revision
-from fencepost.model.state.work import Incoming
 from fencepost.model.table.table import Level
 from fencepost.properties.oracle.answer_match import (
     FRESH,
@@ -78,7 +78,7 @@ from fencepost.properties.oracle.answer_match import (
 )
 from fencepost.properties.oracle.candidate import NOTED, Candidate, Emitted, merged
 from fencepost.properties.oracle.fingerprint import broken_rule, rule_levels
-from fencepost.properties.oracle.search import Search, TooManyError
+from fencepost.properties.oracle.oracle_search import Search, TooManyError
 from fencepost.properties.oracle.verdict import Allowed, Verdict, Violation, Wrong
 from fencepost.properties.oracle.waiting import wait_of
 

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from fencepost.model.state.group import Group, Timer
-from fencepost.model.state.work import Incoming, Outcome, Span
+from fencepost.model.classic.group import Group, Timer
+from fencepost.model.classic.work import Incoming, Outcome, Span
 
 
 class Happened(msgspec.Struct, frozen=True):

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fencepost.model.machine.features import join_phase_point
-from fencepost.model.state.group import JOIN, SYNC, Group, Timer
+from fencepost.model.classic.features import join_phase_point
+from fencepost.model.classic.group import JOIN, SYNC, Group, Timer
 from fencepost.model.table.vocabulary import Trigger
 from fencepost.properties.oracle.candidate import Candidate
-from fencepost.properties.oracle.search import Search, TooManyError
+from fencepost.properties.oracle.oracle_search import Search, TooManyError
 from fencepost.properties.oracle.verdict import Wait
 
 _SYNCS = "the leader's SyncGroup comes"

@@ -12,12 +12,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from fencepost.model.classic.group import Group
+from fencepost.model.classic.work import Emission
 from fencepost.model.coordinator import Config
-from fencepost.model.history import Event
+from fencepost.model.history.events import Event
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revision import Revision
-from fencepost.model.state.group import Group
-from fencepost.model.state.work import Emission
 from fencepost.properties.oracle.answer_match import Match
 from fencepost.properties.oracle.candidate import (
     Candidate,
@@ -27,8 +27,8 @@ from fencepost.properties.oracle.candidate import (
     counted,
 )
 from fencepost.properties.oracle.oracle import Oracle
+from fencepost.properties.oracle.oracle_search import TooManyError
 from fencepost.properties.oracle.provenance import Happened, Learned
-from fencepost.properties.oracle.search import TooManyError
 from fencepost.properties.oracle.verdict import Allowed, Verdict, Violation, Wrong, nearest
 
 

@@ -1,1 +1,1 @@
-"""Proofs: Z3 shows that every step keeps the invariants, for any number of members."""
+"""Prove with Z3 that every step keeps the invariants, for any number of members."""

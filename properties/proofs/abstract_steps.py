@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from fencepost.model.messages.errors import Error
 from fencepost.model.revision import Revision
 from fencepost.model.table.effects import Do
-from fencepost.model.table.errors import Error
 from fencepost.model.table.expr import ALWAYS
 from fencepost.model.table.table import Rule, Table
 from fencepost.model.table.vocabulary import INST, MID, STATE, GroupState, Trigger

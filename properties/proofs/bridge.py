@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import replace
 
-from fencepost.model.state.group import JOIN, SESSION, SYNC, Timer
-from fencepost.model.state.work import Incoming
+from fencepost.model.classic.group import JOIN, SESSION, SYNC, Timer
+from fencepost.model.classic.work import Incoming
 from fencepost.model.table.effects import Do
 from fencepost.model.table.expr import Expr, Feature
 from fencepost.model.table.table import Rule

@@ -21,7 +21,7 @@ from fencepost.properties.logic.logic import Formula, Relation, Sort, exists, is
 from fencepost.properties.logic.property import Property
 from fencepost.properties.proofs.abstract_steps import Path
 from fencepost.properties.proofs.paths import after, assumed, encode, small_universe, within
-from fencepost.properties.proofs.results import Counterexample
+from fencepost.properties.proofs.proof_results import Counterexample
 from fencepost.properties.proofs.terms import STATES, Scene, Symbols, Universe, Z, translate
 from fencepost.properties.worlds.abstract_event import AbstractEvent
 from fencepost.properties.worlds.abstraction import AbstractGroup, AbstractStep

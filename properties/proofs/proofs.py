@@ -19,14 +19,14 @@ import z3
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import is_shipped, shipped_base
 from fencepost.model.table.effects import Do
-from fencepost.properties.claims.registry import FORMULAS, adapted, expected_in
+from fencepost.properties.claims.property_registry import FORMULAS, adapted, expected_in
 from fencepost.properties.logic.property import Property, PropertyKind
 from fencepost.properties.proofs.abstract_effect import AbstractEffect
 from fencepost.properties.proofs.abstract_steps import Path, paths
 from fencepost.properties.proofs.counterexamples import Ask, smallest
 from fencepost.properties.proofs.paths import Encoded, after, assumed, encode, is_untouched, premise
-from fencepost.properties.proofs.results import Obligation, Proof, Result
-from fencepost.properties.proofs.tables import prove_tables
+from fencepost.properties.proofs.proof_results import Obligation, Proof, Result
+from fencepost.properties.proofs.table_proofs import prove_tables
 from fencepost.properties.worlds.abstraction import AbstractGroup, evaluate
 
 TIMEOUT_MS = 10_000

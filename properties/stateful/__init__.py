@@ -1,1 +1,1 @@
-"""Hypothesis: state machines, strategies, and the profiles that say how long to search."""
+"""Search with Hypothesis: state machines, strategies, profiles."""

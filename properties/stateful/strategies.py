@@ -15,7 +15,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from fencepost.model.history import Event
+from fencepost.model.history.events import Event
 from fencepost.model.messages.messages import (
     APIS,
     CommitPartition,
@@ -31,8 +31,8 @@ from fencepost.model.revision import Revision
 from fencepost.properties.checking.random_walk import WalkContext
 from fencepost.properties.stateful.machines import SCOPES, drawn_walk, numbers
 from fencepost.properties.stateful.programs import CAST, DOINGS, ODDITIES, Move, Program
-from fencepost.properties.worlds.client import Ask, Seat
 from fencepost.properties.worlds.scope import Scope
+from fencepost.properties.worlds.world_client import Ask, Seat
 
 _FREQUENT = ("join", "join", "sync", "sync", "await", "form")
 _MOSTLY = ("",) * 36

@@ -1,1 +1,1 @@
-"""Worker processes and the tasks that they run, for all floors."""
+"""Run tasks in worker processes."""

@@ -1,1 +1,1 @@
-"""Worlds: a group with the clients that use it, as a transition system, within a scope."""
+"""Build worlds: a group with its clients as a transition system, within a scope."""

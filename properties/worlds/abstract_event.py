@@ -10,18 +10,18 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from fencepost.model.machine import features
+from fencepost.model.classic import features
+from fencepost.model.classic.group import CLEANUP as CLEANUP_TIMER
+from fencepost.model.classic.group import JOIN, SESSION, SYNC, Group, Timer
+from fencepost.model.classic.work import Emission, Incoming
 from fencepost.model.messages.draft_messages import (
     MemberNameJoinGroupRequest,
     TupleListLeaveGroupRequest,
     TwoListLeaveGroupRequest,
 )
+from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import JoinGroupRequest, JoinGroupResponse, LeaveGroupRequest
-from fencepost.model.state.group import CLEANUP as CLEANUP_TIMER
-from fencepost.model.state.group import JOIN, SESSION, SYNC, Group, Timer
-from fencepost.model.state.work import Emission, Incoming
 from fencepost.model.table.effects import Do
-from fencepost.model.table.errors import Error
 from fencepost.model.table.table import Rule
 from fencepost.model.table.vocabulary import Change, GroupState, Inst, Mid, Offer, Trigger
 from fencepost.properties.logic.signature import (

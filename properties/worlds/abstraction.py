@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
-from fencepost.model.state.group import JOIN, SESSION, SYNC, Group
+from fencepost.model.classic.group import JOIN, SESSION, SYNC, Group
 from fencepost.model.table.vocabulary import GroupState
 from fencepost.properties.logic.formula_closure import Closure, compile_closure
 from fencepost.properties.logic.logic import Formula

@@ -28,8 +28,8 @@ from fencepost.model.messages.messages import (
     SyncAssignment,
     SyncGroupRequest,
 )
-from fencepost.properties.worlds import client as asks
-from fencepost.properties.worlds.client import GROUP, STRANGE_ID, Ask, Client, Seat
+from fencepost.properties.worlds import world_client as asks
+from fencepost.properties.worlds.world_client import GROUP, STRANGE_ID, Ask, Client, Seat
 
 NOBODYS_INSTANCE = "Z"
 """An instance that no client has."""

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from fencepost.model.state.group import Group, Member, ParkedRequest, Timer
-from fencepost.properties.worlds.client import Client
+from fencepost.model.classic.group import Group, Member, ParkedRequest, Timer
+from fencepost.properties.worlds.world_client import Client
 
 FRESH = "fresh"
 """The id that a request may lead to, before it has its canonical name."""

@@ -13,19 +13,19 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
+from fencepost.model.classic.work import Emission
 from fencepost.model.coordinator import Answer, Send
-from fencepost.model.history import Answered, Disconnected, Handled, Passed, Restarted, Sent
-from fencepost.model.history import Event as Entry
+from fencepost.model.history.events import Answered, Disconnected, Handled, Passed, Restarted, Sent
+from fencepost.model.history.events import Event as Entry
 from fencepost.model.messages.messages import (
     DescribeGroupsResponse,
     JoinGroupResponse,
     LeaveGroupResponse,
 )
 from fencepost.model.messages.shapes import Message
-from fencepost.model.state.work import Emission
 from fencepost.properties.worlds.canonical import FRESH, NOW
-from fencepost.properties.worlds.client import TICK_MS, Client, told
 from fencepost.properties.worlds.world import STRANGE, Act, Transition, World, Worlds
+from fencepost.properties.worlds.world_client import TICK_MS, Client, told
 
 
 @dataclass(frozen=True, slots=True)

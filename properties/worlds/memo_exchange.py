@@ -1,6 +1,6 @@
 """What one process found out about worlds, in the numbers of another.
 
-Processes that explore worlds together (see `fencepost.properties.worlds.compact`) hand over
+Processes that explore worlds together (see `fencepost.properties.worlds.compact_worlds`) hand over
 everything that the model was asked, so that no process asks again in a later level what any other
 has asked.  What only takes looking up is not handed over.
 """
@@ -11,13 +11,13 @@ from array import array
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fencepost.model.state.group import Group
-from fencepost.model.state.work import Emission
+from fencepost.model.classic.group import Group
+from fencepost.model.classic.work import Emission
 from fencepost.properties.worlds.canonical import Naming
-from fencepost.properties.worlds.client import Client
+from fencepost.properties.worlds.world_client import Client
 
 if TYPE_CHECKING:
-    from fencepost.properties.worlds.compact import CompactWorlds
+    from fencepost.properties.worlds.compact_worlds import CompactWorlds
 
 BITS = 20
 """For the number of what a client knows."""

@@ -12,14 +12,14 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from fencepost.model.machine.machine import Machine
+from fencepost.model.classic.group import Group, Timer
+from fencepost.model.classic.machine import Machine
+from fencepost.model.classic.work import Emission, Incoming, Outcome, Span
 from fencepost.model.revision import Revision
-from fencepost.model.state.group import Group, Timer
-from fencepost.model.state.work import Emission, Incoming, Outcome, Span
 from fencepost.properties.worlds.canonical import Naming, named, unchanged
-from fencepost.properties.worlds.client import GROUP, TICK_MS
 from fencepost.properties.worlds.scope import Scope
 from fencepost.properties.worlds.views import Event, Failover, StepView
+from fencepost.properties.worlds.world_client import GROUP, TICK_MS
 
 _INSTANT = Span(0, 0)
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from fencepost.model.classic.group import Group
 from fencepost.model.messages.draft_messages import MEMBER_NAME, TUPLE_LIST, TWO_LIST
 from fencepost.model.revision import Revision
-from fencepost.model.state.group import Group
 from fencepost.properties.worlds.adversarial_actions import ODD_ACTS
-from fencepost.properties.worlds.client import OFFERS, TICK_MS, Client, Seat
+from fencepost.properties.worlds.world_client import OFFERS, TICK_MS, Client, Seat
 
 ActKind = Literal[
     "join",

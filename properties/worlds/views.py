@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from fencepost.model.classic.group import Group, Timer
+from fencepost.model.classic.work import Emission, Incoming
 from fencepost.model.messages.messages import LeavingMember
-from fencepost.model.state.group import Group, Timer
-from fencepost.model.state.work import Emission, Incoming
 from fencepost.model.table.table import Rule
-from fencepost.properties.worlds.client import Client, Seat
+from fencepost.properties.worlds.world_client import Client, Seat
 
 
 @dataclass(frozen=True, slots=True)

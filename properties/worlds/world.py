@@ -17,18 +17,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from fencepost.model.classic.group import Group
+from fencepost.model.classic.work import Emission, Incoming
 from fencepost.model.revision import Revision
-from fencepost.model.state.group import Group
-from fencepost.model.state.work import Emission, Incoming
-from fencepost.properties.worlds import client as asks
+from fencepost.properties.worlds import world_client as asks
 from fencepost.properties.worlds.adversarial_actions import ODD_ACTS
 from fencepost.properties.worlds.canonical import FRESH, NOW, Naming, known_as, order, settled
-from fencepost.properties.worlds.client import Ask, Client, Seat, told
-from fencepost.properties.worlds.compact import CompactWorlds
+from fencepost.properties.worlds.compact_worlds import CompactWorlds
 from fencepost.properties.worlds.memo_exchange import Note
 from fencepost.properties.worlds.outcomes import Judge, Outcomes, Transition
 from fencepost.properties.worlds.scope import ACTS, ActKind, Scope
 from fencepost.properties.worlds.views import WorldView
+from fencepost.properties.worlds.world_client import Ask, Client, Seat, told
 
 __all__ = ["STRANGE", "Act", "Transition", "World", "Worlds"]
 

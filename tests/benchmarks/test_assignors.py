@@ -9,10 +9,10 @@ from support.places import ROOT
 
 from benchmarks import assignors
 from benchmarks.__main__ import bench_group
-from fencepost.conformance.clients.java_assignors import JavaAnswer, Question
-from fencepost.conformance.docs.assignors_page import FIGURES, page
 from fencepost.model.assignors.assignors import ASSIGNORS
-from fencepost.properties.assignors.groups import AssignorInput
+from fencepost.properties.assignors.assignor_groups import AssignorInput
+from tools.assignors.java_assignors import JavaAnswer, Question
+from tools.docs.assignors_page import FIGURES, page
 
 
 def test_a_row_for_each_assignor_and_group(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

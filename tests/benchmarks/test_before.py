@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks.__main__ import bench_group
-from fencepost.conformance.cli.cli import main
+from fencepost.conformance.cli.cli import exit_code
 
 CHECKOUT = Path(__file__).parents[2]
 
@@ -27,15 +27,12 @@ def test_the_other_package_is_what_is_measured(tmp_path: Path) -> None:
     for floor in ("model", "properties", "traces", "conformance"):
         (tmp_path / floor).mkdir()
         (tmp_path / floor / "__init__.py").touch()
-    with pytest.raises(SystemExit) as ended:
-        main(["bench", "groups", "--members", "2", "--before", str(tmp_path)])
-    assert ended.value.code == 69
+    arguments = ["groups", "--members", "2", "--before", str(tmp_path)]
+    assert exit_code(bench_group, arguments, "bench") == 69
 
 
 def test_a_folder_that_is_no_checkout_is_named(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["bench", "groups", "--before", str(tmp_path)])
-    assert ended.value.code == 64
+    assert exit_code(bench_group, ["groups", "--before", str(tmp_path)], "bench") == 64
     assert "is no checkout of fencepost: it has no model/" in capfd.readouterr().err

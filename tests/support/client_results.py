@@ -6,12 +6,12 @@ from typing import Any
 
 from support.client_story import assigned, deed, evidence, leave, life, read, settled
 
-from fencepost.conformance.clients.certificate.certificate import ClientCertificate
-from fencepost.conformance.clients.execution.certify_client import ClientResult
-from fencepost.conformance.clients.protocol import Introduction
-from fencepost.conformance.clients.scenarios.catalogue import SCENARIOS
-from fencepost.conformance.execution.outcome import Outcome
+from fencepost.conformance.cases.clients.scenario_catalogue import SCENARIOS
+from fencepost.conformance.clients.certificate.client_certificate import ClientCertificate
+from fencepost.conformance.clients.certify_client import ClientResult
 from fencepost.model.table.table import Level
+from fencepost.properties.judging.outcome import Outcome
+from fencepost.properties.requirements.driver_messages import Introduction
 
 A = life(ended=1000, how="closed")
 RUN = evidence(

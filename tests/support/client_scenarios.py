@@ -11,11 +11,10 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
-from fencepost.conformance.simulator.interference import Fault, Interference
-from fencepost.conformance.simulator.simulation import Exchange, Interfere, Simulation
-from fencepost.model.assignors.subscription import TopicPartition, decode_assignment
-from fencepost.model.client.conduct import MEMBER_APIS, RIGHT, Conduct
-from fencepost.model.client.interface import (
+from fencepost.conformance.simulate.interference import Fault, Interference
+from fencepost.conformance.simulate.simulation import Exchange, Interfere, Simulation
+from fencepost.model.client.behaviour import MEMBER_APIS, RIGHT, Conduct
+from fencepost.model.client.client_interface import (
     Assigned,
     Closed,
     Commit,
@@ -28,15 +27,16 @@ from fencepost.model.client.interface import (
     StopPolling,
     Unsubscribe,
 )
-from fencepost.model.client.settings import ClientSettings
-from fencepost.model.client.state import Phase
+from fencepost.model.client.client_state import Phase
+from fencepost.model.client.consumer_settings import ClientSettings
+from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import (
     JoinGroupRequest,
     JoinGroupResponse,
     OffsetCommitResponse,
     SyncGroupRequest,
 )
-from fencepost.model.table.errors import Error
+from fencepost.model.messages.subscription import TopicPartition, decode_assignment
 
 GROUP, TOPIC, PARTITIONS = "g", "t", 6
 SESSION_MS, BEAT_MS, POLL_MS = 10_000, 1000, 20_000

@@ -5,25 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fencepost.conformance.clients.evidence.evidence import Call, Deed, Evidence, Life, Seen
-from fencepost.conformance.clients.judges.judges import judge
-from fencepost.conformance.clients.judges.verdict import Finding
-from fencepost.conformance.clients.protocol import (
-    AnyEvent,
-    Assigned,
-    ConsumerSettings,
-    Ended,
-    Error,
-    Lost,
-    Records,
-    Revoked,
-)
-from fencepost.model.assignors.subscription import (
-    Subscription,
-    TopicPartition,
-    encode_assignment,
-    encode_subscription,
-)
+from fencepost.model.messages.errors import Error as Code
 from fencepost.model.messages.messages import (
     CommitPartition,
     CommittedPartition,
@@ -45,7 +27,25 @@ from fencepost.model.messages.messages import (
     SyncGroupResponse,
 )
 from fencepost.model.messages.shapes import Message
-from fencepost.model.table.errors import Error as Code
+from fencepost.model.messages.subscription import (
+    Subscription,
+    TopicPartition,
+    encode_assignment,
+    encode_subscription,
+)
+from fencepost.properties.requirements.client_verdict import Finding
+from fencepost.properties.requirements.driver_messages import (
+    AnyEvent,
+    Assigned,
+    ConsumerSettings,
+    Ended,
+    Error,
+    Lost,
+    Records,
+    Revoked,
+)
+from fencepost.properties.requirements.evidence import Call, Deed, Evidence, Life, Seen
+from fencepost.properties.requirements.judges import judge
 
 TOPIC = "t"
 NEWEST = {"JoinGroup": (0, 9), "SyncGroup": (0, 5), "Heartbeat": (0, 4), "OffsetCommit": (2, 9)}

@@ -13,8 +13,10 @@ from pathlib import Path
 RUN = "from fencepost.conformance.cli.cli import main; main()"
 
 
-INTERRUPTIBLE = f"import signal; signal.signal(signal.SIGINT, signal.default_int_handler); {RUN}"
-"""As from a terminal, even if these tests run where SIGINT is ignored."""
+AS_FROM_A_TERMINAL = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+"""What a program does first, where these tests run with SIGINT ignored."""
+
+INTERRUPTIBLE = f"{AS_FROM_A_TERMINAL}; {RUN}"
 
 
 PATIENCE_S = 120

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from fencepost.conformance.simulator.scenario import DeploymentScenario, checked_scenario
+from fencepost.conformance.simulate.deployment_scenario import DeploymentScenario, checked_scenario
 
 DURATIONS = st.sampled_from([0, 1, 7.3, {"least": 0, "most": 20}, {"values": [1, 9]}])
 ASSIGNORS = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.properties.checking.evaluator import Evaluator
-from fencepost.properties.claims.registry import PROPERTIES
+from fencepost.properties.claims.property_registry import PROPERTIES
 from fencepost.properties.explorer.exploration import Exploration
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.worlds.scope import Scope

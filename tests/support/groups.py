@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from fencepost.model.assignors.group import Applicant, Assignment
-from fencepost.model.assignors.subscription import Subscription, TopicPartition
-from fencepost.properties.assignors.groups import AssignorInput
+from fencepost.model.assignors.assignor_input import Applicant, Assignment
+from fencepost.model.messages.subscription import Subscription, TopicPartition
+from fencepost.properties.assignors.assignor_groups import AssignorInput
 
 _MEMBER = re.compile(r"(\w+)(?:\((\w+)\))?: ([\w ]*)(?:\| ([\w -]*)@(-?\d+))?")
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from fencepost.conformance.targets.in_process import ModelCoordinator
 from fencepost.model.coordinator import Answer, Send
-from fencepost.model.history import (
+from fencepost.model.history.events import (
     Answered,
     Event,
     Handled,

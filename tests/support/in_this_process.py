@@ -10,21 +10,25 @@ import json
 from contextlib import redirect_stderr, redirect_stdout
 from typing import Any
 
+import click
 import pytest
 from support.command import Ran
 
-from fencepost.conformance.cli.cli import main
+from fencepost.conformance.cli.cli import exit_code, fencepost, main
 
 
 def invoke(*arguments: str) -> Ran:
-    """What `fencepost` with these arguments prints, and its exit code."""
+    """Run `fencepost` with these arguments; return what it prints, and its exit code."""
+    return invoke_command(fencepost, "fencepost", *arguments)
+
+
+def invoke_command(command: click.Command, name: str, *arguments: str) -> Ran:
+    """Run a command of click, such as one of `tools/`, as `fencepost` runs its own."""
     written = io.BytesIO(), io.BytesIO()
     out, err = (io.TextIOWrapper(to, "utf-8", write_through=True) for to in written)
-    with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as ended:
-        main(list(arguments))
-    code = ended.value.code
-    said = [to.getvalue().decode() for to in written]
-    return Ran(code if isinstance(code, int) else 0, *said)
+    with redirect_stdout(out), redirect_stderr(err):
+        code = exit_code(command, list(arguments), name)
+    return Ran(code, *(to.getvalue().decode() for to in written))
 
 
 def run(*arguments: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:

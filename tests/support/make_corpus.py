@@ -15,20 +15,20 @@ from pathlib import Path
 
 from support.places import ROOT
 
-from fencepost.conformance.catalogue import ENTRIES
-from fencepost.conformance.certify.certify import OpenTarget, Options, opened
-from fencepost.conformance.certify.replay import sound_trace
-from fencepost.conformance.execution.outcome import CaseResult, Outcome
-from fencepost.conformance.findings.findings import under
-from fencepost.conformance.plans.order import DELAY
-from fencepost.conformance.plans.plan import Case
-from fencepost.conformance.plans.shrink.shrink import Reproducer, smallest
-from fencepost.conformance.runtime.versions import own_version
+from fencepost.conformance.cases import ENTRIES
+from fencepost.conformance.run.certify import OpenTarget, Options, opened
+from fencepost.conformance.run.replay import sound_trace
+from fencepost.conformance.search.findings.findings import under
+from fencepost.conformance.search.shrink.shrink_plan import Reproducer, smallest
 from fencepost.conformance.targets.in_process import InProcessTarget
+from fencepost.model.plans.plan import Case
+from fencepost.model.plans.plan_order import DELAY
 from fencepost.model.revisions.base import KAFKA_4
-from fencepost.properties.mutants.catalogue import MUTANTS
+from fencepost.properties.judging.outcome import CaseResult, Outcome
 from fencepost.properties.mutants.mutant import PREFIX, Mutant
+from fencepost.properties.mutants.mutants import MUTANTS
 from fencepost.traces.files.corpus_index import Row, adopted_row, index_text, row_of
+from fencepost.traces.files.tool_versions import own_version
 from fencepost.traces.files.trace_file import TraceFile
 
 CORPUS = ROOT / "traces" / "corpus"

@@ -9,9 +9,9 @@ from typing import Any
 
 from support.places import ROOT
 
-from fencepost.conformance.nightly.dedup import EACH_TIME, ShardFinding, entries_of
-from fencepost.conformance.nightly.nightly import NightOptions
-from fencepost.conformance.nightly.plan import TARGETS
+from tools.nightly.dedup import EACH_TIME, ShardFinding, entries_of
+from tools.nightly.night_plan import TARGETS
+from tools.nightly.nightly import NightOptions
 
 TONIGHT, BEFORE = "2026-03-02", "2026-03-01"
 LONG_S = 300.0

@@ -15,7 +15,7 @@ from typing import Self
 from support.runs import KAFKA_4, Lie, honest
 
 from fencepost.conformance.targets.in_process import ModelCoordinator
-from fencepost.conformance.targets.target import Hints, Provenance
+from fencepost.conformance.targets.target import Hints
 from fencepost.model.coordinator import (
     CONFIG_DEFAULTS,
     Answer,
@@ -23,6 +23,7 @@ from fencepost.model.coordinator import (
     Config,
     Dropped,
     Hello,
+    Provenance,
     Reset,
     Send,
     UnsupportedError,

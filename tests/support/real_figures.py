@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fencepost.conformance.deployments.comparison import CaseResult
-from fencepost.conformance.deployments.real_run import RealFigures
+from tools.deployments.real_run import RealFigures
+from tools.deployments.simulated_and_real import CaseResult
 
 FIGURES = RealFigures(
     rebalances=8,

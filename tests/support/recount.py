@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from fencepost.conformance.simulator.notes import Told
-from fencepost.model.assignors.subscription import TopicPartition
-from fencepost.model.client.interface import Assigned, Lost, Revoked
+from fencepost.conformance.simulate.notes import Told
+from fencepost.model.client.client_interface import Assigned, Lost, Revoked
+from fencepost.model.messages.subscription import TopicPartition
 
 
 class Recount(NamedTuple):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 
-from fencepost.conformance.catalogue import ENTRIES
-from fencepost.conformance.execution.rule_matrix import cells_of, shown_by
+from fencepost.conformance.cases import ENTRIES
 from fencepost.model.revisions import revisions
+from tools.kill_matrix.rule_matrix import cells_of, shown_by
 
 _NO_NAME = "the group of no name is one for a whole cluster, so a case would meet what others left"
 _DELAY = "during the initial delay each member has a join that waits, and leaves with it"

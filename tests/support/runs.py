@@ -11,23 +11,12 @@ from typing import Any
 
 import msgspec
 
-import fencepost.conformance.catalogue
-from fencepost.conformance.catalogue.registry import Entry, Registry
-from fencepost.conformance.catalogue.script import Script
-from fencepost.conformance.catalogue.set_up import Entering, SetUp
-from fencepost.conformance.execution.answer_diff import signature
-from fencepost.conformance.execution.explain import explain
-from fencepost.conformance.execution.outcome import (
-    CaseResult,
-    Certificate,
-    CertificateCoverage,
-    Outcome,
-)
-from fencepost.conformance.execution.recording import Recording
-from fencepost.conformance.execution.runner import CaseRun
-from fencepost.conformance.plans.plan import Case, Needs
+import fencepost.conformance.cases
+from fencepost.conformance.cases.case_registry import Entry, Registry
+from fencepost.conformance.cases.group_set_up import Entering, SetUp
+from fencepost.conformance.cases.script import Script
+from fencepost.conformance.run.runner import CaseRun
 from fencepost.conformance.targets.in_process import InProcessCoordinator, ModelCoordinator
-from fencepost.conformance.targets.target import Provenance
 from fencepost.model.coordinator import (
     Answer,
     Body,
@@ -35,12 +24,23 @@ from fencepost.model.coordinator import (
     Coordinator,
     Dropped,
     Hello,
+    Provenance,
     Reset,
     Send,
 )
+from fencepost.model.plans.plan import Case, Needs
 from fencepost.model.revisions import revisions
 from fencepost.model.table.table import Level
-from fencepost.properties.mutants.catalogue import find_revision
+from fencepost.properties.judging.answer_diff import signature
+from fencepost.properties.judging.explain import explain
+from fencepost.properties.judging.outcome import (
+    CaseResult,
+    Certificate,
+    CertificateCoverage,
+    Outcome,
+)
+from fencepost.properties.judging.recording import Recording
+from fencepost.properties.mutants.mutants import find_revision
 from fencepost.properties.oracle.oracle import judge
 from fencepost.properties.oracle.verdict import Verdict
 
@@ -53,8 +53,8 @@ Lie = Callable[[Send, Answer], Answer | None]
 
 def entries() -> Iterator[Entry]:
     """All cases of the catalogue."""
-    for module in pkgutil.iter_modules(fencepost.conformance.catalogue.__path__):
-        name = f"fencepost.conformance.catalogue.{module.name}"
+    for module in pkgutil.iter_modules(fencepost.conformance.cases.__path__):
+        name = f"fencepost.conformance.cases.{module.name}"
         registry = getattr(importlib.import_module(name), "CASES", None)
         yield from registry.entries if registry is not None else ()
 

@@ -12,17 +12,17 @@ DOCUMENTS = "tests/test_docs.py::test_what_is_shown_is_so["
 
 LONGEST = (
     "tests/properties/proofs/test_proofs.py",
-    "tests/conformance/fuzz/test_fuzz.py",
-    "tests/conformance/execution/test_outcome.py",
-    "tests/conformance/catalogue/test_catalogue.py",
-    "tests/traces/page/test_trace_page.py",
-    "tests/conformance/catalogue/test_cover_suite.py",
+    "tests/conformance/search/fuzz/test_fuzz.py",
+    "tests/properties/judging/test_outcome.py",
+    "tests/conformance/cases/test_cases.py",
+    "tests/traces/pages/test_trace_page.py",
+    "tests/conformance/cases/test_cover_suite.py",
     f"{DOCUMENTS}docs/brokers/certify.md:",
-    "tests/traces/audit/test_run.py",
+    "tests/traces/audit/test_log_audit.py",
     "tests/conformance/cli/test_cli.py",
     "tests/traces/files/test_corpus_index.py",
     "tests/conformance/advise/test_arithmetic.py",
-    "tests/traces/pipeline/logs/test_audit.py",
+    "tests/traces/pipeline/logs/test_part_audit.py",
 )
 """What takes longest begins first, in this order."""
 

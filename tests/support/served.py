@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from fencepost.conformance.serve.apis import FIRST_NODE
 from fencepost.conformance.serve.broker import ModelBroker
-from fencepost.conformance.targets.tcp.wire import Decoded, decode_message, encode_message
+from fencepost.conformance.serve.broker_apis import FIRST_NODE
+from fencepost.conformance.wire.codec import Decoded, decode_message, encode_message
 
 QUICK = {"group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms": 100}
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from fencepost.traces.pipeline.corpus import commands
+from fencepost.traces.pipeline.corpus import corpus_jobs
 from fencepost.traces.pipeline.corpus.corpus import Recipe
-from fencepost.traces.pipeline.corpus.engine import LocalEngine
-from fencepost.traces.pipeline.corpus.jobs import Corpus
+from fencepost.traces.pipeline.corpus.job_engine import LocalEngine
+from fencepost.traces.pipeline.corpus.shard_jobs import Corpus
 from fencepost.traces.pipeline.storage.location import Place
 
 MODELS = ("kafka-4", "mutant:kafka-8500")
@@ -17,8 +17,8 @@ RECIPE = Recipe(seed=1, traces=120, models=MODELS, per_shard=20)
 
 def made(folder: Path, recipe: Recipe = RECIPE) -> Corpus:
     place = Place(str(folder))
-    commands.generate_corpus(LocalEngine(), place, recipe)
-    return commands.open_corpus(place)
+    corpus_jobs.generate_corpus(LocalEngine(), place, recipe)
+    return corpus_jobs.open_corpus(place)
 
 
 def traces(corpus: Corpus) -> list[dict[str, Any]]:

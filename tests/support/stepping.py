@@ -5,8 +5,10 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
+from fencepost.model.classic.group import Group
+from fencepost.model.classic.machine import Machine
+from fencepost.model.classic.work import Incoming, Outcome, Span
 from fencepost.model.coordinator import Config
-from fencepost.model.machine.machine import Machine
 from fencepost.model.messages.messages import (
     CommitPartition,
     CommitTopic,
@@ -20,8 +22,6 @@ from fencepost.model.messages.messages import (
 )
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revision import Revision
-from fencepost.model.state.group import Group
-from fencepost.model.state.work import Incoming, Outcome, Span
 from fencepost.model.table.vocabulary import GroupState
 from fencepost.properties.worlds.views import Event, Failover, StepView
 

@@ -10,7 +10,15 @@ from msgspec.structs import replace
 
 from fencepost.conformance.targets.in_process import ModelCoordinator
 from fencepost.model.coordinator import Answer, Send
-from fencepost.model.history import Answered, Disconnected, Event, Handled, Passed, Restarted, Sent
+from fencepost.model.history.events import (
+    Answered,
+    Disconnected,
+    Event,
+    Handled,
+    Passed,
+    Restarted,
+    Sent,
+)
 from fencepost.model.revisions import revisions
 
 History = tuple[Event, ...]

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from support.world import Reply, World
 
 from fencepost.model.coordinator import Answer
-from fencepost.model.history import Answered, Event, Handled, Passed, Sent
+from fencepost.model.history.events import Answered, Event, Handled, Passed, Sent
 from fencepost.model.revisions import revisions
 from fencepost.properties.oracle.oracle import Oracle, judge
 from fencepost.properties.oracle.verdict import Wrong

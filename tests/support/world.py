@@ -11,8 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from fencepost.conformance.targets.in_process import ModelCoordinator
+from fencepost.model.classic.group import Group, Timer
+from fencepost.model.classic.machine import Machine
+from fencepost.model.classic.work import Incoming, Outcome, Span
 from fencepost.model.coordinator import Answer, Config, Dropped, Send
-from fencepost.model.machine.machine import Machine
+from fencepost.model.messages.errors import error_name
 from fencepost.model.messages.messages import (
     CommitPartition,
     CommitTopic,
@@ -28,9 +31,6 @@ from fencepost.model.messages.messages import (
 )
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revisions import revisions
-from fencepost.model.state.group import Group, Timer
-from fencepost.model.state.work import Incoming, Outcome, Span
-from fencepost.model.table.errors import error_name
 
 S, R, D = 10_000, 60_000, 3_000
 PARKED = "parked"

@@ -1,1 +1,1 @@
-"""Audits of request logs: `run` a whole log, `judge` the answers, `operations` for the operator."""
+"""Audit request logs: was each logged answer right?"""

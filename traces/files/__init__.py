@@ -1,1 +1,1 @@
-"""The trace file and its schema, the corpus of committed traces, known causes, runs as traces."""
+"""Read and write trace files, and the corpus of committed traces."""

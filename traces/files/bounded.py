@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
-from fencepost.traces.files.bad_input import BadInputError
+from fencepost.model.bad_input import BadInputError
 
 LINE_LIMIT = 16 * 1024 * 1024
 """Bytes that a line, or a frame of a socket, may have; the newline is not counted."""

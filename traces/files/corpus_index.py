@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from fencepost.properties.mutants.catalogue import find_revision
+from fencepost.model.history.words import with_names
+from fencepost.properties.mutants.mutants import find_revision
 from fencepost.properties.oracle.fingerprint import Bug, Fingerprint, bug_of, fingerprint_of
-from fencepost.traces.files.causes import attribution_of
-from fencepost.traces.files.schema import schema_error
+from fencepost.traces.files.json_schema import schema_error
+from fencepost.traces.files.trace_causes import attribution_of
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError, read_document
-from fencepost.traces.text.words import with_names
 
 FORMAT = "fencepost-corpus"
 VERSION = 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fencepost.model.state.group import Group
+from fencepost.model.classic.group import Group
 from fencepost.properties.oracle.candidate import Candidate
 from fencepost.traces.files.trace_file import TraceFile
 

@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
 from fencepost.model.coordinator import Answer, Send
-from fencepost.model.history import Answered, Disconnected, Sent
+from fencepost.model.history.events import Answered, Disconnected, Sent
+from fencepost.model.history.words import answer_words, member, request_words
+from fencepost.model.messages.errors import Error
 from fencepost.model.revision import Revision
-from fencepost.model.table.errors import Error
 from fencepost.properties.oracle.fingerprint import broken_rule
 from fencepost.properties.oracle.oracle import judge
 from fencepost.properties.oracle.verdict import Verdict, distance
-from fencepost.properties.worlds.client import TICK_MS
 from fencepost.properties.worlds.concretise import Run, Turn
 from fencepost.properties.worlds.world import Worlds
+from fencepost.properties.worlds.world_client import TICK_MS
 from fencepost.traces.files.trace_file import Expected, TraceFile, TraceVerdict, besides_of
-from fencepost.traces.text.words import answer_words, member, request_words
 
 WAITS = "waits"
 COUNTEREXAMPLE, KNOWN, DIFFERENCE = "counterexample", "expected counterexample", "difference"

@@ -17,8 +17,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
+from fencepost.model.bad_input import BadInputError
 from fencepost.model.coordinator import Answer, Config, Send
-from fencepost.model.history import (
+from fencepost.model.history.events import (
     Answered,
     Disconnected,
     Event,
@@ -28,18 +29,17 @@ from fencepost.model.history import (
     Sent,
     TopicsDeleted,
 )
+from fencepost.model.history.words import WrongField, wrong_field
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.wire_form import ShapeError
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import is_in_a_file
-from fencepost.properties.mutants import catalogue
-from fencepost.properties.mutants.departure import coordinator_of
+from fencepost.properties.departures.departure import coordinator_of
+from fencepost.properties.mutants import mutants
 from fencepost.properties.oracle import oracle
 from fencepost.properties.oracle.verdict import Verdict, Wrong
-from fencepost.traces.files.bad_input import BadInputError
 from fencepost.traces.files.bounded import DocumentError, read_json
-from fencepost.traces.files.schema import schema_error
-from fencepost.traces.text.words import WrongField, wrong_field
+from fencepost.traces.files.json_schema import schema_error
 
 FORMAT = "fencepost-trace"
 VERSION = 1
@@ -259,7 +259,7 @@ class TraceFile:
     def oracle(self, *, limit: int = 20_000, revision: Revision | None = None) -> oracle.Oracle:
         """Make the oracle for this trace, before its first event.  Raises as `judge`."""
         try:
-            revision = revision or catalogue.find_revision(self.revision)
+            revision = revision or mutants.find_revision(self.revision)
         except KeyError as error:
             raise UnknownRevisionError("trace", self.revision, error) from error
         return oracle.Oracle(revision, self.config, lag_ms=self.lag_ms, limit=limit)

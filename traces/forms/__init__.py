@@ -1,1 +1,1 @@
-"""Other formats of a trace: ITF, Mermaid, pytest, CSV, and messages for the adapter protocol."""
+"""Convert a trace: ITF, Mermaid, pytest, CSV, messages of the adapter protocol."""

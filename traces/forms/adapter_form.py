@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fencepost.model.coordinator import Answer, Send
-from fencepost.model.history import (
+from fencepost.model.history.events import (
     Answered,
     Disconnected,
     Event,
@@ -23,8 +23,8 @@ from fencepost.model.history import (
     Sent,
     TopicsDeleted,
 )
+from fencepost.model.history.words import one_line, with_names
 from fencepost.traces.files.trace_file import TraceFile
-from fencepost.traces.text.words import one_line, with_names
 
 PROTOCOL = 1
 _Json = dict[str, Any]

@@ -12,10 +12,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from fencepost.model.table.errors import error_name
+from fencepost.model.history.words import answer_words, member, request_words
+from fencepost.model.messages.errors import error_name
 from fencepost.traces.files.model_states import ModelState, model_states
 from fencepost.traces.files.trace_file import TraceFile
-from fencepost.traces.text.words import answer_words, member, request_words
 
 COLUMNS: Mapping[str, str] = {
     "step": "number of the step, from 1",

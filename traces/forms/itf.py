@@ -17,9 +17,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from fencepost.model.classic.group import Group, Member
 from fencepost.model.revisions.revisions import NAMES
-from fencepost.model.state.group import Group, Member
-from fencepost.properties.mutants import catalogue
+from fencepost.properties.mutants import mutants
 from fencepost.traces.files.model_states import ModelState, model_states
 from fencepost.traces.files.run_trace import to_trace_verdict, tool_version
 from fencepost.traces.files.trace_file import FORMAT, VERSION, TraceFile, TraceFileError
@@ -231,5 +231,5 @@ def _plain_header(document: Mapping[str, Any]) -> dict[str, Any]:
 def _judged(trace: TraceFile) -> TraceFile:
     """Judge a trace that has no verdict."""
     return replace(
-        trace, verdict=to_trace_verdict(trace.judge(), catalogue.find_revision(trace.revision))
+        trace, verdict=to_trace_verdict(trace.judge(), mutants.find_revision(trace.revision))
     )

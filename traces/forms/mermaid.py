@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from fencepost.model.classic.group import SESSION, Group
 from fencepost.model.coordinator import Send
-from fencepost.model.history import (
+from fencepost.model.history.events import (
     Answered,
     Disconnected,
     Event,
@@ -20,13 +21,12 @@ from fencepost.model.history import (
     Sent,
     TopicsDeleted,
 )
-from fencepost.model.state.group import SESSION, Group
-from fencepost.model.table.errors import Error
+from fencepost.model.history.step_lines import StepInput, step_lines
+from fencepost.model.history.words import answer_words, member, quoted, request_words, with_names
+from fencepost.model.messages.errors import Error
 from fencepost.properties.oracle.verdict import Wrong
 from fencepost.traces.files.model_states import ModelState, model_states
 from fencepost.traces.files.trace_file import TraceFile
-from fencepost.traces.text.step_lines import StepInput, step_lines
-from fencepost.traces.text.words import answer_words, member, quoted, request_words, with_names
 
 _COORDINATOR = "K"
 _NOTEWORTHY_MS = 500

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from fencepost.model.coordinator import Send
-from fencepost.model.history import (
+from fencepost.model.history.events import (
     Answered,
     Disconnected,
     Handled,
@@ -25,12 +25,7 @@ from fencepost.model.history import (
     Sent,
     TopicsDeleted,
 )
-from fencepost.model.messages.messages import APIS
-from fencepost.model.table.errors import Error
-from fencepost.traces.files.model_states import ModelState, model_states
-from fencepost.traces.files.trace_file import TraceFile, TraceFileError
-from fencepost.traces.forms.pytest_literals import Literals, snake
-from fencepost.traces.text.words import (
+from fencepost.model.history.words import (
     DEVIATES,
     answer_words,
     one_line,
@@ -38,6 +33,11 @@ from fencepost.traces.text.words import (
     with_article,
     with_names,
 )
+from fencepost.model.messages.errors import Error
+from fencepost.model.messages.messages import APIS
+from fencepost.traces.files.model_states import ModelState, model_states
+from fencepost.traces.files.trace_file import TraceFile, TraceFileError
+from fencepost.traces.forms.pytest_literals import Literals, snake
 
 _PRELUDE = Path(__file__).with_name("pytest_prelude.py")
 _SLACK_MS = 300

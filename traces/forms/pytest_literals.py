@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from fencepost.model.history import Answered, Sent
+from fencepost.model.history.events import Answered, Sent
 from fencepost.traces.files.trace_file import TraceFile
 
 _IDS = {"memberId", "leader"}

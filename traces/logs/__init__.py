@@ -1,1 +1,1 @@
-"""Readers of request logs: dates, lines, and the exchanges (a request with its answer) in them."""
+"""Read request logs and server.log: dates, lines, exchanges."""

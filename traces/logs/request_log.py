@@ -15,14 +15,9 @@ from pathlib import Path
 import orjson
 
 from fencepost.model.messages.messages import APIS
-from fencepost.traces.files.bounded import (
-    DEPTH_LIMIT,
-    TooDeepError,
-    is_too_long,
-    refuse_deep,
-)
-from fencepost.traces.logs.exchange import LoggedExchange, by_name
+from fencepost.traces.files.bounded import DEPTH_LIMIT, TooDeepError, is_too_long, refuse_deep
 from fencepost.traces.logs.log_files import LogFiles
+from fencepost.traces.logs.logged_exchange import LoggedExchange, by_name
 
 MARK = b"Completed request:"
 _KEY = re.compile(rb'"requestApiKey":\s*(\d+)')

@@ -1,1 +1,1 @@
-"""Traces and logs by the million, in one process or on Spark."""
+"""Process traces and logs by the million, in one process or on Spark."""

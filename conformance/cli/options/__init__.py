@@ -1,1 +1,1 @@
-"""Options that several commands take: of a target, of a scope, of request logs."""
+"""Define options that several commands take: targets, known failures, logs, scopes."""

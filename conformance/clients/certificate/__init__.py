@@ -1,1 +1,1 @@
-"""The certificate of a client: its results, files, pages, and known failures."""
+"""Write and read the certificate of a client, and apply known failures to it."""

@@ -1,1 +1,1 @@
-"""Drivers: small programs, each around one client library, that speak client driver protocol 1."""
+"""Drive client libraries: a small program for each, which speaks client driver protocol 1."""

@@ -11,7 +11,7 @@ from aiokafka.coordinator.assignors.range import RangePartitionAssignor
 from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 
-from fencepost.conformance.clients.drivers.user import User, drive
+from fencepost.conformance.clients.drivers.driver_user import User, drive
 
 _POLL_MS = 100
 _ASSIGNORS = {

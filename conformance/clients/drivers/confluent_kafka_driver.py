@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import confluent_kafka
 from confluent_kafka import Consumer, KafkaError, KafkaException
 
-from fencepost.conformance.clients.drivers.user import User, drive
+from fencepost.conformance.clients.drivers.driver_user import User, drive
 
 _POLL_S = 0.1
 

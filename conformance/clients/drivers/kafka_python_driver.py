@@ -12,7 +12,7 @@ from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 
-from fencepost.conformance.clients.drivers.user import User, drive
+from fencepost.conformance.clients.drivers.driver_user import User, drive
 
 _POLL_MS = 100
 _ASSIGNORS = {

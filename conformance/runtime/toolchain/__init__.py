@@ -1,1 +1,1 @@
-"""Programs and libraries that targets need: found, downloaded, cached."""
+"""Find, download and cache the programs and libraries that targets need."""

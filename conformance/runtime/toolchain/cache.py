@@ -16,7 +16,7 @@ from pathlib import Path
 import platformdirs
 from filelock import AsyncFileLock, Timeout
 
-from fencepost.conformance.runtime.errors import TargetUnavailableError
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 
 VARIABLE = "FENCEPOST_CACHE"
 _LOCK_S = 900.0

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.runtime.signals import run
 from fencepost.conformance.runtime.toolchain.cache import VARIABLE, cache_folder
 from fencepost.conformance.runtime.toolchain.child import free_ports
-from fencepost.conformance.runtime.toolchain.tools import find_tool, run_tool
-from fencepost.traces.text.install import pip_install
+from fencepost.conformance.runtime.toolchain.found_tools import find_tool, run_tool
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
+from fencepost.traces.files.install import pip_install
 
 _VERSION_S = 30.0
 _PYTHON = (3, 11)
@@ -143,7 +143,7 @@ CHECKS = (
     Check("prove", "fencepost prove", _extra("prove", "z3", "z3-solver")),
     Check("corpus", "fencepost corpus", _extra("corpus", "pyarrow", "pyarrow")),
     Check("spark", "fencepost corpus --engine spark", _extra("spark", "pyspark", "pyspark")),
-    Check("frontier", "fencepost bench explore", _extra("frontier", "numpy", "numpy")),
+    Check("frontier", "python -m benchmarks explore", _extra("frontier", "numpy", "numpy")),
     Check("cache", "brokers that are started here", _cache),
     Check("ports", "brokers that are started here, serve", _ports),
 )

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.runtime.toolchain.cache import cached
-from fencepost.conformance.runtime.toolchain.tools import find_tool, run_tool
+from fencepost.conformance.runtime.toolchain.found_tools import find_tool, run_tool
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 
 _PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1"
 _MAVEN_S = 600.0

@@ -1,1 +1,1 @@
-"""Brokers that are started here: Apache Kafka, kfake, tansu, the mock of librdkafka."""
+"""Start brokers: Apache Kafka, kfake, tansu, librdkafka's mock."""

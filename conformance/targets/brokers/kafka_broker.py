@@ -13,11 +13,11 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.runtime.toolchain.cache import cached
 from fencepost.conformance.runtime.toolchain.child import Child, free_ports
+from fencepost.conformance.runtime.toolchain.found_tools import find_java, run_tool
 from fencepost.conformance.runtime.toolchain.maven import copy_jars, jars_in, pom
-from fencepost.conformance.runtime.toolchain.tools import find_java, run_tool
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.targets.brokers.kafka_properties import (
     HOST,
     logging_properties,
@@ -29,9 +29,9 @@ from fencepost.conformance.targets.brokers.kafka_properties import (
 from fencepost.conformance.targets.brokers.kafka_version import KafkaVersion
 from fencepost.conformance.targets.brokers.started import until_ready
 from fencepost.conformance.targets.tcp.address import Address
-from fencepost.conformance.targets.tcp.admin import Admin, AdminError, Deadlines
+from fencepost.conformance.targets.tcp.cluster_admin import Admin, AdminError, Deadlines
 from fencepost.model.coordinator import codes_in
-from fencepost.model.table.errors import MOVING
+from fencepost.model.messages.errors import MOVING
 from fencepost.traces.files.bounded import last_bytes
 
 READY_S = 90.0

@@ -13,14 +13,14 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.runtime.toolchain.child import free_ports
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.targets.brokers.kafka_broker import READY_S, KafkaBroker
 from fencepost.conformance.targets.brokers.kafka_properties import HOST, new_cluster_id
 from fencepost.conformance.targets.brokers.kafka_version import KafkaVersion
 from fencepost.conformance.targets.tcp.address import Address, parse_address
-from fencepost.conformance.targets.tcp.admin import Admin, AdminError, Deadlines
-from fencepost.model.table.errors import Error, error_name
+from fencepost.conformance.targets.tcp.cluster_admin import Admin, AdminError, Deadlines
+from fencepost.model.messages.errors import Error, error_name
 
 OFFSETS = "__consumer_offsets"
 _PREFERRED = 0

@@ -16,7 +16,7 @@ from fencepost.conformance.targets.brokers.started import FIRST, BrokerPlace, St
 from fencepost.conformance.targets.tcp.failovers import Failovers
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
 from fencepost.model.coordinator import CONFIG_DEFAULTS
-from fencepost.properties.mutants.departure import coordinator_of
+from fencepost.properties.departures.departure import coordinator_of
 
 IMPLEMENTATION = "Apache Kafka"
 _FEATURES = frozenset({"disconnect", "missing-topics", "delete-topics", "restart"})

@@ -29,8 +29,8 @@ import tempfile
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
-from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.runtime.toolchain.child import how_it_ended
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.targets.brokers.started import (
     FIRST,
     BrokerPlace,
@@ -38,9 +38,9 @@ from fencepost.conformance.targets.brokers.started import (
     StartedTarget,
 )
 from fencepost.conformance.targets.target import Hints, ScopeNeeds
-from fencepost.conformance.targets.tcp.admin import DEADLINES, Deadlines
+from fencepost.conformance.targets.tcp.cluster_admin import DEADLINES, Deadlines
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
-from fencepost.traces.text.install import pip_install
+from fencepost.traces.files.install import pip_install
 
 SETTINGS: Mapping[str, int | None] = {
     "group.initial.rebalance.delay.ms": 3000,

@@ -19,13 +19,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from fencepost.conformance.plans.order import DELAY
-from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.runtime.toolchain.child import Child
-from fencepost.conformance.targets.target import NO_LIMIT, Hints, Provenance, ScopeNeeds, Target
-from fencepost.conformance.targets.tcp.admin import DEADLINES, AdminError, Deadlines
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
+from fencepost.conformance.targets.target import NO_LIMIT, Hints, ScopeNeeds, Target
+from fencepost.conformance.targets.tcp.cluster_admin import DEADLINES, AdminError, Deadlines
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
-from fencepost.model.coordinator import RECORD_LIMIT, AsyncCoordinator, CoordinatorFailure
+from fencepost.model.coordinator import (
+    RECORD_LIMIT,
+    AsyncCoordinator,
+    CoordinatorFailure,
+    Provenance,
+)
+from fencepost.model.plans.plan_order import DELAY
 
 _LONGEST_DELAY_MS = 10_000
 """A case that waits for minutes is for virtual clocks."""

@@ -1,1 +1,1 @@
-"""Programs that speak the adapter protocol on stdin and stdout."""
+"""Test programs that speak the adapter protocol on stdin and stdout."""

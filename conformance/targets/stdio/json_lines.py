@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 from typing import Any, NoReturn
 
+from fencepost.model.history.words import with_article
 from fencepost.traces.files.bounded import LINE_LIMIT, TooDeepError, refuse_deep
-from fencepost.traces.text.words import with_article
 
 _SHORT = 240
 

@@ -13,14 +13,15 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Self
 
-from fencepost.conformance.runtime.errors import TargetUnavailableError
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.targets.stdio.line_process import LineProcess
-from fencepost.conformance.targets.stdio.scope import StdioCoordinator
-from fencepost.conformance.targets.target import Hints, Provenance
+from fencepost.conformance.targets.stdio.stdio_coordinator import StdioCoordinator
+from fencepost.conformance.targets.target import Hints
 from fencepost.model.coordinator import (
     AsyncCoordinator,
     CoordinatorFailure,
     Hello,
+    Provenance,
     UnsupportedError,
 )
 from fencepost.model.messages.draft_messages import ALL_APIS

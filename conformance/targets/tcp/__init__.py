@@ -1,1 +1,1 @@
-"""Brokers at an address: connections, Kafka's wire format, security, cleaning up."""
+"""Test brokers at an address: connections, security, versions, failovers, clean-up."""

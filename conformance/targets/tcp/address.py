@@ -13,7 +13,7 @@ import ipaddress
 import socket
 from dataclasses import dataclass
 
-from fencepost.traces.files.bad_input import BadInputError
+from fencepost.model.bad_input import BadInputError
 
 
 class AddressError(BadInputError):

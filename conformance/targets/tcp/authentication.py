@@ -20,7 +20,7 @@ from typing import Any
 from kafka.net.sasl import get_sasl_mechanism
 
 from fencepost.conformance.targets.tcp.address import Address
-from fencepost.conformance.targets.tcp.connection import (
+from fencepost.conformance.targets.tcp.broker_connection import (
     Connection,
     Ended,
     Event,
@@ -35,7 +35,7 @@ from fencepost.conformance.targets.tcp.security import (
     SecurityError,
     tls_problem,
 )
-from fencepost.conformance.targets.tcp.wire import encode_message
+from fencepost.conformance.wire.codec import encode_message
 
 _HANDSHAKE, _HANDSHAKE_VERSION = "SaslHandshake", 1
 _AUTHENTICATE, _AUTHENTICATE_VERSION = "SaslAuthenticate", 0

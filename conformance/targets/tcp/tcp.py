@@ -17,21 +17,22 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Self
 
-from fencepost.conformance.runtime.errors import TargetUnavailableError
-from fencepost.conformance.targets.target import Hints, Provenance, Target
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
+from fencepost.conformance.targets.target import Hints, Target
 from fencepost.conformance.targets.tcp.address import Address, AddressError, parse_address
-from fencepost.conformance.targets.tcp.admin import DEADLINES, Admin, AdminError, Deadlines
-from fencepost.conformance.targets.tcp.connection import ConnectionPool
+from fencepost.conformance.targets.tcp.broker_connection import ConnectionPool
+from fencepost.conformance.targets.tcp.cluster_admin import DEADLINES, Admin, AdminError, Deadlines
 from fencepost.conformance.targets.tcp.failovers import Failovers
 from fencepost.conformance.targets.tcp.namespacing import PREFIX, Names
-from fencepost.conformance.targets.tcp.scope import TcpScope
 from fencepost.conformance.targets.tcp.security import PLAINTEXT, Security
+from fencepost.conformance.targets.tcp.tcp_coordinator import TcpScope
 from fencepost.conformance.targets.tcp.version_probe import Findings, probe, working_ranges
 from fencepost.model.coordinator import (
     CONFIG_DEFAULTS,
     AsyncCoordinator,
     CoordinatorFailure,
     Hello,
+    Provenance,
     UnsupportedError,
 )
 from fencepost.model.messages.messages import APIS

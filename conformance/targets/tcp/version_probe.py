@@ -16,9 +16,9 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from fencepost.conformance.targets.tcp.admin import AccessError
 from fencepost.conformance.targets.tcp.authentication import Door, ask
-from fencepost.conformance.targets.tcp.connection import Ended, is_readable
+from fencepost.conformance.targets.tcp.broker_connection import Ended, is_readable
+from fencepost.conformance.targets.tcp.cluster_admin import AccessError
 from fencepost.conformance.targets.tcp.security import refusal
 from fencepost.model.messages.messages import APIS
 

@@ -24,7 +24,7 @@ from support.arithmetic_runs import (
     simulated,
 )
 
-from fencepost.conformance.advise.known import FORMS, AdviceError
+from fencepost.conformance.advise.known_facts import FORMS, AdviceError
 
 SETTINGS = 120
 RUNS = 6

@@ -9,7 +9,7 @@ import pytest
 from support.places import ROOT
 
 from fencepost.conformance.advise.advice import Advice, advice_for, chosen_for
-from fencepost.conformance.advise.known import FORMS, known_group
+from fencepost.conformance.advise.known_facts import FORMS, known_group
 
 MEASURED = {
     "members": 12,

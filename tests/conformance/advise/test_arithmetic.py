@@ -24,8 +24,8 @@ from support.arithmetic_runs import (
 from support.places import ROOT
 
 from fencepost.conformance.advise.arithmetic import deployment, outlives, range_moves
-from fencepost.conformance.advise.heartbeats import noticed
-from fencepost.conformance.advise.known import FORMS, Form
+from fencepost.conformance.advise.detection_time import noticed
+from fencepost.conformance.advise.known_facts import FORMS, Form
 
 GROUPS: dict[str, tuple[dict[str, Any], float]] = {
     "long restarts": ({"members": 3, "topics": (6,), "restart_s": 20.0}, 10.0),

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fencepost.conformance.advise.from_logs import facts_of, log_facts, read_reports
-from fencepost.conformance.advise.known import FORMS, AdviceError
+from fencepost.conformance.advise.known_facts import FORMS, AdviceError
 
 ROOT = Path(__file__).resolve().parents[3]
 REQUESTS = ROOT / "examples/request-logs/kafka-request.log.gz"

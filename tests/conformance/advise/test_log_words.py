@@ -7,7 +7,7 @@ from typing import Any
 
 from fencepost.conformance.advise.advice import advice_for
 from fencepost.conformance.advise.from_logs import facts_of, log_facts, read_reports
-from fencepost.conformance.advise.known import known_group
+from fencepost.conformance.advise.known_facts import known_group
 from fencepost.conformance.advise.log_words import log_words
 
 REQUESTS = Path(__file__).resolve().parents[3] / "examples/request-logs/kafka-request.log.gz"

@@ -8,7 +8,7 @@ import shlex
 import pytest
 from support.in_this_process import invoke
 
-from fencepost.conformance.advise.known import known_group
+from fencepost.conformance.advise.known_facts import known_group
 from fencepost.conformance.advise.migration import Bounce, Stand, bounces, lost_s
 
 KNOWN = known_group({"members": 3, "topics": (12,), "restart_s": 5.0})

@@ -19,9 +19,9 @@ from support.command import INTERRUPTIBLE, PATIENCE_S, RUN, is_gone, program, ru
 from support.in_this_process import invoke
 from support.places import ROOT, TESTS
 
-from fencepost.conformance.certify import report
-from fencepost.conformance.certify.known_failures import drafted_list
 from fencepost.conformance.cli.cli import main
+from fencepost.traces.report import report_folder
+from fencepost.traces.report.known_failures import drafted_list
 
 LIARS = TESTS / "conformance" / "stdio_liars"
 ZOMBIE = "JOIN-INSTANCE-FENCED/zombie-joins"
@@ -64,7 +64,7 @@ def test_a_reader_that_went_away_is_no_finding_and_files_are_written(tmp_path: P
 def test_a_model_holds_and_is_certified(tmp_path: Path) -> None:
     ran = run("certify", "model:kafka-4", "--json", "--report", str(tmp_path))
     document = json.loads(ran.out)  # nothing but JSON
-    schema = json.loads(report.SCHEMA_FILE.read_text(encoding="utf-8"))
+    schema = json.loads(report_folder.SCHEMA_FILE.read_text(encoding="utf-8"))
     Draft202012Validator(schema).validate(document)
     assert (ran.code, ran.err) == (0, "")
     assert (document["verdict"], document["certified"], document["exit_code"]) == ("holds", True, 0)
@@ -150,19 +150,25 @@ def test_known_failures_are_forgiven_until_they_are_stale(tmp_path: Path) -> Non
 def test_a_written_list_is_read_back_and_the_target_holds(tmp_path: Path) -> None:
     target = "model:comment-table-1"
     chosen = ("--case", "HEARTBEAT-*", "--case", "JOIN-STATIC-EMPTY-COMPLETING/*")
-    path, report = tmp_path / "lists" / "known.json", tmp_path / "report"
+    path, report_folder = tmp_path / "lists" / "known.json", tmp_path / "report"
     found = invoke(
-        "certify", target, *chosen, "--write-known-failures", str(path), "--report", str(report)
+        "certify",
+        target,
+        *chosen,
+        "--write-known-failures",
+        str(path),
+        "--report",
+        str(report_folder),
     )
     assert found.code == 1
     assert f"Written: {path}; " in found.out
     assert len(json.loads(path.read_text("utf-8"))["entries"]) > 3
-    old = ("--diff", str(report / "certificate.json"), "--report", str(report))
+    old = ("--diff", str(report_folder / "certificate.json"), "--report", str(report_folder))
     known = invoke("certify", target, *chosen, "--known-failures", str(path), *old)
     assert known.code == 0, known.out
     assert "holds apart from them" in known.out
     assert "0 fixed, 0 new failures" in known.out
-    assert (report / "diff.html").is_file()
+    assert (report_folder / "diff.html").is_file()
     wrong = invoke("certify", target, *chosen, "--diff", str(path))
     assert wrong.code == 64
     assert "is no certificate" in wrong.err
@@ -172,7 +178,9 @@ def test_a_written_list_is_read_back_and_the_target_holds(tmp_path: Path) -> Non
     assert path.read_bytes() == before
     assert invoke("certify", "model:kafka-4", "--case", "HEARTBEAT-*", *written).code == 0
     assert path.read_bytes() == before  # they are of another target
-    spoiled = invoke("certify", target, "--write-known-failures", str(report / "certificate.json"))
+    spoiled = invoke(
+        "certify", target, "--write-known-failures", str(report_folder / "certificate.json")
+    )
     assert spoiled.code == 64
     assert "'entries' is a required property" in spoiled.err
 
@@ -325,12 +333,6 @@ def test_the_model_behind_the_adapter_protocol_holds(tmp_path: Path) -> None:
     ran = run("certify", target, "--case", "*/zombie-*", cwd=tmp_path)
     assert ran.code == 0, ran.out + ran.err
     assert "fencepost-model:kafka-4" in ran.out
-
-
-def test_bench_needs_a_checkout(tmp_path: Path) -> None:
-    ran = run("bench", "model", cwd=tmp_path)
-    assert (ran.code, ran.out) == (69, "")
-    assert "root of a checkout" in ran.err
 
 
 # Ctrl-C.

@@ -12,14 +12,14 @@ import pytest
 from support.runs import KAFKA_4, result_of
 from support.tcp.over_tcp import serving
 
-from fencepost.conformance.certify.replay import rejudge
 from fencepost.conformance.cli.cli import main
-from fencepost.conformance.execution.recording_trace import trace_of
-from fencepost.conformance.findings.shrink import Shrunk, shrink
-from fencepost.conformance.runtime.errors import EXIT_USAGE
-from fencepost.conformance.targets.target import Provenance
+from fencepost.conformance.run.replay import rejudge
+from fencepost.conformance.runtime.unavailable import EXIT_USAGE
+from fencepost.conformance.search.findings.shrink_trace import Shrunk, shrink
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
+from fencepost.model.coordinator import Provenance
 from fencepost.model.revisions import revisions
+from fencepost.traces.files.recording_trace import trace_of
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.forms.formats import TRACE_FORMATS
 

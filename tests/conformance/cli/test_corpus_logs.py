@@ -10,9 +10,9 @@ from support.places import TESTS
 
 from benchmarks.log_traffic import Plan
 from fencepost.conformance.cli.cli import main
-from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.runtime.toolchain import maven
-from fencepost.properties.mutants.catalogue import find_revision
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
+from fencepost.properties.mutants.mutants import find_revision
 
 LOGS = TESTS / "traces" / "request_logs"
 LOG = str(LOGS / "kafka-4.3.0.log.gz")

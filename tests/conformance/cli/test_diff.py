@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.conformance.certify.replay import rejudge
 from fencepost.conformance.cli.cli import main
+from fencepost.conformance.run.replay import rejudge
 from fencepost.model.revisions import revisions
 from fencepost.properties.oracle.oracle import judge
 from fencepost.traces.files.trace_file import TraceFile

@@ -9,8 +9,8 @@ from click.testing import CliRunner, Result
 
 from fencepost.conformance.cli import doctor
 from fencepost.conformance.cli.cli import fencepost
-from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.runtime.toolchain.doctor import Check
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 
 
 def lacking() -> str:

@@ -11,7 +11,7 @@ import networkx as nx
 import pytest
 
 from fencepost.conformance.cli.cli import main
-from fencepost.properties.claims.registry import PROPERTIES
+from fencepost.properties.claims.property_registry import PROPERTIES
 from fencepost.properties.logic.property import Engine
 from fencepost.traces.files.trace_file import TraceFile
 

@@ -136,7 +136,7 @@ def test_help_imports_no_command() -> None:
             "cli.exit_codes",
             "cli.lazy_group",
             "runtime",
-            "runtime.errors",
+            "runtime.unavailable",
         )
     }
 

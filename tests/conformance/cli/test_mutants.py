@@ -8,7 +8,7 @@ import pytest
 from support.command import run
 from support.in_this_process import invoke
 
-from fencepost.properties.mutants.catalogue import MUTANTS
+from fencepost.properties.mutants.mutants import MUTANTS
 
 CASE = "JOIN-STATIC-EMPTY-PREPARING/*"
 

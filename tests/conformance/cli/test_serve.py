@@ -18,8 +18,8 @@ import pytest
 from support.command import PATIENCE_S, RUN, run
 from support.in_this_process import invoke
 
-from fencepost.conformance.runtime.errors import EXIT_UNAVAILABLE, EXIT_USAGE
-from fencepost.conformance.targets.tcp.wire import decode_message, encode_message
+from fencepost.conformance.runtime.unavailable import EXIT_UNAVAILABLE, EXIT_USAGE
+from fencepost.conformance.wire.codec import decode_message, encode_message
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fencepost.conformance.cli.show import _table_lines
-from fencepost.conformance.targets.registry import find_revision
+from fencepost.conformance.targets.target_registry import find_revision
 from fencepost.model.table.table import Table
 
 BASE = find_revision("kafka-4")

@@ -13,10 +13,10 @@ import pytest
 from support.clients.java_sample import questions, read
 
 from benchmarks.assignors import assignor_figures
-from fencepost.conformance.clients.assignor_figures import measure
-from fencepost.conformance.clients.assignor_parity import Parity
-from fencepost.conformance.clients.java_assignors import ask_java
-from fencepost.conformance.docs.assignors_page import EACH, FIGURES, SEED
+from tools.assignors.assignor_figures import measure
+from tools.assignors.assignor_parity import Parity
+from tools.assignors.java_assignors import ask_java
+from tools.docs.assignors_page import EACH, FIGURES, SEED
 
 pytestmark = pytest.mark.needs("java", "javac")
 DOCS = Path(__file__).parents[3] / "docs"
@@ -28,9 +28,7 @@ async def test_the_figures_that_are_kept_are_found_again() -> None:
         print(f"{row['groups']:42} {row['assignor']:20} {row['found']}")  # noqa: T201
         assert Parity.DIFFERENT.value not in row["found"]
     kept = json.loads((DOCS / FIGURES).read_text("utf-8"))
-    assert figures == kept, (
-        "make it anew: python -m fencepost.conformance.docs.assignors_page docs measure"
-    )
+    assert figures == kept, "make it anew: python -m tools.docs.assignors_page docs measure"
 
 
 async def test_java_answers_the_sample_as_it_did() -> None:

@@ -15,20 +15,20 @@ from support.client_liars import LIARS
 from support.client_scenarios import broken_by
 from support.places import ROOT
 
-from fencepost.conformance.clients.certificate.certificate import (
+from fencepost.conformance.clients.certificate.client_certificate import (
     ClientCertificate,
     certificate_json,
 )
-from fencepost.conformance.clients.certificate.kept import kept
-from fencepost.conformance.clients.certificate.known_failures import load_known
-from fencepost.conformance.clients.certificate.run import certificate_of
-from fencepost.conformance.clients.obligations.table import OBLIGATIONS
-from fencepost.conformance.clients.registry import find_client
-from fencepost.conformance.docs.certificates_page import differences
-from fencepost.conformance.docs.clients_page import FOLDER, read_all
-from fencepost.conformance.execution.outcome import Outcome
-from fencepost.conformance.targets.registry import find_revision
-from fencepost.properties.mutants.clients import CLIENT_MUTANTS, ClientMutant
+from fencepost.conformance.clients.certificate.client_run import certificate_of
+from fencepost.conformance.clients.certificate.compact_certificate import kept
+from fencepost.conformance.clients.certificate.known_client_failures import load_known
+from fencepost.conformance.clients.client_registry import find_client
+from fencepost.conformance.targets.target_registry import find_revision
+from fencepost.properties.judging.outcome import Outcome
+from fencepost.properties.mutants.client_mutants import CLIENT_MUTANTS, ClientMutant
+from fencepost.properties.requirements.requirements import OBLIGATIONS
+from tools.docs.certificates_page import differences
+from tools.docs.clients_page import FOLDER, read_all
 
 KAFKA_4 = find_revision("kafka-4")
 KEPT = read_all(ROOT / "docs" / FOLDER)

@@ -26,15 +26,21 @@ from typing import Any
 
 import pytest
 
+from fencepost.conformance.clients.client_registry import find_client
 from fencepost.conformance.clients.driver import Driver, Late, Reply
-from fencepost.conformance.clients.execution.pool import DriverPool
-from fencepost.conformance.clients.protocol import Assigned, ConsumerSettings, Done, Error, Records
-from fencepost.conformance.clients.registry import find_client
+from fencepost.conformance.clients.driver_pool import DriverPool
 from fencepost.conformance.serve.application_broker import ApplicationBroker
-from fencepost.conformance.serve.history import History, RecordedExchange
-from fencepost.conformance.targets.registry import find_revision
-from fencepost.model.table.errors import error_name
+from fencepost.conformance.serve.broker_history import History, RecordedExchange
+from fencepost.conformance.targets.target_registry import find_revision
+from fencepost.model.messages.errors import error_name
 from fencepost.model.table.vocabulary import GroupState
+from fencepost.properties.requirements.driver_messages import (
+    Assigned,
+    ConsumerSettings,
+    Done,
+    Error,
+    Records,
+)
 
 RESTARTS = int(os.environ.get("FENCEPOST_RESTARTS", "200"))
 MEMBERS, EACH = 50, 10

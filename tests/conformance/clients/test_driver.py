@@ -14,8 +14,9 @@ from support.places import TESTS
 
 from fencepost.conformance.clients import driver as driver_module
 from fencepost.conformance.clients.driver import Driver, DriverError, Heard, Late
-from fencepost.conformance.clients.programs import Client, Program
-from fencepost.conformance.clients.protocol import (
+from fencepost.conformance.clients.driver_programs import Client, Program
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
+from fencepost.properties.requirements.driver_messages import (
     Assigned,
     ClientError,
     ConsumerSettings,
@@ -25,7 +26,6 @@ from fencepost.conformance.clients.protocol import (
     Refused,
     Unsupported,
 )
-from fencepost.conformance.runtime.errors import TargetUnavailableError
 
 FAKE = TESTS / "support" / "clients" / "fake_driver.py"
 SETTINGS = ConsumerSettings(bootstrap="127.0.0.1:1", group="g", topics=("t",))

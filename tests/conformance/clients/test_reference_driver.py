@@ -13,12 +13,12 @@ import msgspec
 import pytest
 from support.served import PATIENCE_S, QUICK
 
-from fencepost.conformance.clients import protocol
 from fencepost.conformance.clients.reference_driver import ReferenceDriver
 from fencepost.conformance.serve.broker import ModelBroker
-from fencepost.model.client.conduct import RIGHT, Conduct
+from fencepost.model.client.behaviour import RIGHT, Conduct
 from fencepost.model.revisions.base import KAFKA_4
-from fencepost.properties.mutants.clients import find_client_mutant
+from fencepost.properties.mutants.client_mutants import find_client_mutant
+from fencepost.properties.requirements import driver_messages
 
 MODULE = "fencepost.conformance.clients.reference_driver"
 
@@ -32,7 +32,7 @@ class Driven:
         self._driver = ReferenceDriver("reference", conduct, self._hear)
         self._next_id = 0
 
-    def _hear(self, message: protocol.Message) -> None:
+    def _hear(self, message: driver_messages.Message) -> None:
         self.said.append(msgspec.to_builtins(message))
         self._news.set()
 
@@ -82,7 +82,7 @@ async def test_a_consumers_life(bootstrap: str) -> None:
     driver = Driven()
     hello = await driver("hello", protocol=1)
     assert (hello["client"], hello["protocol"]) == ("reference", 1)
-    assert set(hello["features"]) <= set(protocol.FEATURES)
+    assert set(hello["features"]) <= set(driver_messages.FEATURES)
     assert (await driver("start", **consumer(bootstrap)))["ok"]
     assigned = await driver.until({"event": "assigned"})
     assert json.loads(json.dumps(assigned["partitions"])) == ALL

@@ -15,21 +15,14 @@ from support.runs import KAFKA_4, LEVELS
 from support.tcp.over_tcp import catalogue, serving
 from support.virtual_clock import at_once
 
-from fencepost.conformance.certify import certify
-from fencepost.conformance.certify.certify import Options, opened
-from fencepost.conformance.execution.outcome import Outcome
-from fencepost.conformance.execution.realtime_verdict import verdict_of
+from fencepost.conformance.run import certify
+from fencepost.conformance.run.certify import Options, opened
+from fencepost.conformance.run.realtime_verdict import verdict_of
 from fencepost.conformance.runtime import event_loop
-from fencepost.conformance.runtime.event_loop import (
-    Turns,
-    Window,
-    aside,
-    few_pauses,
-    judged,
-    timed,
-)
-from fencepost.conformance.targets.registry import SIDE_BY_SIDE
+from fencepost.conformance.runtime.event_loop import Turns, Window, aside, few_pauses, judged, timed
+from fencepost.conformance.targets.target_registry import SIDE_BY_SIDE
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
+from fencepost.properties.judging.outcome import Outcome
 from fencepost.properties.oracle.verdict import Verdict
 
 Beside = Callable[[Callable[[], Any]], Awaitable[tuple[Any, float]]]

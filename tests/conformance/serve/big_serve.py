@@ -36,11 +36,11 @@ from support.tcp.over_tcp import (
 )
 from support.tcp.shaky import Link, Reached, linked
 
-from fencepost.conformance.execution.outcome import Outcome
-from fencepost.conformance.plans.plan import Pause
-from fencepost.conformance.targets.registry import SIDE_BY_SIDE
+from fencepost.conformance.targets.target_registry import SIDE_BY_SIDE
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
-from fencepost.properties.mutants.catalogue import MUTANTS
+from fencepost.model.plans.plan import Pause
+from fencepost.properties.judging.outcome import Outcome
+from fencepost.properties.mutants.mutants import MUTANTS
 
 SIDE = 4
 """Servers at once: cases wait most of the time."""

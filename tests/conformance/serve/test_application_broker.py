@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 from support.served import QUICK, Client, client, until
 
+from fencepost.conformance.cases.clients.provocation import Action, Provocation
 from fencepost.conformance.serve.application_broker import ApplicationBroker
-from fencepost.conformance.serve.codes import Code
-from fencepost.conformance.serve.history import RecordedExchange
-from fencepost.conformance.serve.provocation import Action, Provocation
-from fencepost.conformance.serve.records import batch_of, summary
-from fencepost.conformance.serve.releases import ReleaseError
+from fencepost.conformance.serve.broker_history import RecordedExchange
+from fencepost.conformance.serve.release_versions import ReleaseError
 from fencepost.conformance.targets.tcp.address import Address
+from fencepost.conformance.wire.broker_codes import Code
+from fencepost.conformance.wire.record_batches import batch_of, summary
+from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import JoinGroupResponse
 from fencepost.model.revisions import revisions
-from fencepost.model.table.errors import Error
 
 KAFKA_4 = revisions.find("kafka-4")
 FENCED = Error.FENCED_INSTANCE_ID.value

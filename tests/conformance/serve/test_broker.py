@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 from support.served import PATIENCE_S, QUICK, client
 
-from fencepost.conformance.runtime.errors import TargetUnavailableError
-from fencepost.conformance.serve.apis import PARTITIONS, VERSIONS
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.serve.broker import ModelBroker
-from fencepost.conformance.serve.codes import Code
+from fencepost.conformance.serve.broker_apis import PARTITIONS, VERSIONS
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
-from fencepost.conformance.targets.tcp.wire import API_KEYS, encode_message
+from fencepost.conformance.wire.broker_codes import Code
+from fencepost.conformance.wire.codec import API_KEYS, encode_message
+from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import APIS
 from fencepost.model.revisions import revisions
-from fencepost.model.table.errors import Error
-from fencepost.properties.mutants import catalogue
+from fencepost.properties.mutants import mutants
 
 KAFKA_4 = revisions.find("kafka-4")
 
@@ -262,7 +262,7 @@ async def test_a_topic_that_is_not_there_takes_no_offsets(broker: ModelBroker) -
 
 
 async def test_a_mutant_answers_as_it_is_broken() -> None:
-    revision = catalogue.find_revision("mutant:join-in-old-shape")
+    revision = mutants.find_revision("mutant:join-in-old-shape")
     async with ModelBroker(revision, QUICK) as broker, TcpTarget(str(broker.address)) as target:
         assert set(target.broken) == {"JoinGroup"}
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from fencepost.conformance.serve.codes import Code
 from fencepost.conformance.serve.fetch import Fetches
-from fencepost.conformance.serve.records import batch_of, batches_in
 from fencepost.conformance.serve.topic_log import Topics
+from fencepost.conformance.wire.broker_codes import Code
+from fencepost.conformance.wire.record_batches import batch_of, batches_in
 
 TWO = batch_of([b"a", b"b"])
 Json = dict[str, Any]

@@ -10,11 +10,11 @@ import pytest
 from support.served import QUICK
 
 from fencepost.conformance.serve.group_coordinator import GroupCoordinator
-from fencepost.conformance.targets.tcp.wire import decode_message, decode_request, encode_message
+from fencepost.conformance.wire.codec import decode_message, decode_request, encode_message
 from fencepost.model.coordinator import Send, codes_in
+from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import APIS, HeartbeatRequest
 from fencepost.model.revisions import revisions
-from fencepost.model.table.errors import Error
 from fencepost.model.table.vocabulary import Availability
 
 KAFKA_4 = revisions.find("kafka-4")

@@ -22,8 +22,8 @@ from support.tcp.over_tcp import (
 )
 from support.tcp.shaky import Link, Reached, linked
 
-from fencepost.conformance.execution.outcome import Outcome
-from fencepost.conformance.targets.registry import SIDE_BY_SIDE
+from fencepost.conformance.targets.target_registry import SIDE_BY_SIDE
+from fencepost.properties.judging.outcome import Outcome
 
 CASES = (
     "JOIN-INSTANCE-FENCED/zombie-joins",

@@ -11,7 +11,7 @@ import pytest
 from support.kept import kept, write_kept
 
 from fencepost.conformance.site.badges import endpoint_json, svg
-from fencepost.conformance.site.results import read_results
+from fencepost.conformance.site.site_results import read_results
 
 SAID = "passes 1 of 2; <1> known failure & more"
 

@@ -8,7 +8,7 @@ from support.kept import kept, write_kept
 from support.places import ROOT
 
 from fencepost.conformance.site.comparison import compare
-from fencepost.conformance.site.results import read_results
+from fencepost.conformance.site.site_results import read_results
 
 
 def test_each_way_to_differ_is_a_part(tmp_path: Path) -> None:

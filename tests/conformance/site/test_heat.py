@@ -6,8 +6,8 @@ import pytest
 from support.places import ROOT
 
 from fencepost.conformance.site.heat import OTHERS, area_of, by_area, cell, rows
-from fencepost.conformance.site.results import read_results
-from fencepost.traces.page.certificate_data import CaseRow
+from fencepost.conformance.site.site_results import read_results
+from fencepost.traces.report.certificate_data import CaseRow
 
 
 def cases(*outcomes: str) -> list[CaseRow]:

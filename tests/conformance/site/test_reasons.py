@@ -7,11 +7,11 @@ from typing import Any
 
 from support.kept import kept, write_kept
 
-from fencepost.conformance.certify.known_failures import UNEXPLAINED
+from fencepost.conformance.site.cause_history import causes
 from fencepost.conformance.site.comparison import compare
-from fencepost.conformance.site.history import causes
 from fencepost.conformance.site.reasons import Reasons
-from fencepost.conformance.site.results import Result, read_results
+from fencepost.conformance.site.site_results import Result, read_results
+from fencepost.traces.report.known_failures import UNEXPLAINED
 
 RULE = "HEARTBEAT-STABLE"
 BUG = "beats are not heard (https://issues.apache.org/jira/browse/KAFKA-9801)"

@@ -17,9 +17,9 @@ from support.kept import kept, write_kept
 from support.page.open import expect_place
 from support.page.pages import DOCS, TRACE, certificate, finding
 
-from fencepost.conformance.certify.report import write_texts
-from fencepost.conformance.site.results import read_results
 from fencepost.conformance.site.site import pages, write_site
+from fencepost.conformance.site.site_results import read_results
+from fencepost.traces.report.report_folder import write_texts
 
 BUG = "the timeouts of a first join stay (https://issues.apache.org/jira/browse/KAFKA-14009)"
 CASES = {"JOIN-STATIC-EMPTY-STABLE/restart": "pass", "LEAVE-MEMBER/one": "pass"}

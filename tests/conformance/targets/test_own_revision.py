@@ -18,11 +18,11 @@ from fencepost.conformance.targets.own_revision import (
     properties_for,
     told_where_it_stops,
 )
-from fencepost.conformance.targets.registry import UnknownTargetError, find_revision
+from fencepost.conformance.targets.target_registry import UnknownTargetError, find_revision
 from fencepost.model.revisions import revisions
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.table.table import TableError
-from fencepost.properties.claims.registry import PROPERTIES
+from fencepost.properties.claims.property_registry import PROPERTIES
 
 EXAMPLES = ROOT / "examples" / "revisions"
 FIRST_WINS = f"{EXAMPLES / 'first_wins.py'}:FIRST_WINS"

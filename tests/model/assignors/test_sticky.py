@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 from support.groups import group, told
 
+from fencepost.model.assignors.assignor_input import Assignment
 from fencepost.model.assignors.assignors import ASSIGNORS
-from fencepost.model.assignors.group import Assignment
-from fencepost.properties.assignors.groups import AssignorInput
+from fencepost.properties.assignors.assignor_groups import AssignorInput
 
 STICKY, COOPERATIVE = ASSIGNORS["sticky"], ASSIGNORS["cooperative-sticky"]
 

@@ -8,27 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fencepost.model.assignors.subscription import TopicPartition, encode_assignment
 from fencepost.model.client.client import ClientStep, step
-from fencepost.model.client.cluster_messages import (
-    CLUSTER_VERSIONS,
-    ApiVersionsResponse,
-    Batch,
-    BrokerNode,
-    ClusterResponse,
-    FetchedLog,
-    FetchRequest,
-    FetchResponse,
-    FindCoordinatorResponse,
-    ListOffsetsRequest,
-    ListOffsetsResponse,
-    MetadataRequest,
-    MetadataResponse,
-    OffsetRow,
-    TopicLeaders,
-    VersionRange,
-)
-from fencepost.model.client.interface import (
+from fencepost.model.client.client_interface import (
     AnswerRead,
     Asked,
     Assigned,
@@ -51,8 +32,26 @@ from fencepost.model.client.interface import (
     Unsubscribe,
     Woken,
 )
-from fencepost.model.client.settings import ClientSettings
-from fencepost.model.client.state import ClientState
+from fencepost.model.client.client_state import ClientState
+from fencepost.model.client.consumer_settings import ClientSettings
+from fencepost.model.messages.cluster_messages import (
+    CLUSTER_VERSIONS,
+    ApiVersionsResponse,
+    Batch,
+    BrokerNode,
+    ClusterResponse,
+    FetchedLog,
+    FetchRequest,
+    FetchResponse,
+    FindCoordinatorResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    MetadataRequest,
+    MetadataResponse,
+    OffsetRow,
+    TopicLeaders,
+    VersionRange,
+)
 from fencepost.model.messages.messages import (
     APIS,
     CommittedPartition,
@@ -72,6 +71,7 @@ from fencepost.model.messages.messages import (
     SyncGroupResponse,
 )
 from fencepost.model.messages.shapes import Message
+from fencepost.model.messages.subscription import TopicPartition, encode_assignment
 
 NODES = (BrokerNode(1, "one", 9092), BrokerNode(2, "two", 9092))
 CODES = (*[0] * 40, 3, 14, 15, 16, 22, 25, 27, 79, 82, 81, 30, 35, -1, 99)

@@ -13,10 +13,10 @@ from support.client_scenarios import (
     simulation,
 )
 
-from fencepost.model.assignors.memory import recalled
-from fencepost.model.assignors.subscription import TopicPartition, decode_subscription
-from fencepost.model.client.conduct import RIGHT
+from fencepost.model.assignors.sticky_memory import recalled
+from fencepost.model.client.behaviour import RIGHT
 from fencepost.model.messages.messages import JoinGroupRequest
+from fencepost.model.messages.subscription import TopicPartition, decode_subscription
 
 
 @pytest.mark.parametrize("assignor", ["sticky", "cooperative-sticky"])

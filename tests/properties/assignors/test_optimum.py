@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from support.groups import group, told
 
 from fencepost.model.assignors.assignors import ASSIGNORS
-from fencepost.properties.assignors.groups import AssignorInput, groups
+from fencepost.properties.assignors.assignor_groups import AssignorInput, groups
 from fencepost.properties.assignors.optimum import Quality, best_assignment, quality_of
 
 

@@ -18,9 +18,9 @@ from fencepost.properties.checking.checking import (
     check_revision,
 )
 from fencepost.properties.checking.liveness import ANSWERED
-from fencepost.properties.claims.registry import PROPERTIES, find_property
+from fencepost.properties.claims.property_registry import PROPERTIES, find_property
 from fencepost.properties.logic.property import Engine
-from fencepost.properties.mutants.catalogue import find_revision
+from fencepost.properties.mutants.mutants import find_revision
 from fencepost.properties.oracle.oracle import judge
 from fencepost.properties.worlds.scope import Scope
 from fencepost.properties.worlds.scopes import PROMISE_SCOPES, NamedScope, find_check_scope

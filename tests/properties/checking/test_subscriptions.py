@@ -10,8 +10,8 @@ from fencepost.model.table.effects import Do
 from fencepost.properties.checking.liveness import ASSIGNED, find_broken_promises
 from fencepost.properties.checking.subscriptions import Followed, Subscriptions
 from fencepost.properties.explorer.explorer import explore
-from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.properties.mutants.mutant import EFFECT, but, mutant
+from fencepost.properties.mutants.mutants import find_revision
 from fencepost.properties.worlds.scope import Scope
 from fencepost.properties.worlds.scopes import ENDING_SCOPES
 from fencepost.properties.worlds.world import Worlds

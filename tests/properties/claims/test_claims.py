@@ -15,6 +15,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace as change
 
+from fencepost.model.classic.group import Group, Member, Offset, ParkedRequest, Timer
+from fencepost.model.classic.rules import join
+from fencepost.model.classic.work import Emission, Incoming
+from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import (
     CommittedPartition,
     CommittedTopic,
@@ -26,14 +30,10 @@ from fencepost.model.messages.messages import (
 )
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revisions import revisions
-from fencepost.model.rules import join
-from fencepost.model.state.group import Group, Member, Offset, ParkedRequest, Timer
-from fencepost.model.state.work import Emission, Incoming
-from fencepost.model.table.errors import Error
 from fencepost.model.table.vocabulary import Change, GroupState, Trigger
 from fencepost.properties.checking.checking import PropertyStatus, check_revision
 from fencepost.properties.checking.evaluator import Evaluator, is_quiet
-from fencepost.properties.claims.registry import PROPERTIES
+from fencepost.properties.claims.property_registry import PROPERTIES
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.logic.logic import FALSE, TRUE, Formula
 from fencepost.properties.logic.property import Engine, Property, PropertyKind
@@ -44,13 +44,13 @@ from fencepost.properties.logic.signature import (
     SESSION_END,
     SYNC_PHASE,
 )
-from fencepost.properties.mutants.catalogue import find_revision
+from fencepost.properties.mutants.mutants import find_revision
 from fencepost.properties.worlds.abstract_event import AbstractEvent
 from fencepost.properties.worlds.abstraction import AbstractGroup, AbstractStep, evaluate
-from fencepost.properties.worlds.client import OFFERS
 from fencepost.properties.worlds.scopes import CHECK_SCOPES, find_check_scope
 from fencepost.properties.worlds.views import Event, StepView, WorldView
 from fencepost.properties.worlds.world import Worlds
+from fencepost.properties.worlds.world_client import OFFERS
 
 EXPLORED = [p for p in PROPERTIES.values() if Engine.EXPLORATION in p.engines]
 FORMULAS = [p for p in PROPERTIES.values() if p.formula is not None]

@@ -13,23 +13,23 @@ from typing import Any
 import pytest
 from support.world import DELAY, PARKED, D, Reply, World, offers
 
-from fencepost.conformance.catalogue import entry
-from fencepost.conformance.certify.certify import Options, certify
-from fencepost.conformance.execution.outcome import Overall
+from fencepost.conformance.cases import entry
+from fencepost.conformance.run.certify import Options, certify
 from fencepost.conformance.targets.in_process import ModelCoordinator
-from fencepost.conformance.targets.registry import TargetOptions, find_target
+from fencepost.conformance.targets.target_registry import TargetOptions, find_target
+from fencepost.model.classic.machine import Machine
+from fencepost.model.classic.perform_rebalance import rebalances
 from fencepost.model.coordinator import Config
-from fencepost.model.history import Answered, Event, Handled, Passed, Sent
-from fencepost.model.machine.machine import Machine
-from fencepost.model.machine.perform_rebalance import rebalances
+from fencepost.model.history.events import Answered, Event, Handled, Passed, Sent
 from fencepost.model.revisions.base import KAFKA_4, RULES
 from fencepost.model.table.effects import Do
 from fencepost.model.table.expr import Point
 from fencepost.model.table.table import Level
 from fencepost.model.table.vocabulary import Availability, GroupId, feasible
-from fencepost.properties.mutants import catalogue
-from fencepost.properties.mutants.catalogue import MUTANTS, find_mutant, find_revision
+from fencepost.properties.judging.outcome import Overall
+from fencepost.properties.mutants import mutants
 from fencepost.properties.mutants.mutant import Mutant
+from fencepost.properties.mutants.mutants import MUTANTS, find_mutant, find_revision
 from fencepost.properties.oracle.oracle import judge
 
 HISTORY = {
@@ -83,7 +83,7 @@ def test_no_two_say_the_same() -> None:
 
 def test_a_name_is_used_once() -> None:
     with pytest.raises(ValueError, match=r"two mutants .*another name"):
-        catalogue._collected((ALL[0],), (ALL[0],))
+        mutants._collected((ALL[0],), (ALL[0],))
 
 
 @each
@@ -279,7 +279,7 @@ def test_an_unknown_name_is_told_with_the_remedy(name: str) -> None:
         find_revision(name)
     said = str(caught.value.args[0])
     assert repr(name.removeprefix("mutant:")) in said
-    assert "fencepost mutants --list" in said
+    assert "fencepost mutants" in said
     assert ("did you mean kafka-8500" in said) is ("850" in name)
 
 

@@ -8,7 +8,7 @@ import pytest
 from support.told import Told, holds, late, wrong
 from support.world import PARKED, D, S
 
-from fencepost.model.history import Answered, Disconnected, Event, Passed, Sent
+from fencepost.model.history.events import Answered, Disconnected, Event, Passed, Sent
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.table.table import Level
 from fencepost.properties.oracle.oracle import Oracle, judge

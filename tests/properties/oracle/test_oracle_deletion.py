@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fencepost.model.coordinator import Answer, Send
-from fencepost.model.history import Answered, Event, Handled, Passed, Sent, TopicsDeleted
+from fencepost.model.history.events import Answered, Event, Handled, Passed, Sent, TopicsDeleted
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.properties.oracle.oracle import Oracle, judge
 from fencepost.properties.oracle.witness import run_beside

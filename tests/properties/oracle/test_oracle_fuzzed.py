@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from fencepost.conformance.catalogue.script import RANGE, Script
-from fencepost.conformance.execution.runner import CaseRun
-from fencepost.conformance.plans.plan import Case, Ms
+from fencepost.conformance.cases.script import RANGE, Script
+from fencepost.conformance.run.runner import CaseRun
 from fencepost.conformance.targets.in_process import InProcessCoordinator, ModelCoordinator
 from fencepost.model.coordinator import Answer
+from fencepost.model.plans.plan import Case, Ms
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.table.table import Level
 from fencepost.properties.oracle.verdict import Verdict

@@ -7,7 +7,7 @@ import itertools
 from hypothesis import given, settings
 from support.histories import LAG, REVISION, Act, Recorder, scripts
 
-from fencepost.model.history import Answered, Event
+from fencepost.model.history.events import Answered, Event
 from fencepost.properties.oracle.oracle import judge
 
 

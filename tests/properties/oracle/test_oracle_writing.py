@@ -12,14 +12,14 @@ from support.told import Told, holds, wrong
 from support.world import PARKED, D, Reply
 
 from fencepost.conformance.targets import in_process
-from fencepost.model.history import Handled, Passed, Restarted
-from fencepost.model.machine.machine import Machine
+from fencepost.model.classic.group import WRITE
+from fencepost.model.classic.machine import Machine
+from fencepost.model.classic.work import Span
+from fencepost.model.history.events import Handled, Passed, Restarted
 from fencepost.model.revisions.base import KAFKA_4
-from fencepost.model.state.group import WRITE
-from fencepost.model.state.work import Span
 from fencepost.model.table.vocabulary import GroupState
-from fencepost.properties.mutants.departure import departed
-from fencepost.properties.mutants.departures import DEPARTURES
+from fencepost.properties.departures.departure import departed
+from fencepost.properties.departures.known_departures import DEPARTURES
 from fencepost.properties.oracle.oracle import Oracle, judge
 from fencepost.properties.oracle.verdict import Wrong
 

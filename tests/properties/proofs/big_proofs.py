@@ -8,7 +8,7 @@ import pytest
 from support.places import ROOT
 
 from fencepost.model.revisions import revisions
-from fencepost.properties.claims.registry import FORMULAS
+from fencepost.properties.claims.property_registry import FORMULAS
 from fencepost.properties.proofs.proofs import prove
 
 

@@ -8,16 +8,16 @@ import msgspec
 import pytest
 from support.stepping import SETTINGS, Walk
 
+from fencepost.model.classic.group import Group
+from fencepost.model.classic.work import Effect, Work
 from fencepost.model.revisions import revisions
 from fencepost.model.revisions.base import KAFKA_4
-from fencepost.model.state.group import Group
-from fencepost.model.state.work import Effect, Work
 from fencepost.model.table.effects import Do
-from fencepost.properties.claims.registry import FORMULAS
+from fencepost.properties.claims.property_registry import FORMULAS
 from fencepost.properties.logic.property import PropertyKind
-from fencepost.properties.mutants import abstract
-from fencepost.properties.mutants.abstract import abstract_twists
-from fencepost.properties.mutants.catalogue import find_mutant
+from fencepost.properties.mutants import abstract_mutants
+from fencepost.properties.mutants.abstract_mutants import abstract_twists
+from fencepost.properties.mutants.mutants import find_mutant
 from fencepost.properties.proofs.abstract_phases import EFFECTS
 from fencepost.properties.proofs.bridge import abstract_step_of
 from fencepost.properties.worlds.abstraction import evaluate
@@ -182,7 +182,7 @@ def _from_good_groups(walk: Walk, steps: int) -> Iterator[StepView]:
         return
 
 
-@pytest.mark.parametrize("name", sorted(abstract.KNOWN))
+@pytest.mark.parametrize("name", sorted(abstract_mutants.KNOWN))
 def test_what_is_said_of_a_mutants_steps_is_what_it_does(name: str) -> None:
     """From groups in which the invariants hold: the proofs speak of no others."""
     broken = find_mutant(name).revision

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from fencepost.conformance.catalogue import ENTRIES
-from fencepost.conformance.certify.certify import Options, certify
-from fencepost.conformance.targets.registry import TargetOptions, find_target
-from fencepost.model.machine.machine import Machine
+from fencepost.conformance.cases import ENTRIES
+from fencepost.conformance.run.certify import Options, certify
+from fencepost.conformance.targets.target_registry import TargetOptions, find_target
+from fencepost.model.classic.group import Group, Timer
+from fencepost.model.classic.machine import Machine
+from fencepost.model.classic.work import Incoming, Outcome, Span
 from fencepost.model.revisions.base import KAFKA_4
-from fencepost.model.state.group import Group, Timer
-from fencepost.model.state.work import Incoming, Outcome, Span
 from fencepost.properties.explorer.explorer import explore
-from fencepost.properties.mutants.catalogue import find_revision
+from fencepost.properties.mutants.mutants import find_revision
 from fencepost.properties.proofs.bridge import abstract_step_of
 from fencepost.properties.worlds.scopes import find_check_scope
 from fencepost.properties.worlds.views import Event, Failover, StepView

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fencepost.properties.claims.registry import find_property
-from fencepost.properties.mutants.catalogue import find_revision
+from fencepost.properties.claims.property_registry import find_property
+from fencepost.properties.mutants.mutants import find_revision
 from fencepost.properties.proofs.cti_reach import reach
 from fencepost.properties.worlds.scopes import find_check_scope
 

@@ -20,20 +20,20 @@ from fencepost.properties.checking.random_walk import (
 )
 from fencepost.properties.checking.rule_coverage import Coverage
 from fencepost.properties.checking.shrinking import shrunk
-from fencepost.properties.claims.answers import HISTORY_PROPERTIES
-from fencepost.properties.claims.registry import PROPERTIES
+from fencepost.properties.claims.answer_properties import HISTORY_PROPERTIES
+from fencepost.properties.claims.property_registry import PROPERTIES
 from fencepost.properties.explorer.explorer import Check, explore
 from fencepost.properties.logic.property import PropertyKind
-from fencepost.properties.mutants.catalogue import find_revision
+from fencepost.properties.mutants.mutants import find_revision
 from fencepost.properties.oracle.oracle import judge
 from fencepost.properties.stateful.machines import EVERYTHING, SCOPES, find_violation, world_machine
 from fencepost.properties.stateful.profiles import PROFILES, load_profile
 from fencepost.properties.stateful.programs import DOINGS, ODDITIES, Move, Program, plainer
 from fencepost.properties.stateful.strategies import programs, requests
 from fencepost.properties.worlds.adversarial_actions import ODD_ACTS
-from fencepost.properties.worlds.client import Ask
 from fencepost.properties.worlds.scope import ACTS, Scope
 from fencepost.properties.worlds.world import Act, World, Worlds
+from fencepost.properties.worlds.world_client import Ask
 
 KAFKA_4 = revisions.find("kafka-4")
 STATES_AND_STEPS = [p for p in PROPERTIES.values() if p.kind is not PropertyKind.HISTORY]

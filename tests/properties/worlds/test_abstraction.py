@@ -5,14 +5,14 @@ from itertools import product
 import pytest
 from support.stepping import Walk
 
+from fencepost.model.classic.group import Group
+from fencepost.model.classic.work import Incoming
+from fencepost.model.messages.errors import Error
 from fencepost.model.revisions import revisions
 from fencepost.model.revisions.base import KAFKA_4
-from fencepost.model.state.group import Group
-from fencepost.model.state.work import Incoming
-from fencepost.model.table.errors import Error
 from fencepost.model.table.expr import compile_closure
 from fencepost.model.table.vocabulary import GroupState, feasible
-from fencepost.properties.claims.registry import FORMULAS, find_formula
+from fencepost.properties.claims.property_registry import FORMULAS, find_formula
 from fencepost.properties.logic.property import PropertyKind
 from fencepost.properties.logic.signature import FAILOVER, GROUP_FEATURES, NUMBERS, RELATIONS
 from fencepost.properties.proofs.abstract_guards import FEASIBLE, features_of

@@ -9,10 +9,10 @@ import pytest
 
 from fencepost.model.revisions import revisions
 from fencepost.properties.oracle.oracle import judge
-from fencepost.properties.worlds.client import TICK_MS
 from fencepost.properties.worlds.concretise import unfold
 from fencepost.properties.worlds.scope import ACTS, Scope, ScopeError
 from fencepost.properties.worlds.world import Act, World, Worlds
+from fencepost.properties.worlds.world_client import TICK_MS
 
 EVERYTHING = tuple(ACTS)
 SCOPES = {

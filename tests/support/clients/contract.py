@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from kafka import KafkaAdminClient, KafkaProducer
 
 from fencepost.conformance.clients.driver import Driver, Heard
-from fencepost.conformance.clients.programs import Client
-from fencepost.conformance.clients.protocol import (
+from fencepost.conformance.clients.driver_programs import Client
+from fencepost.properties.requirements.driver_messages import (
     Assigned,
     ConsumerSettings,
     Error,

@@ -9,7 +9,7 @@ import logging
 import time
 from typing import Any, ClassVar
 
-from fencepost.conformance.clients.drivers.user import User, drive
+from fencepost.conformance.clients.drivers.driver_user import User, drive
 
 
 class FencedError(Exception):

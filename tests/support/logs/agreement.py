@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from fencepost.traces.audit.operations.operator_report import OperatorReport
-from fencepost.traces.audit.operations.operator_rows import Cause, End, Rebalance, Remedy
+from fencepost.traces.operations.operator_report import OperatorReport
+from fencepost.traces.operations.operator_rows import Cause, End, Rebalance, Remedy
 
 _COARSE = {Cause.CHANGED_SUBSCRIPTION: frozenset({Cause.MEMBER_REJOIN})}
 """What a request log tells apart, and server.log calls by one name."""

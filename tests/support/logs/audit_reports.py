@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fencepost.traces.audit.operations.operator_report import OperatorAudit, OperatorReport
-from fencepost.traces.logs.exchange import LoggedExchange
+from fencepost.traces.logs.logged_exchange import LoggedExchange
+from fencepost.traces.operations.operator_report import OperatorAudit, OperatorReport
 
 
 def reported(exchanges: Iterable[LoggedExchange]) -> OperatorReport:

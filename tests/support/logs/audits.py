@@ -12,11 +12,11 @@ import orjson
 from benchmarks.log_traffic import Plan, Traffic
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
-from fencepost.traces.audit.judge.audit import Audit
-from fencepost.traces.audit.judge.results import GroupResult
-from fencepost.traces.audit.judge.settings import AuditSettings
-from fencepost.traces.audit.run import audit_log
-from fencepost.traces.logs.exchange import LoggedExchange
+from fencepost.traces.audit.answer_audit import Audit
+from fencepost.traces.audit.audit_results import GroupResult
+from fencepost.traces.audit.audit_settings import AuditSettings
+from fencepost.traces.audit.log_audit import audit_log
+from fencepost.traces.logs.logged_exchange import LoggedExchange
 from fencepost.traces.logs.request_log import RequestLog
 
 Lines = list[bytes]

@@ -17,9 +17,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from fencepost.conformance.targets.tcp.connection import Connection, Event, Reply
-from fencepost.conformance.targets.tcp.wire import encode_request
-from fencepost.model.table.errors import Error
+from fencepost.conformance.targets.tcp.broker_connection import Connection, Event, Reply
+from fencepost.conformance.wire.codec import encode_request
+from fencepost.model.messages.errors import Error
 
 ANSWER_S = 60.0
 """How long any answer may take; a rebalance takes less."""

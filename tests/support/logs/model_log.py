@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fencepost.conformance.targets.model_coordinator import RunningModel
+from fencepost.model.classic.machine import Machine
 from fencepost.model.coordinator import Answer, Send
-from fencepost.model.machine.machine import Machine
+from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import APIS
 from fencepost.model.revisions.base import KAFKA_4
-from fencepost.model.table.errors import Error
-from fencepost.traces.logs.exchange import LoggedExchange
+from fencepost.traces.logs.logged_exchange import LoggedExchange
 
 START_MS = 1_795_243_200_000
 TICK_MS = 100

@@ -25,7 +25,7 @@ from support.logs.log_stories import DYNAMIC, EVERYDAY, FAULTS, NAMES, Stage, St
 from fencepost.conformance.targets.brokers.kafka_broker import KafkaBroker
 from fencepost.conformance.targets.brokers.kafka_version import parse_kafka_version
 from fencepost.conformance.targets.tcp.address import Address
-from fencepost.conformance.targets.tcp.admin import DEADLINES, Admin
+from fencepost.conformance.targets.tcp.cluster_admin import DEADLINES, Admin
 
 LATEST = (9, 5, 4, 5, 9)
 _RECENT = (LATEST, (5, 3, 3, 3, 7))

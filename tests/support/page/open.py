@@ -8,7 +8,7 @@ from collections.abc import Callable
 from playwright.sync_api import Page, expect
 
 Open = Callable[..., Page]
-"""The fixture `open_page` of tests/traces/page/conftest.py."""
+"""The fixture `open_page` of tests/traces/conftest.py."""
 
 
 def expect_place(page: Page, end: str) -> None:

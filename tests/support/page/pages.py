@@ -8,9 +8,9 @@ from typing import Any
 from support.places import ROOT
 
 from fencepost.traces.files.trace_file import TraceFile
-from fencepost.traces.page.certificate_page import certificate_page
-from fencepost.traces.page.trace_data import ShownTrace
-from fencepost.traces.page.trace_page import trace_page
+from fencepost.traces.pages.trace_data import ShownTrace
+from fencepost.traces.pages.trace_page import trace_page
+from fencepost.traces.report.certificate_page import certificate_page
 
 DOCS = ROOT / "docs"
 FINDINGS = DOCS / "findings"

@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 from support.tcp.shaky import Link, linked
 
-from fencepost.conformance.targets.tcp.connection import Connection
+from fencepost.conformance.targets.tcp.broker_connection import Connection
 
 MARKS = (b"kafka.Kafka", b"QuorumPeerMain", b"\0serve\0")
 """Words in the command lines of the brokers that are stopped."""

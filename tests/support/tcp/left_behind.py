@@ -10,7 +10,7 @@ from support.command import PATIENCE_S, RUN
 
 from fencepost.conformance.targets.tcp.address import parse_address
 from fencepost.conformance.targets.tcp.authentication import Door, ask
-from fencepost.conformance.targets.tcp.connection import Reply
+from fencepost.conformance.targets.tcp.broker_connection import Reply
 from fencepost.conformance.targets.tcp.namespacing import PREFIX
 
 IGNORING = f"import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); {RUN}"

@@ -13,12 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from fencepost.conformance.targets.tcp.wire import (
-    API_KEYS,
-    RequestFrame,
-    decode_request,
-    encode_message,
-)
+from fencepost.conformance.wire.codec import API_KEYS, RequestFrame, decode_request, encode_message
 from fencepost.model.messages.messages import APIS
 
 PARK = b"park"

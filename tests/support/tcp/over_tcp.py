@@ -13,24 +13,24 @@ from functools import cache
 from support.command import RUN
 from support.runs import KAFKA_4
 
-from fencepost.conformance.catalogue.registry import Entry
-from fencepost.conformance.catalogue.suites import find_suite
-from fencepost.conformance.certify.certify import Options, certify
-from fencepost.conformance.execution.outcome import CaseResult, Outcome
+from fencepost.conformance.cases.case_registry import Entry
+from fencepost.conformance.cases.suites import find_suite
+from fencepost.conformance.run.certify import Options, certify
 from fencepost.conformance.targets.in_process import (
     InProcessCoordinator,
     InProcessTarget,
     ModelCoordinator,
 )
 from fencepost.conformance.targets.model_coordinator import Choose, RunningModel, first
-from fencepost.conformance.targets.registry import SIDE_BY_SIDE
+from fencepost.conformance.targets.target_registry import SIDE_BY_SIDE
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
+from fencepost.model.classic.work import Outcome as Done
 from fencepost.model.coordinator import AsyncCoordinator, Config, Reset
 from fencepost.model.revision import Revision
-from fencepost.model.state.work import Outcome as Done
-from fencepost.properties.mutants import catalogue as mutants
-from fencepost.properties.mutants.departure import departed
-from fencepost.properties.mutants.departures import DEPARTURES
+from fencepost.properties.departures.departure import departed
+from fencepost.properties.departures.known_departures import DEPARTURES
+from fencepost.properties.judging.outcome import CaseResult, Outcome
+from fencepost.properties.mutants import mutants
 
 Settings = Mapping[str, int]
 Results = dict[str, CaseResult]
@@ -81,8 +81,8 @@ def by_settings(cases: Iterable[str] | None = None) -> dict[str, tuple[Settings,
 SERVE_DEPARTURE = f"""
 from fencepost.conformance.cli import serve
 from fencepost.model.revisions.base import KAFKA_4
-from fencepost.properties.mutants.departure import departed
-from fencepost.properties.mutants.departures import DEPARTURES
+from fencepost.properties.departures.departure import departed
+from fencepost.properties.departures.known_departures import DEPARTURES
 serve.find_model = lambda name: departed(KAFKA_4, [DEPARTURES[name.partition(":")[2]]])
 {RUN}
 """

@@ -18,7 +18,7 @@ from pathlib import Path
 import trustme
 from support.tcp.liars import Broker, Script, answer, honest, raw
 
-from fencepost.conformance.targets.tcp.wire import RequestFrame, decode_request
+from fencepost.conformance.wire.codec import RequestFrame, decode_request
 
 USER, PASSWORD = "ann=a,b", "correct horse"
 HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}

@@ -8,10 +8,10 @@ from typing import Any
 
 from support.tcp.liars import Broker, Script, answer, honest, serve
 
-from fencepost.conformance.targets.tcp.admin import Deadlines
-from fencepost.conformance.targets.tcp.scope import TcpScope
+from fencepost.conformance.targets.tcp.cluster_admin import Deadlines
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
-from fencepost.conformance.targets.tcp.wire import API_KEYS, RequestFrame
+from fencepost.conformance.targets.tcp.tcp_coordinator import TcpScope
+from fencepost.conformance.wire.codec import API_KEYS, RequestFrame
 from fencepost.model.coordinator import Answer, AsyncCoordinator, Send
 from fencepost.model.messages.messages import APIS
 

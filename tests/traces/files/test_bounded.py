@@ -126,20 +126,20 @@ def test_only_the_end_of_a_long_log_is_held(tmp_path: Path) -> None:
 
 
 OWN = {
-    "traces/files/schema.py",  # schemas of ours, and so on
+    "traces/files/json_schema.py",  # schemas of ours, and so on
     "traces/forms/pytest_form.py",
-    "traces/page/render.py",
+    "traces/pages/html.py",
     "traces/pipeline/storage/archive.py",
     "conformance/targets/stdio/protocol_schemas.py",
     "conformance/targets/brokers/kfake.py",
-    "conformance/nightly/property_tests.py",  # and what our own pytest printed
+    "tools/nightly/property_tests.py",  # and what our own pytest printed
     "conformance/runtime/cpu_time.py",  # /proc
-    "conformance/clients/programs.py",  # lists of packages that lie beside our drivers
+    "conformance/clients/driver_programs.py",  # lists of packages that lie beside our drivers
     "conformance/clients/reference_driver.py",  # our own commands, from a stream with a limit
     "conformance/cli/schema.py",
-    "conformance/deployments/claims.py",
-    "properties/kill_matrix/rows.py",
-    "conformance/cli/options/target.py",  # a password
+    "tools/deployments/deployment_promises.py",
+    "properties/checking/row_properties.py",
+    "conformance/cli/options/target_options.py",  # a password
 }
 """Modules that read whole files: those that no stranger writes."""
 UNBOUNDED = re.compile(

@@ -20,11 +20,11 @@ from support.committed import CORPUS, INDEX, NAMES, ROWS, committed
 from support.make_corpus import rows, trace_of_mutant
 from support.places import ROOT
 
-from fencepost.conformance.certify.replay import rejudge
+from fencepost.conformance.run.replay import rejudge
 from fencepost.conformance.serve.adapter import serve
 from fencepost.conformance.targets.in_process import ModelCoordinator
 from fencepost.conformance.targets.stdio.protocol_schemas import check_command, check_reply
-from fencepost.properties.mutants.catalogue import MUTANTS, find_revision
+from fencepost.properties.mutants.mutants import MUTANTS, find_revision
 from fencepost.traces.files.corpus_index import index_json, index_text
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.forms.csv_form import COLUMNS

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support.worlds import NOBODY, follow, worlds_of
 
-from fencepost.conformance.certify.replay import rejudge
+from fencepost.conformance.run.replay import rejudge
 from fencepost.model.revisions import revisions
 from fencepost.properties.worlds.scope import ACTS, Scope
 from fencepost.traces.files.run_trace import run_lines, run_steps, run_trace

@@ -8,7 +8,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from fencepost.model.coordinator import Answer, Send
-from fencepost.model.history import (
+from fencepost.model.history.events import (
     Answered,
     Disconnected,
     Event,

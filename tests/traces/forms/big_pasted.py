@@ -9,7 +9,7 @@ import pytest
 from support.committed import ROWS, committed
 from support.pasted import PASSED, SKIPPED, run_pasted
 
-from fencepost.model.history import Restarted
+from fencepost.model.history.events import Restarted
 
 LONGEST_MS = 60_000
 LOST_IN_TIME = {

@@ -12,16 +12,16 @@ import pytest
 from support.committed import committed
 from support.worlds import follow, worlds_of
 
-from fencepost.conformance.cli.exploration import Told as Explored
-from fencepost.conformance.cli.exploration import write_traces
-from fencepost.model.history import Disconnected, Restarted, TopicsDeleted
+from fencepost.conformance.cli.exploration_output import Told as Explored
+from fencepost.conformance.cli.exploration_output import write_traces
+from fencepost.model.history.events import Disconnected, Restarted, TopicsDeleted
+from fencepost.model.history.step_lines import StepInput, step_lines
 from fencepost.properties.checking.checking import PropertyStatus
 from fencepost.properties.worlds.scope import ActKind, Scope
 from fencepost.traces.files.model_states import model_states
 from fencepost.traces.files.run_trace import run_trace
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
 from fencepost.traces.forms.formats import TRACE_FORMATS, read_trace
-from fencepost.traces.text.step_lines import StepInput, step_lines
 
 ACTS: tuple[ActKind, ...] = (
     "join",

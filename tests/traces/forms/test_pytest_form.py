@@ -9,7 +9,7 @@ from support.committed import ROWS, committed
 from support.pasted import PASSED, run_pasted
 
 from fencepost.model.coordinator import Send
-from fencepost.model.history import Sent
+from fencepost.model.history.events import Sent
 from fencepost.model.messages.draft_messages import TWO_LIST
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError, TraceVerdict
 from fencepost.traces.forms.pytest_form import to_pytest

@@ -1,1 +1,1 @@
-"""Corpora of generated traces: generate, check, cover, minimise, triage, explore."""
+"""Generate, check, cover, minimise and triage corpora of traces."""

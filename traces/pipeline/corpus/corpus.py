@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from fencepost.model.revision import Revision
-from fencepost.properties.mutants.catalogue import find_mutant, find_revision
 from fencepost.properties.mutants.mutant import PREFIX
+from fencepost.properties.mutants.mutants import find_mutant, find_revision
 from fencepost.traces.files.run_trace import tool_version
 from fencepost.traces.pipeline.storage.manifest import ManifestKind, manifest
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 from random import Random
 from typing import Any
 
-from fencepost.model.state.group import Group, Member
+from fencepost.model.classic.group import Group, Member
 from fencepost.properties.checking.random_walk import (
     KINDS,
     Walk,
@@ -21,9 +21,9 @@ from fencepost.properties.checking.random_walk import (
     WalkContext,
     walk_scopes,
 )
-from fencepost.properties.mutants.catalogue import find_revision
+from fencepost.properties.mutants.mutants import find_revision
 from fencepost.properties.worlds.concretise import Run
-from fencepost.traces.pipeline.storage.rows import step_rows
+from fencepost.traces.pipeline.storage.trace_rows import step_rows
 
 _ACTS = tuple(kind for kind in KINDS if kind != "describe")
 """Worlds know no client ids, which DescribeGroups would tell."""

@@ -19,18 +19,18 @@ import pyarrow.compute as pc
 
 from fencepost.properties.checking.random_walk import Walk, WalkChoice, simpler
 from fencepost.properties.checking.shrinking import shrunk
-from fencepost.properties.mutants.catalogue import find_revision
+from fencepost.properties.mutants.mutants import find_revision
 from fencepost.properties.oracle.fingerprint import Fingerprint
 from fencepost.traces.files.run_trace import run_trace
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.pipeline.corpus.corpus import Shard
+from fencepost.traces.pipeline.corpus.corpus_tables import GROUPS
 from fencepost.traces.pipeline.corpus.draw import SCOPES, choices_of, ground, row_of
-from fencepost.traces.pipeline.corpus.engine import Merge
-from fencepost.traces.pipeline.corpus.jobs import Corpus, rows_of, verdicts_folder
-from fencepost.traces.pipeline.corpus.schema import GROUPS
+from fencepost.traces.pipeline.corpus.job_engine import Merge
+from fencepost.traces.pipeline.corpus.shard_jobs import Corpus, rows_of, verdicts_folder
 from fencepost.traces.pipeline.corpus.verdicts import ERROR, PROPERTY, VIOLATED, checker
 from fencepost.traces.pipeline.storage.manifest import CorpusError
-from fencepost.traces.pipeline.storage.rows import Row
+from fencepost.traces.pipeline.storage.trace_rows import Row
 
 _FINGERPRINT = ("rule", "api", "wrong", "seen")
 ALIKE = ("outcome", *_FINGERPRINT)

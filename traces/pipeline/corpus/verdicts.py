@@ -11,20 +11,20 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from fencepost.model.history import Event
+from fencepost.model.classic.group import Group
+from fencepost.model.history.events import Event
 from fencepost.model.revision import Revision
-from fencepost.model.state.group import Group
 from fencepost.properties.checking.evaluator import excused_rules
 from fencepost.properties.claims.history_index import Reading
-from fencepost.properties.claims.registry import PROPERTIES
+from fencepost.properties.claims.property_registry import PROPERTIES
 from fencepost.properties.logic.formula_closure import Closure
 from fencepost.properties.logic.property import Property, PropertyKind
-from fencepost.properties.mutants.catalogue import find_revision
+from fencepost.properties.mutants.mutants import find_revision
 from fencepost.properties.oracle.fingerprint import fingerprint_of
 from fencepost.properties.oracle.oracle import Oracle
 from fencepost.properties.oracle.verdict import Verdict
 from fencepost.properties.worlds.abstraction import AbstractGroup, abstract_group, compiled
-from fencepost.traces.pipeline.storage.rows import Row, events_of
+from fencepost.traces.pipeline.storage.trace_rows import Row, events_of
 
 HOLDS, VIOLATED, UNKNOWN, ERROR = "holds", "violated", "unknown", "error"
 PROPERTY = "PROPERTY"

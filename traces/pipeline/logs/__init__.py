@@ -1,1 +1,1 @@
-"""Audits of large request logs in parts, with metrics."""
+"""Audit large request logs in parts, with metrics."""

@@ -13,11 +13,11 @@ from operator import itemgetter
 
 import pyarrow.compute as pc
 
-from fencepost.traces.audit.judge.audit import Audit, BrokerActivity, longest
-from fencepost.traces.audit.judge.results import GroupResult
-from fencepost.traces.logs.exchange import LoggedExchange
-from fencepost.traces.pipeline.logs.plan import LogAudit, file_table
-from fencepost.traces.pipeline.logs.reading import Cursor, lines_of
+from fencepost.traces.audit.answer_audit import Audit, BrokerActivity, longest
+from fencepost.traces.audit.audit_results import GroupResult
+from fencepost.traces.logs.logged_exchange import LoggedExchange
+from fencepost.traces.pipeline.logs.audit_recipe import LogAudit, file_table
+from fencepost.traces.pipeline.logs.log_parts import Cursor, lines_of
 
 _END = (2**62, 0)
 _SILENCES = ["first_ms", "last_ms", "pauses"]

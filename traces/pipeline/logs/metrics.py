@@ -16,10 +16,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from fencepost.traces.audit.operations.operator_rows import Cause, Remedy
-from fencepost.traces.pipeline.corpus.engine import JobEngine, Merge
-from fencepost.traces.pipeline.corpus.schema import DONE
-from fencepost.traces.pipeline.logs.plan import LogAudit, part_table
+from fencepost.traces.operations.operator_rows import Cause, Remedy
+from fencepost.traces.pipeline.corpus.corpus_tables import DONE
+from fencepost.traces.pipeline.corpus.job_engine import JobEngine, Merge
+from fencepost.traces.pipeline.logs.audit_recipe import LogAudit, part_table
 from fencepost.traces.pipeline.storage.log_tables import table
 
 DAY_MS, HOUR_MS = 86_400_000, 3_600_000

@@ -17,11 +17,11 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from fencepost.traces.audit.operations.operator_rows import Cause
-from fencepost.traces.audit.operations.operator_words import seconds
-from fencepost.traces.page.render import page
+from fencepost.model.history.words import plural
+from fencepost.traces.operations.operator_rows import Cause
+from fencepost.traces.operations.operator_words import seconds
+from fencepost.traces.pages.html import page
 from fencepost.traces.pipeline.logs.metrics import UP_TO_MS, Metrics
-from fencepost.traces.text.words import plural
 
 _INK = "#7a7a85"
 _COLOURS = ("#3b7dd8", "#e08a1e", "#2a9d76", "#b3589a", "#c94f4f", "#6f62c9", "#8a8f3c", _INK)

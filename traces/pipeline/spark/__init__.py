@@ -1,1 +1,1 @@
-"""The engine for Spark, and streams of request logs."""
+"""Run jobs on Spark, and watch streams of request logs."""

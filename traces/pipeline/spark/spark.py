@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from fencepost.traces.pipeline.corpus.engine import Merge
+from fencepost.traces.files.install import pip_install
 from fencepost.traces.pipeline.corpus.exploring import Frontiers
-from fencepost.traces.pipeline.corpus.jobs import Job
+from fencepost.traces.pipeline.corpus.job_engine import Merge
+from fencepost.traces.pipeline.corpus.shard_jobs import Job
 from fencepost.traces.pipeline.spark.frontiers_spark import SparkFrontiers
 from fencepost.traces.pipeline.storage.archive import write_archive
 from fencepost.traces.pipeline.storage.ddl import ddl
 from fencepost.traces.pipeline.storage.location import Place
-from fencepost.traces.text.install import pip_install
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pyarrow as pa
 
-from fencepost.traces.audit.judge.audit import parts
-from fencepost.traces.audit.judge.possible_errors import PossibleAnswers
-from fencepost.traces.audit.judge.results import UNKNOWN, VIOLATED
-from fencepost.traces.audit.judge.settings import LogOptions
-from fencepost.traces.audit.run import DAMAGE
-from fencepost.traces.logs.exchange import LoggedExchange
+from fencepost.traces.audit.answer_audit import parts
+from fencepost.traces.audit.audit_results import UNKNOWN, VIOLATED
+from fencepost.traces.audit.audit_settings import LogOptions
+from fencepost.traces.audit.log_audit import DAMAGE
+from fencepost.traces.audit.possible_errors import PossibleAnswers
+from fencepost.traces.logs.logged_exchange import LoggedExchange
 from fencepost.traces.logs.request_log import MARK, RequestLog
 from fencepost.traces.pipeline.logs.stream_group import StreamGroup
 from fencepost.traces.pipeline.storage.ddl import ddl

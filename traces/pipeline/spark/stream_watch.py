@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from fencepost.traces.audit.judge.settings import LogOptions
+from fencepost.traces.audit.audit_settings import LogOptions
 from fencepost.traces.files.run_trace import tool_version
 from fencepost.traces.pipeline.spark import stream
 from fencepost.traces.pipeline.spark.stream_source import NAME, LogFolder

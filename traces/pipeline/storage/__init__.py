@@ -1,1 +1,1 @@
-"""Files and tables of the pipeline: places, manifests, rows, states of streams."""
+"""Store files and tables of the pipeline: places, manifests, rows, states of streams."""

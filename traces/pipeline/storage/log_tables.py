@@ -13,9 +13,9 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import pyarrow as pa
 
-from fencepost.traces.audit.judge.results import UnjudgedSegment
-from fencepost.traces.audit.operations import operator_rows as rows
-from fencepost.traces.audit.operations.operator_words import OperatorProblem
+from fencepost.traces.audit.audit_results import UnjudgedSegment
+from fencepost.traces.operations import operator_rows as rows
+from fencepost.traces.operations.operator_words import OperatorProblem
 
 FORMAT = "fencepost-log-audit"
 VERSION = 1

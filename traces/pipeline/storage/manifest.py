@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from fencepost.traces.files.bad_input import BadInputError
+from fencepost.model.bad_input import BadInputError
 from fencepost.traces.files.bounded import BadJsonError, parse_json
 
 

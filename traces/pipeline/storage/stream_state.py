@@ -29,9 +29,15 @@ import msgspec
 from fencepost.traces.files.run_trace import tool_version
 
 FORMAT = "fencepost-group-state"
-VERSION = 5
+VERSION = 6
 
-_FLOORS = ("model.", "properties.", "traces.audit.", "traces.logs.exchange")
+_FLOORS = (
+    "model.",
+    "properties.",
+    "traces.audit.",
+    "traces.operations.",
+    "traces.logs.logged_exchange",
+)
 """The modules whose classes may be in a state."""
 _PACKAGE = "fencepost."
 

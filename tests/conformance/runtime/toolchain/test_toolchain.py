@@ -15,11 +15,11 @@ from xml.etree import ElementTree as ET
 import pytest
 from support.command import PATIENCE_S, is_gone
 
-from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.runtime.toolchain import cache, child, keeper
 from fencepost.conformance.runtime.toolchain.cache import cached
 from fencepost.conformance.runtime.toolchain.child import Child, free_ports
-from fencepost.conformance.runtime.toolchain.tools import run_tool
+from fencepost.conformance.runtime.toolchain.found_tools import run_tool
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.targets.brokers.kafka_broker import pom_of
 from fencepost.conformance.targets.brokers.kafka_properties import (
     logging_properties,

@@ -19,7 +19,7 @@ from support.kafka.real_kafka import kafka_cluster
 from support.tcp.left_behind import IGNORING, MINE, certify, end, on
 
 from fencepost.conformance.targets.tcp.address import Address, parse_address
-from fencepost.conformance.targets.tcp.admin import DEADLINES, Admin
+from fencepost.conformance.targets.tcp.cluster_admin import DEADLINES, Admin
 
 pytestmark = [pytest.mark.needs("java"), pytest.mark.asyncio(loop_scope="module")]
 

@@ -14,7 +14,7 @@ from support.command import PATIENCE_S, RUN, is_gone
 from support.in_this_process import invoke
 from support.kafka import fake_java
 
-from fencepost.conformance.runtime.errors import TargetUnavailableError
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.targets.brokers.kafka_broker import KafkaBroker
 from fencepost.conformance.targets.brokers.kafka_target import KafkaTarget
 from fencepost.conformance.targets.brokers.kafka_version import KafkaVersion, parse_kafka_version

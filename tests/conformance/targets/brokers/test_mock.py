@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from fencepost.conformance.runtime.errors import TargetUnavailableError
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.targets.brokers.mock import MockTarget, mock_server
 from fencepost.conformance.targets.target import Placed
 from fencepost.model.coordinator import Answer, AsyncCoordinator, Send

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.in_this_process import invoke
 
-from fencepost.conformance.runtime.errors import TargetUnavailableError
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.targets.brokers import tansu
 from fencepost.conformance.targets.brokers.tansu import VERSION, TansuTarget
 

@@ -9,10 +9,10 @@ import pytest
 from support.adapters import built
 from support.runs import KAFKA_4
 
-from fencepost.conformance.catalogue.suites import CATALOGUE, find_suite
-from fencepost.conformance.certify.certify import Options, certify
-from fencepost.conformance.execution.outcome import Outcome
-from fencepost.conformance.targets.registry import TargetOptions, find_target
+from fencepost.conformance.cases.suites import CATALOGUE, find_suite
+from fencepost.conformance.run.certify import Options, certify
+from fencepost.conformance.targets.target_registry import TargetOptions, find_target
+from fencepost.properties.judging.outcome import Outcome
 
 
 @pytest.mark.parametrize(

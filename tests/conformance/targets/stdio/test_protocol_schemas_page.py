@@ -17,10 +17,10 @@ from fencepost.conformance.targets.stdio.protocol_schemas import (
     envelope_schema,
 )
 from fencepost.model.coordinator import CONFIG_DEFAULTS
+from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import APIS
 from fencepost.model.messages.shapes import Message, wire_fields
 from fencepost.model.messages.wire_form import BYTES, ListOf, Scalar
-from fencepost.model.table.errors import Error
 
 PAGE = ROOT / "docs" / "brokers" / "adapters.md"
 NEWEST = 99

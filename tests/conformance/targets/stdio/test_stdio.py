@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from support.places import ROOT, TESTS
 
-from fencepost.conformance.runtime.errors import TargetUnavailableError
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.targets.stdio import line_process
 from fencepost.conformance.targets.stdio.line_process import LineProcess
 from fencepost.conformance.targets.stdio.stdio import ExecTarget

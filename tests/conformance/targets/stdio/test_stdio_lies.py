@@ -20,24 +20,17 @@ from support.in_this_process import invoke
 from support.places import TESTS
 from support.runs import KAFKA_4
 
-from fencepost.conformance.catalogue.registry import as_entry
-from fencepost.conformance.certify.certify import Options, certify
-from fencepost.conformance.execution.outcome import Outcome
-from fencepost.conformance.plans.plan import (
-    Case,
-    DeleteTopics,
-    Disconnect,
-    Pause,
-    RequestStep,
-    Restart,
-)
-from fencepost.conformance.runtime.errors import TargetUnavailableError
+from fencepost.conformance.cases.case_registry import as_entry
+from fencepost.conformance.run.certify import Options, certify
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.targets.stdio import line_process
 from fencepost.conformance.targets.stdio.line_process import LineProcess
 from fencepost.conformance.targets.stdio.protocol_schemas import COMMANDS
 from fencepost.conformance.targets.stdio.stdio import ExecTarget
+from fencepost.model.history.words import with_article
+from fencepost.model.plans.plan import Case, DeleteTopics, Disconnect, Pause, RequestStep, Restart
 from fencepost.model.table.table import Level
-from fencepost.traces.text.words import with_article
+from fencepost.properties.judging.outcome import Outcome
 
 LIAR = TESTS / "conformance" / "stdio_liars" / "any_lie.sh"
 SILENT_S = 0.3

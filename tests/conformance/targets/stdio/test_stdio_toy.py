@@ -9,11 +9,11 @@ import pytest
 from support.places import ROOT
 from support.runs import KAFKA_4
 
-from fencepost.conformance.catalogue import matching
-from fencepost.conformance.certify.certify import Options, certify
-from fencepost.conformance.execution.outcome import CaseResult, Certificate, Outcome, Overall
-from fencepost.conformance.targets.registry import TargetOptions, find_target
+from fencepost.conformance.cases import matching
+from fencepost.conformance.run.certify import Options, certify
+from fencepost.conformance.targets.target_registry import TargetOptions, find_target
 from fencepost.model.table.table import Level
+from fencepost.properties.judging.outcome import CaseResult, Certificate, Outcome, Overall
 from fencepost.properties.oracle.fingerprint import broken_rule
 
 TOY = ROOT / "examples" / "toy-coordinator.mjs"

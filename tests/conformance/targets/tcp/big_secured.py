@@ -27,7 +27,7 @@ from support.kafka.real_kafka import ADMIN, USER, Listening, secured_kafka
 from support.tcp.left_behind import on
 from support.tcp.secured import PASSWORD, Authority
 
-from fencepost.conformance.runtime.errors import TargetUnavailableError
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.targets.tcp.namespacing import PREFIX
 from fencepost.conformance.targets.tcp.security import MECHANISMS, Sasl, Security, tls_context
 from fencepost.conformance.targets.tcp.tcp import TcpTarget

@@ -11,11 +11,11 @@ from support.tcp.liars import HANG_UP, Broker, raw, saying, serve
 from support.tcp.liars import answer as liars_answer
 from support.tcp.secured import HASHES, PASSWORD, USER, Authority, Guard, secured
 
-from fencepost.conformance.runtime.errors import TargetUnavailableError
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.targets.tcp.address import Address
-from fencepost.conformance.targets.tcp.admin import Deadlines
 from fencepost.conformance.targets.tcp.authentication import Door, ask
-from fencepost.conformance.targets.tcp.connection import Ended, Reply
+from fencepost.conformance.targets.tcp.broker_connection import Ended, Reply
+from fencepost.conformance.targets.tcp.cluster_admin import Deadlines
 from fencepost.conformance.targets.tcp.security import (
     MECHANISMS,
     PLAINTEXT,
@@ -27,7 +27,7 @@ from fencepost.conformance.targets.tcp.security import (
     tls_context,
 )
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
-from fencepost.conformance.targets.tcp.wire import RequestFrame
+from fencepost.conformance.wire.codec import RequestFrame
 from fencepost.model.coordinator import Send
 
 LONG_S = 30.0

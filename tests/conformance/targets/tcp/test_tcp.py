@@ -12,16 +12,16 @@ import pytest
 from support.tcp.liars import HANG_UP, PARK, Broker, answer, framed, serve
 from support.tcp.tcp_scripts import BEAT, LONG_MS, OK, beat, on, one, scoped, send, target
 
-from fencepost.conformance.catalogue.script import Script
-from fencepost.conformance.plans.plan import RequestStep
-from fencepost.conformance.targets.tcp import scope as scope_module
-from fencepost.conformance.targets.tcp.admin import Deadlines
+from fencepost.conformance.cases.script import Script
+from fencepost.conformance.targets.tcp import tcp_coordinator as scope_module
+from fencepost.conformance.targets.tcp.cluster_admin import Deadlines
 from fencepost.conformance.targets.tcp.failovers import Failovers
 from fencepost.conformance.targets.tcp.namespacing import Names
-from fencepost.conformance.targets.tcp.scope import TcpScope
-from fencepost.conformance.targets.tcp.wire import RequestFrame
+from fencepost.conformance.targets.tcp.tcp_coordinator import TcpScope
+from fencepost.conformance.wire.codec import RequestFrame
 from fencepost.model.coordinator import CoordinatorFailure, Send, UnsupportedError
 from fencepost.model.messages.messages import JoinGroupRequest
+from fencepost.model.plans.plan import RequestStep
 
 
 async def test_what_it_says_of_itself() -> None:
@@ -82,7 +82,7 @@ async def test_what_a_coordinator_that_resigns_keeps_to_itself_is_dropped(
     async def nothing() -> None:
         return None
 
-    monkeypatch.setattr("fencepost.conformance.targets.tcp.scope._RESIGNING_S", 0.01)
+    monkeypatch.setattr("fencepost.conformance.targets.tcp.tcp_coordinator._RESIGNING_S", 0.01)
     failovers = Failovers(nothing, nothing, 0.0, keeps_connections=True)
     async with scoped(on("JoinGroup", PARK), failovers=failovers) as (scope, broker):
         await parked(scope, broker, "r1", "a")

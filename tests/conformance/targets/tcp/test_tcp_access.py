@@ -9,8 +9,8 @@ import pytest
 from support.tcp.liars import Broker, Script, answer, honest, serve
 from support.tcp.tcp_scripts import advertising, beat, found, on, one, scoped, send, target
 
-from fencepost.conformance.runtime.errors import TargetUnavailableError
-from fencepost.conformance.targets.tcp.wire import RequestFrame
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
+from fencepost.conformance.wire.codec import RequestFrame
 from fencepost.model.coordinator import UnsupportedError
 
 # Several brokers

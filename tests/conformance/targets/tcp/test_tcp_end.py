@@ -24,7 +24,7 @@ from support.tcp.tcp_scripts import (
 
 from fencepost.conformance.targets.target import SpoiledRunError
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
-from fencepost.conformance.targets.tcp.wire import RequestFrame
+from fencepost.conformance.wire.codec import RequestFrame
 from fencepost.model.coordinator import AsyncCoordinator
 
 # The end

@@ -10,15 +10,10 @@ from support.served import QUICK
 from support.tcp.tcp_scripts import PATIENT, one, send
 
 from fencepost.conformance.serve.broker import ModelBroker
-from fencepost.conformance.targets.tcp import admin
+from fencepost.conformance.targets.tcp import cluster_admin
 from fencepost.conformance.targets.tcp.namespacing import Names
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
-from fencepost.model.coordinator import (
-    AsyncCoordinator,
-    CoordinatorFailure,
-    Send,
-    UnsupportedError,
-)
+from fencepost.model.coordinator import AsyncCoordinator, CoordinatorFailure, Send, UnsupportedError
 from fencepost.model.revisions.base import KAFKA_4
 
 
@@ -99,7 +94,7 @@ async def test_a_topic_that_stays_is_a_failure(
 
     async with target.scope("one") as scope:
         assert await told(scope, commit("r1"), "errorCode") == [0, 0]
-        monkeypatch.setattr(admin, "_repeat", never)
+        monkeypatch.setattr(cluster_admin, "_repeat", never)
         with pytest.raises(CoordinatorFailure, match=r"still knows the topic .*-own, which was"):
             await scope.delete_topics(("own",))
 

@@ -10,7 +10,7 @@ from fencepost.properties.checking.random_walk import Walk
 from fencepost.traces.pipeline.corpus.corpus import Recipe, TraceSource, corpus_recipe
 from fencepost.traces.pipeline.corpus.draw import choices_of, ground, row_of, trace_row
 from fencepost.traces.pipeline.storage.manifest import CorpusError
-from fencepost.traces.pipeline.storage.rows import RowError, events_of, step_rows
+from fencepost.traces.pipeline.storage.trace_rows import RowError, events_of, step_rows
 
 
 def test_any_partitioning_yields_the_same_set(tmp_path: Path) -> None:

@@ -7,14 +7,14 @@ from support.exploring import SCOPES, on_one_machine
 
 from fencepost.model.revisions import revisions
 from fencepost.properties.explorer.explorer import explore
-from fencepost.properties.mutants.catalogue import find_revision
+from fencepost.properties.mutants.mutants import find_revision
 from fencepost.properties.worlds.world import Worlds
-from fencepost.traces.pipeline.corpus.engine import LocalEngine
 from fencepost.traces.pipeline.corpus.exploring import (
     ExplorationBounds,
     LocalFrontiers,
     explore_levels,
 )
+from fencepost.traces.pipeline.corpus.job_engine import LocalEngine
 from fencepost.traces.pipeline.storage.location import Place
 from fencepost.traces.pipeline.storage.manifest import CorpusError
 from fencepost.traces.pipeline.storage.world_text import world_of, world_text

@@ -11,13 +11,13 @@ import pytest
 from support.logs.log_rows import write_logs
 
 from benchmarks.log_traffic import Plan
-from fencepost.model.state.group import Timer
+from fencepost.model.classic.group import Timer
 from fencepost.model.table.vocabulary import GroupState
-from fencepost.properties.mutants.catalogue import find_revision
-from fencepost.traces.audit.judge.possible_errors import PossibleAnswers
-from fencepost.traces.audit.judge.settings import AuditSettings
-from fencepost.traces.audit.run import audit_log
-from fencepost.traces.logs.exchange import LoggedExchange
+from fencepost.properties.mutants.mutants import find_revision
+from fencepost.traces.audit.audit_settings import AuditSettings
+from fencepost.traces.audit.log_audit import audit_log
+from fencepost.traces.audit.possible_errors import PossibleAnswers
+from fencepost.traces.logs.logged_exchange import LoggedExchange
 from fencepost.traces.logs.request_log import RequestLog
 from fencepost.traces.pipeline.logs.stream_group import StreamGroup
 from fencepost.traces.pipeline.storage.stream_state import FORMAT, StateError, from_bytes, to_bytes
@@ -115,8 +115,8 @@ def test_nothing_else_can_be_in_a_state(value: object) -> None:
     ("form", "says"),
     [
         (["o", "os.system"], "can't be in a state"),
-        (["o", "model.state.group.replace"], "no class"),
-        (["o", "model.state.group.Nothing"], "can't be read"),
+        (["o", "model.classic.group.replace"], "no class"),
+        (["o", "model.classic.group.Nothing"], "can't be read"),
         (["?"], "can't be read"),
         (["r", 3], "can't be read"),
         (["b", "?"], "can't be read"),

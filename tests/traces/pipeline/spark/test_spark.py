@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import fencepost.model
-from fencepost.traces.pipeline.corpus.schema import TRACES
+from fencepost.traces.pipeline.corpus.corpus_tables import TRACES
 from fencepost.traces.pipeline.spark.spark import SparkUnavailableError, spark_session
 from fencepost.traces.pipeline.storage.archive import write_archive
 from fencepost.traces.pipeline.storage.ddl import ddl
@@ -21,7 +21,10 @@ PROBE = """
 import importlib, sys
 sys.path.insert(0, sys.argv[1])
 import pyarrow
-for name in ("corpus.jobs", "corpus.coverage", "corpus.exploring", "logs.audit", "logs.metrics"):
+for name in (
+    "corpus.shard_jobs", "corpus.corpus_coverage", "corpus.exploring", "logs.part_audit",
+    "logs.metrics",
+):
     found = importlib.import_module("fencepost.traces.pipeline." + name).__file__
     assert found.startswith(sys.argv[1]), found
 from fencepost.traces.pipeline.corpus.draw import trace_row
@@ -46,7 +49,7 @@ def test_the_archive_is_the_same_each_time_and_holds_no_caches(tmp_path: Path) -
     one, two = (write_archive(tmp_path / name) for name in ("a.zip", "b.zip"))
     assert one.read_bytes() == two.read_bytes()
     names = zipfile.ZipFile(one).namelist()
-    assert "fencepost/model/machine/machine.py" in names
+    assert "fencepost/model/classic/machine.py" in names
     assert not any("__pycache__" in name for name in names)
 
 
@@ -55,7 +58,7 @@ def test_of_what_is_installed_twice_the_first_is_packed_once(
 ) -> None:
     older = tmp_path / "older"
     older.mkdir()
-    (older / "history.py").write_text("an older one", encoding="utf-8")
+    (older / "coordinator.py").write_text("an older one", encoding="utf-8")
     plain = write_archive(tmp_path / "a.zip")
     monkeypatch.setattr(fencepost.model, "__path__", [*fencepost.model.__path__, str(older)])
     assert write_archive(tmp_path / "b.zip").read_bytes() == plain.read_bytes()

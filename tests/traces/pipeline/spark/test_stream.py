@@ -10,7 +10,7 @@ import pytest
 from support.logs.log_rows import write_logs
 
 from benchmarks.log_traffic import Plan
-from fencepost.traces.audit.judge.settings import LogOptions
+from fencepost.traces.audit.audit_settings import LogOptions
 from fencepost.traces.logs.request_log import RequestLog
 from fencepost.traces.pipeline.storage.location import Place
 from fencepost.traces.pipeline.storage.manifest import CorpusError

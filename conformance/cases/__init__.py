@@ -1,0 +1,83 @@
+"""List all cases in one fixed order, and find them by id.
+
+Each id is there once; two cases with one id are an error.
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+
+from fencepost.conformance.cases import (
+    check_order,
+    describe_cases,
+    failover,
+    heartbeat_cases,
+    instances,
+    joins,
+    leaves,
+    limits,
+    mixed,
+    offset_cases,
+    past_bug_cases,
+    pending_members,
+    rebalance_timers,
+    rejoins,
+    senders,
+    sessions,
+    storing,
+    syncs,
+    version_cases,
+)
+from fencepost.conformance.cases.case_registry import Entry, Registry
+
+_REGISTRIES: tuple[Registry, ...] = tuple(
+    module.CASES
+    for module in (
+        instances,
+        joins,
+        rejoins,
+        syncs,
+        heartbeat_cases,
+        leaves,
+        offset_cases,
+        describe_cases,
+        sessions,
+        rebalance_timers,
+        limits,
+        storing,
+        failover,
+        mixed,
+        past_bug_cases,
+        pending_members,
+        senders,
+        check_order,
+        version_cases,
+    )
+)
+
+
+def collected(registries: tuple[Registry, ...]) -> tuple[Entry, ...]:
+    """The cases of these modules, in order.  Raises ValueError if two have the same id."""
+    found: dict[str, Entry] = {}
+    for registry in registries:
+        for case in registry.entries:
+            if case.id in found:
+                raise ValueError(f"two cases have the id {case.id}; rename one of the functions")
+            found[case.id] = case
+    return tuple(found.values())
+
+
+ENTRIES: tuple[Entry, ...] = collected(_REGISTRIES)
+
+
+def entry(case_id: str) -> Entry:
+    """The case of this id.  Raises KeyError that names it."""
+    for case in ENTRIES:
+        if case.id == case_id:
+            return case
+    raise KeyError(f"the catalogue has no case {case_id}")
+
+
+def matching(glob: str) -> tuple[Entry, ...]:
+    """The cases whose id matches, as in `JOIN-STATIC-*`; in the catalogue's order."""
+    return tuple(case for case in ENTRIES if fnmatchcase(case.id, glob))

@@ -1,0 +1,104 @@
+"""Register cases: a function that writes a script, and what the case is about.
+
+The id of a case is its first rule's id, a slash, and the function's words.  An id never changes
+once published; a case about several rules is named after the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from fencepost.conformance.cases.group_set_up import SetUp
+from fencepost.conformance.cases.script import Script
+from fencepost.model.plans.plan import Case, Needs
+from fencepost.model.table.table import LEVELS, Level
+
+Write = Callable[[Script], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A registered case, before it is written for a target.
+
+    `delayed`: it makes sense only with (or only without) an initial delay; None: with either.
+    """
+
+    id: str
+    about: str
+    rules: tuple[str, ...]
+    needs: Needs
+    isolated: bool
+    level: Level | None
+    delayed: bool | None
+    write: Write
+
+    def case(self, levels: Mapping[str, Level], *, delayed: bool, way: SetUp | None = None) -> Case:
+        """The case, for a target with or without an initial delay, its group set up in this way.
+
+        Its level is that of the rule that it is about, its first, unless it has its own.  A failure
+        has the level of the rule that was broken, whichever case meets it.
+        """
+        script = self.script(delayed=delayed, way=way)
+        level = self.level or next((levels[r] for r in self.rules if r in levels), LEVELS[0])
+        return Case(
+            self.id,
+            self.about,
+            self.rules,
+            level,
+            tuple(script.steps),
+            self.needs,
+            self.isolated,
+        )
+
+    def script(self, *, delayed: bool, way: SetUp | None = None) -> Script:
+        """What `case` is made of; it knows which requests set the group up."""
+        script = Script(delayed=delayed, way=way)
+        self.write(script)
+        return script
+
+
+def as_entry(case: Case) -> Entry:
+    """A case that is written already, the same for any target."""
+
+    def write(script: Script) -> None:
+        script.steps.extend(case.steps)
+
+    return Entry(
+        case.id, case.about, case.rules, case.needs, case.isolated, case.level, None, write
+    )
+
+
+class Registry:
+    """The cases of one module, in order."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+
+    def case(
+        self,
+        *rules: str,
+        apis: tuple[tuple[str, int], ...] = (),
+        features: tuple[str, ...] = (),
+        config: Mapping[str, int | None] | None = None,
+        isolated: bool = False,
+        level: Level | None = None,
+        named: str | None = None,
+        delayed: bool | None = None,
+    ) -> Callable[[Write], Write]:
+        """Register the decorated function; its docstring says what the case is about.
+
+        `level`: of what it asks, if that is less grave than its first rule; `named`: the rule that
+        its id begins with, if that is no longer the first.
+        """
+
+        def register(write: Write) -> Write:
+            about = " ".join((write.__doc__ or "").split())
+            words = write.__name__.replace("_", "-")
+            needs = Needs(apis, frozenset(features), config or {})
+            case_id = f"{named or rules[0]}/{words}"
+            entry = Entry(case_id, about, rules, needs, isolated, level, delayed, write)
+            self.entries.append(entry)
+            return write
+
+        return register

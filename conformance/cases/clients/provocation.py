@@ -1,0 +1,153 @@
+"""Provocations: what goes wrong between a broker and its clients, as data.
+
+A provocation says which requests it is about (an API, whose, the how many-th), and what becomes of
+them.  The model knows nothing of it: a request whose answer is lost was handled like any other, one
+that is answered with an error was not handled at all.
+
+The JSON form is an object with the fields' names: `{"api": "JoinGroup", "who": "i1", "first": 2,
+"last": 2, "action": "delay", "ms": 3000}`; a file holds a list of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from kafka import errors
+
+from fencepost.conformance.wire.codec import API_KEYS
+from fencepost.conformance.wire.refusal import REFUSABLE
+from fencepost.model.bad_input import BadInputError
+from fencepost.model.messages.messages import APIS
+from fencepost.model.suggestions import did_you_mean
+from fencepost.traces.files.bounded import read_json
+
+ANYBODY = "*"
+
+
+CODES: Mapping[str, int] = {
+    kind.message: kind.errno
+    for kind in vars(errors).values()
+    if isinstance(getattr(kind, "errno", None), int) and kind.errno
+}
+"""Kafka's error codes by name."""
+
+
+class Action(StrEnum):
+    """What becomes of a request that is provoked."""
+
+    LOSE = "lose"
+    """It is handled; when its answer is due, the connection is cut instead."""
+    DELAY = "delay"
+    """It is handled; its answer is held back for `ms`, and with it all else on its connection."""
+    ERROR = "error"
+    """It is not handled, and answered with `code`."""
+    CUT = "cut"
+    """It is handled, and `ms` later the connection is cut, if it still waits for its answer."""
+    THROTTLE = "throttle"
+    """It is handled and answered; the answer tells of `ms`, for which nothing more is read."""
+
+
+_TIMED = frozenset({Action.DELAY, Action.CUT, Action.THROTTLE})
+
+
+class Provocation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Which requests are provoked, and how.
+
+    `api`: its name, as `JoinGroup`.  `who`: a member id, an instance id or a client id that the
+    request bears; `*` for anybody's.  `first`, `last`: of the requests that fit, counted from 1;
+    `last` left out: `first` alone, null: for ever.  `ms`: for a delay, a cut and throttling.
+    `code`: an error's name.
+
+    Raises ValueError (msgspec.ValidationError from JSON) for what can't be.
+    """
+
+    api: str
+    action: Action
+    who: str = ANYBODY
+    first: int = 1
+    last: int | msgspec.UnsetType | None = msgspec.UNSET
+    ms: int = 0
+    code: str = ""
+
+    def __post_init__(self) -> None:
+        """Check what the types can't say."""
+        if self.api not in API_KEYS:
+            raise ValueError(
+                f"`api` {self.api!r} is no API that is served{did_you_mean(self.api, API_KEYS)}"
+            )
+        until = self.until
+        if self.first < 1 or (until is not None and until < self.first):
+            raise ValueError(f"`first` {self.first}, `last` {until}: count from 1, upwards")
+        if self.ms < 0 or (self.ms and self.action not in _TIMED):
+            raise ValueError(f"`ms` {self.ms} is not for the action {self.action.value!r}")
+        if bool(self.code) != (self.action is Action.ERROR):
+            raise ValueError(f"`code` {self.code!r} is not for the action {self.action.value!r}")
+        if self.code and self.code not in CODES:
+            raise ValueError(
+                f"`code` {self.code!r} is no error of Kafka's{did_you_mean(self.code, CODES)}"
+            )
+        if self.code and self.api not in {*APIS, *REFUSABLE}:
+            raise ValueError(f"`api` {self.api!r} can't be answered with an error here")
+
+    @property
+    def until(self) -> int | None:
+        """The last request that meets it; None: it is met for ever."""
+        return self.first if isinstance(self.last, msgspec.UnsetType) else self.last
+
+    def is_about(self, api: str, names: Iterable[str]) -> bool:
+        """Whether a request of this API, which bears these names, is counted."""
+        return self.api == api and (self.who == ANYBODY or self.who in names)
+
+
+class ProvocationsError(BadInputError):
+    """A file holds no list of provocations.  `str()` names the place and the remedy."""
+
+
+def read_provocations(path: Path) -> list[Provocation]:
+    """Read a file of provocations.  Raises ProvocationsError, DocumentError."""
+    try:
+        return msgspec.convert(read_json(path), list[Provocation])
+    except msgspec.ValidationError as error:
+        raise ProvocationsError(
+            f"{path}: {error}; it holds a list such as "
+            '[{"api": "JoinGroup", "who": "i1", "action": "lose"}]'
+        ) from None
+
+
+class Provocations:
+    """The provocations in force, and how many requests each has counted."""
+
+    def __init__(self, given: Iterable[Provocation] = ()) -> None:
+        self._counted: list[tuple[Provocation, int]] = [(one, 0) for one in given]
+
+    def add(self, provocation: Provocation) -> None:
+        """Count the requests that fit from now on."""
+        self._counted.append((provocation, 0))
+
+    def clear(self) -> None:
+        """Leave all clients in peace."""
+        self._counted.clear()
+
+    def meet(self, api: str, names: Iterable[str]) -> Provocation | None:
+        """Count a request; what it meets is the first provocation whose turn it is."""
+        known = frozenset(names)
+        met = None
+        for index, (one, count) in enumerate(self._counted):
+            if not one.is_about(api, known):
+                continue
+            self._counted[index] = one, count + 1
+            until = one.until
+            if met is None and one.first <= count + 1 and (until is None or count < until):
+                met = one
+        return met
+
+
+def names_in(client_id: str | None, body: Mapping[str, Any]) -> set[str]:
+    """The names that a request bears: its client, its member and its instance."""
+    rows = [body, *(body.get("members") or ())]
+    found = {row.get(key) for row in rows for key in ("memberId", "groupInstanceId")}
+    return {name for name in (client_id, *found) if name}

@@ -1,0 +1,1 @@
+"""Build cover suites: the fewest walks over every transition, or pair of rules, of a scope."""

@@ -1,0 +1,260 @@
+"""The cover suites: walks over the explored graph, as cases that can be run against any target.
+
+A client of the graph is a member of the plan with a connection of its own.  A process that starts
+again is another member, since it knows nothing ("A1", "A2": the first and second process of
+instance "A"; a name in small letters is a dynamic member).  A request refers to what its sender was
+told: its id, generation and protocol.  Time passes in ticks, two to a session and three to a
+rebalance.  The suite is made from the revision that judges, so a walk assumes what that revision
+requires; a target that does otherwise has failed by then.
+
+The id of a case is a digest of its steps, their senders, and the last rule that it reaches.  So it
+stays as long as the walk does, wherever in the suite that is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+from fencepost.conformance.cases.case_registry import Entry
+from fencepost.conformance.cases.cover.controllable import (
+    ControllableGraph,
+    Stride,
+    Walk,
+    controllable_graph,
+)
+from fencepost.conformance.cases.cover.cover import Suite, cover
+from fencepost.conformance.cases.cover.pairs import pairs
+from fencepost.conformance.cases.group_set_up import subscription
+from fencepost.conformance.cases.script import Script
+from fencepost.model.messages.messages import JoinProtocol, SyncAssignment
+from fencepost.model.messages.shapes import Message, wire_fields
+from fencepost.model.plans.plan import (
+    AssignmentsToAll,
+    GenerationOf,
+    IdOf,
+    Ms,
+    Needs,
+    Pause,
+    ProtocolOf,
+    Step,
+)
+from fencepost.model.revision import Revision
+from fencepost.properties.worlds.scopes import COVER_SCOPES, NamedScope
+from fencepost.properties.worlds.world import Worlds
+from fencepost.properties.worlds.world_client import Client
+
+_TICK = Ms("tick of time")
+_TIMES = {"session_timeout_ms": Ms("two ticks"), "rebalance_timeout_ms": Ms("three ticks")}
+_OFFERED = {b"a": subscription("t"), b"b": subscription("t", "u")}
+"""A coordinator may read what is offered; in the graph it is a letter."""
+
+_IDS = {"member_id", "member_id_list"}
+_DIGEST = 10
+
+
+@dataclass(frozen=True, slots=True)
+class CoverSuite:
+    """A suite over all scopes of a bound: its cases, and the figures of each scope."""
+
+    name: str
+    scopes: tuple[tuple[NamedScope, Suite], ...]
+    entries: tuple[Entry, ...]
+
+    @property
+    def steps(self) -> int:
+        """The acts of all walks."""
+        return sum(suite.steps for _, suite in self.scopes)
+
+    @property
+    def bound(self) -> int:
+        """A lower bound of the steps that a suite for this purpose has."""
+        return sum(suite.bound for _, suite in self.scopes)
+
+
+SUITES: dict[str, Callable[[ControllableGraph], Suite]] = {"cover": cover, "pairs": pairs}
+
+
+@cache
+def covered(name: str, revision: Revision) -> CoverSuite:
+    """The suite of this name for a revision.  Raises KeyError."""
+    make = SUITES[name]
+    scopes, entries = [], list[Entry]()
+    for named in COVER_SCOPES:
+        suite = make(_graph(revision, named))
+        scopes.append((named, suite))
+        entries += (_entry(name, named, suite.graph, walk) for walk in suite.walks)
+    return CoverSuite(name, tuple(scopes), tuple(entries))
+
+
+@cache
+def _graph(revision: Revision, named: NamedScope) -> ControllableGraph:
+    return controllable_graph(Worlds(revision, named.scope))
+
+
+def _entry(suite: str, named: NamedScope, graph: ControllableGraph, walk: Walk) -> Entry:
+    rules = tuple(dict.fromkeys(rule for stride in walk if stride.certain for rule in stride.rules))
+    done = " ".join((named.name, *(f"{act}:{who}" for act, who in deeds(graph, walk))))
+    digest = hashlib.sha256(done.encode()).hexdigest()[:_DIGEST]
+    last = next((s.rules[-1] for s in reversed(walk) if s.rules), "nothing-decided")
+    open_end = ", and the end is the coordinator's choice" if walk[-1].is_open else ""
+    features = frozenset({"disconnect"} if _disconnects(graph, walk) else ())
+    return Entry(
+        f"{suite}/{digest}-{last}",
+        f"{named.about}: {len(walk)} steps{open_end}",
+        rules,
+        Needs(features=features),
+        isolated=False,
+        level=None,
+        delayed=False,
+        write=_Play(graph, walk).write,
+    )
+
+
+@dataclass(frozen=True)
+class _Play:
+    """How a walk is written, which takes time, so it is done once."""
+
+    graph: ControllableGraph
+    walk: Walk
+
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps of the plan."""
+        script = Script(delayed=False)
+        _write(self.graph, self.walk, script)
+        return tuple(script.steps)
+
+    def write(self, script: Script) -> None:
+        """As the registry asks for it."""
+        script.steps += self.steps
+
+
+class _Names:
+    """Which member of the plan each client of the present world is.
+
+    The worlds of a graph are stored up to symmetry, so clients of one kind may change places at
+    each step.
+    """
+
+    def __init__(self, graph: ControllableGraph) -> None:
+        self._worlds = graph.worlds
+        self._instances = [seat.instance for seat in self._worlds.seats]
+        self._count: dict[str, int] = {}
+        self.members = [self._next(i) for i in range(len(self._instances))]
+
+    def _next(self, client: int) -> str:
+        kind = self._instances[client] or "d"
+        self._count[kind] = self._count.get(kind, 0) + 1
+        return f"{kind}{self._count[kind]}"
+
+    def follow(self, graph: ControllableGraph, stride: Stride) -> tuple[int, ...]:
+        """Go with a forced transition; for each client of the next world its index before."""
+        world, act = graph.states[stride.source], stride.act
+        done = None
+        if act.kind not in {"restart", "drop"}:
+            done = self._worlds.transitions(world, act.kind, act.client)[act.choice]
+        elif act.kind == "restart":
+            self.members[act.client] = self._next(act.client)
+        places, _ = self._worlds.places(world, act, done)
+        self.members = [self.members[i] for i in places]
+        return places
+
+
+def deeds(graph: ControllableGraph, walk: Walk) -> Iterator[tuple[str, str]]:
+    """What is done, and by which member of the plan; "" where no member does it."""
+    names = _Names(graph)
+    for stride in walk:
+        client = stride.act.client
+        yield stride.act.kind, names.members[client] if client >= 0 else ""
+        if not stride.is_open:
+            names.follow(graph, stride)
+
+
+def _disconnects(graph: ControllableGraph, walk: Walk) -> bool:
+    return any(_is_cut_off(graph, stride) for stride in walk)
+
+
+def _is_cut_off(graph: ControllableGraph, stride: Stride) -> bool:
+    """Whether a connection ends on which a request waits."""
+    if stride.act.kind not in {"restart", "drop"}:
+        return False
+    return bool(graph.states[stride.source].clients[stride.act.client].waits)
+
+
+def _write(graph: ControllableGraph, walk: Walk, script: Script) -> None:
+    names = _Names(graph)
+    for stride in walk:
+        members = list(names.members)
+        act = stride.act
+        if act.kind == "tick":
+            script.steps.append(Pause((_TICK,), margins=0))
+        elif _is_cut_off(graph, stride):
+            script.disconnect(members[act.client])
+        elif act.kind not in {"restart", "drop"}:
+            _ask(script, graph, stride, members[act.client])
+        if not stride.is_open:
+            places = names.follow(graph, stride)
+            _wait(script, graph, stride, members, places)
+
+
+def _ask(script: Script, graph: ControllableGraph, stride: Stride, who: str) -> None:
+    client = graph.states[stride.source].clients[stride.act.client]
+    ask = graph.worlds.ask(client, stride.act.kind, stride.act.client)
+    said = {name: value for name, value in _said(ask.message, client, who) if name != "group_id"}
+    script.ask(who, ask.api, version=ask.version, wait=False, group_id="g", **said)
+
+
+def _wait(
+    script: Script,
+    graph: ControllableGraph,
+    stride: Stride,
+    members: Sequence[str],
+    places: Sequence[int],
+) -> None:
+    """For what this step answers; else until it is handled, and the timers that are due at once."""
+    act, after = stride.act, graph.states[stride.target].clients
+    if act.kind in {"restart", "drop"}:
+        return
+    asked = {i for i, c in enumerate(graph.states[stride.source].clients) if c.waits}
+    asked |= {act.client} if act.client >= 0 else set()
+    answered = sorted(before for now, before in enumerate(places) if not after[now].waits)
+    if waited := [members[i] for i in answered if i in asked]:
+        script.wait(*waited)
+    elif act.client >= 0:
+        script.settle()
+    if len(stride.rules) > 1 and act.client >= 0:
+        script.steps.append(Pause(margins=0))
+
+
+def _said(message: Message, client: Client, who: str) -> Iterator[tuple[str, Any]]:
+    """The fields of a request that aren't as they are by default, by reference."""
+    for name, form in wire_fields(type(message)):
+        value = getattr(message, name)
+        if value != form.default:
+            yield name, _reference(name, value, client, who)
+
+
+def _reference(name: str, value: Any, client: Client, who: str) -> Any:
+    match value:
+        case str() if name in _IDS and value and value == client.member_id:
+            return IdOf(who)
+        case int() if name in _TIMES:
+            return _TIMES[name]
+        case int() if name == "generation_id":
+            return GenerationOf(who)
+        case str() if name == "protocol_name":
+            return ProtocolOf(who, "name")
+        case (SyncAssignment(assignment=assignment), *_):
+            return AssignmentsToAll(who, assignment)
+        case JoinProtocol():
+            return JoinProtocol(name=value.name, metadata=_OFFERED[value.metadata])
+        case tuple():
+            return tuple(_reference(name, item, client, who) for item in value)
+        case Message():
+            return type(value)(**dict(_said(value, client, who)))
+        case _:
+            return value

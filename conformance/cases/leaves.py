@@ -1,0 +1,387 @@
+"""LeaveGroup: who is removed by which ids, in every state; batches; what it does to the others."""
+
+from __future__ import annotations
+
+from fencepost.conformance.cases.case_registry import Registry
+from fencepost.conformance.cases.script import NOBODY, Script
+from fencepost.model.plans.plan import IdOf
+
+CASES = Registry()
+case = CASES.case
+
+_V3 = (("LeaveGroup", 3),)
+_LEGACY = (("LeaveGroup", 2),)
+
+
+@case("LEAVE-GROUP-ID-INVALID", apis=_V3)
+def no_group_name(s: Script) -> None:
+    """A group id of "" is refused at top level; no row is answered."""
+    s.leave("a", (NOBODY, None), ("", "A"), group="")
+
+
+@case("LEAVE-GROUP-ID-INVALID", apis=_LEGACY)
+def no_group_name_legacy(s: Script) -> None:
+    """The same up to version 2."""
+    s.leave_legacy("a", member_id=NOBODY, group="")
+
+
+@case("LEAVE-GROUP-ABSENT", apis=_V3)
+def no_group(s: Script) -> None:
+    """In a group that doesn't exist every row fails on its own."""
+    s.leave("a", (NOBODY, None), ("", "A"), (NOBODY, "A"))
+
+
+@case("LEAVE-GROUP-ABSENT-LEGACY", apis=(("LeaveGroup", 0), ("LeaveGroup", 2)))
+def no_group_legacy(s: Script) -> None:
+    """The same up to version 2, at top level."""
+    s.leave_legacy("a", member_id=NOBODY)
+    s.leave_legacy("a", member_id=NOBODY, version=0)
+
+
+@case("LEAVE-MEMBER-NOBODY", "HEARTBEAT-STABLE", apis=_V3)
+def rows_that_name_nobody(s: Script) -> None:
+    """A row without ids, or with an instance that nobody holds, removes nobody."""
+    s.stable("a", "B1")
+    s.leave("a", ("", None))
+    s.leave("a", ("", "X"))
+    s.beat("a", "B1")
+
+
+@case("LEAVE-MEMBER-BY-INSTANCE", "JOIN-PHASE-ALL-JOINED", apis=_V3)
+def by_instance(s: Script) -> None:
+    """An administrator removes a static member by its instance alone; the others rebalance."""
+    s.stable("a", "B1")
+    s.leave("admin", ("", "B"))
+    s.beat("a", "B1")
+    s.join("a", wait=True)
+    s.synced("a")
+
+
+@case("LEAVE-MEMBER-BY-INSTANCE", "SYNC-COMPLETING-FOLLOWER", apis=_V3)
+def by_instance_between_join_and_sync(s: Script) -> None:
+    """Between join and sync, too: the removed member's sync is answered, the others' sent away."""
+    s.completing("a", "B1", "c")
+    s.sync("B1", "c")
+    s.pause()
+    s.leave("admin", ("", "B"))
+    s.wait("B1", "c")
+    s.join("a", "c", wait=("a", "c"))
+
+
+@case("LEAVE-MEMBER-BY-INSTANCE-PREPARING", "JOIN-PHASE-ALL-JOINED", apis=_V3)
+def by_instance_while_a_rebalance_waits(s: Script) -> None:
+    """A rebalance that waits for a static member alone is completed when that is removed."""
+    s.preparing("a", "B1")
+    s.join("a")
+    s.pause()
+    s.leave("admin", ("", "B"))
+    s.wait("a", "n")
+
+
+@case("LEAVE-MEMBER-BY-INSTANCE-PREPARING", "JOIN-MEMBER-PREPARING", apis=_V3)
+def by_instance_while_its_join_waits(s: Script) -> None:
+    """The join that the removed member has waiting is answered."""
+    s.preparing("a", "B1")
+    s.join("B1", settle=True)
+    s.leave("admin", ("", "B"))
+    s.wait("B1")
+    s.join("a", wait=("a", "n"))
+
+
+@case("LEAVE-MEMBER-BY-INSTANCE", "JOIN-STATIC-EMPTY-NEW", apis=_V3)
+def removed_instance_comes_back(s: Script) -> None:
+    """An instance that was removed is a new member when it comes back; its old id is unknown."""
+    s.stable("a", "B1")
+    s.leave("admin", ("", "B"))
+    s.join("B1", wait=True)
+    s.join("B2", settle=True)
+    s.join("a", wait=("a", "B2"))
+
+
+@case("LEAVE-MEMBER-PENDING", "JOIN-UNKNOWN-MEMBER", apis=_V3)
+def pending_id(s: Script) -> None:
+    """An id that is given back is no longer pending, and can't be used."""
+    s.stable("A1")
+    s.join("n", member_id="", wait=True)
+    s.leave("n")
+    s.leave("n")
+    s.join("n", wait=True)
+    s.beat("A1")
+
+
+@case("LEAVE-MEMBER-INSTANCE-UNMAPPED", "HEARTBEAT-STABLE", apis=_V3)
+def instance_that_nobody_holds(s: Script) -> None:
+    """A row whose instance has no holder removes nobody, whoever's id it names (PR 9958)."""
+    s.stable("a", "B1")
+    s.leave("a", (IdOf("a"), "X"))
+    s.leave("a", (IdOf("B1"), "X"))
+    s.leave("a", (NOBODY, "X"))
+    s.beat("a", "B1")
+
+
+@case("LEAVE-MEMBER-INSTANCE-FENCED", "HEARTBEAT-STABLE", apis=_V3)
+def wrong_id_evicts_nobody(s: Script) -> None:
+    """A row with a held instance and another's or nobody's id evicts neither (kfake, 2026)."""
+    s.stable("a", "B1", "C1")
+    s.leave("a", (NOBODY, "B"))
+    s.leave("a", (IdOf("a"), "B"))
+    s.leave("a", (IdOf("C1"), "B"))
+    s.beat("a", "B1", "C1")
+
+
+@case("LEAVE-MEMBER-UNKNOWN", "HEARTBEAT-STABLE", apis=_V3)
+def unknown_id(s: Script) -> None:
+    """A row with an unknown id removes nobody."""
+    s.stable("a")
+    s.leave("a", (NOBODY, None))
+    s.beat("a")
+
+
+@case("LEAVE-MEMBER", "JOIN-PHASE-ALL-JOINED", apis=_V3)
+def follower_leaves(s: Script) -> None:
+    """A follower leaves a stable group: the others rebalance, it is unknown."""
+    s.stable("a", "b")
+    s.leave("b")
+    s.beat("a", "b")
+    s.join("a", wait=True)
+
+
+@case("LEAVE-MEMBER", "JOIN-PHASE-ALL-JOINED", apis=_V3)
+def static_member_leaves_by_both_ids(s: Script) -> None:
+    """A static member that leaves on purpose is removed at once, its instance is free."""
+    s.stable("a", "B1")
+    s.leave("B1")
+    s.beat("a", "B1")
+    s.join("a", wait=True)
+    s.join("B2", settle=True)
+    s.join("a", wait=("a", "B2"))
+
+
+@case("LEAVE-MEMBER", "HEARTBEAT-PREPARING", apis=_V3)
+def static_member_leaves_by_its_id_alone(s: Script) -> None:
+    """A static member may be removed by its id alone; the instance is free then."""
+    s.stable("a", "B1")
+    s.leave("B1", (IdOf("B1"), None))
+    s.beat("a", "B1")
+    s.beat("B1", instance=None)
+
+
+@case("LEAVE-MEMBER", "JOIN-PHASE-ALL-JOINED", apis=_V3)
+def leader_leaves(s: Script) -> None:
+    """The leader leaves: the others rebalance, and one of them leads."""
+    s.stable("a", "b", "C1")
+    s.leave("a")
+    s.beat("b")
+    s.join("b", "C1", wait=("b", "C1"))
+    s.synced("b", "C1")
+    s.beat("C1")
+
+
+@case("LEAVE-MEMBER", "JOIN-STATIC-EMPTY-NEW", apis=_V3)
+def somebody_new_when_the_leader_left(s: Script) -> None:
+    """When the leader leaves one of those that are there leads, not who comes next."""
+    s.stable("a", "b")
+    s.leave("a")
+    s.join("C1", settle=True)
+    s.join("b", wait=("b", "C1"))
+    s.synced("b", "C1")
+
+
+@case("LEAVE-MEMBER", "JOIN-PHASE-ALL-LEFT", apis=_V3)
+def last_member_leaves(s: Script) -> None:
+    """The last member leaves: the group is Empty, one generation on, and can be joined."""
+    s.stable("A1")
+    s.leave("A1")
+    s.beat("A1")
+    s.join("B1", wait=True)
+    s.synced("B1")
+
+
+@case("LEAVE-MEMBER", "SYNC-COMPLETING-FOLLOWER", apis=_V3)
+def member_leaves_between_join_and_sync(s: Script) -> None:
+    """A member leaves while its sync waits: that is answered, the others' are sent away."""
+    s.completing("a", "b", "c")
+    s.sync("b", "c")
+    s.pause()
+    s.leave("admin", (IdOf("b"), None))
+    s.wait("b", "c")
+    s.join("c", "a", wait=("a", "c"))
+
+
+@case("LEAVE-MEMBER", "JOIN-PHASE-ALL-JOINED", apis=_V3)
+def leader_leaves_between_join_and_sync(s: Script) -> None:
+    """The leader leaves before it assigned: a rebalance, and another leads."""
+    s.completing("a", "b", "c")
+    s.sync("b", settle=True)
+    s.leave("a")
+    s.wait("b")
+    s.join("b", "c", wait=("b", "c"))
+    s.synced("b", "c")
+
+
+@case("LEAVE-MEMBER-PREPARING", "JOIN-PHASE-ALL-JOINED", apis=_V3)
+def absent_member_leaves(s: Script) -> None:
+    """A rebalance waits no longer for a member that left instead of joining again."""
+    s.preparing("a", "b")
+    s.join("a")
+    s.pause()
+    s.leave("b")
+    s.wait("a", "n")
+
+
+@case("LEAVE-MEMBER-PREPARING", "JOIN-PHASE-ALL-JOINED", apis=_V3)
+def waiting_member_leaves(s: Script) -> None:
+    """The join of a member that leaves meanwhile is answered UNKNOWN_MEMBER_ID."""
+    s.preparing("a", "b")
+    s.join("b", settle=True)
+    s.leave("admin", (IdOf("b"), None))
+    s.wait("b")
+    s.join("a", wait=("a", "n"))
+
+
+@case("JOIN-PHASE-ALL-LEFT", "LEAVE-MEMBER-PREPARING", apis=_V3)
+def everybody_leaves_during_a_rebalance(s: Script) -> None:
+    """All leave while a rebalance is prepared: the group is Empty, one generation on."""
+    s.stable("a", "B1")
+    s.join("n", member_id="", wait=True)
+    s.join("n", settle=True)
+    s.leave("a")
+    s.leave("admin", (IdOf("n"), None))
+    s.wait("n")
+    s.leave("B1")
+    s.join("C1", wait=True)
+
+
+# Several rows in one request: each is handled on its own.
+
+
+@case("LEAVE-MEMBER-BY-INSTANCE", "LEAVE-ROWS", apis=_V3)
+def scale_down_by_instances(s: Script) -> None:
+    """Several instances are removed in one request, as an administrator scales down."""
+    s.stable("A1", "B1", "C1")
+    s.leave("admin", ("", "B"), ("", "C"))
+    s.beat("B1", "C1")
+    s.join("A1", wait=True)
+    s.synced("A1")
+
+
+@case("LEAVE-MEMBER-BY-INSTANCE", "JOIN-PHASE-ALL-LEFT", apis=_V3)
+def all_instances(s: Script) -> None:
+    """All members are removed in one request; the group is Empty."""
+    s.stable("A1", "B1")
+    s.leave("admin", ("", "A"), ("", "B"))
+    s.beat("A1")
+
+
+@case(
+    "LEAVE-MEMBER-NOBODY",
+    "LEAVE-MEMBER-INSTANCE-UNMAPPED",
+    "LEAVE-MEMBER-INSTANCE-FENCED",
+    "LEAVE-MEMBER-UNKNOWN",
+    "LEAVE-MEMBER-PENDING",
+    apis=_V3,
+)
+def every_kind_of_row(s: Script) -> None:
+    """One request with every kind of row: each is answered on its own, in the order sent."""
+    s.stable("a", "B1", "C1", "d")
+    s.join("n", member_id="", wait=True)
+    s.leave(
+        "admin",
+        ("", "X"),
+        (NOBODY, "X"),
+        (NOBODY, "B"),
+        (NOBODY, None),
+        (IdOf("n"), None),
+        ("", "B"),
+        (IdOf("C1"), "C"),
+        (IdOf("d"), None),
+    )
+    s.beat("B1", "a")
+    s.join("a", wait=True)
+
+
+@case("LEAVE-MEMBER-NOBODY", "LEAVE-MEMBER-BY-INSTANCE", apis=_V3)
+def same_instance_twice(s: Script) -> None:
+    """The second row of the same instance finds nobody."""
+    s.stable("a", "B1")
+    s.leave("admin", ("", "B"), ("", "B"))
+    s.beat("a")
+
+
+@case("LEAVE-MEMBER-UNKNOWN", "LEAVE-MEMBER", apis=_V3)
+def same_member_twice(s: Script) -> None:
+    """The second row of the same id finds nobody."""
+    s.stable("a", "b")
+    s.leave("b", (IdOf("b"), None), (IdOf("b"), None))
+    s.join("a", wait=True)
+
+
+@case("LEAVE-MEMBER-INSTANCE-UNMAPPED", "LEAVE-MEMBER-BY-INSTANCE", apis=_V3)
+def same_static_member_by_different_ids(s: Script) -> None:
+    """A member that an earlier row removed is unknown to a later row by its other id."""
+    s.stable("a", "B1")
+    s.leave("admin", ("", "B"), (IdOf("B1"), "B"), (IdOf("B1"), None))
+    s.join("a", wait=True)
+
+
+@case("LEAVE-MEMBER-INSTANCE-FENCED", "LEAVE-MEMBER", apis=_V3)
+def one_bad_row_stops_nobody(s: Script) -> None:
+    """A fenced row doesn't keep the others of its request from being done."""
+    s.stable("a", "B1", "C1")
+    s.leave("admin", (NOBODY, "B"), (IdOf("C1"), "C"))
+    s.beat("B1", "C1")
+    s.join("a", "B1", wait=("a", "B1"))
+
+
+@case("LEAVE-MEMBER-BY-INSTANCE-PREPARING", "JOIN-PHASE-ALL-JOINED", apis=_V3)
+def several_absent_members(s: Script) -> None:
+    """A rebalance that waits for several members is completed when all of them are removed."""
+    s.preparing("a", "B1", "C1", "d")
+    s.join("a")
+    s.pause()
+    s.leave("admin", ("", "B"), ("", "C"), (IdOf("d"), None))
+    s.wait("a", "n")
+
+
+@case("LEAVE-ROWS", "HEARTBEAT-STABLE", apis=_V3)
+def no_rows(s: Script) -> None:
+    """A request without rows removes nobody."""
+    s.stable("A1")
+    s.ask("admin", "LeaveGroup", group_id="g", members=())
+    s.beat("A1")
+
+
+@case("LEAVE-MEMBER", "JOIN-PHASE-ALL-JOINED", apis=(("LeaveGroup", 0), ("LeaveGroup", 2)))
+def legacy_leaves(s: Script) -> None:
+    """Up to version 2 one member leaves by its id alone, a static one, too."""
+    s.stable("a", "b", "C1")
+    s.leave_legacy("b", version=0)
+    s.leave_legacy("C1", version=2)
+    s.beat("b")
+    s.join("a", wait=True)
+
+
+@case("LEAVE-MEMBER-UNKNOWN", "LEAVE-MEMBER-NOBODY", apis=(("LeaveGroup", 1),))
+def legacy_unknown(s: Script) -> None:
+    """Up to version 2 an unknown or an empty id is refused at top level."""
+    s.stable("a")
+    s.leave_legacy("a", member_id=NOBODY, version=1)
+    s.leave_legacy("a", member_id="", version=1)
+    s.beat("a")
+
+
+@case("LEAVE-MEMBER-UNKNOWN", "JOIN-PHASE-ALL-LEFT", apis=(("LeaveGroup", 2),))
+def legacy_twice(s: Script) -> None:
+    """The last member leaves, and again; then the group is Empty and knows nobody."""
+    s.stable("a")
+    s.leave_legacy("a")
+    s.leave_legacy("a")
+
+
+@case("LEAVE-MEMBER-PENDING", "JOIN-UNKNOWN-MEMBER", apis=(("LeaveGroup", 2),))
+def legacy_pending_id(s: Script) -> None:
+    """Up to version 2 a pending id can be given back, too."""
+    s.stable("a")
+    s.join("n", member_id="", wait=True)
+    s.leave_legacy("n")
+    s.join("n", wait=True)

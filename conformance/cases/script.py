@@ -1,0 +1,400 @@
+"""The functions with which cases are written: members join, sync, heartbeat and leave by name.
+
+A name in capitals is a process of a static member ("A1", "A2": two processes of instance "A"); a
+name in small letters is a dynamic member.  What a call leaves out is what a correct client would
+send, with the ids that the member was told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import partial
+from typing import Any
+
+from fencepost.conformance.cases.group_set_up import (
+    Entering,
+    SetUp,
+    newer_subscription,
+    subscription,
+)
+from fencepost.model.messages.messages import (
+    CommitPartition,
+    CommitTopic,
+    FetchGroup,
+    FetchTopic,
+    JoinProtocol,
+    LeavingMember,
+    SyncAssignment,
+)
+from fencepost.model.plans.plan import (
+    AssignmentsIfLeader,
+    Await,
+    DeleteTopics,
+    Disconnect,
+    GenerationOf,
+    IdOf,
+    Ms,
+    Pause,
+    ProtocolOf,
+    RequestStep,
+    Restart,
+    Settle,
+    Step,
+    instance_of,
+)
+
+AUTO: Any = object()
+"""What a correct client would say."""
+
+RANGE = (("range", subscription("t")),)
+RENEWED = (("range", subscription("t", "u")),)
+ROUNDROBIN = (("roundrobin", subscription("t")),)
+BOTH = (*RANGE, *ROUNDROBIN)
+
+_OLDER_JOIN, _OLDER_SYNC = 5, 3
+"""The first versions in which a member can name its instance."""
+
+NOBODY = "nobody-00000000-0000-0000-0000-000000000000"
+"""A member id that was never handed out."""
+
+
+class Script:
+    """Collects the steps of one case.
+
+    `delayed`: the target waits before the first generation of a group; without that delay the
+    member that joins first is alone in generation 1.  `way`: how groups are set up; `set_up`: the
+    labels of the requests that do so, and that another way may send otherwise.
+    """
+
+    def __init__(self, *, delayed: bool, way: SetUp | None = None) -> None:
+        self.delayed = delayed
+        self.way = way or SetUp()
+        self.set_up: set[str] = set()
+        self._sets_up = False
+        self._made_static: set[str] = set()
+        self.steps: list[Step] = []
+        self._last: dict[str, str] = {}
+        self._habits: dict[str, dict[str, Any]] = {}
+
+    def says(self, *who: str, **join: Any) -> None:
+        """Set fields for every join of these members, unless a join says otherwise."""
+        for name in who:
+            self._habits[name] = join
+
+    # Requests.
+
+    def ask(
+        self,
+        who: str,
+        api: str,
+        *,
+        version: int | None = None,
+        at_most: int | None = None,
+        wait: bool = True,
+        connection: str | None = None,
+        **fields: Any,
+    ) -> None:
+        """Send any request; `version`: exactly this; `at_most`: the highest that is no higher."""
+        label = f"{who} {api} {len(self.steps) + 1}"
+        self._last[who] = label
+        if self._sets_up:
+            self.set_up.add(label)
+        self.steps.append(RequestStep(label, who, api, fields, version, at_most, connection))
+        if wait:
+            self.steps.append(Await((label,)))
+
+    def join(
+        self, *who: str, wait: bool | tuple[str, ...] = False, settle: bool = False, **join: Any
+    ) -> None:
+        """JoinGroup of each; by default no answer is waited for, since a join may be parked.
+
+        `wait`: for each answer before the next request, or in the end for those to these members;
+        `settle`: see there.
+        """
+        for name in who:
+            self._join(name, wait=wait is True, **{**self._habits.get(name, {}), **join})
+        self._then(wait, settle=settle)
+
+    def _then(self, wait: bool | tuple[str, ...], *, settle: bool) -> None:
+        if isinstance(wait, tuple):
+            self.wait(*wait)
+        if settle:
+            self.settle()
+
+    def _join(
+        self,
+        who: str,
+        *,
+        member_id: Any = AUTO,
+        instance: Any = AUTO,
+        session: Any = None,
+        rebalance: Any = None,
+        protocols: Sequence[tuple[str, bytes]] = RANGE,
+        protocol_type: str = "consumer",
+        group: str = "g",
+        version: int | None = None,
+        api: str = "JoinGroup",
+        **asked: Any,
+    ) -> None:
+        mine = self._instance(who) if instance is AUTO else instance
+        is_first = who not in self._last
+        if self.way.metadata:
+            protocols = [(name, newer_subscription(metadata)) for name, metadata in protocols]
+        if self.way.older and version is None:
+            asked["at_most"] = min(asked.get("at_most") or _OLDER_JOIN, _OLDER_JOIN)
+        fields: dict[str, Any] = {
+            "group_id": group,
+            "session_timeout_ms": Ms("session") if session is None else session,
+            "member_id": IdOf(who) if member_id is AUTO else member_id,
+            "protocol_type": protocol_type,
+            "protocols": tuple(JoinProtocol(name=n, metadata=m) for n, m in protocols),
+        }
+        if version != 0:
+            fields["rebalance_timeout_ms"] = Ms("rebalance") if rebalance is None else rebalance
+        if mine is not None:
+            fields["group_instance_id"] = mine
+        with self._setting_up() if is_first else nullcontext():
+            self.ask(who, api, version=version, **asked, **fields)
+
+    def enter(self, who: str, *, wait: bool = False, settle: bool = False, **join: Any) -> None:
+        """Join as a new member: in one request, which a dynamic one can up to version 3 only.
+
+        So only cases that are about MEMBER_ID_REQUIRED depend on it.
+        """
+        said = {**self._habits.get(who, {}), **join}
+        with self._setting_up():
+            if instance_of(who) is None and said.get("version") is None:
+                match self.way.entering:
+                    case Entering.AT_ONCE:
+                        join["at_most"] = min(said.get("at_most") or 3, 3)
+                    case Entering.ID_FIRST:
+                        self.join(who, member_id="", wait=True, **join)
+                    case Entering.STATIC:
+                        self._made_static.add(who)
+            self.join(who, wait=wait, settle=settle, **join)
+
+    @contextmanager
+    def _setting_up(self) -> Iterator[None]:
+        """Requests in this block may be sent in another way."""
+        before, self._sets_up = self._sets_up, True
+        yield
+        self._sets_up = before
+
+    def _instance(self, who: str) -> str | None:
+        return who if who in self._made_static else instance_of(who)
+
+    def sync(
+        self,
+        *who: str,
+        assign: Iterable[str] = (),
+        protocol_type: Any = AUTO,
+        protocol_name: Any = AUTO,
+        version: int | None = None,
+        at_most: int | None = None,
+        wait: bool | tuple[str, ...] = False,
+        settle: bool = False,
+        force: bool = False,
+        padding: int = 0,
+        **said: Any,
+    ) -> None:
+        """SyncGroup of each; `assign`: who is assigned its name, if the sender leads or by `force`.
+
+        `padding`: so many bytes more for each; `wait`, `settle`: as for a join; `said`: see
+        `_member_fields` and `ask`.
+        """
+        given = tuple((IdOf(member), member.encode() + bytes(padding)) for member in assign)
+        if self.way.older and version is None:
+            at_most = min(at_most or _OLDER_SYNC, _OLDER_SYNC)
+        top = version if version is not None else at_most
+        for name in who:
+            assigned = assignments_of(given) if force else AssignmentsIfLeader(name, given)
+            fields = self._member_fields(name, assignments=assigned, **said)
+            if top is None or top >= 5:
+                kind = ProtocolOf(name, "type") if protocol_type is AUTO else protocol_type
+                protocol = ProtocolOf(name, "name") if protocol_name is AUTO else protocol_name
+                fields |= {"protocol_type": kind, "protocol_name": protocol}
+            api = "SyncGroup"
+            self.ask(name, api, version=version, at_most=at_most, wait=wait is True, **fields)
+        self._then(wait, settle=settle)
+
+    def beat(self, *who: str, **said: Any) -> None:
+        """Heartbeat of each; `said`: see `_member_fields` and `ask`."""
+        for name in who:
+            self.ask(name, "Heartbeat", **self._member_fields(name, **said))
+
+    def leave(
+        self, who: str, *rows: tuple[Any, str | None], group: str = "g", **asked: Any
+    ) -> None:
+        """LeaveGroup from version 3: rows of (member id, instance id); by default the sender's."""
+        own: tuple[Any, str | None] = (IdOf(who), self._instance(who))
+        pairs = rows or (own,)
+        members = tuple(LeavingMember(member_id=m, group_instance_id=i) for m, i in pairs)
+        self.ask(who, "LeaveGroup", group_id=group, members=members, **asked)
+
+    def leave_legacy(
+        self, who: str, *, member_id: Any = AUTO, version: int = 2, group: str = "g"
+    ) -> None:
+        """LeaveGroup, versions 0 to 2: one member id."""
+        mid = IdOf(who) if member_id is AUTO else member_id
+        self.ask(who, "LeaveGroup", version=version, group_id=group, member_id=mid)
+
+    def commit(
+        self,
+        who: str,
+        *,
+        offset: int = 1,
+        topic: str = "t",
+        metadata: Sequence[str] = ("",),
+        **said: Any,
+    ) -> None:
+        """OffsetCommit of a partition for each metadata; `said`: see `_member_fields` and `ask`."""
+        part = partial(CommitPartition, committed_offset=offset)
+        rows = [part(partition_index=i, committed_metadata=m) for i, m in enumerate(metadata)]
+        topics = (CommitTopic(name=topic, partitions=tuple(rows)),)
+        self.ask(who, "OffsetCommit", **self._member_fields(who, topics=topics, **said))
+
+    def fetch(
+        self,
+        who: str,
+        *,
+        version: int | None = None,
+        at_most: int | None = 7,
+        group: str = "g",
+        topic: str = "t",
+        partitions: tuple[int, ...] = (0,),
+    ) -> None:
+        """OffsetFetch of these partitions of a topic."""
+        topics = (FetchTopic(name=topic, partition_indexes=partitions),)
+        said: dict[str, Any] = {"group_id": group, "topics": topics}
+        if (version or at_most or 0) >= 8:
+            said = {"groups": (FetchGroup(group_id=group, topics=topics),)}
+        self.ask(who, "OffsetFetch", version=version, at_most=at_most, **said)
+
+    def describe(
+        self, *groups: str, version: int | None = None, at_most: int | None = None
+    ) -> None:
+        """DescribeGroups, from a connection of its own."""
+        named = groups or ("g",)
+        self.ask("admin", "DescribeGroups", version=version, at_most=at_most, groups=named)
+
+    def list_groups(
+        self,
+        *,
+        version: int | None = None,
+        at_most: int | None = None,
+        states: tuple[str, ...] = (),
+    ) -> None:
+        """ListGroups, from a connection of its own."""
+        asked: dict[str, Any] = {"states_filter": states} if states else {}
+        self.ask("admin", "ListGroups", version=version, at_most=at_most, **asked)
+
+    def _member_fields(
+        self,
+        who: str,
+        *,
+        group: str = "g",
+        generation: Any = AUTO,
+        member_id: Any = AUTO,
+        instance: Any = AUTO,
+        **more: Any,
+    ) -> dict[str, Any]:
+        """The fields by which a member of a group says who it is, around what else it says."""
+        mine = self._instance(who) if instance is AUTO else instance
+        fields = {
+            "group_id": group,
+            "generation_id": GenerationOf(who) if generation is AUTO else generation,
+            "member_id": IdOf(who) if member_id is AUTO else member_id,
+            **more,
+        }
+        return fields if mine is None else {**fields, "group_instance_id": mine}
+
+    # Time and faults.
+
+    def wait(self, *who: str) -> None:
+        """Until the last request of each of these is answered."""
+        self.steps.append(Await(tuple(self._last[name] for name in who)))
+
+    def settle(self) -> None:
+        """Let what was sent be handled, so that what follows comes later."""
+        self.steps.append(Settle())
+
+    def pause(self, *times: str, margins: int = 1, minus: bool = False) -> None:
+        """Let these times pass and a margin more (or, `minus`, less)."""
+        self.steps.append(Pause(tuple(map(Ms, times)), margins, minus))
+
+    def outlast(self, *times: str, beating: Sequence[str] = ()) -> None:
+        """Let these times pass and a margin more, while some heartbeat now and then."""
+        named = tuple(map(Ms, times))
+        for _ in range(2):
+            self.steps.append(Pause(named, margins=0, parts=3))
+            for who in beating:
+                self.beat(who)
+        self.steps.append(Pause(named, parts=3))
+
+    def disconnect(self, who: str) -> None:
+        """The member's connection drops."""
+        self.steps.append(Disconnect(who))
+
+    def restart(self) -> None:
+        """The coordinator fails over."""
+        self.steps.append(Restart())
+
+    def delete_topics(self, *topics: str) -> None:
+        """Topics are deleted."""
+        self.steps.append(DeleteTopics(topics))
+
+    # Groups in a state.
+
+    def stable(self, *who: str, **join: Any) -> None:
+        """A Stable group of these members; the first to be named joins first and leads."""
+        self.completing(*who, **join)
+        self.synced(*who)
+
+    def completing(self, *who: str, **join: Any) -> None:
+        """The same members, told their generation, none of them synced yet."""
+        first, *rest = who
+        if self.delayed:
+            for name in who:
+                self.enter(
+                    name, **{"rebalance": Ms("formation"), **self._habits.get(name, {}), **join}
+                )
+                self.settle()
+            self.wait(*who)
+            return
+        self.enter(first, wait=True, **join)
+        if rest:
+            self.synced(first)
+            self.rebalanced(first, joining=rest, **join)
+
+    def rebalanced(self, *members: str, joining: Sequence[str] = (), **join: Any) -> None:
+        """New members join a Stable group, its members join again; all are told the generation."""
+        for name in joining:
+            self.enter(name, **join)
+            self.settle()
+        with self._setting_up():
+            for name in members:
+                self.join(name, **join)
+        self.wait(*joining, *members)
+
+    def synced(self, *who: str) -> None:
+        """All of these sync, the first (who leads) last; each is assigned its own name."""
+        leader, *followers = who
+        with self._setting_up():
+            for name in followers:
+                self.sync(name, assign=who)
+            if followers:
+                self.settle()
+            self.sync(leader, assign=who)
+        self.wait(*who)
+
+    def preparing(self, *who: str, joining: str = "n", **join: Any) -> None:
+        """A Stable group of these members, then a new dynamic member's join: PreparingRebalance."""
+        self.stable(*who, **join)
+        self.enter(joining)
+        self.settle()
+
+
+def assignments_of(pairs: tuple[tuple[Any, bytes], ...]) -> Any:
+    """Assignments that are sent whoever leads."""
+    return tuple(SyncAssignment(member_id=m, assignment=a) for m, a in pairs)

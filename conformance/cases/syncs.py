@@ -1,0 +1,214 @@
+"""SyncGroup: how assignments get from the leader to everybody, and who is refused."""
+
+from __future__ import annotations
+
+from fencepost.conformance.cases.case_registry import Registry
+from fencepost.conformance.cases.script import NOBODY, Script
+from fencepost.model.plans.plan import GenerationOf, IdOf
+
+CASES = Registry()
+case = CASES.case
+
+_V5 = (("SyncGroup", 5),)
+
+
+@case("SYNC-PROTOCOL-NULL", apis=_V5)
+def protocol_must_be_named(s: Script) -> None:
+    """From version 5 a sync names protocol type and name; without one of them it is refused."""
+    s.completing("a")
+    s.sync("a", protocol_type=None, version=5, wait=True)
+    s.sync("a", protocol_name=None, version=5, wait=True)
+    s.synced("a")
+
+
+@case("SYNC-PROTOCOL-NULL", apis=_V5)
+def protocol_is_looked_at_before_the_group(s: Script) -> None:
+    """A sync without a protocol is refused even where it names no group."""
+    s.sync("a", group="", protocol_type=None, protocol_name=None, version=5, wait=True)
+
+
+@case("SYNC-GROUP-ID-INVALID")
+def no_group_name(s: Script) -> None:
+    """A group id of "" is refused."""
+    s.stable("a")
+    s.sync("a", group="", wait=True)
+
+
+@case("SYNC-GROUP-ABSENT")
+def no_group(s: Script) -> None:
+    """In a group that doesn't exist nobody is a member, with an instance or without."""
+    s.sync("a", "A1", member_id=NOBODY, generation=1, at_most=4, wait=True)
+
+
+@case("SYNC-GROUP-ABSENT")
+def no_group_in_old_versions(s: Script) -> None:
+    """In a group that doesn't exist nobody is a member, in versions without instances, too."""
+    s.sync("a", member_id=NOBODY, generation=1, at_most=2, wait=True)
+
+
+@case("SYNC-INSTANCE-UNMAPPED")
+def instance_that_nobody_holds(s: Script) -> None:
+    """A member that speaks for an instance without a holder is unknown (PR 9958)."""
+    s.completing("a")
+    s.sync("a", instance="X", wait=True)
+    s.sync("a", instance="X", generation=GenerationOf("a", plus=3), wait=True)
+    s.synced("a")
+
+
+@case("SYNC-INSTANCE-FENCED", "SYNC-COMPLETING-LEADER")
+def fenced_before_anything_else(s: Script) -> None:
+    """A wrong or unknown id with a held instance is fenced, whatever generation it names."""
+    s.completing("A1", "b")
+    s.sync("b", instance="A", wait=True)
+    s.sync("b", instance="A", member_id=NOBODY, wait=True)
+    s.sync("b", instance="A", generation=GenerationOf("b", plus=5), wait=True)
+    s.synced("A1", "b")
+
+
+@case("SYNC-UNKNOWN-MEMBER")
+def unknown_members(s: Script) -> None:
+    """Unknown, empty and pending ids are of no member, whatever generation they name."""
+    s.stable("a")
+    s.sync("a", member_id=NOBODY, wait=True)
+    s.sync("a", member_id="", wait=True)
+    s.sync("a", member_id=NOBODY, generation=GenerationOf("a", plus=1), wait=True)
+    s.join("n", member_id="", wait=True)
+    s.sync("a", member_id=IdOf("n"), wait=True)
+
+
+@case("SYNC-UNKNOWN-MEMBER", "LEAVE-MEMBER")
+def member_that_left(s: Script) -> None:
+    """Who left an Empty group can't sync."""
+    s.stable("a")
+    s.leave("a")
+    s.sync("a", wait=True)
+
+
+@case("SYNC-ILLEGAL-GENERATION", "SYNC-COMPLETING-LEADER")
+def wrong_generation_of_a_leader(s: Script) -> None:
+    """A leader's assignment for another generation is refused and not taken."""
+    s.completing("a", "b")
+    s.sync("a", generation=GenerationOf("a", plus=1), assign=("a",), wait=True)
+    s.sync("a", generation=GenerationOf("a", plus=-1), assign=("a",), wait=True)
+    s.sync("a", generation=-1, wait=True)
+    s.synced("a", "b")
+
+
+@case("SYNC-ILLEGAL-GENERATION")
+def wrong_generation_in_a_stable_group(s: Script) -> None:
+    """A sync of another generation is refused in a stable group, too."""
+    s.stable("A1")
+    s.sync("A1", generation=GenerationOf("A1", plus=1), wait=True)
+    s.sync("A1", generation=-1, wait=True)
+
+
+@case("SYNC-PROTOCOL-MISMATCH", "SYNC-COMPLETING-LEADER", apis=_V5)
+def another_protocol(s: Script) -> None:
+    """A sync that names another protocol, or another type, than was selected is refused."""
+    s.completing("a", "b")
+    s.sync("a", protocol_name="roundrobin", version=5, wait=True)
+    s.sync("b", protocol_type="connect", version=5, wait=True)
+    s.synced("a", "b")
+
+
+@case("SYNC-PROTOCOL-MISMATCH", apis=_V5)
+def another_protocol_in_a_stable_group(s: Script) -> None:
+    """The same in a stable group."""
+    s.stable("a")
+    s.sync("a", protocol_name="roundrobin", version=5, wait=True)
+    s.sync("a", protocol_type="connect", version=5, wait=True)
+
+
+@case("SYNC-PREPARING")
+def sync_while_a_rebalance_is_prepared(s: Script) -> None:
+    """A sync that comes after the next rebalance began is told of it."""
+    s.preparing("a", "B1")
+    s.sync("a", "B1", wait=True)
+    s.join("a", "B1", wait=("a", "B1", "n"))
+
+
+@case("SYNC-COMPLETING-FOLLOWER", "SYNC-COMPLETING-LEADER")
+def followers_wait_for_the_leader(s: Script) -> None:
+    """Followers are answered when the leader has assigned, each with its own part."""
+    s.completing("a", "b", "C1")
+    s.sync("b", "C1")
+    s.pause()
+    s.sync("a", assign=("a", "b", "C1"), wait=("a", "b", "C1"))
+
+
+@case("SYNC-COMPLETING-FOLLOWER", "SYNC-COMPLETING-LEADER")
+def follower_that_assigns(s: Script) -> None:
+    """An assignment that a follower sends is ignored; it waits like any other follower."""
+    s.completing("a", "b")
+    s.sync("b", assign=("b",), force=True)
+    s.pause()
+    s.sync("a", assign=("a",), wait=("a", "b"))
+
+
+@case("SYNC-COMPLETING-LEADER", "SYNC-STABLE")
+def members_that_are_left_out(s: Script) -> None:
+    """Who is left out by the leader gets an empty assignment; who is no member is dropped."""
+    s.completing("a", "b", "C1")
+    s.join("n", member_id="", wait=True)
+    s.sync("b", settle=True)
+    s.sync("a", assign=("a", "C1", "n"), wait=("a", "b"))
+    s.sync("C1", "b", wait=True)
+
+
+@case("SYNC-COMPLETING-LEADER", "SYNC-STABLE")
+def nobody_is_assigned_anything(s: Script) -> None:
+    """A leader may assign nothing; the group is stable all the same."""
+    s.completing("a", "b")
+    s.sync("a", "b", wait=True)
+    s.beat("b")
+
+
+@case("SYNC-COMPLETING-FOLLOWER", "SYNC-COMPLETING-LEADER")
+def follower_syncs_twice_at_once(s: Script) -> None:
+    """A follower that sends its sync anew, from another connection, is answered there."""
+    s.completing("a", "b")
+    s.sync("b", settle=True)
+    s.sync("b", connection="b again")
+    s.pause()
+    s.sync("a", assign=("a", "b"), wait=("a", "b"))
+
+
+@case("SYNC-STABLE")
+def follower_comes_late(s: Script) -> None:
+    """A follower that syncs after the leader is answered at once."""
+    s.completing("a", "b", "C1")
+    s.sync("a", assign=("a", "b", "C1"), wait=True)
+    s.sync("b", "C1", wait=True)
+
+
+@case("SYNC-STABLE")
+def assignment_is_made_once(s: Script) -> None:
+    """What a leader assigns in a stable group is ignored: everybody keeps what it has."""
+    s.stable("a", "b")
+    s.sync("a", assign=("a",), wait=True)
+    s.sync("b", wait=True)
+    s.sync("b", assign=(), wait=True)
+
+
+@case("SYNC-STABLE", "SYNC-COMPLETING-LEADER")
+def static_member_without_its_instance(s: Script) -> None:
+    """A static member may sync by its id alone."""
+    s.completing("A1", "B1")
+    s.sync("A1", instance=None, assign=("A1", "B1"), wait=True)
+    s.sync("B1", instance=None, wait=True)
+
+
+@case("SYNC-STABLE", apis=(("SyncGroup", 4),))
+def sync_below_5_names_no_protocol(s: Script) -> None:
+    """Up to version 4 a sync can't name a protocol and is not asked for one."""
+    s.completing("A1", "b")
+    s.sync("A1", version=4, assign=("A1", "b"), wait=True)
+    s.sync("b", version=4, wait=True)
+
+
+@case("SYNC-STABLE", apis=(("SyncGroup", 2),))
+def sync_below_3_names_no_instance(s: Script) -> None:
+    """Up to version 2 a sync has no instance; the id decides alone."""
+    s.completing("a", "b")
+    s.sync("a", version=0, assign=("a", "b"), wait=True)
+    s.sync("b", version=2, wait=True)

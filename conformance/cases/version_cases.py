@@ -1,0 +1,399 @@
+"""Every answer in every version: the oldest clients read the same errors in another form.
+
+`at_most` asks for the highest version that the target has and that is no higher, so a target that
+lacks the newest versions is asked in those that it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from fencepost.conformance.cases.case_registry import Registry
+from fencepost.conformance.cases.joins import STICKY
+from fencepost.conformance.cases.offset_cases import by_hand
+from fencepost.conformance.cases.script import NOBODY, RANGE, Script
+from fencepost.model.plans.plan import GenerationOf, IdOf
+
+CASES = Registry()
+case = CASES.case
+
+_COMMITS = ("COMMIT-STABLE", "COMMIT-ILLEGAL-GENERATION", "COMMIT-UNKNOWN-MEMBER")
+
+_JOINS = range(10)
+_OLD_SYNCS = range(5)
+_TOO_LONG = 2**31 - 1
+_KIND: dict[str, Any] = {"protocol_type": "consumer", "protocol_name": "range"}
+
+
+def _versions(versions: Iterable[int]) -> Iterable[dict[str, Any]]:
+    """Yield how to ask for each version; 0 exactly, since a join of version 0 has fewer fields."""
+    for version in versions:
+        yield {"at_most": version} if version else {"version": 0}
+
+
+@case("JOIN-GROUP-ID-INVALID", "JOIN-SESSION-TIMEOUT-INVALID", "JOIN-UNKNOWN-MEMBER")
+def refusals_in_every_version(s: Script) -> None:
+    """A join that is refused is told so in the form of its version."""
+    s.stable("a")
+    for asked in _versions(_JOINS):
+        s.join("x", group="", member_id=NOBODY, wait=True, **asked)
+        s.join("x", member_id=NOBODY, session=_TOO_LONG, wait=True, **asked)
+        s.join("x", member_id=NOBODY, wait=True, **asked)
+    s.beat("a")
+
+
+@case("JOIN-PROTOCOLS-INCONSISTENT", "HEARTBEAT-STABLE", isolated=True)
+def protocols_in_every_version(s: Script) -> None:
+    """Who shares no protocol with the members is told so in the form of its version."""
+    s.stable("a")
+    for asked in _versions(_JOINS):
+        s.join("x", member_id="", protocols=STICKY, wait=True, **asked)
+    s.beat("a")
+
+
+@case("JOIN-GROUP-FULL", "HEARTBEAT-STABLE", config={"group.max.size": 1})
+def full_group_in_every_version(s: Script) -> None:
+    """A full group refuses a new member in the form of its version."""
+    s.stable("a")
+    for asked in _versions(_JOINS):
+        s.join("x", member_id="", wait=True, **asked)
+    s.beat("a")
+
+
+@case("JOIN-DYNAMIC-EMPTY", "HEARTBEAT-STABLE")
+def ids_in_every_version(s: Script) -> None:
+    """From version 4 on every version is given an id first."""
+    s.stable("a")
+    for asked in _versions(_JOINS[4:]):
+        s.join("x", member_id="", wait=True, **asked)
+    s.beat("a")
+
+
+@case("JOIN-PENDING-INSTANCE", "HEARTBEAT-STABLE")
+def pending_id_with_an_instance_in_every_version(s: Script) -> None:
+    """A pending id with an instance is refused in every version that has instances."""
+    s.stable("A1")
+    s.join("n", member_id="", wait=True)
+    for asked in _versions(_JOINS[5:]):
+        s.join("n", instance="N", wait=True, **asked)
+    s.beat("A1")
+
+
+@case("JOIN-FOLLOWER-STABLE-SAME", "JOIN-MEMBER-COMPLETING-SAME")
+def generations_in_every_version(s: Script) -> None:
+    """Leader and follower are told their generation in the form of the version that they ask in."""
+    s.completing("a", "b")
+    for asked in _versions(_JOINS):
+        s.join("a", "b", wait=True, **asked)
+    s.synced("a", "b")
+    for asked in _versions(_JOINS):
+        s.join("b", wait=True, **asked)
+
+
+@case(
+    "JOIN-PENDING",
+    "JOIN-FOLLOWER-STABLE-CHANGED",
+    "JOIN-MEMBER-COMPLETING-CHANGED",
+    isolated=True,
+)
+def versions_before_ids_may_use_one(s: Script) -> None:
+    """What a version can't ask for it may use: an id that was handed out to a newer one."""
+    s.stable("a", "b")
+    s.join("n", member_id="", wait=True)
+    s.join("n", at_most=3, settle=True)
+    s.join("a", "b", wait=("a", "b", "n"))
+    s.join("b", at_most=3, protocols=(*RANGE, *STICKY), settle=True)
+    s.beat("a")
+    s.join("a", "n", wait=("a", "b", "n"))
+    s.synced("a", "b", "n")
+    s.join("b", at_most=3, settle=True)
+    s.beat("a")
+    s.join("a", "n", wait=("a", "b", "n"))
+
+
+@case("JOIN-STATIC-EMPTY-PREPARING", "JOIN-PHASE-ALL-JOINED", apis=(("JoinGroup", 5),))
+def fenced_joins_in_every_version(s: Script) -> None:
+    """A join that waits is fenced in the form of its version, if an old one names no instance."""
+    s.stable("b", "c", "A1")
+    for number, version in enumerate(_JOINS, start=1):
+        old, new = f"A{number}", f"A{number + 1}"
+        (asked,) = _versions((version,))
+        s.join("b", settle=True)
+        if version < 5:
+            asked["instance"] = None
+        s.join(old, settle=True, **asked)
+        s.join(new, settle=True)
+        s.wait(old)
+        s.join("c", wait=("b", "c", new))
+        s.synced("b", "c", new)
+
+
+@case("LEAVE-MEMBER-PREPARING", "JOIN-PHASE-ALL-JOINED")
+def removed_joins_in_every_version(s: Script) -> None:
+    """A join that waits is told that its member was removed in the form of its version."""
+    s.stable("b", "c")
+    for asked in _versions(_JOINS):
+        s.enter("d", wait=False, settle=True)
+        s.join("b", "c", wait=("b", "c", "d"))
+        s.synced("b", "c", "d")
+        s.join("b", settle=True)
+        s.join("d", settle=True, **asked)
+        s.leave("admin", (IdOf("d"), None))
+        s.wait("d")
+        s.join("c", wait=("b", "c"))
+        s.synced("b", "c")
+
+
+def _sent_away(s: Script, **joins: int) -> None:
+    """Let joins of these members wait, each of its version, while the coordinator goes."""
+    s.stable("a")
+    for name, version in joins.items():
+        (asked,) = _versions((version,))
+        s.join(name, member_id="", settle=True, **asked)
+    s.describe()
+    s.restart()
+    s.beat("a")
+
+
+@case("FAILOVER-STABLE", "HEARTBEAT-STABLE", features=("restart",))
+def waiting_joins_of_old_versions_are_sent_away(s: Script) -> None:
+    """Joins that wait when the coordinator goes are sent away; the member is as it was."""
+    _sent_away(s, d=0, e=1, f=3)
+
+
+@case("FAILOVER-STABLE", "HEARTBEAT-STABLE", features=("restart",), apis=(("JoinGroup", 5),))
+def waiting_joins_of_newer_versions_are_sent_away(s: Script) -> None:
+    """The same for versions that have instances."""
+    _sent_away(s, D1=5, E1=6, F1=7)
+
+
+@case("FAILOVER-STABLE", "HEARTBEAT-STABLE", features=("restart",), apis=(("JoinGroup", 8),))
+def waiting_joins_of_the_newest_versions_are_sent_away(s: Script) -> None:
+    """The same for versions that have a reason, and that skip an assignment."""
+    _sent_away(s, D1=8, E1=9)
+
+
+@case("FAILOVER-STABLE", "JOIN-PHASE-ALL-JOINED", features=("restart",))
+def waiting_syncs_of_every_version_are_sent_away(s: Script) -> None:
+    """Syncs that wait when the coordinator goes are sent away; the stored generation is back."""
+    members = ("a", "b", "c", "d", "e", "f")
+    s.stable(*members)
+    s.join("a", settle=True)
+    s.join(*members[1:], wait=members)
+    for name, version in zip(members[1:], (0, 1, 3, 4, 5), strict=True):
+        s.sync(name, at_most=version, settle=True)
+    s.describe()
+    s.restart()
+    s.beat("a")
+    s.join("a", settle=True)
+    s.join(*members[1:], wait=members)
+    s.synced(*members)
+
+
+@case("SYNC-UNKNOWN-MEMBER", "SYNC-ILLEGAL-GENERATION", "SYNC-GROUP-ID-INVALID")
+def refused_syncs_in_every_version(s: Script) -> None:
+    """A sync that is refused is told so in the form of its version."""
+    s.stable("a", "b")
+    for version in range(6):
+        s.sync("x", group="", member_id=NOBODY, generation=1, at_most=version, wait=True, **_KIND)
+        s.sync(
+            "x",
+            member_id=NOBODY,
+            generation=GenerationOf("a"),
+            at_most=version,
+            wait=True,
+            **_KIND,
+        )
+        s.sync("b", generation=GenerationOf("b", plus=1), at_most=version, wait=True)
+    s.beat("a", "b")
+
+
+@case("SYNC-PREPARING", "SYNC-STABLE")
+def syncs_in_every_version(s: Script) -> None:
+    """In a stable group, and while a rebalance is prepared, a sync is answered in its version."""
+    s.stable("a", "b")
+    for version in range(6):
+        s.sync("b", at_most=version, wait=True)
+    s.join("a", settle=True)
+    for version in range(6):
+        s.sync("b", at_most=version, wait=True)
+    s.join("b", wait=("a", "b"))
+
+
+@case("SYNC-COMPLETING-FOLLOWER", "SYNC-COMPLETING-LEADER")
+def waiting_syncs_of_every_version(s: Script) -> None:
+    """Followers of every version wait for the leader, and are answered each in its own."""
+    members = ("a", "b", "c", "d", "e", "f")
+    s.completing(*members)
+    for name, version in zip(members[1:], (0, 1, 3, 4, 5), strict=True):
+        s.sync(name, at_most=version, settle=True)
+    s.pause()
+    s.sync("a", assign=members, wait=members)
+
+
+def _overtaken(s: Script, *versions: int) -> None:
+    """Let syncs of these versions wait while a member leaves."""
+    members = "abcd"[: len(versions) + 1]
+    s.completing(*members, "z")
+    for name, version in zip(members[1:], versions, strict=True):
+        s.sync(name, at_most=version, settle=True)
+    s.leave("z")
+    s.wait(*members[1:])
+    s.join(*members, wait=tuple(members))
+
+
+@case("LEAVE-MEMBER", "JOIN-PHASE-ALL-JOINED")
+def overtaken_syncs_of_old_versions(s: Script) -> None:
+    """A sync that waits is told of a rebalance in its version, whoever leaves meanwhile."""
+    _overtaken(s, 0, 1, 3)
+
+
+@case("LEAVE-MEMBER", "JOIN-PHASE-ALL-JOINED")
+def overtaken_syncs_of_newer_versions(s: Script) -> None:
+    """The same for the versions with flexible fields."""
+    _overtaken(s, 4, 5)
+
+
+@case("JOIN-STATIC-EMPTY-COMPLETING", "JOIN-PHASE-ALL-JOINED", apis=(("JoinGroup", 5),))
+def fenced_syncs_in_every_version(s: Script) -> None:
+    """A sync that waits is fenced in the form of its version, if an old one names no instance."""
+    s.completing("b", "A1")
+    for number, version in enumerate(range(6), start=1):
+        old, new = f"A{number}", f"A{number + 1}"
+        asked: dict[str, Any] = {"instance": None} if version < 3 else {}
+        s.sync(old, at_most=version, settle=True, **asked)
+        s.join(new, settle=True)
+        s.wait(old)
+        s.join("b", wait=("b", new))
+
+
+@case("HEARTBEAT-STABLE", "HEARTBEAT-PREPARING", "HEARTBEAT-ILLEGAL-GENERATION")
+def heartbeats_in_every_version(s: Script) -> None:
+    """Every answer to a heartbeat, in the form of its version."""
+    s.stable("A1", "b")
+    for version in range(5):
+        s.beat("b", at_most=version)
+        s.beat("x", group="", member_id=NOBODY, generation=1, at_most=version)
+        s.beat("x", member_id=NOBODY, generation=1, at_most=version)
+        s.beat("b", generation=GenerationOf("b", plus=1), at_most=version)
+        if version >= 3:
+            s.beat("b", instance="A", at_most=version)
+    s.join("A1", settle=True)
+    for version in range(5):
+        s.beat("b", at_most=version)
+
+
+@case("LEAVE-MEMBER", "LEAVE-MEMBER-INSTANCE-FENCED", "LEAVE-MEMBER-UNKNOWN")
+def leaves_in_every_version(s: Script) -> None:
+    """Every answer to a leave with rows, in the form of its version."""
+    s.stable("a", "B1", "c", "d", "e")
+    for name, version in zip("cde", (3, 4, 5), strict=True):
+        s.leave("x", (IdOf(name), None), (IdOf("a"), "B"), (NOBODY, None), at_most=version)
+        s.leave("x", (NOBODY, None), group="", at_most=version)
+    s.beat("a", "B1")
+
+
+@case("LEAVE-GROUP-ID-INVALID", "LEAVE-MEMBER-UNKNOWN")
+def legacy_leaves_in_every_version(s: Script) -> None:
+    """Every answer to a leave without rows, in the form of its version."""
+    s.stable("a", "b", "c", "d")
+    for name, version in zip("bcd", (0, 1, 2), strict=True):
+        s.leave_legacy(name, version=version)
+        s.leave_legacy("x", member_id=NOBODY, version=version)
+        s.leave_legacy("x", member_id=NOBODY, version=version, group="")
+    s.beat("a")
+
+
+@case(*_COMMITS, "FETCH-ANYBODY", features=("missing-topics",))
+def commits_in_every_version(s: Script) -> None:
+    """Every answer to a commit, in the form of its version; what is stored can be read in any."""
+    s.stable("A1", "b")
+    for version in range(2, 10):
+        s.commit("b", offset=version, at_most=version)
+        s.commit("b", offset=70, topic="missing-t", at_most=version)
+        s.commit("b", offset=71, generation=GenerationOf("b", plus=1), at_most=version)
+        s.commit("b", offset=72, member_id=NOBODY, at_most=version)
+        if version >= 7:
+            s.commit("b", offset=73, instance="A", at_most=version)
+    for version in range(1, 8):
+        s.fetch("b", at_most=version)
+
+
+@case("FETCH-ANYBODY", "COMMIT-STABLE", apis=(("OffsetFetch", 9),))
+def fetches_of_the_newest_versions(s: Script) -> None:
+    """What is stored can be read in versions that name several groups, and in one with members."""
+    s.stable("a")
+    s.commit("a", offset=7)
+    for version in (8, 9):
+        s.fetch("a", version=version)
+
+
+@case("COMMIT-COMPLETING", "COMMIT-PREPARING", "COMMIT-ANONYMOUS")
+def commits_during_a_rebalance_in_every_version(s: Script) -> None:
+    """While a rebalance runs a commit is answered by its phase, in every version."""
+    s.completing("a", "b")
+    for version in range(2, 10):
+        s.commit("b", offset=version, at_most=version)
+        s.commit("x", member_id="", generation=-1, at_most=version)
+    s.synced("a", "b")
+    s.join("a", settle=True)
+    s.beat("b")  # a rebalance is prepared by now
+    for version in range(2, 10):
+        s.commit("b", offset=version, at_most=version)
+        s.commit("x", member_id="", generation=-1, at_most=version)
+    s.fetch("b")
+
+
+@case("COMMIT-EMPTY-GROUP", "COMMIT-GROUP-ABSENT", "FETCH-ANYBODY")
+def commits_without_members_in_every_version(s: Script) -> None:
+    """Offsets are set for a group without members in every version, whatever id is named."""
+    s.commit("x", offset=3, member_id=NOBODY, generation=-1, at_most=6)
+    for version in range(2, 10):
+        s.commit("x", offset=version, member_id="", generation=-1, at_most=version)
+    s.fetch("x")
+
+
+@case("COMMIT-GROUP-ABSENT-GENERATION")
+def generation_without_a_group_or_an_id(s: Script) -> None:
+    """Without a group no generation is right, whether an id is named or not."""
+    s.commit("x", member_id="", generation=0, version=7)
+    s.commit("x", member_id="", instance="X", generation=3, version=7)
+    s.fetch("x")
+
+
+@case("COMMIT-GROUP-NOT-FOUND", apis=(("OffsetCommit", 9),))
+def group_that_is_not_found_without_an_id(s: Script) -> None:
+    """From version 9 on it is an error of its own, whether an id is named or not."""
+    s.commit("x", member_id="", generation=0, version=9)
+    s.commit("x", member_id="", instance="X", generation=3, version=9)
+
+
+@case("COMMIT-GROUP-ABSENT", "FETCH-ANYBODY")
+def offsets_without_a_group_for_an_instance(s: Script) -> None:
+    """Without a group and a generation nobody asks whose offsets they are."""
+    s.commit("x", offset=2, member_id="", instance="X", generation=-1)
+    s.fetch("x")
+
+
+@case("DESCRIBE-STABLE", "DESCRIBE-UNSTABLE")
+def descriptions_in_every_version(s: Script) -> None:
+    """A group is described in the form of every version, stable or not."""
+    s.stable("A1", "b")
+    for version in range(6):
+        s.describe(at_most=version)
+    s.join("A1", settle=True)
+    for version in range(6):
+        s.describe(at_most=version)
+
+
+@case("LIST-GROUP")
+def lists_in_every_version(s: Script) -> None:
+    """A group is listed in the form of every version, while it awaits its assignment, too."""
+    by_hand(s)
+    s.completing("a", "b")
+    for version in range(5):
+        s.list_groups(at_most=version)
+    s.synced("a", "b")
+    s.join("a", settle=True)
+    s.list_groups(at_most=3)

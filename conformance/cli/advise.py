@@ -1,0 +1,159 @@
+"""`advise`: what to set, from what is known of a group or from its logs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fencepost.conformance.advise.advice import advice_for
+from fencepost.conformance.advise.advice_report import advice_json, print_advice, write_advice
+from fencepost.conformance.advise.from_logs import facts_of, log_facts, read_reports
+from fencepost.conformance.advise.known_facts import AdviceError, known_group
+from fencepost.conformance.cli.exit_codes import exit_codes
+from fencepost.conformance.cli.options.common_options import (
+    console,
+    echo_json,
+    json_option,
+    report_option,
+)
+from fencepost.conformance.cli.options.duration_options import (
+    restart_duration,
+    restart_options,
+    resume_option,
+)
+from fencepost.conformance.cli.options.partition_options import partitions_option
+
+
+@click.command("advise", epilog=exit_codes())
+@click.argument(
+    "logs",
+    nargs=-1,
+    metavar="[LOG...]",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+)
+@click.option("--group", metavar="NAME", help="The group, where logs have several.")
+@click.option("--members", type=int, metavar="N", help="So many processes.")
+@partitions_option
+@click.option("--at-a-time", type=int, metavar="K", help="A deployment restarts so many at a time.")
+@restart_options
+@click.option(
+    "--tolerated-gap-s",
+    type=float,
+    metavar="S",
+    help="A partition may go so long without a consumer when a host dies.",
+)
+@click.option(
+    "--longest-pause-s",
+    type=float,
+    metavar="S",
+    help="A process that lives is silent for so long at most (collections of garbage, network).",
+)
+@click.option("--processing-s", type=float, metavar="S", help="Work on what one poll returned.")
+@resume_option
+@click.option(
+    "--warmup-s",
+    type=float,
+    metavar="S",
+    help="A member needs so long until it keeps up with a partition that is new to it.",
+)
+@click.option("--deployments-per-week", type=float, metavar="X", help="Rollouts of all processes.")
+@click.option(
+    "--crashes-per-week",
+    type=float,
+    metavar="X",
+    help="Processes of the group that die and are started again.",
+)
+@click.option(
+    "--deaths-per-week", type=float, metavar="X", help="Hosts that die and don't come back."
+)
+@click.option(
+    "--heartbeat-interval-ms",
+    type=int,
+    metavar="MS",
+    help="heartbeat.interval.ms, which is kept; else a shorter one may be advised.",
+)
+@click.option("--session-timeout-ms", type=int, metavar="MS", help="session.timeout.ms today.")
+@click.option(
+    "--strategy",
+    type=click.Choice(["eager", "cooperative", "both"]),
+    help="How members rebalance today; both: eagerly, and they offer RangeAssignor and "
+    "CooperativeStickyAssignor, as Java's do by default since 3.0.",
+)
+@click.option("--static/--dynamic", "static", default=None, help="What members are today.")
+@click.option(
+    "--only",
+    type=click.Choice(["static", "dynamic", "eager", "cooperative"]),
+    multiple=True,
+    help="Advise no other membership, or strategy.  May be repeated.",
+)
+@json_option
+@report_option("Write advice.json and index.html, with the curve, there.")
+def advise_command(
+    *,
+    logs: tuple[Path, ...],
+    group: str | None,
+    members: int | None,
+    partitions: tuple[int, ...] | None,
+    at_a_time: int | None,
+    restart_s: tuple[float, ...] | None,
+    restart_p95_s: float | None,
+    tolerated_gap_s: float | None,
+    longest_pause_s: float | None,
+    processing_s: float | None,
+    resume_s: float | None,
+    warmup_s: float | None,
+    deployments_per_week: float | None,
+    crashes_per_week: float | None,
+    deaths_per_week: float | None,
+    heartbeat_interval_ms: int | None,
+    session_timeout_ms: int | None,
+    strategy: str | None,
+    static: bool | None,
+    only: tuple[str, ...],
+    as_json: bool,
+    report: Path | None,
+) -> int:
+    """Say which session timeout and strategy lose least.
+
+    It weighs restarts that outlive the session against real deaths that are noticed late, for
+    eager and cooperative, dynamic and static members, and gives a line of `fencepost simulate` for
+    each figure.
+
+    LOG: request logs, server.log, or FILE.json of `fencepost audit --json`; they show restart times
+    and rebalances as they were.  An option is taken instead of what a log shows.
+    """
+    said = {
+        "members": members,
+        "topics": partitions,
+        "at_a_time": at_a_time,
+        "restart_s": restart_duration(restart_s, restart_p95_s),
+        "gap_s": tolerated_gap_s,
+        "pause_s": longest_pause_s,
+        "processing_s": processing_s,
+        "resume_s": resume_s,
+        "warmup_s": warmup_s,
+        "deployments": deployments_per_week,
+        "crashes": crashes_per_week,
+        "deaths": deaths_per_week,
+        "heartbeat_s": None if heartbeat_interval_ms is None else heartbeat_interval_ms / 1000,
+        "session_s": None if session_timeout_ms is None else session_timeout_ms / 1000,
+        "strategy": strategy,
+        "is_static": static,
+        "only": only or None,
+    }
+    if group is not None and not logs:
+        raise AdviceError(f"--group {group} is for logs, and none is given")
+    log = log_facts(read_reports(logs, group), group) if logs else None
+    facts = facts_of(log, {name: value for name, value in said.items() if value is not None})
+    advice = advice_for(known_group(facts))
+    document = advice_json(advice, log, list(facts))
+    if report is not None:
+        write_advice(document, report)
+    if as_json:
+        echo_json(document)
+        return 0
+    print_advice(advice, log, list(facts), console())
+    if report is not None:
+        console().print(f"Read {report / 'index.html'}", soft_wrap=True, highlight=False)
+    return 0

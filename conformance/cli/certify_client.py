@@ -1,0 +1,151 @@
+"""`certify-client`: hold a client library to its obligations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fencepost.conformance.cases.clients.scenario_catalogue import cases_of, chosen
+from fencepost.conformance.cli.certify import case_progress
+from fencepost.conformance.cli.exit_codes import exit_codes
+from fencepost.conformance.cli.options.client_options import (
+    scenario_jobs_option,
+    served_revision_option,
+)
+from fencepost.conformance.cli.options.common_options import (
+    console,
+    echo_json,
+    json_option,
+    report_option,
+)
+from fencepost.conformance.cli.options.known_failure_options import (
+    kept_entries,
+    known_failures_options,
+    tell_of_no_use,
+    write_list,
+    written_list_option,
+)
+from fencepost.conformance.clients.certificate.client_certificate import (
+    certificate_json,
+    read_client_certificate,
+)
+from fencepost.conformance.clients.certificate.client_folder import INDEX, write_report
+from fencepost.conformance.clients.certificate.client_run import certificate_of
+from fencepost.conformance.clients.certificate.client_text import print_certificate
+from fencepost.conformance.clients.certificate.known_client_failures import drafted_list
+from fencepost.conformance.clients.client_registry import find_client
+from fencepost.conformance.clients.stage import SERVE
+from fencepost.conformance.runtime.signals import run
+from fencepost.conformance.targets.target_registry import find_revision
+from fencepost.model.table.table import Level
+from fencepost.traces.report.certificate_diff import diff_certificates
+
+
+@click.command(
+    "certify-client",
+    epilog=exit_codes(
+        "the client holds, apart from known failures",
+        "an obligation is violated, or a known failure is out of date",
+        "a case that counts stayed unknown",
+    ),
+)
+@click.argument("client", metavar="CLIENT")
+@click.option(
+    "--broker",
+    default=SERVE,
+    show_default=True,
+    metavar="TARGET",
+    help="What it runs against: serve, or kafka:VERSION or tcp://HOST:PORT, where nothing is "
+    "provoked.",
+)
+@served_revision_option
+@click.option(
+    "--level",
+    type=click.Choice([level.value.lower() for level in Level]),
+    default="should",
+    show_default=True,
+    help="The lowest level that counts for the exit code.",
+)
+@click.option(
+    "--case",
+    "cases",
+    multiple=True,
+    metavar="GLOB",
+    help="Run only these obligations, scenarios or cases (may be repeated).",
+)
+@known_failures_options
+@written_list_option
+@click.option(
+    "--diff",
+    "old",
+    metavar="OLD.json",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Compare with an older certificate.json; --report then has diff.html, too.",
+)
+@scenario_jobs_option
+@json_option
+@report_option("Write certificate.json, junit.xml, index.html and the traces there.")
+def certify_client_command(
+    *,
+    client: str,
+    broker: str,
+    revision: str,
+    level: str,
+    cases: tuple[str, ...],
+    lists: tuple[Path, ...],
+    no_known_failures: bool,
+    written: Path | None,
+    old: Path | None,
+    jobs: int,
+    as_json: bool,
+    report: Path | None,
+) -> int:
+    """Hold a client library to what it owes as a member of a group.
+
+    The library runs in a driver, against a broker that is mean to it on purpose.  It is judged by
+    the requests that it sends and by what its user sees, never by its logs.
+
+    CLIENT is java:VERSION, confluent-kafka, kafka-python, aiokafka, franz-go, sarama, kafka-go,
+    kafkajs, platformatic (each with :VERSION, if you like), reference, mutant:NAME, or
+    exec:COMMAND, a driver of your own.
+    """
+    before = None if old is None else read_client_certificate(old)
+    kept = kept_entries(lists, written)
+    held, judge = find_client(client), find_revision(revision)
+    scenarios = chosen(cases)
+    total = sum(len(cases_of(one)) for one in scenarios.values())
+    with case_progress(total, is_quiet=as_json) as show:
+        certificate = run(
+            certificate_of(
+                held,
+                broker,
+                judge,
+                patterns=cases,
+                level=Level[level.upper()],
+                jobs=jobs,
+                known_failures=None if no_known_failures else lists,
+                progress=show,
+            )
+        )
+    if not no_known_failures:
+        tell_of_no_use(lists, held.name, certificate.introduction.version)
+    document = certificate_json(certificate)
+    diff = None if before is None else diff_certificates(before, document)
+    if report is not None:
+        write_report(certificate, report, diff)
+    if written is not None:
+        write_list(drafted_list(document, kept), written)
+    if as_json:
+        compared = {} if diff is None else {"diff": diff.to_json()}
+        echo_json({**document, **compared})
+        return certificate.exit_code()
+    print_certificate(certificate, console())
+    said = [] if diff is None else list(diff.lines())
+    if written is not None:
+        said.append(f"Written: {written}; say in it why each failure is known")
+    if report is not None:
+        said.append(f"Read {report / INDEX}")
+    for line in said:
+        console().print(line, soft_wrap=True, highlight=False, markup=False)
+    return certificate.exit_code()

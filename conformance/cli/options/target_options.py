@@ -1,0 +1,255 @@
+"""Options of all commands that take a target: its suite and cases, and how it may be reached.
+
+A password comes from the environment or a file, never from the command line, which others on the
+machine can read.  Options for a broker's listener are refused if no target is a broker at an
+address.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import click
+
+from fencepost.conformance.cases.suites import CATALOGUE, NAMES
+from fencepost.conformance.cli.options.common_options import REVISION
+from fencepost.conformance.targets.target_registry import TargetOptions
+from fencepost.conformance.targets.tcp.security import (
+    MECHANISMS,
+    PLAINTEXT,
+    PROTOCOLS,
+    Sasl,
+    Security,
+    SecurityOptionError,
+    tls_context,
+)
+from fencepost.model.coordinator import CONFIG_DEFAULTS
+
+if TYPE_CHECKING:
+    import ssl
+
+PASSWORD = "FENCEPOST_SASL_PASSWORD"  # noqa: S105  (the variable's name)
+KEY_PASSWORD = "FENCEPOST_TLS_KEY_PASSWORD"  # noqa: S105  (the variable's name)
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class GivenSettings:
+    """What `--set` said: of the group settings, and of a broker's other properties."""
+
+    group: dict[str, int | None]
+    other: dict[str, str]
+
+
+def _settings(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> GivenSettings:
+    del context, parameter
+    settings = GivenSettings({}, {})
+    for value in values:
+        key, equals, text = value.partition("=")
+        if not key or not equals:
+            known = ", ".join(CONFIG_DEFAULTS)
+            raise click.BadParameter(f"{value!r} is not KEY=VALUE; the group settings are {known}")
+        if key not in CONFIG_DEFAULTS:
+            settings.other[key] = text
+            continue
+        try:
+            settings.group[key] = None if text == "none" else int(text)
+        except ValueError:
+            raise click.BadParameter(f"{value!r}: {text!r} is not a whole number") from None
+    return settings
+
+
+settings_option = click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    callback=_settings,
+    metavar="KEY=VALUE",
+    help="Set group.max.size and the like for a target that does not report them; for a broker "
+    "started here: any setting.",
+)
+
+
+suite_option = click.option(
+    "--suite",
+    type=click.Choice(NAMES),
+    default=CATALOGUE,
+    show_default=True,
+    help="The suite of cases to run.",
+)
+jobs_option = click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    help="Cases to run in parallel [default: as many as the target takes; exec: 2].",
+)
+revision_of_target_option = click.option(
+    "--revision",
+    type=REVISION,
+    metavar="R",
+    help="The revision that judges [default: kafka-4; for kafka:V the revision of that release].",
+)
+
+
+def _file(name: str, help_text: str) -> Callable[[Any], Any]:
+    kind = click.Path(exists=True, dir_okay=False, path_type=Path)
+    return click.option(name, type=kind, metavar="FILE", help=help_text)
+
+
+_OPTIONS = (
+    click.option(
+        "--remote", is_flag=True, help="Allow a broker that is not on the loopback interface."
+    ),
+    settings_option,
+    click.option(
+        "--adapter-timeout",
+        "grace_s",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="SECONDS",
+        help="How long an exec: adapter may take for `hello`, and for each other command beside "
+        "the time that it lets pass [default: 10].",
+    ),
+    click.option(
+        "--security-protocol",
+        type=click.Choice(PROTOCOLS),
+        default=PROTOCOLS[0],
+        show_default=True,
+        help="The protocol of the listener of a tcp:// target.",
+    ),
+    _file("--tls-ca", "Certificates to trust, as PEM [default: those of the system]."),
+    _file("--tls-cert", "The client certificate, as PEM."),
+    _file("--tls-key", f"Its key [default: in --tls-cert].  {KEY_PASSWORD} is its password."),
+    click.option(
+        "--tls-insecure-hostname",
+        is_flag=True,
+        help="Accept a certificate of another host name.",
+    ),
+    click.option(
+        "--sasl-mechanism",
+        type=click.Choice(MECHANISMS),
+        help="The SASL mechanism.",
+    ),
+    click.option("--sasl-username", metavar="NAME", help="The SASL user."),
+    _file("--sasl-password-file", f"File with the password [default: the variable {PASSWORD}]."),
+)
+
+
+def target_options(command: Command) -> Command:
+    """Adds `--remote`, `--set`, `--adapter-timeout` and the options for TLS and SASL.
+
+    The command is called with `told`, a TargetOptions.
+    """
+
+    @wraps(command)
+    def wrapped(
+        *args: Any,
+        remote: bool,
+        settings: GivenSettings,
+        grace_s: float | None,
+        security_protocol: str,
+        tls_ca: Path | None,
+        tls_cert: Path | None,
+        tls_key: Path | None,
+        tls_insecure_hostname: bool,
+        sasl_mechanism: str | None,
+        sasl_username: str | None,
+        sasl_password_file: Path | None,
+        **options: Any,
+    ) -> Any:
+        tls = _Tls(tls_ca, tls_cert, tls_key, tls_insecure_hostname)
+        sasl = _Sasl(sasl_mechanism, sasl_username, sasl_password_file)
+        security = _security(security_protocol, tls, sasl)
+        if security is not PLAINTEXT:
+            said = f"--security-protocol {security.protocol}"
+            _used(click.get_current_context(), said, "tcp:", "tcp://HOST:PORT")
+        if grace_s is not None:
+            said = f"--adapter-timeout {grace_s:g}"
+            _used(click.get_current_context(), said, "exec:", "exec:COMMAND")
+        told = TargetOptions(
+            remote=remote,
+            settings=settings.group,
+            properties=settings.other,
+            security=security,
+            grace_s=grace_s,
+        )
+        return command(*args, told=told, **options)
+
+    for option in reversed(_OPTIONS):
+        wrapped = option(wrapped)
+    return wrapped  # type: ignore[return-value]
+
+
+class _Tls(NamedTuple):
+    ca: Path | None
+    cert: Path | None
+    key: Path | None
+    any_name: bool
+
+
+class _Sasl(NamedTuple):
+    mechanism: str | None
+    username: str | None
+    password_file: Path | None
+
+
+def _security(protocol: str, tls: _Tls, sasl: _Sasl) -> Security:
+    """What the options mean together.  Raises UsageError."""
+    has_tls, has_sasl = protocol.endswith("SSL"), protocol.startswith("SASL_")
+    if any(tls) and not has_tls:
+        raise click.UsageError(
+            f"--tls-… needs --security-protocol SSL or SASL_SSL; it is {protocol}"
+        )
+    if any(sasl) and not has_sasl:
+        raise click.UsageError(
+            f"--sasl-… needs --security-protocol SASL_PLAINTEXT or SASL_SSL; it is {protocol}"
+        )
+    if not has_tls and not has_sasl:
+        return PLAINTEXT
+    try:
+        context = _context(tls) if has_tls else None
+    except SecurityOptionError as error:
+        raise click.UsageError(str(error)) from None
+    return Security(context, _user(sasl) if has_sasl else None)
+
+
+def _context(tls: _Tls) -> ssl.SSLContext:
+    return tls_context(
+        ca=tls.ca,
+        cert=tls.cert,
+        key=tls.key,
+        key_password=os.environ.get(KEY_PASSWORD, ""),
+        any_name=tls.any_name,
+    )
+
+
+def _user(sasl: _Sasl) -> Sasl:
+    if not sasl.mechanism or not sasl.username:
+        raise click.UsageError("SASL needs --sasl-mechanism and --sasl-username")
+    if sasl.password_file is not None:
+        try:
+            password = sasl.password_file.read_text(encoding="utf-8").rstrip("\r\n")
+        except (OSError, UnicodeDecodeError) as error:
+            raise click.UsageError(
+                f"--sasl-password-file {sasl.password_file} can't be read ({type(error).__name__})"
+            ) from None
+    else:
+        password = os.environ.get(PASSWORD, "")
+    if not password:
+        raise click.UsageError(
+            f"SASL needs a password: set {PASSWORD}, or name a file with --sasl-password-file"
+        )
+    return Sasl(sasl.mechanism, sasl.username, password)
+
+
+def _used(context: click.Context, said: str, start: str, form: str) -> None:
+    """Refuse an option that no target takes.  Raises UsageError."""
+    arguments = [p.name for p in context.command.params if isinstance(p, click.Argument)]
+    if not any(str(context.params.get(name or "")).startswith(start) for name in arguments):
+        raise click.UsageError(f"{said} is for a target {form}; there is none")

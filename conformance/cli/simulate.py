@@ -1,0 +1,215 @@
+"""`simulate`: what a deployment costs a consumer group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import click
+
+from fencepost.conformance.cli.exit_codes import exit_codes
+from fencepost.conformance.cli.options.common_options import (
+    REVISION,
+    console,
+    echo_json,
+    json_option,
+    report_option,
+)
+from fencepost.conformance.cli.options.duration_options import (
+    restart_duration,
+    restart_options,
+    resume_option,
+)
+from fencepost.conformance.cli.options.engine_options import (
+    check_master,
+    engine_of,
+    engine_option,
+    master_option,
+)
+from fencepost.conformance.cli.options.partition_options import partitions_option
+from fencepost.conformance.simulate.cost import Cost, costs_json
+from fencepost.conformance.simulate.deployment_scenario import find_scenario, scenario_names
+from fencepost.conformance.simulate.simulate import SimulationRun
+from fencepost.conformance.simulate.simulation_report import print_variants, write_report
+from fencepost.conformance.simulate.sweep import (
+    Runner,
+    in_processes,
+    simulate_all,
+    variant_name,
+    variants_of,
+    varied,
+    with_changes,
+    with_values,
+)
+from fencepost.model.revisions.revisions import is_in_a_file
+
+_JOBS = 2
+
+
+@click.command("simulate", epilog=exit_codes())
+@click.argument("scenario", required=False, metavar="[SCENARIO]")
+@click.option("--members", type=int, metavar="N", help="So many processes.")
+@partitions_option
+@click.option(
+    "--strategy",
+    type=click.Choice(["eager", "cooperative", "both"]),
+    help="How members rebalance: with the assignor range, or cooperative-sticky; or eagerly, "
+    "offering both.",
+)
+@click.option("--static/--dynamic", "static", default=None, help="With instance ids, or without.")
+@restart_options
+@click.option("--processing-s", type=float, metavar="S", help="Work on what one poll returned.")
+@resume_option
+@click.option("--session-timeout-ms", type=int, metavar="MS", help="session.timeout.ms.")
+@click.option("--heartbeat-interval-ms", type=int, metavar="MS", help="heartbeat.interval.ms.")
+@click.option("--at-a-time", type=int, metavar="K", help="A bounce restarts so many at a time.")
+@click.option(
+    "--revision",
+    type=REVISION,
+    metavar="R",
+    help="What the coordinator does, by name or as FILE.py:NAME.",
+)
+@click.option(
+    "--target-size",
+    type=int,
+    metavar="N",
+    help="How many members an experimental revision is told that there will be.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="The first seed.")
+@click.option(
+    "--seeds",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Run so many seeds, and print percentiles.",
+)
+@click.option(
+    "--compare",
+    metavar="FORMS",
+    help="Run several forms side by side, such as eager,static+cooperative,static+kip-345.",
+)
+@click.option(
+    "--vary",
+    multiple=True,
+    metavar="NAME=V[,V...]",
+    help="Run with each of these values of a field of the scenario, of its settings or of its "
+    "steps, such as restart_s=5,20 (may be repeated: each combination).",
+)
+@click.option(
+    "--set",
+    "changes",
+    multiple=True,
+    metavar="NAME=V",
+    help="A bounce starts processes with this setting, such as membership=static (may be "
+    "repeated): a migration.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=_JOBS,
+    show_default=True,
+    help="Processes, where there are several runs.",
+)
+@engine_option
+@master_option
+@json_option
+@report_option(
+    "Write simulation.json, runs.csv, and index.html with the timeline of each partition there."
+)
+def simulate_command(
+    *,
+    scenario: str | None,
+    members: int | None,
+    partitions: tuple[int, ...] | None,
+    strategy: str | None,
+    static: bool | None,
+    restart_s: tuple[float, ...] | None,
+    restart_p95_s: float | None,
+    processing_s: float | None,
+    resume_s: float | None,
+    session_timeout_ms: int | None,
+    heartbeat_interval_ms: int | None,
+    at_a_time: int | None,
+    revision: str | None,
+    target_size: int | None,
+    seed: int,
+    seeds: int,
+    compare: str | None,
+    vary: tuple[str, ...],
+    changes: tuple[str, ...],
+    jobs: int,
+    engine: str,
+    master: str | None,
+    as_json: bool,
+    report: Path | None,
+) -> int:
+    """Compute what a deployment costs a group.
+
+    The group is the reference client, many times, and the model of the coordinator, on a virtual
+    clock: rebalances with their causes, partitions that move, and how long each is not consumed.
+
+    SCENARIO is a name, or a file that ends in .toml; without one, the names are listed.
+    """
+    if scenario is None:
+        for name in scenario_names():
+            console().print(f"{name:26} {find_scenario(name).about}", soft_wrap=True)
+        return 0
+    values = {
+        "members": members,
+        **_topics(partitions),
+        "strategy": strategy,
+        "membership": None if static is None else "static" if static else "dynamic",
+        "restart_s": restart_duration(restart_s, restart_p95_s),
+        "processing_s": processing_s,
+        "resume_s": resume_s,
+        "session_timeout_ms": session_timeout_ms,
+        "heartbeat_interval_ms": heartbeat_interval_ms,
+        "at_a_time": at_a_time,
+        "revision": revision,
+        "target_size": target_size,
+    }
+    given = {name: value for name, value in values.items() if value is not None}
+    chosen = with_changes(with_values(find_scenario(scenario), given, "the options"), changes)
+    forms = (
+        {variant_name(chosen.settings): chosen} if compare is None else variants_of(chosen, compare)
+    )
+    runner = _runner(engine, master, jobs, revision)
+    variants = simulate_all(varied(forms, vary), range(seed, seed + seeds), runner)
+    if report is not None:
+        write_report(chosen, variants, report)
+    if as_json:
+        echo_json(costs_json(variants))
+        return 0
+    print_variants(chosen, variants, console(), as_rows=bool(vary))
+    if report is not None:
+        console().print(f"Read {report / 'index.html'}", soft_wrap=True, highlight=False)
+    return 0
+
+
+def _topics(partitions: tuple[int, ...] | None) -> dict[str, object]:
+    if partitions is None or len(partitions) == 1:
+        return {"partitions": partitions and partitions[0]}
+    return {"topics": {f"topic-{number}": count for number, count in enumerate(partitions, 1)}}
+
+
+def _runner(engine: str, master: str | None, jobs: int, revision: str | None) -> Runner:
+    """Who runs them, by the options.  Raises click.UsageError where they don't go together."""
+    check_master(engine, master)
+    is_own = is_in_a_file(revision or "")
+    if engine == "local":
+        return in_processes(1 if is_own else jobs)  # a file is loaded in this process alone
+    if is_own:
+        raise click.UsageError(
+            f"--revision {revision} is in a file, which Spark's machines don't have: leave "
+            "--engine spark out"
+        )
+    return partial(_run_on_spark, master=master)
+
+
+def _run_on_spark(runs: Sequence[SimulationRun], master: str | None) -> Sequence[Cost]:
+    with engine_of("spark", master, more_floors=("conformance",)) as running:
+        from fencepost.conformance.simulate.sweep_job import run_on_engine  # noqa: PLC0415
+
+        return run_on_engine(running, runs)

@@ -1,0 +1,197 @@
+"""Hold a client to its obligations: run scenarios side by side, judge, repeat, and decide.
+
+A case is an obligation in a scenario.  It passes when one run shows that it holds.  What is
+violated is told only when a second run shows the same; what stays unknown is tried again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from fencepost.conformance.cases.clients.scenario import Scenario
+from fencepost.conformance.clients.driver_pool import DriverPool
+from fencepost.conformance.clients.driver_programs import Client
+from fencepost.conformance.clients.scenario_run import ScenarioRun, assignor_in
+from fencepost.conformance.clients.stage import Stage
+from fencepost.conformance.runtime.event_loop import side_by_side
+from fencepost.model.table.table import Level
+from fencepost.properties.judging.outcome import Outcome
+from fencepost.properties.requirements.client_verdict import Finding, Verdict
+from fencepost.properties.requirements.driver_messages import Introduction
+from fencepost.properties.requirements.evidence import Evidence
+from fencepost.properties.requirements.judges import judge
+from fencepost.properties.requirements.requirements import OBLIGATIONS
+
+JOBS = 6
+ATTEMPTS = 3
+_CONFIRMED = 2
+"""So many runs must show a violation."""
+
+
+class OfObligation:
+    """What was seen of an obligation in a scenario."""
+
+    __slots__ = ()
+    obligation: str
+    scenario: Scenario
+
+    @property
+    def id(self) -> str:
+        """The obligation and the scenario: the case, where it is one of the catalogue."""
+        return f"{self.obligation}/{self.scenario.id}"
+
+    @property
+    def level(self) -> Level:
+        """The obligation's."""
+        return OBLIGATIONS[self.obligation].level
+
+
+@dataclass(frozen=True, slots=True)
+class ClientResult(OfObligation):
+    """What came out for an obligation in a scenario.
+
+    `message`: the sentence of what was seen; `observed`: its signature, which known failures are
+    matched by; `evidence`: of the run that shows it, None where nothing was run; `at_ms`: where on
+    its timeline.
+    """
+
+    obligation: str
+    scenario: Scenario
+    outcome: Outcome
+    message: str = ""
+    observed: str = ""
+    attempts: int = 0
+    notes: tuple[str, ...] = ()
+    evidence: Evidence | None = None
+    at_ms: float | None = None
+
+
+Progress = Callable[[ClientResult], None]
+
+
+@dataclass(slots=True)
+class _Tried:
+    """The verdicts of a case so far, with the runs that they are of."""
+
+    verdicts: list[tuple[Verdict, Evidence]] = field(default_factory=list)
+
+    def is_decided(self) -> bool:
+        """Whether another run would change nothing."""
+        count = Counter(verdict.finding for verdict, _ in self.verdicts)
+        bad = count[Finding.VIOLATED]
+        if count[Finding.UNSUPPORTED] or bad >= _CONFIRMED:
+            return True
+        return bad == 0 and count[Finding.HOLDS] > 0
+
+    def decided(self) -> tuple[Outcome, Verdict, Evidence, tuple[str, ...]]:
+        """The outcome, the run that shows it, and what is to be said of the others."""
+        bad = [one for one in self.verdicts if one[0].finding is Finding.VIOLATED]
+        runs = len(self.verdicts)
+        if len(bad) >= _CONFIRMED:
+            others = {v.observed for v, _ in bad} - {bad[0][0].observed}
+            notes = [f"seen in {len(bad)} of {runs} runs"] if len(bad) < runs else []
+            notes += [f"another run showed: {one}" for one in sorted(others)]
+            return Outcome.FAIL, *bad[0], tuple(notes)
+        if bad:
+            note = f"one of {runs} runs showed: {bad[0][0].sentence}"
+            return Outcome.UNKNOWN, *bad[0], (note,)
+        for finding, outcome in (
+            (Finding.UNSUPPORTED, Outcome.UNSUPPORTED),
+            (Finding.HOLDS, Outcome.PASS),
+        ):
+            for verdict, evidence in self.verdicts:
+                if verdict.finding is finding:
+                    return outcome, verdict, evidence, ()
+        return Outcome.UNKNOWN, *self.verdicts[-1], ()
+
+
+class ClientCertifier:
+    """Runs scenarios against one client on one kind of broker."""
+
+    def __init__(
+        self,
+        client: Client,
+        stage: Stage,
+        *,
+        jobs: int = JOBS,
+        attempts: int = ATTEMPTS,
+        progress: Progress | None = None,
+    ) -> None:
+        self._pool = DriverPool(client)
+        self._stage = stage
+        self._places = asyncio.Semaphore(jobs)
+        self._attempts = attempts
+        self._progress = progress
+        self.introduction: Introduction
+
+    async def run(self, scenarios: Sequence[Scenario]) -> list[ClientResult]:
+        """The results of all cases, in the order of the scenarios.
+
+        Raises TargetUnavailableError.
+        """
+        async with self._pool:
+            driver = await self._pool.take()
+            self.introduction = driver.introduction
+            await self._pool.give_back(driver, clean=True)
+            results = await side_by_side(map(self._scenario, scenarios))
+        return [result for found in results for result in found]
+
+    async def _scenario(self, scenario: Scenario) -> list[ClientResult]:
+        lacks = self._lacks(scenario)
+        if lacks:
+            found = [
+                ClientResult(obligation, scenario, Outcome.UNSUPPORTED, lacks)
+                for obligation in scenario.obligations
+            ]
+        else:
+            async with self._places:
+                found = await self._tried(scenario)
+        for result in found:
+            if self._progress is not None:
+                self._progress(result)
+        return found
+
+    def _lacks(self, scenario: Scenario) -> str:
+        """What a scenario needs and the client or the broker lacks; "" for nothing."""
+        features = [one for one in scenario.needs if one not in self.introduction.features]
+        if features:
+            return f"{self.introduction.client} has no {' and no '.join(features)}"
+        if scenario.assignor and assignor_in(self.introduction, scenario.assignor) is None:
+            return f"{self.introduction.client} has no assignor {scenario.assignor}"
+        if scenario.is_provoking and not self._stage.provokes:
+            return f"{self._stage.name} does nothing wrong when it is told to"
+        return ""
+
+    async def _tried(self, scenario: Scenario) -> list[ClientResult]:
+        tried: Mapping[str, _Tried] = {name: _Tried() for name in scenario.obligations}
+        attempt = 0
+        while attempt < self._attempts and not all(t.is_decided() for t in tried.values()):
+            attempt += 1
+            evidence = await self._run(scenario, attempt)
+            for name, case in tried.items():
+                if not case.is_decided():
+                    case.verdicts.append((judge(name, evidence), evidence))
+        return [self._result(name, scenario, case) for name, case in tried.items()]
+
+    async def _run(self, scenario: Scenario, attempt: int) -> Evidence:
+        async with self._stage.open(scenario) as place:
+            label = f"{scenario.id}/{attempt}"
+            return await ScenarioRun(scenario, place, self._pool, label).run()
+
+    @staticmethod
+    def _result(name: str, scenario: Scenario, case: _Tried) -> ClientResult:
+        outcome, verdict, evidence, notes = case.decided()
+        return ClientResult(
+            obligation=name,
+            scenario=scenario,
+            outcome=outcome,
+            message=verdict.sentence,
+            observed=verdict.observed if outcome is Outcome.FAIL else "",
+            attempts=len(case.verdicts),
+            notes=notes,
+            evidence=evidence,
+            at_ms=verdict.at_ms,
+        )

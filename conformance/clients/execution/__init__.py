@@ -1,1 +1,0 @@
-"""Run scenarios: brokers, drivers, and what is waited for."""

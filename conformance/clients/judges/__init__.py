@@ -1,1 +1,0 @@
-"""Judges: for each obligation a pure function from evidence to a verdict."""

@@ -1,1 +1,0 @@
-"""Scenarios: what is done to a client, as data."""

@@ -1,1 +1,0 @@
-"""Compare: run the same plans against two targets, and report where they differ."""

@@ -1,1 +1,0 @@
-"""Scenarios of the simulator, performed on a real Kafka with real consumers, and held to it."""

@@ -1,1 +1,0 @@
-"""Makers of generated pages: the table, the revisions, the certificates."""

@@ -1,1 +1,0 @@
-"""Run one case against a target, judge what was recorded, and explain the verdict."""

@@ -1,1 +1,0 @@
-"""Findings: confirm a failure, shrink it to the smallest that still fails, and keep its trace."""

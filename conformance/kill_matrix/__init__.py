@@ -1,1 +1,0 @@
-"""The kill matrix: the models that are broken on purpose, and what each engine finds."""

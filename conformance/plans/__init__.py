@@ -1,1 +1,0 @@
-"""Plans: what a case sends and waits for, in order; as JSON, in words, and made smaller."""

@@ -1,1 +1,0 @@
-"""Shrinking of a plan: the ways to make it smaller, and the search for the smallest."""

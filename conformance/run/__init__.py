@@ -1,0 +1,1 @@
+"""Run cases against a target: timing, judging during the run, link faults, certify, replay."""

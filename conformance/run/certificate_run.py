@@ -1,0 +1,123 @@
+"""A whole run, from a target's name to its certificate: for the command line and for Python."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from fencepost.conformance.cases.case_registry import Entry
+from fencepost.conformance.cases.suites import CATALOGUE, Chosen, find_suite
+from fencepost.conformance.run.certify import Options, certify
+from fencepost.conformance.targets.target import Target
+from fencepost.conformance.targets.target_registry import (
+    TargetOptions,
+    find_revision,
+    find_target,
+    revision_for,
+)
+from fencepost.model.bad_input import BadInputError
+from fencepost.model.history.words import plural
+from fencepost.model.revision import Revision
+from fencepost.model.suggestions import did_you_mean
+from fencepost.model.table.table import Level
+from fencepost.properties.judging.outcome import Certificate
+from fencepost.traces.files.tool_versions import all_versions
+from fencepost.traces.report.known_failures import aliases_of, apply, load
+
+
+class NoCaseError(BadInputError):
+    """No case of a suite matches.  `str()` names the pattern, and what lists the cases."""
+
+
+def run_certificate(
+    target: str | Target,
+    *,
+    revision: str | None = None,
+    suite: str = CATALOGUE,
+    cases: Sequence[str] = (),
+    skip: Sequence[str] = (),
+    level: Level = Level.SHOULD,
+    seed: int = 0,
+    jobs: int | None = None,
+    options: TargetOptions | None = None,
+    known_failures: Sequence[Path] | None = (),
+) -> Certificate:
+    """Check a target against the decision table, as `fencepost certify` does.
+
+    Args:
+        target: A target, or its name, such as `model:kafka-4` or `tcp://localhost:9092`.
+        revision: The revision that judges; by default the one for that target.
+        suite: `catalogue`, `cover` or `pairs`.
+        cases: Patterns of case ids (`JOIN-STATIC-*`): run only these.  Then nothing is certified.
+        skip: Patterns of case ids to leave out.
+        level: The least binding level that decides the verdict.
+        seed: Recorded in the certificate.
+        jobs: How many cases run side by side; by default as many as the target takes.
+        options: How to reach or start a target that is given by name.
+        known_failures: Lists beside the shipped one; None: no list at all.
+
+    Raises UnknownTargetError for a name that no target or revision has, NoCaseError,
+    KnownFailuresError, KeyError for an unknown suite, and TargetUnavailableError.
+    """
+    if isinstance(target, str):
+        judge = find_revision(revision or revision_for(target))
+        chosen_options = options or TargetOptions()
+        held = find_target(target, replace(chosen_options, jobs=jobs or chosen_options.jobs))
+    else:
+        judge, held = find_revision(revision or revision_for(target.name)), target
+    chosen = find_suite(suite, judge)
+    entries = matching_entries(chosen, cases)
+    asked = Options(level, jobs, seed, skipped(entries, skip))
+    run = certificate_of(held, judge, chosen, entries, asked, known_failures=known_failures)
+    return asyncio.run(run)
+
+
+async def certificate_of(
+    target: Target,
+    revision: Revision,
+    suite: Chosen,
+    entries: Sequence[Entry],
+    options: Options,
+    *,
+    known_failures: Sequence[Path] | None = (),
+    name: str | None = None,
+) -> Certificate:
+    """Run cases of a suite, and say which failures are known.
+
+    `name`: what the target is called in lists of known failures, if not by its own name.  Raises
+    KnownFailuresError and TargetUnavailableError.
+    """
+    certificate = await certify(target, revision, entries, options)
+    certificate = replace(certificate, versions=all_versions(), suite=suite.figures)
+    # What was not chosen is skipped by the user, too: such a run certifies nothing.
+    if unchosen := len(suite.entries) - len(entries):
+        notes = (
+            *certificate.notes,
+            f"{plural(unchosen, 'case')} {'was' if unchosen == 1 else 'were'} not chosen",
+        )
+        certificate = replace(certificate, notes=notes)
+    if known_failures is None:
+        return certificate
+    version = certificate.provenance.version
+    known = load(name or target.name, version, known_failures, aliases_of(target))
+    return replace(certificate, results=apply(certificate.results, known, revision))
+
+
+def matching_entries(suite: Chosen, globs: Sequence[str]) -> list[Entry]:
+    """The entries whose ids match, in the suite's order; without globs all.  Raises NoCaseError."""
+    if not globs:
+        return list(suite.entries)
+    wanted = {entry.id for glob in globs for entry in suite.matching(glob)}
+    if not wanted:
+        cases = f"fencepost cases --suite {suite.name}"
+        near = did_you_mean(globs[0], [entry.id for entry in suite.entries])
+        raise NoCaseError(f"no case matches {', '.join(globs)}{near}; see `{cases}`")
+    return [entry for entry in suite.entries if entry.id in wanted]
+
+
+def skipped(entries: Sequence[Entry], globs: Sequence[str]) -> tuple[str, ...]:
+    """The ids that match one of the globs."""
+    return tuple(e.id for e in entries if any(fnmatchcase(e.id, glob) for glob in globs))

@@ -1,0 +1,399 @@
+"""Certify: run all cases against one target, side by side, and judge each with the oracle.
+
+A case passes only if its whole plan was run, every remaining explanation of its history used the
+rules that the case is about, and lag blurs nothing of it.  A violation counts at once if no lag can
+explain it.  One that depends on how late something was counts only while the control group shows
+that the target is quick; it counts as SHOULD at most if the answer itself was right.  What may come
+from a bad network link (lateness, a closed connection) or a coordinator that loads must be seen
+several times at the same request.  Every other result is unknown and is retried; it is never a
+pass.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    nullcontext,
+)
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import partial
+
+from fencepost.conformance.cases.case_registry import Entry, as_entry
+from fencepost.conformance.cases.group_set_up import SetUp
+from fencepost.conformance.run.case_result import at_level, case_result, failed, unsupported
+from fencepost.conformance.run.controls import Controls, Watched
+from fencepost.conformance.run.link_faults import Suspicions, acquitted, is_cut_off
+from fencepost.conformance.run.loading import is_loading, passing_cause
+from fencepost.conformance.run.realtime_verdict import (
+    lag_to_allow_ms,
+    rests_on_lateness,
+    verdict_of,
+)
+from fencepost.conformance.run.refused_set_up import RefusedStep, SetUps, usual_way
+from fencepost.conformance.run.runner import CaseRun, CaseUnsupportedError, unmet_need
+from fencepost.conformance.runtime.event_loop import Turns, few_pauses, judged, side_by_side, timed
+from fencepost.conformance.runtime.unavailable import needed_of_a_target
+from fencepost.conformance.targets.target import Configurable, ScopeNeeds, Target
+from fencepost.model.coordinator import (
+    AsyncCoordinator,
+    Config,
+    CoordinatorFailure,
+    Hello,
+    Provenance,
+    UnsupportedError,
+)
+from fencepost.model.plans.plan import Case
+from fencepost.model.plans.plan_order import DELAY
+from fencepost.model.revision import Revision
+from fencepost.model.table.table import Level
+from fencepost.properties.departures.departure import coordinator_of
+from fencepost.properties.judging.outcome import CaseResult, Certificate, Outcome
+from fencepost.properties.oracle.verdict import Verdict
+from fencepost.traces.report.target_coverage import coverage_of, without_unreachable
+
+_ATTEMPTS = 3
+_LAST_PATIENCE_MS = 15_000
+_SPIKE_MS = 3000
+"""A case allows for this much lag at most, since its waits grow with the lag, to minutes."""
+
+_RESTARTED_MS = 1000
+"""A server that was just restarted, and many cases that go on at once, are as late as that."""
+
+_SPIKE_S = 5.0
+"""What was late so shortly before a case, or at its last attempt, is expected to be late again."""
+
+_CALM_WITHIN_S = 20.0
+"""What stayed undecided is tried again when the target is calm, or after so long."""
+
+_PATIENCE_S = 5.0
+"""So much longer than it should take, a control is waited for to show whether timers fire."""
+
+_DELAY_MS = 3000
+
+Progress = Callable[[CaseResult], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Options of a certificate.
+
+    `jobs` None: as many cases side by side as the target takes.  `attempts`: how often a case that
+    stays unknown is tried on a real clock.  `persists`: run a plan to its end even after a
+    violation.  `eager`: judge every plan while it runs on a real clock too, so that it can end at
+    once.  `follows`: go on behind a violation that known departures explain.  `known_as`: the
+    target's name, where it is reached by another one.
+    """
+
+    level: Level = Level.SHOULD
+    jobs: int | None = None
+    seed: int = 0
+    skip: tuple[str, ...] = ()
+    progress: Progress | None = None
+    attempts: int = _ATTEMPTS
+    persists: bool = False
+    eager: bool = False
+    follows: bool = False
+    known_as: str = ""
+
+
+@asynccontextmanager
+async def opened(target: Target, revision: Revision, options: Options) -> AsyncIterator[OpenTarget]:
+    """Open the target, so that cases can be run on it, and close it afterwards.
+
+    Raises TargetUnavailableError.
+    """
+    async with target, AsyncExitStack() as stack:
+        stack.enter_context(few_pauses())
+        with needed_of_a_target():
+            async with target.scope("hello") as coordinator:
+                hello = await coordinator.hello()
+                config = (await coordinator.reset({})).config
+            controls = Controls(hello, config, stack) if hello.clock == "real" else None
+            watched = None if controls is None else await controls.first(target)
+        yield OpenTarget(target, revision, hello, config, options, watched, controls)
+
+
+async def certify(
+    target: Target, revision: Revision, entries: Sequence[Entry], options: Options
+) -> Certificate:
+    """Open the target, run the cases, close it.  Raises TargetUnavailableError."""
+    began = time.monotonic()
+    async with opened(target, revision, options) as suite:
+        hello, config = suite.hello, suite.config
+        reported = suite.set_ups.reported(await suite.run(entries))
+        results = without_unreachable(revision, hello, reported)
+        return Certificate(
+            provenance=target.provenance(),
+            revision=revision.name,
+            clock=hello.clock,
+            config=config,
+            settings_source=dict(getattr(target, "settings_source", {})),
+            advertised=dict(getattr(target, "advertised", hello.apis)),
+            working=dict(hello.apis),
+            results=tuple(results),
+            coverage=coverage_of(revision, hello, results),
+            seed=options.seed,
+            level=options.level,
+            versions={},
+            lag_ms=suite.lag_ms,
+            seconds=time.monotonic() - began,
+            notes=suite.set_ups.notes(),
+        )
+
+
+class OpenTarget:
+    """A target that is open and runs cases side by side; made by `opened`."""
+
+    def __init__(
+        self,
+        target: Target,
+        revision: Revision,
+        hello: Hello,
+        config: Config,
+        options: Options,
+        watched: Watched | None,
+        controls: Controls | None = None,
+    ) -> None:
+        self._target = target
+        self._revision = revision
+        self.hello = hello
+        self.config = config
+        self.lag_ms = 0 if watched is None else watched.lag_ms
+        self.options = options
+        self._watched = watched
+        self.controls = controls
+        self._levels = {rule.id: rule.level for _, rule in revision.rules()}
+        self._idle = {r.id: r.defensive for _, r in revision.rules() if r.defensive is not None}
+        self._places = asyncio.Semaphore(self.places)
+        self._turns = Turns()
+        self.set_ups = SetUps(usual_way(hello.apis))
+
+    async def run(self, entries: Iterable[Entry]) -> list[CaseResult]:
+        """Run cases; return results in the catalogue's order.  Raises TargetUnavailableError."""
+        entries = list(entries)
+        if isinstance(self._target, Configurable):
+            wanted = [entry for entry in entries if entry.id not in self.options.skip]
+            await self._target.prepare(
+                [_needed(self._written(e, self.config), self._wanted_config(e)) for e in wanted]
+            )
+        return await side_by_side(map(self._case, entries))
+
+    def with_options(self, options: Options) -> OpenTarget:
+        """The same target with other options; it runs no more cases side by side than before."""
+        suite = copy(self)
+        suite.options = options
+        return suite
+
+    async def try_cases(self, cases: Sequence[Case]) -> list[CaseResult]:
+        """Run and judge written cases side by side, once each, without retries."""
+        await self.prepare(cases)
+        return await side_by_side(map(self.try_case, cases))
+
+    async def prepare(self, cases: Iterable[Case]) -> None:
+        """Make ready what written cases need.  Raises TargetUnavailableError."""
+        if isinstance(self._target, Configurable):
+            await self._target.prepare([_needed(case, case.needs.config) for case in cases])
+
+    async def try_case(self, case: Case, *, seen_ms: int = 0, has_turn: bool = False) -> CaseResult:
+        """Run one written case; `seen_ms`: a lag to bear; `has_turn`: the caller waited for it."""
+        async with self._places:
+            await self._turns.turn(at_once=has_turn or self._watched is None)
+            began = time.monotonic()
+            result = await self._attempt(as_entry(case), case, self.set_ups.usual, seen_ms=seen_ms)
+            return await self._graded(replace(result, seconds=time.monotonic() - began))
+
+    @property
+    def revision(self) -> Revision:
+        """The revision that judges."""
+        return self._revision
+
+    @property
+    def chooses_settings(self) -> bool:
+        """Whether a case can be given settings of its own."""
+        return self.hello.clock == "virtual" or isinstance(self._target, Configurable)
+
+    @property
+    def places(self) -> int:
+        """How many cases run side by side."""
+        return self.options.jobs or self._target.capacity
+
+    def provenance(self) -> Provenance:
+        """The target and the versions of its parts."""
+        return self._target.provenance()
+
+    def _wanted_config(self, entry: Entry) -> dict[str, int | None]:
+        wanted: dict[str, int | None] = dict(entry.needs.config)
+        if self.chooses_settings and entry.delayed is not None:
+            wanted.setdefault(DELAY, _DELAY_MS if entry.delayed else 0)
+        return wanted
+
+    async def _case(self, entry: Entry) -> CaseResult:
+        async with self._places:
+            await self._turns.turn(at_once=self._watched is None)
+            result = await self._tried(entry, self.set_ups.usual)
+            result = await self.set_ups.judged(entry, result, partial(self._tried, entry))
+            result = await self._graded(result)
+        if self.options.progress is not None:
+            self.options.progress(result)
+        return result
+
+    async def _tried(
+        self, entry: Entry, way: SetUp, refused_step: RefusedStep | None = None
+    ) -> CaseResult:
+        case = self._written(entry, self.config, way)
+        if entry.id in self.options.skip:
+            return CaseResult(case, Outcome.SKIPPED, case.level, "skipped by the user")
+        for rule_id in case.rules:
+            why = self._idle.get(rule_id)
+            if why is not None or rule_id not in self._levels:
+                said = ": ".join(filter(None, (f"{self._revision.name} has no {rule_id}", why)))
+                return CaseResult(case, Outcome.UNSUPPORTED, case.level, said)
+        result = CaseResult(case, Outcome.UNKNOWN, case.level)
+        suspicions = Suspicions(self.options.attempts)
+        attempt = 0
+        while attempt < suspicions.most_attempts:
+            attempt += 1
+            seen_ms = 0 if result.recording is None else result.recording.measured_ms
+            if attempt > 1 and result.outcome is Outcome.UNKNOWN and await self._is_calm():
+                seen_ms = 0
+            began = time.monotonic()
+            # A longer timeout is for what is undecided, not for what was seen to be wrong.
+            last = attempt >= _ATTEMPTS and not suspicions.seen
+            result = await self._attempt(entry, case, way, last=last, seen_ms=seen_ms)
+            result = replace(result, attempts=attempt, seconds=time.monotonic() - began)
+            if self._watched is None or (refused_step and refused_step(result)):
+                return result
+            if (cause := passing_cause(result, self._revision)) is not None:
+                if suspicions.confirmed_by(result, cause):
+                    return result
+            elif result.outcome is not Outcome.UNKNOWN:
+                break
+        return suspicions.weighed(result)
+
+    async def _graded(self, result: CaseResult) -> CaseResult:
+        work = partial(at_level, result, self._revision)
+        found, graded_s = timed(work) if self._watched is None else await judged(work)
+        return replace(found, judged_s=result.judged_s + graded_s)
+
+    async def _is_calm(self) -> bool:
+        watched = self._watched
+        return watched is not None and await watched.meter.calms_down(self.lag_ms, _CALM_WITHIN_S)
+
+    def _written(self, entry: Entry, config: Config, way: SetUp | None = None) -> Case:
+        """The case as it is written for this target, set up in the usual way or another."""
+        return entry.case(
+            self._levels, delayed=bool(config.get(DELAY)), way=way or self.set_ups.usual
+        )
+
+    def _scope(self, case: Case, wanted: Config) -> AbstractAsyncContextManager[AsyncCoordinator]:
+        needed = _needed(case, wanted)
+        if isinstance(self._target, Configurable):
+            return self._target.scope_with(case.id, needed)
+        return self._target.scope(case.id, isolated=needed.isolated, restarts=needed.restarts)
+
+    async def _attempt(
+        self, entry: Entry, case: Case, way: SetUp, *, last: bool = False, seen_ms: int = 0
+    ) -> CaseResult:
+        try:
+            settings = self._wanted_config(entry)
+            async with self._scope(case, settings) as coordinator:
+                try:
+                    config = (await coordinator.reset(settings)).config
+                except UnsupportedError as error:
+                    return unsupported(case, f"the setting {error}")
+                case = self._written(entry, config, way)
+                delayed = bool(config.get(DELAY))
+                if entry.delayed is not None and entry.delayed is not delayed:
+                    wanted = "an initial delay" if entry.delayed else "no initial delay"
+                    return unsupported(case, f"{wanted} (group.initial.rebalance.delay.ms)")
+                if (lacks := unmet_need(case, self.hello, config)) is not None:
+                    return unsupported(case, lacks)
+                async with self._watching(coordinator) as watched:
+                    return await self._judged(
+                        case, coordinator, config, watched, last=last, seen_ms=seen_ms
+                    )
+        except CoordinatorFailure as error:
+            return failed(case, error)
+
+    def _watching(
+        self, coordinator: AsyncCoordinator
+    ) -> AbstractAsyncContextManager[Watched | None]:
+        """The control of the server that a case runs on."""
+        if self._watched is None or self.controls is None:
+            return nullcontext(self._watched)
+        return self.controls.beside(coordinator, self._watched)
+
+    async def _judged(
+        self,
+        case: Case,
+        coordinator: AsyncCoordinator,
+        config: Config,
+        watched: Watched | None,
+        *,
+        last: bool,
+        seen_ms: int,
+    ) -> CaseResult:
+        began = time.monotonic()
+        calm = max(self.lag_ms, _RESTARTED_MS if case.restarts else 0)
+        lag = 0
+        if watched is not None:
+            recent = watched.meter.lag_ms(began - _SPIKE_S, began)
+            lag = min(_SPIKE_MS, max(calm, recent, seen_ms))
+        hints = self._target.hints
+        if last:
+            hints = replace(hints, patience_ms=max(hints.patience_ms, _LAST_PATIENCE_MS))
+        run = CaseRun(
+            case,
+            coordinator,
+            self.hello,
+            config,
+            self._revision,
+            lag,
+            hints,
+            persists=self.options.persists,
+            eager=self.options.eager,
+            follows=self.options.follows,
+            lag_since=lambda since: _allowed_ms(watched, since),
+        )
+        run.recording.coordinator = coordinator_of(self.options.known_as or self._target.name)
+        run.recording.calm_ms = min(_SPIKE_MS, calm)
+        try:
+            recording = await run.run()
+        except (CaseUnsupportedError, UnsupportedError) as error:
+            return unsupported(case, str(error))
+        except CoordinatorFailure as error:
+            result = failed(case, error)
+            return result if watched is None else await acquitted(result, watched.meter, began)
+        # On a virtual clock nothing is late, so the verdict of the oracle that listened is final.
+        meter = None if watched is None else watched.meter
+
+        def judge() -> Verdict:
+            return run.verdict() if meter is None else verdict_of(recording, self._revision, meter)
+
+        verdict, judged_s = timed(judge) if watched is None else await judged(judge)
+        if watched is not None and rests_on_lateness(verdict):
+            # What shows whether it counts may be under way.
+            await watched.meter.timers_seen(recording.ended, watched.round_s + _PATIENCE_S)
+            verdict, again_s = await judged(judge)
+            judged_s += again_s
+        if watched is not None and verdict.violation is not None and not recording.moved:
+            moved = watched.meter.has_moved(recording.began, recording.ended)
+            recording.moved = moved or await is_loading(coordinator, self.hello, recording)
+        result = case_result(case, recording, verdict, self._revision)
+        if watched is not None and is_cut_off(result):
+            result = await acquitted(result, watched.meter, began)
+        return replace(result, judged_s=judged_s)
+
+
+def _needed(case: Case, wanted: Config) -> ScopeNeeds:
+    return ScopeNeeds(case.isolated, case.restarts, wanted)
+
+
+def _allowed_ms(watched: Watched | None, since: float) -> int:
+    return 0 if watched is None else lag_to_allow_ms(watched.meter, since, time.monotonic())

@@ -1,0 +1,400 @@
+"""Measure how late a target is right now, by a control group beside the cases.
+
+One member of a group of our own sends heartbeats all the time, and another one falls silent again
+and again.  This shows how long a request takes, how late our own event loop is, and whether session
+timers fire.  A missing answer counts as a violation only where this is *shown*: in the whole time
+of the case the control's requests were answered, and quickly, and its timers fired.  A control that
+fails, or is silent itself, shows nothing, so nothing late is held against the target then.
+
+A coordinator that moves by itself, on a busy machine, forgets what it hasn't stored.  A case that
+asks for nothing meanwhile isn't told, but the control is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import math
+import time
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, MutableSequence, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fencepost.conformance.run.probe import Asker
+from fencepost.model.coordinator import (
+    AsyncCoordinator,
+    CoordinatorFailure,
+    Hello,
+    UnsupportedError,
+)
+from fencepost.model.messages.errors import MOVING, Error
+from fencepost.model.messages.messages import (
+    HeartbeatRequest,
+    JoinGroupRequest,
+    JoinProtocol,
+    SyncGroupRequest,
+)
+from fencepost.model.plans.plan import LEAST_LAG_MS
+
+_FACTOR = 3
+_SPARE_MS = 2000
+"""Beside a delay of more than a second, so much is allowed instead of `_FACTOR` times as much."""
+
+_BEAT_S = 0.05
+_LONGEST_REST_S = 1.0
+_GAP_S = 1.0
+"""A control that is silent for longer, and longer than its requests take, shows nothing."""
+
+_NEAR_S = 1.0
+"""What happened so shortly before or after counts, too."""
+
+_ANSWER_CAP_S = 30.0
+_LONGEST_LAG_S = 15.0
+_POLL_S = 0.1
+_CALM_S = 2.0
+"""A target is calm that was quick for so long."""
+
+_SETTLED_S = 5.0
+"""So long after an end on purpose a coordinator may still say that it loads."""
+
+CONTROL_APIS = ("JoinGroup", "SyncGroup", "Heartbeat")
+"""What a target must have to be measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimerRound:
+    """A member of the control that fell silent: when it joined and was looked for, in seconds.
+
+    `fired`: it had been removed by then.
+    """
+
+    began: float
+    ended: float
+    fired: bool
+
+
+class Samples:
+    """When each ended, and how long it took, in s: 16 bytes each, for a search takes millions.
+
+    One thread adds, another may read meanwhile.
+    """
+
+    def __init__(self, given: Iterable[tuple[float, float]] = ()) -> None:
+        self._ended = array("d")
+        self._took = array("d")
+        for ended, took in given:
+            self.add(ended, took)
+
+    def add(self, ended: float, took: float) -> None:
+        """Add the latest one."""
+        self._took.append(took)
+        self._ended.append(ended)  # from now on there is one more
+
+    def since(self, moment: float) -> Iterator[tuple[float, float]]:
+        """Those that ended then or later."""
+        count = len(self)
+        first = bisect_left(self._ended, moment, hi=count)
+        return zip(self._ended[first:count], self._took[first:count], strict=True)
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._ended)
+
+    def __iter__(self) -> Iterator[tuple[float, float]]:
+        """All of them."""
+        return self.since(-math.inf)
+
+
+@dataclass(slots=True)
+class LagMeter:
+    """What the control saw, each with its time, in seconds of the monotonic clock.
+
+    `samples`: when something ended, and how long it took; `answered`: when requests of the control
+    were answered; `lost`: when those that failed began and ended; `rounds`: of its timers, and
+    `failed_rounds`: how many came to no end; `waiting`: the start of what is still under way, which
+    says as much about a target that stalls.  `moves`: when it was told that the coordinator had
+    moved or was loading; `outages`: when the broker was down on purpose, which is no evidence of
+    anything.
+
+    A verdict is made beside the event loop, so it reads this while more is seen.
+    """
+
+    samples: Samples = field(default_factory=Samples)
+    answered: MutableSequence[float] = field(default_factory=lambda: array("d"))
+    rounds: list[TimerRound] = field(default_factory=list)
+    waiting: list[float] = field(default_factory=list)
+    lost: list[tuple[float, float]] = field(default_factory=list)
+    failed_rounds: int = 0
+    moves: list[float] = field(default_factory=list)
+    outages: Sequence[tuple[float, float]] = ()
+
+    def note(self, seconds: float) -> None:
+        """Add a sample of so many seconds, which ends now."""
+        self.samples.add(time.monotonic(), seconds)
+
+    @contextlib.contextmanager
+    def measured(self) -> Iterator[None]:
+        """Add a sample of the time that the body takes, and whether it failed."""
+        begun = time.monotonic()
+        self.waiting.append(begun)
+        try:
+            yield
+        except (CoordinatorFailure, UnsupportedError):
+            self.lost.append((begun, time.monotonic()))
+            raise
+        else:
+            self.answered.append(time.monotonic())
+        finally:
+            self.note(time.monotonic() - begun)
+            self.waiting.remove(begun)
+
+    def worst_ms(self, began: float, ended: float) -> int:
+        """The longest sample between two times, or just before and after, in ms."""
+        waiting = list(self.waiting)  # first: what ends meanwhile is a sample then
+        near = [
+            s
+            for at, s in self.samples.since(began - _NEAR_S)
+            if at - s <= ended + _NEAR_S and not self._was_down(at - s, at)
+        ]
+        now = time.monotonic()
+        near += [
+            now - begun
+            for begun in waiting
+            if begun <= ended + _NEAR_S and not self._was_down(begun, now)
+        ]
+        return int(max(near, default=0.0) * 1000)
+
+    def lag_ms(self, began: float, ended: float) -> int:
+        """The lag, in ms, to allow for what happened between two times."""
+        worst = self.worst_ms(began, ended)
+        return max(LEAST_LAG_MS, min(_FACTOR * worst, worst + _SPARE_MS))
+
+    def safe_lag_ms(self, began: float, ended: float) -> int:
+        """The lag, in ms, beyond which something counts as late, if the control was quick."""
+        return max(LEAST_LAG_MS, _FACTOR * self.worst_ms(began, ended))
+
+    def trustworthy(self, began: float, ended: float, lag_ms: int) -> bool:
+        """Whether the control was seen to be quick all the time, and its timers fired."""
+        return self.answers_throughout(began, ended, lag_ms) and self._timers_fired(began, ended)
+
+    def answers_throughout(self, began: float, ended: float, lag_ms: int) -> bool:
+        """Whether the control's requests were answered all the time, well within this lag."""
+        if lag_ms < _FACTOR * self.worst_ms(began, ended) or self.was_cut(began, ended):
+            return False
+        count = len(self.answered)
+        first = bisect_right(self.answered, began, hi=count) - 1
+        if first < 0:
+            return False
+        after = bisect_left(self.answered, ended, hi=count)
+        marks = [*self.answered[first : min(after + 1, count)]]
+        if after == count:
+            marks.append(ended)
+        longest = max(_GAP_S, lag_ms / 1000 / _FACTOR + 2 * _BEAT_S)
+        return all(
+            until - since <= longest or self._was_down(since, until)
+            for since, until in itertools.pairwise(marks)
+        )
+
+    def was_cut(self, began: float, ended: float) -> bool:
+        """Whether requests of the control failed between two times, or just before and after."""
+        return any(
+            begun <= ended + _NEAR_S and at >= began - _NEAR_S and not self._was_down(begun, at)
+            for begun, at in self.lost
+        )
+
+    def has_moved(self, began: float, ended: float) -> bool:
+        """Whether the coordinator moved by itself between two times, or just before and after."""
+        return any(
+            began - _NEAR_S <= at <= ended + _NEAR_S and not self._was_down(at - _SETTLED_S, at)
+            for at in self.moves
+        )
+
+    def has_answered_since(self, moment: float) -> bool:
+        """Whether a request of the control was answered after a time."""
+        return bool(self.answered) and self.answered[-1] > moment
+
+    def _timers_fired(self, began: float, ended: float) -> bool:
+        """Whether all timers of the control fired that ran then, and some did.
+
+        Where they never could be tried, because the target refuses, they show nothing, and the
+        other requests must be enough.
+        """
+        if not self.rounds:
+            return self.failed_rounds > 0
+        then = [
+            r.fired
+            for r in self.rounds
+            if r.began <= ended + _NEAR_S
+            and r.ended >= began
+            and not self._was_down(r.began, r.ended)
+        ]
+        return bool(then) and all(then)
+
+    async def timers_seen(self, ended: float, within_s: float) -> None:
+        """Wait until timers were tried that ran at a time, but no longer than so many seconds."""
+        failed = self.failed_rounds
+
+        def were_tried() -> bool:
+            tried = any(r.ended >= ended for r in self.rounds[-2:])
+            return tried or (not self.rounds and self.failed_rounds > failed)
+
+        await _comes_true(were_tried, within_s)
+
+    async def recovers(self, within_s: float) -> bool:
+        """Wait until a request of the control is answered; False: none was, in so many seconds."""
+        begun = time.monotonic()
+        return await _comes_true(lambda: self.has_answered_since(begun), within_s)
+
+    async def calms_down(self, lag_ms: int, within_s: float) -> bool:
+        """Wait until the lag was no more than so many ms for a while; False: not in this time."""
+
+        def was_calm() -> bool:
+            now = time.monotonic()
+            return self.lag_ms(now - _CALM_S, now) <= lag_ms
+
+        return await _comes_true(was_calm, within_s)
+
+    def _was_down(self, began: float, ended: float) -> bool:
+        return any(down <= ended and up >= began for down, up in self.outages)
+
+
+async def _comes_true(holds: Callable[[], bool], within_s: float) -> bool:
+    """Wait until this holds; False: it didn't in so many seconds."""
+    limit = time.monotonic() + within_s
+    while not holds():
+        if time.monotonic() > limit:
+            return False
+        await asyncio.sleep(_POLL_S)
+    return True
+
+
+class Control:
+    """The control groups: one scope for requests that are answered at once, one for timers.
+
+    `outages`: when the broker is down on purpose; the list may grow meanwhile.
+    """
+
+    def __init__(
+        self,
+        quick: AsyncCoordinator,
+        timed: AsyncCoordinator,
+        hello: Hello,
+        session_ms: int,
+        outages: Sequence[tuple[float, float]] = (),
+    ) -> None:
+        self._quick = Asker(quick, "control", _ANSWER_CAP_S)
+        self._timed = Asker(timed, "control", _ANSWER_CAP_S)
+        self._join_version = min(hello.apis["JoinGroup"][1], 3)
+        self._sync_version = hello.apis["SyncGroup"][0]
+        self._beat_version = hello.apis["Heartbeat"][0]
+        self._session_ms = session_ms
+        self._rounds = itertools.count(1)
+        self._usual: object = None
+        self.meter = LagMeter(outages=outages)
+
+    @property
+    def round_s(self) -> float:
+        """How long its timers take to be tried, in seconds, on a target that is quick."""
+        return (self._session_ms + LEAST_LAG_MS) / 1000
+
+    async def run(self) -> None:
+        """Measure until cancelled.  What fails is noted, and tried again."""
+        await asyncio.gather(self._watch_loop(), self._beat(), self._expire())
+
+    async def warm_up(self, rounds: int = 10) -> int:
+        """Take some first samples; returns the lag to allow, in ms."""
+        began = time.monotonic()
+        for _ in range(rounds):
+            await self._measured_beat()
+            await asyncio.sleep(0.01)
+        return self.meter.lag_ms(began, time.monotonic())
+
+    async def _watch_loop(self) -> None:
+        while True:
+            begun = time.monotonic()
+            await asyncio.sleep(_BEAT_S)
+            self.meter.note(max(0.0, time.monotonic() - begun - _BEAT_S))
+
+    async def _beat(self) -> None:
+        rest_s = _BEAT_S
+        while True:
+            rest_s = _BEAT_S if await self._measured_beat() else min(2 * rest_s, _LONGEST_REST_S)
+            await asyncio.sleep(rest_s)
+
+    async def _measured_beat(self) -> bool:
+        """Whether a heartbeat was answered."""
+        try:
+            with self.meter.measured():
+                body = await self._heartbeat(self._quick, "control", "nobody", -1)
+        except (CoordinatorFailure, UnsupportedError):
+            await self._quick.hang_up()
+            return False
+        self._look_for_a_move(body.get("errorCode"))
+        return True
+
+    def _look_for_a_move(self, code: object) -> None:
+        """Note an answer of a coordinator that moves; one that loads takes nobody for a member."""
+        if code in MOVING or (code == Error.NONE.value and self._usual not in {None, code}):
+            self.meter.moves.append(time.monotonic())
+        else:
+            self._usual = code
+
+    async def _expire(self) -> None:
+        """A member joins, syncs, falls silent, and checks whether it was removed; again and again.
+
+        It syncs because a coordinator may have lost the timer that a join starts (KAFKA-9752).  A
+        case finds that fault; here it would make all other results doubtful.
+        """
+        rest_s = _BEAT_S
+        while True:
+            try:
+                self.meter.rounds.append(await self._timer_round(f"silent-{next(self._rounds)}"))
+            except (CoordinatorFailure, UnsupportedError):
+                self.meter.failed_rounds += 1
+                await self._timed.hang_up()
+                rest_s = min(2 * rest_s, _LONGEST_REST_S)
+                await asyncio.sleep(rest_s)
+            else:
+                rest_s = _BEAT_S
+
+    async def _timer_round(self, group: str) -> TimerRound:
+        """Try a timer once.  Raises CoordinatorFailure, UnsupportedError."""
+        began = time.monotonic()
+        member_id = await self._join(group)
+        await self._sync(group, member_id)
+        await asyncio.sleep(self._session_ms / 1000)
+        lag_ms = self.meter.lag_ms(began, time.monotonic())
+        await asyncio.sleep(min(lag_ms / 1000, _LONGEST_LAG_S))
+        body = await self._heartbeat(self._timed, group, member_id, 1)
+        fired = body.get("errorCode") == Error.UNKNOWN_MEMBER_ID.value
+        return TimerRound(began, time.monotonic(), fired)
+
+    async def _join(self, group: str) -> str:
+        message = JoinGroupRequest(
+            group_id=group,
+            session_timeout_ms=self._session_ms,
+            rebalance_timeout_ms=self._session_ms if self._join_version > 0 else -1,
+            member_id="",
+            protocol_type="consumer",
+            protocols=(JoinProtocol(name="range", metadata=b""),),
+        )
+        version = self._join_version
+        body = await self._timed.ask("JoinGroup", version, message.to_body(version))
+        if (code := body.get("errorCode")) != 0:
+            raise CoordinatorFailure(f"the control's JoinGroup was refused: {code}")
+        return str(body.get("memberId", ""))
+
+    async def _sync(self, group: str, member_id: str) -> None:
+        message = SyncGroupRequest(group_id=group, generation_id=1, member_id=member_id)
+        version = self._sync_version
+        await self._timed.ask("SyncGroup", version, message.to_body(version))
+
+    async def _heartbeat(
+        self, asker: Asker, group: str, member_id: str, generation: int
+    ) -> dict[str, Any]:
+        message = HeartbeatRequest(group_id=group, generation_id=generation, member_id=member_id)
+        version = self._beat_version
+        return await asker.ask("Heartbeat", version, message.to_body(version))

@@ -1,0 +1,106 @@
+"""Tell a fault of the target from a fault of the network link.
+
+A late answer or a closed connection may come from the link: a lost packet, a stall, a cut.  The
+control group can't show what happens to one connection alone.  But a faulty target fails at the
+same request again and again, and a bad link fails anywhere.  So such a failure counts when it was
+seen `SIGHTS` times at the same request, and no attempt passed.  The same holds for what the target
+sends unasked, for it is pinned on the answer that happens to come next.  Where the control was cut
+off, too, and could connect again, it doesn't count at all.  What a coordinator says while it loads
+is held to the same (`loading.py`).
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+
+from fencepost.conformance.run.latency_monitor import LagMeter
+from fencepost.conformance.targets.target import UNASKED
+from fencepost.properties.judging.outcome import CaseResult, Outcome
+from fencepost.properties.oracle.verdict import Wrong
+
+SIGHTS = 3
+LINK = "the network link"
+UNASKED_FOR = "what the target sends at a time of its own"
+_BACK_S = 5.0
+"""A target that answers nobody for so long is gone, which no link explains."""
+
+
+def may_be_the_link(result: CaseResult) -> bool:
+    """Whether a bad link could cause this failure too: a late answer or a closed connection."""
+    if is_cut_off(result):
+        return True
+    failed = result.outcome is Outcome.FAIL
+    return failed and result.violation is not None and result.violation.late
+
+
+def is_cut_off(result: CaseResult) -> bool:
+    """Whether the target failed altogether, or closed a connection."""
+    if result.outcome is not Outcome.FAIL:
+        return False
+    return result.violation is None or result.violation.wrong is Wrong.CLOSED
+
+
+def is_unasked(result: CaseResult) -> bool:
+    """Whether all that is wrong is something that the target sent though nobody had asked."""
+    violation = result.violation
+    if result.outcome is not Outcome.FAIL or violation is None:
+        return False
+    return violation.wrong is Wrong.DEVIATION and UNASKED in violation.detail
+
+
+async def acquitted(result: CaseResult, meter: LagMeter, began: float) -> CaseResult:
+    """A failure since a time as unknown, if the control was cut off, too, and is not any more."""
+    if not meter.was_cut(began, time.monotonic()) or not await meter.recovers(_BACK_S):
+        return result
+    why = f"the control was cut off, too, so the network link may be the cause: {result.message}"
+    return replace(result, outcome=Outcome.UNKNOWN, message=why, level=result.case.level)
+
+
+@dataclass(slots=True)
+class Suspicions:
+    """The failures of one case that may have another cause than the target.
+
+    `attempts`: how often the case is tried in any case; it limits how often a failure must be seen.
+    `cause`: what may have caused the last one.
+    """
+
+    attempts: int
+    seen: list[CaseResult] = field(default_factory=list)
+    cause: str = LINK
+
+    @property
+    def sights(self) -> int:
+        """How often a failure must be seen at the same request."""
+        return min(SIGHTS, self.attempts)
+
+    @property
+    def most_attempts(self) -> int:
+        """How often the case is tried: more often once there is a failure to confirm."""
+        return self.attempts + (self.sights - 1 if self.seen else 0)
+
+    def confirmed_by(self, result: CaseResult, cause: str) -> bool:
+        """Note a failure that may have a cause, and return whether it was seen often enough."""
+        self.seen.append(result)
+        self.cause = cause
+        where = _where(result)
+        return sum(_where(before) == where for before in self.seen) >= self.sights
+
+    def weighed(self, result: CaseResult) -> CaseResult:
+        """The result of the last attempt, where no failure was confirmed."""
+        if not self.seen:
+            return result
+        if result is not self.seen[-1]:
+            notes = (*result.notes, *(f"not seen again: {s.message}" for s in self.seen))
+            return replace(result, notes=notes)
+        why = f"not seen at the same request each time, so {self.cause} may be the cause"
+        why = f"{why}: {result.message}"
+        return replace(result, outcome=Outcome.UNKNOWN, message=why, level=result.case.level)
+
+
+def _where(result: CaseResult) -> tuple[object, ...]:
+    """What was wrong with the answer to which step."""
+    violation = result.violation
+    if violation is None or result.recording is None:
+        return (result.message,)
+    return (violation.wrong, result.recording.labels.get(violation.request_id))

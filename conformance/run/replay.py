@@ -1,0 +1,187 @@
+"""Replay: check whether a trace still has the same verdict today.
+
+Two verdicts are the same if the outcome is, and for a violation also the request, the way in which
+its answer is wrong, and the rule.  Without a target the recorded history is judged again; with a
+target the recorded plan is run against it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fencepost.conformance.cases.case_registry import as_entry
+from fencepost.conformance.run.certify import Options, opened
+from fencepost.conformance.targets.target import Target
+from fencepost.conformance.targets.target_registry import find_revision
+from fencepost.model.coordinator import Provenance
+from fencepost.model.plans.plan_json import case_from_json
+from fencepost.model.plans.plan_order import DELAY
+from fencepost.model.revision import Revision
+from fencepost.properties.judging.outcome import CaseResult, Outcome
+from fencepost.properties.oracle.fingerprint import broken_rule
+from fencepost.properties.oracle.oracle import judge
+from fencepost.properties.oracle.verdict import Verdict
+from fencepost.traces.files.recording_trace import trace_of
+from fencepost.traces.files.tool_versions import own_version
+from fencepost.traces.files.trace_file import TraceFile, TraceFileError, TraceVerdict
+
+EXIT_SAME, EXIT_OTHER = 0, 1
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """The verdict that the file records, and today's.
+
+    `shows`: what the run is an example of, "" where it is none: then the verdict is about the
+    answers alone, and its message is about what the run shows.
+    """
+
+    recorded: TraceVerdict
+    today: TraceVerdict
+    shows: str = ""
+
+    @property
+    def same(self) -> bool:
+        """Whether they agree."""
+        return _essence(self.recorded) == _essence(self.today)
+
+    def exit_code(self) -> int:
+        """0 if they agree."""
+        return EXIT_SAME if self.same else EXIT_OTHER
+
+    def text(self) -> str:
+        """In words."""
+        recorded = self.recorded
+        lines = []
+        if self.shows:
+            lines.append(f"the run shows ({self.shows}): {recorded.message}")
+            recorded = replace(recorded, message="Each answer is one that the revision gives.")
+        lines += [f"recorded: {_words(recorded)}", f"today:    {_words(self.today)}"]
+        return "\n".join([*lines, "the same verdict" if self.same else "another verdict"])
+
+    def to_json(self) -> dict[str, Any]:
+        """For programs."""
+        return {
+            "same": self.same,
+            "recorded": dict(zip(_ESSENTIAL, _essence(self.recorded), strict=True)),
+            "today": dict(zip(_ESSENTIAL, _essence(self.today), strict=True)),
+            "message": self.today.message,
+        }
+
+
+_ESSENTIAL = ("outcome", "request", "wrong", "rule")
+
+
+def _essence(verdict: TraceVerdict) -> tuple[object, ...]:
+    return tuple(getattr(verdict, name) for name in _ESSENTIAL)
+
+
+def _words(verdict: TraceVerdict) -> str:
+    return f"{verdict.outcome}. {verdict.message}".rstrip(" .") + "."
+
+
+def _shows(trace: TraceFile) -> str:
+    """What a run of the model shows, as its provenance has it."""
+    return str(trace.provenance.get("shows") or "") if trace.verdict.outcome == "holds" else ""
+
+
+def rejudge(trace: TraceFile) -> Replayed:
+    """Judge the recorded history again, by the revision that the file names."""
+    verdict = trace.judge()
+    outcome = _outcome(verdict)
+    if trace.verdict.outcome == "unknown" and outcome == "holds":
+        outcome = "unknown"  # judging it again decides nothing
+    today = replace(trace.verdict, outcome=outcome)
+    violation = verdict.violation
+    if violation is None:
+        today = replace(today, request=None, wrong=None, rule=None, message=verdict.unknown or "")
+    else:
+        rule = broken_rule(violation, find_revision(trace.revision))
+        name = None if rule is None else rule.id
+        right = {allowed.rule for allowed in violation.allowed}
+        if violation.wait is not None:
+            right.update(violation.decided_by)  # an older file names the rule that took it in
+        if trace.verdict.rule in right:
+            name = trace.verdict.rule  # by a smaller lag than the file's; right by both
+        today = replace(
+            today,
+            request=violation.request_id,
+            wrong=violation.wrong.name,
+            rule=name,
+        )
+    return Replayed(trace.verdict, today, _shows(trace))
+
+
+def _outcome(verdict: Verdict) -> str:
+    if verdict.violation is not None:
+        return "violated"
+    return "unknown" if verdict.unknown is not None else "holds"
+
+
+def sound_trace(
+    result: CaseResult, revision: Revision, provenance: Provenance, *, seed: int = 0
+) -> TraceFile | None:
+    """The trace of a result, such that judging it again gives the same verdict.
+
+    None where nothing was recorded.  On a real clock a verdict may combine two values of lag, and a
+    file holds one.  If the verdicts differ for this reason, the file gets the verdict by its own
+    lag.
+    """
+    recording = result.recording
+    if recording is None:
+        return None
+
+    def trace(verdict: Verdict | None) -> TraceFile:
+        return trace_of(
+            recording, verdict, revision, provenance, seed=seed, tool_version=own_version()
+        )
+
+    first = trace(result.verdict)
+    if rejudge(first).same:
+        return first
+    lag_ms = recording.lag_ms
+    return trace(judge(revision, recording.config, recording.history, lag_ms=lag_ms).verdict())
+
+
+async def replay_trace(trace: TraceFile, target: Target) -> Replayed:
+    """Run the recorded plan against a target, with the recorded initial delay if it can be chosen.
+
+    Raises TraceFileError if the file has no plan.
+    """
+    if trace.plan is None:
+        raise TraceFileError(
+            "the trace", "plan", "is null", "replay it without a target, or record it again"
+        )
+    case = case_from_json(dict(trace.plan))
+    async with opened(target, find_revision(trace.revision), Options()) as suite:
+        if suite.chooses_settings and DELAY in trace.config:
+            config = {DELAY: trace.config[DELAY], **case.needs.config}
+            case = replace(case, needs=replace(case.needs, config=config))
+        (result,) = suite.set_ups.reported(await suite.run([as_entry(case)]))
+        return Replayed(trace.verdict, _today(trace, result, target.provenance()))
+
+
+def _today(trace: TraceFile, result: CaseResult, provenance: Any) -> TraceVerdict:
+    if result.recording is None:
+        outcome = "violated" if result.outcome is Outcome.FAIL else "unknown"
+        return replace(
+            trace.verdict,
+            outcome=outcome,
+            request=None,
+            wrong=None,
+            rule=None,
+            message=result.message,
+        )
+    today = trace_of(
+        result.recording,
+        result.verdict,
+        find_revision(trace.revision),
+        provenance,
+        seed=0,
+        tool_version=own_version(),
+        message=result.message,
+    ).verdict
+    if result.outcome is Outcome.UNKNOWN and result.violation is not None:
+        return replace(today, outcome="unknown")  # what was seen is not held against the target
+    return today

@@ -1,0 +1,398 @@
+"""Run one case against one coordinator: send its requests, read answers, and ask the oracle.
+
+A wait ends when the answer came, when no explanation of the history is left (something is wrong,
+and going on would prove nothing more), or when the limit for a wait is reached.  On a real clock
+what looks wrong may only be late: as long as the control shows that more lag must be allowed, the
+history is judged anew with it, and the run goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from fencepost.conformance.run.incremental_judge import SELDOM_S, Listener
+from fencepost.conformance.targets.target import Clocked, Hints
+from fencepost.model.coordinator import Answer, AsyncCoordinator, Config, Hello, Send, codes_in
+from fencepost.model.history.events import (
+    Answered,
+    Disconnected,
+    Event,
+    Handled,
+    Passed,
+    Restarted,
+    Sent,
+    TopicsDeleted,
+)
+from fencepost.model.history.words import with_article
+from fencepost.model.messages.draft_messages import ALL_APIS
+from fencepost.model.messages.errors import MOVING
+from fencepost.model.messages.messages import LeaveGroupRequest, LeavingMember, carried_fields
+from fencepost.model.messages.shapes import Message
+from fencepost.model.messages.wire_form import ShapeError
+from fencepost.model.plans.bind import Knowledge
+from fencepost.model.plans.plan import (
+    Await,
+    Case,
+    DeleteTopics,
+    Disconnect,
+    Pause,
+    ProtocolOf,
+    RequestStep,
+    Restart,
+    Settle,
+    Step,
+    Times,
+    times_for,
+)
+from fencepost.model.revision import Revision
+from fencepost.properties.judging.recording import Recording
+from fencepost.properties.oracle.verdict import Verdict
+
+WAIT_CAP_MS = 120_000
+"""No single wait of a case is longer, on a real clock."""
+
+VIRTUAL_CAP_MS = 3_600_000
+_SLICE_MS = 50
+_LONGEST_SLICE_MS = 400
+"""The longer a wait, the less often it is checked whether it can end; an answer ends it at once."""
+
+_NO_HINTS = Hints()
+_BATCHES_SINCE = 3
+_PARKED = {"JoinGroup", "SyncGroup"}
+"""What waits for its answer.  Another request that is sent away was not handled."""
+
+
+class CaseUnsupportedError(Exception):
+    """The target lacks what the case needs.  `str()` says what."""
+
+
+class CaseRun:
+    """One run of one case.
+
+    `lag_ms`: differences in time that the target's clock can't show, by which waits are scaled; 0
+    for a virtual clock.  `hints`: how to send requests to this target.  `persists`: run the plan to
+    its end even after a violation, to see what else happens.  `eager`: judge the plan while it
+    runs, even if it is about no rule.  `follows`: go on behind a violation that known departures
+    explain.  `lag_since`: the lag that must be allowed by now for what happened since a time of the
+    monotonic clock.
+    """
+
+    def __init__(
+        self,
+        case: Case,
+        coordinator: AsyncCoordinator,
+        hello: Hello,
+        config: Config,
+        revision: Revision,
+        lag_ms: int,
+        hints: Hints = _NO_HINTS,
+        *,
+        persists: bool = False,
+        eager: bool = False,
+        follows: bool = False,
+        lag_since: Callable[[float], int] = lambda _: 0,
+    ) -> None:
+        self._persists = persists
+        self._lag_since = lag_since
+        self._case = case
+        self._coordinator = coordinator
+        self._hello = hello
+        self._virtual = hello.clock == "virtual"
+        lag = 0 if self._virtual else lag_ms
+        self._times: Times = times_for(
+            config, lag_ms=lag, session_ms=hints.session_ms, tick_ms=hints.tick_ms
+        )
+        self._knowledge = Knowledge(self._times)
+        patience = 0 if self._virtual else max(lag, hints.patience_for(self._times.session))
+        every_s = 0.0 if case.rules or eager else SELDOM_S
+        self._oracle = Listener(
+            revision, config, patience, None if self._virtual else every_s, follows=follows
+        )
+        timers = self._times.session + self._times.rebalance
+        self._unjudged_cap = timers if self._virtual else patience
+        short = self._times.short_session + self._times.short_rebalance
+        self._departed_cap = timers if self._virtual else short + patience
+        self._now = 0
+        self._origin = time.monotonic()
+        self._open: dict[str, RequestStep] = {}
+        self._bodies: dict[str, dict[str, Any]] = {}
+        self.recording = Recording(
+            case, config, hello.clock, lag, patience, written_for_ms=lag, times=self._times
+        )
+
+    async def run(self) -> Recording:
+        """Run the plan to its end, or until it can show nothing more.
+
+        Raises CaseUnsupportedError; CoordinatorFailure where the target itself failed.
+        """
+        self.recording.began = time.monotonic()
+        for number, step in enumerate(self._case.steps, start=1):
+            await self._step(step, number)
+            self.recording.step_ends.append(self._clock())
+            if self.recording.stopped or not await self._goes_on():
+                break
+        else:
+            await self._linger()
+            self.recording.completed = await self._goes_on()
+        self.recording.names = dict(self._knowledge.names)
+        self.recording.ended = time.monotonic()
+        return self.recording
+
+    def verdict(self) -> Verdict:
+        """The oracle's verdict so far; on a real clock it allows for `patience_ms`."""
+        return self._oracle.verdict()
+
+    async def _goes_on(self) -> bool:
+        if self._persists or await self._oracle.still_open():
+            return True
+        if self._virtual:
+            return False
+        if self._oracle.is_violated:
+            lag_ms = self._lag_since(self.recording.began)
+            if lag_ms > self._oracle.lag_ms:  # twice as much, or this is done at each wait
+                lag_ms = max(lag_ms, 2 * self._oracle.lag_ms)
+                await self._oracle.relax(self.recording.history, lag_ms)
+        return not self._oracle.is_violated  # what is unknown now may be decided in the end
+
+    async def _step(self, step: Step, number: int) -> None:
+        match step:
+            case RequestStep():
+                await self._ask(step, number)
+            case Await():
+                await self._await(step.labels)
+            case Pause():
+                await self._let_pass(pause_ms(step, self._times))
+            case Settle():
+                if not self._virtual:
+                    await self._let_pass(self._times.settle)
+                    self.recording.settled.append(len(self._bodies))
+            case Disconnect():
+                dropped = await self._coordinator.disconnect(step.who)
+                self._take(dropped.answers)
+                self._record(Disconnected(self._clock(), step.who, dropped.dropped))
+                for request_id in dropped.dropped:
+                    self._open.pop(request_id, None)
+            case Restart():
+                await self._restart()
+            case DeleteTopics():
+                begun = self._clock()
+                answers = await self._coordinator.delete_topics(step.topics)
+                self._record(TopicsDeleted(begun, step.topics, self._clock()))
+                self._take(answers)
+
+    async def _restart(self) -> None:
+        begun = self._clock()
+        dropped = await self._coordinator.restart()
+        lost = dropped.dropped
+        if dropped.outage is None:
+            self._record(Restarted(begun, self._clock(), dropped.dropped))
+            moved = self.recording.moved
+            self._take(dropped.answers)
+            self.recording.moved = moved  # the restart may answer so
+        else:
+            begun, down = map(self._since_origin, dropped.outage)
+            for answer, read in zip(dropped.answers, dropped.read, strict=True):
+                self._take([answer], min(begun, self._since_origin(read)))
+            parked = [a for a in dropped.late if self._open[a.id].api in _PARKED]
+            lost = (*lost, *(a.id for a in dropped.late if a not in parked))
+            self._record(Restarted(begun, self._clock(), lost, down + 1))
+            moved = self.recording.moved
+            self._take(parked)
+            self.recording.moved = moved
+        for request_id in lost:
+            self._open.pop(request_id, None)
+
+    async def _ask(self, step: RequestStep, number: int) -> None:
+        version, body = asked(step, self._hello, self._knowledge)
+        request_id = f"r{number}"
+        connection = step.connection or step.who
+        if any((ask.connection or ask.who) == connection for ask in self._open.values()):
+            self.recording.stopped = f"{step.label}: its connection waits for another answer"
+            return
+        request = Send(request_id, connection, "fencepost", step.api, version, body)
+        self._open[request_id] = step
+        self._bodies[request_id] = body
+        self.recording.labels[request_id] = step.label
+        self.recording.senders[request_id] = step.who
+        begun = self._clock()
+        answers = await self._coordinator.send(request)
+        self._record(Sent(begun, request, self._clock()))
+        self._take(answers)
+        if self._virtual:
+            self._record(Handled(self._now))
+
+    def _clock(self) -> int:
+        if self._virtual:
+            return self._now
+        return self._since_origin(time.monotonic())
+
+    def _since_origin(self, seconds: float) -> int:
+        return int((seconds - self._origin) * 1000)
+
+    def _record(self, event: Event) -> None:
+        history = self.recording.history
+        last = history[-1] if history and not self._virtual else None
+        if isinstance(event, Passed) and isinstance(last, Passed):
+            history.pop()  # the longer silence replaces it
+        history.append(event)
+        self._oracle.observe(event)
+
+    def _take(self, answers: Sequence[Answer], read_ms: int | None = None) -> None:
+        """Record answers.  `read_ms`: on a real clock, when they had been read, if not now."""
+        for answer in answers:
+            read = answer if self._virtual else self._stamped(answer, read_ms)
+            self._record(Answered(read))
+            ask = self._open.pop(answer.id, None)
+            if ask is None or answer.body is None:
+                continue
+            self.recording.moved |= not MOVING.isdisjoint(codes_in(answer.body))
+            self._knowledge.learn(ask.who, ask.api, answer.body, self._bodies[answer.id])
+
+    def _stamped(self, answer: Answer, read_ms: int | None) -> Answer:
+        """On a real clock, the answer with the time when we read it, by our own clock."""
+        at = self._clock() if read_ms is None else read_ms
+        if read_ms is None and isinstance(self._coordinator, Clocked):
+            read_ms = self._since_origin(self._coordinator.read_at(answer))
+            at = min(at, max(read_ms, self._latest_ms()))
+        return Answer(answer.id, at + 1, answer.body, answer.findings)
+
+    def _latest_ms(self) -> int:
+        """The time of the last event."""
+        if not self.recording.history:
+            return 0
+        last = self.recording.history[-1]
+        return last.ended_ms if isinstance(last, Sent) else last.at_ms
+
+    async def _advance(self, ms: int) -> None:
+        before = self._clock()
+        answers = await self._coordinator.advance(ms)
+        if self._virtual:
+            self._now += ms
+            self._take(answers)
+            self._record(Passed(self._now))
+        else:
+            self._take(answers)
+            if not answers:
+                self._take(await self._drained())
+                self._record(Passed(before))
+
+    async def _drained(self) -> Sequence[Answer]:
+        """Answers that have arrived and are still on their way through the event loop."""
+        for _ in range(3):
+            await asyncio.sleep(0)
+        return await self._coordinator.advance(0)
+
+    async def _let_pass(self, ms: int) -> None:
+        end = self._clock() + ms
+        if self._virtual:
+            await self._advance(ms)
+            return
+        slice_ms = _SLICE_MS
+        while (left := end - self._clock()) > 0 and await self._goes_on():
+            await self._advance(min(left, slice_ms))
+            slice_ms = min(2 * slice_ms, _LONGEST_SLICE_MS)
+
+    async def _await(self, labels: tuple[str, ...]) -> None:
+        begun = self._clock()
+        looked_ms = begun - 1  # what is due now may not have been checked yet
+        cap = VIRTUAL_CAP_MS if self._virtual else WAIT_CAP_MS
+        slice_ms = _SLICE_MS
+        while (waiting := self._waiting(labels)) and await self._goes_on():
+            if self._oracle.is_violated:  # what is due is unknown from here on
+                cap = self._unjudged_cap
+            elif self._oracle.is_behind_departures:  # plans wait for what short timers do
+                cap = self._departed_cap
+            if self._clock() - begun > cap:
+                self.recording.stopped = f"{', '.join(waiting)} waited for in vain"
+                return
+            if not self._virtual:
+                await self._advance(slice_ms)
+                slice_ms = min(2 * slice_ms, _LONGEST_SLICE_MS)
+                continue
+            if not self._oracle.open():
+                await self._advance(self._times.short_rebalance)
+                continue
+            deadline = self._oracle.next_deadline_ms(looked_ms)
+            if deadline is None:
+                self.recording.stopped = f"{', '.join(waiting)}: nothing left that could answer"
+                return
+            await self._advance(deadline - self._now)
+            looked_ms = self._now
+
+    def _waiting(self, labels: tuple[str, ...]) -> list[str]:
+        return [ask.label for ask in self._open.values() if ask.label in labels]
+
+    async def _linger(self) -> None:
+        """After the last step, wait for answers that should come, or should not."""
+        if self._virtual:
+            await self._advance(0)
+        elif self._open or self._case.rules:  # else no answer matters
+            await self._let_pass(self._times.margin)
+
+
+def asked(step: RequestStep, hello: Hello, knowledge: Knowledge) -> tuple[int, dict[str, Any]]:
+    """The version and body of a request for a target, by what its sender was told.
+
+    Raises CaseUnsupportedError where the target lacks the API or version, or the version lacks a
+    field.
+    """
+    bounds = hello.apis.get(step.api)
+    if bounds is None:
+        raise CaseUnsupportedError(step.api)
+    version = step.version
+    if version is None:
+        version = bounds[1] if step.at_most is None else min(bounds[1], step.at_most)
+    if not bounds[0] <= version <= bounds[1]:
+        raise CaseUnsupportedError(
+            f"{step.api} v{version}; the target has v{bounds[0]} to v{bounds[1]}"
+        )
+    kind = ALL_APIS[step.api].request
+    carried = carried_fields(kind, version)
+    values = {
+        name: knowledge.value(value)
+        for name, value in step.fields.items()
+        if name in carried or not isinstance(value, ProtocolOf)
+    }
+    try:
+        return version, _in_version(kind(**values), version).to_body(version)
+    except ShapeError as error:
+        raise CaseUnsupportedError(
+            f"{with_article(step.api)} that can say {error.path}; v{version} can't"
+        ) from error
+
+
+def pause_ms(step: Pause, times: Times) -> int:
+    """How long a pause lasts, in ms."""
+    total = sum(map(times.of, step.times)) // step.parts
+    margin = step.margins * times.margin
+    late = times.tick if step.times and step.margins else 0
+    return max(0, total - margin if step.minus else total + margin + late)
+
+
+def _in_version(message: Message, version: int) -> Message:
+    """A leave of one dynamic member, in the form of versions that name one member id."""
+    match message:
+        case LeaveGroupRequest(members=(LeavingMember(group_instance_id=None) as row,)):
+            if version < _BATCHES_SINCE:
+                return replace(message, member_id=row.member_id, members=())
+    return message
+
+
+def unmet_need(case: Case, hello: Hello, config: Config) -> str | None:
+    """What a target lacks for a case, if anything."""
+    needs = case.needs
+    for api, version in needs.apis:
+        bounds = hello.apis.get(api)
+        if bounds is None or not bounds[0] <= version <= bounds[1]:
+            return f"{api} v{version}"
+    if missing := sorted(needs.features - hello.features):
+        return f"feature {missing[0]}"
+    for key, value in needs.config.items():
+        if config.get(key) != value:
+            return f"{key}={value} (it is {config.get(key)})"
+    return None

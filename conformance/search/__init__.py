@@ -1,0 +1,1 @@
+"""Search for violations: draw, run, confirm, shrink, report."""

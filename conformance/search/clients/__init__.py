@@ -1,0 +1,1 @@
+"""Search a client with scenarios drawn at random."""

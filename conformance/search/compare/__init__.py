@@ -1,0 +1,1 @@
+"""Search for plans on which two targets differ."""

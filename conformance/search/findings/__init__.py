@@ -1,0 +1,1 @@
+"""Confirm a failure, shrink it, and keep its trace."""

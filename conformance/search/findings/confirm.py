@@ -1,0 +1,261 @@
+"""Confirm and shrink failures: run smaller and smaller plans against the target.
+
+A smaller plan is taken only if it fails with the same fingerprint, and so with the same cause: one
+that no known departure explains never becomes one that a departure explains, nor the other way.
+
+A violation ends its plan, so a smaller plan that still fails takes hardly longer than the one
+before.  A run that takes much longer is given up, and is run to its end only if nothing else is
+left to try; on a real clock one that passes is run again then, if it leaves open which of two
+requests comes first, and a smaller plan must not have more such races than the plan that failed.
+Shrinking begins with the steps up to the wrong answer, and with short timeouts, so that later runs
+are quick.  When the time is up, the smallest plan so far is the result.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+from fencepost.conformance.run.certify import OpenTarget
+from fencepost.conformance.search.shrink.shrink_plan import (
+    AT_ONCE,
+    TRIES,
+    GivenUpError,
+    Minimal,
+    Reproducer,
+    smallest,
+)
+from fencepost.model.plans.normalise import asking, races, with_steps
+from fencepost.model.plans.plan import Await, Case, Ms, RequestStep
+from fencepost.model.plans.plan_order import DELAY, asks_of
+from fencepost.properties.judging.outcome import CaseResult, Outcome
+from fencepost.properties.oracle.fingerprint import Fingerprint
+from fencepost.properties.workers.cancellation import Stop
+
+CONFIRMATIONS = 3
+_FLAKY_RUNS = 9
+"""How often a flaky plan is run in all, so that its rate means something."""
+
+_FAILURES_AT_ONCE = 24
+_TRIES_AT_ONCE = 600
+_LEAST_S = 2.0
+_SLOW_S = 5.0
+_SLOW_AT_ONCE = 64
+"""How many slow plans run side by side, since most of their time is waiting."""
+
+_LAST_S = 5.0
+"""After the time is up, this many seconds and two runs are left to confirm a finding."""
+
+
+class Examination:
+    """Confirms and shrinks the failures of one target.
+
+    `tries`: the most plans for one failure; `seconds`: for all of it, on a real clock, None: no
+    limit; `stop`: ends it earlier.
+    """
+
+    def __init__(
+        self,
+        suite: OpenTarget,
+        *,
+        tries: int = TRIES,
+        seconds: float | None = None,
+        stop: Stop | None = None,
+    ) -> None:
+        self.suite = suite
+        self.revision = suite.revision
+        self._virtual = suite.hello.clock == "virtual"
+        self._tries = tries
+        self._seconds = None if self._virtual else seconds
+        self._stop = Stop()
+        self._outer_stop = stop or self._stop
+        self._failures = asyncio.Semaphore(1 if self._virtual else _FAILURES_AT_ONCE)
+        self._places = asyncio.Semaphore(min(_TRIES_AT_ONCE, suite.places))
+
+    @asynccontextmanager
+    async def limited(self) -> AsyncIterator[None]:
+        """While the body runs, its time limit does, and a request to stop is noticed."""
+        async with self._stop.following(self._outer_stop, self._seconds):
+            yield
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[bool]:
+        """Wait for the turn to examine one failure; gives whether there is time for it."""
+        async with self._failures:
+            yield not self._stop.asked
+
+    async def minimised(self, failure: CaseResult, *, times: int = 1) -> Minimal[CaseResult]:
+        """Shrink a failed case.
+
+        `times`: how often a smaller one must fail to be taken.  Raises ValueError if the case did
+        not fail.
+        """
+        fingerprint = failure.fingerprint(self.revision)
+        if fingerprint is None:
+            raise ValueError(f"{failure.case.id} did not fail, so nothing can be minimised")
+        most = max(_LEAST_S, 2 * _seen_after(failure))
+        whole = self_contained(failure, self.suite)
+        loose = races(whole.steps)
+
+        async def judge(case: Case, most_s: float | None) -> CaseResult | None:
+            open_orders = races(case.steps)
+            if not self._virtual and not open_orders <= loose:
+                return None  # whether it fails would depend on timing
+            shown = await self._shows(case, fingerprint, times, most_s)
+            if shown is None and open_orders and most_s is not None:
+                raise GivenUpError  # the requests may have come in the order that hides it
+            return shown
+
+        async def quick(case: Case) -> CaseResult | None:
+            nonlocal most
+            shown = await judge(case, None if self._virtual else most)
+            if shown is not None:
+                most = max(_LEAST_S, 2 * shown.seconds)
+            return shown
+
+        async def patient(case: Case) -> CaseResult | None:
+            return await judge(case, None)
+
+        begin = beginnings(whole, failure)
+        return await smallest(
+            Reproducer(whole, failure),
+            self.suite.hello.apis,
+            quick,
+            patient=patient,
+            begin=begin[:1] if self._virtual else begin,
+            at_once=self._side_by_side(most),
+            tries=self._tries,
+            stop=self._stop,
+        )
+
+    def _side_by_side(self, most_s: float) -> int:
+        if self._virtual:
+            return 1
+        return min(_SLOW_AT_ONCE if most_s > _SLOW_S else AT_ONCE, self.suite.places)
+
+    async def confirmed(
+        self, case: Case, fingerprint: Fingerprint, took_s: float
+    ) -> tuple[int, int]:
+        """How often a case failed with this fingerprint, of how many more runs; 0 of 0: no time.
+
+        `took_s`: how long it took before.
+        """
+        most = _LAST_S + 2 * took_s if self._stop.asked else None
+        failed = runs = 0
+        with contextlib.suppress(TimeoutError):
+            for times in (CONFIRMATIONS, _FLAKY_RUNS - CONFIRMATIONS):
+                if failed < runs or not runs:
+                    async with asyncio.timeout(most):
+                        results = await self._run([case] * times, None, fingerprint)
+                    failed += sum(
+                        result.fingerprint(self.revision) == fingerprint for result in results
+                    )
+                    runs += times
+        return failed, runs
+
+    async def is_steady(self, failure: CaseResult, fingerprint: Fingerprint) -> bool:
+        """Whether the plan that failed fails each time."""
+        case = self_contained(failure, self.suite)
+        try:
+            return await self._shows(case, fingerprint, CONFIRMATIONS, None) is not None
+        except GivenUpError:
+            return False
+
+    async def _shows(
+        self, case: Case, fingerprint: Fingerprint, times: int, most_s: float | None
+    ) -> CaseResult | None:
+        """The first of some runs, if all fail so.
+
+        Raises GivenUpError after `most_s`, and where a real clock leaves it undecided.
+        """
+        if fingerprint.api and fingerprint.api not in {ask.api for ask in asks_of(case.steps)}:
+            return None
+        results = await self._run([case] * times, most_s, fingerprint)
+        undecided = Outcome.UNKNOWN if not self._virtual else None
+        decided = [result for result in results if result.outcome is not undecided]
+        if any(result.fingerprint(self.revision) != fingerprint for result in decided):
+            return None
+        if len(decided) < len(results):
+            raise GivenUpError
+        return results[0]
+
+    async def _run(
+        self, cases: Sequence[Case], most_s: float | None, shown: Fingerprint
+    ) -> list[CaseResult]:
+        # Only what no departure explains may lie behind one; all else ends a run.
+        options = replace(self.suite.options, eager=True, follows=not shown.cause)
+        suite = self.suite.with_options(options)
+        return list(await asyncio.gather(*(self._one(suite, case, most_s) for case in cases)))
+
+    async def _one(self, suite: OpenTarget, case: Case, most_s: float | None) -> CaseResult:
+        async with self._places:
+            try:
+                async with asyncio.timeout(most_s):
+                    (result,) = await suite.try_cases([case])
+            except TimeoutError:
+                raise GivenUpError from None
+        return result
+
+
+def _seen_after(failure: CaseResult) -> float:
+    """How many seconds after its start a plan showed the failure."""
+    violation = failure.remaining
+    return failure.seconds if violation is None else violation.at_ms / 1000
+
+
+def self_contained(failure: CaseResult, suite: OpenTarget) -> Case:
+    """The case with the settings that it was run under, where a case can have its own.
+
+    It names no rules, since it is not run to pass.
+    """
+    case = replace(failure.case, rules=())
+    if failure.recording is None or not suite.chooses_settings:
+        return case
+    config = {DELAY: failure.recording.config.get(DELAY), **case.needs.config}
+    return replace(case, needs=replace(case.needs, config=config))
+
+
+_SHORT = {Ms("rebalance"): Ms("short rebalance"), Ms("formation"): Ms("short rebalance")}
+_SHORTER = {**_SHORT, Ms("session"): Ms("short session")}
+_TIMEOUTS = {"session_timeout_ms", "rebalance_timeout_ms"}
+
+
+def beginnings(case: Case, failure: CaseResult) -> list[Case]:
+    """Plans that may fail in the same way and are better to start with, the best first.
+
+    `failure`: of a run of these steps.
+    """
+    head = _head(case, failure)
+    found = [*_hurried(head), head, *_hurried(case)]
+    return [plan for n, plan in enumerate(found) if plan != case and plan not in found[:n]]
+
+
+def _head(case: Case, failure: CaseResult) -> Case:
+    """The plan up to the step in which the failure was seen, with a wait for the wrong answer."""
+    violation = failure.remaining
+    recording = failure.recording
+    if violation is None or recording is None:
+        return case
+    before = sum(end < violation.at_ms for end in recording.step_ends)
+    label = recording.labels[violation.request_id]
+    asked = next(n for n, step in enumerate(case.steps) if getattr(step, "label", "") == label)
+    head = case.steps[: max(before, asked) + 1]
+    if not any(isinstance(step, Await) and label in step.labels for step in head):
+        head = (*head, Await((label,)))
+    return with_steps(case, head)
+
+
+def _hurried(case: Case) -> Iterator[Case]:
+    for short in (_SHORTER, _SHORT):
+
+        def hurried(ask: RequestStep, short: dict[Ms, Ms] = short) -> RequestStep:
+            said = {
+                name: short.get(value, value) if name in _TIMEOUTS else value
+                for name, value in ask.fields.items()
+            }
+            return replace(ask, fields=said)
+
+        yield asking(case, hurried)

@@ -1,0 +1,248 @@
+"""From failures to findings: one for each fault, shrunk, confirmed and explained.
+
+Failures with one fingerprint, and so with one cause, are one finding, and the simplest of them is
+shrunk against the target.  The result is run again.  A finding that does not fail each time is
+reported as flaky, with its rate, since the cause may be the load or the network.  A finding for
+which no time was left is reported as unconfirmed.  Known fingerprints are only counted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from fencepost.conformance.run.certify import OpenTarget
+from fencepost.conformance.run.replay import sound_trace
+from fencepost.conformance.search.findings.confirm import CONFIRMATIONS, Examination
+from fencepost.conformance.search.shrink.shrink_plan import Minimal
+from fencepost.model.plans.plan import Case
+from fencepost.model.plans.plan_order import steps_digest, weight
+from fencepost.model.revision import Revision
+from fencepost.model.table.table import LEVELS, Level
+from fencepost.properties.judging.explain import sentence, steps_of
+from fencepost.properties.judging.outcome import CaseResult
+from fencepost.properties.oracle.fingerprint import Fingerprint
+from fencepost.traces.files.trace_file import TraceFile
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One fault of a target.
+
+    `result`: of the run that showed it; `seen`: how many failures had this fingerprint; `first`:
+    the case of the one that was shrunk; `failed` of `runs` more runs failed with the same
+    fingerprint; `tried`: how many plans it took; `is_minimal`: no step can be left out.  With
+    `runs` 0 it is not confirmed.
+    """
+
+    result: CaseResult
+    fingerprint: Fingerprint
+    seen: int
+    first: str
+    failed: int
+    runs: int
+    tried: int
+    is_minimal: bool
+
+    @property
+    def case(self) -> Case:
+        """The minimal case."""
+        return self.result.case
+
+    @property
+    def is_flaky(self) -> bool:
+        """Whether some run of the minimal case did not fail so."""
+        return self.failed < self.runs
+
+    @property
+    def sentence(self) -> str:
+        """What is wrong and why."""
+        return self.result.message
+
+    def steps(self, revision: Revision) -> tuple[str, ...]:
+        """What was sent and answered, a numbered line each, for the revision that judged."""
+        recording, first = self.result.recording, self.result.violation
+        if recording is None:
+            return ()
+        wrong = known = "" if first is None else first.request_id
+        if first is not None and (found := self.result.attribution(revision)).behind:
+            own = found.verdict.violation
+            wrong = wrong if own is None else own.request_id
+        return steps_of(recording, wrong, known)
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """The findings of a search.
+
+    `findings`: those that fail each time; `flaky`: those that don't; `unconfirmed`: those that were
+    not run again; `known`: how often known fingerprints were seen.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    flaky: tuple[Finding, ...] = ()
+    unconfirmed: tuple[Finding, ...] = ()
+    known: Mapping[Fingerprint, int] = field(default_factory=dict)
+
+    @property
+    def all(self) -> tuple[Finding, ...]:
+        """All of them, the surest first."""
+        return (*self.findings, *self.flaky, *self.unconfirmed)
+
+
+OnFinding = Callable[[Finding], None]
+
+
+async def findings_from(
+    failures: Sequence[CaseResult],
+    examination: Examination,
+    *,
+    known: Collection[Fingerprint] = (),
+    level: Level = Level.SHOULD,
+    on_finding: OnFinding | None = None,
+) -> Findings:
+    """The distinct faults among failed cases, the simplest plan first.
+
+    `known`: fingerprints that are only counted; `level`: failures below it are left out;
+    `on_finding`: called with each finding as soon as it is confirmed, and at the end with those for
+    which no time was left.
+    """
+    suite = examination.suite
+    grouped = _by_fingerprint(failures, suite, level)
+    counted = Counter({one: len(alike) for one, alike in grouped.items() if one in known})
+
+    async def examined(fingerprint: Fingerprint, results: Sequence[CaseResult]) -> Finding:
+        async with examination.turn() as has_time:
+            if not has_time:
+                return _unconfirmed(fingerprint, results, suite.revision)
+            finding = await finding_of(fingerprint, results, examination)
+        if on_finding is not None and finding.runs:
+            on_finding(finding)
+        return finding
+
+    new = [examined(one, alike) for one, alike in grouped.items() if one not in known]
+    found = list(await asyncio.gather(*new))
+    found.sort(key=lambda f: (weight(f.case, suite.hello.apis), f.fingerprint))
+    findings = _sorted(found, counted)
+    if on_finding is not None:
+        for finding in findings.unconfirmed:
+            on_finding(finding)
+    return findings
+
+
+def unexamined(failures: Sequence[CaseResult], suite: OpenTarget, level: Level) -> Findings:
+    """The distinct faults among failed cases, neither shrunk nor confirmed."""
+    grouped = _by_fingerprint(failures, suite, level)
+    return _sorted([_unconfirmed(one, alike, suite.revision) for one, alike in grouped.items()])
+
+
+def _sorted(found: Sequence[Finding], known: Mapping[Fingerprint, int] | None = None) -> Findings:
+    return Findings(
+        tuple(f for f in found if f.runs and not f.is_flaky),
+        tuple(f for f in found if f.is_flaky),
+        tuple(f for f in found if not f.runs),
+        known or {},
+    )
+
+
+def _by_fingerprint(
+    failures: Sequence[CaseResult], suite: OpenTarget, level: Level
+) -> dict[Fingerprint, list[CaseResult]]:
+    """The failures with each fingerprint; both in the order of the simplest plan."""
+
+    def simplest(result: CaseResult) -> tuple[tuple[int, ...], str]:
+        return weight(result.case, suite.hello.apis), result.case.id
+
+    grouped: dict[Fingerprint, list[CaseResult]] = {}
+    for result in sorted(failures, key=simplest):
+        fingerprint = result.fingerprint(suite.revision)
+        if fingerprint is not None and LEVELS.index(result.level) <= LEVELS.index(level):
+            grouped.setdefault(fingerprint, []).append(result)
+    return grouped
+
+
+async def finding_of(
+    fingerprint: Fingerprint, results: Sequence[CaseResult], examination: Examination
+) -> Finding:
+    """Shrink and confirm the first of some failures with one fingerprint."""
+    first = results[0]
+    minimal = await examination.minimised(first)
+    failed, runs = await examination.confirmed(*_again(minimal, fingerprint))
+    if failed < runs and await examination.is_steady(first, fingerprint):
+        # It is now so small that it is flaky; shrink again, with plans that fail each time.
+        minimal = await examination.minimised(first, times=CONFIRMATIONS)
+        failed, runs = await examination.confirmed(*_again(minimal, fingerprint))
+    return Finding(
+        result=_named(minimal.shown.run, minimal.shown.case, fingerprint, examination.revision),
+        fingerprint=fingerprint,
+        seen=len(results),
+        first=first.case.id,
+        failed=failed,
+        runs=runs,
+        tried=minimal.tried,
+        is_minimal=minimal.is_minimal,
+    )
+
+
+def _again(
+    minimal: Minimal[CaseResult], fingerprint: Fingerprint
+) -> tuple[Case, Fingerprint, float]:
+    return minimal.shown.case, fingerprint, minimal.shown.run.seconds
+
+
+def _unconfirmed(
+    fingerprint: Fingerprint, results: Sequence[CaseResult], revision: Revision
+) -> Finding:
+    """A finding as it was seen: neither shrunk nor confirmed."""
+    first = results[0]
+    return Finding(
+        result=_named(first, first.case, fingerprint, revision),
+        fingerprint=fingerprint,
+        seen=len(results),
+        first=first.case.id,
+        failed=0,
+        runs=0,
+        tried=0,
+        is_minimal=False,
+    )
+
+
+def _named(
+    result: CaseResult, case: Case, fingerprint: Fingerprint, revision: Revision
+) -> CaseResult:
+    """The result of a shrunk case, under an id that depends on its steps alone."""
+    name = f"found/{steps_digest(case.steps)}-{fingerprint.rule or fingerprint.wrong}"
+    said = replace(result, message=_message(result, revision))
+    return under(said, replace(case, id=name, about=str(fingerprint)))
+
+
+def _message(result: CaseResult, revision: Revision) -> str:
+    """The sentence of a failure; then, of one behind known departures, what these leave."""
+    if result.recording is None or result.violation is None:
+        return result.message
+    found = result.attribution(revision)
+    if not found.behind:
+        return result.message
+    known = result.message.partition(" Source: ")[0].rstrip(".")
+    said = sentence(found.verdict, result.recording, revision)
+    return f"{known}; that is {found.behind}, which is known. Behind it {said}"
+
+
+def under(result: CaseResult, case: Case) -> CaseResult:
+    """The result, as one of this case, whose steps are the same."""
+    recording = result.recording
+    if recording is None:
+        return replace(result, case=case)
+    moved = replace(recording, case=case)
+    moved.attribution = recording.attribution
+    return replace(result, case=case, recording=moved)
+
+
+def trace_of_finding(finding: Finding, suite: OpenTarget, *, seed: int) -> TraceFile | None:
+    """The trace of a finding, for `fencepost replay`; None where the target itself failed."""
+    trace = sound_trace(finding.result, suite.revision, suite.provenance(), seed=seed)
+    if trace is None or trace.verdict.outcome != "violated":
+        return trace
+    return replace(trace, verdict=replace(trace.verdict, message=finding.sentence))

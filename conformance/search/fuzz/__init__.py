@@ -1,0 +1,1 @@
+"""Search a target with plans drawn at random."""

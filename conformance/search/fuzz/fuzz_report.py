@@ -1,0 +1,323 @@
+"""Report a fuzz run: lines for people, JSON for programs, and a folder with a page and traces.
+
+On a virtual clock all of it is the same for the same seed, so how long a run took is reported only
+where the clock is real.  The page is made from the JSON of the run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fencepost.conformance.search.findings.findings import Finding
+from fencepost.conformance.search.fuzz.fuzz import FuzzResult
+from fencepost.conformance.search.fuzz.tally import Tally
+from fencepost.model.history.words import how_often, plural
+from fencepost.model.revision import Revision
+from fencepost.properties.judging.outcome import Outcome
+from fencepost.traces.files.trace_causes import cause_sentence
+from fencepost.traces.files.trace_file import TraceFile
+from fencepost.traces.pages.trace_data import ShownTrace
+from fencepost.traces.report.findings_page import FindingEntry, FindingSection, findings_page
+from fencepost.traces.report.report_folder import INDEX, trace_name, write_texts
+
+FORMAT = "fencepost-fuzz"
+VERSION = 1
+_LONGEST_LIST = 12
+_BUSY = 0.8
+"""From this share of the cores on, they are the limit."""
+
+
+def fuzz_json(fuzzed: FuzzResult) -> dict[str, Any]:
+    """A run as a JSON object."""
+    tally, provenance = fuzzed.tally, fuzzed.provenance
+    document: dict[str, Any] = {
+        "format": FORMAT,
+        "format_version": VERSION,
+        "target": provenance.target,
+        "implementation": provenance.implementation,
+        "version": provenance.version,
+        "revision": fuzzed.revision.name,
+        "seed": fuzzed.seed,
+        "clock": fuzzed.clock,
+        "exit_code": fuzzed.exit_code(),
+        "plans": tally.plans,
+        "requests": tally.requests,
+        "outcomes": {outcome.value: n for outcome in Outcome if (n := tally.outcomes[outcome])},
+        "unknown": dict(sorted(tally.unknown.items())),
+        "died": tally.died,
+        "gave_up": fuzzed.gave_up,
+        "stopped": fuzzed.stopped,
+        "ended": fuzzed.ended,
+        "settings": dict(sorted(tally.settings.items())),
+        "events": dict(sorted(tally.events.items())),
+        "sent": dict(sorted(tally.words.items())),
+        "coverage": {
+            "rules": sorted(tally.covered.rules),
+            "pairs": len(tally.covered.pairs),
+            "states": len(tally.covered.states),
+            "never": list(fuzzed.never),
+            "unreachable": dict(sorted(fuzzed.unreachable.items())),
+        },
+        "findings": [_finding(finding, fuzzed) for finding in fuzzed.findings.findings],
+        "flaky": [_finding(finding, fuzzed) for finding in fuzzed.findings.flaky],
+        "unconfirmed": [_finding(finding, fuzzed) for finding in fuzzed.findings.unconfirmed],
+        "known": dict(sorted(fuzzed.known.items())),
+        "known_findings": [
+            {**_finding(finding, fuzzed), "known": why} for why, finding in fuzzed.listed
+        ],
+    }
+    if fuzzed.clock == "real":
+        document["seconds"] = round(tally.seconds, 1)
+        document["requests_per_second"] = round(rate(tally))
+        document["processor_seconds"] = {w: round(s, 1) for w, s in tally.spent.items()}
+        document["target_processor_seconds"] = tally.theirs and round(tally.theirs, 1)
+        document["plans_at_once"] = round(at_once(tally), 1)
+    return document
+
+
+def _finding(finding: Finding, fuzzed: FuzzResult) -> dict[str, Any]:
+    return {
+        "case": finding.case.id,
+        "rule": finding.fingerprint.rule,
+        "level": finding.result.level.value,
+        "shape": str(finding.fingerprint),
+        "message": finding.sentence,
+        "cause": finding.fingerprint.cause,
+        "seen": finding.seen,
+        "first": finding.first,
+        "failed": finding.failed,
+        "runs": finding.runs,
+        "tried": finding.tried,
+        "is_minimal": finding.is_minimal,
+        "trace": trace_name(finding.case.id) if finding.case.id in fuzzed.traces else None,
+    }
+
+
+def rate(tally: Tally) -> float:
+    """Requests per second."""
+    return tally.requests / tally.seconds if tally.seconds else 0.0
+
+
+def effort(tally: Tally) -> str:
+    """What limits the rate: our own work, the target's, or waiting."""
+    whole = sum(tally.spent.values())
+    shares = ", ".join(f"{100 * s / (whole or 1):.0f} % {w}" for w, s in tally.spent.items())
+    seconds = tally.seconds or 1
+    theirs = ""
+    if tally.theirs:
+        ms = 1000 * tally.theirs / tally.requests
+        theirs = f"; the target's: {ms:.1f} ms a request, {tally.theirs / seconds:.2f} of a core"
+    return (
+        f"our own processor time: {1000 * whole / tally.requests:.1f} ms a request ({shares}), "
+        f"{whole / seconds:.2f} of a core{theirs}"
+    )
+
+
+def at_once(tally: Tally) -> float:
+    """How many plans were under way, on average."""
+    return tally.lived / (tally.seconds or 1)
+
+
+def limit(tally: Tally, cores: int) -> str:
+    """Why a run does not send more requests a second: the processors, or that plans wait."""
+    busy = (sum(tally.spent.values()) + (tally.theirs or 0.0)) / (tally.seconds or 1)
+    if busy >= _BUSY * cores:
+        return f"limited by the processors: {busy:.1f} of {cores} cores were busy with it"
+    each = tally.lived / (tally.plans or 1)
+    return (
+        f"limited by what plans wait for (timeouts, answers): {at_once(tally):.0f} were under way "
+        f"at once, {each:.0f} s each; {busy:.2f} of {cores} cores were busy with it"
+    )
+
+
+def _sent(requests: int, plans: int) -> str:
+    return f"{plural(requests, 'request')} in {plural(plans, 'plan')}"
+
+
+def progress_line(tally: Tally) -> str:
+    """The counts of a run so far, in a line."""
+    covered = tally.covered
+    failed = f", {plural(len(tally.failures), 'kind')} of failure" if tally.failures else ""
+    return (
+        f"{_sent(tally.requests, tally.plans)}: {plural(len(covered.rules), 'rule')}, "
+        f"{plural(len(covered.pairs), 'pair')}, {plural(len(covered.states), 'state')}{failed}"
+    )
+
+
+def lines(fuzzed: FuzzResult) -> Iterator[str]:
+    """A run for people."""
+    yield from search_lines(fuzzed)
+    found = [*(("", finding) for finding in fuzzed.found), *fuzzed.listed]
+    for number, (why, finding) in enumerate(found, start=1):
+        yield from finding_lines(number, finding, why, fuzzed.revision)
+    yield from verdict_lines(fuzzed)
+
+
+def search_lines(fuzzed: FuzzResult) -> Iterator[str]:
+    """What was sent and covered."""
+    tally, provenance = fuzzed.tally, fuzzed.provenance
+    yield (
+        f"{provenance.target} ({provenance.implementation} {provenance.version}), judged by "
+        f"{fuzzed.revision.name}, seed {fuzzed.seed}"
+    )
+    speed = ""
+    if fuzzed.clock == "real":
+        speed = f" in {tally.seconds:.0f} s, {rate(tally):.0f} per second"
+    outcomes = ", ".join(f"{tally.outcomes[o]} {o.value}" for o in Outcome if tally.outcomes[o])
+    yield f"{_sent(tally.requests, tally.plans)}{speed}: {outcomes}"
+    if fuzzed.clock == "real" and tally.requests:
+        yield effort(tally)
+        yield limit(tally, os.cpu_count() or 1)
+    for told, counts in (("settings", tally.settings), ("events", tally.events)):
+        if counts:
+            yield f"plans by {told}: {'; '.join(f'{n} {word}' for word, n in counts.most_common())}"
+    covered = tally.covered
+    least = len(fuzzed.never) + len(covered.rules)
+    yield (
+        f"covered: {len(covered.rules)} of {least} rules that can be reached, "
+        f"{plural(len(covered.pairs), 'pair')} of rules, "
+        f"{plural(len(covered.states), 'state')} of a group"
+    )
+    if fuzzed.never:
+        yield f"never reached: {_listed(fuzzed.never)}"
+    reasons: dict[str, list[str]] = {}
+    for rule, why in fuzzed.unreachable.items():
+        reasons.setdefault(why, []).append(rule)
+    for why, rules in sorted(reasons.items()):
+        yield f"can't be reached, {why}: {_listed(rules)}"
+    for why, plans in sorted(tally.unknown.items()):
+        yield f"undecided, {plans}: {why}"
+    for why, met in sorted(fuzzed.known.items()):
+        yield f"known, {how_often(met)}: {why}"
+    if tally.died:
+        yield f"the target died {how_often(tally.died)}"
+    if fuzzed.gave_up:
+        yield fuzzed.gave_up
+    if fuzzed.stopped:
+        yield "stopped early"
+
+
+def finding_lines(number: int, finding: Finding, why: str, revision: Revision) -> Iterator[str]:
+    """One finding; `why`: the reason why it is known, "" for a new one."""
+    sure = ["flaky"] * finding.is_flaky + ["unconfirmed"] * (not finding.runs)
+    kind = " ".join(["known"] * bool(why) + sure + ["finding"])
+    again = f"failed in {finding.failed} of {plural(finding.runs, 'more run')}"
+    if not finding.runs:
+        again = "not tried again"
+    small = "" if finding.is_minimal else "; not minimal"
+    yield ""
+    yield f"{kind} {number}: {finding.fingerprint} (seen {how_often(finding.seen)}; {again}{small})"
+    if why:
+        yield f"Known: {why}."
+    yield finding.sentence
+    if finding.fingerprint.cause:
+        yield cause_sentence(finding.fingerprint.cause)
+    for step in finding.steps(revision):
+        yield f"  {step}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _LONGEST_LIST} more" if len(names) > _LONGEST_LIST else ""
+    return ", ".join(names[:_LONGEST_LIST]) + more
+
+
+def verdict_lines(fuzzed: FuzzResult) -> Iterator[str]:
+    """The last lines: what ended the search, and the verdict."""
+    yield ""
+    if not (fuzzed.gave_up or fuzzed.stopped):  # else it was said above
+        yield f"ended: {fuzzed.ended}"
+    yield _verdict(fuzzed)
+
+
+def _verdict(fuzzed: FuzzResult) -> str:
+    found, known = fuzzed.findings, len(fuzzed.listed)
+    findings, flaky, unsure = map(len, (found.findings, found.flaky, found.unconfirmed))
+    if not found.all and not fuzzed.gave_up:
+        return f"no new violation found, {known} known" if known else "no violation found"
+    parts = [f"{findings} violation{'s' if findings > 1 else ''} found"] if findings else []
+    parts += [f"{flaky} flaky"] if flaky else []
+    parts += [f"{unsure} not confirmed"] if unsure else []
+    parts += [f"{known} known ones"] if known else []
+    parts += ["the target could not be kept alive"] if fuzzed.gave_up else []
+    return "; ".join(parts)
+
+
+def write_report(fuzzed: FuzzResult, directory: Path) -> None:
+    """Write fuzz.json, a page to read and a trace for each finding.  Raises ReportError."""
+    document = fuzz_json(fuzzed)
+    kept = {trace_name(case): trace for case, trace in fuzzed.traces.items()}
+    texts = {"fuzz.json": json.dumps(document, indent=1) + "\n"}
+    texts |= {INDEX: fuzz_index(document, kept)}
+    texts |= {name: trace.text() for name, trace in kept.items()}
+    write_texts(texts, directory, "--report")
+
+
+def write_trace(case: str, trace: TraceFile, directory: Path) -> None:
+    """Write the trace of one finding.  Raises ReportError."""
+    write_texts({trace_name(case): trace.text()}, directory, "--report")
+
+
+_KINDS = {
+    "findings": ("violation", "fail"),
+    "flaky": ("flaky violation", "unknown"),
+    "unconfirmed": ("unconfirmed violation", "unknown"),
+    "known_findings": ("known failure", "known-failure"),
+}
+_LONGEST = 60_000
+
+
+def fuzz_index(document: Mapping[str, Any], traces: Mapping[str, TraceFile]) -> str:
+    """The page of a run.  `traces`: by the names of their files."""
+    groups = [
+        FindingSection(title, outcome, [_told(row) for row in document.get(key, ())])
+        for key, (title, outcome) in _KINDS.items()
+    ]
+    shown = {
+        name: ShownTrace(t, t.case or name, name, _LONGEST) for name, t in sorted(traces.items())
+    }
+    made = f"{document['implementation']} {document['version']}".strip()
+    counts = ", ".join(
+        plural(len(group.findings), group.title) for group in groups if group.findings
+    )
+    heading = f"{document['target']} ({made}): {counts or 'no violation found'}"
+    outcome = ("holds", "violated", "unknown")[document["exit_code"]]
+    return findings_page(heading, outcome, list(_facts(document)), groups, shown)
+
+
+def traces_of(document: Mapping[str, Any], folder: Path) -> dict[str, TraceFile]:
+    """The traces of a run that lie in a folder.  Raises TraceFileError for a bad one."""
+    rows = [row for key in _KINDS for row in document.get(key, ())]
+    names = [row["trace"] for row in rows if row["trace"] is not None]
+    return {name: TraceFile.read(folder / name) for name in names if (folder / name).is_file()}
+
+
+def _told(row: Mapping[str, Any]) -> FindingEntry:
+    seen = f"seen {how_often(row['seen'])}"
+    if row["runs"]:
+        seen += f"; failed in {row['failed']} of {plural(row['runs'], 'more run')}"
+    sentence = row["message"] + (f" Known: {row['known']}." if row.get("known") else "")
+    if row.get("cause"):
+        sentence += f" {cause_sentence(row['cause'])}"
+    rule = row["rule"] or "no rule"
+    return FindingEntry(row["shape"], rule, row["level"], sentence, seen, row["trace"])
+
+
+def _facts(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    covered = document["coverage"]
+    rules, never = len(covered["rules"]), len(covered["never"])
+    yield "judged by", document["revision"]
+    yield "seed", str(document["seed"])
+    yield "sent", _sent(document["requests"], document["plans"])
+    yield "rules reached", f"{rules} of {rules + never} that can be"
+    yield (
+        "coverage",
+        f"{plural(covered['pairs'], 'pair')} of rules, {plural(covered['states'], 'state')}",
+    )
+    outcomes = ", ".join(f"{count:,} {word}" for word, count in document["outcomes"].items())
+    yield "plans", outcomes or "none"
+    if document["gave_up"]:
+        yield "ended early", document["gave_up"]

@@ -1,0 +1,401 @@
+"""Draw the next step of a plan, depending on the state of its sender in the group.
+
+Who has no id joins, who was told a generation syncs, and who is in a stable group does anything.
+Most requests are what a correct client would send; a few have one field changed, see
+`boundary_values`.  Any request may be sent twice, on a second connection, too late, or by a member
+whose connection drops at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any
+
+import msgspec
+
+from fencepost.conformance.cases.script import RANGE
+from fencepost.conformance.search.fuzz.boundary_values import (
+    About,
+    BoundaryValue,
+    draw_boundary_value,
+)
+from fencepost.conformance.search.fuzz.dry_run import DryRun, PlannedStep
+from fencepost.conformance.targets.tcp.namespacing import OWN
+from fencepost.model.classic.group import Member
+from fencepost.model.coordinator import METADATA_LIMIT, RECORD_LIMIT, Config
+from fencepost.model.messages.draft_messages import ALL_APIS
+from fencepost.model.messages.messages import (
+    CommitPartition,
+    CommitTopic,
+    FetchGroup,
+    FetchTopic,
+    JoinProtocol,
+    LeavingMember,
+    carried_fields,
+)
+from fencepost.model.plans.plan import (
+    AssignmentsIfLeader,
+    AssignmentsToAll,
+    DeleteTopics,
+    Disconnect,
+    GenerationOf,
+    IdOf,
+    Ms,
+    Pause,
+    ProtocolOf,
+    RequestStep,
+    Restart,
+    instance_of,
+)
+from fencepost.model.plans.plan_order import DELAY
+from fencepost.model.table.vocabulary import GroupState
+
+LIMITED: Mapping[str, int | None] = {DELAY: 0, RECORD_LIMIT: 2000, METADATA_LIMIT: 3000}
+"""Settings with which some of what is sent can't be stored."""
+
+_SIZES = (0, 0, 0, 0, 2000, 3001)
+"""What is added then to what a member sends, in bytes."""
+
+_INSTANCES = ("A", "B")
+_PROCESSES = ("A1", "A2", "B1", "B2", "A3")
+_DYNAMIC = ("a", "b", "c")
+_ELSEWHERE = ("C1", "d")
+_DUTIFUL = 0.7
+_BENT, _OLD, _HURRY, _AGAIN, _TWO_GROUPS = 0.22, 0.45, 0.07, 0.05, 0.3
+_RESTART, _RESTART_REAL = 0.01, 0.08
+"""How likely a step is a failover; on a real clock only some plans may have one at all."""
+_DELETE, _OWN = 0.02, 0.4
+"""How likely a step deletes the topic that a plan may delete, and how many commits are for it."""
+_FETCH_GROUPS_SINCE, _ROWS_SINCE = 8, 3
+_SECOND = " again"
+
+_PAUSES: tuple[tuple[float, Pause], ...] = (
+    (4, Pause((Ms("short session"),))),
+    (2, Pause((Ms("short session"),), minus=True)),
+    (2, Pause((Ms("short session"),), parts=2)),
+    (4, Pause((Ms("short rebalance"),))),
+    (2, Pause((Ms("short rebalance"),), minus=True)),
+    (2, Pause((Ms("delay"),))),
+    (1, Pause(margins=1)),
+)
+_LONG_PAUSES: tuple[tuple[float, Pause], ...] = (
+    (1, Pause((Ms("session"),))),
+    (1, Pause((Ms("session"),), minus=True)),
+    (1, Pause((Ms("rebalance"),))),
+    (1, Pause((Ms("rebalance"),), minus=True)),
+)
+"""Only on a virtual clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class Participants:
+    """The members of a plan, and the group that each belongs to."""
+
+    homes: Mapping[str, str]
+    config: Config
+
+    def others(self, who: str) -> tuple[str, ...]:
+        """Everybody else."""
+        return tuple(name for name in self.homes if name != who)
+
+
+def home_of(who: str) -> str:
+    """The group that a member belongs to."""
+    return "h" if who in _ELSEWHERE else "g"
+
+
+def draw_cast(random: Random, config: Config) -> Participants:
+    """Draw members: processes of one or two instances, some dynamic ones, rarely a second group."""
+    few = random.choice([2, 3, len(_PROCESSES)])
+    statics = random.sample(_PROCESSES, random.randint(0, few))
+    dynamics = list(_DYNAMIC[: random.randint(0 if statics else 1, min(few, len(_DYNAMIC)))])
+    homes = dict.fromkeys([*statics, *dynamics], "g")
+    if random.random() < _TWO_GROUPS:
+        homes |= {who: home_of(who) for who in _ELSEWHERE}
+    return Participants(homes, config)
+
+
+class Drawer:
+    """Draws steps for one dry run."""
+
+    def __init__(self, random: Random, dry_run: DryRun, cast: Participants) -> None:
+        self._random = random
+        self._dry_run = dry_run
+        self._cast = cast
+        self._virtual = dry_run.hello.clock == "virtual"
+        self._failover = 0.0
+        if "restart" in dry_run.hello.features:
+            self._failover = _RESTART if self._virtual else _RESTART_REAL
+        self._deletes = _DELETE if "delete-topics" in dry_run.hello.features else 0.0
+
+    def draw(self) -> PlannedStep:
+        """Draw a step; its word says what kind of request it is, and what is unusual about it."""
+        random = self._random
+        who = self._somebody()
+        if self._dry_run.waits(who):
+            return self._of_one_who_waits(who)
+        chance = random.random()
+        if chance < 0.06:
+            return PlannedStep(self._pause(), word="pause")
+        if chance < 0.08:
+            return PlannedStep(Disconnect(who), word="disconnect")
+        if 0.08 <= chance < 0.08 + self._failover:
+            return PlannedStep(Restart(), word="restart")
+        if 0 <= chance - 0.08 - self._failover < self._deletes:
+            return PlannedStep(DeleteTopics((OWN,)), word="delete-topics")
+        again = self._again(who) if chance > 1 - _AGAIN else None
+        return again or self._request(who, self._kind(who))
+
+    def with_boundary_value(self, act: PlannedStep) -> PlannedStep | None:
+        """The same request with a boundary value in a field; None where there is none for it."""
+        if not isinstance(act.step, RequestStep):
+            return None
+        who = act.step.who
+        boundary = draw_boundary_value(self._random, act.step.api, act.step.fields)
+        if boundary is None:
+            return None
+        fields = {**act.step.fields, boundary.field: boundary.draw(self._random, self._about(who))}
+        return replace(
+            act, step=replace(act.step, fields=fields), word=f"{act.step.api} {boundary.id}"
+        )
+
+    def _of_one_who_waits(self, who: str) -> PlannedStep:
+        """Most likely time passes; or the member gives up; or it uses a second connection."""
+        random = self._random
+        chance = random.random()
+        if chance < 0.3:
+            return PlannedStep(self._pause(), word="pause")
+        if chance < 0.5:
+            return PlannedStep(Disconnect(who), word="disconnect")
+        if not self._virtual and chance < 0.5 + self._failover:
+            return PlannedStep(Restart(), word="restart")  # while its request is parked
+        if self._dry_run.waits(who + _SECOND):
+            return PlannedStep(Disconnect(who + _SECOND), word="disconnect")
+        return self._request(who, self._kind(who), who + _SECOND)
+
+    def _somebody(self) -> str:
+        """A member; mostly one for which its group waits, so that the group makes progress."""
+        everybody = list(self._cast.homes)
+        if self._random.random() < _DUTIFUL:
+            everybody = [who for who in everybody if self._is_due(who)] or everybody
+        return self._random.choice(everybody)
+
+    def _is_due(self, who: str) -> bool:
+        group, member = self._dry_run.group(self._cast.homes[who]), self._seat(who)
+        if group is None or member is None or self._dry_run.waits(who):
+            return False
+        if group.state is GroupState.PREPARING:
+            return member.joining is None
+        return member.owes_sync
+
+    def _pause(self) -> Pause:
+        choices = (*_PAUSES, *_LONG_PAUSES) if self._virtual else _PAUSES
+        pauses = [pause for _, pause in choices]
+        return self._random.choices(pauses, [weight for weight, _ in choices])[0]
+
+    def _again(self, who: str) -> PlannedStep | None:
+        """A request that it sent before, unchanged, sometimes on another connection."""
+        earlier = [
+            act.step
+            for act in self._dry_run.acts
+            if isinstance(act.step, RequestStep) and act.step.who == who
+        ]
+        if not earlier:
+            return None
+        ask = self._random.choice(earlier)
+        connection = self._random.choice([None, who + _SECOND])
+        return PlannedStep(replace(ask, connection=connection), word=f"{ask.api} as before")
+
+    def _seat(self, who: str) -> Member | None:
+        """The member in its group, as far as it knows its id."""
+        group = self._dry_run.group(self._cast.homes[who])
+        ids = self._dry_run.knowledge.of_member(who).ids
+        return group.member(ids[-1]) if group is not None and ids else None
+
+    def _kind(self, who: str) -> str:
+        group = self._dry_run.group(self._cast.homes[who])
+        member = self._seat(who)
+        state = GroupState.ABSENT if group is None else group.state
+        weights = {
+            "join": 3.0,
+            "sync": 1.0,
+            "beat": 1.5,
+            "commit": 1.2,
+            "leave": 0.8,
+            "remove": 0.5,
+            "batch": 0.3,
+            "fetch": 0.5,
+            "describe": 0.5,
+            "list": 0.3,
+        }
+        if member is None:
+            replaces = group is not None and group.holder(instance_of(who) or "") is not None
+            weights["join"] = 4.0 if state is GroupState.STABLE and not replaces else 12.0
+        elif state is GroupState.PREPARING and member.joining is None:
+            weights["join"] = 16.0
+        elif member.owes_sync:
+            weights["sync"] = 24.0
+        elif state is GroupState.STABLE:
+            weights |= {"join": 1.5, "beat": 3.0}
+        kinds = list(weights)
+        return self._random.choices(kinds, [weights[kind] for kind in kinds])[0]
+
+    def _request(self, who: str, kind: str, connection: str | None = None) -> PlannedStep:
+        random = self._random
+        api = _API[kind]
+        bounds = self._dry_run.hello.apis.get(api)
+        if bounds is None:
+            api, kind = "JoinGroup", "join"
+            bounds = self._dry_run.hello.apis[api]
+        version = random.randint(*bounds) if random.random() < _OLD else bounds[1]
+        sender = "admin" if kind in {"describe", "list"} else who
+        fields = self._fields(who, kind)
+        word = api
+        if random.random() < _BENT:
+            fields, boundary = self._boundary_fields(who, kind, fields)
+            word = f"{api} {boundary.id}" if boundary is not None else api
+        carried = carried_fields(ALL_APIS[api].request, version)
+        if "fetched" in fields:
+            fields = _fetching(fields, version)
+        fields = {name: value for name, value in fields.items() if name in carried}
+        ask = RequestStep("", sender, api, fields, version, connection=connection)
+        return PlannedStep(ask, random.random() < _HURRY, word)
+
+    def _boundary_fields(
+        self, who: str, kind: str, fields: dict[str, Any]
+    ) -> tuple[dict[str, Any], BoundaryValue | None]:
+        random = self._random
+        if kind in {"leave", "remove", "batch"}:
+            boundary = draw_boundary_value(
+                random, _API[kind], ("member_id", "group_instance_id", "group_id")
+            )
+            if boundary is None:
+                return fields, None
+            if boundary.field == "group_id":
+                return {**fields, "group_id": boundary.draw(random, self._about(who))}, boundary
+            value = boundary.draw(random, self._about(who))
+            rows = fields["members"] or self._rows(who, "leave")
+            at = random.randrange(len(rows))
+            row = msgspec.structs.replace(rows[at], **{boundary.field: value})
+            old = {"member_id": value} if boundary.field == "member_id" else {}
+            return {**fields, **old, "members": (*rows[:at], row, *rows[at + 1 :])}, boundary
+        boundary = draw_boundary_value(random, _API[kind], fields)
+        if boundary is None:
+            return fields, None
+        return {**fields, boundary.field: boundary.draw(random, self._about(who))}, boundary
+
+    def _about(self, who: str) -> About:
+        home = self._cast.homes.get(who, "g")
+        elsewhere = "h" if home == "g" else "g"
+        no_topic = "missing" if "missing-topics" in self._dry_run.hello.features else "u"
+        return About(who, self._cast.others(who), home, elsewhere, self._cast.config, no_topic)
+
+    def _more(self) -> int:
+        """How many bytes to send beside what is needed: sometimes more than can be stored."""
+        limit = self._cast.config.get(RECORD_LIMIT)
+        return self._random.choice(_SIZES) if limit == LIMITED[RECORD_LIMIT] else 0
+
+    def _fields(self, who: str, kind: str) -> dict[str, Any]:
+        """The fields that a correct client sends, whatever the version."""
+        random = self._random
+        home = self._cast.homes[who]
+        group: dict[str, Any] = {"group_id": home}
+        member = {**group, "member_id": IdOf(who), "group_instance_id": instance_of(who)}
+        match kind:
+            case "join":
+                long = random.random() < 0.3
+                return {
+                    **member,
+                    "session_timeout_ms": Ms("session" if long else "short session"),
+                    "rebalance_timeout_ms": Ms(
+                        "rebalance" if random.random() < 0.3 else "short rebalance"
+                    ),
+                    "protocol_type": "consumer",
+                    "protocols": tuple(
+                        JoinProtocol(name=n, metadata=m + bytes(self._more())) for n, m in RANGE
+                    ),
+                    "reason": random.choice([None, "why not"]),
+                }
+            case "sync":
+                assigned = random.random()
+                given = (
+                    AssignmentsToAll(who, b"yours" + bytes(self._more()))
+                    if assigned < 0.7
+                    else AssignmentsIfLeader(who, ((IdOf(who), b"mine"),))
+                )
+                fit = random.random() < 0.9
+                return {
+                    **member,
+                    "generation_id": GenerationOf(who),
+                    "protocol_type": ProtocolOf(who, "type") if fit else None,
+                    "protocol_name": ProtocolOf(who, "name") if fit else None,
+                    "assignments": given,
+                }
+            case "beat":
+                return {**member, "generation_id": GenerationOf(who)}
+            case "commit":
+                part = CommitPartition(
+                    partition_index=0,
+                    committed_offset=random.randrange(9),
+                    committed_metadata="m" * self._more(),
+                )
+                topics = (CommitTopic(name=self._topic(), partitions=(part,)),)
+                anonymous = random.random() < 0.2
+                if anonymous:
+                    return {**group, "member_id": "", "generation_id": -1, "topics": topics}
+                return {**member, "generation_id": GenerationOf(who), "topics": topics}
+            case "fetch":
+                return {
+                    **group,
+                    "fetched": (FetchTopic(name=self._topic(), partition_indexes=(0,)),),
+                    "require_stable": random.random() < 0.2,
+                }
+            case "describe":
+                return {"groups": (home,)}
+            case "list":
+                return {"states_filter": (), "types_filter": ()}
+            case _:
+                return {**group, "member_id": IdOf(who), "members": self._rows(who, kind)}
+
+    def _topic(self) -> str:
+        return OWN if self._deletes and self._random.random() < _OWN else "t"
+
+    def _rows(self, who: str, kind: str) -> tuple[LeavingMember, ...]:
+        random = self._random
+
+        def row(name: str, *, by_id: bool = True) -> LeavingMember:
+            member_id: Any = IdOf(name) if by_id else ""
+            return LeavingMember(member_id=member_id, group_instance_id=instance_of(name))
+
+        if kind == "leave":
+            return (row(who),)
+        if kind == "remove":
+            return (LeavingMember(member_id="", group_instance_id=random.choice(_INSTANCES)),)
+        everybody = list(self._cast.homes)
+        named = [random.choice(everybody) for _ in range(random.randint(0, 4))]
+        return tuple(row(name, by_id=random.random() < 0.8) for name in named)
+
+
+_API = {
+    "join": "JoinGroup",
+    "sync": "SyncGroup",
+    "beat": "Heartbeat",
+    "commit": "OffsetCommit",
+    "leave": "LeaveGroup",
+    "remove": "LeaveGroup",
+    "batch": "LeaveGroup",
+    "fetch": "OffsetFetch",
+    "describe": "DescribeGroups",
+    "list": "ListGroups",
+}
+
+
+def _fetching(fields: dict[str, Any], version: int) -> dict[str, Any]:
+    """A fetch as its version says it."""
+    rest = {name: value for name, value in fields.items() if name not in {"fetched", "group_id"}}
+    topics, group = fields["fetched"], fields["group_id"]
+    if version >= _FETCH_GROUPS_SINCE:
+        return {**rest, "groups": (FetchGroup(group_id=group, topics=topics),)}
+    return {**rest, "group_id": group, "topics": topics}

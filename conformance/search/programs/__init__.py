@@ -1,0 +1,1 @@
+"""Search a coordinator from pytest or Hypothesis with random programs."""

@@ -1,0 +1,1 @@
+"""Shrink a plan: edits that make it smaller, and the search for the smallest."""

@@ -1,0 +1,332 @@
+"""What a broker answers besides the group protocol: its versions, nodes, topics and settings.
+
+The cluster around the model is small: a node or a few, over which the partitions of each topic are
+spread in turn; logs in memory (`fencepost.conformance.serve.topic_log`); the group settings, for
+DescribeConfigs.
+
+Source: Kafka's message definitions; KIP-511 (ApiVersions: a version too high is answered in version
+0 with the versions that there are; the name of a client's software is held to a pattern).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from fencepost.conformance.serve.data_apis import DataApis
+from fencepost.conformance.serve.fetch import Fetches
+from fencepost.conformance.serve.group_coordinator import GroupCoordinator
+from fencepost.conformance.serve.release_versions import as_of, tells_which
+from fencepost.conformance.serve.topic_log import NO_ID, Topic, Topics
+from fencepost.conformance.targets.target import NO_LIMIT
+from fencepost.conformance.targets.tcp.address import Address
+from fencepost.conformance.wire.broker_codes import Code
+from fencepost.conformance.wire.codec import API_KEYS, RequestFrame
+from fencepost.conformance.wire.record_batches import LEADER_EPOCH
+from fencepost.model.coordinator import Config
+
+FIRST_NODE = 1
+CLUSTER_ID = "fencepost"
+PARTITIONS = 4
+"""Of a topic, where nobody says how many."""
+
+VERSIONS: Mapping[str, tuple[int, int]] = {
+    "Produce": (3, 13),
+    "Fetch": (4, 18),
+    "ListOffsets": (1, 11),
+    "Metadata": (0, 13),
+    "FindCoordinator": (0, 6),
+    "ApiVersions": (0, 4),
+    "CreateTopics": (2, 7),
+    "DeleteTopics": (1, 6),
+    "InitProducerId": (0, 5),
+    "OffsetForLeaderEpoch": (2, 4),
+    "DescribeConfigs": (1, 4),
+    "DeleteGroups": (0, 2),
+    "DescribeCluster": (0, 2),
+}
+"""All versions that the codec can write; older ones of Produce and Fetch have older records."""
+
+MOST_PARTITIONS = 1000
+_LONGEST_NAME = 249
+_GROUP, _TOPIC, _BROKER = 0, 2, 4
+_STATIC_CONFIG, _INT = 4, 3
+_SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
+_SOFTWARE_SINCE = 3
+_NULL_IS_ALL_SINCE = 1
+_BATCHES_SINCE = 4
+
+
+class BrokerApis:
+    """The rest of a broker.
+
+    `nodes`: what clients are told of each; `apis`: the group APIs and their versions; `groups`: who
+    coordinates which, and deletes them; `release`: the Kafka that it passes for.
+    """
+
+    def __init__(
+        self,
+        nodes: Mapping[int, Address],
+        apis: Mapping[str, tuple[int, int]],
+        settings: Config,
+        groups: GroupCoordinator,
+        topics: Topics,
+        release: tuple[int, int] | None = None,
+    ) -> None:
+        self.topics = topics
+        self.versions: Mapping[str, tuple[int, int]] = {}
+        self._nodes = nodes
+        self._spoken = {**apis, **VERSIONS}
+        self._settings = settings
+        self._groups = groups
+        self._data = DataApis(topics, self.leads)
+        self.fetches: Mapping[int, Fetches] = {}
+        self.restart(release)
+
+    def restart(self, release: tuple[int, int] | None) -> None:
+        """Forget all fetch sessions; speak what this release of Kafka does, None: all there is."""
+        self._release = release
+        self.versions = self._spoken if release is None else as_of(release, self._spoken)
+        self.fetches = {n: Fetches(self.topics, partial(self.leads, node=n)) for n in self._nodes}
+
+    def speaks(self, api: str, version: int) -> bool:
+        """Whether the broker has this version of an API."""
+        low, high = self.versions.get(api, (0, -1))
+        return low <= version <= high
+
+    def leader_of(self, partition: int) -> int:
+        """The node that leads all partitions of this number."""
+        return FIRST_NODE + partition % len(self._nodes)
+
+    def leads(self, partition: int, node: int) -> bool:
+        """Whether a node leads the partitions of this number."""
+        return self.leader_of(partition) == node
+
+    def answer(self, request: RequestFrame, node: int) -> dict[str, Any]:
+        """What a node answers, for an API of `VERSIONS` but Fetch."""
+        body = request.body
+        match request.api:
+            case "ApiVersions":
+                return self._api_versions(request.version, body)
+            case "Metadata":
+                return self._metadata(request.version, body)
+            case "FindCoordinator":
+                return self._find_coordinator(request.version, body)
+            case "Produce":
+                return self._data.produce(body, node)
+            case "ListOffsets":
+                return self._data.list_offsets(body, node)
+            case "OffsetForLeaderEpoch":
+                return self._data.offset_for_leader_epoch(body, node)
+            case "InitProducerId":
+                return self._data.init_producer_id(body)
+            case "DescribeCluster":
+                return self._describe_cluster()
+            case "CreateTopics":
+                rows = [self._create(row, body["validateOnly"]) for row in body["topics"]]
+                return {"topics": rows}
+            case "DeleteTopics":
+                rows = body.get("topics", [{"name": n} for n in body.get("topicNames", ())])
+                return {"responses": [self._delete(row) for row in rows]}
+            case "DescribeConfigs":
+                return {"results": [self._describe(row) for row in body["resources"]]}
+            case "DeleteGroups":
+                return {"results": [self._gone(name, node) for name in body["groupsNames"]]}
+            case _:
+                raise ValueError(f"{request.api} is no API of a broker's surroundings")
+
+    def too_high(self) -> dict[str, Any]:
+        """The answer, in version 0, to a version of ApiVersions that there isn't."""
+        told = {"ApiVersions": self.versions["ApiVersions"]} if tells_which(self._release) else {}
+        return {"errorCode": Code.UNSUPPORTED_VERSION, "apiKeys": _version_rows(told)}
+
+    def make_topic(self, name: str, partitions: int) -> None:
+        """Make a topic; one that exists stays as it is."""
+        if name not in self.topics:
+            self.topics.make(name, partitions)
+
+    def _api_versions(self, version: int, body: Mapping[str, Any]) -> dict[str, Any]:
+        names = (body.get("clientSoftwareName"), body.get("clientSoftwareVersion"))
+        if version >= _SOFTWARE_SINCE and not all(_SOFTWARE.fullmatch(n or "") for n in names):
+            return {"errorCode": Code.INVALID_REQUEST, "apiKeys": []}
+        return {"errorCode": Code.NONE, "apiKeys": _version_rows(self.versions)}
+
+    def _metadata(self, version: int, body: Mapping[str, Any]) -> dict[str, Any]:
+        asked = body["topics"]
+        create = body.get("allowAutoTopicCreation", True)
+        if asked is None or (not asked and version < _NULL_IS_ALL_SINCE):
+            rows = [_told(topic, self._partitions(topic)) for topic in self.topics.values()]
+        else:
+            rows = [self._topic(row, create=create) for row in asked]
+        return {
+            "brokers": self._places("nodeId"),
+            "clusterId": CLUSTER_ID,
+            "controllerId": FIRST_NODE,
+            "topics": rows,
+        }
+
+    def _places(self, key: str) -> list[dict[str, Any]]:
+        return [{key: n, "host": at.host, "port": at.port} for n, at in self._nodes.items()]
+
+    def _topic(self, row: Mapping[str, Any], *, create: bool) -> dict[str, Any]:
+        """A topic that there isn't is made when somebody asks about it, if they allow it."""
+        name = row["name"]
+        if name is None:
+            topic, code = self.topics.by_id(row["topicId"]), Code.UNKNOWN_TOPIC_ID
+        else:
+            topic, code = self.topics.get(name), _fault_of(name)
+            if code is Code.NONE and topic is None and create:
+                topic = self.topics.make(name, PARTITIONS)
+            code = code or Code.UNKNOWN_TOPIC_OR_PARTITION
+        if topic is None:
+            topic_id = row.get("topicId", NO_ID)
+            return {"errorCode": code, "name": name, "topicId": topic_id, "partitions": []}
+        return _told(topic, self._partitions(topic))
+
+    def _partitions(self, topic: Topic) -> list[dict[str, Any]]:
+        def row(number: int) -> dict[str, Any]:
+            here = [self.leader_of(number)]
+            return {
+                "errorCode": Code.NONE,
+                "partitionIndex": number,
+                "leaderId": here[0],
+                "leaderEpoch": LEADER_EPOCH,
+                "replicaNodes": here,
+                "isrNodes": here,
+                "offlineReplicas": [],
+            }
+
+        return [row(number) for number in range(len(topic.partitions))]
+
+    def _find_coordinator(self, version: int, body: Mapping[str, Any]) -> dict[str, Any]:
+        is_group = body.get("keyType", _GROUP) == _GROUP
+
+        def place(key: str) -> dict[str, Any]:
+            node = self._groups.found_at(key) if is_group else None
+            if node is None:
+                return {
+                    "nodeId": -1,
+                    "host": "",
+                    "port": -1,
+                    "errorCode": Code.COORDINATOR_NOT_AVAILABLE,
+                    "errorMessage": None if is_group else "only groups have a coordinator here",
+                }
+            host, port = self._nodes[node].host, self._nodes[node].port
+            found = {"nodeId": node, "host": host, "port": port}
+            return {**found, "errorCode": Code.NONE, "errorMessage": None}
+
+        if version < _BATCHES_SINCE:
+            return place(body["key"])
+        return {"coordinators": [{"key": key, **place(key)} for key in body["coordinatorKeys"]]}
+
+    def _describe_cluster(self) -> dict[str, Any]:
+        return {
+            "errorCode": Code.NONE,
+            "clusterId": CLUSTER_ID,
+            "controllerId": FIRST_NODE,
+            "brokers": self._places("brokerId"),
+        }
+
+    def _create(self, row: Mapping[str, Any], only_validate: bool) -> dict[str, Any]:
+        name, count, copies = row["name"], row["numPartitions"], row["replicationFactor"]
+        if row["assignments"]:
+            count = len(row["assignments"])
+        count = PARTITIONS if count == -1 else count
+        code = _fault_of(name)
+        if name in self.topics:
+            code = Code.TOPIC_ALREADY_EXISTS
+        elif code is Code.NONE and not 0 < count <= MOST_PARTITIONS:
+            code = Code.INVALID_PARTITIONS
+        elif code is Code.NONE and copies not in {-1, 1}:
+            code = Code.INVALID_REPLICATION_FACTOR
+        done = {"name": name, "errorCode": code, "errorMessage": None, "configs": []}
+        if code is not Code.NONE:
+            return done
+        topic_id = NO_ID if only_validate else self.topics.make(name, count).id
+        return {**done, "topicId": topic_id, "numPartitions": count, "replicationFactor": 1}
+
+    def _delete(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        name, topic_id = row["name"], row.get("topicId", NO_ID)
+        code = Code.UNKNOWN_TOPIC_OR_PARTITION
+        if name is None:
+            topic = self.topics.by_id(topic_id)
+            name, code = None if topic is None else topic.name, Code.UNKNOWN_TOPIC_ID
+        known = name is not None and self.topics.remove(name)
+        if known:
+            self._groups.running.remove_offsets(frozenset({name}))
+        return {
+            "name": name,
+            "topicId": topic_id,
+            "errorCode": Code.NONE if known else code,
+            "errorMessage": None,
+        }
+
+    def _describe(self, resource: Mapping[str, Any]) -> dict[str, Any]:
+        kind, name = resource["resourceType"], resource["resourceName"]
+        code, rows = Code.NONE, []
+        if kind == _BROKER and name in map(str, self._nodes):
+            wanted = resource["configurationKeys"]
+            keys = self._settings if wanted is None else [k for k in self._settings if k in wanted]
+            rows = [_setting(key, self._settings[key]) for key in keys]
+        elif kind == _TOPIC and name not in self.topics:
+            code = Code.UNKNOWN_TOPIC_OR_PARTITION
+        elif kind != _TOPIC:
+            code = Code.INVALID_REQUEST
+        return {
+            "errorCode": code,
+            "errorMessage": None,
+            "resourceType": kind,
+            "resourceName": name,
+            "configs": rows,
+        }
+
+    def _gone(self, group_id: str, node: int) -> dict[str, Any]:
+        code = Code.INVALID_GROUP_ID
+        if group_id and self._groups.node_of(group_id) != node:
+            code = Code.NOT_COORDINATOR
+        elif group_id:
+            deleted = self._groups.running.delete(group_id)
+            code = Code.NONE if deleted else Code.NON_EMPTY_GROUP
+            code = Code.GROUP_ID_NOT_FOUND if deleted is None else code
+        return {"groupId": group_id, "errorCode": code}
+
+
+def _version_rows(versions: Mapping[str, tuple[int, int]]) -> list[dict[str, Any]]:
+    rows = ((API_KEYS[name], low, high) for name, (low, high) in versions.items())
+    return [
+        {"apiKey": key, "minVersion": low, "maxVersion": high} for key, low, high in sorted(rows)
+    ]
+
+
+def _setting(key: str, value: int | None) -> dict[str, Any]:
+    return {
+        "name": key,
+        "value": str(NO_LIMIT if value is None else value),
+        "readOnly": True,
+        "configSource": _STATIC_CONFIG,
+        "isSensitive": False,
+        "synonyms": [],
+        "configType": _INT,
+        "documentation": None,
+    }
+
+
+def _told(topic: Topic, partitions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {
+        "errorCode": Code.NONE,
+        "name": topic.name,
+        "topicId": topic.id,
+        "partitions": partitions,
+    }
+
+
+def may_name_a_topic(name: str) -> bool:
+    """Whether a topic may have this name."""
+    good = 0 < len(name) <= _LONGEST_NAME and name not in {".", ".."}
+    return good and re.fullmatch(r"[a-zA-Z0-9._-]+", name) is not None
+
+
+def _fault_of(name: str) -> Code:
+    return Code.NONE if may_name_a_topic(name) else Code.INVALID_TOPIC_EXCEPTION

@@ -1,0 +1,188 @@
+"""Read certificates for the results site, in the order in which it shows them.
+
+Versions of one implementation that follow each other are a line: in it a bug comes and goes.
+Kafka's two coordinators are two lines, and so is a cluster.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from fencepost.conformance.targets.brokers.kafka_version import (
+    KafkaVersionError,
+    parse_kafka_version,
+)
+from fencepost.model.history.words import plural
+from fencepost.model.revision import Revision
+from fencepost.properties.mutants.mutants import find_revision
+from fencepost.traces.report.certificate_data import CaseRow, CertificateView, read_certificate
+from fencepost.traces.report.certificate_file import CertificateFileError, read_certificate_file
+
+_FILE = "certificate.json"
+_KAFKA = "kafka:"
+
+
+class Subject(Enum):
+    """What a certificate is about; those of client libraries are read in `clients`."""
+
+    COORDINATOR = "coordinator"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A certificate in the site.
+
+    `name`: the target, as `certify` takes it, and its version where others have the same target.
+    `slug`: its name in addresses.  `family`: the implementation.  `line`: the versions among which
+    it stands, and `label` its name there.  `folder`: where its traces are looked for.
+    """
+
+    subject: Subject
+    name: str
+    slug: str
+    family: str
+    line: str
+    label: str
+    view: CertificateView
+    revision: Revision
+    document: Mapping[str, Any]
+    folder: Path
+    cases: Mapping[str, CaseRow] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "cases", {case.id: case for case in self.view.cases})
+
+    def counts(self) -> Counter[str]:
+        """The number of cases by outcome."""
+        return Counter(case.outcome for case in self.view.cases)
+
+    def tone(self) -> str:
+        """How it looks at first sight: `holds`, `known-failure`, `unknown` or `violated`.
+
+        It only holds if none of its known failures breaks a MUST.
+        """
+        return "known-failure" if self.view.tone == "excused" else self.view.tone
+
+    def summary(self) -> str:
+        """E.g. `passes 278 of 299; 18 known failures`."""
+        counts = self.counts()
+        said = [
+            plural(counts[outcome], word)
+            for outcome, word in (
+                ("fail", "failure"),
+                ("known-failure", "known failure"),
+                ("stale-known-failure", "stale known failure"),
+            )
+            if counts[outcome]
+        ]
+        said += [f"{counts['unknown']} unknown"] if counts["unknown"] else []
+        return "; ".join([f"passes {counts['pass']} of {counts.total()}", *said])
+
+    def badge(self) -> tuple[str, str]:
+        """What a badge says, e.g. `holds; passes 65 of 377; 312 unsupported`, and its tone.
+
+        The tone is `partly` where it holds, but some cases were not tested.
+        """
+        counts, tone = self.counts(), self.tone()
+        verdict = [] if tone == "known-failure" else [self.view.verdict]
+        rest = [f"{counts[word]} {word}" for word in ("unsupported", "skipped") if counts[word]]
+        rest += [note for note in self.document.get("left_out", ()) if note.endswith("not chosen")]
+        said = "; ".join([*verdict, self.summary(), *rest])
+        return said, "partly" if tone == "holds" and rest else tone
+
+
+def read_results(paths: Sequence[Path]) -> list[Result]:
+    """Read certificates: files, folders of `certify --report`, or folders of certificates.
+
+    Raises CertificateFileError.
+    """
+    held = [(path, read_certificate_file(path)) for path in files_of(paths)]
+    targets = Counter(document["target"] for _, document in held)
+    found = [
+        _result(path, document, shared=targets[document["target"]] > 1) for path, document in held
+    ]
+    seen: dict[str, Path] = {}
+    for (path, _), result in zip(held, found, strict=True):
+        if result.slug in seen:
+            raise CertificateFileError(
+                f"{path}: {seen[result.slug]} is a certificate of {result.view.target} "
+                f"{result.view.made}, too; give one of them"
+            )
+        seen[result.slug] = path
+    return sorted(found, key=_order)
+
+
+def files_of(paths: Iterable[Path]) -> Iterable[Path]:
+    """The certificates: files, those in folders of reports, or in folders.
+
+    Raises CertificateFileError.
+    """
+    for path in paths:
+        if not path.is_dir():
+            yield path
+        elif (path / _FILE).is_file():
+            yield path / _FILE
+        elif inner := sorted(path.glob("*.json")):
+            yield from inner
+        else:
+            raise CertificateFileError(
+                f"{path}: holds no {_FILE} and no other JSON file; name a folder of "
+                "`fencepost certify --report`, or of certificates"
+            )
+
+
+def _result(path: Path, document: Mapping[str, Any], *, shared: bool) -> Result:
+    """`shared`: other certificates are of the same target, in another version."""
+    target, version = document["target"], document["version"]
+    family, line, label = _place(document)
+    revision = find_revision(document["revision"])
+    name = f"{target} {version}" if shared else target
+    return Result(
+        subject=Subject.COORDINATOR,
+        name=name,
+        slug=slug(name),
+        family=family,
+        line=line,
+        label=label,
+        view=read_certificate(document, revision),
+        revision=revision,
+        document=document,
+        folder=path.parent,
+    )
+
+
+def _place(document: Mapping[str, Any]) -> tuple[str, str, str]:
+    """The family of a certificate, its line, and its name there."""
+    target, made = document["target"], document["implementation"] or document["target"]
+    if target.startswith(_KAFKA):
+        try:
+            kafka = parse_kafka_version(target.removeprefix(_KAFKA))
+        except KafkaVersionError:  # a later release than this fencepost knows
+            return made, made, target
+        coordinator = "new" if kafka.has_new_coordinator else "old"
+        nodes = f", {kafka.nodes} nodes" if kafka.nodes > 1 else ""
+        return made, f"{coordinator} coordinator{nodes}", kafka.release
+    return made, made, document["version"] or target
+
+
+def slug(text: str) -> str:
+    """A name for addresses and files, such as `kafka-4.3.0` of `kafka:4.3.0`."""
+    return re.sub(r"[^A-Za-z0-9.+_-]+", "-", text.replace("*", "x")).strip("-.")[:200]
+
+
+def _order(result: Result) -> tuple[Any, ...]:
+    """Kafka first, by coordinator, nodes and version; then the others by name and version."""
+    numbers = [
+        (0, int(part), "") if part.isdigit() else (1, 0, part)
+        for part in re.split(r"(\d+)", result.label)
+    ]
+    alone = "nodes" not in result.line
+    is_old = result.line.startswith("old")
+    is_kafka = result.view.target.startswith(_KAFKA)
+    return not is_kafka, result.family, not alone, not is_old, result.line, numbers, result.slug

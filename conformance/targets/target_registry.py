@@ -1,0 +1,222 @@
+"""Targets by name: the forms of a target's name, and the class behind each.
+
+A target's module is imported when it is asked for: the model needs no Kafka client, for example.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from fencepost.conformance.targets.brokers.kafka_version import (
+    KafkaVersion,
+    KafkaVersionError,
+    parse_kafka_version,
+)
+from fencepost.conformance.targets.target import NO_LIMIT, Target
+from fencepost.conformance.targets.tcp.security import PLAINTEXT, Security
+from fencepost.model.bad_input import BadInputError
+from fencepost.model.coordinator import CONFIG_DEFAULTS
+from fencepost.model.revision import Revision
+from fencepost.model.revisions import revisions
+from fencepost.model.suggestions import nearest
+from fencepost.traces.files.tool_versions import own_version
+
+FORMS = (
+    "mock, model[:REVISION], mutant:NAME, kafka:VERSION[+old|+new][*NODES], kfake, "
+    "tansu, tcp://HOST:PORT, exec:COMMAND"
+)
+DEFAULT_REVISION = "kafka-4"
+_MUTANT = "mutant:"
+_STARTED = ("kafka", "kfake")
+_SET = (*_STARTED, "tcp")
+"""Targets that take group settings; to others the cases give their own, or nobody can."""
+SIDE_BY_SIDE = 1000
+"""How many cases a broker over TCP takes at once: each needs a few connections, no more."""
+
+
+class UnknownTargetError(BadInputError):
+    """No target has such a name.  `str()` names it and the forms that there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class TargetOptions:
+    """How to reach or start a target.
+
+    `remote`: the broker may be on another machine.  `settings`: group settings that a broker does
+    not report, or of one that is started here.  `properties`: other settings of one that is started
+    here.  `jobs`: processes for `exec:`.  `logs`: a folder for the logs of what is started.
+    `security`: TLS and SASL for a broker at an address.  `request_log`: an absolute path, to which
+    a Kafka that is started here appends each request that it answers.  `grace_s`: what each command
+    of an adapter may take, in s, beside the time that it lets pass; None: the usual.
+    """
+
+    remote: bool = False
+    settings: Mapping[str, int | None] = field(default_factory=dict)
+    jobs: int = 2
+    properties: Mapping[str, str] = field(default_factory=dict)
+    logs: Path | None = None
+    security: Security = PLAINTEXT
+    request_log: Path | None = None
+    grace_s: float | None = None
+
+    def broker_properties(self) -> dict[str, str]:
+        """All settings for a broker that is started here, as its configuration has them."""
+        group = {k: str(NO_LIMIT if v is None else v) for k, v in self.settings.items()}
+        return group | dict(self.properties)
+
+
+def find_target(name: str, options: TargetOptions) -> Target:
+    """The target of this name, not yet started.  Raises UnknownTargetError."""
+    kind, colon, rest = name.partition(":")
+    if options.properties and kind not in _STARTED:
+        key, value = next(iter(options.properties.items()))
+        raise UnknownTargetError(
+            f"'{key}={value}' is not a group setting; these are "
+            f"{', '.join(CONFIG_DEFAULTS)}. Only a broker that is started here "
+            f"({', '.join(_STARTED)}) takes others, and {name} is not one"
+        )
+    if options.settings and kind in _KINDS and kind not in _SET:
+        key, number = next(iter(options.settings.items()))
+        why = "each case chooses the settings that it needs"
+        raise UnknownTargetError(
+            f"'{key}={number}' would change nothing: {name} takes no settings from outside "
+            f"({'nothing can set them' if kind in _FIXED else why}); only {', '.join(_SET)} do"
+        )
+    if options.request_log is not None and kind != "kafka":
+        raise UnknownTargetError(
+            f"{name} writes no request log: only kafka:VERSION takes --request-log"
+        )
+    match kind, bool(colon):
+        case "mock", False:
+            from fencepost.conformance.targets.brokers.mock import MockTarget
+
+            return MockTarget(capacity=SIDE_BY_SIDE)
+        case ("model", _) | ("mutant", True):
+            from fencepost.conformance.targets.in_process import InProcessTarget
+
+            return InProcessTarget(name, find_model(name), own_version())
+        case "tcp", True if rest.startswith("//"):
+            from fencepost.conformance.targets.tcp.tcp import TcpTarget
+
+            return TcpTarget(
+                name,
+                remote=options.remote,
+                settings=options.settings,
+                capacity=SIDE_BY_SIDE,
+                security=options.security,
+            )
+        case "kafka", True:
+            from fencepost.conformance.targets.brokers.kafka_target import KafkaTarget
+
+            return KafkaTarget(
+                kafka_version(name),
+                properties=options.broker_properties(),
+                logs=options.logs,
+                capacity=SIDE_BY_SIDE,
+                request_log=options.request_log,
+            )
+        case "kfake", False:
+            from fencepost.conformance.targets.brokers.kfake import KfakeTarget
+
+            properties = options.broker_properties()
+            return KfakeTarget(properties=properties, logs=options.logs, capacity=SIDE_BY_SIDE)
+        case "tansu", False:
+            from fencepost.conformance.targets.brokers.tansu import TansuTarget
+
+            return TansuTarget(logs=options.logs, capacity=SIDE_BY_SIDE)
+        case "exec", True if rest.strip():
+            from fencepost.conformance.targets.stdio.stdio import GRACE_S, ExecTarget
+
+            return ExecTarget(rest, jobs=options.jobs, grace_s=options.grace_s or GRACE_S)
+        case _:
+            meant = _meant(name)
+            near = f" (did you mean {meant}?)" if meant else ""
+            raise UnknownTargetError(f"no target {name!r}{near}; a target is one of {FORMS}")
+
+
+def find_both(one: str, other: str, options: TargetOptions) -> tuple[Target, Target]:
+    """Two targets that are compared; what is set is for those that take it.
+
+    Raises UnknownTargetError, also where neither takes it.
+    """
+    takes = [name.partition(":")[0] in _SET for name in (one, other)]
+    rest = replace(options, settings={}) if any(takes) else options
+    told = [options if taken else rest for taken in takes]
+    return find_target(one, told[0]), find_target(other, told[1])
+
+
+_HOST_AND_PORT = re.compile(r"(?:tcp:/?|kafka://|PLAINTEXT://)?([\w.-]+|\[[0-9a-fA-F:]+\]):(\d+)")
+_RELEASE = re.compile(r"(?:apache-)?(?:kafka)?[-_ ]?(\d+\.\d+\.\d+\S*)", re.IGNORECASE)
+_FIXED = ("mock", "tansu")
+_KINDS = ("mock", "model", "mutant", "kafka", "kfake", "tansu", "tcp", "exec")
+
+
+def _meant(name: str) -> str:
+    """The target that may be meant by what is none: an address, a release, a program, a kind."""
+    if found := _HOST_AND_PORT.fullmatch(name):
+        return f"tcp://{found[1]}:{found[2]}"
+    if found := _RELEASE.fullmatch(name):
+        return f"kafka:{found[1]}"
+    kind, colon, rest = name.partition(":")
+    if kind in {"kafka", "mutant", "exec", "tcp"}:
+        examples = {"kafka": "4.3.0", "mutant": "zombie-heartbeats", "exec": "COMMAND"}
+        return f"{kind}:{examples.get(kind, '//HOST:PORT')}"
+    if "/" in kind or Path(name).is_file():
+        return f"exec:{name}"
+    near = nearest(kind, _KINDS)
+    return f"{near[0]}{colon}{rest}" if near else ""
+
+
+def kafka_version(name: str) -> KafkaVersion:
+    """The Kafka version that a target's name means.  Raises UnknownTargetError."""
+    try:
+        return parse_kafka_version(name.partition(":")[2])
+    except KafkaVersionError as error:
+        raise UnknownTargetError(str(error)) from None
+
+
+def revision_for(target_name: str) -> str:
+    """The revision that judges a target by default: for a Kafka that of its release."""
+    if not target_name.startswith("kafka:"):
+        return DEFAULT_REVISION
+    version = kafka_version(target_name)
+    return DEFAULT_REVISION if version.has_new_coordinator else f"kafka-{version.release}"
+
+
+def revision_for_both(one: str, other: str) -> str:
+    """The revision that judges two targets by default: for two old Kafkas that of the newer one.
+
+    What both do because neither has a later change is then no fault.  Else it is the base.
+    """
+    profiles = {revision_for(name) for name in (one, other)}
+    if DEFAULT_REVISION in profiles:
+        return DEFAULT_REVISION
+    newest = max(kafka_version(name).number for name in (one, other))
+    return "kafka-" + ".".join(map(str, newest))
+
+
+def find_revision(name: str) -> Revision:
+    """The revision of this name, or `mutant:NAME`.  Raises UnknownTargetError that says which."""
+    try:
+        if name.startswith(_MUTANT):
+            from fencepost.properties.mutants.mutants import find_mutant
+
+            return find_mutant(name).revision
+        return revisions.find(name)
+    except KeyError as error:
+        raise UnknownTargetError(str(error.args[0])) from None
+
+
+def find_model(name: str) -> Revision:
+    """The revision of `model[:REVISION]` or `mutant:NAME`.  Raises UnknownTargetError."""
+    kind, _, revision = name.partition(":")
+    match kind:
+        case "model":
+            return find_revision(revision or DEFAULT_REVISION)
+        case "mutant":
+            return find_revision(name)
+        case _:
+            raise UnknownTargetError(f"no model {name!r}; there is model[:REVISION], mutant:NAME")

@@ -1,0 +1,388 @@
+"""What a target asks of a cluster around the cases: versions, coordinators, settings, topics.
+
+This module knows how long a broker may take, which answers mean "ask again", and what to say when
+the other side is no broker.  Each question has a connection of its own, so none waits behind a
+parked request.
+
+Source: Kafka's message definitions; KIP-511 (ApiVersions, and its answer to a version too high);
+protocol.md section 9 (FindCoordinator until it answers NONE).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from fencepost.conformance.targets.target import NO_LIMIT
+from fencepost.conformance.targets.tcp.address import Address, resolve
+from fencepost.conformance.targets.tcp.authentication import Door, ask, asked
+from fencepost.conformance.targets.tcp.broker_connection import (
+    Connection,
+    Ended,
+    Event,
+    Reply,
+    is_readable,
+)
+from fencepost.conformance.targets.tcp.namespacing import PREFIX
+from fencepost.conformance.targets.tcp.security import PLAINTEXT, Security, SecurityError, refusal
+from fencepost.conformance.wire.codec import API_KEYS
+from fencepost.model.coordinator import CONFIG_DEFAULTS, METADATA_LIMIT, RECORD_LIMIT
+from fencepost.model.messages.errors import MOVING, Error, error_name
+
+PARTITIONS = 4
+
+_ACCESS = (
+    f"the user needs READ, DESCRIBE and DELETE on groups and CREATE, READ, DESCRIBE and DELETE on "
+    f"topics with the prefix {PREFIX!r}, and DESCRIBE_CONFIGS on the cluster to learn its settings"
+)
+
+_BROKER_RESOURCE = 4
+_HIGHEST = {
+    "Metadata": 8,
+    "FindCoordinator": 6,
+    "CreateTopics": 4,
+    "DeleteTopics": 4,
+    "DescribeConfigs": 2,
+    "DeleteGroups": 2,
+    "DescribeGroups": 4,
+    "LeaveGroup": 5,
+    "ListGroups": 2,
+    "Produce": 8,
+    "ElectLeaders": 2,
+    "AlterPartitionReassignments": 0,
+}
+_BATCHES_SINCE = 3
+_NONE_IF_HUGE = {
+    "group.max.size",
+    "offsets.retention.check.interval.ms",
+    METADATA_LIMIT,
+    RECORD_LIMIT,
+}
+"""Settings without a word for "no limit" or "never": a huge number means it (24 days)."""
+_AT_ONCE = 8
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Deadlines:
+    """How long things may take, in seconds."""
+
+    connect_s: float = 5.0
+    answer_s: float = 10.0
+    coordinator_s: float = 30.0
+    probe_s: float = 1.0
+    cleanup_s: float = 10.0
+
+
+DEADLINES = Deadlines()
+
+
+class AdminError(Exception):
+    """The cluster can't be asked, or refuses.  `str()` is a sentence without its full stop."""
+
+
+class AccessError(AdminError):
+    """The user may not do what is needed."""
+
+    def __init__(self, at: Address, api: str, refused: str) -> None:
+        super().__init__(f"{at} answered {api} with {refused}: {_ACCESS}")
+
+
+class Admin:
+    """The questions.  `open` first; then `advertised` holds what the broker says it can do."""
+
+    def __init__(
+        self,
+        bootstrap: Address,
+        *,
+        remote: bool,
+        deadlines: Deadlines,
+        security: Security = PLAINTEXT,
+    ) -> None:
+        self.bootstrap = bootstrap
+        self.advertised: dict[str, tuple[int, int]] = {}
+        self._remote = remote
+        self._deadlines = deadlines
+        self._security = security
+        self._doors: dict[Address, Door] = {}
+
+    async def open(self) -> None:
+        """Ask ApiVersions, in version 3 and then in 0.  Raises AdminError, AddressError."""
+        where, most = self.bootstrap, self._deadlines.answer_s
+        problem = "did not answer"
+        client = {"clientSoftwareName": "fencepost", "clientSoftwareVersion": "0"}
+        try:
+            async with asyncio.timeout(most):
+                for version, body in ((3, client), (0, {})):
+                    event = await self._ask(where, "ApiVersions", version, body, most)
+                    problem = self._problem(event)
+                    if isinstance(event, Reply) and not problem and event.decoded.body:
+                        self._take_versions(event.decoded.body)
+                        return
+        except TimeoutError:
+            raise AdminError(
+                f"{where} did not answer ApiVersions within {most:g} s: is it a Kafka broker?"
+            ) from None
+        except SecurityError as error:
+            raise AdminError(str(error)) from error
+        except OSError as error:
+            raise AdminError(
+                f"{where} can't be reached ({error.strerror or error}): "
+                "start the broker, or correct the address"
+            ) from error
+        raise AdminError(
+            f"{where} is no Kafka broker, it seems, or lets nobody in so: {problem.rstrip('. ')}"
+        )
+
+    def _take_versions(self, body: Mapping[str, Any]) -> None:
+        names = {key: name for name, key in API_KEYS.items()}
+        self.advertised = {
+            names[row["apiKey"]]: (row["minVersion"], row["maxVersion"])
+            for row in body["apiKeys"]
+            if row["apiKey"] in names
+        }
+
+    async def door(self, address: Address) -> Door:
+        """The way in to a broker, held to the loopback rule.  Raises AddressError, OSError."""
+        if address not in self._doors:
+            at = await resolve(address, remote=self._remote, timeout_s=self._deadlines.connect_s)
+            self._doors[address] = Door(at, address.host, self._security)
+        return self._doors[address]
+
+    async def connect(self, address: Address, on_event: Callable[[Event], None]) -> Connection:
+        """A connection to a broker, signed in.  Raises AddressError, OSError."""
+        door = await self.door(address)
+        return await door.open(on_event, timeout_s=self._deadlines.connect_s)
+
+    async def _ask(
+        self, at: Address, api: str, version: int, body: Mapping[str, Any], timeout_s: float
+    ) -> Reply | Ended:
+        return await ask(await self.door(at), api, version, body, timeout_s=timeout_s)
+
+    def version_of(self, api: str) -> int:
+        """The highest version that both sides speak.  Raises AdminError where there is none."""
+        low, high = self.advertised.get(api, (0, -1))
+        version = min(high, _HIGHEST[api])
+        if version < low:
+            raise AdminError(f"{self.bootstrap} has no {api} that this project speaks")
+        return version
+
+    async def call(
+        self, api: str, body: Mapping[str, Any], at: Address | None = None
+    ) -> dict[str, Any]:
+        """One question; the answer's body.  Raises AdminError, AddressError."""
+        version, where = self.version_of(api), at or self.bootstrap
+        try:
+            event = await self._ask(where, api, version, body, self._deadlines.answer_s)
+        except TimeoutError:
+            raise AdminError(f"{where} did not answer {api} in time") from None
+        except SecurityError as error:
+            raise AdminError(str(error)) from error
+        except OSError as error:
+            raise AdminError(f"{where} can't be reached ({error.strerror or error})") from error
+        if isinstance(event, Ended) or event.decoded.body is None:
+            raise AdminError(f"{where} did not answer {api}: {self._problem(event).rstrip('.')}")
+        if refused := refusal(event.decoded.body):
+            raise AccessError(where, api, refused)
+        return event.decoded.body
+
+    async def _call_in_turn(
+        self, api: str, bodies: Sequence[Mapping[str, Any]], at: Address
+    ) -> None:
+        """Questions on one connection, their answers unread.  Raises AdminError, AddressError."""
+        version, most = self.version_of(api), self._deadlines.answer_s
+        events: asyncio.Queue[Event] = asyncio.Queue()
+        try:
+            async with asyncio.timeout(self._deadlines.connect_s):
+                connection = await self.connect(at, events.put_nowait)
+            with contextlib.closing(connection):
+                for body in bodies:
+                    async with asyncio.timeout(most):
+                        event = await asked(connection, events, api, version, body)
+                    if isinstance(event, Ended):
+                        raise AdminError(f"{at} did not answer {api}: {self._problem(event)}")
+        except OSError as error:
+            raise AdminError(f"{at} can't be asked for {api} ({error})") from error
+
+    async def check_deletion(self, group_id: str, at: Address) -> None:
+        """Whether the user may delete such a group, and so clean up.  Raises AdminError."""
+        if "DeleteGroups" in self.advertised:
+            await self.call("DeleteGroups", {"groupsNames": [group_id]}, at)
+
+    def _problem(self, event: Reply | Ended) -> str:
+        """What is wrong with an answer, in a sentence; empty where nothing is."""
+        if isinstance(event, Ended):
+            has_remedy = "--" in event.reason
+            return event.reason if has_remedy else f"{event.reason} {self._security.if_closed}"
+        body = event.decoded.body
+        if body is None or not is_readable(event.decoded):
+            return " ".join(event.decoded.findings)
+        code = body.get("errorCode", 0)
+        return f"it answered {error_name(code)}." if code else ""
+
+    async def find_coordinator(self, group_id: str) -> Address:
+        """Where a group's coordinator is, asked until it answers NONE.
+
+        Raises AdminError after the deadline, at once for an error that time doesn't heal, and for a
+        broker that can't be reached as soon as a connection should have been made.
+        """
+        problem = "it did not answer"
+        reached = time.monotonic()
+        batch = self.version_of("FindCoordinator") >= 4
+        key = {"coordinatorKeys": [group_id]} if batch else {"key": group_id}
+
+        async def attempt() -> Address | None:
+            nonlocal problem, reached
+            try:
+                answer = await self.call("FindCoordinator", key)
+            except AccessError:
+                raise
+            except AdminError as error:
+                problem = str(error)
+                if time.monotonic() - reached > self._deadlines.connect_s:
+                    raise
+                return None
+            reached = time.monotonic()
+            row = next(iter(answer.get("coordinators", ())), None) or answer
+            code = row.get("errorCode", Error.UNKNOWN_SERVER_ERROR.value)
+            if code == Error.NONE.value:
+                return Address(row["host"], row["port"])
+            problem = f"it answered {error_name(code)}"
+            if code not in MOVING:
+                raise AdminError(f"FindCoordinator for {group_id!r}: {problem}")
+            return None
+
+        found = await _repeat(attempt, self._deadlines.coordinator_s)
+        if found is None:
+            most = self._deadlines.coordinator_s
+            raise AdminError(
+                f"{self.bootstrap} named no coordinator for {group_id!r} within {most:g} s: "
+                f"{problem}"
+            )
+        return found
+
+    async def brokers(self) -> dict[int, Address]:
+        """The brokers by node id, the controller (where the cluster names one) under -1 too."""
+        answer = await self.call("Metadata", {"topics": []})
+        found = {row["nodeId"]: Address(row["host"], row["port"]) for row in answer["brokers"]}
+        if (controller := answer.get("controllerId", -1)) in found:
+            found[-1] = found[controller]
+        return found
+
+    async def group_settings(self, node_id: int, at: Address) -> dict[str, int | None]:
+        """The group settings that a broker tells; empty where it tells none.  Raises AdminError."""
+        told: dict[str, int] = {}
+        for names in (list(CONFIG_DEFAULTS), None):  # 2.7.0 finds no two at once (KAFKA-12235)
+            resource = {
+                "resourceType": _BROKER_RESOURCE,
+                "resourceName": str(node_id),
+                "configurationKeys": names,
+            }
+            answer = await self.call("DescribeConfigs", {"resources": [resource]}, at)
+            rows = [row for r in answer["results"] if r["errorCode"] == 0 for row in r["configs"]]
+            told |= {
+                row["name"]: int(row["value"])
+                for row in rows
+                if row["name"] in CONFIG_DEFAULTS and (row["value"] or "").lstrip("-").isdigit()
+            }
+            if told:
+                break
+        unlimited = {k: None for k, v in told.items() if k in _NONE_IF_HUGE and v >= NO_LIMIT}
+        return {**told, **unlimited}
+
+    async def create_topic(
+        self, name: str, at: Address | None, partitions: int = PARTITIONS
+    ) -> None:
+        """Create a topic and wait until its partitions have leaders.  Raises AdminError."""
+        topic = {
+            "name": name,
+            "numPartitions": partitions,
+            "replicationFactor": 1,
+            "assignments": [],
+            "configs": [],
+        }
+        if "CreateTopics" in self.advertised:
+            most = int(self._deadlines.answer_s * 1000)
+            answer = await self.call("CreateTopics", {"topics": [topic], "timeoutMs": most}, at)
+            for row in answer["topics"]:
+                if row["errorCode"]:
+                    why = error_name(row["errorCode"])
+                    raise AdminError(f"the topic {name} can't be created: {why}")
+
+        async def attempt() -> bool | None:
+            # A broker without CreateTopics makes a topic when it is asked about it.
+            answer = await self.call("Metadata", {"topics": [{"name": name}]})
+            return True if any(_is_led(row) for row in answer["topics"]) else None
+
+        if not await _repeat(attempt, self._deadlines.answer_s):
+            raise AdminError(f"the topic {name} has no leader")
+
+    async def delete_topic(self, name: str, at: Address | None) -> None:
+        """Delete a topic.  Raises AdminError."""
+        await self.call("DeleteTopics", {"topicNames": [name], "timeoutMs": 1000}, at)
+
+    async def forgotten(self, name: str) -> None:
+        """Wait until no broker knows a topic.  Raises AdminError."""
+        asked = {"topics": [{"name": name}], "allowAutoTopicCreation": False}
+        for at in set((await self.brokers()).values()):
+
+            async def attempt(at: Address = at) -> bool | None:
+                rows = (await self.call("Metadata", asked, at))["topics"]
+                code = Error.UNKNOWN_TOPIC_OR_PARTITION.value
+                return True if all(row["errorCode"] == code for row in rows) else None
+
+            if not await _repeat(attempt, self._deadlines.answer_s):
+                raise AdminError(f"{at} still knows the topic {name}, which was deleted")
+
+    async def groups(self, prefix: str, at: Address) -> list[str]:
+        """The groups of this prefix that a broker coordinates.  Raises AdminError."""
+        answer = await self.call("ListGroups", {}, at)
+        named = (row["groupId"] for row in answer["groups"])
+        return [group_id for group_id in named if group_id.startswith(prefix)]
+
+    def _leaves(self, group_id: str, member_ids: list[str]) -> list[dict[str, Any]]:
+        """The requests that take members out of a group: one, where a version says so much."""
+        if self.version_of("LeaveGroup") >= _BATCHES_SINCE:
+            rows = [{"memberId": member_id} for member_id in member_ids]
+            return [{"groupId": group_id, "members": rows}] if rows else []
+        return [{"groupId": group_id, "memberId": member_id} for member_id in member_ids]
+
+    async def remove_groups(self, group_ids: Sequence[str], at: Address) -> list[str]:
+        """Take the members out of groups, then delete them; those that stay.  Raises AdminError."""
+        described = await self.call("DescribeGroups", {"groups": list(group_ids)}, at)
+        leaves = [
+            body
+            for group in described["groups"]
+            for body in self._leaves(group["groupId"], [m["memberId"] for m in group["members"]])
+        ]
+        shares = [leaves[first::_AT_ONCE] for first in range(min(_AT_ONCE, len(leaves)))]
+        parts = (self._call_in_turn("LeaveGroup", share, at) for share in shares)
+        for result in await asyncio.gather(*parts, return_exceptions=True):
+            if isinstance(result, BaseException):
+                raise result
+        answer = await self.call("DeleteGroups", {"groupsNames": list(group_ids)}, at)
+        gone = {Error.NONE.value, Error.GROUP_ID_NOT_FOUND.value}
+        return [row["groupId"] for row in answer["results"] if row["errorCode"] not in gone]
+
+
+async def _repeat(attempt: Callable[[], Awaitable[_T | None]], most_s: float) -> _T | None:
+    """What `attempt` gives once it gives something, asked ever more slowly; None after `most_s`."""
+    end, pause = time.monotonic() + most_s, 0.02
+    try:
+        async with asyncio.timeout(most_s):
+            while (result := await attempt()) is None:
+                await asyncio.sleep(min(pause, max(0.0, end - time.monotonic())))
+                pause = min(pause * 2, 0.5)
+            return result
+    except TimeoutError:
+        return None
+
+
+def _is_led(topic: Mapping[str, Any]) -> bool:
+    led = all(p["leaderId"] >= 0 for p in topic["partitions"])
+    return bool(topic["errorCode"] == 0 and topic["partitions"] and led)

@@ -1,0 +1,357 @@
+"""One case's view of a broker: a coordinator with a real clock.
+
+A request goes over one TCP connection for each symbolic connection, to the broker that coordinates
+the group of the request.  The case gets an answer with the time when it was read and all that was
+wrong with its bytes, or the end of its connection.  Each reset begins under new group names, since
+a broker cannot be made to forget.
+
+`at_ms` counts from `reset`, rounded up: the answer had been given by then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fencepost.conformance.targets.target import SpoiledRunError
+from fencepost.conformance.targets.tcp.address import Address, AddressError
+from fencepost.conformance.targets.tcp.broker_connection import (
+    Connection,
+    Ended,
+    Event,
+    Reply,
+    Stray,
+)
+from fencepost.conformance.targets.tcp.cluster_admin import AdminError
+from fencepost.conformance.targets.tcp.cluster_view import Cluster
+from fencepost.conformance.targets.tcp.namespacing import OWN, groups_in
+from fencepost.conformance.targets.tcp.security import refusal
+from fencepost.conformance.wire.codec import encode_message
+from fencepost.model.coordinator import (
+    Answer,
+    AsyncCoordinator,
+    Config,
+    CoordinatorFailure,
+    Dropped,
+    Hello,
+    Reset,
+    Send,
+    UnsupportedError,
+    codes_in,
+)
+from fencepost.model.messages.errors import Error
+from fencepost.model.messages.messages import APIS
+from fencepost.model.messages.wire_form import ShapeError
+
+_RESIGNING_S = 1.0
+"""A coordinator that resigned answers what it had parked at once."""
+_MAX_STRAYS = 20
+_MOST_IDS = 1000
+"""So many request ids are remembered: more than a case has; a control asks for hours."""
+
+_FOUNDING = {"JoinGroup", "OffsetCommit"}  # the requests that make a group
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A TCP connection and the broker at its other end."""
+
+    broker: Address
+    connection: Connection
+
+
+class TcpScope(AsyncCoordinator):
+    """A broker as a coordinator; made by `TcpTarget.scope`."""
+
+    def __init__(self, cluster: Cluster, clock: Callable[[], float] = time.monotonic) -> None:
+        self._cluster = cluster
+        self._clock = clock
+        self._lines: dict[str, _Line] = {}
+        self._waiter: asyncio.Future[None] | None = None
+        self._begin()
+
+    def _begin(self) -> None:
+        self._names = self._cluster.new_names()
+        self._coordinators: dict[str, Address | None] = {}
+        self._is_sure = self._cluster.is_alone
+        self._ready: list[Answer] = []
+        self._ids: OrderedDict[str, None] = OrderedDict()
+        self._last_ms = 0
+        self._pending_strays: list[str] = []
+        self._refused: str | None = None
+        self._spoiled: str | None = None
+        self.strays: list[str] = []
+        """What the broker sent unasked, in sentences; each is a finding of the next answer too."""
+        self._begun = self._clock()
+
+    @property
+    def place(self) -> Cluster:
+        """The broker, or the brokers, behind it."""
+        return self._cluster
+
+    async def hello(self) -> Hello:
+        """The versions that work; a TCP connection can be dropped, the broker not restarted."""
+        return self._cluster.describe()
+
+    def now_ms(self) -> int:
+        """The ms since `reset`, rounded down: a request sent now is sent at this time or later."""
+        return int((self._clock() - self._begun) * 1000)
+
+    def read_at(self, answer: Answer) -> float:
+        """When an answer was read, in seconds of the monotonic clock."""
+        return self._begun + answer.at_ms / 1000
+
+    async def reset(self, config: Config) -> Reset:
+        """Begin again under new names.  The settings are the broker's; none can be changed."""
+        if unknown := sorted(set(config) - set(self._cluster.settings)):
+            raise UnsupportedError(unknown[0])
+        dropped = self._hang_up()
+        self._begin()
+        return Reset(dict(self._cluster.settings), dropped)
+
+    async def send(self, request: Send) -> list[Answer]:
+        """Write the request; answers that are there already.
+
+        Raises UnsupportedError for a version that the broker doesn't advertise, and for a question
+        about groups of several coordinators; CoordinatorFailure for a body that the version can't
+        have, or when the group's coordinator can't be reached.
+        """
+        body = self._check(request)
+        group_ids = groups_in(body)
+        for topic in self._names.own_topics():
+            await self._cluster.make_topic(topic)
+        line = await self._line(request.connection, group_ids)
+        if request.api in _FOUNDING and group_ids[0]:
+            self._cluster.made(group_ids[0], line.broker)
+
+        def write(correlation_id: int) -> bytes:
+            client = request.client_id
+            return encode_message(
+                request.api, "Request", request.version, correlation_id, body, client_id=client
+            )
+
+        try:
+            line.connection.send(request.id, request.api, request.version, write)
+        except ShapeError as error:
+            raise CoordinatorFailure(f"{request.api} v{request.version}: {error}") from error
+        self._ids[request.id] = None
+        if len(self._ids) > _MOST_IDS:
+            self._ids.popitem(last=False)
+        await asyncio.sleep(0)
+        return self._take()
+
+    def _check(self, request: Send) -> dict[str, Any]:
+        """The body as the cluster is asked."""
+        bounds = self._cluster.admin.advertised.get(request.api)
+        known = APIS.get(request.api)
+        if known is None or bounds is None or not bounds[0] <= request.version <= bounds[1]:
+            raise UnsupportedError(f"{request.api} version {request.version}")
+        if request.id in self._ids:
+            raise CoordinatorFailure(f"request id {request.id!r} was used before; take a new one")
+        line = self._lines.get(request.connection)
+        if line is not None and line.connection.pending is not None:
+            raise CoordinatorFailure(f"connection {request.connection!r} has an open request")
+        try:
+            known.request.from_body(dict(request.body), request.version)
+        except ShapeError as error:
+            raise CoordinatorFailure(f"{request.api} v{request.version}: {error}") from error
+        return self._names.request(request.api, request.body)
+
+    async def _line(self, name: str, group_ids: Sequence[str]) -> _Line:
+        """The TCP connection, to the right broker; one that is gone is looked up again."""
+        for attempt in (1, 2):
+            broker = await self._broker(group_ids)
+            line = self._lines.get(name)
+            if line is not None and line.broker == broker and not line.connection.is_ended:
+                return line
+            if line is not None:
+                line.connection.close()
+            taker = self._taker(name)
+            try:
+                connection = self._cluster.lines.take(
+                    broker, taker
+                ) or await self._cluster.admin.connect(broker, taker)
+            except (OSError, AddressError) as error:
+                self._look_again()
+                if attempt == 2:
+                    raise CoordinatorFailure(f"{broker} can't be reached ({error})") from error
+                continue
+            self._lines[name] = _Line(broker, connection)
+            return self._lines[name]
+        raise AssertionError
+
+    async def _broker(self, group_ids: Sequence[str]) -> Address:
+        """The one to ask about these groups, or (where none is named) about all of the case."""
+        found = [await self._coordinator(g) for g in group_ids or list(self._coordinators)]
+        if len(set(found)) > 1:
+            raise UnsupportedError("one request about groups that several brokers coordinate")
+        return found[0] if found else self._cluster.anchor
+
+    async def _coordinator(self, group_id: str) -> Address:
+        if not group_id:  # some name no coordinator for it; any may refuse it
+            return self._cluster.anchor
+        known = self._cluster.anchor if self._is_sure else self._coordinators.get(group_id)
+        self._coordinators[group_id] = known
+        if known is not None:
+            return known
+        try:
+            found = await self._cluster.admin.find_coordinator(group_id)
+        except (AdminError, AddressError) as error:
+            raise CoordinatorFailure(str(error)) from error
+        self._coordinators[group_id] = found
+        return found
+
+    def _look_again(self) -> None:
+        """What was known of coordinators may be so no more."""
+        self._is_sure = False
+        self._coordinators = dict.fromkeys(self._coordinators)
+
+    def _taker(self, name: str) -> Callable[[Event], None]:
+        def take(event: Event) -> None:
+            self._on_event(name, event)
+
+        return take
+
+    def _on_event(self, name: str, event: Event) -> None:
+        if isinstance(event, Stray):
+            if len(self.strays) < _MAX_STRAYS:
+                came_ms = math.ceil((event.at - self._begun) * 1000)
+                seen = f"after {came_ms} ms; it begins with {event.start.hex()}"
+                self.strays.append(f"On connection {name!r}: {event.finding} ({seen})")
+                self._pending_strays.append(self.strays[-1])
+            return
+        if event.request is None:
+            return  # an idle connection ended: the next request opens another
+        if isinstance(event, Ended) and event.inherited:
+            self._spoiled = f"connection {name!r}, which an earlier case had used: {event.reason}"
+            _wake(self._waiter)
+            return
+        if isinstance(event, Reply):
+            request, raw = event.request, event.decoded.body
+            body = None if raw is None else self._names.answer(request.api, raw)
+            findings = event.decoded.findings
+            if raw is not None and Error.NOT_COORDINATOR.value in codes_in(raw):
+                self._look_again()
+            if raw is not None and self._cluster.may_refuse and (why := refusal(raw)):
+                self._refused = f"access: {request.api} was answered {why}"
+        else:
+            request, body, findings = event.request, None, (event.reason,)
+        self._last_ms = max(self._last_ms, math.ceil((event.at - self._begun) * 1000))
+        findings = (*findings, *self._pending_strays)
+        self._pending_strays.clear()
+        self._ready.append(Answer(request.id, self._last_ms, body, findings))
+        _wake(self._waiter)
+
+    def _take(self) -> list[Answer]:
+        """What came in.
+
+        Raises UnsupportedError once access was refused to anything, SpoiledRunError once an earlier
+        case spoiled this one.
+        """
+        if self._refused is not None:
+            raise UnsupportedError(self._refused)
+        spoiled, self._spoiled = self._spoiled, None
+        if spoiled is not None:
+            raise SpoiledRunError(spoiled)
+        answers, self._ready = self._ready, []
+        return answers
+
+    async def advance(self, ms: int) -> list[Answer]:
+        """Wait up to `ms`; return as soon as something came in."""
+        if not self._ready and ms > 0:
+            loop = asyncio.get_running_loop()
+            self._waiter = waiter = loop.create_future()
+            alarm = loop.call_later(ms / 1000, _wake, waiter)
+            try:
+                await waiter
+            finally:
+                alarm.cancel()
+        if not self._ready:
+            await asyncio.sleep(0)
+        return self._take()
+
+    async def disconnect(self, connection: str) -> Dropped:
+        """Hang up on the broker; what was open is never answered."""
+        line = self._lines.pop(connection, None)
+        request = line.connection.close() if line is not None else None
+        return Dropped(tuple(self._take()), () if request is None else (request.id,))
+
+    async def restart(self) -> Dropped:
+        """The broker fails over; what was open is answered as the old one resigns, or never.
+
+        Raises UnsupportedError for a broker that is not ours, CoordinatorFailure for one that does
+        not come back.
+        """
+        answers: list[Answer] = []
+        dropped: list[str] = []
+        began = 0.0
+
+        def hang_up() -> None:
+            nonlocal began
+            if not self._cluster.keeps_connections:
+                dropped.extend(self._hang_up())
+            answers.extend(self._take())
+            began = time.monotonic()
+
+        ended = await self._cluster.restart(hang_up)
+        last = await self._last_answers() if self._cluster.keeps_connections else []
+        dropped.extend(self._hang_up())
+        self._look_again()
+        late = [answer for answer in last if _sent_away(answer)]
+        for answer in last:
+            if not _sent_away(answer):  # it was the coordinator until then
+                answers.append(answer)
+                began = max(began, self.read_at(answer))
+        read = tuple(map(self.read_at, answers))
+        outage = (began, max(began, ended))
+        return Dropped(tuple(answers), tuple(dropped), outage, tuple(late), read)
+
+    async def delete_topics(self, topics: Sequence[str]) -> list[Answer]:
+        """Delete topics of the case's own.
+
+        Raises UnsupportedError for one that others use, CoordinatorFailure where it stays.
+        """
+        if shared := [topic for topic in topics if not topic.startswith(OWN)]:
+            raise UnsupportedError(f"the topic {shared[0]} is not the case's own ({OWN}…)")
+        for topic in topics:
+            await self._cluster.delete_topic(self._names.topic(topic))
+        return self._take()
+
+    async def _last_answers(self) -> list[Answer]:
+        """What a coordinator that resigned still answers, within a moment."""
+        found: list[Answer] = []
+        end = self._clock() + _RESIGNING_S
+        while (left := end - self._clock()) > 0:
+            found += await self.advance(int(left * 1000) + 1 if self._is_open() else 0)
+            if not self._is_open():
+                break
+        return found
+
+    def _is_open(self) -> bool:
+        return any(line.connection.pending is not None for line in self._lines.values())
+
+    async def close(self) -> None:
+        """Leave all connections to others; those on which something is open are hung up."""
+        for line in self._lines.values():
+            self._cluster.lines.lay_aside(line.broker, line.connection)
+        self._lines.clear()
+
+    def _hang_up(self) -> tuple[str, ...]:
+        requests = [line.connection.close() for line in self._lines.values()]
+        self._lines.clear()
+        return tuple(request.id for request in requests if request is not None)
+
+
+def _sent_away(answer: Answer) -> bool:
+    """Whether the coordinator said that it is none any more."""
+    return answer.body is not None and Error.NOT_COORDINATOR.value in codes_in(answer.body)
+
+
+def _wake(waiter: asyncio.Future[None] | None) -> None:
+    if waiter is not None and not waiter.done():
+        waiter.set_result(None)

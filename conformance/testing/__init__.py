@@ -1,1 +1,0 @@
-"""For users of pytest and Hypothesis: random programs that are run against a target."""

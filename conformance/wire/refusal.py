@@ -1,0 +1,156 @@
+"""What the answer to a request is when it is refused with a code that nothing led to.
+
+Where an API has a code for the whole answer, that one is used, else one in each row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from fencepost.conformance.wire.codec import RequestFrame
+from fencepost.model.messages.messages import (
+    CommittedPartition,
+    CommittedTopic,
+    CommitTopic,
+    DescribedGroup,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+    FetchedGroup,
+    FetchedPartition,
+    FetchedTopic,
+    FetchTopic,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    ListGroupsRequest,
+    ListGroupsResponse,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+from fencepost.model.messages.shapes import Message
+
+Json = dict[str, Any]
+
+
+class Rows(NamedTuple):
+    """Where the topics and partitions of a request are, and where those of its answer."""
+
+    topics: str
+    partitions: str
+    number: str
+    answered_topics: str
+    answered_partitions: str
+    answered_number: str
+
+
+_ROWS = {
+    "Produce": Rows(
+        "topicData", "partitionData", "index", "responses", "partitionResponses", "index"
+    ),
+    "Fetch": Rows("topics", "partitions", "partition", "responses", "partitions", "partitionIndex"),
+    "ListOffsets": Rows(
+        "topics", "partitions", "partitionIndex", "topics", "partitions", "partitionIndex"
+    ),
+    "OffsetForLeaderEpoch": Rows(
+        "topics", "partitions", "partition", "topics", "partitions", "partition"
+    ),
+}
+_FETCH_WHOLE_SINCE = 7
+_FETCH_CODE_SINCE, _SEVERAL_SINCE = 2, 8
+"""OffsetFetch has a code of its own, and may name several groups."""
+_NAMES = ("name", "topic", "topicId")
+_DEFAULTS: Mapping[str, Json] = {
+    "Produce": {"baseOffset": -1},
+    "Fetch": {"highWatermark": -1, "abortedTransactions": None, "records": ""},
+}
+
+REFUSABLE = frozenset({*_ROWS, "ApiVersions", "FindCoordinator", "InitProducerId", "Metadata"})
+"""The APIs besides the groups' that can be refused."""
+
+
+def refused_rows(request: RequestFrame, code: int) -> Json | None:
+    """The refusal of a request about partitions; None for one about something else."""
+    rows = _ROWS.get(request.api)
+    if rows is None:
+        return None
+    if request.api == "Fetch" and request.version >= _FETCH_WHOLE_SINCE:
+        return {"errorCode": code, "sessionId": 0, rows.answered_topics: []}
+    default = _DEFAULTS.get(request.api, {})
+
+    def topic(row: Mapping[str, Any]) -> Json:
+        named = {key: row[key] for key in _NAMES if key in row}
+        parts = [
+            {rows.answered_number: part[rows.number], "errorCode": code, **default}
+            for part in row[rows.partitions]
+        ]
+        return {**named, rows.answered_partitions: parts}
+
+    return {rows.answered_topics: [topic(row) for row in request.body[rows.topics]]}
+
+
+def recoded(body: Any, code: int) -> Any:
+    """The body with this code wherever there is one."""
+    if isinstance(body, list):
+        return [recoded(row, code) for row in body]
+    if not isinstance(body, dict):
+        return body
+    inner = {key: recoded(value, code) for key, value in body.items()}
+    return {**inner, "errorCode": code} if "errorCode" in inner else inner
+
+
+def refused_message(message: Message, version: int, code: int) -> Message:
+    """The answer to a request about groups.  Raises TypeError for one of another API."""
+    match message:
+        case JoinGroupRequest():
+            return JoinGroupResponse(error_code=code, member_id=message.member_id)
+        case SyncGroupRequest():
+            return SyncGroupResponse(error_code=code)
+        case HeartbeatRequest():
+            return HeartbeatResponse(error_code=code)
+        case LeaveGroupRequest():
+            return LeaveGroupResponse(error_code=code)
+        case OffsetCommitRequest():
+            return OffsetCommitResponse(topics=tuple(_committed(t, code) for t in message.topics))
+        case OffsetFetchRequest() if version >= _SEVERAL_SINCE:
+            groups = (
+                FetchedGroup(group_id=g.group_id, topics=(), error_code=code)
+                for g in message.groups
+            )
+            return OffsetFetchResponse(groups=tuple(groups))
+        case OffsetFetchRequest() if version >= _FETCH_CODE_SINCE:
+            return OffsetFetchResponse(error_code=code)
+        case OffsetFetchRequest():
+            return OffsetFetchResponse(
+                topics=tuple(_fetched(t, code) for t in message.topics or ())
+            )
+        case DescribeGroupsRequest():
+            described = (DescribedGroup(group_id=g, error_code=code) for g in message.groups)
+            return DescribeGroupsResponse(groups=tuple(described))
+        case ListGroupsRequest():
+            return ListGroupsResponse(error_code=code)
+        case _:
+            raise TypeError(f"{message.API} is no API of groups")
+
+
+def _committed(topic: CommitTopic, code: int) -> CommittedTopic:
+    rows = (
+        CommittedPartition(partition_index=p.partition_index, error_code=code)
+        for p in topic.partitions
+    )
+    return CommittedTopic(name=topic.name, partitions=tuple(rows))
+
+
+def _fetched(topic: FetchTopic, code: int) -> FetchedTopic:
+    rows = (
+        FetchedPartition(partition_index=number, committed_offset=-1, error_code=code)
+        for number in topic.partition_indexes
+    )
+    return FetchedTopic(name=topic.name, partitions=tuple(rows))

@@ -1,0 +1,58 @@
+"""What a member of the sticky assignor had last: it tells the leader in its subscription.
+
+Such a member owns nothing when it joins, so it says what it was assigned last, and in which
+generation, in the part of the metadata that is the assignor's own.
+
+Source: Kafka's StickyAssignor, versions 0 and 1 of its user data; the first has no generation.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, replace
+
+from fencepost.model.messages.subscription import (
+    ProtocolReader,
+    Subscription,
+    TopicPartition,
+    encode_partitions,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What was assigned, and in which generation; -1: nothing was, ever."""
+
+    partitions: tuple[TopicPartition, ...] = ()
+    generation_id: int = -1
+
+
+NO_MEMORY = Memory()
+
+
+def encode_memory(memory: Memory) -> bytes | None:
+    """The user data of a member; None of one that was never assigned anything."""
+    if memory == NO_MEMORY:
+        return None
+    return encode_partitions(memory.partitions) + struct.pack(">i", memory.generation_id)
+
+
+def decode_memory(user_data: bytes | None) -> Memory:
+    """What a member had; nothing, where nobody can read it."""
+    if not user_data:
+        return NO_MEMORY
+    reader = ProtocolReader(user_data)
+    try:
+        partitions = reader.partitions()
+    except ValueError:
+        return NO_MEMORY
+    try:
+        return Memory(partitions, reader.number(">i"))
+    except ValueError:
+        return Memory(partitions)
+
+
+def recalled(subscription: Subscription) -> Subscription:
+    """A subscription that owns what its member had last."""
+    memory = decode_memory(subscription.user_data)
+    return replace(subscription, owned=memory.partitions, generation_id=memory.generation_id)

@@ -1,0 +1,297 @@
+"""Makes the bodies of the answers that requests get at once.
+
+What parked requests are answered later is made by the effects that release them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec.structs import replace
+
+from fencepost.model.classic.group import Group
+from fencepost.model.classic.record_sizes import is_long
+from fencepost.model.classic.work import Incoming, Outcome, Work
+from fencepost.model.messages.errors import Error
+from fencepost.model.messages.messages import (
+    CommitPartition,
+    CommittedPartition,
+    CommittedTopic,
+    DescribedGroup,
+    DescribedMember,
+    DescribeGroupsResponse,
+    FetchedGroup,
+    FetchedPartition,
+    FetchedTopic,
+    FetchTopic,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    LeftMember,
+    ListedGroup,
+    ListGroupsRequest,
+    ListGroupsResponse,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+from fencepost.model.messages.shapes import Message
+from fencepost.model.revision import Distortion
+from fencepost.model.table.effects import Do, Echo
+from fencepost.model.table.table import Rule
+from fencepost.model.table.vocabulary import GroupState
+
+
+def _code(rule: Rule) -> int | str:
+    assert rule.answer is not None
+    code: int | str = rule.answer.value
+    return code
+
+
+def join_error(message: JoinGroupRequest, rule: Rule, work: Work) -> JoinGroupResponse:
+    """Make an error answer to a join: generation -1, no leader, the rule's member id.
+
+    Who can't replace the holder of its instance is told of the group as it is.
+    """
+    echo = {Echo.SENT: message.member_id, Echo.NEW: work.caller, Echo.EMPTY: ""}[rule.echo]
+    refused = JoinGroupResponse(error_code=_code(rule), member_id=echo)
+    if Do.KEEP_HOLDER not in rule.effect:
+        return refused
+    group = work.group
+    return replace(
+        refused,
+        generation_id=group.generation_id,
+        protocol_type=group.protocol_type,
+        protocol_name=group.protocol_name,
+        leader=group.leader or "",
+    )
+
+
+def simple(request: Incoming, rule: Rule) -> Message:
+    """Make an answer of an error (or NONE) alone, to a sync or a heartbeat."""
+    if isinstance(request.message, SyncGroupRequest):
+        return SyncGroupResponse(error_code=_code(rule))
+    return HeartbeatResponse(error_code=_code(rule))
+
+
+def leave_refused(message: LeaveGroupRequest, rule: Rule) -> LeaveGroupResponse:
+    """Make the answer to a leave none of whose rows is handled."""
+    if Do.ANSWER_ROWS_UNKNOWN in rule.effect:
+        unknown = Error.UNKNOWN_MEMBER_ID.value
+        rows = tuple(_left(r.member_id, r.group_instance_id, unknown) for r in message.members)
+        return LeaveGroupResponse(error_code=_code(rule), members=rows)
+    return LeaveGroupResponse(error_code=_code(rule))
+
+
+def left(request: Incoming, errors: tuple[int | str, ...]) -> LeaveGroupResponse:
+    """Make the answer to a leave whose rows got these errors; up to version 2 one, at top level."""
+    message = request.message
+    assert isinstance(message, LeaveGroupRequest)
+    if request.version < 3:
+        return LeaveGroupResponse(error_code=errors[0])
+    rows = tuple(
+        _left(r.member_id, r.group_instance_id, e)
+        for r, e in zip(message.members, errors, strict=True)
+    )
+    return LeaveGroupResponse(error_code=Error.NONE.value, members=rows)
+
+
+def _left(member_id: str, group_instance_id: str | None, error: int | str) -> LeftMember:
+    return LeftMember(member_id=member_id, group_instance_id=group_instance_id, error_code=error)
+
+
+Partition = tuple[str, int]
+_OF_ROWS = frozenset(
+    {Error.NONE, Error.OFFSET_METADATA_TOO_LARGE, Error.INVALID_COMMIT_OFFSET_SIZE}
+)
+"""What a commit's offsets get one by one; other errors are of the whole commit."""
+
+
+def split_topics(
+    message: OffsetCommitRequest, missing: Callable[[str], bool], most: int | None
+) -> tuple[OffsetCommitRequest, frozenset[str]]:
+    """Return the commit without the topics that don't exist, and the names of those.
+
+    It has no offsets with longer metadata than `most`, either.
+    """
+    absent = frozenset(t.name for t in message.topics if missing(t.name))
+    known = (t for t in message.topics if t.name not in absent)
+    short = (
+        t
+        if most is None
+        else replace(t, partitions=tuple(p for p in t.partitions if not is_long(p, most)))
+        for t in known
+    )
+    return replace(message, topics=tuple(short)), absent
+
+
+def committed(
+    message: OffsetCommitRequest, rule: Rule, missing: frozenset[str], most: int | None
+) -> OffsetCommitResponse:
+    """Make the answer to a commit: the rule's error for each partition of a topic that exists.
+
+    `most`: how long metadata may be; longer ones have their own error.
+    """
+    unknown = Error.UNKNOWN_TOPIC_OR_PARTITION.value
+    by_row = rule.answer in _OF_ROWS
+
+    def code(topic: str, row: CommitPartition) -> int | str:
+        if topic in missing:
+            return unknown
+        long = by_row and is_long(row, most)
+        return Error.OFFSET_METADATA_TOO_LARGE.value if long else _code(rule)
+
+    topics = tuple(
+        CommittedTopic(
+            name=t.name,
+            partitions=tuple(
+                CommittedPartition(
+                    partition_index=p.partition_index,
+                    error_code=code(t.name, p),
+                )
+                for p in t.partitions
+            ),
+        )
+        for t in message.topics
+    )
+    return OffsetCommitResponse(topics=topics)
+
+
+def fetched(
+    group: Group | None, message: OffsetFetchRequest, version: int, group_id: str, rule: Rule
+) -> OffsetFetchResponse:
+    """Make the answer of stored offsets: -1 where none is; a request for null asks for all."""
+    asked = message.topics
+    if version >= 8:
+        asked = next(g.topics for g in message.groups if g.group_id == group_id)
+    found: dict[str, list[FetchedPartition]] = {}
+    held = {} if group is None else {(o.topic, o.partition): o for o in group.offsets}
+    if rule.answer is Error.NONE:
+        wanted = asked if asked is not None else _all_topics(group)
+        for topic in wanted:
+            for index in topic.partition_indexes:
+                row = FetchedPartition(partition_index=index, committed_offset=-1)
+                if (topic.name, index) in held:
+                    stored = held[topic.name, index]
+                    row = replace(
+                        row, committed_offset=stored.offset, metadata=stored.metadata or ""
+                    )
+                found.setdefault(topic.name, []).append(row)
+    topics = tuple(FetchedTopic(name=n, partitions=tuple(ps)) for n, ps in found.items())
+    if version >= 8:
+        one = FetchedGroup(group_id=group_id, topics=topics, error_code=_code(rule))
+        return OffsetFetchResponse(groups=(one,))
+    code = _code(rule) if version >= 2 else 0
+    return OffsetFetchResponse(topics=topics, error_code=code)
+
+
+def _all_topics(group: Group | None) -> tuple[FetchTopic, ...]:
+    offsets = () if group is None else group.offsets
+    names = sorted({o.topic for o in offsets})
+    return tuple(
+        FetchTopic(
+            name=name, partition_indexes=tuple(o.partition for o in offsets if o.topic == name)
+        )
+        for name in names
+    )
+
+
+def described(group: Group | None, group_id: str, rule: Rule) -> DescribeGroupsResponse:
+    """Make one group's description.  Only Stable shows protocol, metadata, assignment."""
+    if group is None or Do.ANSWER_DESCRIPTION not in rule.effect:
+        state = "Dead" if rule.answer in {Error.NONE, Error.GROUP_ID_NOT_FOUND} else ""
+        row = DescribedGroup(error_code=_code(rule), group_id=group_id, group_state=state)
+        return DescribeGroupsResponse(groups=(row,))
+    stable = group.state is GroupState.STABLE
+    rows = tuple(
+        DescribedMember(
+            member_id=m.member_id,
+            group_instance_id=m.group_instance_id,
+            client_id=m.client_id,
+            member_metadata=m.metadata(group.protocol_name) if stable else b"",
+            member_assignment=m.assignment if stable else b"",
+        )
+        for m in group.members
+    )
+    row = DescribedGroup(
+        error_code=_code(rule),
+        group_id=group_id,
+        group_state=group.state.value,
+        protocol_type=group.protocol_type or "",
+        protocol_data=(group.protocol_name or "") if stable else "",
+        members=rows,
+    )
+    return DescribeGroupsResponse(groups=(row,))
+
+
+def listed(
+    group: Group | None, message: ListGroupsRequest, group_id: str, rule: Rule
+) -> ListGroupsResponse:
+    """Make the list's row of one group; no row if it doesn't exist or a filter leaves it out."""
+    rows: tuple[ListedGroup, ...] = ()
+    if group is not None and Do.ANSWER_LISTED in rule.effect:
+        states = {s.casefold() for s in message.states_filter}
+        types = {t.casefold() for t in message.types_filter}
+        if (not states or group.state.value.casefold() in states) and (
+            not types or "classic" in types
+        ):
+            rows = (
+                ListedGroup(
+                    group_id=group_id,
+                    protocol_type=group.protocol_type or "",
+                    group_state=group.state.value,
+                    group_type="classic",
+                ),
+            )
+    return ListGroupsResponse(error_code=_code(rule), groups=rows)
+
+
+def about_nothing(request: Message) -> Message:
+    """Make the answer to a request that names no group at all."""
+    return (
+        OffsetFetchResponse()
+        if isinstance(request, OffsetFetchRequest)
+        else (DescribeGroupsResponse())
+    )
+
+
+def merged(messages: list[Message]) -> Message:
+    """Make one answer of several groups' answers: their rows together."""
+    first = messages[0]
+    match first:
+        case DescribeGroupsResponse() | ListGroupsResponse() | OffsetFetchResponse():
+            rows: Any = tuple(row for m in messages for row in getattr(m, "groups", ()))
+            return replace(first, groups=rows)
+        case _:
+            return first
+
+
+def send_away(work: Work) -> None:
+    """Answer all parked requests: this broker doesn't coordinate the group any more."""
+    error = Error.NOT_COORDINATOR.value
+    for member in work.group.members:
+        if member.joining is not None:
+            answer = JoinGroupResponse(error_code=error, member_id=member.member_id)
+            work.emit(member.joining.request_id, answer)
+        if member.syncing is not None:
+            work.emit(member.syncing.request_id, SyncGroupResponse(error_code=error))
+
+
+def distorted(outcomes: tuple[Outcome, ...], distort: Distortion) -> tuple[Outcome, ...]:
+    """Change the answers of a mutant that distorts them."""
+    return tuple(
+        replace(
+            outcome,
+            emissions=tuple(
+                e if e.message is None else replace(e, message=distort(e.message))
+                for e in outcome.emissions
+            ),
+        )
+        for outcome in outcomes
+    )

@@ -1,0 +1,269 @@
+"""The state of one group: immutable, hashable, complete.
+
+Two groups are in the same state exactly when they are equal.  Members, the static map, pending ids
+and timers are sorted, since their order means nothing; so one is found, added or replaced by
+bisection, and a group of a thousand costs little more than one of three.
+
+Deadlines are intervals.  On a virtual clock both ends agree; on a real clock a deadline is known
+only as exactly as the moment at which its timer was set.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from fencepost.model.classic.counted_members import counted, kinds, seat, spliced
+from fencepost.model.classic.timer_queue import with_timer
+from fencepost.model.messages.messages import JoinProtocol
+from fencepost.model.table.vocabulary import GroupState
+
+SESSION = "session"
+JOIN = "join"
+SYNC = "sync"
+CLEANUP = "cleanup"
+WRITE = "write"
+CREATION = "creation"
+
+
+class Timer(NamedTuple):
+    """A deadline in ms, somewhere in [earliest, latest].
+
+    `kind`: `session` (subject: a member or pending id), `join`, `sync` or `write`: the assignments
+    (subject "") or a replacement (subject: the new member id) are written, but that isn't done yet;
+    `creation` (""): so is the group itself, and who lists or describes groups doesn't see it (only
+    in a departure).
+    `cleanup` is none that a group holds: see `Machine.may_clean`.
+    """
+
+    kind: str
+    subject: str
+    earliest: int
+    latest: int
+
+
+class ParkedRequest(NamedTuple):
+    """A request that has no answer yet."""
+
+    request_id: str
+    version: int
+
+
+class Restart(NamedTuple):
+    """The join of a process that replaced another, while that is written.
+
+    `request`: its `Incoming`; the leader before the replacement; the rule that decided.
+    """
+
+    request: object
+    previous_leader: str | None
+    rule: str
+
+
+class Member(msgspec.Struct, frozen=True, cache_hash=True):
+    """A member of a group.
+
+    Timeouts in ms; `new` until its first join completes; `owes_sync` from being given a generation
+    until it sends SyncGroup; `restart`: whether its parked join waits for a write.
+    """
+
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+    protocols: tuple[JoinProtocol, ...]
+    assignment: bytes = b""
+    joining: ParkedRequest | None = None
+    syncing: ParkedRequest | None = None
+    new: bool = True
+    owes_sync: bool = False
+    restart: Restart | None = None
+
+    @property
+    def is_static(self) -> bool:
+        """Tell whether it has an instance id."""
+        return self.group_instance_id is not None
+
+    def supports(self, name: str) -> bool:
+        """Tell whether it offered a protocol of this name."""
+        return any(p.name == name for p in self.protocols)
+
+    def metadata(self, name: str | None) -> bytes:
+        """Return what it sent with this protocol; empty if it did not offer it."""
+        return next((p.metadata for p in self.protocols if p.name == name), b"")
+
+
+class InitialDelay(NamedTuple):
+    """The initial delay of a rebalance from Empty: ms of R that remain, and whether more came."""
+
+    remaining_ms: int
+    somebody_came: bool
+
+
+class Offset(NamedTuple):
+    """A stored offset."""
+
+    topic: str
+    partition: int
+    offset: int
+    metadata: str | None
+
+
+class Group(msgspec.Struct, frozen=True, cache_hash=True):
+    """A group that exists.
+
+    `static`: instance id → member id, sorted.  `stored`: what a failover would find, None if
+    nothing was written yet.  What the protocol forgets, so that only a departure sets it:
+    `remembers_newcomer`: somebody came in an initial delay that is over; `awaits_replaced`: a
+    member id that was replaced owed a sync.
+    """
+
+    state: GroupState = GroupState.EMPTY
+    generation_id: int = 0
+    protocol_type: str | None = None
+    protocol_name: str | None = None
+    leader: str | None = None
+    members: tuple[Member, ...] = ()
+    static: tuple[tuple[str, str], ...] = ()
+    pending: tuple[str, ...] = ()
+    timers: tuple[Timer, ...] = ()
+    delay: InitialDelay | None = None
+    offsets: tuple[Offset, ...] = ()
+    stored: Group | None = None
+    remembers_newcomer: bool = False
+    awaits_replaced: bool = False
+
+    def has_timer(self, kind: str) -> bool:
+        """Tell whether the group's timer of this kind runs: the one with the subject ""."""
+        place = bisect_left(self.timers, (kind,))
+        return place < len(self.timers) and self.timers[place][:2] == (kind, "")
+
+    def member(self, member_id: str) -> Member | None:
+        """Return the member of this id, or None."""
+        place, end = seat(self.members, member_id)
+        return self.members[place] if place < end else None
+
+    def holder(self, group_instance_id: str) -> str | None:
+        """Return the member id that an instance is mapped to, or None."""
+        static = self.static
+        place = bisect_left(static, (group_instance_id,))
+        if place < len(static) and static[place][0] == group_instance_id:
+            return static[place][1]
+        return None
+
+    def rebalance_timeout_ms(self) -> int:
+        """Return the largest rebalance timeout of its members, in ms; 0 without members."""
+        return max((m.rebalance_timeout_ms for m in kinds(self.members)), default=0)
+
+    def waiting(self) -> int:
+        """Return how many members have a parked join."""
+        return sum(number for m, number in counted(self.members) if m.joining is not None)
+
+    def candidates(self) -> set[str]:
+        """Return the protocols that all members support."""
+        if not self.members:
+            return set()
+        names = [{p.name for p in m.protocols} for m in kinds(self.members)]
+        return set.intersection(*names)
+
+    def votes(self) -> list[str]:
+        """Return the protocols with most votes: each member votes for its first candidate."""
+        candidates = self.candidates()
+        count: dict[str, int] = {}
+        for member, number in counted(self.members):
+            vote = next((p.name for p in member.protocols if p.name in candidates), None)
+            if vote is not None:
+                count[vote] = count.get(vote, 0) + number
+        most = max(count.values(), default=0)
+        return sorted(name for name, votes in count.items() if votes == most)
+
+    # The following return a changed group.
+
+    def with_member(self, member: Member) -> Group:
+        """Add a member, or put it in place of the one with its id."""
+        place, end = seat(self.members, member.member_id)
+        return replace(self, members=spliced(self.members, place, end, member))
+
+    def without_member(self, member_id: str) -> Group:
+        """Remove a member, its mapping and its timers; if it led, nobody leads."""
+        place, end = seat(self.members, member_id)
+        return replace(
+            self,
+            members=spliced(self.members, place, end),
+            static=tuple(pair for pair in self.static if pair[1] != member_id),
+            timers=_cut(_cut(self.timers, SESSION, member_id), WRITE, member_id),
+            leader=None if self.leader == member_id else self.leader,
+        )
+
+    def with_mapping(self, group_instance_id: str, member_id: str) -> Group:
+        """Map an instance to a member id."""
+        place, end = _row(self.static, (group_instance_id,))
+        pair = group_instance_id, member_id
+        return replace(self, static=(*self.static[:place], pair, *self.static[end:]))
+
+    def with_timer(self, kind: str, subject: str, earliest: int, latest: int) -> Group:
+        """Set a timer, or set it anew; the deadline is in ms."""
+        place, end = _row(self.timers, (kind, subject))
+        timer = Timer(kind, subject, earliest, latest)
+        return replace(self, timers=with_timer(self.timers, place, end, timer))
+
+    def with_timers(self, timers: Iterable[Timer]) -> Group:
+        """Set several timers, or set them anew."""
+        known = {timer[:2]: timer for timer in (*self.timers, *timers)}
+        return replace(self, timers=tuple(sorted(known.values())))
+
+    def without_timer(self, kind: str, subject: str = "") -> Group:
+        """Stop a timer, if it runs."""
+        return replace(self, timers=_cut(self.timers, kind, subject))
+
+    def without_idle_sync_timer(self) -> Group:
+        """Stop the wait for syncs, if nobody owes one."""
+        if self.awaits_replaced or any(m.owes_sync for m in kinds(self.members)):
+            return self
+        return self.without_timer(SYNC)
+
+    def as_stored(self) -> Group:
+        """Return what is stored of this group.
+
+        No timers, parked requests or pending ids; of each member's protocols the selected one.
+        """
+        members = tuple(
+            replace(
+                m,
+                protocols=tuple(p for p in m.protocols if p.name == self.protocol_name),
+                joining=None,
+                syncing=None,
+                new=False,
+                owes_sync=False,
+                restart=None,
+            )
+            for m in self.members
+        )
+        return replace(
+            self,
+            members=members,
+            pending=(),
+            timers=(),
+            delay=None,
+            offsets=(),
+            stored=None,
+            remembers_newcomer=False,
+            awaits_replaced=False,
+        )
+
+
+def _row(rows: tuple[tuple[Any, ...], ...], begin: tuple[str, ...]) -> tuple[int, int]:
+    """Where a row is, or would be, that begins so: from, to; there is one at most."""
+    place = bisect_left(rows, begin)
+    found = place < len(rows) and rows[place][: len(begin)] == begin
+    return place, place + found
+
+
+def _cut(timers: tuple[Timer, ...], kind: str, subject: str) -> tuple[Timer, ...]:
+    place, end = _row(timers, (kind, subject))
+    return timers[:place] + timers[end:] if place < end else timers

@@ -1,0 +1,112 @@
+"""Rules that several APIs share: the first checks of a request, and the check of its sender.
+
+Each function makes the rules of one API, with ids that begin with its prefix, so that guards and
+reasons agree everywhere.
+"""
+
+from __future__ import annotations
+
+from fencepost.model.classic.rules import rule_sources as src
+from fencepost.model.messages.errors import Error
+from fencepost.model.table.cells import ABSENT, DEAD, EMPTY, OTHER, PENDING, UNKNOWN, UNMAPPED, when
+from fencepost.model.table.table import Level, Rule
+from fencepost.model.table.vocabulary import Availability, Generation, GroupId
+
+
+def entry_checks(
+    prefix: str,
+    *,
+    while_loading: Error = Error.COORDINATOR_LOAD_IN_PROGRESS,
+    empty_group_id: bool = False,
+) -> tuple[Rule, ...]:
+    """Make the checks of group id and coordinator.  `empty_group_id`: whether "" is legal."""
+    bad = (GroupId.NULL,) if empty_group_id else (GroupId.NULL, GroupId.EMPTY)
+    return (
+        Rule(
+            f"{prefix}-GROUP-ID-INVALID",
+            when(group_id=bad),
+            answer=Error.INVALID_GROUP_ID,
+            level=Level.SHOULD,
+            source=src.KAFKA_CHECKS,
+            because="the request names no group",
+            defensive="no version can carry a null group id" if empty_group_id else None,
+        ),
+        Rule(
+            f"{prefix}-COORDINATOR-LOADING",
+            when(coordinator=Availability.LOADING),
+            answer=while_loading,
+            level=Level.SHOULD,
+            source=src.KAFKA_CHECKS,
+            because="the coordinator has not loaded the group yet",
+        ),
+        Rule(
+            f"{prefix}-COORDINATOR-ELSEWHERE",
+            when(coordinator=Availability.ELSEWHERE),
+            answer=Error.NOT_COORDINATOR,
+            level=Level.SHOULD,
+            source=src.KAFKA_CHECKS,
+            because="another broker coordinates the group, so the client must look up which one",
+        ),
+    )
+
+
+def absent(prefix: str) -> Rule:
+    """Make the check of a group that doesn't exist."""
+    return Rule(
+        f"{prefix}-GROUP-ABSENT",
+        when(state=ABSENT),
+        answer=Error.UNKNOWN_MEMBER_ID,
+        source=src.KAFKA_CHECKS,
+        because="a group that doesn't exist has no members",
+    )
+
+
+def dead(prefix: str) -> Rule:
+    """Make the check of a group that is being unloaded."""
+    return Rule(
+        f"{prefix}-GROUP-DEAD",
+        when(state=DEAD),
+        answer=Error.COORDINATOR_NOT_AVAILABLE,
+        level=Level.SHOULD,
+        source=src.KAFKA_CHECKS,
+        because="the group is being unloaded",
+        defensive=src.NEVER_DEAD,
+    )
+
+
+def validate(prefix: str) -> tuple[Rule, ...]:
+    """Make the checks of the sender: fenced before unknown; the generation comes after both."""
+    return (
+        Rule(
+            f"{prefix}-INSTANCE-UNMAPPED",
+            when(inst=UNMAPPED),
+            answer=Error.UNKNOWN_MEMBER_ID,
+            source=src.KAFKA_VALIDATE,
+            because="the instance has no member, so nobody can speak for it",
+        ),
+        Rule(
+            f"{prefix}-INSTANCE-FENCED",
+            when(inst=OTHER),
+            answer=Error.FENCED_INSTANCE_ID,
+            source=src.KIP_JOIN,
+            because="the instance is mapped to another member id, so the caller is a zombie",
+        ),
+        Rule(
+            f"{prefix}-UNKNOWN-MEMBER",
+            when(mid=(EMPTY, PENDING, UNKNOWN)),
+            answer=Error.UNKNOWN_MEMBER_ID,
+            source=src.KAFKA_VALIDATE,
+            because="the id is of no member; a pending id is none yet",
+        ),
+    )
+
+
+def illegal_generation(prefix: str) -> Rule:
+    """Make the check of the generation id."""
+    return Rule(
+        f"{prefix}-ILLEGAL-GENERATION",
+        when(generation=(Generation.NEGATIVE, Generation.BEFORE, Generation.AFTER)),
+        answer=Error.ILLEGAL_GENERATION,
+        source=src.KAFKA_VALIDATE,
+        because="the member speaks of a generation that isn't the group's",
+    )

@@ -1,0 +1,104 @@
+"""DescribeGroups and ListGroups: what can be seen of a group from outside."""
+
+from __future__ import annotations
+
+from fencepost.model.classic.rules import common_checks
+from fencepost.model.classic.rules import rule_sources as src
+from fencepost.model.messages.errors import Error
+from fencepost.model.table.cells import ABSENT, COMPLETING, DEAD, PREPARING, STABLE, when
+from fencepost.model.table.effects import Do
+from fencepost.model.table.expr import negate
+from fencepost.model.table.table import Level, Rule, Table
+from fencepost.model.table.vocabulary import COORDINATOR, STATE, GroupState, version_feature
+
+DESCRIBE_VERSION = version_feature(6)
+
+DESCRIBE = Table(
+    "DescribeGroups",
+    (DESCRIBE_VERSION, COORDINATOR, STATE),
+    common_checks.entry_checks("DESCRIBE")[1:],
+    (
+        Rule(
+            "DESCRIBE-ABSENT-LEGACY",
+            when(state=ABSENT, version=DESCRIBE_VERSION.below(6)),
+            (Do.ANSWER_DESCRIPTION,),
+            Error.NONE,
+            level=Level.SHOULD,
+            source=src.KAFKA_ADMIN,
+            because='a group that doesn\'t exist is described as "Dead"',
+        ),
+        Rule(
+            "DESCRIBE-ABSENT",
+            when(state=ABSENT, version=DESCRIBE_VERSION.at_least(6)),
+            (Do.ANSWER_DESCRIPTION,),
+            Error.GROUP_ID_NOT_FOUND,
+            level=Level.SHOULD,
+            source="KIP-1043 (administration of groups)",
+            because="from version 6 on a group that doesn't exist is an error",
+        ),
+        Rule(
+            "DESCRIBE-DEAD",
+            when(state=DEAD),
+            (Do.ANSWER_DESCRIPTION,),
+            Error.NONE,
+            level=Level.SHOULD,
+            source=src.KAFKA_ADMIN,
+            because="the group is being unloaded",
+            defensive=src.NEVER_DEAD,
+        ),
+        Rule(
+            "DESCRIBE-STABLE",
+            when(state=STABLE),
+            (Do.ANSWER_DESCRIPTION,),
+            Error.NONE,
+            level=Level.SHOULD,
+            source=f"{src.KIP_PUBLIC}; {src.KAFKA_ADMIN}",
+            because="members are shown with their instance, metadata and assignment",
+        ),
+        Rule(
+            "DESCRIBE-UNSTABLE",
+            when(state=(GroupState.EMPTY, PREPARING, COMPLETING)),
+            (Do.ANSWER_DESCRIPTION,),
+            Error.NONE,
+            level=Level.SHOULD,
+            source=f"{src.KIP_PUBLIC}; {src.KAFKA_ADMIN}",
+            because="members are shown; protocol, metadata and assignment mean nothing yet",
+        ),
+    ),
+)
+
+LIST_VERSION = version_feature(5)
+LIST = Table(
+    "ListGroups",
+    (LIST_VERSION, COORDINATOR, STATE),
+    (
+        Rule(
+            "LIST-COORDINATOR-LOADING",
+            common_checks.entry_checks("LIST")[1].guard,
+            answer=Error.COORDINATOR_LOAD_IN_PROGRESS,
+            level=Level.SHOULD,
+            source=src.KAFKA_CHECKS,
+            because="the coordinator has not loaded its groups yet",
+        ),
+    ),
+    (
+        Rule(
+            "LIST-GROUP",
+            negate(when(state=(ABSENT, DEAD))),
+            (Do.ANSWER_LISTED,),
+            Error.NONE,
+            level=Level.SHOULD,
+            source=src.KAFKA_ADMIN,
+            because="a group that exists is listed where it is coordinated",
+        ),
+        Rule(
+            "LIST-NO-GROUP",
+            when(state=(ABSENT, DEAD)),
+            (Do.ANSWER_UNLISTED,),
+            Error.NONE,
+            level=Level.SHOULD,
+            source=src.KAFKA_ADMIN,
+            because="a group that doesn't exist is not listed",
+        ),
+    ),
+)

@@ -1,0 +1,48 @@
+"""Heartbeat: who is alive, who is fenced, and whether a rebalance runs."""
+
+from __future__ import annotations
+
+from fencepost.model.classic.rules import common_checks
+from fencepost.model.classic.rules import rule_sources as src
+from fencepost.model.messages.errors import Error
+from fencepost.model.table.cells import COMPLETING, PREPARING, STABLE, when
+from fencepost.model.table.effects import Do
+from fencepost.model.table.table import Rule, Table
+from fencepost.model.table.vocabulary import COORDINATOR, GENERATION, GROUP_ID, INST, MID, STATE
+
+CHECKS = (
+    *common_checks.entry_checks("HEARTBEAT", while_loading=Error.NONE),
+    common_checks.absent("HEARTBEAT"),
+    common_checks.dead("HEARTBEAT"),
+    *common_checks.validate("HEARTBEAT"),
+    common_checks.illegal_generation("HEARTBEAT"),
+)
+
+ROWS = (
+    Rule(
+        "HEARTBEAT-PREPARING",
+        when(state=PREPARING),
+        (Do.RESTART_SESSION,),
+        Error.REBALANCE_IN_PROGRESS,
+        source=src.KAFKA_HEARTBEAT,
+        because="a rebalance is prepared, so the member must join again",
+    ),
+    Rule(
+        "HEARTBEAT-COMPLETING",
+        when(state=COMPLETING),
+        (Do.RESTART_SESSION,),
+        Error.NONE,
+        source=src.KAFKA_HEARTBEAT,
+        because="the member is in the generation and alive",
+    ),
+    Rule(
+        "HEARTBEAT-STABLE",
+        when(state=STABLE),
+        (Do.RESTART_SESSION,),
+        Error.NONE,
+        source=src.KAFKA_HEARTBEAT,
+        because="the member is in the generation and alive",
+    ),
+)
+
+TABLE = Table("Heartbeat", (GROUP_ID, COORDINATOR, STATE, MID, INST, GENERATION), CHECKS, ROWS)

@@ -1,0 +1,150 @@
+"""LeaveGroup: the request, and each row of a batch.
+
+`TABLE` says what is answered at top level, `MEMBER_TABLE` what is done for each row.
+"""
+
+from __future__ import annotations
+
+from fencepost.model.classic.rules import common_checks
+from fencepost.model.classic.rules import rule_sources as src
+from fencepost.model.messages.errors import Error
+from fencepost.model.table.cells import (
+    ABSENT,
+    COMPLETING,
+    EMPTY,
+    MEMBER,
+    NONE,
+    OTHER,
+    OWN,
+    PENDING,
+    PREPARING,
+    STABLE,
+    UNKNOWN,
+    UNMAPPED,
+    when,
+)
+from fencepost.model.table.effects import Do
+from fencepost.model.table.table import Level, Rule, Table
+from fencepost.model.table.vocabulary import (
+    COORDINATOR,
+    GROUP_ID,
+    INST,
+    MID,
+    STATE,
+    GroupState,
+    version_feature,
+)
+
+VERSION = version_feature(5)
+
+CHECKS = (
+    *common_checks.entry_checks("LEAVE"),
+    Rule(
+        "LEAVE-GROUP-ABSENT-LEGACY",
+        when(state=ABSENT, version=VERSION.below(3)),
+        answer=Error.UNKNOWN_MEMBER_ID,
+        level=Level.SHOULD,
+        source=src.KAFKA_CHECKS,
+        because="a group that doesn't exist has no members",
+    ),
+    Rule(
+        "LEAVE-GROUP-ABSENT",
+        when(state=ABSENT, version=VERSION.at_least(3)),
+        (Do.ANSWER_ROWS_UNKNOWN,),
+        Error.NONE,
+        level=Level.SHOULD,
+        source=src.KAFKA_CHECKS,
+        because="a group that doesn't exist has no members, so each row fails on its own",
+    ),
+    common_checks.dead("LEAVE"),
+)
+
+ROWS = (
+    Rule(
+        "LEAVE-ROWS",
+        when(state=(GroupState.EMPTY, PREPARING, COMPLETING, STABLE)),
+        (Do.ANSWER_ROWS,),
+        Error.NONE,
+        source=src.KIP_LEAVE,
+        because="each row is handled on its own, in order",
+    ),
+)
+
+TABLE = Table("LeaveGroup", (VERSION, GROUP_ID, COORDINATOR, STATE), CHECKS, ROWS)
+
+
+MEMBER_TABLE = Table(
+    "LeaveGroup member",
+    (STATE, MID, INST),
+    (),
+    (
+        Rule(
+            "LEAVE-MEMBER-NOBODY",
+            when(mid=EMPTY, inst=(NONE, UNMAPPED)),
+            answer=Error.UNKNOWN_MEMBER_ID,
+            source=src.KIP_LEAVE,
+            because="the row names no member",
+        ),
+        Rule(
+            "LEAVE-MEMBER-BY-INSTANCE",
+            when(mid=EMPTY, inst=OTHER, state=(COMPLETING, STABLE)),
+            (Do.REMOVE_HOLDER, Do.REBALANCE),
+            Error.NONE,
+            source=f"{src.KIP_LEAVE}; {src.KIP_SCALE_DOWN}",
+            because="without a member id, the instance id alone says which member to remove",
+        ),
+        Rule(
+            "LEAVE-MEMBER-BY-INSTANCE-PREPARING",
+            when(mid=EMPTY, inst=OTHER, state=PREPARING),
+            (Do.REMOVE_HOLDER,),
+            Error.NONE,
+            source=f"{src.KIP_LEAVE}; {src.KIP_SCALE_DOWN}",
+            because="without a member id, the instance id alone says which member to remove",
+        ),
+        Rule(
+            "LEAVE-MEMBER-PENDING",
+            when(mid=PENDING),
+            (Do.REMOVE_PENDING,),
+            Error.NONE,
+            source=src.KIP_394,
+            because="a client may give back an id that it was handed",
+        ),
+        Rule(
+            "LEAVE-MEMBER-INSTANCE-UNMAPPED",
+            when(mid=(MEMBER, UNKNOWN), inst=UNMAPPED),
+            answer=Error.UNKNOWN_MEMBER_ID,
+            source=src.KIP_LEAVE,
+            because="the instance has no member",
+        ),
+        Rule(
+            "LEAVE-MEMBER-INSTANCE-FENCED",
+            when(mid=(MEMBER, UNKNOWN), inst=OTHER),
+            answer=Error.FENCED_INSTANCE_ID,
+            source=src.KIP_LEAVE,
+            because="a member is removed only if the given id is its own; a zombie evicts nobody",
+        ),
+        Rule(
+            "LEAVE-MEMBER-UNKNOWN",
+            when(mid=UNKNOWN, inst=NONE),
+            answer=Error.UNKNOWN_MEMBER_ID,
+            source=src.KAFKA_VALIDATE,
+            because="the id is of no member",
+        ),
+        Rule(
+            "LEAVE-MEMBER",
+            when(mid=MEMBER, inst=(NONE, OWN), state=(COMPLETING, STABLE)),
+            (Do.REMOVE_MEMBER, Do.REBALANCE),
+            Error.NONE,
+            source=f"{src.KIP_LEAVE}; {src.KIP_SWITCH}",
+            because="a member that leaves is removed, and the others share its partitions",
+        ),
+        Rule(
+            "LEAVE-MEMBER-PREPARING",
+            when(mid=MEMBER, inst=(NONE, OWN), state=PREPARING),
+            (Do.REMOVE_MEMBER,),
+            Error.NONE,
+            source=f"{src.KIP_LEAVE}; {src.KIP_SWITCH}",
+            because="a member that leaves is removed; the rebalance doesn't wait for it any more",
+        ),
+    ),
+)

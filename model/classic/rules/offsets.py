@@ -1,0 +1,203 @@
+"""OffsetCommit and OffsetFetch: who may write offsets; anybody may read them."""
+
+from __future__ import annotations
+
+from fencepost.model.classic.rules import common_checks
+from fencepost.model.classic.rules import rule_sources as src
+from fencepost.model.messages.errors import Error
+from fencepost.model.table.cells import (
+    ABSENT,
+    COMPLETING,
+    DEAD,
+    EMPTY,
+    NONE,
+    PREPARING,
+    STABLE,
+    when,
+)
+from fencepost.model.table.effects import Do
+from fencepost.model.table.expr import negate
+from fencepost.model.table.table import Level, Rule, Table
+from fencepost.model.table.vocabulary import (
+    COORDINATOR,
+    GENERATION,
+    GROUP_ID,
+    INST,
+    METADATA,
+    MID,
+    RECORD,
+    STATE,
+    TOPICS,
+    Generation,
+    GroupState,
+    Record,
+    version_feature,
+)
+
+COMMIT_VERSION = version_feature(9)
+_NOT_NEGATIVE = (Generation.BEFORE, Generation.EQUAL, Generation.AFTER)
+
+_MEMBERLESS = (ABSENT, GroupState.EMPTY)
+_ROWS_ALONE = "only the offsets whose metadata are too long get OFFSET_METADATA_TOO_LARGE"
+
+COMMIT = Table(
+    "OffsetCommit",
+    (
+        COMMIT_VERSION,
+        TOPICS,
+        GROUP_ID,
+        COORDINATOR,
+        STATE,
+        MID,
+        INST,
+        GENERATION,
+        RECORD,
+        METADATA,
+    ),
+    (
+        Rule(
+            "COMMIT-TOPICS-UNKNOWN",
+            when(topics=True),
+            answer=Error.UNKNOWN_TOPIC_OR_PARTITION,
+            level=Level.SHOULD,
+            source=src.KAFKA_COMMIT,
+            because="a partition that doesn't exist is refused before the group is looked at",
+        ),
+        *common_checks.entry_checks("COMMIT", empty_group_id=True),
+        common_checks.dead("COMMIT"),
+        Rule(
+            "COMMIT-GROUP-NOT-FOUND",
+            when(state=ABSENT, generation=_NOT_NEGATIVE, version=COMMIT_VERSION.at_least(9)),
+            answer=Error.GROUP_ID_NOT_FOUND,
+            level=Level.SHOULD,
+            source="KIP-848 (OffsetCommit version 9); seen on Kafka 4.1.1",
+            because="from version 9 on a group that doesn't exist is an error of its own",
+        ),
+        Rule(
+            "COMMIT-GROUP-ABSENT-GENERATION",
+            when(state=ABSENT, generation=_NOT_NEGATIVE, version=COMMIT_VERSION.below(9)),
+            answer=Error.ILLEGAL_GENERATION,
+            level=Level.SHOULD,
+            source=src.KAFKA_COMMIT,
+            because="a group that doesn't exist has no generation",
+        ),
+        Rule(
+            "COMMIT-OUTSIDE-TOO-LARGE",
+            when(state=_MEMBERLESS, generation=Generation.NEGATIVE, record=Record.TOO_LARGE),
+            (Do.CREATE_GROUP,),
+            Error.UNKNOWN_SERVER_ERROR,
+            level=Level.SHOULD,
+            source=src.KAFKA_STORING,
+            because="offsets that can't be written are not stored",
+        ),
+        Rule(
+            "COMMIT-OUTSIDE-METADATA",
+            when(state=_MEMBERLESS, generation=Generation.NEGATIVE, metadata=True),
+            (Do.STORE_OFFSETS,),
+            Error.NONE,
+            level=Level.SHOULD,
+            source=src.KAFKA_METADATA,
+            because=_ROWS_ALONE,
+        ),
+        Rule(
+            "COMMIT-GROUP-ABSENT",
+            when(state=ABSENT),
+            (Do.STORE_OFFSETS,),
+            Error.NONE,
+            level=Level.SHOULD,
+            source=src.KAFKA_COMMIT,
+            because="a commit from outside creates a group that has offsets and no members",
+        ),
+        Rule(
+            "COMMIT-EMPTY-GROUP",
+            when(state=GroupState.EMPTY, generation=Generation.NEGATIVE),
+            (Do.STORE_OFFSETS,),
+            Error.NONE,
+            level=Level.SHOULD,
+            source=src.KAFKA_COMMIT,
+            because="nobody is a member, so an administrator may set offsets",
+        ),
+        Rule(
+            "COMMIT-ANONYMOUS",
+            when(generation=Generation.NEGATIVE, mid=EMPTY, inst=NONE),
+            answer=Error.UNKNOWN_MEMBER_ID,
+            source=src.KAFKA_COMMIT,
+            because="a group with members takes offsets from its members only",
+        ),
+        *common_checks.validate("COMMIT"),
+        common_checks.illegal_generation("COMMIT"),
+        Rule(
+            "COMMIT-TOO-LARGE",
+            when(state=(PREPARING, STABLE), record=Record.TOO_LARGE),
+            (Do.RESTART_SESSION,),
+            Error.UNKNOWN_SERVER_ERROR,
+            level=Level.SHOULD,
+            source=src.KAFKA_STORING,
+            because="offsets that can't be written are not stored; the member is alive",
+        ),
+        Rule(
+            "COMMIT-METADATA",
+            when(state=(PREPARING, STABLE), metadata=True),
+            (Do.RESTART_SESSION, Do.STORE_OFFSETS),
+            Error.NONE,
+            level=Level.SHOULD,
+            source=src.KAFKA_METADATA,
+            because=_ROWS_ALONE,
+        ),
+    ),
+    (
+        Rule(
+            "COMMIT-COMPLETING",
+            when(state=COMPLETING),
+            answer=Error.REBALANCE_IN_PROGRESS,
+            level=Level.SHOULD,
+            source=f"{src.KAFKA_COMMIT}; {src.KAFKA_8487}",
+            because="the member has joined but not yet learnt its partitions",
+        ),
+        Rule(
+            "COMMIT-PREPARING",
+            when(state=PREPARING),
+            (Do.RESTART_SESSION, Do.STORE_OFFSETS),
+            Error.NONE,
+            level=Level.SHOULD,
+            source=src.KAFKA_COMMIT,
+            because="a member may save its progress before it gives partitions away",
+        ),
+        Rule(
+            "COMMIT-STABLE",
+            when(state=STABLE),
+            (Do.RESTART_SESSION, Do.STORE_OFFSETS),
+            Error.NONE,
+            level=Level.SHOULD,
+            source=src.KAFKA_COMMIT,
+            because="the member is in the generation",
+        ),
+    ),
+)
+
+FETCH_VERSION = version_feature(9)
+FETCH = Table(
+    "OffsetFetch",
+    (FETCH_VERSION, GROUP_ID, COORDINATOR, STATE),
+    common_checks.entry_checks("FETCH", empty_group_id=True)[1:],
+    (
+        Rule(
+            "FETCH-ANYBODY",
+            negate(when(state=DEAD)),
+            (Do.ANSWER_OFFSETS,),
+            Error.NONE,
+            source=src.KAFKA_COMMIT,
+            because="reading offsets asks for no membership; a fenced member may read",
+        ),
+        Rule(
+            "FETCH-DEAD",
+            when(state=DEAD),
+            (Do.ANSWER_OFFSETS,),
+            Error.NONE,
+            level=Level.SHOULD,
+            source=src.KAFKA_COMMIT,
+            because="a group that is unloaded has no offsets to return",
+            defensive=src.NEVER_DEAD,
+        ),
+    ),
+)

@@ -1,0 +1,220 @@
+"""What happens without a request: timeouts, phases, failover, deletion of topics, cleanup."""
+
+from __future__ import annotations
+
+from fencepost.model.classic.rules import rule_sources as src
+from fencepost.model.table.cells import COMPLETING, PREPARING, STABLE, when
+from fencepost.model.table.effects import Do
+from fencepost.model.table.expr import ALWAYS, all_of, negate
+from fencepost.model.table.table import Level, Rule, Table
+from fencepost.model.table.vocabulary import (
+    DELAY,
+    LATE,
+    LEFT,
+    PARKED,
+    STATE,
+    STORED,
+    SUBJECT,
+    SYNCING_STATE,
+    TRIGGER,
+    Delay,
+    Left,
+    Parked,
+    Stored,
+    Subject,
+    Trigger,
+)
+
+SESSION = Table(
+    "session timeout",
+    (STATE, SUBJECT),
+    (),
+    (
+        Rule(
+            "SESSION-PENDING",
+            when(subject=Subject.PENDING),
+            (Do.REMOVE_PENDING,),
+            source=src.KIP_394,
+            because="an id that was handed out and not used is taken back",
+        ),
+        Rule(
+            "SESSION-WAITING",
+            when(subject=Subject.WAITING),
+            source=src.KAFKA_TIMERS,
+            because="a member that waits for an answer can't heartbeat and counts as alive",
+        ),
+        Rule(
+            "SESSION-EXPIRED",
+            when(subject=Subject.IDLE, state=(COMPLETING, STABLE)),
+            (Do.REMOVE_MEMBER, Do.REBALANCE),
+            source=src.KIP_ROLLING,
+            because="a member that is silent for its session timeout is removed, static or not",
+        ),
+        Rule(
+            "SESSION-EXPIRED-PREPARING",
+            when(subject=Subject.IDLE, state=PREPARING),
+            (Do.REMOVE_MEMBER,),
+            source=src.KIP_ROLLING,
+            because="a member that is silent for its session timeout is removed, static or not",
+        ),
+        Rule(
+            "SESSION-EXPIRED-NEW",
+            when(subject=Subject.NEW),
+            (Do.REMOVE_MEMBER,),
+            level=Level.MAY,
+            source=src.KAFKA_TIMERS,
+            because="a member whose first join is not answered within five minutes is removed",
+        ),
+    ),
+)
+
+_ANYBODY = (Parked.SOME, Parked.ALL)
+_OVER = (Delay.NONE, Delay.LAST)
+JOIN_PHASE = Table(
+    "join phase",
+    (TRIGGER, DELAY, PARKED, LEFT),
+    (),
+    (
+        Rule(
+            "JOIN-PHASE-WAIT",
+            all_of(when(trigger=Trigger.CHECK), negate(when(delay=Delay.NONE, parked=Parked.ALL))),
+            source=f"{src.KIP_BACKGROUND}; {src.KIP_134}",
+            because="the coordinator waits for all members, or for the initial delay",
+        ),
+        Rule(
+            "JOIN-PHASE-ALL-JOINED",
+            when(trigger=Trigger.CHECK, delay=Delay.NONE, parked=Parked.ALL, left=Left.SOMEBODY),
+            (Do.COMPLETE_JOIN, Do.START_SYNC_TIMER),
+            source=src.KIP_BACKGROUND,
+            because="all members have joined and no id is pending",
+        ),
+        Rule(
+            "JOIN-PHASE-ALL-LEFT",
+            when(trigger=Trigger.CHECK, delay=Delay.NONE, parked=Parked.ALL, left=Left.NOBODY),
+            (Do.BECOME_EMPTY,),
+            source=src.KAFKA_TIMERS,
+            because="no member is left and no id is pending",
+        ),
+        Rule(
+            "JOIN-PHASE-DELAY-EXTENDED",
+            when(trigger=Trigger.EXPIRY, delay=Delay.EXTENDABLE),
+            (Do.EXTEND_DELAY,),
+            level=Level.SHOULD,
+            source=src.KIP_134,
+            because="a new member joined during the delay, so more may follow",
+        ),
+        Rule(
+            "JOIN-PHASE-DELAY-OVER",
+            when(trigger=Trigger.EXPIRY, delay=Delay.LAST, left=Left.SOMEBODY, parked=_ANYBODY),
+            (Do.REMOVE_ABSENT_DYNAMIC, Do.COMPLETE_JOIN, Do.START_SYNC_TIMER),
+            source=src.KIP_134,
+            because="the initial delay is over; whoever joined makes the first generation",
+        ),
+        Rule(
+            "JOIN-PHASE-EXPIRED",
+            when(trigger=Trigger.EXPIRY, delay=Delay.NONE, left=Left.SOMEBODY, parked=_ANYBODY),
+            (Do.REMOVE_ABSENT_DYNAMIC, Do.COMPLETE_JOIN, Do.START_SYNC_TIMER),
+            source=src.KIP_ROLLING,
+            because="the rebalance timeout ends the wait: absent dynamic members go, static stay",
+        ),
+        Rule(
+            "JOIN-PHASE-POSTPONED",
+            when(trigger=Trigger.EXPIRY, delay=_OVER, left=Left.SOMEBODY, parked=Parked.NOBODY),
+            (Do.REMOVE_ABSENT_DYNAMIC, Do.POSTPONE),
+            source=f"{src.KIP_ROLLING}; {src.KAFKA_TIMERS}",
+            because="only absent static members remain: they keep their places, the wait goes on",
+        ),
+        Rule(
+            "JOIN-PHASE-NOBODY-JOINED",
+            when(trigger=Trigger.EXPIRY, delay=_OVER, left=Left.NOBODY),
+            (Do.REMOVE_ABSENT_DYNAMIC, Do.BECOME_EMPTY),
+            source=src.KAFKA_TIMERS,
+            because="nobody joined within the rebalance timeout and no static member remains",
+        ),
+    ),
+)
+
+SYNC_PHASE = Table(
+    "sync phase",
+    (SYNCING_STATE, LATE),
+    (),
+    (
+        Rule(
+            "SYNC-PHASE-EXPIRED",
+            ALWAYS,
+            (Do.REMOVE_UNSYNCED, Do.REBALANCE),
+            source=src.KAFKA_12890,
+            because="a member that was given the generation and never syncs would block the group",
+        ),
+    ),
+)
+
+FAILOVER = Table(
+    "failover",
+    (STORED,),
+    (),
+    (
+        Rule(
+            "FAILOVER-LOST",
+            when(stored=Stored.NOTHING),
+            (Do.FORGET,),
+            source=src.KIP_FAULT,
+            because="what was never stored is gone with the old coordinator",
+        ),
+        Rule(
+            "FAILOVER-OFFSETS",
+            when(stored=Stored.OFFSETS),
+            (Do.RELOAD,),
+            source=src.KAFKA_FAILOVER,
+            because="stored offsets survive in a group without members",
+        ),
+        Rule(
+            "FAILOVER-EMPTY",
+            when(stored=Stored.EMPTY),
+            (Do.RELOAD,),
+            source=src.KAFKA_FAILOVER,
+            because="the group is loaded as it was stored",
+        ),
+        Rule(
+            "FAILOVER-STABLE",
+            when(stored=Stored.STABLE),
+            (Do.RELOAD,),
+            source=src.KIP_FAULT,
+            because="the map of instances is stored, so a failover leaves static members their ids",
+        ),
+    ),
+)
+
+TOPICS_DELETED = Table(
+    "topics deleted",
+    (),
+    (),
+    (
+        Rule(
+            "TOPICS-DELETED",
+            ALWAYS,
+            (Do.REMOVE_OFFSETS,),
+            level=Level.SHOULD,
+            source=src.KAFKA_DELETION,
+            because="a topic of the same name begins anew, so an old offset would skip its records",
+        ),
+    ),
+)
+"""What becomes of a group when topics are deleted; a group that nobody uses then may be cleaned."""
+
+CLEANUP = Table(
+    "cleanup",
+    (),
+    (),
+    (
+        Rule(
+            "CLEANUP-UNUSED",
+            ALWAYS,
+            (Do.FORGET,),
+            level=Level.MAY,
+            source=src.KAFKA_CLEANUP,
+            because="an Empty group without offsets is removed now and then, with its pending ids",
+        ),
+    ),
+)
+"""What the cleaner does to a group that nobody uses: `Machine.may_clean` says which those are."""

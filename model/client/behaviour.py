@@ -1,0 +1,185 @@
+"""How a client conducts itself: what the reference client does rightly, as data.
+
+`REACTIONS` is the table of error answers: which error of which API leads to what, and the duty that
+asks for it.  `Conduct` has the rest, a field for each decision.  The fields' defaults are what a
+client owes; a lying client is a `Conduct` with one field changed.
+
+Source: KIP-345, sections "Proposed Changes" and "Client behavior changes"; the protocol guide;
+Kafka's ConsumerCoordinator and AbstractCoordinator, read, where those are silent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
+
+from fencepost.model.messages.errors import Error
+
+
+class Reaction(Enum):
+    """What a client does after an answer."""
+
+    GO_ON = "goes on"
+    TAKE_ID = "joins at once with the member id of the answer"
+    REJOIN = "joins again, as the same member"
+    REJOIN_WITHOUT_GENERATION = "has lost its partitions; joins again with its member id"
+    BEGIN_ANEW = "has lost its partitions; joins with an empty member id"
+    FIND_COORDINATOR = "looks up the coordinator, then asks again"
+    RETRY = "asks again after a pause"
+    TELL = "tells the user, and asks again after a pause"
+    FAIL = "tells the user, and does nothing more by itself"
+
+
+class Duty(NamedTuple):
+    """A row of the table: how a client reacts to an error of an API, and which duty that is."""
+
+    api: str
+    error: Error
+    reaction: Reaction
+    duty: str
+
+
+MEMBER_APIS = ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit")
+"""The APIs that carry an instance id (LeaveGroup does, too; a static member sends none)."""
+
+_GROUP_APIS = (*MEMBER_APIS, "OffsetFetch", "FindCoordinator")
+
+
+def _rows(
+    apis: tuple[str, ...], errors: tuple[Error, ...], reaction: Reaction, duty: str = ""
+) -> tuple[Duty, ...]:
+    return tuple(Duty(api, error, reaction, duty) for api in apis for error in errors)
+
+
+REACTIONS: tuple[Duty, ...] = (
+    *_rows(MEMBER_APIS, (Error.FENCED_INSTANCE_ID,), Reaction.FAIL, "CLIENT-FENCED-TOLD"),
+    *_rows(
+        MEMBER_APIS, (Error.UNKNOWN_MEMBER_ID,), Reaction.BEGIN_ANEW, "CLIENT-JOIN-UNKNOWN-MEMBER"
+    ),
+    *_rows(
+        ("SyncGroup", "Heartbeat", "OffsetCommit"),
+        (Error.ILLEGAL_GENERATION,),
+        Reaction.REJOIN_WITHOUT_GENERATION,
+        "CLIENT-JOIN-ILLEGAL-GENERATION",
+    ),
+    *_rows(MEMBER_APIS, (Error.REBALANCE_IN_PROGRESS,), Reaction.REJOIN, "CLIENT-JOIN-REBALANCE"),
+    *_rows(
+        ("JoinGroup",), (Error.MEMBER_ID_REQUIRED,), Reaction.TAKE_ID, "CLIENT-JOIN-ID-REQUIRED"
+    ),
+    *_rows(
+        _GROUP_APIS,
+        (Error.NOT_COORDINATOR, Error.COORDINATOR_NOT_AVAILABLE),
+        Reaction.FIND_COORDINATOR,
+        "CLIENT-JOIN-COORDINATOR",
+    ),
+    *_rows(
+        _GROUP_APIS,
+        (Error.COORDINATOR_LOAD_IN_PROGRESS,),
+        Reaction.RETRY,
+        "CLIENT-JOIN-COORDINATOR",
+    ),
+    *_rows(
+        ("JoinGroup",),
+        (
+            Error.INCONSISTENT_GROUP_PROTOCOL,
+            Error.INVALID_SESSION_TIMEOUT,
+            Error.GROUP_MAX_SIZE_REACHED,
+            Error.UNSUPPORTED_VERSION,
+        ),
+        Reaction.FAIL,
+    ),
+    *_rows(("SyncGroup",), (Error.INCONSISTENT_GROUP_PROTOCOL,), Reaction.FAIL),
+    *_rows(_GROUP_APIS, (Error.GROUP_AUTHORIZATION_FAILED, Error.INVALID_GROUP_ID), Reaction.FAIL),
+    *_rows(("OffsetCommit",), (Error.UNKNOWN_TOPIC_OR_PARTITION,), Reaction.RETRY),
+    *_rows(_GROUP_APIS, (Error.NONE,), Reaction.GO_ON),
+)
+"""Every error that the protocol knows a reaction to; of any other the user is told."""
+
+_BY_ERROR: dict[tuple[str, int | str], Reaction] = {
+    (row.api, row.error.value): row.reaction for row in REACTIONS
+}
+
+
+class Occasion(Enum):
+    """When a member might leave its group."""
+
+    CLOSE = "close"
+    UNSUBSCRIBE = "unsubscribe"
+    POLL_INTERVAL = "poll interval exceeded"
+
+
+class Leading(Enum):
+    """How a leader's assignment departs from what the assignor says."""
+
+    RIGHT = "as the assignor says"
+    FORGETS_MEMBER = "a member is left out"
+    NAMES_STRANGER = "somebody who is no member is named"
+    ASSIGNS_TWICE = "a partition is given to two members"
+    LEAVES_OUT = "a partition is given to nobody"
+    ROTATES = "each generation gives the partitions to others"
+    HANDS_OVER_EARLY = "what another member still owns is given away at once"
+
+
+Changed = tuple[tuple[str, Error, Reaction], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conduct:
+    """The decisions of a client; the defaults are right.
+
+    `reactions`: what it does after an answer, where that is not as in `REACTIONS`.  `highest`: the
+    highest version that it uses of an API, where it knows a higher one.
+    """
+
+    reactions: Changed = ()
+    highest: tuple[tuple[str, int], ...] = ()
+
+    # Identity.
+    identified: frozenset[str] = frozenset(MEMBER_APIS)
+    instance_suffix: str = ""
+    cuts_instance: bool = False
+    names_dynamic: bool = False
+    keeps_versions: bool = False
+    steps_down_too_far: bool = False
+    downgrades_silently: bool = False
+    session_timeout_ms: int | None = None
+    rebalance_timeout_ms: int | None = None
+
+    # Membership.
+    leaves_when_dynamic: frozenset[Occasion] = frozenset(Occasion)
+    leaves_when_static: frozenset[Occasion] = frozenset()
+    forgets_unknown_id: bool = True
+    keeps_instance: bool = True
+    repeats_lost_join: bool = True
+    backs_off: bool = True
+    first_member_id: str = ""
+    rejoins_after_start: bool = False
+    heeds_skip: bool = True
+    leading: Leading = Leading.RIGHT
+    rejoins_after_revoking: bool = True
+
+    # The user.
+    tells_fence: bool = True
+    tells_loss: bool = True
+    reads_when_fenced: bool = False
+    commits_when_fenced: bool = False
+    commits_as_nobody: bool = False
+    commits_again: bool = False
+    beats_while_busy: bool = True
+    ends_at_poll_interval: bool = True
+    returns_after_poll_interval: bool = True
+    close_has_deadline: bool = True
+    close_lingers_ms: int = 0
+    evicts_when_fenced: bool = False
+
+    def reaction(self, api: str, code: int | str) -> Reaction:
+        """What the client does after an answer of this API with this error code."""
+        for changed, error, reaction in self.reactions:
+            if changed == api and error.value == code:
+                return reaction
+        return _BY_ERROR.get((api, code), Reaction.TELL)
+
+
+RIGHT = Conduct()
+"""What a client owes."""

@@ -1,0 +1,171 @@
+"""What goes into a client and what comes out: inputs, requests, and events for its user.
+
+The user's events have the words of the driver protocol (`conformance/clients`).  Times are ms on
+the caller's clock.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+import msgspec
+
+from fencepost.model.messages.cluster_messages import ClusterRequest, ClusterResponse
+from fencepost.model.messages.shapes import Message
+from fencepost.model.messages.subscription import TopicPartition
+
+
+class Role(Enum):
+    """What a connection is for; each role has a connection of its own, as a parked join needs."""
+
+    BOOTSTRAP = "bootstrap"
+    COORDINATOR = "coordinator"
+    LEADER = "leader"
+
+
+class Endpoint(NamedTuple):
+    """Where to connect.  The bootstrap's host and port are the caller's business."""
+
+    role: Role
+    node: int = -1
+    host: str = ""
+    port: int = 0
+
+
+BOOTSTRAP = Endpoint(Role.BOOTSTRAP)
+
+
+# Inputs.
+
+
+class Start(msgspec.Struct, frozen=True):
+    """The user makes the consumer, subscribes to the settings' topics, and polls without end."""
+
+
+class StopPolling(msgspec.Struct, frozen=True):
+    """The user is busy with what it was given, and doesn't poll."""
+
+
+class PollOn(msgspec.Struct, frozen=True):
+    """The user polls without end again, also after an error."""
+
+
+class Commit(msgspec.Struct, frozen=True):
+    """The user commits what it has read, and waits for the outcome: `Committed`."""
+
+
+class Subscribe(msgspec.Struct, frozen=True):
+    """The user subscribes to these topics instead of those before."""
+
+    topics: tuple[str, ...]
+
+
+class Unsubscribe(msgspec.Struct, frozen=True):
+    """The user subscribes to nothing any more."""
+
+
+class Close(msgspec.Struct, frozen=True):
+    """The user closes the consumer; it is `Closed` after so long at the latest."""
+
+    timeout_ms: int = 10_000
+
+
+class AnswerRead(msgspec.Struct, frozen=True):
+    """The answer to a request was read."""
+
+    correlation_id: int
+    message: Message | ClusterResponse
+
+
+class ConnectionLost(msgspec.Struct, frozen=True):
+    """A connection ended, or could not be made; what was open on it gets no answer."""
+
+    endpoint: Endpoint
+
+
+class Woken(msgspec.Struct, frozen=True):
+    """Nothing but time has passed."""
+
+
+Input = (
+    Start
+    | StopPolling
+    | PollOn
+    | Commit
+    | Subscribe
+    | Unsubscribe
+    | Close
+    | AnswerRead
+    | ConnectionLost
+    | Woken
+)
+
+
+# Outputs.
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """A request to send; the connection is made if there is none."""
+
+    correlation_id: int
+    to: Endpoint
+    api: str
+    version: int
+    message: Message | ClusterRequest
+
+
+class HangUp(msgspec.Struct, frozen=True):
+    """End the connection, now; the client expects no answer on it, and no `ConnectionLost`."""
+
+    to: Endpoint
+
+
+class Assigned(msgspec.Struct, frozen=True):
+    """The user is given these partitions, beside those it has."""
+
+    partitions: tuple[TopicPartition, ...]
+
+
+class Revoked(msgspec.Struct, frozen=True):
+    """The user gives these partitions back; they are still its own until it was told."""
+
+    partitions: tuple[TopicPartition, ...]
+
+
+class Lost(msgspec.Struct, frozen=True):
+    """These partitions may be somebody else's already."""
+
+    partitions: tuple[TopicPartition, ...]
+
+
+class Records(msgspec.Struct, frozen=True):
+    """The user is given records: the offset of the first, and how many."""
+
+    partition: TopicPartition
+    first: int
+    count: int
+
+
+class ErrorTold(msgspec.Struct, frozen=True):
+    """The user is told an error.  `code`: Kafka's name; `where`: the API that was answered so.
+
+    After a `fatal` one the client does nothing by itself; each poll tells it again.
+    """
+
+    code: str
+    fatal: bool
+    where: str
+
+
+class Committed(msgspec.Struct, frozen=True):
+    """The user's commit ended; `error` is a name of Kafka's, `NONE` if all is well."""
+
+    error: str
+
+
+class Closed(msgspec.Struct, frozen=True):
+    """The consumer is closed; nothing comes any more."""
+
+
+UserEvent = Assigned | Revoked | Lost | Records | ErrorTold | Committed | Closed

@@ -1,0 +1,302 @@
+"""Describe requests and answers in words: one line each, members by name.
+
+Member ids are replaced by names ("A1"), readable bytes are shown decoded, and fields that a case
+never varies (timeouts, host) are left out.
+"""
+
+from __future__ import annotations
+
+import ast
+import base64
+import binascii
+import json
+import re
+import struct
+from collections.abc import Iterator, Mapping
+from itertools import zip_longest
+from typing import Any, NamedTuple
+
+from fencepost.model.messages.errors import error_name
+
+Body = Mapping[str, Any]
+Names = Mapping[str, str]
+
+NEW_ID = "a new id"
+CLOSED = "connection closed"
+_MADE_UP = re.compile(r"(?:\x00|\\x00|\\u0000)[\w-]+")
+_DEFAULT_GROUP = "g"
+_TYPE, _PROTOCOL, _TOPICS = "consumer", "range", ["t"]
+"""What members nearly always offer, so that nothing is said of it."""
+_LONGEST_SESSION_MS = 1_800_000
+"""Kafka's default of group.max.session.timeout.ms."""
+_MOST_TOPICS = 8
+_LONGEST, _SHOWN = 120, 40
+
+DEVIATES = re.compile(r"(?P<field>[\w.\[\]-]+) (?P<got>.*) instead of (?P<want>.*)", re.DOTALL)
+"""How the oracle says that one field of an answer is wrong."""
+_BYTES = "bytes"
+"""The field of an answer that is right, but not in the bytes of its version."""
+
+
+class WrongField(NamedTuple):
+    """The one field of an answer that is wrong, in words: its name, what came and what was due."""
+
+    field: str
+    got: str
+    want: str
+
+
+def plural(number: int, word: str) -> str:
+    """`1 case`, `2,000 cases`."""
+    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
+
+
+def made_by(implementation: str, version: str) -> str:
+    """`kfake 1.2`; `the broker at HOST, version unknown`."""
+    if version == "unknown":
+        return f"{implementation}, version unknown"
+    return f"{implementation} {version}".strip()
+
+
+def with_article(word: str) -> str:
+    """`a JoinGroup`, `an OffsetCommit`."""
+    return f"{'an' if word[:1] in 'AEIOUaeiou' else 'a'} {word}"
+
+
+def one_line(text: str) -> str:
+    """The words of a text with single spaces between them."""
+    return " ".join(text.split())
+
+
+def how_often(number: int) -> str:
+    """`once`, `2 times`."""
+    return "once" if number == 1 else f"{number} times"
+
+
+def member(member_id: Any, names: Names) -> str:
+    """Return the name of a member id, `a new id` for one to be chosen, else the id in quotes."""
+    if isinstance(member_id, str) and member_id.startswith("\x00"):
+        return NEW_ID
+    return names.get(member_id) or quoted(member_id)
+
+
+def quoted(value: Any) -> str:
+    """Return a string in quotes with control characters escaped, a long one cut; null for None."""
+    if value is None:
+        return "null"
+    kept, rest = _cut(str(value))
+    return '"' + "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in kept) + f'"{rest}'
+
+
+def _cut(text: str) -> tuple[str, str]:
+    """Return a text and ""; of a long one its beginning, and how many characters it has.
+
+    An id may have thousands.
+    """
+    if len(text) <= _LONGEST:
+        return text, ""
+    return f"{text[:_SHOWN]}…", f" ({len(text):,} characters)"
+
+
+def decoded(value: Any) -> str:
+    """Decode base64 if its text is readable; else return it as it is."""
+    try:
+        text = base64.b64decode(value, validate=True).decode("utf-8")
+    except (binascii.Error, UnicodeDecodeError, TypeError, ValueError):
+        return f"base64 {value}"
+    return f'"{text}"' if text.isprintable() else f"base64 {value}"
+
+
+def with_names(text: str, names: Names) -> str:
+    """Replace the ids of members in a sentence by their names."""
+    text = _MADE_UP.sub(NEW_ID, text)
+    ids = sorted(filter(None, names), key=len, reverse=True)
+    if not ids:
+        return text
+    anyone = rf"(?<![\w-])(?:{'|'.join(map(re.escape, ids))})(?![\w-])"
+    return re.sub(anyone, lambda found: names[found.group()], text)
+
+
+def wrong_field(difference: str, names: Names) -> WrongField | None:
+    """Describe the field that is wrong; None where a difference names none.
+
+    `difference`: in the words of the oracle, values as Python writes them.
+    """
+    found = DEVIATES.fullmatch(difference)
+    if found is None or found["field"] == _BYTES:
+        return None
+    got, want = (_literal(with_names(found[key], names)) for key in ("got", "want"))
+    return WrongField(found["field"], got, want)
+
+
+def _literal(text: str) -> str:
+    """A value that Python wrote, as JSON writes it; what is no literal stays."""
+    try:
+        return json.dumps(ast.literal_eval(text), ensure_ascii=False)
+    except (ValueError, SyntaxError, TypeError):
+        return text
+
+
+def request_words(api: str, version: int, body: Body, names: Names) -> str:
+    """Describe a request, e.g. `JoinGroup v5 (member "", instance A)`."""
+    said: list[str] = []
+    group = body.get("groupId")
+    if group not in {None, _DEFAULT_GROUP}:
+        said.append(f"group {quoted(group)}")
+    said += _caller(body, names)
+    if "assignments" in body and (rows := body["assignments"]):
+        said.append("assigns to " + ", ".join(member(r.get("memberId"), names) for r in rows))
+    said += _offer(body)
+    said += [f"leaves: {_leaver(r, names)}" for r in body.get("members", ())]
+    said += [f"{at} offset {p.get('committedOffset')}" for at, p in _partitions(body)]
+    groups = [g.get("groupId") if isinstance(g, Mapping) else g for g in body.get("groups") or ()]
+    if groups and groups != [_DEFAULT_GROUP]:
+        said.append("groups " + ", ".join(map(quoted, groups)))
+    said += [f"leaves: {_leaver(r, names)}" for r in _draft_leavers(body)]
+    return f"{api} v{version}" + (f" ({', '.join(said)})" if said else "")
+
+
+def answer_words(api: str, body: Body | None, names: Names) -> str:
+    """Describe an answer, e.g. `NONE, generation 1, leads`."""
+    if body is None:
+        return CLOSED
+    said = [error_name(body["errorCode"])] if "errorCode" in body else []
+    if api.startswith("JoinGroup"):
+        said += _joined(body, names)
+    elif "assignment" in body and body.get("errorCode") == 0:
+        said.append(f"assignment {decoded(body['assignment'])}")
+    if api.startswith("LeaveGroup"):
+        said += [
+            f"{_leaver(row, names)}: {error_name(row.get('errorCode', 0))}"
+            for row in body.get("members", ())
+        ]
+    if api == "OffsetFetch":
+        said += fetched(body)
+    elif "topics" in body:
+        said += [f"{at} {error_name(p.get('errorCode', 0))}" for at, p in _partitions(body)]
+    if api in {"DescribeGroups", "ListGroups"}:
+        said += [_group(row, names) for row in body.get("groups", ())]
+    return ", ".join(said) or "an empty answer"
+
+
+def members_of(rows: Any, names: Names) -> str:
+    """Return the members of a list, by name and in order of names."""
+    return "[" + ", ".join(sorted(member(row.get("memberId"), names) for row in rows)) + "]"
+
+
+def fetched(body: Body) -> list[str]:
+    """Describe the offsets of an answer, e.g. `t-0 at 5`."""
+    rows = [*_partitions(body)]
+    for group in body.get("groups", ()):
+        rows += _partitions(group)
+    return [
+        f"{at} at {p.get('committedOffset')}"
+        + (f" {error_name(p['errorCode'])}" if p.get("errorCode") else "")
+        for at, p in rows
+    ]
+
+
+def _draft_leavers(body: Body) -> Iterator[Body]:
+    """Return the rows of a draft's leave in the released form; lists may differ in length.
+
+    In the drafts "" stands for no instance.
+    """
+    lists = (body.get("groupInstanceIdList", ()), body.get("memberIdList", ()))
+    pairs = [
+        (r.get("groupInstanceId"), r.get("memberId")) for r in body.get("memberIdentityList", ())
+    ]
+    for instance, member_id in (*pairs, *zip_longest(*lists)):
+        yield {"memberId": member_id, "groupInstanceId": instance or None}
+
+
+def _caller(body: Body, names: Names) -> list[str]:
+    said = [f"member {member(body['memberId'], names)}"] if "memberId" in body else []
+    instance = body.get("groupInstanceId") or body.get("memberName")
+    if instance is not None:
+        said.append(f"instance {''.join(_cut(str(instance)))}")
+    keys = ("generationId", "generationIdOrMemberEpoch")
+    return [*said, *(f"generation {body[key]}" for key in keys if key in body)]
+
+
+def _joined(body: Body, names: Names) -> list[str]:
+    told = body.get("memberId")
+    if body.get("errorCode") != 0:
+        called = member(told, names)
+        return [f"member id {called}" if called != NEW_ID else NEW_ID] if told else []
+    leader, generation = body.get("leader"), body.get("generationId")
+    said = ["no generation" if generation is None else f"generation {generation}"]
+    if leader is not None and leader == told:
+        said.append("leads")
+        if rows := body.get("members"):
+            said[-1] += f" {members_of(rows, names)}"
+        if body.get("skipAssignment"):
+            said.append("skips the assignment")
+    else:
+        said.append("no leader" if leader is None else f"follows {member(leader, names)}")
+        if rows := body.get("members"):
+            said.append(f"members {members_of(rows, names)}")
+    return said
+
+
+def _leaver(row: Body, names: Names) -> str:
+    who = member(row.get("memberId"), names)
+    instance = row.get("groupInstanceId")
+    if instance is None:
+        return f"member {who}"
+    return f"member {who} of instance {''.join(_cut(str(instance)))}"
+
+
+def _offer(body: Body) -> list[str]:
+    """Say of a join or sync what a case may be about: what isn't as it nearly always is."""
+    said = []
+    session = body.get("sessionTimeoutMs", 0)
+    if session > _LONGEST_SESSION_MS:
+        said.append(f"session timeout {session}")
+    if body.get("protocolType", _TYPE) != _TYPE:
+        said.append(f"protocol type {quoted(body['protocolType'])}")
+    if body.get("protocolName", _PROTOCOL) != _PROTOCOL:
+        said.append(f"protocol {quoted(body['protocolName'])}")
+    if "protocols" in body:
+        offered = [_offered(row) for row in body["protocols"]]
+        if offered != [_PROTOCOL]:
+            said.append("protocols " + ", ".join(offered) if offered else "no protocols")
+    return said
+
+
+def _offered(row: Body) -> str:
+    """A protocol, with the topics that its subscription names if they are not the usual one."""
+    topics = _topics(row.get("metadata"))
+    name = str(row.get("name"))
+    return name if topics is None or topics == _TOPICS else f"{name} of {', '.join(topics)}"
+
+
+def _topics(metadata: Any) -> list[str] | None:
+    """The topics of a consumer's subscription; None where the bytes are none."""
+    try:
+        data = base64.b64decode(metadata, validate=True)
+        (count,) = struct.unpack_from(">i", data, 2)
+        topics, at = [], 6
+        for _ in range(min(count, _MOST_TOPICS)):
+            (size,) = struct.unpack_from(">h", data, at)
+            topics.append(data[at + 2 : at + 2 + size].decode())
+            at += 2 + size
+    except (binascii.Error, struct.error, TypeError, ValueError):
+        return None
+    return topics if all(topic.isprintable() for topic in topics) else None
+
+
+def _partitions(body: Body) -> list[tuple[str, Body]]:
+    return [
+        (f"{topic.get('name')}-{partition.get('partitionIndex')}", partition)
+        for topic in body.get("topics") or ()
+        for partition in topic.get("partitions", ())
+    ]
+
+
+def _group(row: Body, names: Names) -> str:
+    said = [f"{row.get('groupId')} {row.get('groupState') or ''}".rstrip()]
+    if row.get("errorCode"):
+        said.append(error_name(row["errorCode"]))
+    if "members" in row:
+        said.append(members_of(row["members"], names))
+    return " ".join(said)

@@ -1,0 +1,156 @@
+"""What a consumer asks a cluster besides the group protocol: plain data, no versions' shapes.
+
+The least that a consumer needs of ApiVersions, FindCoordinator, Metadata, ListOffsets and Fetch.
+Whoever speaks to a real broker turns these into bodies of the version that was chosen.
+
+Source: Kafka's message definitions.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+
+from fencepost.model.messages.subscription import TopicPartition
+
+
+class VersionRange(NamedTuple):
+    """The lowest and the highest version of an API that a broker has."""
+
+    api: str
+    lowest: int
+    highest: int
+
+
+class BrokerNode(NamedTuple):
+    """A broker of the cluster, and where it listens."""
+
+    node: int
+    host: str
+    port: int
+
+
+class TopicLeaders(NamedTuple):
+    """A topic: its error code, and the leading node of each partition (-1: none now).
+
+    `racks`: of each partition, where its replicas are, as far as their brokers tell; or nothing.
+    """
+
+    topic: str
+    error_code: int
+    leaders: tuple[int, ...]
+    racks: tuple[frozenset[str], ...] = ()
+
+
+class OffsetRow(NamedTuple):
+    """The offset that was found for a partition, or an error code."""
+
+    partition: TopicPartition
+    error_code: int
+    offset: int
+
+
+class Batch(NamedTuple):
+    """A record batch without its records: the first and last offset, and how many they are."""
+
+    first: int
+    last: int
+    records: int
+
+
+class FetchedLog(NamedTuple):
+    """What was read of a partition, or an error code."""
+
+    partition: TopicPartition
+    error_code: int
+    batches: tuple[Batch, ...]
+
+
+class ApiVersionsRequest(msgspec.Struct, frozen=True):
+    """Which versions does this broker have?"""
+
+
+class ApiVersionsResponse(msgspec.Struct, frozen=True):
+    """The versions of each API; where `error_code` is not 0, perhaps only of ApiVersions."""
+
+    error_code: int
+    versions: tuple[VersionRange, ...]
+
+
+class FindCoordinatorRequest(msgspec.Struct, frozen=True):
+    """Which broker coordinates the group?"""
+
+    group_id: str
+
+
+class FindCoordinatorResponse(msgspec.Struct, frozen=True):
+    """The group's coordinator; None beside an error."""
+
+    error_code: int
+    coordinator: BrokerNode | None
+
+
+class MetadataRequest(msgspec.Struct, frozen=True):
+    """Where are the leaders of these topics' partitions?"""
+
+    topics: tuple[str, ...]
+
+
+class MetadataResponse(msgspec.Struct, frozen=True):
+    """All brokers, and the topics that were asked for."""
+
+    brokers: tuple[BrokerNode, ...]
+    topics: tuple[TopicLeaders, ...]
+
+
+class ListOffsetsRequest(msgspec.Struct, frozen=True):
+    """The first (`earliest`) or the next offset of each partition."""
+
+    partitions: tuple[TopicPartition, ...]
+    earliest: bool
+
+
+class ListOffsetsResponse(msgspec.Struct, frozen=True):
+    """A row for each partition."""
+
+    rows: tuple[OffsetRow, ...]
+
+
+class FetchRequest(msgspec.Struct, frozen=True):
+    """Records from these offsets on; a broker that has none waits up to `max_wait_ms`."""
+
+    positions: tuple[tuple[TopicPartition, int], ...]
+    max_wait_ms: int
+
+
+class FetchResponse(msgspec.Struct, frozen=True):
+    """What was read, by partition."""
+
+    error_code: int
+    logs: tuple[FetchedLog, ...]
+
+
+ClusterRequest = (
+    ApiVersionsRequest
+    | FindCoordinatorRequest
+    | MetadataRequest
+    | ListOffsetsRequest
+    | FetchRequest
+)
+ClusterResponse = (
+    ApiVersionsResponse
+    | FindCoordinatorResponse
+    | MetadataResponse
+    | ListOffsetsResponse
+    | FetchResponse
+)
+
+CLUSTER_VERSIONS: dict[str, tuple[int, int]] = {
+    "ApiVersions": (0, 3),
+    "FindCoordinator": (0, 4),
+    "Metadata": (1, 9),
+    "ListOffsets": (1, 7),
+    "Fetch": (4, 12),
+}
+"""The versions that this client knows, lowest and highest: those in which topics have names."""

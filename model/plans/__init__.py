@@ -1,0 +1,1 @@
+"""Describe what a case sends and awaits: steps, plans, their JSON and words, order, binding."""

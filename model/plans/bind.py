@@ -1,0 +1,129 @@
+"""Replace the references in a plan by values: what each member was told last.
+
+A client knows its id and generation from the answers that it read, and nothing else; so do the
+members of a plan.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from operator import is_
+from typing import Any
+
+from msgspec.structs import replace
+
+from fencepost.model.messages.messages import SyncAssignment
+from fencepost.model.messages.shapes import Message, wire_fields
+from fencepost.model.plans.plan import (
+    AssignmentsIfLeader,
+    AssignmentsToAll,
+    GenerationOf,
+    IdOf,
+    Ms,
+    ProtocolOf,
+    Times,
+)
+
+_PLAIN = {type(None), bool, int, str, bytes}
+"""They stand for themselves, as nearly all values do."""
+
+
+@dataclass(slots=True)
+class MemberKnowledge:
+    """What one member was told: its ids in order, generation, protocol, leader, members."""
+
+    ids: list[str] = field(default_factory=list)
+    generation: int = -1
+    protocol_type: str | None = None
+    protocol_name: str | None = None
+    leads: bool = False
+    members: tuple[str, ...] = ()
+
+
+class Knowledge:
+    """What every member of a plan was told so far, and names for ids, for reports."""
+
+    def __init__(self, times: Times) -> None:
+        self._times = times
+        self._members: defaultdict[str, MemberKnowledge] = defaultdict(MemberKnowledge)
+        self.names: dict[str, str] = {}
+
+    def of_member(self, who: str) -> MemberKnowledge:
+        """What this member knows."""
+        return self._members[who]
+
+    def learn(self, who: str, api: str, body: Mapping[str, Any], sent: Mapping[str, Any]) -> None:
+        """An answer was read by the member that asked."""
+        if not api.startswith("JoinGroup"):
+            return
+        known = self.of_member(who)
+        member_id = body.get("memberId") or ""
+        if member_id and body.get("errorCode") in {0, 79}:
+            if member_id not in known.ids[-1:]:
+                known.ids.append(member_id)
+            self.names.setdefault(member_id, who)
+        if body.get("errorCode") == 0:
+            known.generation = body.get("generationId", -1)
+            known.protocol_type = body.get("protocolType") or sent.get("protocolType")
+            known.protocol_name = body.get("protocolName")
+            known.leads = body.get("leader") == member_id
+            known.members = tuple(m.get("memberId", "") for m in body.get("members") or ())
+
+    def value(self, reference: Any) -> Any:
+        """What a reference stands for now; anything else stands for itself."""
+        if type(reference) in _PLAIN:
+            return reference
+        match reference:
+            case IdOf():
+                ids = self.of_member(reference.who).ids
+                return ids[-1 - reference.back] if len(ids) > reference.back else ""
+            case GenerationOf():
+                generation = self.of_member(reference.who).generation
+                return generation if generation < 0 else generation + reference.plus
+            case Ms():
+                return self._times.of(reference)
+            case ProtocolOf():
+                known = self.of_member(reference.who)
+                return known.protocol_type if reference.part == "type" else known.protocol_name
+            case AssignmentsIfLeader():
+                if not self.of_member(reference.who).leads:
+                    return ()
+                return tuple(
+                    SyncAssignment(member_id=self.value(member), assignment=assignment)
+                    for member, assignment in reference.by_member
+                )
+            case AssignmentsToAll():
+                return tuple(
+                    SyncAssignment(member_id=member, assignment=reference.assignment)
+                    for member in sorted(self.of_member(reference.who).members)
+                )
+            case tuple():
+                items = tuple([self.value(item) for item in reference])
+                return reference if all(map(is_, items, reference)) else items
+            case Message():
+                changes = {
+                    name: value
+                    for name, _ in wire_fields(type(reference))
+                    if (value := self.value(old := getattr(reference, name))) is not old
+                }
+                return replace(reference, **changes) if changes else reference
+            case _:
+                return reference
+
+
+def printable(value: Any, names: Mapping[str, str]) -> Any:
+    """A body with member ids replaced by names and readable bytes decoded, for people."""
+    match value:
+        case dict():
+            return {key: printable(item, names) for key, item in value.items()}
+        case list():
+            return [printable(item, names) for item in value]
+        case str():
+            return names.get(value, value)
+        case bytes():
+            return base64.b64encode(value).decode()
+        case _:
+            return value

@@ -1,0 +1,203 @@
+"""The order of plans by simplicity, in which shrinking goes down.
+
+A plan is simpler than another if it has fewer steps, then fewer groups, instances and members,
+shorter waits, lower versions, and requests closer to what a correct client sends.  Every change
+that shrinking makes goes down in this order, so it comes to an end.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from string import ascii_lowercase, ascii_uppercase
+from typing import Any
+
+import msgspec
+
+from fencepost.model.messages.messages import JoinProtocol
+from fencepost.model.messages.shapes import Message
+from fencepost.model.plans.plan import (
+    Case,
+    Disconnect,
+    GenerationOf,
+    IdOf,
+    Ms,
+    Pause,
+    ProtocolOf,
+    RequestStep,
+    Step,
+    instance_of,
+)
+from fencepost.model.plans.plan_json import step_json
+
+Versions = Mapping[str, tuple[int, int]]
+Weight = tuple[int, ...]
+
+WAITS = (
+    "short rebalance",
+    "tick of time",
+    "two ticks",
+    "three ticks",
+    "short session",
+    "delay",
+    "formation",
+    "rebalance",
+    "session",
+)
+"""The named times, the shortest first, as far as that is known without a target."""
+
+GROUP = "g"
+_DIGEST = 10
+PROTOCOLS = (JoinProtocol(name="range", metadata=b""),)
+DELAY = "group.initial.rebalance.delay.ms"
+
+
+def weight(case: Case, apis: Versions) -> Weight:
+    """How large a plan is, to be compared; `apis`: the versions that the target has."""
+    asks = asks_of(case.steps)
+    pauses = [step for step in case.steps if isinstance(step, Pause)]
+    return (
+        len(case.steps),
+        len(groups_of_plan(case.steps)),
+        len(instances_of(case.steps)),
+        len(members_of_plan(case.steps)),
+        sum(sum(map(rank, pause.times)) + pause.margins for pause in pauses),
+        int(bool(case.needs.config.get(DELAY))),
+        sum(version_of(ask, apis) for ask in asks),
+        sum(oddness(ask) for ask in asks),
+        sum(old != new for names in plain_names_of(case.steps) for old, new in names.items()),
+        len(steps_key(case.steps)),
+    )
+
+
+def plain_names_of(steps: tuple[Step, ...]) -> tuple[dict[str, str], dict[str, str]]:
+    """The simplest names for members that join and for their instances; others keep theirs."""
+    members: dict[str, str] = {}
+    instances: dict[str, str] = {}
+    count = Counter[str]()
+    joiners = dict.fromkeys(a.who for a in asks_of(steps) if a.api.startswith("JoinGroup"))
+    for who in joiners:
+        if (old := instance_of(who)) is None:
+            members[who] = _letter(count, ascii_lowercase)
+            continue
+        if old not in instances:
+            instances[old] = _letter(count, ascii_uppercase)
+        instance = instances[old]
+        count[instance] += 1
+        members[who] = f"{instance}{count[instance]}"
+    taken = set(members.values()) & (set(members_of_plan(steps)) - set(members))
+    return ({}, {}) if taken else (members, instances)
+
+
+def _letter(count: Counter[str], letters: str) -> str:
+    """The next letter; after the last one, the last one with a number."""
+    place = count[letters]
+    count[letters] += 1
+    return letters[place] if place < len(letters) else f"{letters[-1]}x{place}"
+
+
+def steps_key(steps: tuple[Step, ...]) -> str:
+    """The steps as text; it is the same for equal steps only."""
+    return json.dumps([step_json(step) for step in steps], sort_keys=True)
+
+
+def steps_digest(steps: tuple[Step, ...]) -> str:
+    """A short digest of the steps, for an id."""
+    return hashlib.sha256(steps_key(steps).encode()).hexdigest()[:_DIGEST]
+
+
+def asks_of(steps: tuple[Step, ...]) -> list[RequestStep]:
+    """The requests."""
+    return [step for step in steps if isinstance(step, RequestStep)]
+
+
+def rank(time: Ms) -> int:
+    """The place of a named time among all, from 1."""
+    return WAITS.index(time.name) + 1
+
+
+def version_of(ask: RequestStep, apis: Versions) -> int:
+    """The version of a request for a target that has these versions."""
+    if ask.version is not None:
+        return ask.version
+    highest = apis.get(ask.api, (0, 0))[1]
+    return highest if ask.at_most is None else min(highest, ask.at_most)
+
+
+def connection_of(ask: RequestStep) -> str:
+    """The connection that a request goes over."""
+    return ask.connection or ask.who
+
+
+def members_of_plan(steps: tuple[Step, ...]) -> list[str]:
+    """The senders of requests, and other connections, in order of appearance."""
+    names: list[str] = []
+    for step in steps:
+        match step:
+            case RequestStep():
+                names += (step.who, connection_of(step))
+            case Disconnect():
+                names.append(step.who)
+    return list(dict.fromkeys(names))
+
+
+def instances_of(steps: tuple[Step, ...]) -> list[str]:
+    """The instances that are named."""
+    found = [name for ask in asks_of(steps) for name in _named(ask.fields, "group_instance_id")]
+    return list(dict.fromkeys(found))
+
+
+def groups_of_plan(steps: tuple[Step, ...]) -> list[str]:
+    """The groups that are named, in order of appearance."""
+    found: list[str] = []
+    for ask in asks_of(steps):
+        found += _named(ask.fields, "group_id")
+        if ask.api == "DescribeGroups":
+            found += [name for name in ask.fields.get("groups", ()) if isinstance(name, str)]
+    return list(dict.fromkeys(found))
+
+
+def _named(said: Any, key: str) -> Iterator[str]:
+    """The texts of this name in a request, and in what it holds."""
+    match said:
+        case Mapping():
+            for name, value in said.items():
+                if name == key and isinstance(value, str):
+                    yield value
+                elif not isinstance(value, str):
+                    yield from _named(value, key)
+        case tuple():
+            for item in said:
+                yield from _named(item, key)
+        case Message():
+            yield from _named(msgspec.structs.asdict(said), key)
+
+
+def usual(ask: RequestStep) -> dict[str, Any]:
+    """What a correct client sends, for the fields that follow from the sender alone."""
+    says: dict[str, Any] = {"member_id": IdOf(ask.who), "generation_id": GenerationOf(ask.who)}
+    if ask.api == "JoinGroup":
+        says |= {
+            "session_timeout_ms": Ms("session"),
+            "rebalance_timeout_ms": Ms("rebalance"),
+            "protocol_type": "consumer",
+            "protocols": PROTOCOLS,
+        }
+    return says
+
+
+def oddness(ask: RequestStep) -> int:
+    """In how many ways a request differs from that of a correct client."""
+    says, odd = usual(ask), 0
+    for name, value in ask.fields.items():
+        if name == "protocols":
+            odd += 2 * len(value) - 1 - sum(not offered.metadata for offered in value)
+        elif name in says:
+            odd += value != says[name]
+        elif isinstance(value, ProtocolOf):
+            odd += 1
+        elif name not in {"group_id", "group_instance_id"}:
+            odd += 2 if isinstance(value, tuple) and len(value) > 1 else 1
+    return odd + (ask.connection is not None)

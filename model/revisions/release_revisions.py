@@ -1,0 +1,180 @@
+"""The profiles of releases before 4: the base without what came later."""
+
+from __future__ import annotations
+
+from fencepost.model.classic.rules import rule_sources as src
+from fencepost.model.messages.errors import Error
+from fencepost.model.revision import DropRule, Gate, Release, Revision, SetRule, derive
+from fencepost.model.revisions.base import KAFKA_4, RULES, versions
+from fencepost.model.table.effects import Do
+from fencepost.model.table.table import Level
+
+_OLDER = "KIP-848 (another coordinator); seen on 2.8.0 and 3.9.1 (old)"
+
+GATES = (
+    Gate(
+        (4, 0, 0),
+        "a commit of version 9 to a group that doesn't exist is an error of its own",
+        (
+            SetRule(
+                "OffsetCommit",
+                RULES["COMMIT-GROUP-NOT-FOUND"].but(answer=Error.ILLEGAL_GENERATION),
+                "KIP-848 (OffsetCommit version 9), as the new coordinator has it",
+            ),
+        ),
+    ),
+    Gate(
+        (4, 0, 0),
+        "a sync with a coordinator that is loading is told so",
+        (
+            SetRule(
+                "SyncGroup",
+                RULES["SYNC-COORDINATOR-LOADING"].but(
+                    answer=Error.REBALANCE_IN_PROGRESS,
+                    because="the rebalance is lost, and older clients don't know that a "
+                    "coordinator loads, so the member must join again",
+                ),
+                "KIP-848 (another coordinator); seen on 3.9.1 (old) and 4.3.0 while they loaded",
+            ),
+        ),
+    ),
+    Gate(
+        (4, 0, 0),
+        "a commit that can't be written is an unknown error of the server",
+        tuple(
+            SetRule(
+                "OffsetCommit",
+                RULES[rule].but(answer=Error.INVALID_COMMIT_OFFSET_SIZE),
+                _OLDER,
+            )
+            for rule in ("COMMIT-TOO-LARGE", "COMMIT-OUTSIDE-TOO-LARGE")
+        ),
+    ),
+    Gate(
+        (3, 0, 0),
+        "a pending id that a full group refuses is forgotten",
+        (
+            DropRule(
+                "JoinGroup",
+                "JOIN-GROUP-FULL-PENDING",
+                "KIP-389 (group.max.size), as seen on 2.6.0 to 2.8.1: it stays pending",
+            ),
+        ),
+    ),
+    Gate(
+        (2, 8, 1),
+        "a member that never syncs is removed (KAFKA-12890)",
+        (
+            SetRule(
+                "join phase",
+                RULES["JOIN-PHASE-ALL-JOINED"].but(effect=(Do.COMPLETE_JOIN,)),
+                src.KAFKA_12890,
+            ),
+            SetRule(
+                "join phase",
+                RULES["JOIN-PHASE-DELAY-OVER"].but(
+                    effect=(Do.REMOVE_ABSENT_DYNAMIC, Do.COMPLETE_JOIN)
+                ),
+                src.KAFKA_12890,
+            ),
+            SetRule(
+                "join phase",
+                RULES["JOIN-PHASE-EXPIRED"].but(
+                    effect=(Do.REMOVE_ABSENT_DYNAMIC, Do.COMPLETE_JOIN)
+                ),
+                src.KAFKA_12890,
+            ),
+            SetRule(
+                "sync phase",
+                RULES["SYNC-PHASE-EXPIRED"].but(
+                    level=Level.MAY, defensive="no wait for syncs before 2.8.1"
+                ),
+                src.KAFKA_12890,
+            ),
+        ),
+    ),
+    Gate(
+        (2, 6, 1),
+        "a heartbeat between join and sync is a heartbeat (KAFKA-10134)",
+        (
+            SetRule(
+                "Heartbeat",
+                RULES["HEARTBEAT-COMPLETING"].but(
+                    effect=(),
+                    answer=Error.REBALANCE_IN_PROGRESS,
+                    level=Level.SHOULD,
+                    because="a rebalance is in progress until the leader has assigned",
+                ),
+                src.KAFKA_10134,
+            ),
+        ),
+    ),
+)
+
+# Highest versions by first release: JoinGroup, SyncGroup, Heartbeat, LeaveGroup, OffsetCommit,
+# OffsetFetch, DescribeGroups, ListGroups.
+_HIGHEST: tuple[tuple[Release, tuple[int, ...]], ...] = (
+    ((2, 3), (5, 3, 3, 2, 7, 5, 3, 2)),
+    ((2, 4), (6, 4, 4, 4, 8, 6, 5, 3)),
+    ((2, 5), (7, 5, 4, 4, 8, 7, 5, 3)),
+    ((2, 6), (7, 5, 4, 4, 8, 7, 5, 4)),
+    ((3, 0), (7, 5, 4, 4, 8, 8, 5, 4)),
+    ((3, 2), (9, 5, 4, 5, 8, 8, 5, 4)),
+    ((3, 7), (9, 5, 4, 5, 9, 9, 5, 4)),
+    ((3, 8), (9, 5, 4, 5, 9, 9, 5, 5)),
+)
+RELEASES: tuple[Release, ...] = (
+    *((2, minor) for minor in range(3, 9)),
+    *((3, minor) for minor in range(10)),
+)
+_LAST_PATCH = 99
+_LAST_PATCHES: dict[Release, int] = {
+    (2, 3): 1,
+    (2, 4): 1,
+    (2, 5): 1,
+    (2, 6): 3,
+    (2, 7): 2,
+    (2, 8): 2,
+    (3, 0): 2,
+    (3, 1): 2,
+    (3, 2): 3,
+    (3, 3): 2,
+    (3, 4): 1,
+    (3, 5): 2,
+    (3, 6): 2,
+    (3, 7): 2,
+    (3, 8): 1,
+}
+"""The last patch of each release that will have no more."""
+
+
+def was_released(version: Release) -> bool:
+    """Return whether there is such a release before 4, or may be: 3.9 may still have patches."""
+    patch = version[2] if len(version) > 2 else 0
+    return version[:2] in RELEASES and patch <= _LAST_PATCHES.get(version[:2], _LAST_PATCH)
+
+
+def gates_ahead(version: Release) -> tuple[Gate, ...]:
+    """Return what a release doesn't have yet; without a patch number, its last patch."""
+    return tuple(gate for gate in GATES if _full(version) < gate.since)
+
+
+def release(version: Release, *, ahead: Gate | None = None) -> Revision:
+    """Make the profile of a Kafka release before 4; without a patch number, of its last patch.
+
+    `ahead`: a behaviour that it has already, to see what that alone would change.
+    """
+    gates = [gate for gate in gates_ahead(version) if gate is not ahead]
+    highest = [row for since, row in _HIGHEST if since <= _full(version)][-1]
+    name = "kafka-" + ".".join(map(str, version))
+    return derive(
+        KAFKA_4,
+        name,
+        "; ".join(["Apache Kafka " + name[6:], *(f"not yet: {g.about}" for g in gates)]),
+        tuple(d for gate in gates for d in gate.before),
+        versions(*((0, high) for high in highest)),
+    )
+
+
+def _full(version: Release) -> Release:
+    return version if len(version) > 2 else (*version, _LAST_PATCH)

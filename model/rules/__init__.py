@@ -1,1 +1,0 @@
-"""The decision table of `kafka-4`: one module for each API, and one for timers and failover."""

@@ -1,0 +1,149 @@
+"""Finds what is wrong with a table: points that no rule decides, or several, and idle rules.
+
+A table can have a million points.  Most features stand alone: which of their values go together
+with others is not restricted, and rules tell few of their values apart.  Of those that no rule
+tells apart one is enough.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from enum import Enum
+
+from fencepost.model.table.cells import COLUMNS
+from fencepost.model.table.expr import Feature, Point, atoms, features_of, word
+from fencepost.model.table.table import Rule, Table
+from fencepost.model.table.vocabulary import RELATED, points
+
+_MOST = 5
+"""How many faults of one kind are told."""
+_SHOWN = ("state", "inst", "mid")
+"""What is left out last, and named first."""
+
+
+def decided(table: Table) -> dict[Point, tuple[Rule, ...]]:
+    """Return the rules that apply to each point; one point for those that no rule tells apart."""
+    return {point: tuple(table.applicable(point)) for point in _points(table)}
+
+
+def table_faults(table: Table, found: dict[Point, tuple[Rule, ...]] | None = None) -> list[str]:
+    """Return what is wrong with a table, in sentences that name the point; [] if it is sound.
+
+    `found`: what `decided` returned, if it is there already.
+    """
+    found = decided(table) if found is None else found
+    wrong: defaultdict[str, list[Point]] = defaultdict(list)
+    for point, rules in found.items():
+        if len(rules) != 1:
+            wrong[" and ".join(rule.id for rule in rules)].append(point)
+    faults = []
+    for rules_named, places in wrong.items():
+        asked = {id(f) for rule in found[places[0]] for f in features_of(rule.guard)}
+        where = list(_cells(table, places, found, asked))
+        said = f"{rules_named} both decide" if rules_named else "no rule decides"
+        for cells in where[:_MOST]:
+            remedy = "narrow one of them, or drop it" if rules_named else _guard(cells)
+            place = ", ".join(f"{f.name} {' or '.join(map(word, vs))}" for f, vs in cells)
+            faults.append(f"table {table.name}: {said}: {place or 'everywhere'}; {remedy}")
+        if len(where) > _MOST:
+            faults.append(f"table {table.name}: {said}: {len(where) - _MOST} places more")
+    used = {rule.id for rules in found.values() for rule in rules}
+    faults += [
+        f"table {table.name}: nothing reaches {rule.id}; drop it, or say in `defensive` why not"
+        for rule in table.rules()
+        if rule.id not in used and rule.defensive is None
+    ]
+    return faults
+
+
+Cells = list[tuple[Feature, list[Hashable]]]
+"""Features, each with the values that it may have."""
+
+
+def _cells(
+    table: Table,
+    places: Sequence[Point],
+    found: dict[Point, tuple[Rule, ...]],
+    kept: Collection[int],
+) -> Iterator[Cells]:
+    """The points as few cells as can be: each says what its points have in common.
+
+    A feature is left out, and a value is added, where no point is said to be wrong by that which a
+    row decides; what a check decides doesn't count, since no row is asked there.  `kept`: the
+    identities of features that are never left out.
+    """
+    checks, wrong = set(map(id, table.checks)), set(places)
+    fine = [
+        point
+        for point, rules in found.items()
+        if point not in wrong and not (rules and id(rules[0]) in checks)
+    ]
+    asked = {id(f) for rule in table.rows for f in features_of(rule.guard)}
+    names = [feature.name for feature in table.features]
+    order = sorted(
+        range(len(names)),
+        key=lambda i: (
+            _SHOWN.index(names[i]) if names[i] in _SHOWN else -1,
+            id(table.features[i]) in asked,
+        ),
+    )
+    left = list(places)
+    while left:
+        cells = {i: {value} for i, value in enumerate(left[0])}
+        for place in (i for i in order if id(table.features[i]) not in kept):
+            rest = {i: values for i, values in cells.items() if i != place}
+            if not any(_within(other, rest) for other in fine):
+                cells = rest
+        for place in cells:
+            for value in dict.fromkeys(other[place] for other in left):
+                here = {**cells, place: {value}}
+                if any(_within(p, here) for p in left) and not any(_within(p, here) for p in fine):
+                    cells = {**cells, place: {*cells[place], value}}
+        yield [
+            (table.features[i], [value for value in table.features[i].domain if value in cells[i]])
+            for i in reversed(order)
+            if i in cells
+        ]
+        left = [other for other in left if not _within(other, cells)]
+
+
+def _within(point: Point, cells: Mapping[int, set[Hashable]]) -> bool:
+    return all(point[i] in values for i, values in cells.items())
+
+
+def _guard(cells: Cells) -> str:
+    """The guard of the rule that is missing, as `when` takes it, where it takes all of it."""
+    columns = {id(feature): column for column, feature in COLUMNS.items()}
+    if not cells or any(id(feature) not in columns for feature, _ in cells):
+        return "add a rule, or widen one"
+    said = ", ".join(f"{columns[id(feature)]}={_cell(values)}" for feature, values in cells)
+    return f"add a rule, or widen one: when({said})"
+
+
+def _cell(values: Sequence[Hashable]) -> str:
+    named = [str(v) if not isinstance(v, Enum) else f"{type(v).__name__}.{v.name}" for v in values]
+    return named[0] if len(named) == 1 else f"({', '.join(named)})"
+
+
+def _points(table: Table) -> Iterator[Point]:
+    """Points that can occur: all values of features that restrict others, of the rest some."""
+    domains = [
+        feature.domain if feature in RELATED else _told_apart(feature, table)
+        for feature in table.features
+    ]
+    return points(table.features, domains)
+
+
+def _told_apart(feature: Feature, table: Table) -> list[Hashable]:
+    """One value for each set of values that no guard tells apart."""
+    sets = [
+        atom.values
+        for rule in table.rules()
+        for atom in atoms(rule.guard)
+        if atom.feature is feature
+    ]
+    kinds: dict[tuple[bool, ...], Hashable] = {}
+    for value in feature.domain:
+        kinds.setdefault(tuple(value in values for values in sets), value)
+    return list(kinds.values())

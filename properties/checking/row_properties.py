@@ -1,0 +1,191 @@
+"""Which property speaks of each row of the table: what breaks if it does less, or answers NONE.
+
+A row is changed in one thing: a step is left out, or an error becomes NONE, or what waits is
+answered at once.  A property speaks of the row if it is broken then, and was not before.  Of rows
+that no property speaks of, `check` can't tell whether they are right.
+
+`row_properties.json` holds what was found for the shipped revisions, rule by rule; it is made anew
+by `python tests/properties/checking/big_row_properties.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+
+from fencepost.model.messages.errors import Error
+from fencepost.model.revision import Revision, SetRule, derive
+from fencepost.model.revisions.base import KAFKA_4
+from fencepost.model.revisions.revision_soundness import misplaced_steps
+from fencepost.model.table.effects import Do
+from fencepost.model.table.table import Rule, Table, TableError
+from fencepost.model.table.table_soundness import decided
+from fencepost.properties.checking.checking import excused
+from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, is_quiet
+from fencepost.properties.checking.liveness import PROMISES, find_broken_promises
+from fencepost.properties.claims.invariants import STORED
+from fencepost.properties.claims.property_registry import PROPERTIES
+from fencepost.properties.explorer.explorer import explore
+from fencepost.properties.worlds.scopes import ENDING_SCOPES, MUTANT_SCOPES, NamedScope
+from fencepost.properties.worlds.views import StepView
+from fencepost.properties.worlds.world import Worlds
+
+STATES = 400
+"""How many worlds are visited at most in one scope."""
+
+LASTING_STATES = 1000
+"""How many worlds are visited at most for a promise: a cycle must fit in."""
+
+DEEP = {"old versions": 1200, "protocols": 1200, "changes in the end": 6000}
+"""Scopes whose violations lie deeper."""
+
+BREAKS_DOWN = "(no rule decides)"
+"""In place of a property: the row leads to a group that is none, and the machine stops there."""
+_AT_ONCE = {
+    "JoinGroup": (Do.PARK_JOIN, (Do.ANSWER_CURRENT,)),
+    "SyncGroup": (Do.PARK_SYNC, (Do.ANSWER_ASSIGNMENT,)),
+}
+"""Table → the step that lets a request wait, and what answers it NONE at once instead."""
+_FILE = "row_properties.json"
+
+
+def changed_rows(table: Table, rule: Rule) -> Iterator[tuple[str, Rule]]:
+    """Yield what a rule may do less: in words, and the rule that does so."""
+    if rule.answer not in {None, Error.NONE}:
+        yield "answered NONE", rule.but(answer=Error.NONE)
+    waits, answered = _AT_ONCE.get(table.name, (None, ()))
+    if waits in rule.effect:
+        yield "answered NONE at once", rule.but(effect=answered)
+    for place, do in enumerate(rule.effect):
+        if not _is_answer(do):
+            rest = (*rule.effect[:place], *rule.effect[place + 1 :])
+            yield f"without: {do.value}", rule.but(effect=rest)
+
+
+def _is_answer(do: Do) -> bool:
+    return do.name.startswith(("ANSWER_", "PARK_"))
+
+
+def speaking_property(
+    revision: Revision, table: Table, rule: Rule, broken: Collection[str] = ()
+) -> str | None:
+    """Return a property that speaks of a row; "" if none does, None if nothing can be left out.
+
+    `broken`: what the revision itself breaks, which tells nothing of the row.
+    """
+    asked = False
+    for _, changed in changed_rows(table, rule):
+        without = derive(revision, revision.name, "", (SetRule(table.name, changed, "tried"),))
+        there = without.tables[table.name]
+        if any(True for _ in misplaced_steps(there, decided(there), senseless=False)):
+            continue
+        asked = True
+        tried = replace(without, ancestors=revision.ancestors)
+        for named in (*MUTANT_SCOPES, *ENDING_SCOPES):
+            if rule.id not in _used(revision, named):
+                continue
+            try:
+                found = _broken_by(tried, named, broken)
+            except (TableError, AssertionError):
+                found = BREAKS_DOWN
+            if found:
+                return found
+    return "" if asked else None
+
+
+@cache
+def _used(revision: Revision, named: NamedScope) -> frozenset[str]:
+    """The rules that decide something in a scope, as far as it is looked at."""
+    used: set[str] = set()
+
+    def note(view: StepView) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        used.update(rule.id for rule in view.rules)
+        return (), ()
+
+    explore(Worlds(revision, named.scope, note), max_states=_most(named))
+    return frozenset(used)
+
+
+def _most(named: NamedScope) -> int:
+    if named not in ENDING_SCOPES:
+        return STATES
+    return max(LASTING_STATES, DEEP.get(named.name, 0))
+
+
+def _broken_by(revision: Revision, named: NamedScope, broken: Collection[str]) -> str:
+    """A property, or in the scopes for it a promise, that is broken; "" if none."""
+    found: Iterable[str]
+    if named in ENDING_SCOPES:
+        kept = find_broken_promises(revision, named.scope, max_states=_most(named))
+        found = (
+            p.id for p in PROMISES if p.id in kept.broken and not excused(p.expected, revision)
+        )
+    else:
+        held = (*PROPERTIES.values(), *(STORED if named.scope.fails_over else ()))
+        judging = Evaluator(held, revision)
+        worlds = Worlds(revision, named.scope, judging.judge)
+        checks = [
+            check
+            for check in judging.checks(worlds)
+            if not check.name.startswith(EXCUSED) and check.name not in broken
+        ]
+        found = explore(
+            worlds, checks, max_states=_most(named), stop_at_first=True, quiet=is_quiet
+        ).violations
+    return next((name for name in found if name not in broken), "")
+
+
+def own_rules(revision: Revision) -> list[tuple[Table, Rule]]:
+    """Return the rules that a revision doesn't share with `kafka-4`; all of `kafka-4` itself.
+
+    Those that can't be reached are left out.
+    """
+    shared = set() if revision.name == KAFKA_4.name else {id(rule) for _, rule in KAFKA_4.rules()}
+    return [
+        (table, rule)
+        for table, rule in revision.rules()
+        if rule.defensive is None and id(rule) not in shared
+    ]
+
+
+@cache
+def known_rows() -> Mapping[str, Mapping[str, str]]:
+    """Return what was found: shipped revision → rule of its own → a property, "" for none."""
+    text = files("fencepost.properties.checking").joinpath(_FILE).read_text(encoding="utf-8")
+    known: dict[str, dict[str, str]] = json.loads(text)
+    return known
+
+
+def uncovered_rows(
+    revision: Revision,
+    broken: Collection[str] = (),
+    told: Callable[[str], None] | None = None,
+) -> dict[str, str]:
+    """Return the rows that no property speaks of, in the order of the table, and why not.
+
+    Why not is "" or, where it can't be told, the property that speaks of the row of this id in
+    `kafka-4`, and which the revision breaks anyway (`broken`).  What is known of a shipped revision
+    is not tried again; a row that nobody has changed counts as in `kafka-4`.  `told`: called with
+    each rule that is tried.
+    """
+    known = known_rows()
+    found = dict(known[KAFKA_4.name])
+    if revision.name in known:
+        found |= known[revision.name]
+    else:
+        for table, rule in own_rules(revision):
+            if told is not None:
+                told(rule.id)
+            speaking = speaking_property(revision, table, rule, broken)
+            found.pop(rule.id, None)
+            if speaking is not None:
+                found[rule.id] = speaking
+    base = known[KAFKA_4.name]
+    return {
+        rule.id: base[rule.id] if base.get(rule.id) in broken else ""
+        for _, rule in revision.rules()
+        if rule.defensive is None and found.get(rule.id) == ""
+    }

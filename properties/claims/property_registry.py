@@ -1,0 +1,99 @@
+"""The registry: every property, by id.
+
+A property says itself which engines check it and why the others don't; the matrix of both is made
+from that.  FORMULAS are those that a proof can take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from fencepost.model.revision import Revision
+from fencepost.model.revisions import revisions
+from fencepost.model.suggestions import did_you_mean
+from fencepost.model.table.effects import Do
+from fencepost.properties.claims.answer_properties import HISTORY_PROPERTIES
+from fencepost.properties.claims.invariants import BOOKS, INVARIANTS, PROMISED, STORED
+from fencepost.properties.claims.step_answers import ANSWER_PROPERTIES
+from fencepost.properties.claims.step_properties import STEP_PROPERTIES
+from fencepost.properties.claims.steps_together import STEPS
+from fencepost.properties.claims.world_properties import WORLD_PROPERTIES
+from fencepost.properties.logic.logic import negate
+from fencepost.properties.logic.property import Property
+from fencepost.properties.logic.signature import SYNC_TIMER
+
+
+def _by_id(*groups: tuple[Property, ...]) -> dict[str, Property]:
+    found: dict[str, Property] = {}
+    for one in (one for group in groups for one in group):
+        if one.id in found:
+            raise ValueError(f"two properties are called {one.id}; rename one")
+        found[one.id] = one
+    return found
+
+
+PROPERTIES: Mapping[str, Property] = _by_id(
+    PROMISED,
+    STEPS,
+    WORLD_PROPERTIES,
+    STEP_PROPERTIES,
+    ANSWER_PROPERTIES,
+    HISTORY_PROPERTIES,
+    BOOKS,
+)
+
+
+def find_property(property_id: str) -> Property:
+    """Return the property of this id.  Raises KeyError that names the value and what there is."""
+    try:
+        return PROPERTIES[property_id]
+    except KeyError:
+        known = ", ".join(sorted(PROPERTIES))
+        raise KeyError(
+            f"no property {property_id!r}{did_you_mean(property_id, PROPERTIES)}; there are {known}"
+        ) from None
+
+
+FORMULAS: tuple[Property, ...] = (*INVARIANTS, *STORED, *STEPS)
+"""State properties, then step properties, in the order in which proofs show them."""
+
+
+def find_formula(name: str) -> Property:
+    """Return the formula property of this id.  Raises KeyError that names it and what there is."""
+    for one in FORMULAS:
+        if one.id == name:
+            return one
+    known = [one.id for one in FORMULAS]
+    near = did_you_mean(name, known)
+    raise KeyError(f"no property {name!r}{near}; there are {', '.join(known)}")
+
+
+def adapted(one: Property, revision: Revision) -> Property:
+    """Return the property as a revision is asked: without a wait for syncs, that there is none."""
+    if one.id != "sync-timer-has-a-debtor":
+        return one
+    if any(Do.START_SYNC_TIMER in rule.effect for _, rule in revision.rules()):
+        return one
+    no_timer = negate(SYNC_TIMER.now())
+    meaning = "Nothing starts a wait for syncs, so none ever ends."
+    return replace(
+        one, id="nobody-waits-for-syncs", meaning=meaning, formula=no_timer, premise=no_timer
+    )
+
+
+def expected_in(one: Property, revision: Revision) -> tuple[str, frozenset[str] | None] | None:
+    """Return why the property fails in this revision, and by which rules; None if it must hold.
+
+    The rules are None where they aren't named.  A release profile, and a revision without a known
+    name (a mutant, say), fail where what they are made from does; a draft says so itself.
+    """
+    for name in revisions.lineage(revision):
+        if name in one.expected:
+            rules = one.expected_rules.get(name)
+            if rules is not None:
+                rules -= {rule.id for _, rule in revision.rules() if rule.defensive is not None}
+            return one.expected[name], rules
+        if name in revisions.NAMES and not revisions.is_release(name):
+            break
+    return None

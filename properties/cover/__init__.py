@@ -1,1 +1,0 @@
-"""Cover suites: the fewest walks over every transition, or every pair of rules, of a scope."""

@@ -1,0 +1,144 @@
+"""Mutation operators: ways to perform an effect wrongly, each made from the right one.
+
+A twist takes the model's own effect and returns another; whatever the own effect forks into is
+twisted alike.  Nothing here knows the protocol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from fencepost.model.classic.group import Group, Member
+from fencepost.model.classic.work import Effect, Emission, Incoming, Work
+from fencepost.model.messages.shapes import Message
+from fencepost.model.revision import Twist
+
+After = Callable[[Group, Work], None]
+"""What is done once the step is done: the group before it, and the work after it."""
+
+
+def afterwards(after: After, *rules: str) -> Twist:
+    """Do the effect, and then something more; where rules are named, for these alone."""
+
+    def twist(own: Effect) -> Effect:
+        def effect(work: Work) -> list[Work]:
+            before = work.group
+            works = own(work) or [work]
+            for done in works:
+                if not rules or done.rule in rules:
+                    after(before, done)
+            return works
+
+        return effect
+
+    return twist
+
+
+def beforehand(first: Callable[[Work], None]) -> Twist:
+    """Do something else first, then the effect."""
+
+    def twist(own: Effect) -> Effect:
+        def effect(work: Work) -> list[Work] | None:
+            first(work)
+            return own(work)
+
+        return effect
+
+    return twist
+
+
+def unless(condition: Callable[[Work], bool]) -> Twist:
+    """Leave the effect out where this holds."""
+
+    def twist(own: Effect) -> Effect:
+        def effect(work: Work) -> list[Work] | None:
+            return None if condition(work) else own(work)
+
+        return effect
+
+    return twist
+
+
+def as_if(pretend: Callable[[Incoming, Work], Incoming]) -> Twist:
+    """Do the effect as if the request were another one."""
+
+    def twist(own: Effect) -> Effect:
+        def effect(work: Work) -> list[Work]:
+            real = work.request
+            assert real is not None
+            work.request = pretend(real, work)
+            works = own(work) or [work]
+            for done in works:
+                done.request = real
+            return works
+
+        return effect
+
+    return twist
+
+
+def retold(change: Callable[[Work, Emission], Message | None]) -> Twist:
+    """Do the effect, with its answers changed; None: that answer never comes."""
+
+    def twist(own: Effect) -> Effect:
+        def effect(work: Work) -> list[Work]:
+            said = len(work.emissions)
+            works = own(work) or [work]
+            for done in works:
+                fresh = done.emissions[said:]
+                told = [(e, e.message if e.message is None else change(done, e)) for e in fresh]
+                done.emissions[said:] = [
+                    replace(e, message=message)
+                    for e, message in told
+                    if message is not None or e.message is None
+                ]
+            return works
+
+        return effect
+
+    return twist
+
+
+def changed_member(work: Work, member_id: str, change: Callable[[Member], Member]) -> None:
+    """Change one member of the group."""
+    member = work.group.member(member_id)
+    if member is not None:
+        work.group = work.group.with_member(change(member))
+
+
+def changed_members(work: Work, change: Callable[[Member], Member]) -> None:
+    """Change all members of the group."""
+    work.group = replace(work.group, members=tuple(change(m) for m in work.group.members))
+
+
+def unanswered(_: Work, __: Emission) -> Message | None:
+    """For `retold`: nothing is said."""
+    return None
+
+
+def vacant(before: Group, work: Work) -> None:
+    """For `afterwards`: a leader that is gone leaves its chair empty."""
+    if before.leader is not None and work.group.member(before.leader) is None:
+        work.group = replace(work.group, leader=None)
+
+
+def in_turn(*twists: Twist) -> Twist:
+    """Apply several twists to one effect, the first innermost."""
+
+    def twist(own: Effect) -> Effect:
+        for one in twists:
+            own = one(own)
+        return own
+
+    return twist
+
+
+def one_only(own: Effect) -> Effect:
+    """Keep only the first outcome of the effect."""
+
+    def effect(work: Work) -> list[Work]:
+        return (own(work) or [work])[:1]
+
+    return effect

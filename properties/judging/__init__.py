@@ -1,0 +1,1 @@
+"""Judge a recorded run, and explain the verdict in a sentence."""

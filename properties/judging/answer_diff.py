@@ -1,0 +1,218 @@
+"""What differs between the answer that came and the one that should have come, in a few words.
+
+These words are the *signature* of a fault (`observed`), by which known failures are matched.  The
+same fault has the same signature in every run: members by name, no times, and no ids that a target
+chose.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from fencepost.model.coordinator import Send
+from fencepost.model.history.events import Answered, Sent
+from fencepost.model.history.words import (
+    answer_words,
+    decoded,
+    fetched,
+    member,
+    members_of,
+    with_names,
+)
+from fencepost.model.messages.errors import error_name
+from fencepost.properties.judging.recording import Recording
+from fencepost.properties.oracle.verdict import Allowed, Verdict, Violation, Wrong, nearest
+
+Names = Mapping[str, str]
+
+STRANGER = "an unknown id"
+_IDS = ("memberId", "leader")
+_BYTES = ("assignment", "metadata", "memberAssignment", "memberMetadata")
+_TEXT = re.compile(r"(?P<field>\S+) is (?P<got>.*) instead of (?P<want>.*)", re.DOTALL)
+
+_WHEN = re.compile(r" \(after \d+ ms; it begins with [0-9a-f]*\)")
+"""What is different in each run of bytes that nobody had asked for."""
+
+TOO_LATE = "too late"
+"""How the signature of an answer ends that is right but for its time."""
+
+
+def names_of(recording: Recording) -> dict[str, str]:
+    """Member id → name: "A1" for the first id that A1 was told, "A1 (id 2)" for the second."""
+    count: dict[str, int] = {}
+    names = {}
+    for member_id, who in recording.names.items():
+        count[who] = count.get(who, 0) + 1
+        names[member_id] = who if count[who] == 1 else f"{who} (id {count[who]})"
+    return names
+
+
+def request_of(recording: Recording, request_id: str) -> Send | None:
+    """A request that was recorded, by its id."""
+    for event in recording.history:
+        if isinstance(event, Sent) and event.request.id == request_id:
+            return event.request
+    return None
+
+
+def body_of(recording: Recording, request_id: str) -> Mapping[str, Any] | None:
+    """The answer to a request, if one with a body was recorded."""
+    for event in recording.history:
+        if isinstance(event, Answered) and event.answer.id == request_id:
+            return event.answer.body
+    return None
+
+
+def signature(verdict: Verdict | None, recording: Recording | None) -> str:
+    """What was observed, in a few words, e.g.  `B2 JoinGroup: NONE, generation 3, follows`.
+
+    It does not say what would have been right, since that may depend on the rest of the history,
+    while the same fault must have the same signature in every run.  "" where nothing was violated
+    and the case was not stopped.
+    """
+    if recording is None:
+        return ""
+    if verdict is None or verdict.violation is None:
+        return f"stopped: {recording.stopped}" if recording.stopped else ""
+    violation = verdict.violation
+    names = _with_strangers(recording, violation)
+    return f"{_whose(recording, violation.request_id)}: {_seen(violation, recording, names)}"
+
+
+def _seen(violation: Violation, recording: Recording, names: Names) -> str:
+    request = request_of(recording, violation.request_id)
+    api = request.api if request is not None else ""
+    body = violation.observed or body_of(recording, violation.request_id)
+    match violation.wrong:
+        case Wrong.SILENCE:
+            return "no answer" if body is None else f"{_summary(api, body, names)}, {TOO_LATE}"
+        case Wrong.CLOSED:
+            return "connection closed"
+        case Wrong.DEVIATION if violation.detail.startswith("bytes"):
+            return deviation(violation.detail, names)
+        case Wrong.SHAPE:
+            return f"malformed answer: {with_names(violation.detail, names)}"
+        case Wrong.ANSWER if not _differs(violation):
+            return f"{_summary(api, body, names)}, {TOO_LATE}"
+        case _:
+            return _summary(api, body, names)
+
+
+def _differs(violation: Violation) -> bool:
+    """Whether another answer would have been right, not the same answer earlier."""
+    chosen = nearest(violation.allowed)
+    return chosen is not None and " instead of " in chosen.difference
+
+
+def _summary(api: str, body: Mapping[str, Any] | None, names: Names) -> str:
+    """An answer in words that are the same in every run, with members by their instances."""
+    if body is None:
+        return "nothing"
+    if api.startswith("JoinGroup") and body.get("errorCode") == 0:
+        leads = body.get("leader") == body.get("memberId")
+        rows = body.get("members")
+        place = f"leads {_seats(rows)}" if leads or rows else "follows"
+        return f"NONE, generation {body.get('generationId')}, {place}"
+    return answer_words(api, body, names)
+
+
+def deviation(detail: str, names: Names) -> str:
+    """A deviation in words; one of the bytes has words of its own."""
+    text = with_names(detail, names)
+    if text.startswith("bytes ") and text.endswith(" instead of 'as the version says'"):
+        finding = text.removeprefix("bytes ").removesuffix(" instead of 'as the version says'")
+        finding = _WHEN.sub("", finding)
+        return f"malformed bytes: {finding[1:-1].rstrip('.')}"
+    return text
+
+
+def difference(
+    api: str,
+    observed: Mapping[str, Any] | None,
+    allowed: Allowed,
+    names: Names,
+) -> str:
+    """The field that differs, e.g. `members [A1] instead of [A1, B2]`."""
+    parts = _TEXT.fullmatch(allowed.difference)
+    if parts is None:
+        return with_names(allowed.difference, names)
+    name = parts["field"]
+    if api == "OffsetFetch" and name in {"topics", "groups.topics"}:
+        pair = [", ".join(fetched(body or {})) or "nothing" for body in (observed, allowed.body)]
+        return f"offset {pair[0]} instead of {pair[1]}"
+    if (
+        observed is not None
+        and allowed.body is not None
+        and {name} <= observed.keys() & allowed.body.keys()
+    ):
+        bodies = (observed, allowed.body)
+        got, want = (_value(name, body[name], names) for body in bodies)
+        return f"{name} {got} instead of {want}"
+    return with_names(f"{name} {parts['got']} instead of {parts['want']}", names)
+
+
+def _value(name: str, value: Any, names: Names) -> str:
+    if name.endswith("errorCode"):
+        return error_name(value)
+    if name in _IDS:
+        return member(value, names)
+    if name in _BYTES:
+        return decoded(value)
+    if isinstance(value, list) and all(isinstance(v, dict) and "memberId" in v for v in value):
+        return members_of(value, names)
+    return "null" if value is None else with_names(str(value), names)
+
+
+def _seats(rows: Any) -> str:
+    """A list of members by their instances, which are known even where their ids are not."""
+    if not isinstance(rows, list) or not all(isinstance(r, dict) and "memberId" in r for r in rows):
+        return ""
+    seats = sorted(str(row.get("groupInstanceId") or "dynamic") for row in rows)
+    return f"[{', '.join(seats)}]"
+
+
+def _whose(recording: Recording, request_id: str) -> str:
+    request = request_of(recording, request_id)
+    who = recording.senders.get(request_id, "somebody")
+    if request is None:
+        return who
+    before = [
+        event.request.id
+        for event in recording.history
+        if isinstance(event, Sent)
+        and event.request.api == request.api
+        and recording.senders.get(event.request.id) == who
+    ]
+    number = before.index(request_id) + 1
+    return f"{who} {request.api}" if number == 1 else f"{who} {request.api} #{number}"
+
+
+def _with_strangers(recording: Recording, violation: Violation) -> dict[str, str]:
+    """The names of ids, and one word for all ids that the target made up and told nobody."""
+    names = names_of(recording)
+    ours = {
+        found
+        for event in recording.history
+        if isinstance(event, Sent)
+        for found in _ids(event.request.body)
+    }
+    bodies: list[Any] = [violation.observed, body_of(recording, violation.request_id)]
+    bodies += [allowed.body for allowed in violation.allowed]
+    told = {found for body in bodies for found in _ids(body)}
+    strangers = {i for i in told if i and i not in names and i not in ours and i[0] != "\x00"}
+    return {**names, **dict.fromkeys(sorted(strangers), STRANGER)}
+
+
+def _ids(body: Any) -> Iterator[str]:
+    match body:
+        case Mapping():
+            for key, value in body.items():
+                if key in _IDS and isinstance(value, str):
+                    yield value
+                else:
+                    yield from _ids(value)
+        case list():
+            for item in body:
+                yield from _ids(item)

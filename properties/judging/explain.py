@@ -1,0 +1,323 @@
+"""Explain why a case failed: one sentence, and the steps that led to it.
+
+The sentence says what should have been answered, why, by which rule, and what was answered
+instead.  The steps list what was sent and answered, in order, with members by name: "A1" is the
+first process of instance "A"; a name in small letters is a dynamic member.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fencepost.model.coordinator import Send
+from fencepost.model.history.events import Answered, Sent
+from fencepost.model.history.step_lines import StepInput, show_wrong_field, step_lines, texts
+from fencepost.model.history.words import WrongField, answer_words, quoted, with_names, wrong_field
+from fencepost.model.messages.errors import Error
+from fencepost.model.revision import Revision
+from fencepost.model.table.table import Rule
+from fencepost.properties.judging.answer_diff import (
+    body_of,
+    deviation,
+    difference,
+    names_of,
+    request_of,
+    signature,
+)
+from fencepost.properties.judging.other_violations import besides_words, place_of
+from fencepost.properties.judging.outcome import CaseResult
+from fencepost.properties.judging.recording import Recording
+from fencepost.properties.oracle.fingerprint import broken_rule
+from fencepost.properties.oracle.verdict import Allowed, Verdict, Violation, Wait, Wrong, nearest
+
+__all__ = [
+    "Explanation",
+    "expected_answers",
+    "explain",
+    "explained",
+    "sentence",
+    "signature",
+    "steps_of",
+]
+
+
+_NAMES = frozenset(error.value for error in Error)
+"""The codes; of errors that never got a number, the names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The sentence, the numbered steps, a line each, and the rule that was broken, if any."""
+
+    sentence: str
+    steps: tuple[str, ...]
+    signature: str
+    rule: Rule | None
+
+    @property
+    def text(self) -> str:
+        """All of it, as lines."""
+        return "\n".join([self.sentence, *self.steps])
+
+
+def explained(result: CaseResult, revision: Revision) -> Explanation | None:
+    """The explanation of a case's result; None where nothing was recorded."""
+    if result.recording is None:
+        return None
+    return explain(result.verdict, result.recording, revision)
+
+
+def explain(verdict: Verdict | None, recording: Recording, revision: Revision) -> Explanation:
+    """Explain a verdict: what was expected, by which rule and why, and what came instead."""
+    names = names_of(recording)
+    lines = step_lines(_told_from(recording, names))
+    said = signature(verdict, recording)
+    if verdict is not None and (violation := verdict.violation) is not None:
+        rule = broken_rule(violation, revision)
+        differing = [(violation.request_id, _wrong_field(violation, names))]
+        differing += [(b.request_id, wrong_field(b.difference, names)) for b in verdict.besides]
+        for request_id, differs in differing:
+            if differs is not None:
+                show_wrong_field(lines, request_id, differs)
+        beside = besides_words(verdict, recording, lines, names)
+        place = place_of(lines, violation.request_id)
+        said_so = _sentence(violation, recording, names, rule, place, beside)
+        wrong, also = violation.request_id, {b.request_id for b in verdict.besides}
+    else:
+        rule, said_so, wrong, also = None, _undecided(verdict, recording), "", set()
+    return Explanation(said_so, tuple(texts(lines, wrong, also=also)), said, rule)
+
+
+def sentence(verdict: Verdict | None, recording: Recording, revision: Revision) -> str:
+    """The sentence alone."""
+    return explain(verdict, recording, revision).sentence
+
+
+def steps_of(recording: Recording, wrong: str = "", known: str = "") -> tuple[str, ...]:
+    """What was sent and answered, a numbered line each.
+
+    `wrong`: the request whose answer is wrong; `known`: one whose answer is wrong, as is known.
+    """
+    return tuple(texts(step_lines(_told_from(recording, names_of(recording))), wrong, known))
+
+
+def _told_from(recording: Recording, names: Mapping[str, str]) -> StepInput:
+    return StepInput(recording.history, recording.senders, names, recording.clock)
+
+
+def _undecided(verdict: Verdict | None, recording: Recording) -> str:
+    if verdict is not None and verdict.unknown is not None:
+        return f"Undecided: {verdict.unknown}."
+    if recording.stopped:
+        return f"The case was stopped: {recording.stopped}."
+    return "Every answer is one that the model gives."
+
+
+def _sentence(
+    violation: Violation,
+    recording: Recording,
+    names: Mapping[str, str],
+    rule: Rule | None,
+    place: str,
+    beside: str,
+) -> str:
+    request = request_of(recording, violation.request_id)
+    if request is None:
+        return with_names(violation.detail, names)
+    who = recording.senders.get(violation.request_id, request.connection)
+    subject = f"{who}'s {request.api} v{request.version}{place}"
+    why = _why(rule, violation)
+    sent_ms = _sent_ms(recording, request.id)
+    should = _should(violation, request, names, sent_ms)
+    came = _came(violation, recording, request, names, should)
+    source = f" Source: {rule.source}." if rule is not None and rule.source else ""
+    twice = _twice(violation) + _typed(body_of(recording, request.id))
+    return f"{subject} should have {should}{why}. Instead {came}.{twice}{beside}{source}"
+
+
+def _twice(violation: Violation) -> str:
+    """The gravest fault that an answer can show: two live members of one instance."""
+    rows = (violation.observed or {}).get("members") or ()
+    held = [row.get("groupInstanceId") for row in rows if isinstance(row, dict)]
+    double = sorted({i for i in held if i is not None and held.count(i) > 1})
+    return f" These are two live members of instance {', '.join(double)}." if double else ""
+
+
+def _typed(body: Mapping[str, Any] | None) -> str:
+    """That a code came as a string: the name of an error may, a number may not."""
+    for name, value in (body or {}).items():
+        rows = value if isinstance(value, list) else ()
+        if name == "errorCode" and isinstance(value, str) and value not in _NAMES:
+            return f" Its errorCode is the string {quoted(value)}, where a number belongs."
+        if said := next(filter(None, (_typed(r) for r in rows if isinstance(r, Mapping))), ""):
+            return said
+    return ""
+
+
+def _shape(violation: Violation, recording: Recording, request_id: str) -> str:
+    """What is wrong with the shape of an answer: what was found as it came, if that was kept.
+
+    A value that no such field can have is taken out of the body, so the judge sees none.
+    """
+    path = violation.detail.partition(":")[0]
+    found = (
+        finding
+        for event in recording.history
+        if isinstance(event, Answered) and event.answer.id == request_id
+        for finding in event.answer.findings
+    )
+    return next((said for said in found if said.startswith(f"{path}:")), violation.detail)
+
+
+def _why(rule: Rule | None, violation: Violation) -> str:
+    if rule is None:
+        return ""
+    because = f": {rule.because}" if rule.because else ""
+    level = rule.level.value
+    if violation.level is not rule.level:
+        level += f"; such a failure is {violation.level.value}"
+    return f"{because} (rule {rule.id}, {level})"
+
+
+def _should(violation: Violation, request: Send, names: Mapping[str, str], sent_ms: int) -> str:
+    if violation.wrong is Wrong.DEVIATION:
+        differs = _wrong_field(violation, names)
+        if differs is None:
+            return "been answered in the bytes that its version has"
+        return f"been answered with {differs.field} {differs.want}"
+    chosen = nearest(violation.allowed)
+    if violation.wrong is Wrong.EARLY or (violation.wrong is Wrong.CLOSED and chosen is None):
+        return f"waited for its answer{_until(violation.wait, sent_ms)}"
+    if chosen is None:
+        return "been answered in the shape that its version has"
+    several = "; or ".join(_right_answers(violation, request, names)[:3])
+    return f"been answered {several}{_by(violation, chosen, sent_ms)}"
+
+
+def expected_answers(verdict: Verdict | None, recording: Recording | None) -> list[str]:
+    """What would have been right, in words, the nearest first; [] where nothing was wrong.
+
+    Of an answer that is wrong in one field this is the field with its value; of one that came too
+    early `no answer yet`.
+    """
+    violation = None if verdict is None else verdict.violation
+    request = (
+        None
+        if violation is None or recording is None
+        else request_of(recording, violation.request_id)
+    )
+    if violation is None or recording is None or request is None:
+        return []
+    names = names_of(recording)
+    match violation.wrong:
+        case Wrong.DEVIATION:
+            differs = _wrong_field(violation, names)
+            right = (
+                "the bytes of its version" if differs is None else f"{differs.field} {differs.want}"
+            )
+            return [right]
+        case Wrong.EARLY:
+            return ["no answer yet"]
+        case Wrong.CLOSED if not violation.allowed:
+            return ["no answer yet"]
+        case _:
+            return _right_answers(violation, request, names) or ["the form of its version"]
+
+
+def _wrong_field(violation: Violation, names: Mapping[str, str]) -> WrongField | None:
+    """The one field that is wrong, if nothing else of the answer is."""
+    if violation.wrong is not Wrong.DEVIATION:
+        return None
+    return wrong_field(violation.detail, names)
+
+
+def _right_answers(violation: Violation, request: Send, names: Mapping[str, str]) -> list[str]:
+    chosen = nearest(violation.allowed)
+    bodies = [] if chosen is None else [chosen.body]
+    bodies += [a.body for a in violation.allowed if a.body not in bodies]
+    return list(dict.fromkeys(answer_words(request.api, body, names) for body in bodies))
+
+
+def _until(wait: Wait | None, sent_ms: int) -> str:
+    if wait is None:
+        return ""
+    until = f"until {wait.until_ms - sent_ms} ms after it was sent"
+    return f" {until}" if not wait.unless else f" until {wait.unless}, or {until}"
+
+
+def _by(violation: Violation, chosen: Allowed, sent_ms: int) -> str:
+    """When an answer should have come that is missing, or is right but for its time."""
+    is_late = violation.wrong is Wrong.SILENCE or (
+        violation.wrong is Wrong.ANSWER and " instead of " not in chosen.difference
+    )
+    if not is_late or chosen.by_ms is None:
+        return ""
+    due_ms = chosen.by_ms - sent_ms
+    return f", {due_ms} ms after it was sent at the latest" if due_ms > 0 else ", at once"
+
+
+def _came(
+    violation: Violation,
+    recording: Recording,
+    request: Send,
+    names: Mapping[str, str],
+    should: str,
+) -> str:
+    got = answer_words(request.api, violation.observed, names)
+    chosen = nearest(violation.allowed)
+    waited = violation.at_ms - _sent_ms(recording, request.id)
+    match violation.wrong:
+        case Wrong.ANSWER if chosen is not None and " instead of " in chosen.difference:
+            differs = difference(request.api, violation.observed, chosen, names)
+            return f"it was answered {got}" + (
+                "" if _is_said_already(differs, got, should) else f" ({differs})"
+            )
+        case Wrong.ANSWER:
+            return f"it was answered {got} only after {waited} ms, which is too late"
+        case Wrong.EARLY:
+            moment = "at once" if waited == 0 else f"after {waited} ms"
+            return f"it was answered {moment}: {got}"
+        case Wrong.SILENCE:
+            return f"no answer had come after {waited} ms{_afterwards(recording, request, names)}"
+        case Wrong.CLOSED:
+            reason = "" if violation.detail == Wrong.CLOSED.value else f": {violation.detail}"
+            return f"the connection was closed{with_names(reason, names)}"
+        case Wrong.SHAPE:
+            shape = _shape(violation, recording, request.id)
+            return f"the answer can't be one of that version: {with_names(shape, names)}"
+        case Wrong.DEVIATION:
+            body = body_of(recording, request.id)
+            got = answer_words(request.api, body, names)
+            said = deviation(violation.detail, names)
+            if (field := _wrong_field(violation, names)) is not None:
+                said = f"{field.field} {field.got} instead of {field.want}"
+            return f"it was answered {got} ({said})"
+
+
+def _afterwards(recording: Recording, request: Send, names: Mapping[str, str]) -> str:
+    """The answer that came in the end, where it came too late."""
+    for event in recording.history:
+        if isinstance(event, Answered) and event.answer.id == request.id:
+            waited = event.at_ms - _sent_ms(recording, request.id)
+            return f" (after {waited} ms: {answer_words(request.api, event.answer.body, names)})"
+    return ""
+
+
+def _is_said_already(differs: str, got: str, should: str) -> bool:
+    """Whether the difference says no more than the first words of two answers that differ."""
+    says_no_more = differs.startswith("errorCode ") and got.startswith(differs.split()[1])
+    return says_no_more and not reads_alike(should, got)
+
+
+def reads_alike(should: str, got: str) -> bool:
+    """Whether what was answered reads as one of the answers that were right."""
+    return got in should.removeprefix("been answered ").split("; or ")
+
+
+def _sent_ms(recording: Recording, request_id: str) -> int:
+    for event in recording.history:
+        if isinstance(event, Sent) and event.request.id == request_id:
+            return event.at_ms
+    return 0

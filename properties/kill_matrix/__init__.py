@@ -1,1 +1,0 @@
-"""The kill matrix: which engine finds which mutant, with the shortest evidence of each."""

@@ -1,0 +1,337 @@
+"""The search behind the oracle: what may have happened, in which order.
+
+A step of a candidate is a request that takes effect or a timer that fires, each somewhere in its
+window.  None may be put off past the end of its window, and none happens before a step that was
+already taken.  `oracle.py` defines the terms.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import product
+from typing import NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from fencepost.model.classic.answer_bodies import about_nothing
+from fencepost.model.classic.answer_bodies import merged as merged_rows
+from fencepost.model.classic.group import CLEANUP, JOIN, Group, Timer
+from fencepost.model.classic.machine import Machine
+from fencepost.model.classic.work import Emission, Incoming, Outcome, Span
+from fencepost.model.history.events import Restarted, TopicsDeleted
+from fencepost.model.messages.messages import groups_of
+from fencepost.model.messages.shapes import Message
+from fencepost.properties.oracle.candidate import Candidate, Emitted
+from fencepost.properties.oracle.provenance import Happened
+
+FOREVER = 10**15
+"""A time that nothing reaches, ms; not even times since 1970."""
+
+
+class Request(msgspec.Struct, frozen=True):
+    """A request that was sent, and the groups that it is about; `of_all`: all that there are.
+
+    `deleted`: which topics may have been deleted before it is handled, each as one set.  `deletes`:
+    it is none, but the removal of these topics' offsets from a group.
+    """
+
+    incoming: Incoming
+    group_ids: tuple[str, ...]
+    sent_ms: int
+    written_ms: int
+    of_all: bool = False
+    deleted: tuple[frozenset[str], ...] = (frozenset(),)
+    deletes: frozenset[str] = frozenset()
+
+
+class Step(NamedTuple):
+    """Something that may happen next, somewhere in [earliest, latest] ms."""
+
+    earliest: int
+    latest: int
+    request_id: str | None = None
+    group_id: str = ""
+    timer: Timer | None = None
+
+
+class TooManyError(Exception):
+    """There are more candidates than the limit."""
+
+
+@dataclass(slots=True)
+class Search:
+    """The steps of one history.
+
+    `requests`: all that were sent; `known`: the groups that they are about; `dropped`: those whose
+    connection is gone, and since when; `deleted`: the topics that are gone;
+    `decided`: the rules that decided each request, on any path; `still`: timers wait, a request is
+    being handled (virtual clock); `limit`: how many states may be looked at for one event;
+    `remembers`: whether candidates keep their provenance; `renewed`: the rule that began a join
+    phase's timer anew, by group and timer, for timers that may still run.
+    """
+
+    machine: Machine
+    lag_ms: int
+    limit: int
+    requests: dict[str, Request] = field(default_factory=dict)
+    known: set[str] = field(default_factory=set)
+    dropped: dict[str, int] = field(default_factory=dict)
+    decided: dict[str, set[str]] = field(default_factory=dict)
+    deleted: frozenset[str] = frozenset()
+    still: bool = False
+    remembers: bool = False
+    renewed: dict[tuple[str, Timer], str] = field(default_factory=dict)
+
+    def sent(self, incoming: Incoming, sent_ms: int, written_ms: int) -> None:
+        """Take in a request.
+
+        One that asks for all groups may be handled after later ones, so it is about their groups,
+        too.
+        """
+        named = groups_of(incoming.message, incoming.version)
+        asked = tuple(sorted(self.known) or [""] if named is None else named)
+        deleted = (self.deleted,)
+        request = Request(
+            incoming, asked, sent_ms, written_ms, of_all=named is None, deleted=deleted
+        )
+        self.requests[incoming.id] = request
+        if self.known.issuperset(asked):
+            return
+        self.known.update(asked)
+        every = tuple(sorted(self.known))
+        for listing in [r for r in self.requests.values() if r.of_all]:
+            self.requests[listing.incoming.id] = replace(listing, group_ids=every)
+
+    def delete(self, event: TopicsDeleted, candidates: list[Candidate]) -> list[Candidate]:
+        """Take in that topics are deleted; return the candidates, whose groups have still to learn.
+
+        What is being handled meanwhile may find each of them or not.
+        """
+        topics = frozenset(event.topics)
+        for request_id in {r for c in candidates for r in c.unapplied}:
+            deleted = self.requests[request_id].deleted
+            for topic in topics:
+                deleted = tuple(dict.fromkeys((*deleted, *(known | {topic} for known in deleted))))
+            self.requests[request_id] = replace(self.requests[request_id], deleted=deleted)
+        self.deleted |= topics
+        removals = []
+        for group_id in sorted(self.known):
+            removals.append(f"{' '.join(sorted(topics))} deleted {len(self.requests)}")
+            nobodys = Incoming(removals[-1], "", "", 0, Message(), "")
+            self.requests[removals[-1]] = Request(
+                nobodys, (group_id,), event.at_ms, event.ended_ms, deletes=topics
+            )
+        return [replace(c, unapplied=(*c.unapplied, *removals)) for c in candidates]
+
+    def failed_over(self, event: Restarted, candidates: list[Candidate]) -> list[Candidate]:
+        """Return the candidates after the coordinator failed over, without what was dropped."""
+        after: list[Candidate] = []
+        for candidate in candidates:
+            span = Span(max(candidate.now, event.begun_ms), event.at_ms)
+            states = [replace(candidate, now=span.earliest)]
+            for group_id, group in candidate.groups:
+                states = [
+                    self.became(state, group_id, outcome, span)
+                    for state in states
+                    for outcome in self.machine.failover(group, span)
+                ]
+            after += [
+                replace(s, unapplied=tuple(r for r in s.unapplied if r not in self.dropped))
+                for s in states
+            ]
+        return after
+
+    def explore(
+        self,
+        candidates: list[Candidate],
+        horizon: int,
+        goal: Callable[[Candidate], bool],
+        *,
+        everything: bool = False,
+    ) -> list[Candidate]:
+        """Return every candidate that meets the goal, after any steps up to the horizon.
+
+        `everything`: all that can be reached, goal or not.  Raises TooManyError.
+        """
+        if self.renewed:
+            self._forget_renewals(candidates)
+        if not everything and all(map(goal, candidates)):
+            return list(candidates)
+        reached: list[Candidate] = []
+        seen = set(candidates)
+        queue = deque(candidates)
+        while queue:
+            candidate = queue.popleft()
+            if everything:
+                reached.append(candidate)
+            elif goal(candidate):
+                reached.append(candidate)
+                continue
+            for following in self._successors(candidate, horizon):
+                if following not in seen:
+                    if len(seen) >= self.limit:
+                        raise TooManyError
+                    seen.add(following)
+                    queue.append(following)
+        return reached
+
+    def _forget_renewals(self, candidates: list[Candidate]) -> None:
+        """Forget the timers that end before all that these candidates have, or can still set.
+
+        A timer that is set from now on ends later than now; two that are merged into one begin
+        where one of them began.
+        """
+        now = min((candidate.now for candidate in candidates), default=0)
+        since = {
+            group_id: min(
+                [t.earliest for c in candidates if (t := _join_timer(c.group(group_id)))] + [now]
+            )
+            for group_id, _ in self.renewed
+        }
+        self.renewed = {k: rule for k, rule in self.renewed.items() if k[1].earliest >= since[k[0]]}
+
+    def steps(self, candidate: Candidate, horizon: int) -> list[Step]:
+        """Return what may happen next, each with its window.
+
+        Timers that begin after the horizon are left out: they hinder nothing that comes before.
+        """
+        steps = []
+        for request_id in candidate.unapplied:
+            sent_ms = self.requests[request_id].sent_ms
+            steps.append(Step(sent_ms, self._latest_ms(request_id), request_id=request_id))
+        if self.still:
+            return steps
+        for group_id, group in candidate.groups:
+            steps += [
+                Step(t.earliest, t.latest + self.lag_ms, group_id=group_id, timer=t)
+                for t in group.timers
+                if t.earliest <= horizon
+            ]
+            if self.machine.may_clean(group):
+                cleanup = Timer(CLEANUP, "", candidate.now, FOREVER)
+                steps.append(Step(candidate.now, FOREVER, group_id=group_id, timer=cleanup))
+        return steps
+
+    def may_fire(self, candidate: Candidate, at_ms: int) -> bool:
+        """Return whether a timer may have fired by then."""
+        if self.still:
+            return False
+        return any(
+            any(t.earliest <= at_ms for t in group.timers)
+            or (candidate.now <= at_ms and self.machine.may_clean(group))
+            for _, group in candidate.groups
+        )
+
+    def is_overdue(self, candidate: Candidate, limit: int, *, timers: bool) -> bool:
+        """Return whether a request, or a timer, must have had its step before the limit."""
+        for request_id in candidate.unapplied:
+            if self._latest_ms(request_id) < limit:
+                return True
+        if self.still or not timers:
+            return False
+        limit -= self.lag_ms
+        return any(t.latest < limit for _, group in candidate.groups for t in group.timers)
+
+    def _latest_ms(self, request_id: str) -> int:
+        """When a request takes effect at the latest; it may be lost with its connection."""
+        latest = self.requests[request_id].written_ms + self.lag_ms
+        return FOREVER if self.dropped.get(request_id, FOREVER) <= latest else latest
+
+    def _successors(self, candidate: Candidate, horizon: int) -> Iterator[Candidate]:
+        steps = self.steps(candidate, horizon)
+        barrier = min((s.latest for s in steps), default=FOREVER)
+        for step in steps:
+            start = max(candidate.now, step.earliest)
+            if start > min(barrier, horizon):
+                continue  # something else must come first, or it is still to come
+            span = Span(start, min(step.latest, horizon))
+            if step.timer is not None:
+                group = candidate.group(step.group_id)
+                assert group is not None
+                before = replace(candidate, now=start)
+                for outcome in self.machine.expire(group, step.timer, span):
+                    if step.timer.kind == JOIN and (again := _join_timer(outcome.group)):
+                        self.renewed[step.group_id, again] = outcome.rules[0]
+                    yield self.became(before, step.group_id, outcome, span, timer=step.timer)
+            else:
+                assert step.request_id is not None
+                yield from self._applied(candidate, step.request_id, span)
+
+    def _applied(self, candidate: Candidate, request_id: str, span: Span) -> Iterator[Candidate]:
+        request = self.requests[request_id]
+        rest = tuple(r for r in candidate.unapplied if r != request_id)
+        states = [replace(candidate, unapplied=rest, now=span.earliest)]
+        if request.deletes:
+            (group_id,) = request.group_ids
+            group, topics = candidate.group(group_id), request.deletes
+            for outcome in self.machine.delete_topics(group, topics, span):
+                yield self.became(states[0], group_id, outcome, span, deletes=topics)
+            return
+        incomings = [replace(request.incoming, deleted=deleted) for deleted in request.deleted]
+        for group_id in request.group_ids:
+            following = []
+            for state, incoming in product(states, incomings):
+                outcomes = self.machine.handle(
+                    state.group(group_id), incoming, span, group_id=group_id
+                )
+                for outcome in outcomes:
+                    self.decided.setdefault(request_id, set()).add(outcome.rules[0])
+                    following.append(self.became(state, group_id, outcome, span, incoming=incoming))
+            states = following
+        if not request.group_ids:
+            answer = Emission(request_id, about_nothing(request.incoming.message), "")
+            states = [
+                self.became(state, "", Outcome(state.group(""), (answer,), ()), span)
+                for state in states
+            ]
+        yield from states
+
+    def became(
+        self,
+        candidate: Candidate,
+        group_id: str,
+        outcome: Outcome,
+        span: Span,
+        *,
+        incoming: Incoming | None = None,
+        timer: Timer | None = None,
+        deletes: frozenset[str] = frozenset(),
+    ) -> Candidate:
+        """Return the candidate after an outcome for a group: of a request, a timer, or neither."""
+        emitted = candidate.emitted
+        for e in outcome.emissions:
+            if e.request_id not in self.dropped:
+                new = Emitted(e.request_id, e.message, e.rule, span.earliest, span.latest)
+                emitted = _with_rows(emitted, new)
+        after = replace(
+            candidate,
+            groups=candidate.with_group(group_id, outcome.group),
+            emitted=emitted,
+            used=candidate.used.union(outcome.rules),
+        )
+        if not self.remembers:
+            return after
+        before = candidate.group(group_id)
+        return after.after(Happened(group_id, before, outcome, span, incoming, timer, deletes))
+
+
+def _join_timer(group: Group | None) -> Timer | None:
+    return next((t for t in group.timers if t.kind == JOIN), None) if group is not None else None
+
+
+def _with_rows(emitted: tuple[Emitted, ...], new: Emitted) -> tuple[Emitted, ...]:
+    """The answers with one more; a second one to a request for several groups adds its rows."""
+    for i, old in enumerate(emitted):
+        if old.request_id == new.request_id:
+            if old.message is None or new.message is None:
+                return emitted
+            both = old._replace(message=merged_rows([old.message, new.message]))
+            return (*emitted[:i], both, *emitted[i + 1 :])
+    return tuple(sorted((*emitted, new), key=_request_id)) if emitted else (new,)
+
+
+def _request_id(emitted: Emitted) -> str:
+    return emitted.request_id

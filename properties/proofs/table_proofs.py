@@ -1,0 +1,97 @@
+"""Proofs about the tables alone: each point that can occur is decided by exactly one rule.
+
+The points are not a list, but whatever the invariants allow.  So the list of feasible points
+(`fencepost.model.table.vocabulary.feasible`) is proved, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
+
+import z3
+
+from fencepost.model.revision import Revision
+from fencepost.model.table.table import Table
+from fencepost.model.table.vocabulary import STATE, TRIGGER, Trigger
+from fencepost.properties.logic import signature as sig
+from fencepost.properties.logic.property import Property
+from fencepost.properties.proofs.abstract_guards import (
+    FEASIBLE,
+    MEANINGS,
+    as_formula,
+    feasible,
+    features_of,
+)
+from fencepost.properties.proofs.abstract_steps import RUNS
+from fencepost.properties.proofs.counterexamples import Ask
+from fencepost.properties.proofs.paths import before, event_scene
+from fencepost.properties.proofs.proof_results import Obligation, Result
+from fencepost.properties.proofs.terms import Scene, Z, domains, first_group, translate
+
+
+def prove_tables(
+    revision: Revision, invariants: Collection[Property], solver: Callable[[], Z], ask: Ask
+) -> Iterator[Obligation]:
+    """Prove that every table is total and unambiguous, and rules out no point that can occur."""
+    for table in revision.tables.values():
+        triggers = (Trigger.CHECK, Trigger.EXPIRY) if TRIGGER in table.features else (None,)
+        for trigger in triggers:
+            yield from _prove(table, trigger, invariants, solver, ask)
+
+
+def _prove(
+    table: Table,
+    trigger: Trigger | None,
+    invariants: Collection[Property],
+    solver: Callable[[], Z],
+    ask: Ask,
+) -> Iterator[Obligation]:
+    answers = {} if trigger is None else {TRIGGER: trigger}
+    scene = event_scene(first_group(), dict(answers), of_session=table.name == sig.SESSION_END)
+    known = []
+    if trigger is not Trigger.CHECK:  # a look after a step: nothing is assumed of the group
+        known += [before(one, scene, batch=False) for one in invariants]
+    if table.name in RUNS and trigger is not Trigger.CHECK:
+        known.append(translate(RUNS[table.name], scene))
+    possible = translate(feasible(table.features), scene)
+    checks = [translate(as_formula(rule.guard), scene) for rule in table.checks]
+    rows = [translate(as_formula(rule.guard), scene) for rule in table.rows]
+    base = solver()
+    base.add(*known, domains(replace(scene)))
+    name = table.name if trigger is None else f"{table.name} ({trigger.value})"
+
+    def claim(kind: str, claim: Z, detail: str, *assumed: Z) -> Obligation:
+        base.push()
+        base.add(*assumed, claim)
+        answer = ask(base)
+        found = _points(base, scene) if answer == "sat" else ""
+        base.pop()
+        if answer == "unsat":
+            return Obligation("table", name, kind, Result.PROVED)
+        if answer == "sat":
+            return Obligation("table", name, kind, Result.FAILED, f"{detail}: {found}")
+        return Obligation("table", name, kind, Result.UNKNOWN)
+
+    yield claim("total", z3.Not(z3.Or(*checks, *rows)), "no rule decides", possible)
+    unchecked = z3.Not(z3.Or(*checks))
+    overlap = z3.AtLeast(*rows, 2) if len(rows) > 1 else z3.BoolVal(False)
+    yield claim("unambiguous", overlap, "several rules decide", possible, unchecked)
+    asked = frozenset(table.features)
+    for condition in FEASIBLE:
+        features = features_of(condition)
+        if features <= asked and features <= MEANINGS.keys() | {STATE}:
+            held = translate(as_formula(condition), scene)
+            yield claim(f"feasible: {condition}", z3.Not(held), "it can occur")
+
+
+def _points(solver: Z, scene: Scene) -> str:
+    """Where Z3 found it, as far as it is a matter of states and free features."""
+    model = solver.model()
+    state = model.eval(scene.now.states[STATE], model_completion=True)
+    found = [f"state {state}"]
+    for name, (variable, feature) in scene.used.items():
+        number = model.eval(variable, model_completion=True).as_long()
+        if 0 <= number < len(feature.domain):
+            found.append(f"{name.rpartition(' (')[0]} {feature.domain[number]}")
+    return ", ".join(found)

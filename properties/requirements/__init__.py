@@ -1,0 +1,1 @@
+"""Judge a client: the table of what it owes, the evidence, the judges."""

@@ -1,0 +1,253 @@
+"""Worlds as numbers: the same worlds, acts and order, at a small part of the cost.
+
+A group, and what one client knows, are each kept once and have a number; a world is one integer
+made of them.  What an act does depends on the group and on the client that acts, so the model is
+asked once for each such pair; what it means to the other clients depends on how ids and generations
+are renamed, so that is asked once for each renaming and client.  The rest of a step is looking up.
+
+Whenever something is not known yet, `fencepost.properties.worlds.world` is asked, and a test
+compares the two.  Numbers are given in the order in which things are met, so they differ between
+processes: see `memo_exchange.py`.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from fencepost.model.classic.group import Group
+from fencepost.model.classic.work import Emission
+from fencepost.properties.worlds.canonical import Naming, known_as
+from fencepost.properties.worlds.memo_exchange import (
+    BITS,
+    MASK,
+    NOBODY,
+    Learnt,
+    MemoMove,
+    Note,
+    WorldsTranslation,
+)
+from fencepost.properties.worlds.world_client import Client
+
+if TYPE_CHECKING:
+    from fencepost.properties.worlds.world import Act, World, Worlds
+
+
+class _Renaming(dict[int, int]):
+    """What a client (its number) knows after a step that it did not take, in the new names."""
+
+    __slots__ = ("emissions", "naming", "owner")
+
+    def __init__(
+        self, owner: CompactWorlds, naming: Naming, emissions: tuple[Emission, ...]
+    ) -> None:
+        self.owner = owner
+        self.naming = naming
+        self.emissions = emissions
+
+    def __missing__(self, number: int) -> int:
+        owner = self.owner
+        client = owner.worlds.overheard(owner.clients[number], self.emissions)
+        found = self[number] = owner.number_of_client(known_as(client, self.naming))
+        return found
+
+
+class _Placed(dict[tuple[int, ...], int]):
+    """Clients in the order of a world, as the low bits of its number."""
+
+    __slots__ = ("owner",)
+
+    def __init__(self, owner: CompactWorlds) -> None:
+        self.owner = owner
+
+    def __missing__(self, row: tuple[int, ...]) -> int:
+        owner = self.owner
+        clients, _, _ = owner.worlds.arranged([owner.clients[number] for number in row])
+        packed = 0
+        for client in clients:
+            packed = packed << BITS | owner.number_of_client(client)
+        self[row] = packed
+        return packed
+
+
+class CompactWorlds:
+    """Worlds as integers, a system to explore; acts are integers, too."""
+
+    def __init__(self, worlds: Worlds) -> None:
+        self.worlds = worlds
+        self.groups: list[Group | None] = []
+        self.clients: list[Client] = []
+        self.notes: list[Note] = []
+        self.renamings: list[_Renaming] = []
+        self._group_numbers: dict[Group | None, int] = {}
+        self._client_numbers: dict[Client, int] = {}
+        self._note_numbers: dict[Note, int] = {}
+        self._renaming_numbers: dict[object, int] = {}
+        self.moves: dict[int, tuple[MemoMove, ...]] = {}
+        self._placed = _Placed(self)
+        count = len(worlds.seats)
+        self.count = count
+        self.bits = BITS * count
+        self.shifts = tuple(BITS * (count - 1 - i) for i in range(count))
+        kinds = [(s.instance, tuple(sorted(s.versions.items())), s.patience) for s in worlds.seats]
+        self._like = tuple(kinds.index(kind) for kind in kinds)
+        """For each client the first one that asks as it does."""
+        self._world = worlds.world
+        self._acts: dict[int, Act] = {}
+        self._base = (0, 0, 0, 0)
+        self._new_moves: dict[int, tuple[MemoMove, ...]] | None = None
+
+    # The system, as the explorer wants it.
+
+    def initial(self) -> Iterable[int]:
+        """Yield the initial worlds."""
+        for world in self.worlds.initial():
+            yield self.closed(world)
+
+    def successors(self, key: int) -> Iterator[tuple[int, int]]:
+        """Yield every enabled act with what it leads to, in the order of `Worlds.successors`."""
+        count = self.count
+        bits = self.bits
+        group = key >> bits
+        parts = [(key >> shift) & MASK for shift in self.shifts]
+        moves, placed, renamings = self.moves, self._placed, self.renamings
+        base = group * (count + 1) << BITS
+        for index in range(count):
+            like = self._like[index]
+            pair = base + (like << BITS) + parts[index]
+            found = moves.get(pair)
+            if found is None:
+                found = self._learn(pair, self._by_client(group, parts[index], like))
+            for note, own, renaming, after in found:
+                known = renamings[renaming]
+                row = [known[part] for part in parts]
+                row[index] = own
+                yield note * (count + 1) + index, after << bits | placed[tuple(row)]
+        pair = base + (count << BITS)
+        found = moves.get(pair)
+        if found is None:
+            found = self._learn(pair, self._by_nobody(group))
+        for note, _, renaming, after in found:
+            known = renamings[renaming]
+            yield (
+                note * (count + 1) + count,
+                after << bits | placed[tuple([known[part] for part in parts])],
+            )
+
+    # Between numbers and what they stand for.
+
+    def opened(self, key: int) -> World:
+        """Return the world of a number."""
+        clients = tuple([self.clients[(key >> shift) & MASK] for shift in self.shifts])
+        return self._world(self.groups[key >> self.bits], clients)
+
+    def closed(self, world: World) -> int:
+        """Return the number of a world."""
+        key = self.number_of_group(world.group)
+        for client in world.clients:
+            key = key << BITS | self.number_of_client(client)
+        return key
+
+    def act(self, label: int) -> Act:
+        """Return the act of a number."""
+        act = self._acts.get(label)
+        if act is None:
+            note, index = divmod(label, self.count + 1)
+            index = NOBODY if index == self.count else index
+            act = self._acts[label] = self.worlds.act(self.notes[note], index)
+        return act
+
+    def number_of_group(self, group: Group | None) -> int:
+        """Return the number of a group."""
+        number = self._group_numbers.setdefault(group, len(self.groups))
+        if number == len(self.groups):
+            self.groups.append(group)
+        return number
+
+    def number_of_client(self, client: Client) -> int:
+        """Return the number of what a client knows.  Raises OverflowError."""
+        number = self._client_numbers.setdefault(client, len(self.clients))
+        if number == len(self.clients):
+            if number > MASK:
+                raise OverflowError(f"clients know more than {MASK} different things; bound them")
+            self.clients.append(client)
+        return number
+
+    def number_of_note(self, note: Note) -> int:
+        """Return the number of an act without its client."""
+        number = self._note_numbers.setdefault(note, len(self.notes))
+        if number == len(self.notes):
+            self.notes.append(note)
+        return number
+
+    def number_of_renaming(self, naming: Naming, emissions: tuple[Emission, ...]) -> int:
+        """Of what the other clients notice of a step: new names, and answers that are not NOW's."""
+        told = tuple((e.request_id, e.message) for e in emissions)
+        key = (tuple(naming.ids.items()), naming.shift, told)
+        number = self._renaming_numbers.setdefault(key, len(self.renamings))
+        if number == len(self.renamings):
+            naming = Naming(None, naming.ids, naming.shift)
+            self.renamings.append(_Renaming(self, naming, emissions))
+        return number
+
+    # What one process learns and another can use: see `fencepost.properties.worlds.memo_exchange`.
+
+    def begin(self) -> None:
+        """Remember from here on what is learnt."""
+        self._base = self.sizes()
+        self._new_moves = {}
+
+    def learnt(self) -> Learnt:
+        """Return what was learnt since `begin` or the last call."""
+        groups, clients, notes, renamings = self._base
+        self._base = self.sizes()
+        moves, self._new_moves = self._new_moves or {}, {}
+        return Learnt(
+            self.groups[groups:],
+            [tuple(client) for client in self.clients[clients:]],
+            [tuple(note) for note in self.notes[notes:]],
+            [(r.naming.ids, r.naming.shift, r.emissions) for r in self.renamings[renamings:]],
+            array("q", moves),
+            array("q", map(len, moves.values())),
+            array("q", [n for found in moves.values() for move in found for n in move]),
+        )
+
+    def translation(self) -> WorldsTranslation:
+        """For a worker that is forked now."""
+        return WorldsTranslation(self)
+
+    def sizes(self) -> tuple[int, int, int, int]:
+        """Return how many groups, clients, notes and renamings there are."""
+        return len(self.groups), len(self.clients), len(self.notes), len(self.renamings)
+
+    # What is not known yet.
+
+    def _learn(self, pair: int, found: tuple[MemoMove, ...]) -> tuple[MemoMove, ...]:
+        self.moves[pair] = found
+        if self._new_moves is not None:
+            self._new_moves[pair] = found
+        return found
+
+    def _by_client(self, group: int, part: int, like: int) -> tuple[MemoMove, ...]:
+        client = self.clients[part]
+        return tuple(
+            MemoMove(
+                self.number_of_note(note),
+                self.number_of_client(known_as(own, naming)),
+                self.number_of_renaming(naming, emissions),
+                self.number_of_group(naming.group),
+            )
+            for note, own, naming, emissions in self.worlds.moves(self.groups[group], client, like)
+        )
+
+    def _by_nobody(self, group: int) -> tuple[MemoMove, ...]:
+        return tuple(
+            MemoMove(
+                self.number_of_note(note),
+                NOBODY,
+                self.number_of_renaming(naming, emissions),
+                self.number_of_group(naming.group),
+            )
+            for note, naming, emissions in self.worlds.moves_of_nobody(self.groups[group])
+        )

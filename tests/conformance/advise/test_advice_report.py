@@ -1,0 +1,177 @@
+"""What is printed: settings, reasons, and the same in JSON."""
+
+from __future__ import annotations
+
+from io import StringIO
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from fencepost.conformance.advise.advice import Advice, advice_for
+from fencepost.conformance.advise.advice_report import advice_json, print_advice
+from fencepost.conformance.advise.assumptions import assumptions
+from fencepost.conformance.advise.known_facts import known_group
+from fencepost.conformance.advise.migration import PACKAGE
+
+
+def printed(advice: Advice, given: list[str]) -> str:
+    out = StringIO()
+    print_advice(advice, None, given, Console(file=out, width=120))
+    return out.getvalue()
+
+
+def advice(**facts: Any) -> Advice:
+    return advice_for(known_group({"restart_s": 8, **facts}))
+
+
+def test_static_members_get_names_and_dynamic_ones_none() -> None:
+    assert "group.instance.id=" in printed(advice(warmup_s=20.0), [])
+    assert "no group.instance.id" in printed(advice(), [])
+
+
+def test_what_is_right_is_left_as_it_is() -> None:
+    best = advice(warmup_s=20.0).advised
+    own = {
+        "is_static": True,
+        "strategy": best.form.strategy,
+        "session_s": best.session_s,
+        "warmup_s": 20.0,
+    }
+    assert printed(advice(**own), list(own)).startswith("Leave it as it is: static+")
+
+
+def test_what_was_said_is_not_assumed() -> None:
+    known = advice().known
+    every = assumptions(known, [])
+    assert any("--members" in line for line in every)
+    assert any("every restart takes 8 s" in line for line in every)
+    assert not any("--members" in line for line in assumptions(known, ["members"]))
+
+
+def test_a_conflict_comes_first() -> None:
+    found = advice(gap_s=5.0)
+    assert printed(found, []).startswith("No session timeout keeps a gap of 5 s")
+    assert advice_json(found, None, [])["words"][0].startswith("No session")
+
+
+@pytest.mark.slow
+def test_a_gap_that_static_members_break_is_told() -> None:
+    spread = {"median": 40, "p95": 90}
+    text = printed(advice(restart_s=spread, gap_s=60.0), [])
+    assert "once in twenty at most need a session of 120 s" in text
+    assert "120 s would lose" in text
+    assert "That breaks the gap of 60 s" in text
+    assert "breaks the gap" not in printed(advice(restart_s=spread, gap_s=500.0), [])
+    slow = advice(restart_s=spread, gap_s=60.0, warmup_s=60.0, heartbeat_s=3.0)
+    assert "stopped and started again, for 60.0 s at most" in printed(slow, [])
+
+
+def test_a_gap_that_only_shorter_heartbeats_keep_is_told() -> None:
+    assert "with 3000 no session that is safe keeps a gap of 15.9 s" in printed(
+        advice(gap_s=15.9), []
+    )
+
+
+def test_a_session_that_breaks_the_gap_is_told_beside_the_advice_too() -> None:
+    assert "advised: longer than a gap of 5 s" in printed(advice(gap_s=5.0), [])
+
+
+def test_nothing_is_saved_where_figures_are_the_same() -> None:
+    text = printed(advice(restart_s=3000.0), [])
+    assert "Static members would save no rebalances" in text
+    for line in text.splitlines():
+        one, _, other = line.partition(" instead of ")
+        assert not other or one.split()[-2:] != other.split()[:2]
+
+
+def test_members_without_a_partition_are_told() -> None:
+    assert "16 members of 24 will have nothing to do" in printed(
+        advice(members=24, topics=(8,)), []
+    )
+    assert "nothing to do" not in printed(advice(members=24, topics=(24,)), [])
+
+
+def test_a_new_group_has_no_today() -> None:
+    text = printed(advice(warmup_s=20.0), [])
+    assert "today" not in text.replace("as today", "")
+    assert "Kafka's defaults" in text
+    assert "today" in printed(advice(warmup_s=20.0), ["session_s"])
+
+
+def test_what_crashes_waits_for_its_session() -> None:
+    for strategy, others in (("eager", ", and so do all others"), ("cooperative", ".")):
+        text = printed(advice(only=(strategy, "dynamic")), [])
+        assert f"when it crashes, for 16.2 s at most, even if it is back before{others}" in text
+    assert "even if it is back" not in printed(advice(warmup_s=20.0), [])
+
+
+def test_how_to_get_there_is_told_where_something_changes() -> None:
+    def steps(only: str, **today: Any) -> str:
+        text = printed(advice(only=(only,), warmup_s=20.0, **today), list(today))
+        return text.partition("How to get there")[2].partition("\n\n")[0]
+
+    both = "RangeAssignor,org.apache.kafka.clients.consumer.CooperativeStickyAssignor"
+    eager = steps("cooperative", is_static=True, strategy="eager")
+    assert f"Bounce 1 of 2: offer both assignors, partition.assignment.strategy={PACKAGE}" in eager
+    assert both in eager
+    assert "Bounce 2 of 2: leave RangeAssignor out." in eager
+    assert "if yours do, the second is enough (--strategy both)" in eager
+    assert "from today" in eager
+    java = steps("cooperative", is_static=True)
+    assert "One bounce: leave RangeAssignor out" in java
+    assert "Where RangeAssignor alone is set it takes two" in java
+    assert "Back, by 1 bounce: offer both assignors" in java
+    static = steps("static", strategy="eager", is_static=False)
+    assert "One bounce: set group.instance.id, set session.timeout.ms=" in static
+    assert "--strategy eager --dynamic --restart-s 8 --session-timeout-ms 45000 --set " in static
+    dynamic = steps("dynamic", is_static=True, session_s=60.0)
+    assert "Bounce 1 of 2: set session.timeout.ms=15000." in dynamic
+    assert "An old static process says nothing when it stops" in dynamic
+    assert "Bounce 1 of 2" not in steps("dynamic", is_static=True, session_s=13.0)
+    assert "if the group runs already" in steps("static")
+    best = advice(warmup_s=20.0).advised
+    own = {"is_static": True, "strategy": best.form.strategy, "session_s": best.session_s}
+    assert "How to get there" not in printed(advice(warmup_s=20.0, **own), list(own))
+
+
+def test_what_is_too_close_to_call_is_told() -> None:
+    text = printed(advice(warmup_s=20.0, crashes=0.0), [])
+    assert "Too close to call: static+cooperative" in text
+    assert "what is advised needs no other assignor" in text
+    assert "or less (assumed: 20) dynamic+" in text
+    own = {"is_static": True, "strategy": "eager", "session_s": 45.0, "warmup_s": 20.0}
+    assert "what is advised is what is set today" in printed(advice(**own), list(own))
+
+
+def test_forms_that_are_not_worth_it_are_told_where_nothing_else_may_be() -> None:
+    text = printed(advice(only=("static",), restart_s=60.0), [])
+    assert text.startswith("It doesn't pay")
+    assert "It doesn't pay" not in printed(advice(only=("static",), warmup_s=20.0), [])
+
+
+@pytest.mark.slow
+def test_a_longest_restart_is_one_of_many() -> None:
+    spread = {"median": 8, "p95": 18}
+    found = advice(restart_s=spread, warmup_s=10.0, members=12)
+    longest_s = found.advised.session_s + 3.18
+    assert f"stopped and started again, for {longest_s:.1f} s at most" in printed(found, [])
+    assert "stopped and started again, for 8.2 s at most" in printed(advice(warmup_s=10.0), [])
+    seen = advice(restart_s={"values": [4, 5, 6]}, warmup_s=10.0)
+    assert "causes no rebalance, 100 % of 3 seen" in printed(seen, [])
+
+
+def test_lines_of_what_never_happens_are_left_out() -> None:
+    assert "simulate crash " in printed(advice(), [])
+    assert "simulate crash " not in printed(advice(crashes=0.0), [])
+
+
+def test_shorter_heartbeats_and_long_silences_are_named() -> None:
+    text = printed(advice(strategy="cooperative"), ["strategy"])
+    assert "heartbeat.interval.ms=1000\n" in text.partition("In a week")[0]
+    assert "6.0 heartbeats a second of this group instead of 2.0" in text
+    kept = printed(advice(strategy="cooperative", heartbeat_s=3.0), ["strategy", "heartbeat_s"])
+    assert "heartbeat.interval.ms=1000 would lose " in kept
+    assert "heartbeat.interval.ms" not in kept.partition("In a week")[0]
+    text = printed(advice(pause_s=80.0), [])
+    assert "may be silent for 80 s (--longest-pause-s)" in text

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import json
+
+import msgspec
+import pytest
+
+from fencepost.conformance.cases.clients.scenario import Scenario, read_scenario
+from fencepost.conformance.cases.clients.scenario_catalogue import (
+    SCENARIOS,
+    NoScenarioError,
+    cases_of,
+    chosen,
+)
+from fencepost.conformance.cases.clients.scenario_steps import Await, Close, Start
+from fencepost.properties.requirements.requirements import OBLIGATIONS
+
+
+def test_every_obligation_has_a_scenario_and_no_other() -> None:
+    judged = {name for one in SCENARIOS.values() for name in one.obligations}
+    assert judged == set(OBLIGATIONS)
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=lambda one: one.id)
+def test_a_scenario_is_data_that_can_be_read_again(scenario: Scenario) -> None:
+    text = json.dumps(scenario.to_json())
+    assert read_scenario(json.loads(text)) == scenario
+    assert scenario.about.endswith(".")
+    assert len(set(scenario.obligations)) == len(scenario.obligations)
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=lambda one: one.id)
+def test_who_is_named_was_started(scenario: Scenario) -> None:
+    started: set[str] = set()
+    for act in scenario.acts:
+        if isinstance(act, Start):
+            started.add(act.consumer)
+        named = getattr(act.until if isinstance(act, Await) else act, "consumer", None)
+        assert named is None or named in started
+        if isinstance(act, Close):
+            started.remove(act.consumer)
+
+
+def test_a_process_has_its_consumers() -> None:
+    assert SCENARIOS["streams-process"].processes() == {
+        "other": ("other",),
+        "streams": ("s-1", "s-2", "s-3"),
+    }
+
+
+def test_only_what_provokes_needs_a_served_broker() -> None:
+    assert not SCENARIOS["static-life"].is_provoking
+    assert SCENARIOS["fenced-in-sync"].is_provoking
+    assert SCENARIOS["old-broker"].is_provoking
+
+
+def test_patterns_choose_obligations_scenarios_and_cases() -> None:
+    assert list(chosen(["static-life"])) == ["static-life"]
+    by_obligation = chosen(["CLIENT-CLOSE-IN-TIME"])
+    assert {name for one in by_obligation.values() for name in one.obligations} == {
+        "CLIENT-CLOSE-IN-TIME"
+    }
+    one = chosen(["CLIENT-CLOSE-IN-TIME/static-life"])
+    assert cases_of(one["static-life"]) == ("CLIENT-CLOSE-IN-TIME/static-life",)
+    assert list(chosen([])) == list(SCENARIOS)
+
+
+def test_an_unknown_pattern_names_what_is_near() -> None:
+    with pytest.raises(NoScenarioError, match="did you mean static-life"):
+        chosen(["static-live"])
+
+
+def test_a_wrong_scenario_is_refused() -> None:
+    document = SCENARIOS["static-life"].to_json()
+    document["acts"][0]["act"] = "dance"
+    with pytest.raises(msgspec.ValidationError, match="dance"):
+        read_scenario(document)

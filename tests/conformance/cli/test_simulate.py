@@ -1,0 +1,84 @@
+"""`fencepost simulate`: options, JSON by its schema, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+from support.in_this_process import invoke
+
+from fencepost.conformance.cli.schema import schemas
+from fencepost.conformance.simulate.deployment_scenario import scenario_names
+
+SMALL = ("simulate", "rolling-bounce", "--members", "2", "--partitions", "3")
+
+
+def test_without_a_name_the_scenarios_are_listed() -> None:
+    lines = invoke("simulate").out.splitlines()
+    assert [line.split()[0] for line in lines] == scenario_names()
+
+
+def test_json_keeps_the_schema_and_nothing_else_is_printed() -> None:
+    done = invoke(*SMALL, "--dynamic", "--strategy", "eager", "--restart-s", "7", "--json")
+    document = json.loads(done.out)
+    schema = json.loads(schemas()["simulation-1"].read_text("utf-8"))
+    Draft202012Validator(schema).validate(document)
+    assert (done.code, done.err) == (0, "")
+    assert (document["rebalances"], document["members"], document["partitions"]) == (4, 2, 3)
+    assert document["unavailable_partition_s"] > 0
+    assert list(Draft202012Validator(schema).iter_errors({**document, "more": 1}))
+    assert list(Draft202012Validator(schema).iter_errors({**document, "seeds": [1, 2]}))
+
+
+def test_the_same_seed_prints_the_same_bytes_and_another_one_others() -> None:
+    one, same, other = (invoke(*SMALL, "--seed", seed, "--json").out for seed in "112")
+    assert one == same != other
+
+
+def test_options_change_the_scenario() -> None:
+    done = invoke(*SMALL, "--static", "--session-timeout-ms", "6000", "--json", "--restart-s", "9")
+    assert json.loads(done.out)["causes"]["expiry"] == 2
+    done = invoke(*SMALL, "--partitions", "5,2", "--json")
+    assert {row["topic"] for row in json.loads(done.out)["each_partition"]} == {
+        "topic-1",
+        "topic-2",
+    }
+    done = invoke(*SMALL, "--static", "--at-a-time", "2", "--json")
+    assert json.loads(done.out)["balanced_after_s"] < 6
+
+
+def test_a_bounce_starts_processes_with_other_settings() -> None:
+    done = invoke(*SMALL, "--dynamic", "--set", "membership=static", "--restart-s", "7", "--json")
+    assert json.loads(done.out)["causes"]["leave"] == 2
+    alone = invoke(*SMALL, "--strategy", "eager", "--set", "strategy=cooperative", "--json")
+    assert "INCONSISTENT_GROUP_PROTOCOL" in json.loads(alone.out)["halted"][0]
+    both = invoke(*SMALL, "--strategy", "both", "--set", "strategy=cooperative", "--json")
+    assert json.loads(both.out)["halted"] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("rolling",), "'rolling'"),
+        (("rolling-bounce", "--members", "0"), "`members` is 0"),
+        (("rolling-bounce", "--session-timeout-ms", "5"), "`settings.session_timeout_ms` is 5"),
+        (("rolling-bounce", "--restart-s", "-1"), "'--restart-s': -1 is no duration"),
+        (("rolling-bounce", "--compare", "eager,,"), "''"),
+        (("none.toml",), "none.toml: file: can't be read"),
+        (("crash", "--set", "strategy=both"), "--set: crash has no bounce"),
+        (("rolling-bounce", "--set", "strategy=bth"), "`step[0].set.strategy` is 'bth'"),
+    ],
+)
+def test_what_can_not_be_is_one_sentence(arguments: tuple[str, ...], said: str) -> None:
+    done = invoke("simulate", *arguments)
+    assert done.code == 64
+    assert said in done.err
+    assert "Traceback" not in done.err
+
+
+def test_a_report_is_told(tmp_path: Path) -> None:
+    done = invoke(*SMALL, "--static", "--report", str(tmp_path / "new"))
+    assert done.out.splitlines()[-1] == f"Read {tmp_path / 'new' / 'index.html'}"
+    assert (tmp_path / "new" / "simulation.json").is_file()

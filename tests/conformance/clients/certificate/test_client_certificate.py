@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from support.client_results import FAILED, LACKS, UNDECIDED, certificate, result
+
+from fencepost.conformance.clients.certificate.client_certificate import (
+    SCHEMA_FILE,
+    by_obligation,
+    certificate_json,
+    checked,
+    checked_json,
+    is_client_certificate,
+)
+from fencepost.conformance.clients.certificate.compact_certificate import kept
+from fencepost.conformance.clients.certify_client import ClientResult
+from fencepost.model.table.table import Level
+from fencepost.properties.judging.outcome import Outcome
+from fencepost.traces.files.bounded import read_json
+from fencepost.traces.report.certificate_file import CertificateFileError
+
+PASSED = result()
+KNOWN = result(Outcome.KNOWN_FAILURE, notes=("known failure: a reason (link)",))
+
+SMALL = result(Outcome.KNOWN_FAILURE, "CLIENT-CLOSE-IN-TIME", notes=KNOWN.notes)
+
+
+@pytest.mark.parametrize(
+    ("results", "code", "said"),
+    [
+        ([PASSED], 0, "holds; certified"),
+        ([PASSED, LACKS], 0, "holds; not certified: 1 unsupported"),
+        ([PASSED, KNOWN], 0, "passes 1 of 2; 1 known failure; holds apart from it; certified"),
+        ([PASSED, SMALL], 0, "holds, with 1 known failure; certified"),
+        ([PASSED, FAILED], 1, "violated by 1 case"),
+        ([FAILED, UNDECIDED], 1, "violated by 1 case"),
+        ([PASSED, UNDECIDED], 2, "unknown: 1 case could not be decided"),
+        ([LACKS], 2, "unknown: no case could be tested; 1 unsupported"),
+    ],
+)
+def test_a_verdict_and_its_line(results: list[ClientResult], code: int, said: str) -> None:
+    made = certificate(*results)
+    assert made.exit_code() == code
+    assert made.summary() == f"lib:1.2.3 (lib 1.2.3) on serve: {said}"
+
+
+def test_what_is_below_the_level_is_not_counted() -> None:
+    below = result(Outcome.FAIL, "CLIENT-CLOSE-IN-TIME", observed="late")
+    made = certificate(PASSED, below, level=Level.MUST)
+    assert made.exit_code() == 0
+    assert "1 failure below MUST (not counted)" in made.summary()
+
+
+def test_its_json_fits_the_schema() -> None:
+    document = checked_json(certificate(PASSED, FAILED, LACKS, UNDECIDED, KNOWN))
+    Draft202012Validator.check_schema(read_json(SCHEMA_FILE))
+    assert is_client_certificate(document)
+    assert document["counts"]["MUST"]["fail"] == 1
+    assert [case["trace"] is not None for case in document["cases"]] == [
+        False,
+        True,
+        False,
+        True,
+        False,
+    ]
+
+
+def test_a_case_says_what_was_seen() -> None:
+    case = certificate_json(certificate(FAILED))["cases"][0]
+    assert case["id"] == "CLIENT-CLOSE-STATIC-STAYS/static-life"
+    assert case["observed"] == "LeaveGroup of a static member"
+    assert case["attempts"] == 2
+
+
+def test_results_by_obligation_are_in_the_tables_order() -> None:
+    found = by_obligation([LACKS, FAILED, UNDECIDED])
+    assert list(found) == [FAILED.obligation, UNDECIDED.obligation, LACKS.obligation]
+
+
+WHOLE = certificate_json(certificate(PASSED, UNDECIDED))
+
+
+@pytest.mark.parametrize("document", [WHOLE, kept(WHOLE)])
+def test_both_forms_are_read_alike_and_what_is_missing_is_named(document: dict[str, Any]) -> None:
+    path = Path("old.json")
+    assert [case["id"] for case in checked(document, path)["cases"]] == [PASSED.id, UNDECIDED.id]
+    for key in document.keys() - {"format", "format_version", "cases"}:
+        rest = {name: value for name, value in document.items() if name != key}
+        with pytest.raises(CertificateFileError, match=rf"^old\.json: is no .*{key}.*; give a "):
+            checked(rest, path)
+
+
+@pytest.mark.parametrize(
+    "cases", [{"NONE-SUCH/x": {"outcome": "pass"}}, {"NONE-SUCH/x": {}}, {"NONE-SUCH/x": 7}]
+)
+def test_cases_that_make_no_sense_are_refused(cases: Any) -> None:
+    said = "no obligation NONE-SUCH|`outcome`|got `int`"
+    with pytest.raises(CertificateFileError, match=said):
+        checked({**kept(WHOLE), "cases": cases}, Path("old.json"))
+
+
+def test_another_document_is_no_certificate() -> None:
+    assert not is_client_certificate({"format": "fencepost-certificate"})
+    assert not is_client_certificate([])

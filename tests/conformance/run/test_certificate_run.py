@@ -1,0 +1,73 @@
+"""A certificate from Python is the one that the command writes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from support.command import run
+
+from fencepost.conformance.run.certificate_run import NoCaseError, run_certificate
+from fencepost.conformance.targets.target_registry import (
+    TargetOptions,
+    UnknownTargetError,
+    find_target,
+)
+from fencepost.model.table.table import Level
+from fencepost.traces.report.known_failures import KnownFailuresError
+from fencepost.traces.report.report_folder import certificate_json
+
+ZOMBIE = "JOIN-INSTANCE-FENCED/zombie-joins"
+
+
+def test_it_is_the_certificate_of_the_command() -> None:
+    ran = run("certify", "model:comment-table-1", "--case", "*/zombie-*", "--json")
+    certificate = run_certificate("model:comment-table-1", cases=["*/zombie-*"])
+    assert certificate.exit_code() == ran.code == 1
+    assert certificate_json(certificate) == json.loads(ran.out)
+
+
+def test_a_target_can_be_given_itself() -> None:
+    target = find_target("model", TargetOptions())
+    certificate = run_certificate(target, cases=[ZOMBIE], revision="comment-table-1")
+    assert certificate.revision == "comment-table-1"
+    assert certificate.exit_code() == 1
+
+
+def test_options_are_as_those_of_the_command() -> None:
+    certificate = run_certificate(
+        "model", cases=["*/zombie-*"], skip=[ZOMBIE], level=Level.MUST, seed=5, jobs=1
+    )
+    assert certificate.notes
+    assert (certificate.level, certificate.seed) == (Level.MUST, 5)
+    outcomes = {result.case.id: result.outcome.value for result in certificate.results}
+    assert outcomes.pop(ZOMBIE) == "skipped"
+    assert set(outcomes.values()) == {"pass"}
+
+
+@pytest.mark.parametrize(
+    ("target", "options", "error", "named"),
+    [
+        ("wat", {}, UnknownTargetError, "'wat'"),
+        ("model", {"revision": "nope"}, UnknownTargetError, "'nope'"),
+        ("model", {"cases": ["nope*"]}, NoCaseError, "nope*"),
+        ("model", {"suite": "nope"}, KeyError, "nope"),
+        (
+            "model",
+            {"cases": [ZOMBIE], "known_failures": [Path("nowhere.json")]},
+            KnownFailuresError,
+            "nowhere.json",
+        ),
+    ],
+    ids=["target", "revision", "case", "suite", "list"],
+)
+def test_what_is_wrong_is_named(
+    target: str, options: dict[str, object], error: type[Exception], named: str
+) -> None:
+    with pytest.raises(error, match=named.replace("*", r"\*")):
+        run_certificate(target, **options)  # type: ignore[arg-type]
+
+
+def test_without_lists_no_failure_is_known() -> None:
+    assert run_certificate("model", cases=[ZOMBIE], known_failures=None).exit_code() == 0

@@ -1,0 +1,35 @@
+"""A coordinator may remove a group that nobody uses, where its settings say so; no other group."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from fencepost.model.classic.group import CLEANUP, Group, Offset, Timer
+from fencepost.model.classic.machine import Machine
+from fencepost.model.classic.work import Span
+from fencepost.model.revisions.base import KAFKA_4
+from fencepost.model.table.vocabulary import GroupState
+
+CLEANS = Machine(KAFKA_4, {"offsets.retention.check.interval.ms": 50})
+UNUSED = Group(generation_id=3, pending=("p",))
+
+
+def test_an_empty_group_without_offsets_is_gone_with_its_pending_ids() -> None:
+    assert CLEANS.may_clean(UNUSED)
+    (outcome,) = CLEANS.expire(UNUSED, Timer(CLEANUP, "", 7, 7), Span(7, 7))
+    assert (outcome.group, outcome.emissions) == (None, ())
+    assert outcome.rules == ("CLEANUP-UNUSED",)
+
+
+def test_nothing_is_removed_where_nothing_cleans() -> None:
+    assert not Machine(KAFKA_4).may_clean(UNUSED)
+
+
+@pytest.mark.parametrize("state", [s for s in GroupState if s is not GroupState.EMPTY])
+def test_a_group_in_use_is_kept(state: GroupState) -> None:
+    assert not CLEANS.may_clean(replace(UNUSED, state=state))
+
+
+def test_a_group_with_offsets_is_kept() -> None:
+    assert not CLEANS.may_clean(replace(UNUSED, offsets=(Offset("t", 0, 1, None),)))

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fencepost.model.messages.subscription import (
+    Subscription,
+    TopicPartition,
+    decode_assignment,
+    decode_subscription,
+    encode_assignment,
+    encode_subscription,
+)
+
+NAMES = st.text("abc.", min_size=1, max_size=4)
+PARTITIONS = st.builds(TopicPartition, NAMES, st.integers(0, 5))
+OWNED = st.frozensets(PARTITIONS).map(lambda found: tuple(sorted(found)))
+
+
+@settings(max_examples=40)
+@given(
+    st.frozensets(NAMES).map(lambda topics: tuple(sorted(topics))),
+    OWNED,
+    st.integers(-1, 99),
+    st.none() | NAMES,
+    st.none() | st.binary(max_size=4),
+)
+def test_a_subscription_is_read_as_it_was_written(
+    topics: tuple[str, ...],
+    owned: tuple[TopicPartition, ...],
+    generation: int,
+    rack: str | None,
+    user_data: bytes | None,
+) -> None:
+    subscription = Subscription(topics, owned, generation, rack, user_data)
+    assert decode_subscription(encode_subscription(subscription)) == subscription
+
+
+@settings(max_examples=40)
+@given(OWNED)
+def test_an_assignment_is_read_as_it_was_written(partitions: tuple[TopicPartition, ...]) -> None:
+    assert decode_assignment(encode_assignment(reversed(partitions))) == partitions
+
+
+@settings(max_examples=40)
+@given(st.binary(max_size=40))
+def test_bytes_that_are_neither_raise_one_kind_of_error(data: bytes) -> None:
+    for decode in (decode_subscription, decode_assignment):
+        with contextlib.suppress(ValueError):
+            decode(data)
+
+
+@pytest.mark.parametrize("version", [0, 1, 2])
+def test_older_subscriptions_have_less(version: int) -> None:
+    """Version 0: topics and user data; 1: what is owned; 2: its generation."""
+    newest = encode_subscription(Subscription(("t",), (TopicPartition("t", 1),), 7))
+    ends = {0: 2 + 4 + 3 + 4, 1: len(newest) - 6, 2: len(newest) - 2}
+    older = version.to_bytes(2) + newest[2 : ends[version]]
+    expected = {
+        0: Subscription(("t",)),
+        1: Subscription(("t",), (TopicPartition("t", 1),)),
+        2: Subscription(("t",), (TopicPartition("t", 1),), 7),
+    }
+    assert decode_subscription(older) == expected[version]
+
+
+def test_kafkas_own_bytes_are_read() -> None:
+    """From the request log of a broker 4.3.0: what its Java consumer sent, owning nothing."""
+    sent = bytes.fromhex("0003 00000001 0002 7631 ffffffff 00000000 ffffffff ffff")
+    assert decode_subscription(sent) == Subscription(("v1",))
+    assert encode_subscription(Subscription(("v1",))) == sent
+
+
+def test_user_data_is_kept_as_it_is() -> None:
+    """The same consumer with its cooperative assignor, which keeps a generation there, too."""
+    sent = bytes.fromhex(
+        "0003 00000001 0002 7632 00000004 00000002"
+        "00000001 0002 7632 00000003 00000000 00000001 00000002 00000002 ffff"
+    )
+    owned = tuple(TopicPartition("v2", number) for number in range(3))
+    subscription = Subscription(("v2",), owned, 2, user_data=b"\0\0\0\2")
+    assert decode_subscription(sent) == subscription
+    assert encode_subscription(subscription) == sent
+
+
+def test_no_bytes_are_no_partitions() -> None:
+    assert decode_assignment(b"") == ()

@@ -1,0 +1,92 @@
+"""Rows that no property speaks of are found, and a row that one speaks of is not among them."""
+
+from __future__ import annotations
+
+import pytest
+
+from fencepost.model.messages.errors import Error
+from fencepost.model.revision import DropRule, SetRule, derive
+from fencepost.model.revisions.base import KAFKA_4, RULES
+from fencepost.model.table.cells import when
+from fencepost.model.table.effects import Do
+from fencepost.model.table.table import Rule
+from fencepost.properties.checking import row_properties
+from fencepost.properties.checking.liveness import PROMISES
+from fencepost.properties.checking.row_properties import (
+    BREAKS_DOWN,
+    changed_rows,
+    known_rows,
+    own_rules,
+    speaking_property,
+    uncovered_rows,
+)
+from fencepost.properties.claims.invariants import STORED
+from fencepost.properties.claims.property_registry import PROPERTIES
+
+HEARTBEATS, JOINS = KAFKA_4.tables["Heartbeat"], KAFKA_4.tables["JoinGroup"]
+
+
+def test_what_is_known_is_of_rules_and_properties_that_there_are() -> None:
+    named = PROPERTIES.keys() | {one.id for one in (*STORED, *PROMISES)} | {"", BREAKS_DOWN}
+    for found in known_rows().values():
+        assert set(found.values()) <= named
+    assert known_rows()["kafka-4"].keys() <= RULES.keys()
+
+
+def test_a_row_may_do_less_in_these_ways() -> None:
+    fenced = dict(changed_rows(HEARTBEATS, RULES["HEARTBEAT-INSTANCE-FENCED"]))
+    assert {words: rule.answer for words, rule in fenced.items()} == {"answered NONE": Error.NONE}
+    rejoin = dict(changed_rows(JOINS, RULES["JOIN-FOLLOWER-STABLE-CHANGED"]))
+    assert [rule.effect for rule in rejoin.values()] == [
+        (Do.ANSWER_CURRENT,),
+        (Do.REBALANCE, Do.PARK_JOIN),
+        (Do.UPDATE_MEMBER, Do.PARK_JOIN),
+    ]
+    waits = KAFKA_4.tables["session timeout"]
+    assert not dict(changed_rows(waits, RULES["SESSION-WAITING"]))
+
+
+@pytest.mark.slow
+def test_a_property_speaks_of_a_row_unless_it_is_broken_anyway() -> None:
+    fenced, stable = RULES["HEARTBEAT-INSTANCE-FENCED"], RULES["HEARTBEAT-STABLE"]
+    assert speaking_property(KAFKA_4, HEARTBEATS, fenced) == "zombie-is-told"
+    assert speaking_property(KAFKA_4, HEARTBEATS, stable) == "a-heartbeat-keeps-alive"
+    known = {"a-heartbeat-keeps-alive"}
+    assert speaking_property(KAFKA_4, HEARTBEATS, stable, known) not in known
+
+
+def test_nothing_can_be_left_out_of_a_row_that_does_nothing() -> None:
+    waits = KAFKA_4.tables["session timeout"]
+    assert speaking_property(KAFKA_4, waits, RULES["SESSION-WAITING"]) is None
+
+
+def test_only_what_is_ones_own_is_tried_again() -> None:
+    refused = RULES["HEARTBEAT-STABLE"].but(because="ours")
+    own = derive(
+        KAFKA_4,
+        "own",
+        "own",
+        (
+            SetRule("Heartbeat", refused, "x"),
+            DropRule("JoinGroup", "JOIN-COORDINATOR-ELSEWHERE", "x"),
+        ),
+    )
+    tried: list[str] = []
+    found = uncovered_rows(own, told=tried.append)
+    assert tried == ["HEARTBEAT-STABLE"]
+    assert [rule.id for _, rule in own_rules(own)] == tried
+    assert "HEARTBEAT-STABLE" not in found
+    uncovered = {rule_id for rule_id, one in known_rows()["kafka-4"].items() if not one}
+    assert uncovered - {"JOIN-COORDINATOR-ELSEWHERE"} == set(found)
+
+
+def test_a_violated_property_hides_whether_a_row_is_covered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ours = (RULES["HEARTBEAT-STABLE"].but(because="ours"), Rule("HEARTBEAT-NEW", when()))
+    own = derive(KAFKA_4, "own", "own", tuple(SetRule("Heartbeat", one, "x") for one in ours))
+    monkeypatch.setattr(row_properties, "speaking_property", lambda *_: "")
+    whole, hidden = uncovered_rows(own), uncovered_rows(own, {"a-heartbeat-keeps-alive"})
+    assert whole["HEARTBEAT-STABLE"] == ""
+    assert hidden["HEARTBEAT-STABLE"] == "a-heartbeat-keeps-alive"
+    assert whole["HEARTBEAT-NEW"] == hidden["HEARTBEAT-NEW"] == ""

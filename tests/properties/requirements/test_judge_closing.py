@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import pytest
+from support.client_story import (
+    Piece,
+    assert_told_apart,
+    deed,
+    evidence,
+    heartbeat,
+    join,
+    leave,
+    life,
+    settled,
+)
+
+from fencepost.model.messages.errors import Error as Code
+from fencepost.properties.requirements.client_verdict import Finding
+from fencepost.properties.requirements.judges import judge
+
+A = life(ended=1000, how="closed")
+D = life(instance=None, ended=1000, how="closed")
+HERE = life()
+STABLE = [A, *settled(A, 10, 0, 1)]
+DYNAMIC = [D, *settled(D, 10, 0, 1)]
+OPEN = [HERE, *settled(HERE, 10, 0, 1)]
+CLOSED = deed("close", A, 1000, 1100, took_ms=90.0, limit_ms=5000.0)
+LATE = deed("close", A, 1000, 11_000, outcome="late", limit_ms=5000.0)
+FENCED = heartbeat(A, 500, error=Code.FENCED_INSTANCE_ID)
+
+BY_OBLIGATION: list[tuple[str, list[Piece], list[Piece], str]] = [
+    (
+        "CLIENT-CLOSE-STATIC-STAYS",
+        [*STABLE, CLOSED],
+        [*STABLE, CLOSED, leave(A, 1050)],
+        "LeaveGroup of a static member",
+    ),
+    (
+        "CLIENT-CLOSE-UNSUBSCRIBED-STAYS",
+        [*OPEN, deed("unsubscribe", HERE, 900)],
+        [*OPEN, deed("unsubscribe", HERE, 900), leave(HERE, 950, "", instance="i-1")],
+        "LeaveGroup of a static member",
+    ),
+    (
+        "CLIENT-CLOSE-DYNAMIC-LEAVES",
+        [*DYNAMIC, CLOSED, leave(D, 1050)],
+        [*DYNAMIC, CLOSED],
+        "no LeaveGroup",
+    ),
+    (
+        "CLIENT-CLOSE-DYNAMIC-LEAVES",
+        [*DYNAMIC, CLOSED, leave(D, 1050)],
+        [*DYNAMIC, CLOSED, leave(D, 1050, "m9")],
+        "somebody else",
+    ),
+    ("CLIENT-CLOSE-IN-TIME", [*STABLE, CLOSED], [*STABLE, LATE], "late"),
+    ("CLIENT-CLOSE-BROKER-GONE", [*STABLE, CLOSED], [*STABLE, LATE], "late"),
+    ("CLIENT-CLOSE-FENCED", [*STABLE, FENCED, CLOSED], [*STABLE, FENCED, LATE], "late"),
+    (
+        "CLIENT-CLOSE-FENCED",
+        [*STABLE, FENCED, CLOSED, leave(A, 1050, "m1", instance="i-1")],
+        [*STABLE, FENCED, CLOSED, leave(A, 1050, "", instance="i-1")],
+        "has its place",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "right", "wrong", "observed"), BY_OBLIGATION)
+def test_what_is_right_holds_and_what_is_wrong_is_seen(
+    name: str, right: list[Piece], wrong: list[Piece], observed: str
+) -> None:
+    assert_told_apart(name, evidence(right), evidence(wrong), observed)
+
+
+def test_a_close_in_a_rebalance() -> None:
+    name = "CLIENT-CLOSE-REBALANCING"
+    parked = join(A, 900, lost="never answered")
+    assert judge(name, evidence(A, parked, CLOSED)).finding is Finding.HOLDS
+    assert judge(name, evidence(A, parked, LATE)).finding is Finding.VIOLATED
+    left = evidence(A, parked, CLOSED, leave(A, 1050))
+    assert "LeaveGroup" in judge(name, left).observed
+    assert judge(name, evidence(STABLE, CLOSED)).finding is Finding.UNKNOWN
+
+
+def test_what_was_late_while_the_machine_was_slow_is_unknown() -> None:
+    slow = evidence(STABLE, LATE, stalls=((1500.0, 800.0),))
+    verdict = judge("CLIENT-CLOSE-IN-TIME", slow)
+    assert verdict.finding is Finding.UNKNOWN
+    assert "800 ms" in verdict.sentence
+    before = evidence(STABLE, LATE, stalls=((10.0, 800.0),))
+    assert judge("CLIENT-CLOSE-IN-TIME", before).finding is Finding.VIOLATED
+
+
+@pytest.mark.parametrize("name", sorted({name for name, *_ in BY_OBLIGATION}))
+def test_nothing_is_said_where_nobody_closed(name: str) -> None:
+    assert judge(name, evidence(OPEN)).finding is Finding.UNKNOWN

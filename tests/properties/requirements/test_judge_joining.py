@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import pytest
+from support.client_story import (
+    Piece,
+    assert_told_apart,
+    assigned,
+    ended,
+    evidence,
+    find,
+    heartbeat,
+    join,
+    life,
+    settled,
+    sync,
+    told,
+)
+
+from fencepost.model.messages.errors import Error as Code
+from fencepost.properties.requirements.client_verdict import Finding
+from fencepost.properties.requirements.judges import judge
+
+A = life()
+D = life(instance=None)
+REQUIRED = join(D, 10, error=Code.MEMBER_ID_REQUIRED, gives="d1")
+STABLE: list[Piece] = [A, *settled(A, 10, 0, 1)]
+UNKNOWN, GENERATION, REBALANCE = (
+    heartbeat(A, 100, error=code)
+    for code in (Code.UNKNOWN_MEMBER_ID, Code.ILLEGAL_GENERATION, Code.REBALANCE_IN_PROGRESS)
+)
+MOVED = heartbeat(A, 100, error=Code.NOT_COORDINATOR)
+LOADING = heartbeat(A, 100, error=Code.COORDINATOR_LOAD_IN_PROGRESS)
+BACK: list[Piece] = [sync(A, 210), assigned(A, 220, 0, 1), heartbeat(A, 300)]
+HOT = [heartbeat(A, 100 + n * 5, error=Code.COORDINATOR_NOT_AVAILABLE) for n in range(60)]
+
+BY_OBLIGATION: list[tuple[str, list[Piece], list[Piece], str]] = [
+    ("CLIENT-JOIN-EMPTY-FIRST", STABLE, [A, join(A, 10, "m0")], "first"),
+    (
+        "CLIENT-JOIN-ID-REQUIRED",
+        [D, REQUIRED, join(D, 20, "d1")],
+        [D, REQUIRED, join(D, 20)],
+        "another member id",
+    ),
+    ("CLIENT-JOIN-ID-REQUIRED", [D, REQUIRED, join(D, 20, "d1")], [D, REQUIRED], "no JoinGroup"),
+    (
+        "CLIENT-JOIN-LOST-ANSWER",
+        [A, join(A, 10, lost="lose"), *settled(A, 20, 0)],
+        [A, join(A, 10, lost="lose"), *settled(A, 20, 0, instance="x")],
+        "somebody else",
+    ),
+    (
+        "CLIENT-JOIN-LOST-ANSWER",
+        [A, join(A, 10, lost="lose"), *settled(A, 20, 0)],
+        [A, join(A, 10, lost="lose"), join(A, 20, lost="lose")],
+        "no JoinGroup",
+    ),
+    (
+        "CLIENT-JOIN-CUT",
+        [A, join(A, 10, lost="cut"), *settled(A, 20, 0)],
+        [A, join(A, 10, lost="cut"), join(A, 20, error=Code.FENCED_INSTANCE_ID)],
+        "no partitions",
+    ),
+    (
+        "CLIENT-JOIN-UNKNOWN-MEMBER",
+        [*STABLE, UNKNOWN, join(A, 200), *BACK],
+        [*STABLE, UNKNOWN, join(A, 200, instance=None), *BACK],
+        "somebody else after UNKNOWN_MEMBER_ID",
+    ),
+    (
+        "CLIENT-JOIN-UNKNOWN-EMPTY",
+        [*STABLE, UNKNOWN, join(A, 200), *BACK],
+        [*STABLE, UNKNOWN, join(A, 200, "m1"), *BACK],
+        "somebody else after UNKNOWN_MEMBER_ID",
+    ),
+    (
+        "CLIENT-JOIN-SILENT",
+        [A, join(A, 10, lost="lose"), *settled(A, 20, 0)],
+        [A, join(A, 10, lost="lose"), told(A, 15, "EOF")],
+        "fatal after a lost answer",
+    ),
+    (
+        "CLIENT-JOIN-UNKNOWN-MEMBER",
+        [*STABLE, UNKNOWN, join(A, 200), *BACK],
+        [*STABLE, UNKNOWN],
+        "no JoinGroup after UNKNOWN_MEMBER_ID",
+    ),
+    (
+        "CLIENT-JOIN-ILLEGAL-GENERATION",
+        [*STABLE, GENERATION, join(A, 200, "m1"), *BACK],
+        [*STABLE, GENERATION, join(A, 200, instance=None), *BACK],
+        "somebody else after ILLEGAL_GENERATION",
+    ),
+    (
+        "CLIENT-JOIN-REBALANCE",
+        [*STABLE, REBALANCE, join(A, 200, "m1"), *BACK],
+        [*STABLE, REBALANCE, join(A, 200), *BACK],
+        "somebody else after REBALANCE_IN_PROGRESS",
+    ),
+    (
+        "CLIENT-JOIN-COORDINATOR",
+        [*STABLE, MOVED, find(A, 150), heartbeat(A, 200)],
+        [*STABLE, MOVED, heartbeat(A, 200)],
+        "no FindCoordinator",
+    ),
+    (
+        "CLIENT-JOIN-COORDINATOR",
+        [*STABLE, MOVED, find(A, 150), heartbeat(A, 200)],
+        [*STABLE, MOVED, find(A, 150), join(A, 200, gives="m2")],
+        "is somebody else",
+    ),
+    (
+        "CLIENT-JOIN-LOADING",
+        [*STABLE, LOADING, heartbeat(A, 200)],
+        [*STABLE, LOADING],
+        "does not go on",
+    ),
+    (
+        "CLIENT-JOIN-BACKOFF",
+        [*STABLE, *HOT[::10]],
+        [*STABLE, *HOT],
+        "hot loop of Heartbeat",
+    ),
+    (
+        "CLIENT-JOIN-BACKOFF",
+        [*STABLE, MOVED],
+        [*STABLE, *(find(A, 100 + n, 15) for n in range(60))],
+        "hot loop of FindCoordinator",
+    ),
+    (
+        "CLIENT-JOIN-SILENT",
+        [*STABLE, MOVED, told(A, 150, "RETRIABLE", fatal=False)],
+        [*STABLE, MOVED, told(A, 150, "NOT_COORDINATOR")],
+        "fatal",
+    ),
+    ("CLIENT-JOIN-SILENT", [*STABLE, MOVED], [*STABLE, MOVED, ended(A, 150)], "ends"),
+]
+
+
+@pytest.mark.parametrize(("name", "right", "wrong", "observed"), BY_OBLIGATION)
+def test_what_is_right_holds_and_what_is_wrong_is_seen(
+    name: str, right: list[Piece], wrong: list[Piece], observed: str
+) -> None:
+    assert_told_apart(name, evidence(right), evidence(wrong), observed)
+
+
+def test_what_follows_from_being_fenced_is_not_held_against_trouble_before() -> None:
+    fenced = heartbeat(A, 300, error=Code.FENCED_INSTANCE_ID)
+    found = evidence(STABLE, MOVED, fenced, told(A, 310), ended(A, 320))
+    assert judge("CLIENT-JOIN-SILENT", found).finding is Finding.HOLDS
+
+
+@pytest.mark.parametrize("name", sorted({name for name, *_ in BY_OBLIGATION}))
+def test_nothing_is_said_where_nothing_happened(name: str) -> None:
+    assert judge(name, evidence(A)).finding is Finding.UNKNOWN
+
+
+def test_a_refusal_at_the_end_of_a_life_asks_for_nothing() -> None:
+    over = life(ended=90, how="closed")
+    found = evidence(
+        over, *settled(over, 10, 0), heartbeat(over, 100, error=Code.UNKNOWN_MEMBER_ID)
+    )
+    assert judge("CLIENT-JOIN-UNKNOWN-MEMBER", found).finding is Finding.UNKNOWN
+
+
+def test_old_versions_of_join_require_no_member_id() -> None:
+    verdict = judge("CLIENT-JOIN-ID-REQUIRED", evidence(D, join(D, 10, version=2, instance=None)))
+    assert verdict.finding is Finding.UNSUPPORTED
+
+
+def test_a_join_on_its_way_is_the_reaction() -> None:
+    late = heartbeat(A, 100, error=Code.REBALANCE_IN_PROGRESS)
+    found = evidence(STABLE, late, join(A, 100.5, "m1"), BACK)
+    assert judge("CLIENT-JOIN-REBALANCE", found).finding is Finding.UNKNOWN

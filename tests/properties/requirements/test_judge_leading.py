@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from support.client_story import (
+    Piece,
+    assert_told_apart,
+    assigned,
+    evidence,
+    join,
+    life,
+    revoked,
+    settled,
+    sync,
+)
+
+from fencepost.properties.requirements.client_verdict import Finding
+from fencepost.properties.requirements.judges import judge
+
+A = life(assignor="cooperative-sticky")
+B = life("b", instance="i-2", assignor="cooperative-sticky")
+Given = Sequence[tuple[str, Sequence[int]]]
+
+
+def led(
+    given: Given, *, at: float = 10, generation: int = 1, protocol: str = "range"
+) -> list[Piece]:
+    """A leader of m1 and m2 assigns this; m1 owned both partitions before."""
+    members = [("m1", [0, 1], generation - 1), ("m2", [], -1)]
+    return [
+        join(A, at, members=members, generation=generation, protocol=protocol),
+        sync(A, at + 10, gives=given, generation=generation),
+    ]
+
+
+RIGHT = [("m1", [0]), ("m2", [1])]
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "observed"),
+    [
+        ("CLIENT-LEADER-MEMBERS", [("m1", [0, 1])], "missing"),
+        ("CLIENT-LEADER-MEMBERS", [*RIGHT, ("m3", [])], "no member"),
+        ("CLIENT-LEADER-ONCE", [("m1", [0, 1]), ("m2", [1])], "twice"),
+        ("CLIENT-LEADER-WHOLE", [("m1", [0]), ("m2", [])], "nobody"),
+    ],
+)
+def test_what_a_leader_assigns(name: str, given: Given, observed: str) -> None:
+    assert_told_apart(name, evidence(A, led(RIGHT)), evidence(A, led(given)), observed)
+    assert judge(name, evidence(A)).finding is Finding.UNKNOWN
+
+
+def test_an_assignment_that_another_follows_at_once_may_have_gaps() -> None:
+    first = led([("m1", []), ("m2", [])])
+    found = evidence(A, first, led(RIGHT, at=500, generation=2))
+    assert judge("CLIENT-LEADER-WHOLE", found).finding is Finding.HOLDS
+    later = led(RIGHT, at=2500, generation=2)
+    assert judge("CLIENT-LEADER-WHOLE", evidence(A, first, later)).finding is Finding.VIOLATED
+    slow = evidence(A, first, later, stalls=((300.0, 900.0),))
+    assert judge("CLIENT-LEADER-WHOLE", slow).finding is Finding.HOLDS
+
+
+def test_a_cooperative_partition_waits_until_it_was_revoked() -> None:
+    name, protocol = "CLIENT-LEADER-COOPERATIVE", "cooperative-sticky"
+    users = [assigned(A, 3, 0, 1), revoked(A, 25, 1), assigned(B, 400, 1)]
+    right = led([("m1", [0]), ("m2", [])], generation=2, protocol=protocol)
+    again = join(A, 205, "m1")
+    found = evidence(A, B, settled(B, 5, member="m2"), right, users, again)
+    assert judge(name, found).finding is Finding.HOLDS
+    quiet = evidence(A, B, settled(B, 5, member="m2"), right, users)
+    assert "does not join again" in judge(name, quiet).observed
+    early = led(RIGHT, generation=2, protocol=protocol)
+    assert "handed over" in judge(name, evidence(A, B, early, users)).observed
+    both = [assigned(A, 30, 0, 1), assigned(B, 400, 1), revoked(A, 900, 1)]
+    two = evidence(A, B, join(A, 1), join(B, 2, gives="m2"), right, both)
+    assert "two users" in judge(name, two).observed
+    slow = evidence(A, B, join(A, 1), join(B, 2, gives="m2"), right, both, stalls=((420.0, 600.0),))
+    assert "two users" not in judge(name, slow).observed
+    assert judge(name, evidence(A, B)).finding is Finding.UNKNOWN
+
+
+def test_instances_keep_their_partitions_in_a_rebalance_after_a_restart() -> None:
+    name = "CLIENT-LEADER-INSTANCES"
+    a, old, new = (
+        life(),
+        life("b", instance="i-2", ended=500),
+        life("b", 2, instance="i-2", began=600),
+    )
+    begun = [a, old, new, *settled(a, 10, 0), *settled(old, 20, 1, member="m2")]
+    back = settled(new, 700, 1, member="m3")
+    again = [join(a, 1000, "m1", members=[("m1", [0], 1), ("m3", [1], 1)], generation=2)]
+    again.append(sync(a, 1010, generation=2, gives=[("m1", [0]), ("m3", [1])]))
+    kept = [assigned(a, 1020, 0), assigned(new, 1020, 1)]
+    moved = [assigned(a, 1020, 1), assigned(new, 1020, 0)]
+    assert judge(name, evidence(begun, back, again, kept)).finding is Finding.HOLDS
+    assert "other partitions" in judge(name, evidence(begun, back, again, moved)).observed
+    slow = evidence(begun, back, again, moved, stalls=((1015.0, 800.0),))
+    assert judge(name, slow).finding is Finding.UNKNOWN
+    assert judge(name, evidence(begun, back)).finding is Finding.UNKNOWN

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from support.client_story import (
+    NEWEST,
+    OLD,
+    assigned,
+    deed,
+    evidence,
+    heartbeat,
+    life,
+    settled,
+    told,
+)
+
+from fencepost.properties.requirements.client_verdict import Finding
+from fencepost.properties.requirements.judges import judge
+
+A, B = life(), life("b")
+AT_OLD = ((0.0, OLD),)
+REFUSED = told(A, 50, "UNSUPPORTED_VERSION"), told(B, 60, "UNSUPPORTED_VERSION")
+
+
+def test_two_processes_never_work_in_silence() -> None:
+    name = "CLIENT-OLD-BROKER-NOT-TWICE"
+    assert judge(name, evidence(A, B, *REFUSED, versions=AT_OLD)).finding is Finding.HOLDS
+    working = evidence(A, B, assigned(A, 50, 0), assigned(B, 60, 1), versions=AT_OLD)
+    assert "in silence" in judge(name, working).observed
+    assert judge(name, replace(working, stalls=((70.0, 900.0),))).finding is Finding.UNKNOWN
+    alone = evidence(A, B, assigned(A, 50, 0), REFUSED[1], versions=AT_OLD)
+    assert judge(name, alone).finding is Finding.HOLDS
+    told_so = evidence(A, B, assigned(A, 70, 0), *REFUSED, versions=AT_OLD)
+    assert judge(name, told_so).finding is Finding.HOLDS
+    assert judge(name, evidence(A, B)).finding is Finding.UNKNOWN
+
+
+def test_the_user_is_told_by_an_event_or_at_the_start() -> None:
+    name = "CLIENT-OLD-BROKER-TOLD"
+    verdict = judge(name, evidence(A, B, *REFUSED, versions=AT_OLD))
+    assert verdict.finding is Finding.HOLDS
+    assert verdict.sentence == "told UNSUPPORTED_VERSION"
+    start = deed("start", A, outcome="UNSUPPORTED_VERSION")
+    assert judge(name, evidence(A, start, versions=AT_OLD)).finding is Finding.HOLDS
+    assert "not told" in judge(name, evidence(A, versions=AT_OLD)).observed
+    assert judge(name, evidence(A)).finding is Finding.UNKNOWN
+
+
+def test_a_broker_that_comes_back_as_an_older_release() -> None:
+    name = "CLIENT-OLD-BROKER-RESTARTED"
+    lower = ((0.0, NEWEST), (500.0, {**NEWEST, "Heartbeat": (0, 3)}))
+    begun = [A, *settled(A, 10, 0), deed("restart", None, 400, 500)]
+    right = evidence(begun, heartbeat(A, 600, version=3), versions=lower)
+    assert judge(name, right).finding is Finding.HOLDS
+    wrong = evidence(begun, heartbeat(A, 600, version=4), versions=lower)
+    assert "above the broker's" in judge(name, wrong).observed
+    assert judge(name, evidence(A)).finding is Finding.UNKNOWN

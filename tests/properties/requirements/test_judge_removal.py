@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import pytest
+from support.client_story import (
+    Piece,
+    assert_told_apart,
+    assigned,
+    commit,
+    deed,
+    evidence,
+    heartbeat,
+    join,
+    life,
+    lost,
+    settled,
+    sync,
+)
+
+from fencepost.model.messages.errors import Error as Code
+from fencepost.properties.requirements.client_verdict import Finding
+from fencepost.properties.requirements.judges import judge
+
+A = life()
+STABLE: list[Piece] = [A, *settled(A, 10, 0, 1)]
+BACK: list[Piece] = [
+    heartbeat(A, 300, error=Code.UNKNOWN_MEMBER_ID),
+    lost(A, 310, 0, 1),
+    join(A, 320, gives="m2"),
+    sync(A, 330, "m2"),
+    assigned(A, 340, 0, 1),
+]
+AS_ANOTHER: list[Piece] = [lost(A, 310, 0, 1), join(A, 320, instance=None), assigned(A, 340, 0, 1)]
+UNTOLD: list[Piece] = [join(A, 320, gives="m2"), assigned(A, 340, 0, 1)]
+
+
+def removed(name: str = "remove", outcome: str = "ok") -> Piece:
+    return deed(name, A, 200, outcome=outcome)
+
+
+BY_OBLIGATION: list[tuple[str, list[Piece], list[Piece], str]] = [
+    (
+        "CLIENT-REMOVED-COMES-BACK",
+        [*STABLE, removed(), *BACK],
+        [*STABLE, removed()],
+        "does not come back after it was removed",
+    ),
+    (
+        "CLIENT-REMOVED-COMES-BACK",
+        [*STABLE, removed(), *BACK],
+        [*STABLE, removed(), *AS_ANOTHER],
+        "somebody else",
+    ),
+    (
+        "CLIENT-REMOVED-COMES-BACK",
+        [*STABLE, removed(), *BACK],
+        [*STABLE, removed(), lost(A, 310, 0, 1), join(A, 320, gives="m2")],
+        "no partitions",
+    ),
+    (
+        "CLIENT-REMOVED-EXPIRED",
+        [*STABLE, removed("expire"), *BACK],
+        [*STABLE, removed("expire")],
+        "after its session ended",
+    ),
+    (
+        "CLIENT-REMOVED-NO-COMMITS",
+        [*STABLE, removed(), commit(A, 250, error=Code.UNKNOWN_MEMBER_ID), *BACK],
+        [*STABLE, removed(), commit(A, 250, "", generation=-1, instance=None), *BACK],
+        "nobody's member",
+    ),
+    (
+        "CLIENT-REMOVED-TOLD",
+        [*STABLE, removed(), *BACK],
+        [*STABLE, removed(), *UNTOLD],
+        "not told",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "right", "wrong", "observed"), BY_OBLIGATION)
+def test_what_is_right_holds_and_what_is_wrong_is_seen(
+    name: str, right: list[Piece], wrong: list[Piece], observed: str
+) -> None:
+    assert_told_apart(name, evidence(right), evidence(wrong), observed)
+
+
+@pytest.mark.parametrize("name", sorted({name for name, *_ in BY_OBLIGATION}))
+def test_nothing_is_said_where_nobody_was_removed(name: str) -> None:
+    refused = removed(outcome="error 25")
+    assert judge(name, evidence(STABLE, refused)).finding is Finding.UNKNOWN
+
+
+def test_who_had_nothing_when_it_was_removed_loses_nothing() -> None:
+    found = evidence(A, settled(A, 10)[:2], removed(), *UNTOLD)
+    assert judge("CLIENT-REMOVED-TOLD", found).finding is Finding.UNKNOWN

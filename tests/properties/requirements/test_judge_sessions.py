@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import pytest
+from support.client_story import (
+    Piece,
+    assert_told_apart,
+    assigned,
+    beats,
+    deed,
+    evidence,
+    join,
+    leave,
+    life,
+    lost,
+    settled,
+    sync,
+)
+
+from fencepost.properties.requirements.client_verdict import Finding
+from fencepost.properties.requirements.judges import judge
+
+LONG = life(session_timeout_ms=3000, max_poll_interval_ms=20_000)
+SHORT = life(session_timeout_ms=3000, max_poll_interval_ms=4000)
+WORKS: list[Piece] = [
+    LONG,
+    *settled(LONG, 10, 0),
+    deed("stop-polling", LONG, 1000),
+    deed("poll-on", LONG, 6000),
+]
+TOO_LONG: list[Piece] = [
+    SHORT,
+    *settled(SHORT, 10, 0),
+    deed("stop-polling", SHORT, 1000),
+    *beats(SHORT, 1000, 5200),
+    deed("poll-on", SHORT, 9500),
+]
+BACK: list[Piece] = [lost(SHORT, 9510, 0), join(SHORT, 9520, gives="m2"), sync(SHORT, 9530, "m2")]
+
+BY_OBLIGATION: list[tuple[str, list[Piece], list[Piece], str]] = [
+    (
+        "CLIENT-SESSION-TIMEOUT",
+        [LONG, join(LONG, 10, session=3000)],
+        [LONG, join(LONG, 10, session=10_000)],
+        "another session timeout",
+    ),
+    (
+        "CLIENT-SESSION-REBALANCE-TIMEOUT",
+        [LONG, join(LONG, 10, rebalance=20_000)],
+        [LONG, join(LONG, 10, rebalance=60_000)],
+        "another rebalance timeout",
+    ),
+    (
+        "CLIENT-SESSION-HEARTBEATS",
+        [*WORKS, *beats(LONG, 1000, 6000)],
+        [*WORKS, *beats(LONG, 1000, 1500), *beats(LONG, 5500, 6000)],
+        "heartbeats stop",
+    ),
+    (
+        "CLIENT-SESSION-POLL-INTERVAL",
+        TOO_LONG,
+        [*TOO_LONG, *beats(SHORT, 5200, 9400)],
+        "heartbeats go on",
+    ),
+    (
+        "CLIENT-SESSION-STATIC-SILENT",
+        TOO_LONG,
+        [*TOO_LONG, leave(SHORT, 5300)],
+        "LeaveGroup of a static member",
+    ),
+    (
+        "CLIENT-SESSION-POLLS-ON",
+        [*TOO_LONG, *BACK, assigned(SHORT, 9540, 0)],
+        [*TOO_LONG, *BACK],
+        "no partitions",
+    ),
+    (
+        "CLIENT-SESSION-POLLS-ON",
+        [*TOO_LONG, *BACK, assigned(SHORT, 9540, 0)],
+        TOO_LONG,
+        "does not come back",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "right", "wrong", "observed"), BY_OBLIGATION)
+def test_what_is_right_holds_and_what_is_wrong_is_seen(
+    name: str, right: list[Piece], wrong: list[Piece], observed: str
+) -> None:
+    assert_told_apart(name, evidence(right), evidence(wrong), observed)
+
+
+@pytest.mark.parametrize("name", sorted({name for name, *_ in BY_OBLIGATION}))
+def test_nothing_is_said_where_nobody_paused(name: str) -> None:
+    assert judge(name, evidence(LONG)).finding is Finding.UNKNOWN

@@ -1,0 +1,45 @@
+"""Every obligation has a judge, and every judge a test in this folder that names it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.client_story import evidence, join, life
+
+from fencepost.properties.requirements.client_verdict import Finding
+from fencepost.properties.requirements.judges import JUDGES, judge
+from fencepost.properties.requirements.requirements import OBLIGATIONS
+
+TEXTS = [path.read_text("utf-8") for path in Path(__file__).parent.glob("test_*.py")]
+
+
+def test_every_obligation_has_a_judge() -> None:
+    assert list(JUDGES) == list(OBLIGATIONS)
+
+
+@pytest.mark.parametrize("name", OBLIGATIONS)
+def test_a_judge_is_tested(name: str) -> None:
+    assert any(f'"{name}"' in text for text in TEXTS)
+
+
+@pytest.mark.parametrize("name", OBLIGATIONS)
+def test_a_judge_says_nothing_of_nothing(name: str) -> None:
+    verdict = judge(name, evidence())
+    assert verdict.finding is Finding.UNKNOWN
+    assert verdict.sentence
+
+
+def test_a_run_that_broke_off_shows_only_what_is_wrong() -> None:
+    a = life()
+    broken = evidence(a, join(a, 10), broken="the driver died")
+    assert judge("CLIENT-JOIN-EMPTY-FIRST", broken).sentence == "the driver died"
+    wrong = evidence(a, join(a, 10, "m0"), broken="the driver died")
+    assert judge("CLIENT-JOIN-EMPTY-FIRST", wrong).finding is Finding.VIOLATED
+
+
+def test_what_a_library_cant_do_is_unsupported() -> None:
+    found = evidence(unsupported="it has no commits")
+    verdict = judge("CLIENT-FENCED-COMMIT", found)
+    assert verdict.finding is Finding.UNSUPPORTED
+    assert verdict.sentence == "it has no commits"

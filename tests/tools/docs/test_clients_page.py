@@ -1,0 +1,96 @@
+"""The page of clients says what their kept certificates say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.client_results import LACKS, certificate, result
+from support.places import ROOT
+
+from fencepost.conformance.cases.clients.scenario_catalogue import SCENARIOS, cases_of
+from fencepost.conformance.clients.certificate.client_certificate import certificate_json
+from fencepost.conformance.clients.certificate.compact_certificate import kept, unfolded
+from fencepost.conformance.clients.certificate.known_client_failures import load_known
+from fencepost.model.table.table import Level
+from fencepost.properties.judging.outcome import Outcome
+from fencepost.properties.requirements.requirements import OBLIGATIONS
+from tools.docs.clients_page import FOLDER, PAGE, main, page, read_all, write
+
+DOCS = ROOT / "docs"
+FINDINGS = DOCS / "findings" / "clients"
+A_FEW_LINES = 70
+KNOWN = result(
+    Outcome.KNOWN_FAILURE,
+    "CLIENT-CLOSE-IN-TIME",
+    observed="late",
+    notes=("known failure: it waits (https://bugs.example/3)",),
+)
+WHOLE = certificate_json(certificate(result(), KNOWN, LACKS, client="java:4.3.0"))
+
+
+def test_the_page_is_what_is_made_now() -> None:
+    assert page(read_all(DOCS / FOLDER)) == (DOCS / PAGE).read_text("utf-8"), (
+        "make it anew: python -m tools.docs.clients_page docs"
+    )
+
+
+def test_what_is_kept_is_of_today() -> None:
+    cases = {case for scenario in SCENARIOS.values() for case in cases_of(scenario)}
+    for document in read_all(DOCS / FOLDER):
+        assert set(document["cases"]) == cases
+        listed = {e.case for e in load_known(document["target"], document["version"])}
+        known = {n for n, c in document["cases"].items() if c["outcome"] == "known-failure"}
+        assert known <= listed
+
+
+def test_each_failure_of_a_must_leads_to_a_page_that_names_it() -> None:
+    found = [
+        entry
+        for document in read_all(DOCS / FOLDER)
+        for entry in load_known(document["target"], document["version"])
+        if OBLIGATIONS[entry.rule].level is Level.MUST
+    ]
+    assert found
+    for entry in found:
+        text = (ROOT / entry.link).read_text("utf-8")
+        assert (ROOT / entry.link).parent == FINDINGS
+        short = entry.rule.removeprefix(f"CLIENT-{OBLIGATIONS[entry.rule].area}")
+        assert f"`{entry.rule}" in text or f"`{short}`" in text, entry.case
+
+
+@pytest.mark.parametrize("page", sorted(FINDINGS.glob("*.md")), ids=lambda page: page.stem)
+def test_a_page_says_how_to_see_it_without_fencepost_and_what_to_do(page: Path) -> None:
+    (script,) = {path for path in FINDINGS.glob(f"{page.stem}.*") if path != page}
+    written = script.read_text("utf-8")
+    assert "fencepost" not in written
+    assert len(written.splitlines()) <= A_FEW_LINES
+    text = page.read_text("utf-8")
+    assert "**What to " in text
+    by_us, by_hand = (
+        text.partition(f"\nReproduce {how}: `")[2] for how in ("with fencepost", "by hand")
+    )
+    assert by_us.startswith(("fencepost certify-client ", "tox -e clients -- "))
+    assert f"{script.name} localhost:9092`" in by_hand
+    assert page.name in (DOCS / "findings" / "README.md").read_text("utf-8")
+
+
+def test_a_certificate_is_kept_and_shown_with_its_reasons(tmp_path: Path) -> None:
+    write(tmp_path / FOLDER, WHOLE)
+    text = page(read_all(tmp_path / FOLDER))
+    assert "| [java:4.3.0](#java430) | holds, 1 known failure |" in text
+    assert "- **Fails, 1**: it waits (https://bugs.example/3)" in text
+    assert "- **Not applicable, 1**: no" in text
+
+
+def test_main_keeps_reports_and_writes_the_page(tmp_path: Path) -> None:
+    (tmp_path / "clients").mkdir()
+    main(tmp_path)
+    assert (tmp_path / PAGE).read_text("utf-8").startswith("# What client libraries do")
+
+
+def test_what_was_kept_unfolds_to_what_the_page_needs() -> None:
+    again = unfolded(kept(WHOLE))
+    assert again["counts"] == WHOLE["counts"]
+    assert [case["id"] for case in again["cases"]] == [case["id"] for case in WHOLE["cases"]]
+    assert unfolded(WHOLE) == WHOLE

@@ -1,0 +1,43 @@
+"""The page of steps says what the code says today, and each name on it can be imported."""
+
+from __future__ import annotations
+
+import re
+
+from support.places import ROOT
+
+from fencepost import model, properties
+from fencepost.model.table.effect_needs import HOME
+from fencepost.model.table.effects import Do
+from tools.docs.steps_page import page
+
+PAGE = ROOT / "docs" / "designers" / "steps.md"
+
+
+def test_the_page_is_what_is_made_now() -> None:
+    assert page() == PAGE.read_text("utf-8"), (
+        "make it anew: python -m tools.docs.steps_page docs/designers/steps.md"
+    )
+
+
+def test_every_step_is_there_once_under_its_table() -> None:
+    sections = re.split(r"^### ", page(), flags=re.MULTILINE)
+    found = {
+        name: section.splitlines()[0]
+        for section in sections
+        for name in re.findall(r"^\*\*`Do\.([A-Z_]+)`\*\*", section, re.MULTILINE)
+    }
+    assert found == {do.name: f"In table {HOME[do]}" if do in HOME else "In any table" for do in Do}
+
+
+def test_every_name_is_public() -> None:
+    named = set(re.findall(r"`([A-Z][A-Za-z]+)\.[A-Z_]+`", page()))
+    named |= set(re.findall(r"^### ([A-Z][A-Za-z]+)$", page(), re.MULTILINE))
+    assert {"Mid", "Do", "StepView", "Group"} <= named
+    there = {*model.__all__, *properties.__all__}
+    assert named <= there, named - there
+
+
+def test_it_says_how_long_sessions_are() -> None:
+    assert "session timeout (S) of 6,000 ms" in page()
+    assert "rebalance timeout (R) of 9,000 ms" in page()

@@ -1,0 +1,207 @@
+"""The audit of server.log, held to the request log of the same run, on four real brokers."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from jsonschema import Draft202012Validator
+from support.logs.agreement import agreement
+from support.logs.audit_reports import reported
+from support.places import ROOT, TESTS
+
+from fencepost.conformance.cli.cli import fencepost
+from fencepost.conformance.targets.tcp.namespacing import PREFIX
+from fencepost.traces.audit.server_log_audit import SCHEMA_FILE, ServerLogRun, audit_server_log
+from fencepost.traces.logs.request_log import read_request_log
+from fencepost.traces.logs.server_log import ServerLog
+from fencepost.traces.operations import operator_report
+from fencepost.traces.operations.operator_report import OperatorReport
+from fencepost.traces.operations.operator_rows import Cause, End
+from fencepost.traces.operations.operator_words import operator_problems
+from fencepost.traces.operations.server_rounds import SENDER_UNSEEN
+
+FOLDER = TESTS / "traces" / "server_logs"
+VERSIONS = ("2.8.0", "3.9.1+old", "3.9.1+new", "4.3.0")
+LEAVING = {End.LEFT, End.REMOVED}
+OPERATOR = Path(operator_report.__file__).with_name("operator-report-1.schema.json")
+
+
+def audited(version: str) -> ServerLogRun:
+    return audit_server_log(ServerLog([FOLDER / f"server-{version}.log.gz"]))
+
+
+def requests(version: str) -> OperatorReport:
+    return reported(read_request_log([FOLDER / f"requests-{version}.log.gz"]))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_both_logs_of_a_run_tell_the_same_story(version: str) -> None:
+    found = agreement(requests(version), audited(version).report)
+    for name in ("rebalances", "causes", "replacements", "deployments"):
+        assert found[name].same > 0
+        assert found[name].different == []
+    assert found["remedies"].same > 0.9 * found["rebalances"].same
+    assert found["remedies"].different == []
+    assert len(found["removals"].different) <= 1  # the request log ends before the last expiry
+    assert found["fenced alive"].different == []
+    assert (found["fenced alive"].unseen > 0) == (version in {"3.9.1+new", "4.3.0"})
+
+
+def test_a_story_that_is_not_the_same_is_noticed() -> None:
+    found = agreement(requests("2.8.0"), OperatorReport())
+    assert found["rebalances"].different
+    assert found["replacements"].different
+
+
+def test_a_living_process_that_lost_its_id_is_named_by_the_old_coordinator() -> None:
+    found = {(p.kind, p.first.group) for p in audited("3.9.1+old").report.problems}
+    assert ("fenced", "orders") in found
+    assert not any(p.kind == "fenced" for p in audited("4.3.0").report.problems)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_problem_cites_the_line_that_shows_it(version: str) -> None:
+    log = FOLDER / f"server-{version}.log.gz"
+    lines = gzip.decompress(log.read_bytes()).decode().splitlines()
+    for problem in operator_problems(audited(version).report):
+        line = lines[int(problem.place.removeprefix(f"{log.name}:")) - 1]
+        told = re.search(r"at [0-9-]+ ([0-9:]{8}) UTC", problem.says)
+        assert told is not None
+        assert told[1] in line
+        assert str(problem.instance_id) in line
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_who_sent_a_leave_is_told_where_the_log_shows_it(version: str) -> None:
+    told, read = (
+        {row.instance_id: row.itself for row in report.static_leaves.rows}
+        for report in (requests(version), audited(version).report)
+    )
+    assert told == {"payments-2": True, "reports-1": False}
+    # Here the line names the member that was removed, not the one that the request named.
+    is_unseen = version == "3.9.1+old"
+    assert read == {**told, "payments-2": None if is_unseen else True}
+    log = str(FOLDER / f"server-{version}.log.gz")
+    code, text = run(log, "--group", "payments", "--fail-on", "avoidable")
+    assert code == (not is_unseen)
+    for said in ("(probably: the log doesn't show who sent it)", SENDER_UNSEEN):
+        assert (said in text) is is_unseen
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_host_is_told_only_as_far_as_the_report_says(version: str) -> None:
+    report = audited(version).report
+    hosts = {line.process.host for line in report.life_lines.rows if line.end not in LEAVING}
+    assert hosts == {""}
+    told = {row.process.host for row in report.static_leaves.rows if row.process is not None}
+    assert (told == {""}) is (version != "3.9.1+old")
+    code, text = run(str(FOLDER / f"server-{version}.log.gz"))
+    assert code == 0
+    assert "(old coordinator since 3.2: it tells both of a member that leaves)" in text
+
+
+@pytest.mark.parametrize("version", ["2.8.0", "3.9.1+old"])
+def test_takeovers_that_come_often_may_be_of_a_shared_id_and_are_first(version: str) -> None:
+    often, once = (p for p in operator_problems(audited(version).report) if p.kind == "fenced")
+    assert (often.instance_id, often.count, once.instance_id) == ("orders-2", 5, "billing-2")
+    doubt = "This log can't tell whether processes share the id, or restarts overlap"
+    assert doubt in often.says
+    assert doubt not in once.says
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_rebalances_that_led_to_no_generation_are_lines_that_do_not_count(version: str) -> None:
+    text = gzip.decompress((FOLDER / f"server-{version}.log.gz").read_bytes()).decode()
+    report = audited(version).report
+    open_ = sum(figures.rebalancing_ms is not None for figures in report.figures.values())
+    empty = text.count("is now empty")
+    assert (empty > 0, open_) == (True, 1)
+    assert text.count("Preparing to rebalance") == report.rebalances.count + empty + open_
+
+
+def test_a_file_without_a_line_about_a_group_has_no_requests_to_speak_of(tmp_path: Path) -> None:
+    path = tmp_path / "server.log"
+    path.write_text("[2026-11-23 16:03:11,800] INFO started (kafka.server.KafkaServer)\n")
+    code, text = run(str(path), "--format", "server-log")
+    assert code == 0
+    assert "The log has no line about a group." in text
+    assert "request of a group" not in text
+
+
+def test_every_cause_is_read() -> None:
+    for version in VERSIONS:
+        assert audited(version).report.causes[Cause.UNKNOWN] == 0
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(fencepost, ["audit", *arguments], standalone_mode=False)
+    if result.exception is not None:
+        return -1, str(result.exception)
+    return result.return_value, result.output
+
+
+def test_the_command_says_what_only_a_request_log_shows(tmp_path: Path) -> None:
+    log = str(FOLDER / "server-4.3.0.log.gz")
+    code, text = run(log, "--report", str(tmp_path))
+    assert code == 0
+    assert text.startswith("1 problem with clients shown in this log; 11 groups, not judged.")
+    assert "Not shown in this log: whether a process was alive when another took its" in text
+    assert "Only a request log shows:" in text
+    assert run(log, "--fail-on", "problems")[0] == 1
+    document = json.loads((tmp_path / "audit.json").read_text())
+    Draft202012Validator(json.loads(SCHEMA_FILE.read_text())).validate(document)
+    Draft202012Validator(json.loads(OPERATOR.read_text())).validate(document["operator"])
+    page = (tmp_path / "index.html").read_text()
+    assert page.index("Who held each instance id") < page.index("What only a request log shows")
+
+
+def test_what_was_fenced_in_a_group_that_was_not_asked_for_is_left_out() -> None:
+    log = str(FOLDER / "server-2.8.0.log.gz")
+    code, said = run(log, "--group", "payments-1")
+    assert code == 0
+    assert "FENCED_INSTANCE_ID" not in said
+    assert "FENCED_INSTANCE_ID" in run(log, "--group", "orders")[1]
+
+
+def test_groups_of_fencepost_itself_are_left_out_unless_they_are_asked_for(tmp_path: Path) -> None:
+    text = gzip.decompress((FOLDER / "server-4.3.0.log.gz").read_bytes())
+    path = tmp_path / "server.log"
+    path.write_bytes(text.replace(b"group orders ", f"group {PREFIX}orders ".encode()))
+    code, said = run(str(path))
+    assert code == 0
+    assert "Left out: 1 group of fencepost itself" in said
+    code, said = run(str(path), "--group", f"{PREFIX}orders")
+    assert "1 group, not judged" in said
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--group", "nobody"], "no line names the group 'nobody'"),
+        (["--lag", "9"], "--lag is for what is judged"),
+        (["--date-pattern", "dd.MM.yyyy HH:mm:ss"], "is --date-pattern that of the appender?"),
+    ],
+)
+def test_what_does_not_fit_is_refused(options: list[str], says: str) -> None:
+    code, said = run(str(FOLDER / "server-4.3.0.log.gz"), *options)
+    assert code == -1
+    assert says in said
+
+
+def test_a_request_log_from_before_kafka_2_8_is_refused_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "kafka-request.log"
+    path.write_text("[2021-01-01 00:00:00,000] DEBUG Completed request:RequestHeader() -- {}\n")
+    code, said = run(str(path))
+    assert code == -1
+    assert "a request log of a Kafka before 2.8" in said
+    assert "Audit server.log of that broker" in said
+
+
+def test_traces_are_known_without_being_asked_for() -> None:
+    trace = ROOT / "traces" / "corpus" / "mutants" / "zombie-heartbeats.json"
+    assert run(str(trace))[0] == 1

@@ -1,0 +1,347 @@
+"""Every rebalance with its cause, and what would have avoided it, on logs of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from support.logs.audit_reports import reported
+from support.logs.model_log import START_MS, Consumer, ModelLog
+
+from fencepost.traces.operations.operator_rows import Cause, Rebalance, Remedy
+from fencepost.traces.operations.restarts import long_enough_ms
+
+
+def rebalances(log: ModelLog, first: int = 0) -> list[Rebalance]:
+    return reported(log.exchanges[first:]).rebalances.rows
+
+
+def of_two(*, static: bool = False, session_ms: int = 10_000) -> tuple[ModelLog, list[Consumer]]:
+    """A log with a leader and a follower at rest."""
+    log = ModelLog()
+    make = log.static if static else log.pod
+    pods = [make(n, session_ms=session_ms) for n in (1, 2)]
+    log.form(*pods)
+    log.run(2)
+    return log, pods
+
+
+def the_next(log: ModelLog, after: int = 2) -> Rebalance:
+    (found,) = rebalances(log)[after:]
+    return found
+
+
+def test_members_that_nobody_knew() -> None:
+    log, _ = of_two()
+    first, second = rebalances(log)
+    assert (first.cause, first.who) == (Cause.NEW_MEMBER, "pod-1 (10.0.0.1)")
+    assert (first.members_before, first.members_after) == (0, 1)
+    assert (second.cause, second.who) == (Cause.NEW_MEMBER, "pod-2 (10.0.0.2)")
+    assert (second.members_before, second.members_after) == (1, 2)
+    assert second.remedy is Remedy.NOTHING
+    # From the join of the second until the first has heartbeat, joined again and synced.
+    assert 0 < (second.duration_ms or 0) <= 1100
+    assert second.also == ()
+
+
+def test_a_leader_that_joins_again() -> None:
+    log, (leader, _) = of_two()
+    leader.join()
+    log.run(3)
+    found = the_next(log)
+    assert (found.cause, found.who) == (Cause.LEADER_REJOIN, "pod-1 (10.0.0.1)")
+    assert found.also == ()
+
+
+def test_a_leader_whose_follower_is_told_in_the_same_millisecond() -> None:
+    log, (leader, follower) = of_two()
+    leader.join()
+    follower.beat()
+    log.run(3)
+    assert (the_next(log).cause, the_next(log).who) == (Cause.LEADER_REJOIN, "pod-1 (10.0.0.1)")
+
+
+def test_a_follower_with_another_subscription() -> None:
+    log, (_, follower) = of_two()
+    follower.topics = ("orders", "refunds")
+    follower.join()
+    log.run(3)
+    assert the_next(log).cause is Cause.CHANGED_SUBSCRIPTION
+
+
+def test_a_follower_with_other_data_of_its_assignor() -> None:
+    log, (_, follower) = of_two()
+    follower.userdata = b"owned partitions"
+    follower.join()
+    log.run(3)
+    assert the_next(log).cause is Cause.MEMBER_REJOIN
+
+
+def test_a_static_member_restarted_within_a_rebalance_repeats_it() -> None:
+    log, (first, second) = of_two(static=True)
+
+    def slow(told: Mapping[str, Any]) -> None:
+        del told
+        first.state, first.beat_at = "stable", log.now + 500
+
+    first.sync = slow  # type: ignore[method-assign]
+    first.join()
+    log.run(1.1)
+    del first.sync
+    second.restart()
+    log.run(4)
+    unfinished, again = rebalances(log)[2:]
+    assert (unfinished.cause, unfinished.stable_ms) == (Cause.LEADER_REJOIN, None)
+    assert unfinished.duration_ms is None
+    assert again.cause is Cause.MEMBER_REJOIN
+
+
+def test_a_leave_and_whether_the_process_came_back() -> None:
+    log, (_, follower) = of_two()
+    follower.leave()
+    log.run(3)
+    stayed_away = the_next(log)
+    assert (stayed_away.cause, stayed_away.remedy) == (Cause.LEAVE, Remedy.NOTHING)
+    assert (stayed_away.members_before, stayed_away.members_after) == (2, 1)
+    follower.again().start()
+    log.run(3)
+    leave, join = rebalances(log)[2:]
+    assert (leave.cause, leave.remedy) == (Cause.LEAVE, Remedy.STATIC)
+    assert (join.cause, join.remedy) == (Cause.NEW_MEMBER, Remedy.STATIC)
+    assert 3000 <= (join.away_ms or 0) <= 4500
+    assert join.session_ms == 6000
+
+
+def test_a_new_pod_in_place_of_one_that_left_is_nobody_who_came_back() -> None:
+    log, (_, follower) = of_two()
+    follower.leave()
+    log.run(3)
+    log.pod(3).start()
+    log.run(3)
+    assert [r.remedy for r in rebalances(log)[2:]] == [Remedy.NOTHING, Remedy.NOTHING]
+
+
+def test_an_expiry_of_a_static_member_that_was_slow_to_restart() -> None:
+    log, (_, follower) = of_two(static=True)
+    follower.die()
+    log.run(14)
+    follower.again().start()
+    log.run(3)
+    expiry, join = rebalances(log)[2:]
+    assert (expiry.cause, expiry.who) == (Cause.EXPIRY, "pod-2 (10.0.0.2)")
+    assert (expiry.members_before, expiry.members_after) == (2, 1)
+    assert expiry.remedy is join.remedy is Remedy.LONGER_SESSION
+    assert 14_000 <= (expiry.away_ms or 0) <= 15_000
+    assert expiry.session_ms == 30_000
+    assert not reported(log.exchanges).thrown_out.count
+
+
+def joins_anew(consumer: Consumer) -> None:
+    """Join as librdkafka does when it sees by itself that its session is over."""
+    consumer.member_id = ""
+    consumer.join()
+
+
+@pytest.mark.parametrize("static", [True, False])
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_process_that_joins_anew_over_its_connection_was_alive(static: bool, alone: bool) -> None:
+    log, (other, paused) = of_two(static=static)
+    if alone:
+        other.leave()
+        log.run(3)
+    old_id, before = paused.member_id, len(rebalances(log))
+    paused.state = "frozen"
+    log.run(14)
+    joins_anew(paused)
+    log.run(3)
+    report = reported(log.exchanges)
+    (thrown,) = report.thrown_out.rows
+    assert (thrown.member_id, thrown.session_ms) == (old_id, 10_000)
+    assert 14_000 <= thrown.silent_ms <= 15_000
+    assert [problem.kind for problem in report.problems if problem.kind != "static-leave"] == [
+        "short-session"
+    ]
+    expiry = report.rebalances.rows[before]
+    assert (expiry.cause, expiry.remedy) == (Cause.EXPIRY, Remedy.LONGER_SESSION)
+
+
+def test_whoever_else_joins_over_the_connection_is_not_the_one_that_expired() -> None:
+    log, (_, paused) = of_two(static=True)
+    paused.state = "frozen"
+    log.run(14)
+    paused.instance = "orders-3"
+    joins_anew(paused)
+    log.run(3)
+    assert not reported(log.exchanges).thrown_out.count
+
+
+def test_a_process_is_heard_over_the_connection_that_it_has_now() -> None:
+    log, (_, paused) = of_two(static=True)
+    paused.connection = log.new_connection()
+    log.run(3)
+    paused.state = "frozen"
+    log.run(14)
+    joins_anew(paused)
+    log.run(3)
+    assert reported(log.exchanges).thrown_out.count == 1
+
+
+@pytest.mark.parametrize("told_first", [True, False])
+def test_an_expiry_is_told_once_whatever_shows_that_the_process_lived(told_first: bool) -> None:
+    log, (_, paused) = of_two(static=True)
+    for _ in range(2):
+        old_id, paused.state = paused.member_id, "frozen"
+        log.run(14)
+        stale = paused.me()
+        if told_first:
+            log.send(paused, "Heartbeat", stale)
+        joins_anew(paused)
+        log.run(3)
+        if not told_first:
+            log.send(paused, "Heartbeat", {**stale, "groupInstanceId": None, "memberId": old_id})
+            paused.state = "stable"
+            log.run(3)
+    assert reported(log.exchanges).thrown_out.count == 2
+
+
+def test_a_process_that_left_and_joins_anew_was_not_thrown_out() -> None:
+    log, (_, follower) = of_two()
+    log.leave(follower, follower.member_id, None)
+    follower.state = "out"
+    log.run(14)
+    joins_anew(follower)
+    log.run(3)
+    assert not reported(log.exchanges).thrown_out.count
+
+
+def test_an_expiry_of_a_process_that_was_alive_is_named_so() -> None:
+    log, (_, follower) = of_two()
+    follower.state = "frozen"
+    log.run(14)
+    follower.state = "stable"
+    log.run(3)
+    report = reported(log.exchanges)
+    (thrown,) = report.thrown_out.rows
+    assert (str(thrown.process), thrown.session_ms) == ("pod-2 (10.0.0.2)", 10_000)
+    assert 14_000 <= thrown.silent_ms <= 15_000
+    expiry = report.rebalances.rows[2]
+    assert (expiry.cause, expiry.remedy) == (Cause.EXPIRY, Remedy.LONGER_SESSION)
+
+
+@pytest.mark.parametrize("static", [True, False])
+def test_an_expired_member_that_is_back_before_the_rebalance_is_over(static: bool) -> None:
+    log, (_, follower) = of_two(static=static)
+    slow = log.pod(3, session_ms=60_000)
+    log.form(slow)
+    slow.state = "frozen"
+    if static:
+        follower.die()
+    else:
+        follower.state = "frozen"
+    log.run(12)
+    if static:  # the next process, which is nobody's successor any more
+        follower.again().start()
+    else:  # the same one, which is told that it is no member
+        follower.state = "stable"
+    log.run(2)
+    slow.state = "stable"
+    log.run(3)
+    found = the_next(log, after=3)
+    assert (found.cause, found.remedy) == (Cause.EXPIRY, Remedy.LONGER_SESSION)
+    assert found.also == (Cause.NEW_MEMBER,)
+    assert (found.members_before, found.members_after) == (3, 3)
+    assert reported(log.exchanges).thrown_out.count == (not static)
+
+
+def test_a_dynamic_member_that_crashed_and_came_back_would_rather_be_static() -> None:
+    log, (_, follower) = of_two()
+    follower.die()
+    log.run(14)
+    follower.again().start()
+    log.run(3)
+    expiry, join = rebalances(log)[2:]
+    assert (expiry.cause, expiry.remedy) == (Cause.EXPIRY, Remedy.STATIC)
+    assert (join.cause, join.remedy) == (Cause.NEW_MEMBER, Remedy.STATIC)
+
+
+def test_a_static_member_that_leaves() -> None:
+    log, (_, follower) = of_two(static=True)
+    follower.leave()
+    log.run(3)
+    assert (the_next(log).cause, the_next(log).remedy) == (Cause.LEAVE, Remedy.NO_LEAVE)
+
+
+def test_a_static_member_that_is_restarted_costs_nothing() -> None:
+    log, (_, follower) = of_two(static=True)
+    follower.restart()
+    log.run(3)
+    assert len(rebalances(log)) == 2
+
+
+def test_a_failover_in_a_rebalance() -> None:
+    log, (leader, follower) = of_two()
+    follower.state = "frozen"
+    leader.join()
+    log.fail_over()
+    follower.state = "stable"
+    log.run(6)
+    assert Cause.FAILOVER in {r.cause for r in rebalances(log)[2:]}
+
+
+def test_what_happens_meanwhile_is_named_beside_the_cause() -> None:
+    log, (leader, follower) = of_two()
+    leader.beat_at = log.now + 900
+    follower.leave()
+    log.run(0.3)
+    log.pod(3).start()
+    log.run(3)
+    found = the_next(log)
+    assert (found.cause, found.also) == (Cause.LEAVE, (Cause.NEW_MEMBER,))
+
+
+def test_the_first_rebalance_of_a_log_that_begins_in_the_middle_may_be_unknown() -> None:
+    log, (_, follower) = of_two(static=True)
+    gone = log.static(3)
+    log.form(gone)
+    gone.die()
+    log.run(8.5)
+    start = len(log.exchanges)  # of the third one, nothing is in what follows
+    log.run(4)
+    found = rebalances(log, start)[0]
+    assert (found.cause, found.who, found.members_before) == (Cause.UNKNOWN, "", None)
+    assert found.remedy is Remedy.UNKNOWN
+    follower.leave()
+    log.run(3)
+    assert rebalances(log, start)[1].members_before == 2  # by now, all are known
+
+
+def test_a_new_group_late_in_a_log_is_known_all_the_same() -> None:
+    log, pods = of_two()
+    for pod in pods:
+        pod.leave()
+    log.run(1)
+    start = len(log.exchanges)
+    log.form(log.pod(5))
+    (found,) = rebalances(log, start)
+    assert (found.generation, found.cause) == (4, Cause.NEW_MEMBER)
+
+
+def test_times_are_those_of_the_log() -> None:
+    log, (leader, _) = of_two()
+    began = log.now
+    leader.join()
+    log.run(3)
+    found = the_next(log)
+    assert found.start_ms == START_MS + began
+    assert found.start_ms < found.completed_ms <= (found.stable_ms or 0)
+    assert found.place.startswith("model.log:")
+
+
+@pytest.mark.parametrize(
+    ("away_ms", "enough_ms"), [(100, 6000), (4001, 10_000), (15_000, 30_000), (10**7, None)]
+)
+def test_a_session_timeout_is_one_that_people_use_and_has_some_to_spare(
+    away_ms: int, enough_ms: int | None
+) -> None:
+    assert long_enough_ms(away_ms) == enough_ms

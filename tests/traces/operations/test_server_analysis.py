@@ -1,0 +1,226 @@
+"""One group of server.log, line by line, where the recorded logs have no such story."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fencepost.traces.audit.server_log_audit import audit_server_log
+from fencepost.traces.logs.server_log import ServerLog
+from fencepost.traces.operations.operator_json import operator_json
+from fencepost.traces.operations.operator_report import OperatorReport
+from fencepost.traces.operations.operator_rows import Cause, End, Remedy
+from fencepost.traces.operations.operator_summary import operator_summary
+from fencepost.traces.operations.rebalances import BEFORE_LOG
+from fencepost.traces.operations.server_rounds import SAME_NAME, UNNAMED
+
+UUID = "2623169f-271d-4e1f-ae23-2007b27b1{:03}"
+
+
+def told(folder: Path, *lines: tuple[int, str]) -> OperatorReport:
+    """The report on lines of the new coordinator, at seconds after noon."""
+    path = folder / "server.log"
+    path.write_text(
+        "".join(
+            f"[2026-11-23 12:{second // 60:02}:{second % 60:02},000] INFO [GroupCoordinator id=1] "
+            f"{text} (org.apache.kafka.coordinator.group.GroupMetadataManager)\n"
+            for second, text in lines
+        )
+    )
+    return audit_server_log(ServerLog([path])).report
+
+
+def preparing(generation: int, reason: str) -> str:
+    state = f"in state PreparingRebalance with old generation {generation}"
+    return f"Preparing to rebalance group g {state} (reason: {reason})."
+
+
+def stable(generation: int, members: int) -> str:
+    return f"Stabilized group g generation {generation} with {members} members."
+
+
+def joins(name: str, number: int, generation: int) -> str:
+    member = f"{name}-{UUID.format(number)}"
+    return preparing(generation, f"Adding new member {member} with group instance id null")
+
+
+def left(name: str, number: int, reason: str) -> str:
+    member = f"{name}-{UUID.format(number)}"
+    said = "has left group through explicit `LeaveGroup` request; client reason:"
+    return f"[Group g] Member {member} {said} {reason}"
+
+
+def leaves(name: str, number: int, generation: int) -> str:
+    member = f"{name}-{UUID.format(number)}"
+    return preparing(generation, f"explicit `LeaveGroup` request for ({member}) members.")
+
+
+def restarted(first: str, second: str) -> list[tuple[int, str]]:
+    """Two members; the second one leaves, and comes back."""
+    return [
+        (0, joins(first, 1, 0)),
+        (1, stable(1, 1)),
+        (2, joins(second, 2, 1)),
+        (3, stable(2, 2)),
+        (10, left(second, 2, "the consumer is being closed")),
+        (10, leaves(second, 2, 2)),
+        (11, stable(3, 1)),
+        (18, joins(second, 3, 3)),
+        (19, stable(4, 2)),
+    ]
+
+
+def test_a_dynamic_member_that_leaves_and_comes_back(tmp_path: Path) -> None:
+    report = told(tmp_path, *restarted("a", "b"))
+    rows = report.rebalances.rows
+    assert [row.cause for row in rows] == [*2 * [Cause.NEW_MEMBER], Cause.LEAVE, Cause.NEW_MEMBER]
+    assert [row.who for row in rows] == ["a", "b", "b", "b"]
+    assert [(row.members_before, row.members_after) for row in rows[2:]] == [(2, 1), (1, 2)]
+    assert [row.remedy for row in rows[2:]] == 2 * [Remedy.STATIC]
+    assert (rows[2].away_ms, rows[2].session_ms) == (8_000, 15_000)
+    assert (report.figures["g"].static, report.figures["g"].dynamic) == (0, 2)
+
+
+def test_a_member_that_was_not_polled_is_a_problem(tmp_path: Path) -> None:
+    report = told(
+        tmp_path,
+        (0, joins("a", 1, 0)),
+        (1, stable(1, 1)),
+        (9, left("a", 1, "consumer poll timeout has expired.")),
+        (9, "Group g with generation 2 is now empty."),
+    )
+    (problem,) = report.problems
+    assert problem.kind == "poll-timeout"
+    assert report.rebalances.count == 1  # an empty group has no rebalance
+
+
+def test_a_log_that_begins_in_the_middle(tmp_path: Path) -> None:
+    joined = "Static member with groupInstanceId=i-1 and unknown member id joins group g in Stable"
+    replaced = "state. Replacing previously mapped member i-1-old with this groupInstanceId."
+    report = told(
+        tmp_path,
+        (0, f"{joined} {replaced}"),
+        (9, f"Member i-1-{UUID.format(7)} in group g has failed, removing it from the group."),
+        (9, preparing(5, f"removing member i-1-{UUID.format(7)} on heartbeat expiration.")),
+        (9, stable(6, 3)),
+    )
+    first, second = sorted(report.life_lines.rows, key=lambda line: line.begins)
+    assert (first.member_id, first.begins, first.end) == ("i-1-old", False, End.REPLACED)
+    assert (second.member_id, second.end) == (f"i-1-{UUID.format(7)}", End.EXPIRED)
+    (row,) = report.rebalances.rows
+    assert (row.cause, row.members_before, row.members_after) == (Cause.EXPIRY, None, 3)
+
+
+def both(folder: Path, *lines: tuple[int, str]) -> list[tuple[Remedy, str]]:
+    """What would have avoided each rebalance, and why that is unknown."""
+    return [(row.remedy, row.unclear) for row in told(folder, *lines).rebalances.rows]
+
+
+def test_an_administrator_who_removes_several_members_names_none_of_them(tmp_path: Path) -> None:
+    given = "Static member with groupInstanceId=i-{} and unknown member id joins group g in Empty"
+    made = "state. Created a new member id i-{}-{} for this member and add to the group."
+    joined = [(n, f"{given} {made}".format(n, n, UUID.format(n))) for n in (1, 2)]
+    removed = [(9, left(f"i-{n}", n, "not provided")) for n in (1, 2)]
+    cause = (9, preparing(2, "explicit `LeaveGroup` request for (, ) members."))
+    report = told(tmp_path, *joined, *removed, cause, (10, stable(3, 1)))
+    assert [(r.instance_id, r.itself) for r in report.static_leaves.rows] == [
+        ("i-1", False),
+        ("i-2", False),
+    ]
+
+
+def test_of_processes_with_one_client_id_it_is_unknown_who_came_back(tmp_path: Path) -> None:
+    found = both(tmp_path, *restarted("consumer-g-1", "consumer-g-1"))
+    assert found == [*2 * [(Remedy.NOTHING, "")], *2 * [(Remedy.UNKNOWN, SAME_NAME)]]
+
+
+def test_who_never_comes_back_would_not_have_been_helped(tmp_path: Path) -> None:
+    found = both(
+        tmp_path,
+        (0, joins("consumer-g-1", 1, 0)),
+        (1, stable(1, 1)),
+        (2, joins("consumer-g-1", 2, 1)),
+        (3, stable(2, 2)),
+        (10, left("consumer-g-1", 2, "the consumer is being closed")),
+        (10, leaves("consumer-g-1", 2, 2)),
+        (11, stable(3, 1)),
+    )
+    assert found[-1] == (Remedy.NOTHING, "")
+
+
+def test_who_comes_when_the_log_begins_may_have_left_before(tmp_path: Path) -> None:
+    lines = ((5, joins("a", 1, 7)), (6, stable(8, 3)), (700, joins("b", 2, 8)), (701, stable(9, 4)))
+    assert both(tmp_path, *lines) == [(Remedy.UNKNOWN, BEFORE_LOG), (Remedy.NOTHING, "")]
+
+
+def test_a_release_that_does_not_name_who_joins_leaves_it_unknown(tmp_path: Path) -> None:
+    path = tmp_path / "server.log"
+    member = f"pod-1-{UUID.format(1)}"
+    left = f"Member[group.instance.id None, member.id {member}] in group g has left, removing it"
+    state = "in state PreparingRebalance with old generation 4 (__consumer_offsets-0)"
+    texts = (
+        f"{left} from the group",
+        f"Preparing to rebalance group g {state} (reason: removing member {member} on LeaveGroup)",
+        "Stabilized group g generation 5 (__consumer_offsets-0) with 3 members",
+    )
+    path.write_text(
+        "".join(
+            f"[2026-11-23 12:00:0{n},000] INFO [GroupCoordinator 1]: {text} "
+            "(kafka.coordinator.group.GroupCoordinator)\n"
+            for n, text in enumerate(texts)
+        )
+    )
+    report = audit_server_log(ServerLog([path])).report
+    assert [row.unclear for row in report.rebalances.rows] == [UNNAMED]
+    assert report.shows("g", "fenced")
+    assert not report.shows("g", "short-session")
+
+
+def test_the_new_coordinator_cannot_show_who_was_fenced(tmp_path: Path) -> None:
+    joined = "Static member with groupInstanceId=i-1 and unknown member id joins group g in Stable"
+    replaced = "state. Replacing previously mapped member i-1-old with this groupInstanceId."
+    report = told(tmp_path, (0, f"{joined} {replaced}"))
+    assert not report.shows("g", "fenced")
+    text = "\n".join(operator_summary(report))
+    assert "no problem with clients shown in this log" in text
+    assert "whether a process was alive when another took its group.instance.id (once)" in text
+    assert operator_json(report)["unshown"] == {
+        "ping-pong": 1, "fenced": 1, "self-fencing": 1, "short-session": 1,
+    }  # fmt: skip
+
+
+def test_how_a_group_is_at_the_end_of_the_log_is_told(tmp_path: Path) -> None:
+    formed = [(0, joins("a", 1, 0)), (1, stable(1, 1)), (2, joins("b", 2, 1)), (3, stable(2, 2))]
+    leaving = [(10, left("b", 2, "the consumer is being closed")), (10, leaves("b", 2, 2))]
+    going_on = told(tmp_path, *formed, *leaving)
+    assert operator_json(going_on)["at_end"][0]["rebalancing_ms"] is not None
+    text = "\n".join(operator_summary(going_on))
+    assert "Still rebalancing at the end of the log: g (since 2026-11-23 12:00:10 UTC)." in text
+    over = told(tmp_path, *formed, *leaving, (11, stable(3, 1)))
+    assert "at the end of the log" not in "\n".join(operator_summary(over))
+    last = [(12, left("a", 1, "the consumer is being closed")), (12, leaves("a", 1, 3))]
+    gone = (13, "Group g with generation 4 is now empty.")
+    empty = told(tmp_path, *formed, *leaving, (11, stable(3, 1)), *last, gone)
+    assert operator_json(empty)["at_end"] == [
+        {
+            "group": "g",
+            "static": 0,
+            "dynamic": 0,
+            "rebalancing_ms": None,
+            "session_ms": None,
+            "assignors": [],
+        }
+    ]
+    assert "Without a member at the end of the log: g." in "\n".join(operator_summary(empty))
+
+
+def test_members_are_counted_only_where_the_log_shows_all_of_them(tmp_path: Path) -> None:
+    def counted(*lines: tuple[int, str]) -> tuple[int | None, int | None]:
+        figures = told(tmp_path, *lines).figures["g"]
+        return figures.static, figures.dynamic
+
+    begun = [(10, leaves("b", 2, 7)), (11, stable(8, 3))]
+    given = "Assignment received from leader a for group g for generation 8. "
+    tells = (12, given + "The group has 3 members, 1 of which are static.")
+    assert counted(*begun) == (None, None)
+    assert counted(*begun, tells) == (1, 2)
+    assert counted(*begun, tells, (20, leaves("c", 3, 8))) == (None, None)

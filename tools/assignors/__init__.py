@@ -1,0 +1,1 @@
+"""Compare the assignors with Java's, member by member."""

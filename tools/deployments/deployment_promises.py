@@ -1,0 +1,103 @@
+"""What KIP-345 and an article promise of deployments, each held to what was simulated and measured.
+
+The claims are data, `claims.toml`, in our own words and with the section that they are from.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from importlib.resources import files
+
+import msgspec
+
+from tools.deployments.measured_deployments import CASES_BY_NAME
+from tools.deployments.simulated_and_real import LATER, CaseResult, Range, range_of, simulated
+
+
+class Verdict(Enum):
+    """What became of a claim."""
+
+    HOLDS = "holds"
+    NOT_ALWAYS = "not always"
+    FAILS = "not so"
+    UNKNOWN = "not run"
+
+
+@dataclass(frozen=True, slots=True)
+class Pooled:
+    """All results of a case, whatever the broker and the library."""
+
+    results: tuple[CaseResult, ...]
+
+    def simulated(self, figure: str) -> Range | None:
+        """The least and the most that was simulated."""
+        found = [end for one in self.results for end in one.simulated.get(figure, (None, None))]
+        return range_of(found)
+
+    @property
+    def runs(self) -> int:
+        """How often it was performed."""
+        return sum(len(one.real) for one in self.results)
+
+    def real(self, figure: str) -> Range | None:
+        """The least and the most that happened."""
+        ranges = [one.happened(figure) for one in self.results]
+        if figure in LATER:
+            ranges = [one for one in ranges if one is not None]
+        return range_of([end for one in ranges for end in one or (None, None)])
+
+
+def pooled(results: Sequence[CaseResult], case: str) -> Pooled:
+    """The results of a case."""
+    return Pooled(tuple(one for one in results if one.case == case))
+
+
+class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A promise about a figure of a case.
+
+    `promised`: in words; `within`: what the figure may be for that; `at_most`: another figure of
+    the same run that it may not exceed.  `why`: why it isn't so, or what there is to it, under a
+    `title`.
+    """
+
+    says: str
+    source: str
+    case: str
+    figure: str
+    promised: str
+    within: Range = (0, float("inf"))
+    at_most: str | None = None
+    title: str = ""
+    why: str = ""
+
+    def verdict(self, found: Pooled) -> Verdict:
+        """Whether all that happened is as promised."""
+        real = found.real(self.figure)
+        if real is None:
+            return Verdict.UNKNOWN
+        low, high = self.within
+        if self.at_most is not None and not all(
+            getattr(one, self.figure) <= getattr(one, self.at_most)
+            for result in found.results
+            for one in result.real
+        ):
+            return Verdict.FAILS
+        if low <= real[0] and real[1] <= high:
+            return Verdict.HOLDS
+        return Verdict.FAILS if real[0] > high or real[1] < low else Verdict.NOT_ALWAYS
+
+
+def simulated_only(results: Sequence[CaseResult]) -> dict[str, dict[str, Range]]:
+    """What is simulated of each case that claims are about and that was not performed yet."""
+    performed = {one.case for one in results}
+    cases = {claim.case: CASES_BY_NAME[claim.case] for claim in all_claims()}
+    return {name: simulated(one.at(), ()) for name, one in cases.items() if name not in performed}
+
+
+def all_claims() -> list[Claim]:
+    """The claims, in the order of the table."""
+    document = files(__package__ or "").joinpath("claims.toml").read_text("utf-8")
+    return msgspec.convert(tomllib.loads(document)["claim"], list[Claim])

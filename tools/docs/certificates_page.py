@@ -1,0 +1,207 @@
+"""The certificates that stand in the repository, and the page `docs/certificates.md` about them.
+
+Decides what is kept of a certificate (all that is the same in every run: no times, no address), how
+it is held against a new one, and what the page shows: a matrix of targets and areas, then for each
+target what is known to fail, and why.  The page is made, not written:
+`python -m tools.docs.certificates_page docs/certificates docs/certificates.md`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fencepost.conformance.cases.areas import AREAS, area
+from fencepost.conformance.targets.brokers.kafka_version import parse_kafka_version
+from fencepost.model.history.words import plural
+from fencepost.properties.judging.outcome import Outcome
+from fencepost.traces.files.bounded import read_json
+
+_KEPT = ("target", "implementation", "version", "revision", "verdict", "config", "apis")
+_WORDS = {
+    Outcome.KNOWN_FAILURE.value: "known",
+    Outcome.UNSUPPORTED.value: "n/a",
+    Outcome.FAIL.value: "fail",
+    Outcome.STALE_KNOWN_FAILURE.value: "stale",
+    Outcome.UNKNOWN.value: "unknown",
+    Outcome.SKIPPED.value: "skipped",
+}
+_TITLES = {
+    Outcome.KNOWN_FAILURE: "Fails",
+    Outcome.UNKNOWN: "Not decided",
+    Outcome.UNSUPPORTED: "Not applicable",
+}
+_TITLE = """\
+# Certificates
+
+<!-- Made by `python -m tools.docs.certificates_page docs/certificates \
+docs/certificates.md`; don't edit. -->
+
+What each implementation does with the catalogue, run on real brokers that `fencepost` started.
+`tox -e brokers` runs all of them again and compares case by case.  A plain number counts cases that
+pass; *known* ones fail, are listed with their reason, and still run each time; *n/a* ones need what
+the target doesn't have.  [The results site](brokers/results.md) shows the same as a heat map, by
+rule, and over versions.
+"""
+
+
+def kept(certificate: Mapping[str, Any]) -> dict[str, Any]:
+    """What is kept of a certificate (the JSON of `certify --json`)."""
+    return {
+        **{key: certificate[key] for key in _KEPT},
+        "rules": {key: certificate["rules"][key] for key in ("missed", "unreachable")},
+        "cases": {case["id"]: _case(case) for case in certificate["cases"]},
+    }
+
+
+def _case(case: Mapping[str, Any]) -> dict[str, Any]:
+    if case["outcome"] == Outcome.PASS.value:
+        return {"outcome": case["outcome"]}
+    found = {"outcome": case["outcome"], "level": case["level"]}
+    if case["outcome"] in {Outcome.UNSUPPORTED.value, Outcome.UNKNOWN.value}:
+        return found | {"why": case["message"]}
+    return found | {
+        "rule": case["rule"],
+        "observed": case["observed"],
+        "why": " ".join(note for note in case["notes"] if note.startswith("known failure: ")),
+    }
+
+
+def differences(old: Mapping[str, Any], new: Mapping[str, Any], shaky: Sequence[str]) -> list[str]:
+    """What another run found otherwise, a sentence for each case.
+
+    A known failure is the same by whatever listed words it showed itself.  `shaky`: the cases whose
+    known failure comes and goes; there, a pass is no difference.
+    """
+    found = []
+    for case_id in sorted(old["cases"].keys() | new["cases"].keys()):
+        before, after = (_short(certificate["cases"].get(case_id)) for certificate in (old, new))
+        both = {before.partition(":")[0], after.partition(":")[0]}
+        if before != after and not (
+            case_id in shaky and both <= {Outcome.PASS.value, Outcome.KNOWN_FAILURE.value}
+        ):
+            found.append(f"{case_id}: was {before}, is {after}")
+    return found
+
+
+def _short(case: Mapping[str, Any] | None) -> str:
+    if case is None:
+        return "not there"
+    seen = None if case["outcome"] == Outcome.KNOWN_FAILURE.value else case.get("observed")
+    return f"{case['outcome']}: {seen}" if seen else str(case["outcome"])
+
+
+def file_of(folder: Path, target: str) -> Path:
+    """Where the certificate of a target lies."""
+    return folder / f"{target.replace(':', '-').replace('*', 'x')}.json"
+
+
+def write(folder: Path, certificate: Mapping[str, Any]) -> Path:
+    """Keep a certificate in the folder."""
+    return write_kept(folder, certificate["target"], kept(certificate))
+
+
+def write_kept(folder: Path, target: str, document: Mapping[str, Any]) -> Path:
+    """Write what is kept of a target's certificate."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = file_of(folder, target)
+    text = json.dumps(document, indent=1, ensure_ascii=False, sort_keys=True)
+    path.write_text(text + "\n", encoding="utf-8")
+    return path
+
+
+def read_all(folder: Path) -> list[dict[str, Any]]:
+    """The certificates of a folder: Kafka by version, then the others."""
+    found = [read_json(path) for path in folder.glob("*.json")]
+    return sorted(found, key=lambda c: _order(c["target"]))
+
+
+def _order(target: str) -> tuple[bool, tuple[int, ...], str]:
+    if not target.startswith("kafka:"):
+        return True, (), target
+    return False, parse_kafka_version(target.removeprefix("kafka:")).number, target
+
+
+def page(certificates: Sequence[Mapping[str, Any]]) -> str:
+    """The whole page, in Markdown."""
+    matrix = matrix_lines("target", certificates, AREAS, area)
+    return "\n".join([_TITLE, *matrix, *_failures(certificates)])
+
+
+def matrix_lines(
+    kind: str,
+    certificates: Sequence[Mapping[str, Any]],
+    areas: Collection[str],
+    area_of: Callable[[str], str],
+) -> Iterator[str]:
+    """The table of certificates and areas; `kind`: of what they are, `area_of`: of a case's id."""
+    yield f"| {kind} | verdict | " + " | ".join(areas) + " |"
+    yield "|---" * (2 + len(areas)) + "|"
+    for certificate in certificates:
+        counts: dict[str, Counter[str]] = {name: Counter() for name in areas}
+        for case_id, case in certificate["cases"].items():
+            counts[area_of(case_id)][case["outcome"]] += 1
+        cells = (_cell_text(counts[name]) for name in areas)
+        name = f"[{certificate['target']}](#{anchor(certificate['target'])})"
+        yield f"| {name} | {verdict_words(certificate)} | " + " | ".join(cells) + " |"
+    yield ""
+
+
+def _cell_text(counts: Counter[str]) -> str:
+    """Make a cell: how many passed, and how many came out otherwise."""
+    words = [str(counts[Outcome.PASS.value])]
+    words += [f"{counts[key]} {word}" for key, word in _WORDS.items() if counts[key]]
+    return ", ".join(words)
+
+
+def verdict_words(certificate: Mapping[str, Any]) -> str:
+    """Return the verdict, and how many failures are known."""
+    known = sum(
+        case["outcome"] == Outcome.KNOWN_FAILURE.value for case in certificate["cases"].values()
+    )
+    return f"{certificate['verdict']}" + (f", {plural(known, 'known failure')}" if known else "")
+
+
+def anchor(target: str) -> str:
+    """Return what a heading is linked by."""
+    return "".join(c for c in target.lower() if c.isalnum() or c in "-_ ")
+
+
+def _failures(certificates: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for certificate in certificates:
+        yield f"## {certificate['target']}"
+        yield ""
+        yield (
+            f"{certificate['implementation']} {certificate['version']}, judged by "
+            f"`{certificate['revision']}`."
+        )
+        yield ""
+        yield from by_reason(certificate["cases"], Outcome.KNOWN_FAILURE)
+        yield from by_reason(certificate["cases"], Outcome.UNSUPPORTED)
+        missed = certificate["rules"]["missed"]
+        if missed:
+            yield f"Rules that no passing case shows: {', '.join(missed)}."
+            yield ""
+
+
+def by_reason(cases: Mapping[str, Mapping[str, Any]], outcome: Outcome) -> Iterator[str]:
+    """Make a list of what came out so, by reason, the commonest first."""
+    reasons: dict[str, list[str]] = {}
+    for case_id, case in cases.items():
+        if case["outcome"] == outcome.value:
+            why = case["why"].removeprefix("known failure: ")
+            reasons.setdefault(why, []).append(case_id)
+    for why, case_ids in sorted(reasons.items(), key=lambda item: (-len(item[1]), item[0])):
+        title = _TITLES[outcome]
+        yield f"- **{title}, {len(case_ids)}**: {why}"
+        yield f"  <br>{', '.join(f'`{case_id}`' for case_id in sorted(case_ids))}"
+    if reasons:
+        yield ""
+
+
+if __name__ == "__main__":
+    Path(sys.argv[2]).write_text(page(read_all(Path(sys.argv[1]))), encoding="utf-8")

@@ -1,0 +1,86 @@
+"""Makes `docs/clients/obligations.md`: what a client owes, and which scenarios show it.
+
+`python -m tools.docs.obligations_page docs` writes it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from html import escape
+from pathlib import Path
+
+from fencepost.conformance.cases.clients.scenario_catalogue import SCENARIOS
+from fencepost.model.history.words import plural
+from fencepost.properties.requirements.requirement import AREAS, Obligation
+from fencepost.properties.requirements.requirements import OBLIGATIONS, in_area
+
+FILE = "clients/obligations.md"
+
+_TITLE = """\
+# What a client owes
+
+<!-- Made by `python -m tools.docs.obligations_page docs`; don't edit. -->
+
+{count} of a client that is a member of a group, above all a static one (KIP-345).
+[`fencepost certify-client`](certify-client.md) holds a library to them.  It judges by the requests
+that the broker saw and by what the library told its user, never by the library's logs.
+
+- MUST: a safety promise of the KIP depends on it.  SHOULD: users rely on it, or the authors of a
+  library might dispute it.
+- Under each sentence: what is *provoked*, what is *judged*, the *source*, and the
+  [scenarios](#scenarios) that show it.
+- The reference client does all of it: `fencepost certify-client reference`.
+"""
+
+_SCENARIOS = """\
+## Scenarios
+
+Each is data: acts in order, and conditions that are waited for.  Those with a mark provoke what
+only a served broker does; all others also run against a real one (`--broker kafka:4.3.0`).
+
+| scenario | what is done | provokes |
+|---|---|---|"""
+
+
+def obligations_page() -> str:
+    """Make the page."""
+    parts = [_TITLE.format(count=plural(len(OBLIGATIONS), "obligation"))]
+    for area, title in AREAS.items():
+        parts += [f"## {title}\n", *(row for one in in_area(area) for row in _row(one))]
+    parts += [_SCENARIOS, *_scenarios(), ""]
+    return "\n".join(parts)
+
+
+def _row(one: Obligation) -> Iterator[str]:
+    shown = ", ".join(
+        f"[{name}](#{name})" for name, s in SCENARIOS.items() if one.id in s.obligations
+    )
+    yield f"### {one.id}\n"
+    yield f"**{one.level.value}.** {_plain(one.sentence)}\n"
+    yield f"*Provoked*: {_plain(one.provoked)}.  *Judged*: {_plain(one.judged)}.  "
+    yield f"*Source*: {_plain(one.source)}.  *Shown by*: {shown}.\n"
+    if one.dispute:
+        yield f"*Why {one.level.value}*: {_plain(one.dispute)}\n"
+
+
+def _scenarios() -> Iterator[str]:
+    for name, one in SCENARIOS.items():
+        mark = "yes" if one.is_provoking else ""
+        yield f'| <span id="{name}">`{name}`</span> | {_plain(one.about)} | {mark} |'
+
+
+def _plain(text: str) -> str:
+    """Escape a text for Markdown that is read as HTML."""
+    return escape(text, quote=False)
+
+
+def main(folder: Path) -> None:
+    """Write the page."""
+    path = folder / FILE
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(obligations_page(), encoding="utf-8", newline="\n")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,223 @@
+"""Makes `docs/designers/steps.md`: what rules and properties of one's own are written with.
+
+`python -m tools.docs.steps_page docs/designers/steps.md` writes it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import get_args
+
+from fencepost.conformance.targets.target_registry import DEFAULT_REVISION, find_revision
+from fencepost.model.classic import perform_members, perform_rebalance, perform_storage
+from fencepost.model.classic.group import Group, InitialDelay, Member, Offset, ParkedRequest, Timer
+from fencepost.model.classic.work import Emission, Incoming
+from fencepost.model.table.cells import COLUMNS
+from fencepost.model.table.effect_needs import HOME, NEEDS, TABLES, rule_needs
+from fencepost.model.table.effects import Do, Echo
+from fencepost.model.table.expr import Feature
+from fencepost.model.table.vocabulary import Word
+from fencepost.properties.checking.checking import acts_of_none
+from fencepost.properties.worlds.adversarial_actions import ODD_ACTS
+from fencepost.properties.worlds.canonical import FRESH, NOW
+from fencepost.properties.worlds.scope import ACTS, ActKind
+from fencepost.properties.worlds.scopes import CHECK_SCOPES
+from fencepost.properties.worlds.views import Event, Failover, StepView, WorldView
+from fencepost.properties.worlds.world_client import REBALANCE_MS, SESSION_MS, TICK_MS, Client, Seat
+
+_TITLE = """\
+# Steps, columns, views
+
+<!-- Made by `python -m tools.docs.steps_page docs/designers/steps.md`; \
+don't edit. -->
+
+What [a revision and a property of your own](own-revision.md) are written with. All names are in
+`fencepost.model` and `fencepost.properties`.
+"""
+
+_STEPS = f"""\
+## Steps
+
+The effect of a rule is a tuple of members of `Do`, performed in this order. A step *needs*
+something where it is done: a revision whose rule could come to a point where this is not so is
+refused when it is loaded. A step that has a table can be used in that table only.
+
+"The caller" is the member that the request is about. A step that adds or replaces a member, or
+hands out an id, makes that one the caller for the steps after it. *Used by* names rules of
+`{DEFAULT_REVISION}`, for an example: `fencepost explain ID`.
+"""
+
+_ECHO = """\
+## Answers
+
+A rule has either a step that answers or parks the request, or an `answer`, a member of `Error`.
+An error answer to a join carries a member id: `echo` says which one. It is for such rules alone.
+
+| `echo` | the answer carries |
+|---|---|"""
+
+_COLUMNS = """\
+## Columns
+
+What `when(…)` takes: `when(mid=Mid.EMPTY, inst=(Inst.OWN, Inst.OTHER))`. Several values: any of
+them. A column that is left out doesn't matter. Each table has some of these columns, and `version`,
+which takes a condition: `version=VERSION.at_least(4)`, with the `VERSION` of the table's own module
+(`from fencepost.model.classic.rules.join import VERSION`).
+
+`mid` and `inst` are about what the *request* names. No column says whether the caller is a static
+member: one that leaves its instance out has `Inst.NONE`, as a dynamic one has.
+
+| column | values | about |
+|---|---|---|"""
+
+_VIEWS = f"""\
+## What a property sees
+
+A property of kind `PropertyKind.STEP` is given a `StepView`, one of kind `PropertyKind.STATE` a
+`WorldView`. Both hold values that don't change; look, and don't write. The request of a step has
+the id `{NOW}`, and a member id that is made in it is called `{FRESH}`; in worlds, ids are called
+after who got them: `A.1`.
+"""
+
+_WORLDS = f"""\
+## The worlds of a check
+
+Time passes in ticks of {TICK_MS:,} ms. Each client has a session timeout (S) of {SESSION_MS:,} ms
+and a rebalance timeout (R) of {REBALANCE_MS:,} ms; where a scope has uneven timeouts, those of its
+last client are longer. `group.initial.rebalance.delay.ms` is 0 unless a scope has a delay. A member
+whose first join is not yet complete has 300,000 ms. Member ids, generations and how often a client
+restarts have no bound.
+
+These are the scopes of `fencepost check --question NAME`. Each is explored to its end, breadth
+first, so the run that shows a violation is one of the shortest in its scope, and of all scopes the
+shortest is shown. (A run that goes on for ever is not always the shortest.)
+
+| question | about | clients | what may happen |
+|---|---|---|---|"""
+
+_ACTS = """\
+
+| act | |
+|---|---|"""
+
+_NEVER = """
+No property was put to the test with what no client does. In none of these worlds: {}. Nor does a
+client send what no act says: a static member leaves its instance out of `quit` alone, not of its
+joins, syncs, heartbeats and commits; nobody names another client's id or instance; and all speak
+the highest versions of the revision.
+"""
+
+_BESIDES = {
+    Do.COMPLETE_JOIN: "The session timers of all members restart, also of a static one that is "
+    "absent, whose join is not parked."
+}
+"""What a step does beside its sentence and its docstring."""
+_NEWS = 4
+"""How many words of its own a docstring has that says more than the step's sentence."""
+_VIEWED = (
+    StepView,
+    WorldView,
+    Failover,
+    Incoming,
+    Emission,
+    Group,
+    Member,
+    Timer,
+    ParkedRequest,
+    InitialDelay,
+    Offset,
+    Seat,
+    Client,
+)
+
+
+def page() -> str:
+    """Make the page."""
+    return "\n".join(_lines()).rstrip() + "\n"
+
+
+def _lines() -> Iterator[str]:
+    yield from (_TITLE, _STEPS)
+    for table in (*TABLES, None):
+        yield f"### {'In any table' if table is None else f'In table {table}'}\n"
+        yield from (_step(do) for do in Do if HOME.get(do) == table)
+    yield _ECHO
+    yield from (f"| `{echo}` | {echo.value} |" for echo in Echo)
+    yield from ("", _COLUMNS)
+    yield from (f"| `{name}` | {_values(one)} | {one.about} |" for name, one in COLUMNS.items())
+    yield from ("", _VIEWS)
+    for view in _VIEWED:
+        yield from _view(view)
+    yield _WORLDS
+    for named in CHECK_SCOPES:
+        scope = named.scope
+        who = (
+            f"{scope.clients}, {scope.dynamic} of them dynamic" if scope.dynamic else scope.clients
+        )
+        yield f"| `{named.name}` | {named.about} | {who} | {', '.join(scope.acts)} |"
+    yield _ACTS
+    for act in get_args(ActKind):
+        yield f"| `{act}` | {ACTS[act] if act in ACTS else ODD_ACTS[act].about} |"
+    undone = acts_of_none(named.scope for named in CHECK_SCOPES)
+    yield _NEVER.format(", ".join(f"`{act}`" for act in undone))
+
+
+def _step(do: Do) -> str:
+    """Describe a step: its sentence, how it is done, what it needs, who uses it."""
+    rooms = (perform_members, perform_rebalance, perform_storage)
+    performed = next(filter(None, (getattr(room, do.name.lower(), None) for room in rooms)), None)
+    told = [f"{do.value}.".replace("|", "or")]
+    done = _plain(inspect.getdoc(performed) or "")
+    if len(set(_words(done)) - set(_words(do.value))) > _NEWS:
+        told.append(done)
+    told += [_BESIDES[do]] if do in _BESIDES else []
+    needs = [*(need.says for need in NEEDS.get(do, ())), *rule_needs(do)]
+    if needs:
+        told.append(f"*Needs* {'; '.join(needs)}.")
+    users = [rule.id for _, rule in find_revision(DEFAULT_REVISION).rules() if do in rule.effect]
+    told.append(f"*Used by* `{users[0]}`." if users else "*Used by* drafts or experiments alone.")
+    return f"**`{do}`**: {' '.join(told)}\n"
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip(".,:;").casefold() for word in text.split()]
+
+
+def _plain(text: str) -> str:
+    """Return a docstring in one line."""
+    return " ".join(text.split())
+
+
+def _values(feature: Feature) -> str:
+    if len({type(value) for value in feature.domain}) == 1 and isinstance(feature.domain[0], Word):
+        return ", ".join(f"`{value}`" for value in feature.domain)
+    return ", ".join(f"`{value!r}`" for value in feature.domain)
+
+
+def _view(view: type) -> Iterator[str]:
+    """Describe a record: its docstring, its fields with their types, its methods."""
+    doc = _plain(inspect.getdoc(view) or "")
+    types = view.__annotations__
+    yield from (f"### {view.__name__}", "", doc, "")
+    yield from ("| field | type |", "|---|---|") if types else ()
+    for name, kind in types.items():
+        said = str(getattr(kind, "__forward_arg__", kind)).replace("|", "or")
+        if said == "Event":
+            said = " or ".join(event.__name__ for event in get_args(Event))
+        yield f"| `{name}` | {said} |"
+    for name, member in vars(view).items():
+        if name.startswith(("_", "with", "as_stored")) or name in types:
+            continue  # what makes a changed group is for the machine
+        if isinstance(member, property):
+            yield f"| `{name}` | {_plain(inspect.getdoc(member) or '')} |"
+        elif inspect.isfunction(member) and inspect.getdoc(member):
+            given = ", ".join([*inspect.signature(member).parameters][1:])
+            yield f"| `{name}({given})` | {_plain(inspect.getdoc(member) or '')} |"
+    yield ""
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_text(page(), encoding="utf-8", newline="\n")

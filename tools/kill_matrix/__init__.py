@@ -1,0 +1,1 @@
+"""Run every engine on every mutant, and list which engine finds which."""

@@ -1,0 +1,315 @@
+"""What finds a mutant, at what cost: the engines that need no more than the model.
+
+There are two ways to kill a mutant.  By properties, an engine finds a step, a world or a history in
+which a property does not hold, without knowing the right answer.  By comparison, it finds an answer
+that differs from kafka-4's, which is worth less.  Both ways are used by exploration and by
+Hypothesis, in the same small scopes (`MUTANT_SCOPES`), so that lengths can be compared.
+
+All searches are bounded by states and examples, never by time, and are the same each time.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from fencepost.model.revision import Revision
+from fencepost.model.revisions.base import KAFKA_4
+from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, is_quiet
+from fencepost.properties.checking.liveness import find_broken_promises
+from fencepost.properties.checking.row_properties import DEEP, LASTING_STATES, STATES
+from fencepost.properties.claims.invariants import STORED
+from fencepost.properties.claims.property_registry import PROPERTIES
+from fencepost.properties.diff.common_versions import spoken
+from fencepost.properties.diff.product import Doing, Lockstep, Parted, State
+from fencepost.properties.explorer.exploration import Check, Exploration
+from fencepost.properties.explorer.explorer import explore
+from fencepost.properties.explorer.lasso import Lasso
+from fencepost.properties.logic.property import Engine, Property, PropertyKind
+from fencepost.properties.mutants.abstract_mutants import abstract_twists
+from fencepost.properties.mutants.mutant import Mutant
+from fencepost.properties.stateful.machines import FalsifyingWalk, find_violation
+from fencepost.properties.worlds.concretise import Run, unfold
+from fencepost.properties.worlds.scope import Scope
+from fencepost.properties.worlds.scopes import COMPARED_SCOPES, ENDING_SCOPES, MUTANT_SCOPES
+from fencepost.properties.worlds.world import Act, World, Worlds
+
+PAIRS = 200
+"""How many pairs of worlds, side by side, are visited at most in one scope."""
+
+EXAMPLES = 20
+"""How many walks Hypothesis tries at most in each world."""
+
+EXPLORE = "explore"
+SEARCH = "hypothesis"
+COMPARE = "explore-diff"
+DIFFER = "hypothesis-diff"
+PROVE = "proofs"
+BY_PROPERTIES = (EXPLORE, SEARCH)
+BY_COMPARISON = (COMPARE, DIFFER)
+
+_PARTED = "the answers differ"
+_READ = 5
+"""How many scopes whole histories are checked in, which takes long."""
+_SHORT = 4
+"""A walk of at most this many acts is not searched for again in other scopes."""
+
+_AGAIN = 2
+"""The factor by which fewer walks are tried in other scopes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A run that shows a kill, and the worlds that it was unfolded from."""
+
+    worlds: Worlds
+    run: Run
+
+
+@dataclass(frozen=True, slots=True)
+class EngineResult:
+    """What one engine found of a mutant."""
+
+    engine: str
+    killed: bool | None
+    length: int = 0
+    cost: int = 0
+    by: str = ""
+    note: str = ""
+    lines: tuple[str, ...] = ()
+    evidence: Evidence | None = None
+
+
+# By properties alone.
+
+
+def _held(scope: Scope) -> tuple[Property, ...]:
+    """The properties of a scope: what is stored is checked only where a failover can read it."""
+    return (*PROPERTIES.values(), *(STORED if scope.fails_over else ()))
+
+
+def explored(revision: Revision, states: int = STATES) -> EngineResult:
+    """Find the shortest run in all scopes that breaks a property, or else a promise."""
+    best: tuple[int, str, Worlds, tuple[tuple[Act | None, World], ...]] | None = None
+    cost = 0
+    for named in MUTANT_SCOPES:
+        if best is not None and best[0] <= 1:
+            break
+        judging = Evaluator(_held(named.scope), revision)
+        worlds = Worlds(revision, named.scope, judging.judge)
+        result = explore(
+            worlds,
+            [check for check in judging.checks(worlds) if not check.name.startswith(EXCUSED)],
+            max_states=max(states, DEEP.get(named.name, 0)),
+            max_depth=None if best is None else best[0] - 1,
+            stop_at_first=True,
+            quiet=is_quiet,
+        )
+        cost += result.states
+        for name, violation in result.violations.items():
+            if best is None or violation.depth < best[0]:
+                best = (violation.depth, name, worlds, violation.trace)
+    if best is not None:
+        length, name, worlds, path = best
+        shown = Evidence(worlds, unfold(worlds, path))
+        return EngineResult(EXPLORE, killed=True, length=length, cost=cost, by=name, evidence=shown)
+    return _promised(revision, LASTING_STATES, cost)
+
+
+def _promised(revision: Revision, states: int, cost: int) -> EngineResult:
+    for named in ENDING_SCOPES:
+        most = max(states, DEEP.get(named.name, 0))
+        kept = find_broken_promises(revision, named.scope, max_states=most)
+        cost += kept.exploration.states
+        for name, lasso in kept.broken.items():
+            path = _path_of(lasso)
+            shown = Evidence(kept.worlds, unfold(kept.worlds, path))
+            length = len(path) - 1
+            return EngineResult(
+                EXPLORE, killed=True, length=length, cost=cost, by=name, evidence=shown
+            )
+    return EngineResult(EXPLORE, killed=False, cost=cost)
+
+
+def _path_of(lasso: Lasso[World, Act]) -> tuple[tuple[Act | None, World], ...]:
+    """To the cycle, and once round it."""
+    return (*lasso.stem, *lasso.cycle)
+
+
+def searched(revision: Revision, examples: int = EXAMPLES) -> EngineResult:
+    """Find a random walk that breaks a property, as short as shrinking makes it."""
+    cost = 0
+    for properties, scopes in _stages():
+        found = find_violation(revision, properties, scopes=scopes, max_examples=examples)
+        if found is not None:
+            cost += found.examples
+            found = _shortest(revision, properties, scopes, found, examples // _AGAIN)
+            shown = Evidence(Worlds(revision, replace(found.scope, fold=False)), found.run)
+            name = found.finding.property_id
+            return EngineResult(SEARCH, True, len(found), cost, name, evidence=shown)
+        cost += examples * len(scopes)
+    return EngineResult(SEARCH, killed=False, cost=cost)
+
+
+def _shortest(
+    revision: Revision,
+    properties: Iterable[Property],
+    scopes: Iterable[Scope],
+    first: FalsifyingWalk,
+    examples: int,
+) -> FalsifyingWalk:
+    """The same walk or a shorter one: a long walk may have a short counterpart in another scope."""
+    best = first
+    for scope in scopes:
+        if len(best) > _SHORT and scope != first.scope:
+            found = find_violation(revision, properties, scopes=[scope], max_examples=examples)
+            best = best if found is None else min(best, found, key=len)
+    return best
+
+
+def _stages() -> Iterator[tuple[tuple[Property, ...], list[Scope]]]:
+    """Which properties are checked in which scopes; whole histories last, since they take long."""
+    scopes = [named.scope for named in MUTANT_SCOPES]
+    failing = [scope for scope in scopes if scope.fails_over]
+    for some in ([scope for scope in scopes if scope not in failing], failing):
+        yield tuple(p for p in _held(some[0]) if p.kind is not PropertyKind.HISTORY), some
+    yield tuple(p for p in PROPERTIES.values() if p.kind is PropertyKind.HISTORY), scopes[:_READ]
+
+
+# By comparison.
+
+
+def compared(revision: Revision, states: int = PAIRS) -> EngineResult:
+    """Find the shortest sequence in all scopes whose answers differ from kafka-4's."""
+    best: tuple[int, Lockstep, tuple[tuple[Doing | None, State], ...]] | None = None
+    cost = 0
+    for scope in COMPARED_SCOPES:
+        if best is not None and best[0] <= 1:
+            break
+        lockstep = Lockstep(*spoken(KAFKA_4, revision), scope)
+        result = _lockstep_explored(lockstep, states, None if best is None else best[0] - 1)
+        cost += result.states
+        for violation in result.violations.values():
+            best = (violation.depth, lockstep, violation.trace)
+    if best is None:
+        return EngineResult(COMPARE, killed=False, cost=cost)
+    length, lockstep, trace = best
+    parted = trace[-1][1]
+    assert isinstance(parted, Parted)
+    _, moves = lockstep.followed(trace)
+    worlds = lockstep.models[1]
+    (start,) = worlds.initial()
+    path = ((None, start), *((move.act, move.after) for move in moves))
+    causes = parted.suspects | lockstep.differing.intersection(parted.decided)
+    by = ", ".join(sorted(causes or moves[-1].rules))
+    shown = Evidence(worlds, unfold(worlds, path))
+    return EngineResult(COMPARE, killed=True, length=length, cost=cost, by=by, evidence=shown)
+
+
+def _lockstep_explored(
+    lockstep: Lockstep, states: int, depth: int | None
+) -> Exploration[State, Doing]:
+    parted: Check[State, Doing] = Check(
+        _PARTED, lambda state: _PARTED if isinstance(state, Parted) else None
+    )
+    return explore(lockstep, [parted], max_states=states, max_depth=depth, stop_at_first=True)
+
+
+def differing(revision: Revision, examples: int = EXAMPLES) -> EngineResult:
+    """Find a random walk whose answers kafka-4 can't give, as short as shrinking makes it."""
+    found = find_violation(
+        revision, reference=KAFKA_4, scopes=COMPARED_SCOPES, max_examples=examples
+    )
+    if found is None:
+        return EngineResult(DIFFER, killed=False, cost=examples * len(COMPARED_SCOPES))
+    shown = Evidence(Worlds(revision, replace(found.scope, fold=False)), found.run)
+    violation = found.finding.violation
+    by = ", ".join(violation.decided_by) if violation is not None else ""
+    return EngineResult(DIFFER, True, len(found), found.examples, by, evidence=shown)
+
+
+# By proof.
+
+
+def proved(revision: Revision) -> EngineResult:
+    """Count the obligations that kafka-4 meets and the mutant fails.  Needs Z3."""
+    if importlib.util.find_spec("z3") is None:
+        return EngineResult(PROVE, killed=None, note="Z3 is not installed")
+    from fencepost.properties.proofs.proofs import prove  # noqa: PLC0415  (Z3 is an extra)
+
+    rules = _touched(revision)
+    if not rules:
+        return EngineResult(
+            PROVE, killed=None, note="no step that proofs know of is taken otherwise"
+        )
+    proof = prove(revision, rules=rules, overrides=abstract_twists(revision), with_traces=False)
+    failed = sorted(proof.failures, key=lambda one: one.kind not in {"state", "step"})
+    cost = len(proof.obligations)
+    if failed:
+        return EngineResult(PROVE, killed=True, length=len(failed), cost=cost, by=failed[0].about)
+    if proof.uncovered:
+        note = "not covered: what a twisted step means to the proofs is not said"
+        return EngineResult(PROVE, killed=None, cost=cost, note=note)
+    return EngineResult(PROVE, killed=False, cost=cost)
+
+
+def _touched(revision: Revision) -> frozenset[str]:
+    """The rules whose steps a mutant changes.
+
+    Those with other data or a changed effect; where a check is changed, gone or in another place,
+    all rules of its table, since each applies where no earlier check did.
+    """
+    theirs = {rule.id: rule for _, rule in KAFKA_4.rules()}
+    touched = {
+        rule.id
+        for _, rule in revision.rules()
+        if theirs.get(rule.id) is not rule or set(rule.effect) & set(revision.twists)
+    }
+    for name, table in revision.tables.items():
+        if table.checks != KAFKA_4.tables[name].checks:
+            touched |= {rule.id for rule in table.rules()}
+    return frozenset(touched)
+
+
+MODEL_ENGINES: Mapping[str, Callable[[Revision], EngineResult]] = {
+    EXPLORE: explored,
+    SEARCH: searched,
+    COMPARE: compared,
+    DIFFER: differing,
+    PROVE: proved,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A mutant, and the result of each engine that was asked, by engine."""
+
+    mutant: Mutant
+    results: Mapping[str, EngineResult]
+
+    @property
+    def survives(self) -> bool:
+        """Whether no engine that was asked kills it."""
+        return not any(result.killed for result in self.results.values())
+
+    @property
+    def missed(self) -> tuple[str, ...]:
+        """Engines that must see what the mutant breaks, were asked, and did not see it."""
+        known = (*PROPERTIES.values(), *STORED)
+        broken = [one for one in known if one.id in self.mutant.breaks]
+        return tuple(
+            engine
+            for engine, claim in _CLAIMS.items()
+            if (found := self.results.get(engine)) is not None
+            and found.killed is False
+            and any(claim in one.engines for one in broken)
+        )
+
+    def killed_by(self, *engines: str) -> bool:
+        """Return whether one of these engines kills it."""
+        return any(e in self.results and self.results[e].killed for e in engines)
+
+
+_CLAIMS = {EXPLORE: Engine.EXPLORATION, PROVE: Engine.PROOF}
+"""The engines that must find whatever breaks their properties; random walks need not."""

@@ -1,0 +1,1 @@
+"""Run all searches in a given time, and report what is new."""

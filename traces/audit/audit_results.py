@@ -1,0 +1,151 @@
+"""The result of an audit for each group: outcome, violations, and what could not be judged."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from fencepost.properties.oracle.verdict import Allowed
+from fencepost.traces.logs.logged_exchange import LoggedExchange
+
+EXPLAINED = "explained"
+VIOLATED = "violated"
+UNKNOWN = "unknown"
+
+_MOST_NOTED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class AuditViolation:
+    """An answer that no state explains.
+
+    `says`: what is wrong, in a sentence; `rule`: the nearest explanation's, None where every state
+    forbids the answer; `allowed`: what would have been right, nearest first.
+    """
+
+    exchange: LoggedExchange
+    says: str
+    level: str
+    wrong: str
+    rule: str | None = None
+    allowed: tuple[Allowed, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON of the report."""
+        x = self.exchange
+        return {
+            "place": x.place,
+            "file": x.source,
+            "line": x.line,
+            "broker": x.broker,
+            "at_ms": x.answered_ms,
+            "api": x.api,
+            "version": x.version,
+            "client_id": x.client_id,
+            "member_id": x.request_body.get("memberId"),
+            "group_instance_id": x.request_body.get("groupInstanceId"),
+            "says": self.says,
+            "wrong": self.wrong,
+            "level": self.level,
+            "rule": self.rule,
+            "allowed": [
+                {"rule": a.rule, "body": a.body, "difference": a.difference} for a in self.allowed
+            ],
+            "observed": dict(x.response_body),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class UnjudgedSegment:
+    """A segment that could not be judged, and why."""
+
+    reason: str
+    first: str
+    last: str
+    lines: int
+
+
+@dataclass(slots=True)
+class GroupResult:
+    """The result of an audit for one group.
+
+    `lines`: all that name it; `judged`: those held to a known state; `assumed`: what had to be
+    assumed, and how often; `notes`: deviations that are allowed; `unjudged`: the first segments of
+    which nothing can be said; `undecided`: how many there were; `anchors`: how often its state
+    became known; `refused`: the first rebalance that completes, and that nothing explains.
+    """
+
+    group_id: str
+    lines: int = 0
+    judged: int = 0
+    anchors: int = 0
+    first_ms: int = 0
+    last_ms: int = 0
+    brokers: set[str] = field(default_factory=set)
+    found: list[AuditViolation] = field(default_factory=list)
+    violations: int = 0
+    undecided: int = 0
+    unjudged: list[UnjudgedSegment] = field(default_factory=list)
+    refused: str = ""
+    assumed: Counter[str] = field(default_factory=Counter)
+    notes: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def outcome(self) -> str:
+        """`explained`, `violated` or `unknown`."""
+        if self.violations:
+            return VIOLATED
+        return UNKNOWN if self.undecided or self._is_lost else EXPLAINED
+
+    @property
+    def _is_lost(self) -> bool:
+        """Whether rebalances complete, and none of them makes the state known."""
+        return not self.anchors and bool(self.refused)
+
+    @property
+    def reason(self) -> str:
+        """The verdict in a sentence."""
+        if self.violations:
+            first = self.found[0]
+            return f"{first.exchange.place}: {first.exchange.api} was answered {first.says}"
+        if self.undecided:
+            first_gap = self.unjudged[0]
+            return f"{first_gap.first} to {first_gap.last}: {first_gap.reason}"
+        if self._is_lost:
+            return f"{self.refused}: a rebalance completes, but the model can't explain it"
+        if not self.anchors:
+            return "no rebalance completes in the log, but every answer is possible"
+        return "the model explains every answer"
+
+    def add_found(self, found: AuditViolation) -> None:
+        """Add a violation."""
+        self.violations += 1
+        if len(self.found) < _MOST_NOTED:
+            self.found.append(found)
+
+    def add_unjudged(self, segment: UnjudgedSegment) -> None:
+        """Add a segment that could not be judged."""
+        self.undecided += 1
+        if len(self.unjudged) < _MOST_NOTED:
+            self.unjudged.append(segment)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON of the report."""
+        return {
+            "group": self.group_id,
+            "outcome": self.outcome,
+            "reason": self.reason,
+            "lines": self.lines,
+            "judged": self.judged,
+            "anchors": self.anchors,
+            "first_ms": self.first_ms,
+            "last_ms": self.last_ms,
+            "brokers": sorted(self.brokers),
+            "violations": self.violations,
+            "found": [f.to_json() for f in self.found],
+            "undecided": self.undecided,
+            "unjudged": [asdict(segment) for segment in self.unjudged],
+            "assumed": dict(sorted(self.assumed.items())),
+            "notes": dict(sorted(self.notes.items())),
+        }

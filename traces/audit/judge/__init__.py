@@ -1,1 +1,0 @@
-"""Was each answer right?  Segments of a group's log are checked with the oracle."""

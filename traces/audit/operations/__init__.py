@@ -1,1 +1,0 @@
-"""What an operator asks of a log: rebalances and their causes, fencing, restarts, timeouts."""

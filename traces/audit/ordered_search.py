@@ -1,0 +1,357 @@
+"""Run the oracle along a log, trying the most likely order of requests first.
+
+In a log dozens of requests overlap, and their orders are too many to try all.  So at first only the
+oldest requests may be next.  Only if that explains nothing are more orders tried, then slower
+brokers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from msgspec.structs import replace
+
+from fencepost.model.classic.work import Incoming, Outcome
+from fencepost.model.coordinator import Answer, Send
+from fencepost.model.history.events import Answered, Disconnected, Event, Sent
+from fencepost.model.messages.draft_messages import ALL_APIS
+from fencepost.model.messages.shapes import Message
+from fencepost.model.table.table import Level
+from fencepost.model.table.vocabulary import GroupState
+from fencepost.properties.oracle.answer_match import FRESH, Match, first_difference
+from fencepost.properties.oracle.candidate import Candidate, Emitted
+from fencepost.properties.oracle.oracle import Oracle
+from fencepost.properties.oracle.oracle_search import FOREVER, Request, Search, Step, TooManyError
+from fencepost.properties.oracle.verdict import Allowed
+from fencepost.traces.audit.audit_settings import AuditSettings
+from fencepost.traces.audit.prune import contradicts
+from fencepost.traces.logs.logged_exchange import LoggedExchange, shaped
+
+CLOCK_MS = 2
+"""How far the times of a line may be off: two roundings."""
+_THREADS_MS = 20
+"""How far the dates of lines may go back in a log: several threads write it."""
+
+_PARKING = frozenset({"JoinGroup", "SyncGroup"})
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How many orders of requests are tried.
+
+    `window`: of how many waiting requests each may be next; `enough`: how many explanations of an
+    answer are followed, None for all; `strict`: errors are those that the model gives, and
+    generations are counted as it does; `slower`: how many times later than usual a broker may be;
+    `whole`: a join may have been taken in any time before its answer; `part`: by what the limit of
+    states is divided; `late`: lines may have been dated late, so requests arrived earlier than they
+    say, by as much as a broker may be late.
+    """
+
+    window: int
+    enough: int | None
+    strict: bool = True
+    part: int = 1
+    slower: int = 1
+    whole: bool = False
+    late: bool = False
+
+
+EXHAUSTIVE = Effort(1_000_000, None, strict=False)
+"""All orders, all explanations, and a broker as quick as is assumed."""
+LATE = Effort(1_000_000, None, strict=False, slower=2, late=True)
+"""The same, and lines may have been dated late: only where both fail, an answer is refuted."""
+EFFORTS = (
+    Effort(1, 4, part=4),
+    Effort(3, 4, part=4),
+    Effort(6, 16, part=2),
+    Effort(12, None, strict=False),
+    Effort(6, None, slower=8, whole=True, strict=False),
+)
+"""The efforts to explain some lines, the cheapest first."""
+
+
+class _EnoughError(Exception):
+    """As many explanations as asked for are found."""
+
+
+@dataclass(slots=True)
+class OrderedSearch(Search):
+    """A search in which only the `window` oldest requests may be next.
+
+    `enough`: how many states that explain an answer are looked for, None for all; `explains`:
+    whether a state explains the answer that was read; `answers`: what is known to be answered, by
+    request; `strict`: as `contradicts` takes it; `was_empty`: whether a group was Empty on
+    some path.
+    """
+
+    window: int = 1
+    enough: int | None = None
+    explains: Callable[[Candidate], bool] | None = None
+    answers: dict[str, Message] = field(default_factory=dict)
+    strict: bool = False
+    was_empty: bool = False
+
+    def _successors(self, candidate: Candidate, horizon: int) -> Iterator[Candidate]:
+        known = {e.request_id for e in candidate.emitted}
+        for following in super(OrderedSearch, self)._successors(candidate, horizon):
+            if not any(self._is_contradicted(e) for e in following.emitted if e[0] not in known):
+                yield following
+
+    def _is_contradicted(self, emitted: Emitted) -> bool:
+        observed = self.answers.get(emitted.request_id)
+        if observed is None or emitted.message is None:
+            return False
+        return contradicts(emitted.message, observed, strict=self.strict)
+
+    def explore(
+        self,
+        candidates: list[Candidate],
+        horizon: int,
+        goal: Callable[[Candidate], bool],
+        *,
+        everything: bool = False,
+    ) -> list[Candidate]:
+        """Return all candidates that meet the goal, or enough that explain the answer."""
+        found: list[Candidate] = []
+
+        def looked_at(candidate: Candidate) -> bool:
+            if not goal(candidate):
+                return False
+            if self.enough is not None and self.explains is not None and self.explains(candidate):
+                found.append(candidate)
+                if len(found) >= self.enough:
+                    raise _EnoughError
+            return True
+
+        try:
+            return super(OrderedSearch, self).explore(
+                candidates, horizon, looked_at, everything=everything
+            )
+        except _EnoughError:
+            return found
+        except TooManyError:
+            if found:
+                return found
+            raise
+
+    def steps(self, candidate: Candidate, horizon: int) -> list[Step]:
+        """Return the steps that may be next."""
+        steps = super(OrderedSearch, self).steps(candidate, horizon)
+        asked = [s for s in steps if s.request_id is not None]
+        if len(asked) <= self.window:
+            return steps
+        urgent = min(asked, key=_latest)
+        oldest = sorted(asked, key=_earliest)[: self.window]
+        offered = [s for s in oldest if max(candidate.now, s.earliest) <= urgent.latest]
+        return [s for s in steps if s.request_id is None] + (offered or [urgent])
+
+    def became(
+        self, candidate: Candidate, group_id: str, outcome: Outcome, *given: Any, **more: Any
+    ) -> Candidate:
+        """See Search; note whether the group was ever Empty."""
+        if outcome.group is not None and outcome.group.state is GroupState.EMPTY:
+            self.was_empty = True
+        return super(OrderedSearch, self).became(candidate, group_id, outcome, *given, **more)
+
+
+class SegmentOracle(Oracle):
+    """The oracle for a segment of one group's log.
+
+    `start`: the states that it may begin in; `parked`: exchanges whose requests wait in these.
+    """
+
+    def __init__(
+        self,
+        settings: AuditSettings,
+        start: Sequence[Candidate],
+        *,
+        effort: Effort,
+        parked: Sequence[LoggedExchange] = (),
+    ) -> None:
+        lag_ms = settings.lag_ms * effort.slower
+        limit = settings.limit // effort.part
+        super().__init__(settings.revision, settings.machine_config(), lag_ms=lag_ms, limit=limit)
+        self.effort = effort
+        self._search = self.search = OrderedSearch(
+            self.machine, lag_ms, limit, window=effort.window, enough=effort.enough
+        )
+        self.search.strict = effort.strict
+        self._requests: dict[str, Message] = {}
+        self._matched: dict[int, tuple[Candidate, list[Candidate]]] = {}
+        self._candidates = list(start)
+        for candidate in start:
+            for _, group in candidate.groups:
+                self._seen.update(m.member_id for m in group.members if m.joining is None)
+                self._seen.update(group.pending)
+        waiting = {exchange.place for exchange in parked}
+        for candidate in start:
+            for _, group in candidate.groups:
+                for member in group.members:
+                    if member.joining is not None and member.joining.request_id not in waiting:
+                        self._search.dropped[member.joining.request_id] = candidate.now
+        for exchange in parked:
+            incoming = Incoming(
+                exchange.place,
+                exchange.client_id,
+                exchange.api,
+                exchange.version,
+                exchange.request,
+                FRESH + exchange.place,
+            )
+            self._search.requests[exchange.place] = Request(
+                incoming, exchange.group_ids, exchange.arrived_ms, exchange.arrived_ms
+            )
+
+    @property
+    def candidates(self) -> list[Candidate]:
+        """The states that explain what was seen, as a new segment may begin in them."""
+        lost = self._search.dropped
+        return [
+            replace(
+                c,
+                used=frozenset(),
+                deviations=(),
+                unapplied=tuple(r for r in c.unapplied if r not in lost),
+            )
+            for c in self._candidates
+        ]
+
+    def right(self, exchange: LoggedExchange) -> list[Allowed]:
+        """Return the right answers to a request whose recorded answer was ignored."""
+        found: dict[str, Allowed] = {}
+        for candidate in self._candidates:
+            emitted = candidate.emission(exchange.place)
+            if emitted is None or emitted.message is None:
+                continue
+            level = self._levels.get(emitted.rule, Level.MUST)
+            told = candidate.last_told(exchange.group_ids[0])
+            body = emitted.message.to_body(exchange.version)
+            message = emitted.message.as_carried(exchange.version)
+            said = first_difference(message, exchange.response, level, frozenset(), told)
+            found.setdefault(f"{emitted.rule} {said}", Allowed(body, emitted.rule, said))
+        return list(found.values())
+
+    def _agreed(
+        self, candidate: Candidate, emitted: Emitted, observed: Message, match: Match
+    ) -> Candidate:
+        """Return the candidate after an answer of its own was read.
+
+        Whose client id a static member bears was decided by its first join, long before the log.
+        """
+        agreed = super()._agreed(candidate, emitted, observed, match)
+        if any(group.static for _, group in agreed.groups):
+            kept = tuple(d for d in agreed.deviations if not d[1].field.endswith("clientId"))
+            return replace(agreed, deviations=kept)
+        return agreed
+
+    def _asked(self, request: Send) -> Message:
+        """Return the message of a request, which its line has read already."""
+        return self._requests.get(request.id) or super()._asked(request)
+
+    def _read(self, request: Incoming, body: dict[str, Any]) -> Message:
+        """Return the message of an answer, which its line has read already."""
+        return self.search.answers.get(request.id) or super()._read(request, body)
+
+    def _answered(self, event: Answered) -> None:
+        answer = event.answer
+        request = self._search.requests[answer.id].incoming
+        observed = self._read(request, dict(answer.body or {}))
+        self.search.explains = lambda c: bool(self._matching(c, answer, observed))
+        self._matched.clear()
+        super()._answered(event)
+
+    def _matching(self, candidate: Candidate, answer: Answer, observed: Message) -> list[Candidate]:
+        """See Oracle; the search asks for it first, and then the oracle."""
+        found = self._matched.get(id(candidate))
+        if found is None:
+            made = super()._matching(candidate, answer, observed)
+            found = self._matched[id(candidate)] = candidate, made
+        return found[1]
+
+    def follow(
+        self,
+        exchanges: Sequence[LoggedExchange],
+        hidden: Sequence[Sent] = (),
+        ignored: frozenset[str] = frozenset(),
+    ) -> None:
+        """Judge a segment.
+
+        `hidden`: requests that may have been made as well; `ignored`: those whose answers are not
+        looked at.
+        """
+        self.search.answers = {e.place: e.response for e in exchanges if e.place not in ignored}
+        self._requests = {e.place: e.request for e in exchanges}
+        parked = self._search.requests.keys()
+        for event in history(exchanges, self.lag_ms, frozenset(parked), self.effort, hidden):
+            if isinstance(event, Answered) and event.answer.id in ignored:
+                continue
+            self.observe(event)
+            if not self.open():
+                return
+
+
+def history(
+    exchanges: Sequence[LoggedExchange],
+    lag_ms: int,
+    parked: frozenset[str],
+    effort: Effort,
+    hidden: Sequence[Sent] = (),
+) -> list[Event]:
+    """Return exchanges as events in order of time; `parked`: those whose request waits already.
+
+    A broker reads no request of a connection before it has written the line of the one before.
+    """
+    timed: list[tuple[int, int, int, Event]] = []
+    late_ms = lag_ms // effort.slower if effort.late else 0
+    earlier = [replace(sent, at_ms=sent.at_ms - late_ms, by_ms=sent.ended_ms) for sent in hidden]
+    for number, sent in enumerate(earlier):
+        lost = Disconnected(sent.at_ms, sent.request.connection, (sent.request.id,))
+        timed += [(sent.at_ms, 0, number, sent), (sent.at_ms, 1, number, lost)]
+    read_ms = 0
+    last: dict[str, int] = {}
+    for number, exchange in enumerate(exchanges):
+        request_id = exchange.place
+        if not 0 < read_ms - exchange.answered_ms <= _THREADS_MS:
+            read_ms = exchange.answered_ms
+        if request_id not in parked:
+            before_ms = last.get(exchange.connection, 0)
+            early_ms = max(exchange.arrived_ms - late_ms, min(before_ms, exchange.arrived_ms))
+            at_ms = early_ms - CLOCK_MS
+            waits = exchange.api in _PARKING and not effort.whole
+            by_ms = min(exchange.answered_ms, exchange.arrived_ms + (lag_ms if waits else FOREVER))
+            timed.append((at_ms, 2, number, Sent(at_ms, _send(exchange), max(by_ms, at_ms))))
+        last[exchange.connection] = exchange.answered_ms
+        body = shaped(exchange.api, exchange.response_body)
+        answer = Answer(request_id, read_ms + CLOCK_MS, body)
+        timed.append((answer.at_ms, 3, number, Answered(answer)))
+    timed.sort(key=lambda entry: entry[:3])
+    return [event for *_, event in timed]
+
+
+def _send(exchange: LoggedExchange) -> Send:
+    return Send(
+        exchange.place,
+        exchange.connection,
+        exchange.client_id,
+        exchange.api,
+        exchange.version,
+        shaped(exchange.api, exchange.request_body),
+    )
+
+
+def unlogged_request(
+    name: str, at_ms: int, client_id: str, api: str, version: int, body: dict[str, object]
+) -> Sent:
+    """Make the event of a request that the log does not show."""
+    ALL_APIS[api].request.from_body(body, version)
+    return Sent(at_ms, Send(name, f"{name} connection", client_id, api, version, body))
+
+
+def _latest(step: Step) -> tuple[int, int]:
+    return step.latest, step.earliest
+
+
+def _earliest(step: Step) -> tuple[int, int]:
+    return step.earliest, step.latest

@@ -1,0 +1,209 @@
+"""Skip the oracle for heartbeats, commits and descriptions of a stable group.
+
+In a Stable group whose state is known, a heartbeat that is answered NONE only restarts the member's
+session timer.  It must have the group's generation and the member's own instance id.  So only the
+last heartbeat of each member is kept, and applied when the oracle next needs the state.  A
+description changes nothing, if it is just what the model answers in every explanation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from fencepost.model.classic.group import SESSION, Group, Timer
+from fencepost.model.classic.machine import Machine
+from fencepost.model.classic.work import Incoming, Span
+from fencepost.model.table.table import Level
+from fencepost.model.table.vocabulary import GroupState
+from fencepost.properties.oracle.answer_match import Match, matches
+from fencepost.properties.oracle.candidate import Candidate
+from fencepost.properties.oracle.oracle_search import FOREVER
+from fencepost.traces.audit.anchor import UNKNOWN_MS
+from fencepost.traces.audit.line_kind import commit_error
+from fencepost.traces.audit.ordered_search import CLOCK_MS
+from fencepost.traces.logs.logged_exchange import LoggedExchange
+
+
+@dataclass(slots=True)
+class StableMember:
+    """A member of a stable group: instance, session timeout, last heartbeat (ms; from, to)."""
+
+    instance: str | None
+    session_ms: int
+    earliest: int
+    latest: int
+    moved: bool = False
+
+
+class StableGroup:
+    """A stable group: `seats`: its members by id; `taken`: how many lines were skipped."""
+
+    __slots__ = ("_beat_ms", "_due_ms", "generation_id", "group_id", "seats", "taken")
+
+    def __init__(self, group_id: str, generation_id: int, seats: dict[str, StableMember]) -> None:
+        self.group_id = group_id
+        self.generation_id = generation_id
+        self.seats = seats
+        self.taken = 0
+        self._beat_ms = 0
+        self._due_ms = self._next_due_ms()
+
+    def takes(self, exchange: LoggedExchange) -> bool:
+        """Take the line if it changes nothing but a session timer; return whether it does."""
+        body = exchange.request_body
+        if exchange.api == "Heartbeat":
+            if exchange.response_body.get("errorCode") != 0:
+                return False
+            generation_id = body.get("generationId")
+            beats = True
+        elif exchange.api == "OffsetCommit":
+            if commit_error(exchange) != 0:
+                return False
+            generation_id = body.get("generationIdOrMemberEpoch", body.get("generationId"))
+            beats = False
+        else:
+            return False
+        if generation_id != self.generation_id:
+            return False
+        seat = self.seats.get(body.get("memberId", ""))
+        if seat is None:
+            return False
+        instance = body.get("groupInstanceId")
+        if instance is not None and instance != seat.instance:
+            return False
+        answered_ms = exchange.answered_ms
+        if answered_ms > self._due_ms:
+            self._due_ms = self._next_due_ms()
+            if answered_ms > self._due_ms:
+                return False  # somebody's session may have ended: let the oracle say
+        arrived_ms = exchange.arrived_ms
+        if arrived_ms > seat.earliest:  # noqa: PLR1730 - a call of max is dearer, per line
+            seat.earliest = arrived_ms
+        if answered_ms > seat.latest:  # noqa: PLR1730
+            seat.latest = answered_ms
+        if beats:  # a commit is accepted during a rebalance, too, so it shows no rest
+            self._beat_ms = arrived_ms
+        seat.moved = True
+        self.taken += 1
+        return True
+
+    def describes(
+        self, exchange: LoggedExchange, machine: Machine, groups: Sequence[Group]
+    ) -> bool:
+        """Take a line that describes the group, as it is in each explanation; return whether."""
+        if exchange.api != "DescribeGroups" or exchange.answered_ms > self._due_ms:
+            return False
+        row = (exchange.place, exchange.client_id, exchange.api, exchange.version)
+        incoming = Incoming(*row, exchange.request, exchange.place)
+        span = Span(exchange.arrived_ms, exchange.answered_ms)
+        for group in groups:
+            for outcome in machine.handle(group, incoming, span, group_id=self.group_id):
+                answers = [emission.message for emission in outcome.emissions]
+                if outcome.group is not group or len(answers) != 1 or answers[0] is None:
+                    return False
+                expected = answers[0].as_carried(exchange.version)
+                if matches(expected, exchange.response, Level.MUST, frozenset()) != [Match()]:
+                    return False
+        self._beat_ms = max(self._beat_ms, exchange.arrived_ms - CLOCK_MS)
+        return True
+
+    def _next_due_ms(self) -> int:
+        """Return the first time at which somebody's session may end."""
+        return min((s.earliest + s.session_ms for s in self.seats.values()), default=FOREVER)
+
+    def prolonged(self, candidate: Candidate) -> Candidate:
+        """Return a candidate of before with sessions that may last until those of this rest."""
+        group = candidate.group(self.group_id)
+        if group is None:
+            return candidate
+        lasts = {i: seat.latest + seat.session_ms for i, seat in self.seats.items() if seat.moved}
+        timers = tuple(
+            t._replace(latest=max(t.latest, lasts.get(t.subject, 0))) if t.kind == SESSION else t
+            for t in group.timers
+        )
+        changed = candidate.with_group(self.group_id, replace(group, timers=timers))
+        return replace(candidate, groups=changed)
+
+    def applied(self, candidate: Candidate) -> Candidate:
+        """Return the candidate with the session timers that the lines taken have set."""
+        group = candidate.group(self.group_id)
+        if group is None:
+            return candidate
+        for member_id, seat in self.seats.items():
+            if seat.moved and group.member(member_id) is not None:
+                group = group.with_timer(
+                    SESSION,
+                    member_id,
+                    seat.earliest + seat.session_ms,
+                    seat.latest + seat.session_ms,
+                )
+        return replace(
+            candidate,
+            groups=candidate.with_group(self.group_id, group),
+            now=max(candidate.now, self._beat_ms),
+        )
+
+
+def loosened(candidate: Candidate, late_ms: int) -> Candidate:
+    """Return the candidate as it may have been if the lines before were dated late."""
+    if not late_ms:
+        return candidate
+    groups = tuple(
+        (name, replace(group, timers=tuple(_earlier(t, late_ms) for t in group.timers)))
+        for name, group in candidate.groups
+    )
+    return replace(candidate, groups=groups, now=candidate.now - late_ms)
+
+
+def _earlier(timer: Timer, by_ms: int) -> Timer:
+    return timer._replace(earliest=timer.earliest - by_ms)
+
+
+def settled(group_id: str, candidates: Sequence[Candidate]) -> StableGroup | None:
+    """Return the group if all explanations agree that it is stable, and on its members."""
+    seats: dict[str, StableMember] | None = None
+    generation_id = -1
+    for candidate in candidates:
+        group = candidate.group(group_id)
+        if (
+            group is None
+            or group.state is not GroupState.STABLE
+            or candidate.unapplied
+            or candidate.emitted
+        ):
+            return None
+        mine: dict[str, StableMember] = {}
+        timers = {t.subject: t for t in group.timers if t.kind == SESSION}
+        for member in group.members:
+            timer = timers.get(member.member_id)
+            if timer is None:
+                return None
+            s = member.session_timeout_ms
+            mine[member.member_id] = StableMember(
+                member.group_instance_id, s, timer.earliest - s, timer.latest - s
+            )
+        if seats is None:
+            seats, generation_id = mine, group.generation_id
+            continue
+        if generation_id != group.generation_id or seats.keys() != mine.keys():
+            return None
+        for member_id, seat in mine.items():
+            other = seats[member_id]
+            if (other.instance, other.session_ms) != (seat.instance, seat.session_ms):
+                return None
+            other.earliest = min(other.earliest, seat.earliest)
+            other.latest = max(other.latest, seat.latest)
+    return None if seats is None else StableGroup(group_id, generation_id, seats)
+
+
+def is_vague(candidates: list[Candidate], group_id: str) -> bool:
+    """Return whether some member is known from a list alone, and not by its own join."""
+    return any(
+        member.session_timeout_ms >= UNKNOWN_MS or not member.client_id
+        for candidate in candidates
+        if (group := candidate.group(group_id)) is not None
+        for member in group.members
+    )

@@ -1,0 +1,248 @@
+"""Describe a difference between two revisions: the requests, and what each revision answers.
+
+Up to the last step both answer the same, so that part is written once, with both requests where
+each is asked in its own form.  Then each revision's answer
+follows, with its rules and their reasons.  If two clients can then share one member id in only one
+of the revisions, the steps that lead there are added.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from fencepost.model.history.words import plural
+from fencepost.model.revision import Revision, SetRule
+from fencepost.model.revisions import revisions
+from fencepost.model.table.table import Rule
+from fencepost.properties.diff.common_versions import Unsaid
+from fencepost.properties.diff.revision_diff import Comparison, Difference, DifferenceSide
+from fencepost.properties.worlds.concretise import unfold
+from fencepost.properties.worlds.scopes import NamedScope
+from fencepost.traces.files.run_trace import DIFFERENCE, RunStep, Shown, run_steps, run_trace
+from fencepost.traces.files.trace_file import TraceFile
+
+_SILENT = "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A rule that a revision uses where the answers differ.
+
+    Why it is so, the passage that it is from, what it does, and whether the other's is another.
+    """
+
+    revision: str
+    rule: str
+    because: str
+    passage: str
+    does: str
+    differs: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionPart:
+    """One revision's steps: all but the last, the last one, and what follows, if anything."""
+
+    revision: str
+    steps: tuple[RunStep, ...]
+    last: RunStep
+    sequel: tuple[RunStep, ...]
+    reasons: tuple[Reason, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DifferenceStory:
+    """A difference in words.  `difference`: what it is about."""
+
+    difference: Difference
+    one: RevisionPart
+    other: RevisionPart
+
+    @property
+    def parts(self) -> tuple[RevisionPart, RevisionPart]:
+        """Both revisions' parts."""
+        return self.one, self.other
+
+    @property
+    def title(self) -> str:
+        """The rules that decided on each side, and after which ones if those are alike."""
+        found = self.difference
+        names = " | ".join(dict.fromkeys(rule or _SILENT for rule in found.decided))
+        if found.after:
+            return f"{names}, after {', '.join(found.after)}"
+        return names if found.rules else f"{names}: what versions or drafts can say"
+
+    def why(self, *, mark: str = "") -> list[str]:
+        """Return a line for each rule that matters: its revision, its reason, its source.
+
+        What it does is said where both have it for the same reason.  `mark`: around its id.
+        """
+        reasons = [reason for part in self.parts for reason in part.reasons]
+        lines = []
+        for reason in reasons:
+            said = f"{reason.revision}, {mark}{reason.rule}{mark}"
+            said += f": {reason.because}" if reason.because else ""
+            same = [(r.rule, r.because) for r in reasons].count((reason.rule, reason.because))
+            if reason.differs and same > 1:
+                said += f"; does: {reason.does}"
+            lines.append(said + (f" ({reason.passage})" if reason.passage else ""))
+        return lines
+
+    def lines(self) -> list[str]:
+        """Return the steps with both answers, as lines."""
+        lines = [
+            self._common(one, other)
+            for one, other in zip(self.one.steps, self.other.steps, strict=True)
+        ]
+        asked = self.one.last
+        lines.append(f"{asked.start}  {self._did(asked, self.other.last)}")
+        width = max(len(part.revision) for part in self.parts)
+        lines += [
+            f"       {part.revision:{width}} → {part.last.answers or _SILENT}{_by(part.last)}"
+            for part in self.parts
+        ]
+        for part in self.parts:
+            if part.sequel:
+                lines.append(f"     then, in {part.revision}, to two clients on one member id:")
+                lines += [step.text for step in part.sequel]
+        return lines
+
+    def answers(self) -> str:
+        """Return the request at which they differ and what each answers, in a sentence."""
+        asked = self.one.last
+        did = self._did(asked, self.other.last)
+        said = "; ".join(f"{part.revision}: {part.last.answers or _SILENT}" for part in self.parts)
+        return f"{asked.who} {did}. ".lstrip() + f"{said}."
+
+    def _common(self, one: RunStep, other: RunStep) -> str:
+        """Describe a step in which both answer the same, perhaps by different rules."""
+        line = f"{one.start}  {self._did(one, other)}"
+        if one.answers:
+            line += f" → {one.answers}"
+        if one.rules == other.rules:
+            return line + _by(one)
+        rules = (", ".join(step.rules) or _SILENT for step in (one, other))
+        return f"{line}  [{' | '.join(rules)}]"
+
+    def _did(self, one: RunStep, other: RunStep) -> str:
+        """What is asked in a step: of both, where each gets the same act in a form of its own."""
+        if one.did == other.did:
+            return one.did
+        return f"{one.did} to {self.one.revision}, {other.did} to {self.other.revision}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the story as JSON."""
+        return {
+            "rules": list(self.difference.rules),
+            "after": list(self.difference.after),
+            "decided": dict(
+                zip((p.revision for p in self.parts), self.difference.decided, strict=True)
+            ),
+            "direct": self.difference.direct,
+            "steps": len(self.one.steps) + 1,
+            "revisions": {
+                part.revision: {
+                    "steps": [step.text for step in (*part.steps, part.last)],
+                    "answer": part.last.answers,
+                    "sequel": [step.text for step in part.sequel],
+                    "rules": [
+                        {k: v for k, v in asdict(reason).items() if k != "revision"}
+                        for reason in part.reasons
+                    ],
+                }
+                for part in self.parts
+            },
+        }
+
+
+def describe_difference(comparison: Comparison, difference: Difference) -> DifferenceStory:
+    """Describe a difference."""
+    names = difference.decided
+    return DifferenceStory(
+        difference,
+        _part(comparison.one, difference.one, difference, names[0]),
+        _part(comparison.other, difference.other, difference, names[1]),
+    )
+
+
+def difference_traces(
+    comparison: Comparison, difference: Difference
+) -> tuple[TraceFile, TraceFile]:
+    """Return both runs up to their difference, each judged by its own revision."""
+    story = describe_difference(comparison, difference)
+    message = f"{comparison.one.name} and {comparison.other.name} differ here: {story.title}."
+    shows = Shown(DIFFERENCE, story.answers(), len(story.one.steps))
+    found = []
+    for revision, telling in (
+        (comparison.one, difference.one),
+        (comparison.other, difference.other),
+    ):
+        run = unfold(telling.worlds, telling.path)
+        known = _known(revision)
+        trace = run_trace(telling.worlds, run, judged_by=known, message=message, shows=shows)
+        found.append(trace)
+    return found[0], found[1]
+
+
+def _known(revision: Revision) -> Revision:
+    """Return the revision, or for a mutant, which no file can name, what it is made from."""
+    try:
+        return revisions.find(revision.name)
+    except KeyError:
+        return revisions.shipped_base(revision)
+
+
+def lost_words(loss: Unsaid) -> str:
+    """Describe what can't be asked of a revision."""
+    said = f"{loss.revision}: {loss.api} can't name the instance"
+    if loss.lost:
+        said += f" (so nothing is compared for: {', '.join(loss.lost)})"
+    return said
+
+
+def bounds_words(bounds: NamedScope) -> str:
+    """Describe what was compared, e.g. `2 clients of 1 instance, up to 9 steps`."""
+    scope = bounds.scope
+    static = scope.clients - scope.dynamic
+    who = []
+    if static:
+        who.append(f"{plural(static, 'client')} of {plural(scope.instances, 'instance')}")
+    if scope.dynamic:
+        who.append(plural(scope.dynamic, "dynamic client"))
+    if scope.old:
+        who.append(f"{scope.old} of them old")
+    depth = "" if bounds.max_depth is None else f", up to {bounds.max_depth} steps"
+    return f"{', '.join(who)} ({', '.join(scope.acts)}){depth}"
+
+
+def _part(
+    revision: Revision, telling: DifferenceSide, difference: Difference, decided: str
+) -> RevisionPart:
+    steps = run_steps(telling.worlds, unfold(telling.worlds, telling.whole))
+    count = len(telling.path) - 1
+    shown = [rule for step in steps[:count] for rule in step.rules if rule in difference.after]
+    shown += [decided] if decided else []
+    differing = {*difference.rules, *difference.after}
+    reasons = tuple(
+        _reason(revision, revision.rule(rule), differs=rule in differing)
+        for rule in dict.fromkeys(shown)
+    )
+    return RevisionPart(revision.name, steps[: count - 1], steps[count - 1], steps[count:], reasons)
+
+
+def _reason(revision: Revision, rule: Rule, *, differs: bool) -> Reason:
+    passages = [
+        change.passage
+        for change in revision.differences
+        if isinstance(change, SetRule) and change.rule.id == rule.id
+    ]
+    passage = passages[0] if passages else rule.source
+    does = [do.value for do in rule.effect] + ([] if rule.answer is None else [rule.answer.name])
+    return Reason(
+        revision.name, rule.id, rule.because, passage, "; ".join(does) or _SILENT, differs
+    )
+
+
+def _by(step: RunStep) -> str:
+    return f"  [{', '.join(step.rules)}]" if step.rules else ""

@@ -1,0 +1,1 @@
+"""Answer what an operator asks of a log: rebalances and causes, fencing, restarts."""

@@ -1,0 +1,158 @@
+"""Write the figures that operators watch for Prometheus, in its text format or as OpenMetrics.
+
+All are gauges: they are of the files that were read, and the next files have others.  What a log
+can't show has no sample, rather than a 0.
+
+Source: Prometheus' "Exposition formats"; the OpenMetrics 1.0 specification.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fencepost.traces.operations.group_figures import BUCKETS_MS, GroupFigures
+from fencepost.traces.operations.operator_report import KINDS, OperatorReport
+
+_HOUR_MS = 3_600_000
+_Sample = tuple[dict[str, str], float]
+
+
+@dataclass(frozen=True, slots=True)
+class _Gauge:
+    """A metric with its samples: labels, value."""
+
+    name: str
+    says: str
+    samples: Iterable[_Sample]
+
+
+def metrics_text(report: OperatorReport, *, is_open: bool) -> str:
+    """Return the figures of a report as text; `is_open`: as OpenMetrics, which has an end."""
+    lines = [line for gauge in _gauges(report) for line in _lines(gauge)]
+    return "\n".join([*lines, *(["# EOF"] if is_open else [])]) + "\n"
+
+
+def _gauges(report: OperatorReport) -> Iterator[_Gauge]:
+    groups = sorted(report.figures.items())
+    span_ms = (report.until_ms or 0) - (report.from_ms or 0)
+    hours = max(span_ms, 1) / _HOUR_MS
+
+    def of(value: Callable[[GroupFigures], float], kind: str = "") -> list[_Sample]:
+        shown = [(group, f) for group, f in groups if report.shows(group, kind)]
+        return [({"group": group}, value(f)) for group, f in shown]
+
+    def by(label: str, counts: Callable[[GroupFigures], Mapping[Any, int]]) -> list[_Sample]:
+        return [
+            ({"group": group, label: what.value}, count)
+            for group, f in groups
+            for what, count in sorted(counts(f).items(), key=lambda item: item[0].value)
+        ]
+
+    yield _Gauge(
+        "fencepost_log_span_seconds", "The time that the log covers.", [({}, span_ms / 1000)]
+    )
+    yield _Gauge("fencepost_rebalances", "Rebalances by cause.", by("cause", lambda f: f.causes))
+    yield _Gauge(
+        "fencepost_rebalances_by_remedy",
+        "Rebalances by what would have avoided them.",
+        by("remedy", lambda f: f.remedies),
+    )
+    yield _Gauge(
+        "fencepost_rebalances_per_hour",
+        "Rebalances in an hour of the log, on average.",
+        of(lambda f: f.causes.total() / hours),
+    )
+    yield _Gauge(
+        "fencepost_rebalances_within",
+        "Rebalances in which a member had its assignment within so many seconds of the cause.",
+        [sample for group, f in groups for sample in _within(group, f)],
+    )
+    yield _Gauge(
+        "fencepost_rebalancing_seconds",
+        "How long these rebalances took together.",
+        of(lambda f: f.total_ms / 1000),
+    )
+    yield _Gauge(
+        "fencepost_failed_rebalances",
+        "Rebalances that another one followed before a member had its assignment.",
+        of(lambda f: f.failed),
+    )
+    yield _Gauge(
+        "fencepost_deployments",
+        "Deployments: two or more members that restarted, at most a minute apart.",
+        of(lambda f: f.deployments),
+    )
+    yield _Gauge(
+        "fencepost_deployment_restarts",
+        "Restarts of members in deployments.",
+        of(lambda f: f.restarts),
+    )
+    yield _Gauge(
+        "fencepost_deployment_rebalances",
+        "Rebalances that deployments cost.",
+        of(lambda f: f.cost),
+    )
+    yield _Gauge(
+        "fencepost_replacements",
+        "How often a new member id took a group.instance.id: by a restart, or by a second process.",
+        of(lambda f: f.replaced),
+    )
+    yield _Gauge(
+        "fencepost_fenced",
+        "Living processes that lost their group.instance.id.",
+        of(lambda f: f.fenced, "fenced"),
+    )
+    yield _Gauge(
+        "fencepost_thrown_out",
+        "Living processes whose session expired.",
+        of(lambda f: f.thrown_out, "short-session"),
+    )
+    yield _Gauge(
+        "fencepost_members",
+        "Members at the end of the log.",
+        [
+            ({"group": group, "kind": kind}, count)
+            for group, f in groups
+            for kind, count in (("static", f.static), ("dynamic", f.dynamic))
+            if count is not None
+        ],
+    )
+    yield _Gauge(
+        "fencepost_rebalancing",
+        "Whether a rebalance had begun at the end of the log, and was not over.",
+        of(lambda f: f.rebalancing_ms is not None),
+    )
+    problems = Counter((problem.first.group, problem.kind) for problem in report.problems)
+    yield _Gauge(
+        "fencepost_problems",
+        "Problems with clients.",
+        [
+            ({"group": group, "kind": kind}, problems[group, kind])
+            for group, _ in groups
+            for kind in KINDS
+            if report.shows(group, kind)
+        ],
+    )
+
+
+def _within(group: str, figures: GroupFigures) -> Iterator[_Sample]:
+    count = 0
+    for bound in BUCKETS_MS:
+        count += figures.durations[bound]
+        yield {"group": group, "le": f"{bound / 1000}"}, count
+    yield {"group": group, "le": "+Inf"}, count + figures.durations[None]
+
+
+def _lines(gauge: _Gauge) -> Iterator[str]:
+    yield f"# TYPE {gauge.name} gauge"
+    yield f"# HELP {gauge.name} {gauge.says}"
+    for labels, value in gauge.samples:
+        told = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels.items())
+        yield f"{gauge.name}{f'{{{told}}}' if told else ''} {value:.10g}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

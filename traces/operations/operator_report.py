@@ -1,0 +1,339 @@
+"""Build the operator's report on all groups of a log, in one pass.
+
+Only live groups are kept in memory, and of each kind of row a limited number: always the same rows,
+however the groups were interleaved.  The rows that are left out are counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from fencepost.model.messages.wire_form import ShapeError
+from fencepost.traces.logs.logged_exchange import LoggedExchange, is_wanted
+from fencepost.traces.operations.group_analysis import GroupAnalysis
+from fencepost.traces.operations.group_figures import GroupFigures
+from fencepost.traces.operations.operator_rows import (
+    AVOIDING,
+    Cause,
+    Deployment,
+    FencingChain,
+    LifeLine,
+    NearTimeout,
+    PollTimeout,
+    Process,
+    Rebalance,
+    Remedy,
+    Row,
+    SelfFencing,
+    StaticLeave,
+    ThrownOut,
+)
+
+MOST_ROWS = 5_000
+_HOUR_MS = 3_600_000
+_DAY_MS = 24 * _HOUR_MS
+_SWEEP_EVERY = 50_000
+
+_R = TypeVar("_R")
+
+
+class LimitedRows(Generic[_R]):
+    """The first rows in a given order, up to a limit, and the count of all."""
+
+    def __init__(self, order: Callable[[_R], tuple[Any, ...]], most: int = MOST_ROWS) -> None:
+        self.count = 0
+        self._order = order
+        self.most = most
+        self._rows: list[_R] = []
+
+    def add(self, row: _R) -> None:
+        """Add a row."""
+        self.count += 1
+        self._rows.append(row)
+        if len(self._rows) > 2 * self.most:
+            self._rows = self.rows
+
+    @property
+    def rows(self) -> list[_R]:
+        """Those that are kept, in order."""
+        return sorted(self._rows, key=self._order)[: self.most]
+
+
+ProblemRow = FencingChain | SelfFencing | StaticLeave | ThrownOut | PollTimeout
+
+
+@dataclass(slots=True)
+class Recurring:
+    """A problem with how often it came: the same kind, group, and instance id or process.
+
+    `count`: takeovers, fencings, leaves or removals; `days`: on which, in days since 1970;
+    `longest_ms`: the longest silence of a member that was removed.
+    """
+
+    kind: str
+    first: ProblemRow
+    last: ProblemRow
+    count: int = 0
+    longest_ms: int = 0
+    days: set[int] = field(default_factory=set)
+    names: set[Process] = field(default_factory=set)
+
+    def add(self, row: ProblemRow) -> None:
+        """Add a row; rows may come in any order."""
+        self.first = min(self.first, row, key=_when)
+        self.last = max(self.last, row, key=_when)
+        self.days |= {_began_ms(row) // _DAY_MS, _ended_ms(row) // _DAY_MS}
+        match row:
+            case FencingChain():
+                self.count += row.count if row.ping_pong else row.fenced
+                self.names.update(row.processes)
+            case StaticLeave():
+                self.count += 1
+                self.names.add(row.process or row.by)
+            case ThrownOut() | SelfFencing() | PollTimeout():
+                self.count += 1
+                self.names.add(row.process)
+        if isinstance(row, ThrownOut):
+            self.longest_ms = max(self.longest_ms, row.silent_ms)
+
+    @property
+    def from_ms(self) -> int:
+        """When it began."""
+        return _began_ms(self.first)
+
+    @property
+    def place(self) -> str:
+        """The line that shows it, as `FILE:LINE`: of a removal the last, as in its sentence."""
+        return _place(self.last if isinstance(self.last, ThrownOut) else self.first)
+
+    @property
+    def until_ms(self) -> int:
+        """When it happened last."""
+        return _ended_ms(self.last)
+
+
+KINDS = ("ping-pong", "fenced", "self-fencing", "static-leave", "short-session", "poll-timeout")
+"""The kinds of problems, the worst first."""
+
+
+def _kind(row: ProblemRow) -> str | None:
+    """Return the kind of problem that a row is; None if it is none."""
+    match row:
+        case FencingChain():
+            return "ping-pong" if row.ping_pong else "fenced" if row.fenced else None
+        case SelfFencing():
+            return ("fenced" if row.second else "self-fencing") if row.alive else None
+        case StaticLeave():
+            return None if row.itself is False else "static-leave"
+        case ThrownOut():
+            return "short-session"
+        case PollTimeout():
+            return "poll-timeout"
+
+
+def _began_ms(row: ProblemRow) -> int:
+    return row.from_ms if isinstance(row, FencingChain) else row.at_ms
+
+
+def _ended_ms(row: ProblemRow) -> int:
+    return row.until_ms if isinstance(row, FencingChain) else row.at_ms
+
+
+def _place(row: ProblemRow) -> str:
+    return row.decisive.place if isinstance(row, FencingChain) else row.place
+
+
+def _when(row: ProblemRow) -> tuple[int, str, str]:
+    return _began_ms(row), row.group, _place(row)
+
+
+@dataclass(slots=True)
+class OperatorReport:
+    """The operator's report.  `from_ms` to `until_ms`: what the log covers."""
+
+    from_ms: int | None = None
+    until_ms: int | None = None
+    groups: int = 0
+    unreadable: int = 0
+    """Lines of which no message can be made; the oracle names them."""
+    life_lines: LimitedRows[LifeLine] = field(
+        default_factory=lambda: LimitedRows(
+            lambda r: (r.group, r.instance_id, r.from_ms, r.member_id)
+        )
+    )
+    chains: LimitedRows[FencingChain] = field(
+        default_factory=lambda: LimitedRows(
+            lambda r: (not r.ping_pong, r.from_ms, r.group, r.instance_id)
+        )
+    )
+    self_fencings: LimitedRows[SelfFencing] = field(
+        default_factory=lambda: LimitedRows(lambda r: (not r.alive, r.at_ms, r.group, r.place))
+    )
+    static_leaves: LimitedRows[StaticLeave] = field(
+        default_factory=lambda: LimitedRows(
+            lambda r: (r.itself is False, r.at_ms, r.group, r.place)
+        )
+    )
+    thrown_out: LimitedRows[ThrownOut] = field(default_factory=lambda: LimitedRows(_when))
+    found: dict[tuple[str, str, str], Recurring] = field(default_factory=dict)
+    """The problems, by kind, group, and instance id or process: all, also of rows not kept."""
+    near_timeouts: LimitedRows[NearTimeout] = field(
+        default_factory=lambda: LimitedRows(
+            lambda r: (-r.silent_ms / max(r.session_ms, 1), r.at_ms, r.group, r.place)
+        )
+    )
+    rebalances: LimitedRows[Rebalance] = field(
+        default_factory=lambda: LimitedRows(lambda r: (r.completed_ms, r.group, r.generation))
+    )
+    deployments: LimitedRows[Deployment] = field(
+        default_factory=lambda: LimitedRows(lambda r: (r.from_ms, r.group))
+    )
+    figures: dict[str, GroupFigures] = field(default_factory=lambda: defaultdict(GroupFigures))
+    """Of each group."""
+    causes: Counter[Cause] = field(default_factory=Counter)
+    remedies: Counter[Remedy] = field(default_factory=Counter)
+    unclear: Counter[str] = field(default_factory=Counter)
+    """Rebalances of which it is unknown what would have avoided them, by why."""
+    by_hour: Counter[int] = field(default_factory=Counter)
+    """Rebalances by the hour in which they began, in ms since 1970."""
+
+    unshown: dict[str, frozenset[str]] = field(default_factory=dict)
+    """The kinds of problems that the log can't show, by group."""
+
+    def cannot_show(self, group: str, kinds: frozenset[str]) -> None:
+        """Note that the log can't show these kinds of problems of a group."""
+        self.unshown[group] = self.unshown.get(group, frozenset()) | kinds
+
+    def shows(self, group: str, kind: str) -> bool:
+        """Return whether the log would show this kind of problem of a group."""
+        return kind not in self.unshown.get(group, ())
+
+    @property
+    def avoidable(self) -> int:
+        """How many rebalances another setting would have avoided."""
+        return sum(self.remedies[remedy] for remedy in AVOIDING)
+
+    def add(self, row: Row) -> None:
+        """Add a row."""
+        if isinstance(row, ProblemRow):
+            self._recur(row)
+        self.figures[row.group].add(row)
+        match row:
+            case LifeLine():
+                self.life_lines.add(row)
+            case FencingChain():
+                self.chains.add(row)
+            case SelfFencing():
+                self.self_fencings.add(row)
+            case StaticLeave():
+                self.static_leaves.add(row)
+            case ThrownOut():
+                self.thrown_out.add(row)
+            case NearTimeout():
+                self.near_timeouts.add(row)
+            case Deployment():
+                self.deployments.add(row)
+            case Rebalance():
+                self.rebalances.add(row)
+                self.causes[row.cause] += 1
+                self.remedies[row.remedy] += 1
+                if row.unclear:
+                    self.unclear[row.unclear] += 1
+                self.by_hour[row.start_ms - row.start_ms % _HOUR_MS] += 1
+
+    def _recur(self, row: ProblemRow) -> None:
+        kind = _kind(row)
+        if kind is not None:
+            who = row.instance_id or str(getattr(row, "process", ""))
+            self.found.setdefault((kind, row.group, who), Recurring(kind, row, row)).add(row)
+
+    @property
+    def problems(self) -> list[Recurring]:
+        """The problems, the worst kind first, of a kind what came most often, then by begin."""
+        found = self.found.values()
+        return sorted(found, key=lambda p: (KINDS.index(p.kind), -p.count, *_when(p.first)))
+
+
+def _is_plain_commit(body: Mapping[str, Any]) -> bool:
+    """Return whether an answer to a commit has its error codes."""
+    try:
+        rows = [p["errorCode"] for t in body["topics"] for p in t["partitions"]]
+    except (KeyError, TypeError):
+        return False
+    return all(type(code) is int for code in rows)
+
+
+def _is_whole(exchange: LoggedExchange) -> bool:
+    """Return whether the bodies can be read, with a short check for successful heartbeats."""
+    if exchange.api == "Heartbeat" and exchange.response_body.get("errorCode") == 0:
+        return isinstance(exchange.request_body.get("memberId"), str)
+    if exchange.api == "OffsetCommit" and _is_plain_commit(exchange.response_body):
+        return isinstance(exchange.request_body.get("memberId", ""), str)
+    try:
+        _ = exchange.request, exchange.response
+    except ShapeError:
+        return False
+    return True
+
+
+class OperatorAudit:
+    """A report in progress: `take` each exchange, in the order of the answers, then `finish`.
+
+    `only`: the groups to look at; none for all but fencepost's own.  `report`: where its rows go.
+    """
+
+    def __init__(
+        self, only: frozenset[str] = frozenset(), report: OperatorReport | None = None
+    ) -> None:
+        self._only = only
+        self._report = OperatorReport() if report is None else report
+        self._stories: dict[str, GroupAnalysis] = {}
+        self._seen = 0
+        self._names: set[str] = set()
+
+    def take(self, exchange: LoggedExchange) -> None:
+        """Take one exchange."""
+        report = self._report
+        at_ms = exchange.answered_ms
+        if report.from_ms is None or exchange.arrived_ms < report.from_ms:
+            report.from_ms = exchange.arrived_ms
+        if report.until_ms is None or at_ms > report.until_ms:
+            report.until_ms = at_ms
+        self._seen += 1
+        if self._seen % _SWEEP_EVERY == 0:
+            self._sweep(report.until_ms)
+        group = exchange.request_body.get("groupId")
+        if not isinstance(group, str) or not is_wanted(group, self._only):
+            return
+        if not _is_whole(exchange):
+            report.unreadable += 1
+            return
+        story = self._stories.get(group)
+        if story is None:
+            is_first = group not in self._names
+            self._names.add(group)
+            story = GroupAnalysis(group, report.add, is_first=is_first)
+            self._stories[group] = story
+        story.take(exchange)
+
+    def finish(self, until_ms: int | None = None) -> OperatorReport:
+        """End the audit and return the report.
+
+        `until_ms`: when the log ends, if these exchanges were only a part of it.
+        """
+        until_ms = until_ms or self._report.until_ms or 0
+        self._report.groups = len(self._names)
+        self._end(sorted(self._stories), until_ms)
+        return self._report
+
+    def _sweep(self, now_ms: int) -> None:
+        over = [group for group, story in self._stories.items() if now_ms > story.over_ms]
+        self._end(over, None)
+
+    def _end(self, groups: Iterable[str], now_ms: int | None) -> None:
+        for group in groups:
+            story = self._stories.pop(group)
+            story.end(story.over_ms if now_ms is None else min(now_ms, story.over_ms))

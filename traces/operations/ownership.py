@@ -1,0 +1,305 @@
+"""Track which process holds each instance id, and who took it from whom.
+
+A process that joins with an instance id and no member id replaces the holder.  The old holder is
+told FENCED_INSTANCE_ID at its next request, or at once if a request of its own waited.  A log has
+the new holder's join only when it is answered, often after the old one was fenced; so a fencing is
+kept until both halves are known.
+
+A process that replaces itself was restarted.  If the old process still sends requests, it fenced
+itself, or two processes have the same client id on one host.  A join that its client had given up
+and that arrived late is followed by no sync; a second process syncs.  Two processes that both take
+the id back share it by mistake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from fencepost.traces.operations.logged_members import LogMember
+from fencepost.traces.operations.operator_rows import (
+    End,
+    FencingChain,
+    Handover,
+    LifeLine,
+    Process,
+    Row,
+    SelfFencing,
+)
+
+PATIENCE_MS = 10 * 60_000
+"""How long two things may be apart to belong together."""
+_SHOWN = 20
+_REMEMBERED = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Fenced:
+    """A request that was answered FENCED_INSTANCE_ID.
+
+    `began`: it was the join by which the member id came to be, so nobody else knew that id;
+    `address`: HOST:PORT, "" where the log doesn't tell it.
+    """
+
+    instance_id: str
+    member_id: str
+    process: Process
+    arrived_ms: int
+    answered_ms: int
+    api: str
+    began: bool
+    place: str
+    address: str = ""
+
+
+@dataclass(slots=True)
+class _Past:
+    """A member id that was replaced."""
+
+    member: LogMember
+    by: LogMember
+    at_ms: int
+    handover: _Turn | None = None
+    told: Fenced | None = None
+
+    @property
+    def told_alive(self) -> bool:
+        """Whether it sent a request after it was replaced."""
+        told = self.told
+        return told is not None and not told.began and told.arrived_ms >= self.at_ms
+
+
+@dataclass(slots=True)
+class _Turn:
+    """A handover, to which it may be added that the old one was told."""
+
+    at_ms: int
+    old: LogMember
+    new: LogMember
+    place: str
+    told_ms: int | None = None
+
+    def row(self) -> Handover:
+        row = (self.at_ms, self.old.process, self.new.process, self.told_ms is not None)
+        return Handover(*row, self.told_ms, self.place)
+
+
+@dataclass(slots=True)
+class _Chain:
+    """Handovers that follow each other."""
+
+    from_ms: int
+    until_ms: int
+    count: int = 0
+    fenced: int = 0
+    returns: int = 0
+    turns: list[_Turn] = field(default_factory=list)
+    processes: dict[Process, LogMember] = field(default_factory=dict)
+    """By the name that they had then: server.log tells some member ids later."""
+    losers: set[Process] = field(default_factory=set)
+    told: set[Process] = field(default_factory=set)
+
+    def add(self, turn: _Turn) -> None:
+        self.until_ms = max(self.until_ms, turn.at_ms)
+        self.count += 1
+        self.returns += turn.new.process in self.losers
+        if len(self.turns) < _SHOWN:
+            self.turns.append(turn)
+        if len(self.losers) < _REMEMBERED:
+            self.losers.add(turn.old.process)
+        for member in (turn.old, turn.new):
+            if len(self.processes) < _SHOWN:
+                self.processes[member.process] = member
+
+    @property
+    def is_ping_pong(self) -> bool:
+        """Both took it back; or one did, and both were alive when they lost it."""
+        return self.returns >= 2 or (self.returns == 1 and len(self.told) >= 2)
+
+
+@dataclass(slots=True)
+class _Instance:
+    """The history of an instance id, as far as it is needed."""
+
+    id: str
+    chain: _Chain | None = None
+    past: dict[str, _Past] = field(default_factory=dict)
+    waiting: list[Fenced] = field(default_factory=list)
+
+
+class LifeLines:
+    """The instance ids of one group.  Rows go to `emit` as they end.
+
+    `alive`: called with an instance id and when it was taken, once its old holder proves alive.
+    """
+
+    def __init__(
+        self, group: str, emit: Callable[[Row], None], alive: Callable[[str, int], None]
+    ) -> None:
+        self._group = group
+        self._emit = emit
+        self._alive = alive
+        self._instances: dict[str, _Instance] = {}
+
+    def taken(self, old: LogMember | None, new: LogMember) -> None:
+        """Note a join with an instance id and no member id; `old` held the instance id before."""
+        assert new.instance_id is not None  # noqa: S101  (for the type checker)
+        known = self._instances.setdefault(new.instance_id, _Instance(new.instance_id))
+        waiting, known.waiting = known.waiting, []
+        for fenced in waiting:
+            if fenced.began:
+                parked = _parked(fenced)
+                if old is not None:
+                    self._replaced(known, old, parked)
+                old = parked
+        if old is not None:
+            self._replaced(known, old, new)
+        for fenced in waiting:
+            self._told(known, fenced)
+
+    def fenced(self, fenced: Fenced, holder: LogMember | None) -> None:
+        """Note a fenced request; `holder`: the member that holds the instance id, if known yet."""
+        known = self._instances.setdefault(fenced.instance_id, _Instance(fenced.instance_id))
+        if fenced.member_id in known.past:
+            self._told(known, fenced)
+        elif holder is not None and holder.member_id != fenced.member_id and not fenced.began:
+            # Who it took over from was not in the log until now.
+            stranger = _stranger(fenced)
+            self._replaced(known, stranger, holder)
+            self._told(known, fenced)
+        elif len(known.waiting) < _REMEMBERED:
+            known.waiting.append(fenced)
+
+    def knows_fenced(self, member: LogMember) -> bool:
+        """Return whether a member was fenced by a process that has not been seen yet."""
+        known = self._instances.get(member.instance_id or "")
+        return known is not None and any(f.member_id == member.member_id for f in known.waiting)
+
+    def was_replaced(self, instance_id: str | None, member_id: str) -> bool:
+        """Return whether a member lost its instance id lately."""
+        known = self._instances.get(instance_id or "")
+        return known is not None and member_id in known.past
+
+    def ended(self, member: LogMember, end: End, until_ms: int | None, by: Process | None) -> None:
+        """Note that a member with an instance id is gone, or that the log ends."""
+        if member.instance_id is not None:
+            self._line(member, end, until_ms, by)
+
+    def close(self) -> None:
+        """Emit all that is left, at the end."""
+        for known in self._instances.values():
+            for fenced in known.waiting:
+                if fenced.began:
+                    self._line(_parked(fenced), End.REPLACED, fenced.answered_ms, None)
+            known.waiting.clear()
+            self._forget(known, None)
+            self._flush(known)
+        self._instances.clear()
+
+    def purge(self, now_ms: int) -> None:
+        """Emit and forget what no later line can change."""
+        for instance_id, known in list(self._instances.items()):
+            self._forget(known, now_ms)
+            if known.chain is not None and now_ms - known.chain.until_ms > PATIENCE_MS:
+                self._flush(known)
+            if not known.past and not known.waiting and known.chain is None:
+                del self._instances[instance_id]
+
+    def _replaced(self, known: _Instance, old: LogMember, new: LogMember) -> None:
+        past = _Past(old, new, new.from_ms)
+        known.past[old.member_id] = past
+        if old.process != new.process:
+            turn = _Turn(new.from_ms, old, new, new.place)
+            past.handover = turn
+            if known.chain is not None and turn.at_ms - known.chain.until_ms > PATIENCE_MS:
+                self._flush(known)
+            if known.chain is None:
+                known.chain = _Chain(turn.at_ms, turn.at_ms)
+            known.chain.add(turn)
+        if len(known.past) > _REMEMBERED:
+            self._past_line(known.past.pop(next(iter(known.past))))
+
+    def _told(self, known: _Instance, fenced: Fenced) -> None:
+        past = known.past.get(fenced.member_id)
+        if past is None or past.told is not None:
+            return
+        if fenced.answered_ms - past.at_ms > PATIENCE_MS:
+            return
+        past.told = fenced
+        past.member.fenced_ms = fenced.answered_ms
+        if not past.told_alive:
+            return
+        self._alive(known.id, past.at_ms)
+        if past.handover is not None:
+            past.handover.told_ms = fenced.answered_ms
+            if known.chain is not None:
+                known.chain.fenced += 1
+                known.chain.told.add(fenced.process)
+
+    def _forget(self, known: _Instance, now_ms: int | None) -> None:
+        for member_id, past in list(known.past.items()):
+            if now_ms is None or now_ms - past.at_ms > PATIENCE_MS:
+                self._past_line(known.past.pop(member_id))
+
+    def _past_line(self, past: _Past) -> None:
+        self._line(past.member, End.REPLACED, past.at_ms, past.by.process)
+        told, process = past.told, past.member.process
+        if told is not None and past.by.process == told.process == process:
+            second = past.told_alive and past.by.synced >= 0
+            row = (process, told.answered_ms, told.api, past.told_alive, second, past.at_ms)
+            where = (told.address, past.by.address, told.place)
+            self._emit(SelfFencing(self._group, told.instance_id, *row, *where))
+
+    def _line(self, member: LogMember, end: End, until_ms: int | None, by: Process | None) -> None:
+        self._emit(
+            LifeLine(
+                self._group,
+                member.instance_id or "",
+                member.member_id,
+                member.process,
+                member.from_ms,
+                member.begins,
+                until_ms,
+                end,
+                by,
+                member.fenced_ms,
+                member.place,
+            )
+        )
+
+    def _flush(self, known: _Instance) -> None:
+        chain, known.chain = known.chain, None
+        if chain is None or not (chain.told or chain.is_ping_pong):
+            return
+        self._emit(
+            FencingChain(
+                self._group,
+                known.id,
+                chain.from_ms,
+                chain.until_ms,
+                chain.count,
+                chain.fenced,
+                chain.is_ping_pong,
+                tuple(sorted({member.process for member in chain.processes.values()})),
+                tuple(turn.row() for turn in chain.turns),
+            )
+        )
+
+
+def _parked(fenced: Fenced) -> LogMember:
+    """Return the member of a join that was fenced while it waited."""
+    return replace(_stranger(fenced), begins=True, fenced_ms=fenced.answered_ms)
+
+
+def _stranger(fenced: Fenced) -> LogMember:
+    """Return a member that is known only by being fenced."""
+    return LogMember(
+        fenced.member_id,
+        fenced.instance_id,
+        fenced.process,
+        fenced.arrived_ms,
+        begins=False,
+        heard_ms=fenced.arrived_ms,
+        place=fenced.place,
+        address=fenced.address,
+    )

@@ -1,0 +1,146 @@
+"""Draw who held each instance id and when: a lane for each id, a bar for each holder.
+
+The holder's name is in its bar, or behind it where the bar is too short and there is room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import pairwise
+
+from fencepost.traces.operations.operator_report import OperatorReport
+from fencepost.traces.operations.operator_rows import LifeLine
+from fencepost.traces.operations.operator_words import at
+
+_DRAWN = 40
+_WIDTH, _ROW, _LEFT, _TOP = 1000, 26, 220, 22
+_TICKS = 5
+_LETTER = 6.6
+_LEAST = 3
+"""The fewest letters of a name that are shown."""
+_LONG_NAME = 30
+_SHORT_MS = 20_000
+"""Where a log is shorter, its times are told in ms."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One holder of an instance id; `x` and `width` of the picture.
+
+    `name`: as much as there is room for; `beside`: whether it stands behind the bar.
+    """
+
+    x: float
+    width: float
+    kind: str
+    """`a` or `b`, in turn."""
+    fenced: bool
+    says: str
+    name: str
+    beside: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One instance id."""
+
+    name: str
+    y: int
+    bars: tuple[Bar, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A moment on the axis; `anchor`: which end of its text stands there."""
+
+    x: float
+    says: str
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """Life lines of the instance ids with the most holders; `count`: of how many."""
+
+    width: int
+    height: int
+    left: int
+    top: int
+    ticks: tuple[Tick, ...]
+    lanes: tuple[Lane, ...]
+    count: int
+
+
+def life_picture(report: OperatorReport) -> Picture | None:
+    """Draw the instance ids that were replaced most often; None if there are none."""
+    if report.from_ms is None or report.until_ms is None:
+        return None
+    by_instance: dict[tuple[str, str], list[LifeLine]] = {}
+    for line in report.life_lines.rows:
+        by_instance.setdefault((line.group, line.instance_id), []).append(line)
+    if not by_instance:
+        return None
+    busiest = sorted(by_instance, key=lambda key: (-len(by_instance[key]), key))[:_DRAWN]
+    scale = _Scale(report.from_ms, report.until_ms)
+    lanes = []
+    for number, key in enumerate(busiest):
+        name = _clipped(f"{key[1]} in {key[0]}", _LONG_NAME)
+        lanes.append(Lane(name, _TOP + number * _ROW, _bars(by_instance[key], scale)))
+    height = _TOP + len(lanes) * _ROW
+    return Picture(_WIDTH, height, _LEFT, _TOP, scale.ticks(), tuple(lanes), len(by_instance))
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    from_ms: int
+    until_ms: int
+
+    @property
+    def span(self) -> int:
+        return max(self.until_ms - self.from_ms, 1)
+
+    def x(self, ms: int) -> float:
+        return _LEFT + (_WIDTH - _LEFT) * (ms - self.from_ms) / self.span
+
+    def ticks(self) -> tuple[Tick, ...]:
+        anchors = ["start", *["middle"] * (_TICKS - 2), "end"]
+        moments = [self.from_ms + self.span * n // (_TICKS - 1) for n in range(_TICKS)]
+        return tuple(
+            Tick(round(self.x(ms), 1), self.clock(ms), anchor)
+            for ms, anchor in zip(moments, anchors, strict=True)
+        )
+
+    def clock(self, ms: int) -> str:
+        moment = datetime.fromtimestamp(ms / 1000, UTC)
+        if self.span < _SHORT_MS:
+            return f"{moment:%H:%M:%S}.{ms % 1000:03}"
+        return f"{moment:%m-%d %H:%M}" if self.span > 2 * 86_400_000 else f"{moment:%H:%M:%S}"
+
+
+def _bars(held: Sequence[LifeLine], scale: _Scale) -> tuple[Bar, ...]:
+    held = sorted(held, key=lambda line: (line.from_ms, line.until_ms or scale.until_ms))
+    places = [(scale.x(line.from_ms), scale.x(line.until_ms or scale.until_ms)) for line in held]
+    nexts = [after for _, (after, _) in pairwise(places)] + [float(_WIDTH)]
+    bars = []
+    for turn, (line, (x, end), after) in enumerate(zip(held, places, nexts, strict=True)):
+        width = max(round(end - x, 1), 1.0)
+        who = line.process.client_id or str(line.process)
+        inside, behind = (int((room - 8) / _LETTER) for room in (width, after - x - width))
+        beside = inside < len(who) and behind > inside
+        room = max(inside, behind)
+        name = _clipped(who, room) if room >= min(_LEAST, len(who)) else ""
+        fenced = line.fenced_ms is not None
+        bars.append(Bar(round(x, 1), width, "ab"[turn % 2], fenced, _says(line), name, beside))
+    return tuple(bars)
+
+
+def _clipped(text: str, letters: int) -> str:
+    return text if len(text) <= letters else f"{text[: letters - 1]}…"
+
+
+def _says(line: LifeLine) -> str:
+    until = "" if line.until_ms is None else f" to {at(line.until_ms)}"
+    by = "" if line.by is None else f" by {line.by}"
+    return f"{line.process}, {at(line.from_ms)}{until}: {line.end.value}{by}"

@@ -1,0 +1,341 @@
+"""Follow one group in `server.log`: the same rows as from a request log, as far as it shows them.
+
+A coordinator writes why it prepares a rebalance, so a cause is read, not inferred.  It names
+members by their ids: that of a dynamic member begins with its client id, that of a static one with
+its instance id.  Hosts, heartbeats and answers are not there.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from fencepost.traces.logs.server_log import CoordinatorEvent, Said
+from fencepost.traces.operations.deployments import Deployments
+from fencepost.traces.operations.logged_members import LogMember, Roster
+from fencepost.traces.operations.operator_rows import (
+    NOT_POLLED,
+    Cause,
+    End,
+    MembersLeft,
+    PollTimeout,
+    Process,
+    Row,
+    StaticLeave,
+)
+from fencepost.traces.operations.ownership import PATIENCE_MS, Fenced, LifeLines
+from fencepost.traces.operations.restarts import Arrival, Departed, LogStart, RestartMatcher, alone
+from fencepost.traces.operations.server_rounds import EXPIRED, ServerRound, rebalance_row
+from fencepost.traces.operations.server_words import ids_in, name_in, process_of, stated_cause
+
+_UNKNOWN_ID = "-?"
+"""How the name ends of a replacement whose member id the log has not told yet."""
+_UNSEEN = "a member that joined during a rebalance"
+_PURGE_EVERY = 200
+_REMEMBERED = 1000
+
+
+class ServerAnalysis:
+    """The analysis of one group, line by line; finished rows go to `emit`.
+
+    `since_ms`: when the log of its broker begins.
+    """
+
+    def __init__(self, group: str, emit: Callable[[Row], None], since_ms: int) -> None:
+        self.group = group
+        self._emit = emit
+        self._start = LogStart(since_ms)
+        self._roster = Roster()
+        self._named: dict[str, CoordinatorEvent] = {}
+        self._comings = RestartMatcher(self._start)
+        self._deployments = Deployments(group, emit, self._start)
+        self._lines = LifeLines(group, emit, self._deployments.not_restarted)
+        self._open: ServerRound | None = None
+        self._done: deque[ServerRound] = deque()
+        self._last_departed: Departed | None = None
+        self._count: int | None = None
+        self._leaving: list[CoordinatorEvent] = []
+        self._told: tuple[int, int] | None = None
+        """Static and dynamic members, as the last assignment tells them."""
+        self._complete = self._names = False
+        """Whether all members are known, but for `_unseen`: when those joined at the latest; and
+        whether this release tells the ids of dynamic members that join."""
+        self._unseen: list[CoordinatorEvent] = []
+        self._unnamed: deque[int] = deque(maxlen=_REMEMBERED)
+        """When dynamic members may have joined whom the log doesn't name (ms)."""
+        self._taken = self._unknown = 0
+
+    def take(self, event: CoordinatorEvent) -> None:
+        """Take the next line that is about this group."""
+        self._taken += 1
+        if self._taken % _PURGE_EVERY == 0:
+            self._purge(event.at_ms)
+        if event.said is Said.LEFT:
+            self._leaving.append(event)
+        elif (
+            event.said is Said.PREPARING and stated_cause(event.fields["reason"])[0] is Cause.LEAVE
+        ):
+            self._prepare(event)
+            self._leave()
+        else:
+            self._leave()
+            self._other(event)
+
+    def _leave(self) -> None:
+        """Take the leaves that were read.
+
+        The line that prepares their rebalance stands before or after theirs, and tells more.
+        """
+        leaving, self._leaving = self._leaving, []
+        for event in leaving:
+            self._left(event)
+
+    def _other(self, event: CoordinatorEvent) -> None:
+        match event.said:
+            case Said.PREPARING:
+                self._prepare(event)
+            case Said.STABILIZED:
+                self._stabilized(event)
+            case Said.ASSIGNED:
+                self._assigned(event)
+            case Said.EMPTY:
+                self._open, self._count, self._complete = None, 0, True
+                self._told = None
+                self._start.at_ms = None
+                self._unseen.clear()
+            case Said.NAMED:
+                self._named[event.member_id], self._names = event, True
+            case Said.JOINED:
+                self._came(event.member_id, event.instance_id, event)
+            case Said.REPLACED:
+                self._replaced(event)
+            case Said.FENCED:
+                self._fenced(event)
+            case Said.FAILED:
+                self._went(event.member_id, End.EXPIRED, event)
+            case Said.DROPPED:
+                for member_id in ids_in(event.fields.get("members", "")):
+                    self._went(member_id, End.DROPPED, event)
+            case Said.LOADED:
+                self._open = None
+
+    def end(self, now_ms: int) -> None:
+        """End the log."""
+        self._leave()
+        members = list(self._roster.members.values())
+        static = sum(member.instance_id is not None for member in members)
+        dynamic = len(members) - static + len(self._unseen)
+        known = (static, dynamic) if self._complete else self._told or (None, None)
+        since_ms = self._open.start_ms if self._open else None
+        self._emit(MembersLeft(self.group, known[0], known[1], since_ms))
+        for member in members:
+            self._lines.ended(member, End.STILL_THERE, None, None)
+        while self._done:
+            self._judge(self._done.popleft())
+        self._lines.close()
+        self._deployments.close(now_ms)
+
+    def _purge(self, now_ms: int) -> None:
+        """Let go of what nothing more will be said about."""
+        self._lines.purge(now_ms)
+        while self._done and now_ms - self._done[0].completed_ms > 2 * PATIENCE_MS:
+            self._judge(self._done.popleft())
+        self._deployments.purge(now_ms, self._done[0].completed_ms if self._done else None)
+        self._comings.purge(now_ms)
+
+    # Rebalances
+
+    def _prepare(self, event: CoordinatorEvent) -> None:
+        cause, who = stated_cause(event.fields["reason"])
+        if event.generation == 0:
+            self._complete, self._start.at_ms = True, None
+        round_ = ServerRound(event.at_ms, event.place, cause, "", self._count)
+        self._open, self._told = round_, None
+        if cause is Cause.NEW_MEMBER:
+            member = self._roster.members.get(who)
+            if member is None:
+                member = self._came(who, None, event)
+            round_.came = Arrival(member.process, member.instance_id, event.at_ms)
+            round_.gone = self._comings.before(round_.came)
+            round_.who = str(member.process)
+        elif cause in {Cause.LEAVE, Cause.EXPIRY}:
+            round_.named = tuple(ids_in(who))
+            last = self._last_departed
+            if last is not None and last.member.member_id == who and cause is Cause.EXPIRY:
+                round_.gone, round_.who = last, str(last.member.process)
+        elif who:
+            known = self._roster.members.get(who)
+            round_.who = str(process_of(who, None) if known is None else known.process)
+
+    def _stabilized(self, event: CoordinatorEvent) -> None:
+        for named in list(self._named.values()):
+            self._came(named.member_id, None, named)
+        round_, self._open = self._open, None
+        if round_ is None:
+            round_ = ServerRound(event.at_ms, event.place, Cause.UNKNOWN, "", self._count)
+        round_.generation, round_.completed_ms = event.generation or 0, event.at_ms
+        members = event.fields.get("members")
+        self._count = round_.after = None if members is None else int(members)
+        if not (event.is_new or self._names) and (self._count is None or not self._complete):
+            self._unnamed.append(event.at_ms)
+        elif self._complete and self._count is not None:
+            # The old coordinator doesn't log a member that joins while a rebalance runs.
+            seen = len(self._roster.members) + len(self._unseen)
+            for _ in range(self._count - seen):
+                self._unseen.append(event)
+                self._unnamed.append(event.at_ms)
+                self._deployments.came(_UNSEEN, event.at_ms)
+        self._done.append(round_)
+
+    def _assigned(self, event: CoordinatorEvent) -> None:
+        if "static" in event.fields:
+            everyone, static = int(event.fields["everyone"]), int(event.fields["static"])
+            self._told = static, everyone - static
+        for round_ in self._done:
+            if round_.generation == event.generation and round_.stable_ms is None:
+                round_.stable_ms = event.at_ms
+
+    def _judge(self, round_: ServerRound) -> None:
+        gone = round_.gone
+        lost = None if gone is None or round_.came is not None else (gone.at_ms, gone.who)
+        self._deployments.rebalanced(round_.completed_ms, lost)
+        self._emit(rebalance_row(self.group, round_, self._comings, self._unnamed))
+
+    def _beside(self, cause: Cause) -> None:
+        if self._open is not None:
+            self._open.also.add(cause)
+
+    # Members
+
+    def _came(
+        self, member_id: str, instance_id: str | None, event: CoordinatorEvent, is_new: bool = True
+    ) -> LogMember:
+        """Add a member that was not there; `event`: the line that shows it.
+
+        `is_new` false: that somebody came was noted then, though not who.
+        """
+        self._named.pop(member_id, None)
+        known = self._roster.members.get(member_id)
+        if known is not None:
+            return known
+        if instance_id is None and "Some(" in (reason := event.fields.get("reason", "")):
+            instance_id = reason.partition("Some(")[2].partition(")")[0]
+        member = self._member(member_id, instance_id, event, begins=True)
+        self._beside(Cause.NEW_MEMBER)
+        if instance_id is not None:
+            self._lines.taken(None, member)
+        self._roster.add(member)
+        self._comings.came.append(Arrival(member.process, instance_id, event.at_ms))
+        if is_new:
+            self._deployments.came(instance_id or member.process.client_id, event.at_ms)
+        return member
+
+    def _replaced(self, event: CoordinatorEvent) -> None:
+        instance_id, old_id = event.instance_id or "", event.fields["old"]
+        old = self._known(old_id, instance_id)
+        if old is None:
+            old = self._member(old_id, instance_id, event, begins=False)
+            self._roster.add(old)
+        member_id = event.member_id
+        if not member_id:
+            self._unknown += 1
+            member_id = f"{instance_id}{_UNKNOWN_ID}{self._unknown}"
+        new = self._member(member_id, instance_id, event, begins=True)
+        self._lines.taken(old, new)
+        self._deployments.restarted(instance_id, event.at_ms)
+        self._roster.remove(old)
+        self._roster.add(new)
+        self._comings.came.append(Arrival(new.process, instance_id, event.at_ms))
+
+    def _fenced(self, event: CoordinatorEvent) -> None:
+        instance_id = event.instance_id or ""
+        holder = self._known(event.fields.get("holder", ""), instance_id)
+        process = process_of(event.member_id, instance_id)
+        times = (event.at_ms, event.at_ms)
+        api = event.fields.get("operation", "")
+        row = (instance_id, event.member_id, process, *times, api)
+        self._lines.fenced(Fenced(*row, began=False, place=event.place), holder)
+
+    def _left(self, event: CoordinatorEvent) -> None:
+        member = self._known(event.member_id, event.instance_id)
+        instance_id = event.instance_id if member is None else member.instance_id
+        itself = self._left_itself(event)
+        if member is not None and "client_id" in event.fields:
+            member.process = Process(event.fields["client_id"], event.fields["host"])
+        end = End.REMOVED if itself is False else End.LEFT
+        gone = self._went(event.member_id, end, event, instance_id)
+        if NOT_POLLED in event.fields.get("reason", ""):
+            who = (instance_id, gone.member.process)
+            self._emit(PollTimeout(self.group, *who, event.at_ms, event.place))
+        if instance_id is None:
+            return
+        by = Process("an administrator", "") if itself is False else gone.member.process
+        row = (instance_id, event.member_id, gone.member.process, by, itself, event.at_ms)
+        self._emit(StaticLeave(self.group, *row, event.place))
+        if self._open is not None and self._open.gone is gone:
+            self._open.static_leave = itself is not False
+            self._open.is_sender_unseen = itself is None
+
+    def _left_itself(self, event: CoordinatorEvent) -> bool | None:
+        """Return whether a member sent its LeaveGroup itself; None if the log doesn't tell.
+
+        An administrator names the instance id alone, and a member its own id.  The line that
+        prepares the rebalance has what was named; where the other one tells the client id, too, it
+        has the member's id, whoever asked.
+        """
+        said = self._open
+        named = said.named if said is not None and said.cause is Cause.LEAVE else None
+        if named == ():
+            return False
+        reason = event.fields.get("reason", "")
+        if "by an admin" in reason:
+            return False
+        is_named = "client_id" not in event.fields and event.member_id in (named or ())
+        return True if is_named or "consumer" in reason else None
+
+    def _went(
+        self, member_id: str, end: End, event: CoordinatorEvent, instance_id: str | None = None
+    ) -> Departed:
+        """Remove a member; `event`: the line that shows that it went."""
+        self._named.pop(member_id, None)
+        member = self._known(member_id, instance_id)
+        if member is None and instance_id is None and self._unseen:
+            member = self._came(member_id, None, self._unseen.pop(0), is_new=False)
+        elif member is None:
+            member = self._member(member_id, instance_id, event, begins=False)
+        member.heard_ms = event.at_ms
+        if end is not End.LEFT and end is not End.REMOVED:
+            member.session_ms = EXPIRED
+        gone = Departed(member, event.at_ms, alone(member, self._roster.members.values()))
+        self._last_departed = gone
+        self._roster.remove(member)
+        self._lines.ended(member, end, event.at_ms, None)
+        self._comings.gone.append(gone)
+        self._deployments.went(gone.who, event.at_ms)
+        left, round_ = end in {End.LEFT, End.REMOVED}, self._open
+        self._beside(Cause.LEAVE if left else Cause.EXPIRY)
+        if round_ is not None and round_.gone is None and round_.cause is Cause.LEAVE and left:
+            round_.gone, round_.who = gone, str(member.process)
+        return gone
+
+    def _known(self, member_id: str, instance_id: str | None) -> LogMember | None:
+        """Return a member by its id, which may be told only now, or by its instance id."""
+        member = self._roster.members.get(member_id)
+        if member is not None or not member_id:
+            return member
+        instance_id = instance_id or name_in(member_id)
+        holder = self._roster.holder(instance_id)
+        if holder is None or _UNKNOWN_ID not in holder.member_id[len(instance_id) :]:
+            return None
+        self._roster.remove(holder)
+        holder.member_id, holder.process = member_id, process_of(member_id, instance_id)
+        self._roster.add(holder)
+        return holder
+
+    @staticmethod
+    def _member(
+        member_id: str, instance_id: str | None, event: CoordinatorEvent, *, begins: bool
+    ) -> LogMember:
+        process = process_of(member_id, instance_id)
+        row = (member_id, instance_id, process, event.at_ms, begins, event.at_ms, event.place)
+        return LogMember(*row)

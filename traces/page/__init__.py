@@ -1,1 +1,0 @@
-"""HTML pages in one file each: traces, certificates, findings, audits, nightly reports."""

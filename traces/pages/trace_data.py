@@ -1,0 +1,312 @@
+"""Turn a trace into the data of its page: steps, what the model did at each, expected answers.
+
+Of the state only what a step changed is kept; of an answer all its fields, each different answer
+once.  So a trace of ten thousand steps is still a page.  Commands and texts to paste elsewhere are
+in it, too; a text that is too long is replaced by the `fencepost convert` command that prints it.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fencepost.model.classic.answer_bodies import merged
+from fencepost.model.history.events import Disconnected, Event, Restarted, TopicsDeleted
+from fencepost.model.history.step_lines import Line, texts
+from fencepost.model.history.words import Body
+from fencepost.model.messages.errors import error_name
+from fencepost.model.messages.shapes import Message
+from fencepost.properties.oracle.provenance import Happened
+from fencepost.traces.files.trace_file import TraceFile, TraceFileError
+from fencepost.traces.forms.itf import to_itf_text
+from fencepost.traces.forms.mermaid import to_mermaid
+from fencepost.traces.forms.pytest_form import to_pytest
+from fencepost.traces.pages.answer_rows import rows
+from fencepost.traces.pages.decisions import Decisions
+from fencepost.traces.pages.group_fields import ABSENT, changes, deadline, fields, timer_name
+from fencepost.traces.pages.lanes import Lanes, lanes
+from fencepost.traces.pages.trace_with_model import Decider, TraceWithModel, match_model
+from fencepost.traces.pages.verdict_data import NO_CASE, CaseNote, verdict_json
+
+LONGEST = 400_000
+"""In characters; what is longer is not for pasting."""
+_MOST_EVENTS = 1_000
+_KINDS: Mapping[type[Event], str] = {Restarted: "restart", TopicsDeleted: "delete-topics"}
+"""For a longer trace no other form is made."""
+
+_MAKERS: Mapping[str, tuple[str, Callable[[TraceFile], str]]] = {
+    "pytest": ("pytest", to_pytest),
+    "mermaid": ("Mermaid", to_mermaid),
+    "itf": ("ITF", to_itf_text),
+}
+
+
+def forms(
+    trace: TraceFile, file: str, longest: int = LONGEST, folder: str = ""
+) -> list[dict[str, Any]]:
+    """Return the forms of a trace, each with its name and text; `file`: as a command names it.
+
+    `longest`: in characters; in place of a form that is longer stands the command that prints it.
+    `folder`: where commands must be run, in words.
+    """
+    said = shlex.quote(file)
+    target = str(trace.provenance.get("target") or "") if trace.plan is not None else ""
+    again = f"fencepost replay {said}" + (f" {shlex.quote(target)}" if target else "")
+    where = f"# in {folder}\n" if folder else ""
+    found = [{"name": "replay command", "text": f"{where}{again}\n"}]
+    for key, (name, make) in _MAKERS.items():
+        try:
+            text = make(trace) if len(trace.events) <= _MOST_EVENTS else None
+        except TraceFileError:
+            continue  # this form can't say what was sent; the others can
+        if text is not None and len(text) <= longest:
+            found.append({"name": name, "text": text})
+        else:
+            command = f"{where}fencepost convert {said} --to {key}\n"
+            found.append({"name": f"{name} (command)", "text": command})
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTrace:
+    """A trace to show on a page: its title, and the file for commands.
+
+    `longest`: in characters, what other forms of it may be; `case`: what a certificate says of it;
+    `folder`: from where `file` leads to it, in words; "": from where the page was made.
+    """
+
+    trace: TraceFile
+    title: str
+    file: str
+    longest: int = LONGEST
+    case: CaseNote = NO_CASE
+    folder: str = ""
+
+
+@dataclass(slots=True)
+class _Pool:
+    """Lists that occur often, each stored once."""
+
+    items: list[Any] = field(default_factory=list)
+    _places: dict[str, int] = field(default_factory=dict)
+
+    def place(self, item: Any) -> int:
+        key = json.dumps(item, ensure_ascii=False)
+        if key not in self._places:
+            self._places[key] = len(self.items)
+            self.items.append(item)
+        return self._places[key]
+
+
+def trace_json(shown: ShownTrace, decisions: Decisions) -> dict[str, Any]:
+    """Return the data of a trace for the page.  `decisions`: of the revision that it names."""
+    story, verdict = match_model(shown.trace, decisions.revision), shown.trace.verdict
+    pool = _Pool()
+    drawn = lanes(story)
+    steps = _steps(story, drawn, decisions, pool)
+    return {
+        "title": shown.title,
+        "file": shown.file,
+        "revision": shown.trace.revision,
+        "verdict": verdict_json(story, shown.case),
+        "facts": _facts(shown.trace),
+        "steps": steps,
+        "lines": list(texts(story.lines, verdict.request, also=verdict.wrong_answers())),
+        "pool": pool.items,
+        "lanes": drawn.to_json(),
+        "wrong": story.wrong_at,
+        "shown": _shown_at(story),
+        "judged": _judged(story),
+        "forms": forms(shown.trace, shown.file, shown.longest, shown.folder),
+    }
+
+
+def _shown_at(story: TraceWithModel) -> int | None:
+    """Return the index of the step with what a run of the model shows; None for other traces."""
+    at = story.trace.provenance.get("shows_at")
+    return next(
+        (n for n, line in enumerate(story.lines) if at in {e + 1 for e in line.events}), None
+    )
+
+
+def _judged(story: TraceWithModel) -> int:
+    """Return how many steps the model followed: all, or up to where it went wrong."""
+    if story.run.verdict.violation is None and story.run.verdict.unknown is None:
+        return len(story.lines)
+    last = max((n for n, steps in enumerate(story.beside) if steps), default=0)
+    return max(last, story.wrong_at or 0) + 1
+
+
+def _facts(trace: TraceFile) -> list[tuple[str, str]]:
+    made = trace.provenance
+    target = f"{made.get('target') or 'unknown'}"
+    who = " ".join(
+        str(made[k]) for k in ("implementation", "implementation_version") if made.get(k)
+    )
+    clock = "virtual" if trace.clock == "virtual" else f"real, lag up to {trace.lag_ms:,} ms"
+    found = [
+        ("target", f"{target} ({who})" if who else target),
+        ("judged by", trace.revision),
+        ("case", trace.case or ""),
+        ("clock", clock),
+        ("seed", "" if made.get("seed") is None else str(made["seed"])),
+        ("tool", f"fencepost {made['tool']}" if made.get("tool") else ""),
+    ]
+    found += [
+        (key, "none" if value is None else f"{value:,}")
+        for key, value in sorted(trace.config.items())
+    ]
+    return [(name, value) for name, value in found if value]
+
+
+def _steps(
+    story: TraceWithModel, drawn: Lanes, decisions: Decisions, pool: _Pool
+) -> list[dict[str, Any]]:
+    names, asked, answered = story.trace.names, story.asked_at, story.answered_at
+    numbers = {request_id: index + 1 for request_id, index in asked.items()}
+    groups = {step.group_id for steps in story.beside for step in steps}
+    decider = Decider(story.trace, story.revision)
+    expected = _expected(story)
+    state: dict[str, dict[str, str]] = {}
+    now = 0
+    found = []
+    for index, line in enumerate(story.lines):
+        narrowed: dict[str, str | None] = {}
+        changed: dict[str, str | None] = {}
+        for group_id in dict.fromkeys(step.group_id for step in story.beside[index]):
+            own = [step for step in story.beside[index] if step.group_id == group_id]
+            before = fields(own[0].before, names, numbers)
+            after = _after(before, own, names, numbers)
+            start = "" if len(groups) < 2 else f"group {group_id} · "
+            known = state.get(group_id, ABSENT)
+            narrowed |= {start + k: v for k, v in changes(known, before).items()}
+            changed |= {start + k: v for k, v in changes(before, after).items()}
+            state[group_id] = after
+        told = _told(story, line, drawn)
+        # When a request was sent is known to a ms or so, so it may seem to come before its reason.
+        now = max(now, line.at_ms)
+        told |= {"at": now, "until": max(now, line.until_ms)}
+        if line.asks in answered and answered[line.asks] != index:
+            told["to"] = answered[line.asks]
+        if line.answers and not line.asks:
+            told["of"] = asked.get(line.answers)
+        if index == story.wrong_at:
+            told["wrong"] = True
+        elif line.answers in story.trace.verdict.wrong_answers():
+            told["also"] = True
+        if line.asks:
+            request = story.requests[line.asks]
+            told["q"] = pool.place(rows(request.body, None, names))
+        answer = line.answers or (line.asks if told.get("wrong") else "")
+        if answer:
+            body, want = story.answer(answer), expected.get(answer)
+            told["a"] = pool.place(rows(body, want, names))
+            if want is None:
+                told["free"] = True
+        if story.beside[index]:
+            told["m"] = [_model(s, decider, decisions, names) for s in story.beside[index]]
+        if narrowed:
+            told["was"] = narrowed
+        if changed:
+            told["ch"] = changed
+        found.append(told)
+    return found
+
+
+def _after(
+    before: Mapping[str, str],
+    steps: Sequence[Happened],
+    names: Mapping[str, str],
+    numbers: Mapping[str, int],
+) -> dict[str, str]:
+    """Return the fields after steps of one group: what the steps changed, and no more.
+
+    Between two steps explanations are joined or dropped, which may move a deadline: no rule did it.
+    """
+    after = dict(before)
+    for step in steps:
+        start = fields(step.before, names, numbers)
+        for name, value in changes(start, fields(step.outcome.group, names, numbers)).items():
+            if value is None:
+                after.pop(name, None)
+            else:
+                after[name] = value
+    return after
+
+
+def _told(story: TraceWithModel, line: Line, drawn: Lanes) -> dict[str, Any]:
+    """Return a step, without the model's part."""
+    told: dict[str, Any] = {}
+    request = story.requests.get(line.asks or line.answers)
+    if request is not None:
+        told |= {"kind": "ask" if line.asks else "answer", "api": request.api}
+        told["v"] = request.version
+        told["row"] = drawn.row_of[story.trace.senders.get(request.id, request.connection)]
+    elif line.passes:
+        told["kind"] = "time"
+    else:
+        events = [story.trace.events[e] for e in line.events]
+        told["kind"] = next((_KINDS[type(e)] for e in events if type(e) in _KINDS), "drop")
+        gone = {who for e in events if isinstance(e, Disconnected) for who in _behind(story, e)}
+        if gone:
+            told["row"] = drawn.row_of[min(gone)]
+    if line.answers:
+        body = story.answer(line.answers)
+        code = None if body is None else body.get("errorCode", 0)
+        told["err"] = "closed" if code is None else error_name(code)
+    if line.events:
+        told["file"] = [e + 1 for e in line.events]
+    return told
+
+
+def _behind(story: TraceWithModel, event: Disconnected) -> set[str]:
+    """Return the members that used a connection."""
+    return {
+        story.trace.senders.get(request.id, request.connection)
+        for request in story.requests.values()
+        if request.connection == event.connection
+    }
+
+
+def _expected(story: TraceWithModel) -> dict[str, Body]:
+    """Return request id → the model's answer; at the violation, the nearest right answer."""
+    messages: dict[str, list[Message]] = {}
+    for steps in story.beside:
+        for step in steps:
+            for emission in step.outcome.emissions:
+                if emission.message is not None:
+                    messages.setdefault(emission.request_id, []).append(emission.message)
+    found: dict[str, Body] = {}
+    for request_id, told in messages.items():
+        message = told[0] if len(told) == 1 else merged(told)
+        found[request_id] = message.to_body(story.requests[request_id].version)
+    verdict = story.trace.verdict
+    if verdict.request and verdict.expected and verdict.expected[0].body is not None:
+        found[verdict.request] = verdict.expected[0].body
+    return found
+
+
+def _model(
+    step: Happened, decider: Decider, decisions: Decisions, names: Mapping[str, str]
+) -> dict[str, Any]:
+    span = step.span
+    if step.incoming is not None:
+        what = step.incoming.api
+    elif step.timer is not None:
+        what = f"{timer_name(step.timer, names)}, due {deadline(step.timer)}"
+    elif step.deletes:
+        what = "topics deleted"
+    else:
+        what = "failover"
+    told: dict[str, Any] = {
+        "what": what,
+        "d": [decisions.point(*d) for d in decider.decisions(step)],
+    }
+    if step.incoming is not None:
+        told["q"] = step.incoming.id
+    if span.earliest != span.latest:
+        told["span"] = [span.earliest, span.latest]
+    return told

@@ -1,0 +1,165 @@
+"""Report an audit of logs, for people and as files.
+
+The answer comes first: how many problems with clients, and the verdict.  Then the operator's part,
+each violated group with its line, what is unknown and why, and what was passed over.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from fencepost.model.history.words import plural
+from fencepost.traces.audit.audit_page import Judged, audit_page
+from fencepost.traces.audit.audit_results import (
+    EXPLAINED,
+    UNKNOWN,
+    VIOLATED,
+    AuditViolation,
+    GroupResult,
+)
+from fencepost.traces.audit.log_audit import ASSUMED, AuditRun
+from fencepost.traces.audit.server_log_audit import NOT_SHOWN, ServerLogRun
+from fencepost.traces.audit.window_trace import window_trace
+from fencepost.traces.files.tool_versions import own_version
+from fencepost.traces.files.trace_file import TraceFile
+from fencepost.traces.operations.open_metrics import metrics_text
+from fencepost.traces.operations.operator_summary import operator_summary
+from fencepost.traces.operations.operator_words import problems_told
+from fencepost.traces.pages.trace_data import ShownTrace
+from fencepost.traces.report.report_folder import ReportError, write_texts
+
+_MOST = 20
+LogRun = AuditRun | ServerLogRun
+"""The audit of request logs, or of server logs."""
+
+
+def audit_lines(run: LogRun) -> Iterator[str]:
+    """The audit in lines of text."""
+    yield from _server_lines(run) if isinstance(run, ServerLogRun) else _request_lines(run)
+    yield from _passed_over(run.skipped)
+    if run.own_groups:
+        yield f"Left out: {plural(run.own_groups, 'group')} of fencepost itself (--group NAME)."
+
+
+def _server_lines(run: ServerLogRun) -> Iterator[str]:
+    told = problems_told(run.report)
+    yield f"{told[0].upper()}{told[1:]}; {plural(len(run.groups), 'group')}, not judged."
+    yield ""
+    yield from operator_summary(run.report)
+    if run.lost:
+        fenced = plural(run.lost, "more request")
+        yield f"{fenced} of members whose group the log doesn't show: FENCED_INSTANCE_ID."
+    yield ""
+    yield (
+        f"Read: {plural(run.events, 'line')} of a group coordinator, of "
+        f"{plural(run.lines, 'line')} of {plural(len(run.files), 'file')}."
+    )
+    yield "Only a request log shows:"
+    for what in NOT_SHOWN:
+        yield f"  {what}"
+
+
+def _request_lines(run: AuditRun) -> Iterator[str]:
+    counts = ", ".join(
+        f"{run.count(o)} {o}" for o in (EXPLAINED, VIOLATED, UNKNOWN) if run.count(o)
+    )
+    verdict = f"{plural(len(run.groups), 'group')}: {counts}" if counts else "no group"
+    yield f"{problems_told(run.report)}; {verdict}."
+    yield ""
+    yield from operator_summary(run.report)
+    yield ""
+    yield (
+        f"Judged by {run.settings.revision.name}: {plural(run.exchanges, 'request')} in "
+        f"{plural(run.lines, 'line')} of {plural(len(run.files), 'file')}."
+    )
+    yield f"Assumed: {ASSUMED[run.settings.gaps]}"
+    for group in _with(run, VIOLATED):
+        yield ""
+        yield f"{group.group_id}: violated"
+        for found in group.found[:3]:
+            yield from _found_lines(found, run)
+        if group.violations > 3:
+            yield f"  and {group.violations - 3} more"
+    for group in _with(run, UNKNOWN):
+        yield ""
+        yield f"{group.group_id}: unknown. {group.reason}"
+
+
+def _with(run: AuditRun, outcome: str) -> list[GroupResult]:
+    return [group for group in run.groups.values() if group.outcome == outcome][:_MOST]
+
+
+def _found_lines(found: AuditViolation, run: AuditRun) -> Iterator[str]:
+    x = found.exchange
+    who = x.request_body.get("groupInstanceId") or x.request_body.get("memberId") or x.client_id
+    yield f"  {x.place}: {x.api} v{x.version} of {who} was answered {found.says}"
+    if found.rule is not None:
+        try:
+            rule = run.settings.revision.rule(found.rule)
+        except KeyError:
+            return
+        yield f"    {found.rule} ({found.level}): {rule.because or rule.source}"
+
+
+def _passed_over(skipped: Mapping[str, tuple[int, str]]) -> Iterator[str]:
+    if not skipped:
+        return
+    yield ""
+    yield "Passed over:"
+    for reason, (count, first) in sorted(skipped.items()):
+        yield f"  {plural(count, 'line')}: {reason} (the first is {first})"
+
+
+def write_audit(run: LogRun, folder: Path) -> None:
+    """The files of `--report`."""
+    traces = {} if isinstance(run, ServerLogRun) else _traces(run)
+    texts = {
+        "audit.json": json.dumps(run.to_json(), indent=1) + "\n",
+        "audit.txt": "\n".join(audit_lines(run)) + "\n",
+        **{name: trace.text() for name, (_, trace) in traces.items()},
+    }
+    names = {group_id: name for name, (group_id, _) in traces.items()}
+    results = () if isinstance(run, ServerLogRun) else run.groups.values()
+    judged = [Judged(g.group_id, g.outcome, g.reason, names.get(g.group_id)) for g in results]
+    shown = {
+        name: ShownTrace(trace, f"{group_id}: around the violation", name)
+        for name, (group_id, trace) in traces.items()
+    }
+    not_shown = NOT_SHOWN if isinstance(run, ServerLogRun) else ()
+    texts["index.html"] = audit_page(run.report, judged, shown, not_shown)
+    write_texts(texts, folder, "--report")
+
+
+def write_metrics(run: LogRun, path: Path) -> None:
+    """The file of `--prometheus`: seen whole or not at all, since a collector may read it.
+
+    Raises ReportError.
+    """
+    text = metrics_text(run.report, is_open=path.suffix == ".om")
+    half = path.with_name(f".{path.name}.half")
+    try:
+        half.write_text(text, encoding="utf-8")
+        half.replace(path)
+    except OSError as error:
+        raise ReportError(
+            f"{path}: can't be written ({error.strerror}); give --prometheus another file"
+        ) from error
+
+
+def _traces(run: AuditRun) -> dict[str, tuple[str, TraceFile]]:
+    """A trace for each violated group, by file name."""
+    found: dict[str, tuple[str, TraceFile]] = {}
+    for group_id, (first, segment) in list(run.evidence.items())[:_MOST]:
+        trace = window_trace(first, segment, run.settings, own_version())
+        if trace is not None:
+            name = re.sub(r"[^A-Za-z0-9_.-]", "_", group_id)
+            file = f"{name}.trace.json"
+            number = 2
+            while file in found:
+                file = f"{name}-{number}.trace.json"
+                number += 1
+            found[file] = (group_id, trace)
+    return found

@@ -1,0 +1,175 @@
+"""Compare two certificates: which cases were fixed, which fail now, which changed.
+
+Both kinds are read, the full report and the short one that a repository keeps, which doesn't list
+what passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from fencepost.model.history.words import plural
+from fencepost.traces.report.certificate_data import FAILED
+
+if TYPE_CHECKING:
+    from fencepost.traces.pages.trace_data import ShownTrace
+
+PAGE = "diff.html"
+_LISTED = 15
+"""So many cases of a kind are printed; the page has all."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseChange:
+    """A case that came out in another way.
+
+    `was`, `now`: the outcome, with what was observed if it failed; `rule`: that it breaks, or is
+    about; `message`: the sentence of now; `trace`: its file.
+    """
+
+    id: str
+    level: str
+    rule: str
+    was: str
+    now: str
+    message: str = ""
+    trace: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateDiff:
+    """What is different from an older certificate.
+
+    `old`: that one in words; `old_summary`: with its verdict.
+    """
+
+    old: str
+    old_summary: str
+    fixed: tuple[CaseChange, ...]
+    new: tuple[CaseChange, ...]
+    changed: tuple[CaseChange, ...]
+
+    @property
+    def summary(self) -> str:
+        """The figures, e.g. `2 fixed, 1 new failure, 0 changed`."""
+        new = plural(len(self.new), "new failure")
+        return f"{len(self.fixed)} fixed, {new}, {len(self.changed)} changed"
+
+    def lines(self) -> Iterator[str]:
+        """The comparison for the terminal, the new failures first."""
+        yield f"Compared with {self.old}: {self.summary}"
+        for word, changes in (("new", self.new), ("changed", self.changed), ("fixed", self.fixed)):
+            for change in changes[:_LISTED]:
+                yield f"  {word:<7}  {change.level:<6}  {change.id}"
+                if word != "fixed":
+                    yield f"      was {change.was}; now {change.now}"
+            if (more := len(changes) - _LISTED) > 0:
+                yield f"  {word:<7}  and {more} more"
+
+    def to_json(self) -> dict[str, Any]:
+        """The comparison as JSON."""
+        return asdict(self)
+
+
+def diff_certificates(old: Mapping[str, Any], new: Mapping[str, Any]) -> CertificateDiff:
+    """Compare two certificates by their cases.
+
+    What the target does is compared, not which failures are listed as known: one that is listed
+    now and fails as before is no change, and a stale one that passes is fixed.  A case that the
+    older one didn't have counts only if it fails.
+    """
+    before, after = _rows(old), _rows(new)
+    is_short = isinstance(old["cases"], Mapping)
+    fixed, failed, changed = [], [], []
+    for name, row in after.items():
+        was = before.get(name, {"outcome": "pass"} if is_short else {"outcome": "not there"})
+        change = _change(name, was, row)
+        then, now = _behaviour(was), _behaviour(row)
+        if now == _FAILS != then:
+            failed.append(change)
+        elif (then, now) == (_FAILS, "pass"):
+            fixed.append(change)
+        elif (then != now or _seen_in(was, row) != _seen_in(row, was)) and then != "not there":
+            changed.append(change)
+    summary = str(old.get("summary") or f"{_named(old)}: {old['verdict']}")
+    return CertificateDiff(_named(old), summary, tuple(fixed), tuple(failed), tuple(changed))
+
+
+def diff_page(
+    diff: CertificateDiff, document: Mapping[str, Any], traces: Mapping[str, ShownTrace], tone: str
+) -> str:
+    """Make the page of a comparison.
+
+    `document`, `traces`, `tone`: of the newer certificate; its traces by name.
+    """
+    from fencepost.traces.report.findings_page import FindingEntry, FindingSection, findings_page  # noqa: PLC0415  (pages only)
+
+    def section(title: str, outcome: str, changes: Sequence[CaseChange]) -> FindingSection:
+        found = [
+            FindingEntry(
+                c.id, c.rule, c.level, c.message, f"was {c.was}; now {c.now}", c.trace or ""
+            )
+            for c in changes
+        ]
+        return FindingSection(title, outcome, found)
+
+    named = {c.trace for c in (*diff.new, *diff.changed)}
+    facts = [("now", document.get("summary") or _named(document)), ("before", diff.old_summary)]
+    sections = [
+        section("new failure", "fail", diff.new),
+        section("changed case", "stale-known-failure", diff.changed),
+        section("fixed case", "pass", diff.fixed),
+    ]
+    shown = {name: trace for name, trace in traces.items() if name in named}
+    heading = f"{document['target']}: {diff.summary}"
+    return findings_page(heading, tone, facts, sections, shown, kind="comparison")
+
+
+def _named(document: Mapping[str, Any]) -> str:
+    made = f"{document['implementation']} {document['version']}".strip()
+    where = f"on {document['broker']}" if "broker" in document else f"under {document['revision']}"
+    return f"{document['target']} ({made}) {where}"
+
+
+def _rows(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    cases = document["cases"]
+    return dict(cases) if isinstance(cases, Mapping) else {case["id"]: case for case in cases}
+
+
+def _change(name: str, was: Mapping[str, Any], now: Mapping[str, Any]) -> CaseChange:
+    rule = now.get("rule") or was.get("rule") or name.partition("/")[0]
+    compares = "observed" in now and ("observed" in was or was["outcome"] not in FAILED)
+    return CaseChange(
+        name,
+        now.get("level") or was.get("level") or "MUST",
+        rule,
+        _said(was, with_observed=compares),
+        _said(now, with_observed=compares),
+        now.get("message", ""),
+        now.get("trace"),
+    )
+
+
+_FAILS = "fail"
+
+
+def _behaviour(row: Mapping[str, Any]) -> str:
+    """The outcome, whatever is known of it: a stale known failure passes or fails."""
+    outcome = str(row["outcome"])
+    if outcome == "stale-known-failure" and row.get("observed") == "":
+        return "pass"
+    return _FAILS if outcome in FAILED else outcome
+
+
+def _seen_in(row: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    """What was observed in a failure, where both certificates tell it."""
+    both = "observed" in row and "observed" in other and _behaviour(row) == _FAILS
+    return str(row["observed"]) if both else ""
+
+
+def _said(row: Mapping[str, Any], *, with_observed: bool) -> str:
+    observed = row.get("observed", "") if with_observed else ""
+    failed = row["outcome"] in FAILED and observed
+    return f"{row['outcome']} ({observed})" if failed else str(row["outcome"])

@@ -1,0 +1,150 @@
+"""Write a certificate as JUnit XML, for tools that know nothing of Kafka.
+
+A violation is a failure, an undecided case is an error, and a case that is known, unsupported or
+skipped is skipped, with the reason.  What is wrong or undecided below the level that decides the
+verdict is skipped, too, with what was seen, so that failures and errors are there exactly if the
+exit code says so.  A test suite is an area of the protocol at one level, such as `JOIN MUST`.
+"""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fencepost.model.revision import Revision
+from fencepost.model.table.table import LEVELS
+from fencepost.properties.judging.explain import explained
+from fencepost.properties.judging.outcome import CaseResult, Certificate, Certified, Graded, Outcome
+from fencepost.properties.mutants import mutants
+from fencepost.traces.report.known_failures import STALE
+from fencepost.traces.report.summary import FAILED, subject
+
+TOLD = (*FAILED, Outcome.UNKNOWN)
+"""Outcomes whose case is told at length."""
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+@dataclass(frozen=True, slots=True)
+class JUnitCase:
+    """A case as JUnit shows it.
+
+    `suite`: its suite's name; `group`: of its class; `text`: behind the message, where it failed or
+    is undecided; `seconds` None: nothing says how long it took; `aside`: why what it found doesn't
+    count at the level that was asked for, "" if it counts.
+    """
+
+    suite: str
+    group: str
+    name: str
+    outcome: Outcome
+    message: str
+    text: str = ""
+    seconds: float | None = None
+    aside: str = ""
+
+    @property
+    def tag(self) -> str:
+        """The element of its outcome; "" for one that passed."""
+        match self.outcome:
+            case Outcome.PASS:
+                return ""
+            case Outcome.FAIL | Outcome.STALE_KNOWN_FAILURE if not self.aside:
+                return "failure"
+            case Outcome.UNKNOWN if not self.aside:
+                return "error"
+            case _:
+                return "skipped"
+
+
+def junit_xml(certificate: Certificate) -> str:
+    """The document.  With a virtual clock it holds no times."""
+    revision = mutants.find_revision(certificate.revision)
+    real = certificate.clock == "real"
+    results = sorted(certificate.results, key=lambda r: (area(r.case.id), LEVELS.index(r.level)))
+    cases = [_case(certificate, result, revision, real=real) for result in results]
+    return junit_document(subject(certificate), cases, certificate.seconds if real else None)
+
+
+def junit_document(name: str, cases: Sequence[JUnitCase], seconds: float | None) -> str:
+    """The document of these cases, in suites in their order; `seconds`: of the whole."""
+    root = ET.Element("testsuites", name=_clean(name))
+    _count(root, cases)
+    if seconds is not None:
+        root.set("time", f"{seconds:.3f}")
+    for title in dict.fromkeys(case.suite for case in cases):
+        own = [case for case in cases if case.suite == title]
+        suite = ET.SubElement(root, "testsuite", name=_clean(title))
+        _count(suite, own)
+        if seconds is not None:
+            suite.set("time", f"{sum(case.seconds or 0.0 for case in own):.3f}")
+        for case in own:
+            _add(suite, case)
+    ET.indent(root, " ")
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def area(case_id: str) -> str:
+    """The area of the protocol that a case is about: the first word of its first rule."""
+    return case_id.partition("/")[0].partition("-")[0]
+
+
+def _count(element: ET.Element, cases: Sequence[JUnitCase]) -> None:
+    tags = [case.tag for case in cases]
+    element.set("tests", str(len(tags)))
+    for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        element.set(name, str(tags.count(tag)))
+
+
+def _case(
+    certificate: Certificate, result: CaseResult, revision: Revision, *, real: bool
+) -> JUnitCase:
+    message, text = result.message, ""
+    if result.outcome is Outcome.KNOWN_FAILURE:
+        message = "; ".join([*result.notes[-1:], result.observed])
+    message = "\n".join([message, *(n for n in result.notes if n.startswith(STALE))])
+    if result.outcome in TOLD:
+        explanation = explained(result, revision)
+        steps = explanation.steps if explanation is not None else ()
+        text = "\n".join([result.case.about, "", message, "", *steps]).strip("\n")
+    of = area(result.case.id)
+    return JUnitCase(
+        suite=f"{of} {result.level.value}",
+        group=of,
+        name=result.case.id,
+        outcome=result.outcome,
+        message=message,
+        text=text,
+        seconds=result.seconds if real else None,
+        aside=aside(certificate, result),
+    )
+
+
+def aside(certificate: Certified, result: Graded) -> str:
+    """Why what a case found doesn't count at the level that was asked for; "" if it counts."""
+    if certificate.deciding(result) or result.outcome not in TOLD:
+        return ""
+    level = certificate.level.value
+    found = f"{result.outcome.value} at {result.level.value}"
+    return f"{found}, not counted at --level {level.lower()}"
+
+
+def _add(suite: ET.Element, case: JUnitCase) -> None:
+    name = _clean(case.name)
+    element = ET.SubElement(suite, "testcase", classname=f"fencepost.{case.group}", name=name)
+    if case.seconds is not None:
+        element.set("time", f"{case.seconds:.3f}")
+    if not case.tag:
+        return
+    message = f"{case.aside}: {case.message}" if case.aside else case.message
+    inner = ET.SubElement(element, case.tag, message=_clean(message))
+    if case.tag != "skipped":
+        inner.set("type", case.outcome.value)
+    if case.text:
+        inner.text = _clean(case.text)
+
+
+def _clean(text: str) -> str:
+    """The text with what XML 1.0 can't hold written as an escape."""
+    return _NOT_XML.sub(lambda found: f"\\x{ord(found.group()):02x}", text)

@@ -1,0 +1,261 @@
+"""Which rules a certificate covers, and which rules can't be reached on a target, with the reason.
+
+A rule is covered if every explanation of some passing case used it.
+
+A rule is unreachable if its guard can't be true on the target: the target lacks the API version,
+the setting or the feature that the guard needs.  That no case could test a rule makes it missed,
+not unreachable.  A rule that is reachable by this test may still be hard to reach.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from itertools import product
+
+from fencepost.model.coordinator import METADATA_LIMIT, RECORD_LIMIT, Config, Hello
+from fencepost.model.messages.messages import APIS, carried_forms
+from fencepost.model.revision import Revision
+from fencepost.model.table.effects import Do
+from fencepost.model.table.expr import Expr, Feature, compile_closure, features_of
+from fencepost.model.table.vocabulary import (
+    COORDINATOR,
+    DELAY,
+    INST,
+    LATE,
+    METADATA,
+    MID,
+    PROTOCOL_FIT,
+    RECORD,
+    ROOM,
+    STATE,
+    SUBJECT,
+    Availability,
+    Delay,
+    Fit,
+    GroupState,
+    Inst,
+    Late,
+    Mid,
+    Record,
+    Room,
+    Subject,
+)
+from fencepost.properties.judging.outcome import CaseResult, CertificateCoverage, Outcome
+
+_DELAY, _SIZE = "group.initial.rebalance.delay.ms", "group.max.size"
+_CLEANUP = "offsets.retention.check.interval.ms"
+_ALL_SETTINGS: Config = {_DELAY: 1, _SIZE: 1, _CLEANUP: 1, METADATA_LIMIT: 1, RECORD_LIMIT: 1}
+
+
+def coverage_of(
+    revision: Revision, hello: Hello, results: Iterable[CaseResult]
+) -> CertificateCoverage:
+    """The coverage of these results of a target.
+
+    A setting counts as lacking only where a case asked for it in vain.
+    """
+    results = list(results)
+    covered: set[str] = set()
+    lacking: dict[str, str] = {}
+    tried: set[str] = set()
+    for result in results:
+        if result.outcome is Outcome.UNSUPPORTED:
+            for rule_id in result.case.rules:
+                lacking.setdefault(rule_id, result.message)
+            continue
+        tried.update(result.case.rules)
+        if result.outcome is Outcome.PASS and result.verdict is not None:
+            covered |= result.verdict.used
+    configs = [result.recording.config for result in results if result.recording is not None]
+    out = unreachable(revision, hello, [_ALL_SETTINGS])
+    settings = unreachable(revision, hello, configs)
+    reasons = {rule: lacking.get(rule, why) for rule, why in out.items()} | {
+        rule: why for rule, why in lacking.items() if rule in settings and rule not in tried
+    }
+    known = [rule.id for _, rule in revision.rules()]
+    return CertificateCoverage(
+        tuple(rule for rule in known if rule in covered),
+        tuple(rule for rule in known if rule not in covered and rule not in reasons),
+        {rule: why for rule, why in reasons.items() if rule not in covered},
+    )
+
+
+def without_unreachable(
+    revision: Revision, hello: Hello, results: Iterable[CaseResult]
+) -> list[CaseResult]:
+    """The results, undecided ones about a rule that the target can't be led to as unsupported."""
+    out = unreachable(revision, hello, [_ALL_SETTINGS])
+
+    def reached(result: CaseResult) -> CaseResult:
+        why = next((out[rule] for rule in result.case.rules if rule in out), None)
+        if why is None or result.outcome is not Outcome.UNKNOWN:
+            return result
+        return CaseResult(result.case, Outcome.UNSUPPORTED, result.case.level, why)
+
+    return [reached(result) for result in results]
+
+
+Allowed = Callable[[Feature, Hashable], bool]
+
+_FAILOVER, _DELETION, _CLEANER = "failover", "topics deleted", "cleanup"
+_NO_TOPIC = "COMMIT-TOPICS-UNKNOWN"
+_ROWS = {"LeaveGroup member": "LeaveGroup"}
+_OF_MEMBERS = {"session timeout": "JoinGroup", "join phase": "JoinGroup", "sync phase": "SyncGroup"}
+_IDS_FIRST = 4
+"""The first version of JoinGroup that hands out ids."""
+
+
+def unreachable(revision: Revision, hello: Hello, configs: Sequence[Config]) -> dict[str, str]:
+    """Rule → why no plan reaches it on a target with these features and one of these settings.
+
+    A rule that is proved unreachable has its own reason.
+    """
+    reasons: dict[str, str] = {}
+    for table, rule in revision.rules():
+        api = _ROWS.get(table.name) or _OF_MEMBERS.get(table.name) or table.name
+        if rule.defensive is not None:
+            reasons[rule.id] = rule.defensive
+        elif table.name == _FAILOVER and "restart" not in hello.features:
+            reasons[rule.id] = "the target can't be made to fail over"
+        elif table.name == _DELETION and "delete-topics" not in hello.features:
+            reasons[rule.id] = "no topic of the target can be deleted"
+        elif table.name == _CLEANER and not any(config.get(_CLEANUP) for config in configs):
+            reasons[rule.id] = f"the target removes no unused groups ({_CLEANUP})"
+        elif rule.id == _NO_TOPIC and "missing-topics" not in hello.features:
+            reasons[rule.id] = "the target has no topics that don't exist"
+        elif api in revision.apis and api not in hello.apis:
+            reasons[rule.id] = f"the target has no {api}"
+        elif Do.POSTPONE in rule.effect and not _names_instances("JoinGroup", hello):
+            reasons[rule.id] = _no_static(hello)
+        else:
+            shut = (
+                why
+                for why, allowed in _wants(api, hello, configs)
+                if not _is_open(rule.guard, allowed)
+            )
+            if (first := next(shut, None)) is not None:
+                reasons[rule.id] = first
+    return reasons
+
+
+def _wants(api: str, hello: Hello, configs: Sequence[Config]) -> Iterator[tuple[str, Allowed]]:
+    """What the target may lack, each with the answers to a guard's questions that remain then."""
+    yield (
+        "nothing that is sent makes a coordinator load or move away",
+        lambda feature, value: feature is not COORDINATOR or value is Availability.HERE,
+    )
+    if (bounds := hello.apis.get(api)) is not None:
+        versions = range(bounds[0], bounds[1] + 1)
+        yield (
+            f"the target has {_spoken(api, hello)}",
+            lambda feature, value: feature.name != "version" or value in versions,
+        )
+    yield from _wants_of_members(api, hello)
+    if not any(config.get(_SIZE) for config in configs):
+        yield (
+            f"the target has no limit ({_SIZE})",
+            lambda feature, value: feature is not ROOM or value is Room.FREE,
+        )
+    if not any(config.get(METADATA_LIMIT) for config in configs):
+        yield (
+            f"the target has no limit ({METADATA_LIMIT})",
+            lambda feature, value: feature is not METADATA or value is False,
+        )
+    if not any(config.get(RECORD_LIMIT) for config in configs):
+        yield (
+            f"the target has no limit ({RECORD_LIMIT})",
+            lambda feature, value: feature is not RECORD or value is Record.FITS,
+        )
+    if not any(config.get(_DELAY) for config in configs):
+        yield (
+            f"the target has no initial delay ({_DELAY})",
+            lambda feature, value: feature is not DELAY or value is Delay.NONE,
+        )
+
+
+def _wants_of_members(api: str, hello: Hello) -> Iterator[tuple[str, Allowed]]:
+    """What can't be said of members, or to them, in the versions of the target."""
+    if not _names_instances(api, hello):
+        yield (
+            f"the target has {_spoken(api, hello)}, which name no instance",
+            lambda feature, value: feature is not INST or value is Inst.NONE,
+        )
+    if not _names_instances("JoinGroup", hello):
+        nobody = {Inst.NONE, Inst.UNMAPPED}
+        yield (
+            _no_static(hello),
+            lambda feature, value: (
+                (feature is not INST or value in nobody)
+                and (feature is not LATE or value is Late.DYNAMIC)
+            ),
+        )
+    if "JoinGroup" in hello.apis and max(b[1] for _, b in _forms("JoinGroup", hello)) < _IDS_FIRST:
+        yield (
+            f"the target has {_spoken('JoinGroup', hello)}, which hand out no ids",
+            lambda feature, value: (
+                (feature is not MID or value is not Mid.PENDING)
+                and (feature is not SUBJECT or value is not Subject.PENDING)
+            ),
+        )
+    if "SyncGroup" in hello.apis and not _carries("SyncGroup", "protocolName", hello):
+        yield (
+            f"the target has {_spoken('SyncGroup', hello)}, which name no protocol",
+            lambda feature, value: feature is not PROTOCOL_FIT or value is Fit.MATCHING,
+        )
+    if "JoinGroup" not in hello.apis:
+        without = {GroupState.ABSENT} | (
+            {GroupState.EMPTY} if "OffsetCommit" in hello.apis else set()
+        )
+        yield (
+            "the target has no JoinGroup",
+            lambda feature, value: (
+                (feature.name != STATE.name or value in without)
+                and (feature is not MID or value in {Mid.EMPTY, Mid.UNKNOWN})
+            ),
+        )
+    if "SyncGroup" not in hello.apis:
+        yield (
+            "the target has no SyncGroup",
+            lambda feature, value: feature.name != STATE.name or value is not GroupState.STABLE,
+        )
+
+
+def _no_static(hello: Hello) -> str:
+    return f"the target has {_spoken('JoinGroup', hello)}, so no static members"
+
+
+def _spoken(api: str, hello: Hello) -> str:
+    """An API with its versions, e.g. `JoinGroup v0 to v4`."""
+    bounds = hello.apis.get(api)
+    return f"no {api}" if bounds is None else f"{api} v{bounds[0]} to v{bounds[1]}"
+
+
+def _names_instances(api: str, hello: Hello) -> bool:
+    """Whether the target has no such API, or a version of it that can name an instance."""
+    return api not in hello.apis or _carries(api, "groupInstanceId", hello)
+
+
+def _carries(api: str, name: str, hello: Hello) -> bool:
+    """Whether a request that the target takes has a field of this name; a draft's has any."""
+    return any(
+        form not in APIS
+        or any(
+            name == field.name
+            for version in range(low, high + 1)
+            for _, field in carried_forms(APIS[form].request, version)
+        )
+        for form, (low, high) in _forms(api, hello)
+    )
+
+
+def _forms(api: str, hello: Hello) -> list[tuple[str, tuple[int, int]]]:
+    """An API and its drafts, such as `JoinGroup/member-name`, with their versions."""
+    return [(name, at) for name, at in hello.apis.items() if name.partition("/")[0] == api]
+
+
+def _is_open(guard: Expr, allowed: Allowed) -> bool:
+    """Whether a guard can be true with the allowed answers."""
+    features = list({id(f): f for f in features_of(guard)}.values())
+    meets = compile_closure(guard, features)
+    domains = [[v for v in feature.domain if allowed(feature, v)] for feature in features]
+    return any(meets(point) for point in product(*domains))

@@ -1,1 +1,0 @@
-"""Plain sentences about requests, answers and the steps of a trace."""
