@@ -22,8 +22,8 @@ from benchmarks.simulator import LARGE, simulator_figures
 from benchmarks.worlds import real_model_figures
 from fencepost.conformance.cli.cli import exit_code
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
-from fencepost.properties.worlds.scopes import BOUNDS
-from fencepost.traces.files.install import pip_install
+from fencepost.properties.worlds.scope import BOUNDS
+from fencepost.traces.files.bounded import pip_install
 
 PIPELINE_WAYS = ("bare", "local", "local[1]", "local[2]")
 

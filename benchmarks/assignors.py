@@ -15,9 +15,8 @@ from typing import Any
 
 from fencepost.model.assignors.assignors import ASSIGNORS, Assignor
 from fencepost.model.messages.subscription import TopicPartition
-from fencepost.properties.assignors.assignor_groups import RACKS, AssignorInput, applicant
-from tools.assignors.assignor_parity import parity_of
-from tools.assignors.java_assignors import Question, ask_java
+from fencepost.properties.assignors.assignor_promises import RACKS, AssignorInput, applicant
+from tools.assignors.assignor_figures import Question, ask_java, parity_of
 
 _TOPICS = 10
 _WITHIN_S = 900.0

@@ -21,10 +21,9 @@ import orjson
 
 from benchmarks.log_traffic import Plan, Traffic
 from fencepost.model.revisions.base import KAFKA_4
-from fencepost.traces.audit.answer_audit import Audit
 from fencepost.traces.audit.audit_results import EXPLAINED
 from fencepost.traces.audit.audit_settings import AuditSettings
-from fencepost.traces.audit.log_audit import audit_log
+from fencepost.traces.audit.log_audit import Audit, audit_log
 from fencepost.traces.logs.request_log import MARK, RequestLog
 
 _T = TypeVar("_T")

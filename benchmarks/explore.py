@@ -29,7 +29,7 @@ from benchmarks.programs import (
 )
 from fencepost.properties.explorer.exploration import Exploration
 from fencepost.properties.explorer.explorer import explore
-from fencepost.traces.files.install import pip_install
+from fencepost.traces.files.bounded import pip_install
 
 _THREADS = (1, 2)
 

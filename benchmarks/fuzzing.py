@@ -10,8 +10,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from fencepost.conformance.search.fuzz.fuzz import fuzz
-from fencepost.conformance.search.fuzz.fuzz_progress import FuzzOptions
+from fencepost.conformance.search.fuzz.fuzz import FuzzOptions, fuzz
 from fencepost.conformance.search.fuzz.tally import Budget, Tally
 from fencepost.conformance.targets.target_registry import (
     TargetOptions,

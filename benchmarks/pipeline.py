@@ -23,11 +23,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fencepost.traces.pipeline.corpus.corpus import Recipe
-from fencepost.traces.pipeline.corpus.corpus_jobs import check_corpus, generate_corpus, open_corpus
-from fencepost.traces.pipeline.corpus.draw import trace_row
+from fencepost.traces.pipeline.corpus.corpus import Recipe, trace_row
 from fencepost.traces.pipeline.corpus.job_engine import JobEngine, LocalEngine
-from fencepost.traces.pipeline.corpus.verdicts import checker
+from fencepost.traces.pipeline.corpus.shard_jobs import checker
+from fencepost.traces.pipeline.corpus.triage import check_corpus, generate_corpus, open_corpus
 from fencepost.traces.pipeline.spark.spark import SparkEngine, SparkUnavailableError, spark_session
 from fencepost.traces.pipeline.storage.location import Place
 

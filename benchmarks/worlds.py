@@ -17,7 +17,7 @@ from fencepost.model.revisions.revisions import find
 from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, is_quiet
 from fencepost.properties.claims.property_registry import PROPERTIES
 from fencepost.properties.explorer.explorer import explore
-from fencepost.properties.worlds.scopes import BOUNDS
+from fencepost.properties.worlds.scope import BOUNDS
 from fencepost.properties.worlds.world import Worlds
 
 REVISION = "kafka-4"
@@ -25,7 +25,7 @@ _PROCESSES = (1, 2)
 
 
 def real_model_figures(bound: str = "quick") -> dict[str, Any]:
-    """Return the figures of kafka-4 at a bound of `fencepost.properties.worlds.scopes.BOUNDS`.
+    """Return the figures of kafka-4 at a bound of `fencepost.properties.worlds.scope.BOUNDS`.
 
     What can't be had is `{"unavailable": why}`.  Raises KeyError for a bound that there isn't.
     """

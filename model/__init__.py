@@ -96,9 +96,8 @@ if TYPE_CHECKING:
         SyncGroupRequest,
         SyncGroupResponse,
     )
-    from fencepost.model.messages.shapes import Message
+    from fencepost.model.messages.shapes import Message, ShapeError
     from fencepost.model.messages.subscription import Subscription, TopicPartition
-    from fencepost.model.messages.wire_form import ShapeError
     from fencepost.model.revision import (
         Difference,
         DropRule,

@@ -17,10 +17,16 @@ from typing import TYPE_CHECKING
 from fencepost.model._door import lazy
 
 if TYPE_CHECKING:
-    from fencepost.properties.assignors.assignor_groups import AssignorInput, shrunk_group
-    from fencepost.properties.assignors.assignor_groups import groups as assignor_inputs
-    from fencepost.properties.assignors.assignor_promises import ASSIGNOR_PROMISES, broken_promises
-    from fencepost.properties.assignors.optimum import Quality, best_assignment, quality_of
+    from fencepost.properties.assignors.assignor_promises import (
+        ASSIGNOR_PROMISES,
+        AssignorInput,
+        Quality,
+        best_assignment,
+        broken_promises,
+        quality_of,
+        shrunk_group,
+    )
+    from fencepost.properties.assignors.assignor_promises import groups as assignor_inputs
     from fencepost.properties.checking.checking import (
         Checked,
         CheckedPromise,
@@ -29,16 +35,15 @@ if TYPE_CHECKING:
         check_promises,
         check_revision,
     )
+    from fencepost.properties.checking.evaluator import Coverage
     from fencepost.properties.checking.liveness import PROMISES, Promise
-    from fencepost.properties.checking.rule_coverage import Coverage
     from fencepost.properties.claims.answer_properties import (
         HISTORY_PROPERTIES,
         broken_properties,
         reached_properties,
     )
     from fencepost.properties.claims.property_registry import PROPERTIES, find_property
-    from fencepost.properties.departures.departure import Departure, departed
-    from fencepost.properties.departures.known_departures import DEPARTURES
+    from fencepost.properties.departures.known_departures import DEPARTURES, Departure, departed
     from fencepost.properties.diff.revision_diff import Comparison, Difference, compare_revisions
     from fencepost.properties.explorer.exploration import (
         Check,
@@ -47,10 +52,10 @@ if TYPE_CHECKING:
         Graph,
         Progress,
         System,
+        write_graph,
     )
     from fencepost.properties.explorer.explorer import explore
-    from fencepost.properties.explorer.graph import write_graph
-    from fencepost.properties.logic.property import Engine, Property, PropertyKind
+    from fencepost.properties.logic.logic import Engine, Property, PropertyKind
     from fencepost.properties.mutants.mutant import Mutant
     from fencepost.properties.mutants.mutants import MUTANTS, find_mutant, find_revision
     from fencepost.properties.oracle.oracle import Oracle, judge
@@ -60,12 +65,16 @@ if TYPE_CHECKING:
     from fencepost.properties.proofs.proofs import prove
     from fencepost.properties.stateful.machines import FalsifyingWalk, find_violation, world_machine
     from fencepost.properties.stateful.profiles import PROFILES, load_profile, register_profiles
-    from fencepost.properties.stateful.programs import Move, Program
-    from fencepost.properties.stateful.strategies import histories, programs, requests
+    from fencepost.properties.stateful.strategies import (
+        Move,
+        Program,
+        histories,
+        programs,
+        requests,
+    )
     from fencepost.properties.workers.processes import WorkerLostError
     from fencepost.properties.worlds.concretise import Run, unfold
-    from fencepost.properties.worlds.scope import ACTS, Scope, ScopeError
-    from fencepost.properties.worlds.scopes import NamedScope
+    from fencepost.properties.worlds.scope import ACTS, NamedScope, Scope, ScopeError
     from fencepost.properties.worlds.views import Failover, StepView, WorldView
     from fencepost.properties.worlds.world import Act, World, Worlds
     from fencepost.properties.worlds.world_client import Client, Seat

@@ -18,38 +18,41 @@ from typing import TYPE_CHECKING
 from fencepost.model._door import lazy
 
 if TYPE_CHECKING:
-    from fencepost.traces.audit.answer_audit import Audit
-    from fencepost.traces.audit.audit_page import audit_page
     from fencepost.traces.audit.audit_results import AuditViolation, GroupResult
     from fencepost.traces.audit.audit_settings import AuditSettings, Gaps, LogOptions
-    from fencepost.traces.audit.log_audit import AuditRun, audit_log
-    from fencepost.traces.audit.server_log_audit import ServerLogRun, audit_server_log
+    from fencepost.traces.audit.log_audit import Audit, AuditRun, audit_log
+    from fencepost.traces.audit.server_log_audit import ServerLogRun, audit_page, audit_server_log
     from fencepost.traces.audit.window_trace import window_trace
-    from fencepost.traces.files.corpus_index import CorpusFolder
     from fencepost.traces.files.model_states import ModelState, model_states
     from fencepost.traces.files.run_trace import run_lines, run_trace
-    from fencepost.traces.files.trace_causes import known_cause
+    from fencepost.traces.files.trace_causes import CorpusFolder, known_cause
     from fencepost.traces.files.trace_file import Expected, TraceFile, TraceFileError, TraceVerdict
-    from fencepost.traces.forms.adapter_form import to_adapter
-    from fencepost.traces.forms.csv_form import to_csv
-    from fencepost.traces.forms.formats import TRACE_FORMATS, read_trace
+    from fencepost.traces.forms.formats import TRACE_FORMATS, read_trace, to_adapter, to_csv
     from fencepost.traces.forms.itf import from_itf_json, to_itf_json, to_itf_text
     from fencepost.traces.forms.mermaid import to_mermaid
     from fencepost.traces.forms.pytest_form import to_pytest
-    from fencepost.traces.logs.log_dates import DatePatternError, LogDates
-    from fencepost.traces.logs.log_files import LogFileError
-    from fencepost.traces.logs.logged_exchange import LoggedExchange
-    from fencepost.traces.logs.request_log import RequestLog, read_request_log
+    from fencepost.traces.logs.log_files import DatePatternError, LogDates, LogFileError
+    from fencepost.traces.logs.request_log import LoggedExchange, RequestLog, read_request_log
     from fencepost.traces.logs.server_log import ServerLog
     from fencepost.traces.operations.open_metrics import metrics_text
-    from fencepost.traces.operations.operator_json import operator_json
     from fencepost.traces.operations.operator_report import OperatorAudit, OperatorReport
-    from fencepost.traces.operations.operator_summary import operator_summary
-    from fencepost.traces.operations.operator_words import OperatorProblem, operator_problems
+    from fencepost.traces.operations.operator_words import (
+        OperatorProblem,
+        operator_json,
+        operator_problems,
+        operator_summary,
+    )
     from fencepost.traces.pages.trace_data import ShownTrace
     from fencepost.traces.pages.trace_page import trace_page
     from fencepost.traces.pipeline.corpus.corpus import Recipe, corpus_recipe
-    from fencepost.traces.pipeline.corpus.corpus_jobs import (
+    from fencepost.traces.pipeline.corpus.exploring import (
+        ExplorationBounds,
+        ExplorationLevels,
+        explore_levels,
+    )
+    from fencepost.traces.pipeline.corpus.job_engine import JobEngine, LocalEngine
+    from fencepost.traces.pipeline.corpus.shard_jobs import Corpus
+    from fencepost.traces.pipeline.corpus.triage import (
         check_corpus,
         count_outcomes,
         cover_corpus,
@@ -58,31 +61,21 @@ if TYPE_CHECKING:
         open_corpus,
         triage_corpus,
     )
-    from fencepost.traces.pipeline.corpus.exploring import (
-        ExplorationBounds,
-        ExplorationLevels,
-        explore_levels,
-    )
-    from fencepost.traces.pipeline.corpus.job_engine import JobEngine, LocalEngine
-    from fencepost.traces.pipeline.corpus.shard_jobs import Corpus
-    from fencepost.traces.pipeline.logs.audit_jobs import (
+    from fencepost.traces.pipeline.logs.metrics import Metrics, measure_logs, metrics_page
+    from fencepost.traces.pipeline.logs.part_audit import (
+        LogAudit,
         LogAuditTotals,
         audit_logs,
         recorded_totals,
     )
-    from fencepost.traces.pipeline.logs.audit_recipe import LogAudit
-    from fencepost.traces.pipeline.logs.metrics import Metrics, measure_logs
-    from fencepost.traces.pipeline.logs.metrics_page import metrics_page
     from fencepost.traces.pipeline.spark.spark import (
         SparkEngine,
         SparkUnavailableError,
         spark_session,
     )
-    from fencepost.traces.pipeline.spark.stream_watch import LogWatch, StreamSource, watch_logs
-    from fencepost.traces.pipeline.storage.location import Place
-    from fencepost.traces.pipeline.storage.manifest import CorpusError
-    from fencepost.traces.report.certificate_page import certificate_page
-    from fencepost.traces.report.findings_page import findings_page
+    from fencepost.traces.pipeline.spark.stream import LogWatch, StreamSource, watch_logs
+    from fencepost.traces.pipeline.storage.location import CorpusError, Place
+    from fencepost.traces.report.certificate_page import certificate_page, findings_page
 
 __all__ = [
     "TRACE_FORMATS",

@@ -1,27 +1,312 @@
-"""What to set: each form of a group at each session timeout, by what a week of it costs."""
+"""What to set: each form of a group at each session timeout, by what a week of it costs.
+
+How long partitions wait at most, and how long a rollout takes: docs/deployments/advise.md.
+
+Times are seconds.  A maximum holds as long as no rebalance begins while another one goes on.
+
+Where an advice turns: with which other value of what was said another form is advised.
+
+Say which wishes no session timeout fulfils together, and what would let one do so.
+
+What a week costs a group that is set so: each event, and the line that simulates it.
+
+How to get from what is set to what is advised: bounces, what each costs, and how to go back.
+"""
 
 from __future__ import annotations
 
 import math
+import shlex
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import msgspec
 
-from fencepost.conformance.advise.arithmetic import detection_s, outlives
-from fencepost.conformance.advise.constraint_conflicts import conflict_of
+from fencepost.conformance.advise.arithmetic import (
+    EventCost,
+    crash,
+    death,
+    deployment,
+    detection_s,
+    is_apart,
+    outlives,
+    outlives_of,
+    restarts_of,
+    slowest_s,
+    stopped_s,
+)
 from fencepost.conformance.advise.known_facts import (
     BEATS,
+    BOTH,
     FORMS,
     HEARTBEAT_S,
     SESSIONS_S,
     Form,
     KnownGroup,
 )
-from fencepost.conformance.advise.longest_gap import longest_death_s
-from fencepost.conformance.advise.sensitivity import Turn, turns_of
-from fencepost.conformance.advise.setting_cost import SettingCost, setting_cost
+from fencepost.conformance.simulate.deployment_scenario import RESUME_S, Spread, longest_s
+from fencepost.model.history.words import plural
 from fencepost.traces.operations.restarts import LADDER_MS
+
+_CHECK_S = 0.1
+"""How often a health check of the simulator looks."""
+
+
+def longest_death_s(known: KnownGroup, session_s: float) -> float:
+    """What a host had that died: its session ends, the others notice, join, and read."""
+    return session_s + known.heartbeat_s + known.processing_s + known.reading_s
+
+
+def longest_restart_s(known: KnownGroup, form: Form, session_s: float) -> float:
+    """What a process had that is stopped and started again."""
+    if not form.is_static:
+        return known.heartbeat_s + known.processing_s + known.reading_s
+    restart_s = math.inf if is_unbounded(known) else longest_s(known.restart_s)
+    return min(restart_s + known.reading_s, longest_death_s(known, session_s))
+
+
+def longest_crash_s(known: KnownGroup, form: Form, session_s: float) -> float:
+    """What a process had that crashed: a dynamic one's next is nobody that the group knows."""
+    if not form.is_static:
+        return longest_death_s(known, session_s)
+    return longest_restart_s(known, form, session_s)
+
+
+def is_unbounded(known: KnownGroup) -> bool:
+    """Whether no restart is the longest: their times are a distribution without an end."""
+    return isinstance(known.restart_s, Spread) and known.restart_s.median is not None
+
+
+def rollout_s(known: KnownGroup, form: Form, session_s: float) -> float:
+    """How long a deployment takes on average, until the group is balanced again.
+
+    A wave takes as long as its longest restart, and until all others have noticed who came back.
+    """
+    restarts, size = sorted(restarts_of(known.restart_s)), known.at_a_time
+    told_s = session_s - known.heartbeat_s / 2 if form.is_static else known.heartbeat_s
+    joined_s = known.heartbeat_s / 2 + slowest_s(known)
+    if form.strategy == "cooperative":
+        joined_s += known.heartbeat_s + slowest_s(known)
+    wave_s = 0.0
+    for place, restart_s in enumerate(restarts):
+        part = ((place + 1) / len(restarts)) ** size - (place / len(restarts)) ** size
+        late = outlives_of(known, restart_s, session_s) if form.is_static else 1.0
+        apart = is_apart(known, restart_s - told_s, size)
+        merged_s = max(restart_s, told_s + slowest_s(known))
+        comes_s = apart * (restart_s + joined_s) + (1 - apart) * merged_s
+        wave_s += part * (late * comes_s + (1 - late) * restart_s)
+    return known.waves * (wave_s + _CHECK_S)
+
+
+_PROBES = {
+    "resume_s": (0.0, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0),
+    "processing_s": (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0),
+    "warmup_s": (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 3600.0),
+}
+"""Values in s at which it is looked: what is hard to know."""
+_STEPS = 7
+"""Halvings between two of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """From a value of a fact on, upwards or downwards, `form` is advised, not `instead_of`."""
+
+    name: str
+    value: float
+    is_upwards: bool
+    form: Form
+    instead_of: Form
+
+
+def turns_of(known: KnownGroup, advised: Callable[[KnownGroup], Form]) -> tuple[Turn, ...]:
+    """The nearest turns by each fact; `advised`: the form that a group is advised."""
+    if len(known.forms) < 2:
+        return ()
+    form = advised(known)
+    found = []
+    for name, probes in _PROBES.items():
+
+        def form_at(value: float, name: str = name) -> Form:
+            return advised(msgspec.structs.replace(known, **{name: value}))
+
+        now = getattr(known, name)
+        ways = (
+            [each for each in probes if each > now],
+            [each for each in probes if each < now][::-1],
+        )
+        for is_upwards, way in zip((True, False), ways, strict=True):
+            same = now
+            for probe in way:
+                if form_at(probe) != form:
+                    value = _between(form_at, same, probe, form)
+                    found.append(Turn(name, value, is_upwards, form_at(value), form))
+                    break
+                same = probe
+    return tuple(found)
+
+
+def _between(form_at: Callable[[float], Form], same: float, other: float, form: Form) -> float:
+    """The value at which the form is another one, nearly, on the side of the other one."""
+    for _ in range(_STEPS):
+        middle = (same + other) / 2
+        same, other = (middle, other) if form_at(middle) == form else (same, middle)
+    return other
+
+
+def conflict_of(known: KnownGroup, shortest_s: float) -> str:
+    """The conflict in a sentence; `shortest_s`: the shortest session that is safe."""
+    if known.gap_s is None or known.shortest_s > SESSIONS_S[1]:
+        return (
+            f"processes that are silent for {known.pause_s:g} s and live can be told from "
+            f"dead ones by no session timeout that brokers allow, {shortest_s:g} s at most"
+        )
+    why = f"a session shorter than {BEATS} heartbeats would end by two that are lost"
+    if known.shortest_s == SESSIONS_S[0]:
+        why = "brokers allow no shorter one by default"
+    if known.shortest_s == known.pause_s + known.heartbeat_s:
+        why = f"a process that lives may be silent for {known.pause_s:g} s (--longest-pause-s)"
+    outs = list(_ways_out(known, known.gap_s))
+    remedy = f": give {', or '.join(outs)}" if outs else ""
+    return (
+        f"no session timeout keeps a gap of {known.gap_s:g} s: since {why}, the shortest that is "
+        f"safe is {shortest_s:g} s, with which a death is noticed after up to "
+        f"{longest_death_s(known, shortest_s):.1f} s{remedy}"
+    )
+
+
+def _ways_out(known: KnownGroup, gap_s: float) -> list[str]:
+    """What alone would let a session keep the gap."""
+    left_s = gap_s - known.processing_s - known.reading_s
+    outs = []
+    pause_s = math.floor(10 * (left_s - 2 * known.heartbeat_s) + 1e-6) / 10
+    if pause_s > 0 and max(BEATS * known.heartbeat_s, SESSIONS_S[0]) <= left_s - known.heartbeat_s:
+        outs.append(f"--longest-pause-s {pause_s:g} or less, if that is so")
+    beat_s = min((left_s - known.pause_s) / 2, left_s / (BEATS + 1), left_s - SESSIONS_S[0])
+    beat_ms = 100 * math.floor(10 * beat_s + 1e-6)
+    if beat_ms > 0:
+        outs.append(f"--heartbeat-interval-ms {beat_ms} or less, and set it in the consumers")
+    return outs
+
+
+_EVENTS: dict[str, tuple[str, int, Callable[[KnownGroup, Form, float], EventCost]]] = {
+    "deployment": ("rolling-bounce", 20, deployment),
+    "crash": ("crash", 100, crash),
+    "death": ("crash-for-good", 100, death),
+}
+"""The scenario of each, how many seeds bring it near the figure, and the arithmetic."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow:
+    """An event, how often it happens in a week, its cost, and the line that simulates it."""
+
+    event: str
+    per_week: float
+    cost: EventCost
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
+class SettingCost:
+    """A form at a session timeout, and what its week costs; `known`: with its heartbeats."""
+
+    known: KnownGroup
+    form: Form
+    session_s: float
+    rows: tuple[EventRow, ...]
+
+    @property
+    def week(self) -> EventCost:
+        """All events of a week."""
+        return sum((row.cost.times(row.per_week) for row in self.rows), EventCost())
+
+    @property
+    def lost_s(self) -> float:
+        """What a week loses, in partition-seconds, with the time to warm up."""
+        return self.week.lost_s(self.known.warmup_s)
+
+    @property
+    def heartbeat_s(self) -> float:
+        """The heartbeat interval."""
+        return self.known.heartbeat_s
+
+    def is_set_as(self, other: SettingCost) -> bool:
+        """Whether nothing is set in another way."""
+        return (self.form, self.session_s, self.heartbeat_s) == (
+            other.form,
+            other.session_s,
+            other.heartbeat_s,
+        )
+
+    @property
+    def is_static(self) -> bool:
+        """Whether members are static."""
+        return self.form.is_static
+
+
+def setting_cost(known: KnownGroup, form: Form, session_s: float) -> SettingCost:
+    """What a form costs at a session timeout."""
+    rates = {"deployment": known.deployments, "crash": known.crashes, "death": known.deaths}
+    rows = tuple(
+        EventRow(
+            event,
+            rates[event],
+            of(known, form, session_s),
+            simulate_line(known, form, session_s, scenario, seeds),
+        )
+        for event, (scenario, seeds, of) in _EVENTS.items()
+    )
+    return SettingCost(known, form, session_s, rows)
+
+
+def simulate_line(
+    known: KnownGroup,
+    form: Form,
+    session_s: float,
+    scenario: str,
+    seeds: int,
+    changes: Sequence[str] = (),
+    *,
+    offers_both: bool = False,
+) -> str:
+    """The line that simulates an event; "" where brokers don't allow the session by default.
+
+    `changes`: what the processes are set to that are started, such as "strategy=cooperative".
+    """
+    if session_s < SESSIONS_S[0]:
+        return ""
+    words = [
+        "fencepost simulate",
+        scenario,
+        f"--members {known.members} --partitions {','.join(map(str, known.topics))}",
+        f"--strategy {BOTH if offers_both else form.strategy}",
+        "--static" if form.is_static else "--dynamic",
+        restart_option(known.restart_s),
+        f"--session-timeout-ms {round(session_s * 1000)}",
+    ]
+    if known.heartbeat_s != HEARTBEAT_S:
+        words.append(f"--heartbeat-interval-ms {round(known.heartbeat_s * 1000)}")
+    if known.at_a_time > 1 and scenario == "rolling-bounce":
+        words.append(f"--at-a-time {known.at_a_time}")
+    if known.processing_s:
+        words.append(f"--processing-s {known.processing_s:g}")
+    if known.resume_s != RESUME_S:
+        words.append(f"--resume-s {known.resume_s:g}")
+    words += [f"--set {change}" for change in changes]
+    return " ".join([*words, f"--seeds {seeds}"])
+
+
+def restart_option(restart_s: float | Spread) -> str:
+    """A duration as the options of `simulate` and `advise` say it."""
+    if not isinstance(restart_s, Spread):
+        return f"--restart-s {restart_s:g}"
+    if restart_s.values:
+        return "--restart-s " + shlex.quote(",".join(f"{each:g}" for each in restart_s.values))
+    return f"--restart-s {restart_s.median:g} --restart-p95-s {restart_s.p95:g}"
+
 
 FEW = 0.05
 """The part of restarts that may outlive a session which is long enough for static members."""
@@ -239,3 +524,209 @@ def _too_short(known: KnownGroup, session_s: float) -> str:
     if session_s < silent_s:
         return f"shorter than a silence and a heartbeat, {silent_s:g} s (--longest-pause-s)"
     return ""
+
+
+ASSIGNORS = {"eager": "RangeAssignor", "cooperative": "CooperativeStickyAssignor"}
+PACKAGE = "org.apache.kafka.clients.consumer."
+_SEEDS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Stand:
+    """What all members are set to.  `offers`: "eager", "cooperative", or "both", which is eager."""
+
+    is_static: bool
+    offers: str
+    session_s: float
+    heartbeat_s: float
+
+    @property
+    def strategy(self) -> str:
+        """How a group rebalances that is set so."""
+        return "eager" if self.offers == BOTH else self.offers
+
+
+@dataclass(frozen=True, slots=True)
+class Bounce:
+    """All processes are restarted with other settings; `cost` is nearly what it costs."""
+
+    old: Stand
+    new: Stand
+    cost: EventCost
+    line: str
+
+
+def stand_of(known: KnownGroup, setting: SettingCost) -> Stand:
+    """A setting as members have it; eager ones offer both assignors where they do so today."""
+    strategy = setting.form.strategy
+    offers = BOTH if strategy == "eager" and known.offers_both else strategy
+    return Stand(setting.is_static, offers, setting.session_s, setting.heartbeat_s)
+
+
+def assignors_of(offers: str) -> str:
+    """The value of partition.assignment.strategy."""
+    names = ("eager", "cooperative") if offers == BOTH else (offers,)
+    return ",".join(f"{PACKAGE}{ASSIGNORS[name]}" for name in names)
+
+
+def bounces(known: KnownGroup, old: Stand, new: Stand, short_s: float) -> list[Bounce]:
+    """The bounces from one to the other; `short_s`: the shortest session that is safe.
+
+    From one assignor to another it takes two.  Where static members become dynamic, each restart
+    waits for a session: that is made short before, if it pays.
+    """
+    stands = [old]
+    if {old.offers, new.offers} == set(ASSIGNORS):
+        stands.append(_with(new, offers=BOTH))
+    if new != stands[-1]:
+        stands.append(new)
+    way = [_bounce(known, *each) for each in pairwise(stands)]
+    if old.is_static and not new.is_static and short_s < old.session_s:
+        shorter = [old, _with(old, session_s=short_s), *stands[1:]]
+        other = [_bounce(known, *each) for each in pairwise(shorter)]
+        if lost_s(known, other) < lost_s(known, way):
+            return other
+    return way
+
+
+def lost_s(known: KnownGroup, way: Sequence[Bounce]) -> float:
+    """What all of them cost, in partition-seconds."""
+    return sum(bounce.cost.lost_s(known.warmup_s) for bounce in way)
+
+
+def _with(stand: Stand, offers: str | None = None, session_s: float | None = None) -> Stand:
+    return Stand(
+        stand.is_static,
+        offers or stand.offers,
+        session_s or stand.session_s,
+        stand.heartbeat_s,
+    )
+
+
+def _bounce(known: KnownGroup, old: Stand, new: Stand) -> Bounce:
+    known = msgspec.structs.replace(known, heartbeat_s=old.heartbeat_s)
+    line = simulate_line(
+        known,
+        Form(old.is_static, old.strategy),
+        old.session_s,
+        "rolling-bounce",
+        _SEEDS,
+        _changes(old, new),
+        offers_both=old.offers == BOTH,
+    )
+    return Bounce(old, new, _cost(known, old, new), line)
+
+
+def _changes(old: Stand, new: Stand) -> list[str]:
+    """What differs, as `fencepost simulate --set` takes it."""
+    said = []
+    if new.is_static != old.is_static:
+        said.append(f"membership={'static' if new.is_static else 'dynamic'}")
+    if new.offers != old.offers:
+        said.append(f"strategy={new.offers}")
+    if new.session_s != old.session_s:
+        said.append(f"session_timeout_ms={1000 * new.session_s:.0f}")
+    if new.heartbeat_s != old.heartbeat_s:
+        said.append(f"heartbeat_interval_ms={1000 * new.heartbeat_s:.0f}")
+    return said
+
+
+def _cost(known: KnownGroup, old: Stand, new: Stand) -> EventCost:
+    """An old process goes as it is, a new one comes; half way the group is half of each kind."""
+    of, times, is_static = deployment, 1, old.is_static
+    if old.is_static and not new.is_static:  # the group knows nothing of the new ones: as crashes
+        of, times, is_static = crash, known.waves, False
+        known = msgspec.structs.replace(known, members=known.waves, at_a_time=1)
+    both = [
+        of(known, Form(is_static, strategy), old.session_s).times(times)
+        for strategy in (old.strategy, new.strategy)
+    ]
+    cost = (both[0] + both[1]).times(0.5)
+    if is_static and old.strategy != new.strategy:  # the first that offers one assignor alone
+        cost += EventCost(1, 0, known.partitions * stopped_s(known))
+    return cost
+
+
+def way_there(advice: Advice) -> list[Bounce]:
+    """From what is compared with to what is advised; none where nothing changes."""
+    return _way(advice, advice.today, advice.advised)
+
+
+def way_back(advice: Advice) -> list[Bounce]:
+    """From what is advised to what is compared with."""
+    return _way(advice, advice.advised, advice.today)
+
+
+def _way(advice: Advice, old: SettingCost, new: SettingCost) -> list[Bounce]:
+    known = advice.asked
+    shortest_s = min(
+        (point.session_s for point in advice.curve if not point.why_not),
+        default=advice.advised.session_s,
+    )
+    return bounces(known, stand_of(known, old), stand_of(known, new), shortest_s)
+
+
+def migration(advice: Advice) -> list[str]:
+    """The steps in order, their cost, and how to go back; none where nothing changes."""
+    there, back, known = way_there(advice), way_back(advice), advice.asked
+    words = []
+    for number, bounce in enumerate(there, 1):
+        which = f"Bounce {number} of {len(there)}" if len(there) > 1 else "One bounce"
+        words.append(
+            f"{which}: {bounce_words(bounce)}. It costs about "
+            f"{bounce.cost.lost_s(known.warmup_s):,.0f} partition-seconds and "
+            f"{bounce.cost.rebalances:.0f} rebalances."
+        )
+        if bounce.line:
+            words.append(f"To see it: {bounce.line}")
+    if there:
+        words += _warnings(there)
+        steps = "; then ".join(bounce_words(bounce) for bounce in back)
+        words.append(
+            f"Back, by {plural(len(back), 'bounce')}: {steps}. That costs about "
+            f"{lost_s(known, back):,.0f} partition-seconds."
+        )
+    return words
+
+
+def bounce_words(bounce: Bounce) -> str:
+    """What processes are started with."""
+    old, new = bounce.old, bounce.new
+    said = []
+    if new.offers == BOTH != old.offers:
+        said.append(f"offer both assignors, partition.assignment.strategy={assignors_of(BOTH)}")
+    elif new.offers != old.offers:
+        gone = next(name for name in ASSIGNORS if name != new.offers)
+        said.append(f"leave {ASSIGNORS[gone]} out")
+    if new.is_static != old.is_static:
+        said.append("set group.instance.id" if new.is_static else "take group.instance.id away")
+    if new.session_s != old.session_s:
+        said.append(f"set session.timeout.ms={1000 * new.session_s:.0f}")
+    if new.heartbeat_s != old.heartbeat_s:
+        said.append(f"set heartbeat.interval.ms={1000 * new.heartbeat_s:.0f}")
+    return ", ".join(said)
+
+
+def _warnings(there: Sequence[Bounce]) -> list[str]:
+    """What must not be left out."""
+    old, new = there[0].old, there[-1].new
+    words = []
+    fails = "the first new process would fail with INCONSISTENT_GROUP_PROTOCOL"
+    if (old.offers, new.offers) == (BOTH, "cooperative"):
+        words.append(
+            "Members that offer both assignors, as Java's consumer does by default since 3.0, "
+            "leave RangeAssignor out in one bounce. Where RangeAssignor alone is set it takes two, "
+            f"of which the first offers both: in one {fails} (--strategy eager tells so)."
+        )
+    elif {old.offers, new.offers} == set(ASSIGNORS):
+        words.append(
+            f"Start the second bounce when the first is over: in one {fails}. Java's consumer "
+            "offers both by default since 3.0: if yours do, the second is enough (--strategy both)."
+        )
+    if old.is_static and not new.is_static:
+        words.append(
+            "An old static process says nothing when it stops: each restart of that bounce waits "
+            "for its session, unless an administrator removes its member "
+            "(removeMembersFromConsumerGroup)."
+        )
+    return words

@@ -12,7 +12,6 @@ from fencepost.conformance.cases import (
     describe_cases,
     failover,
     heartbeat_cases,
-    instances,
     joins,
     leaves,
     limits,
@@ -21,8 +20,6 @@ from fencepost.conformance.cases import (
     past_bug_cases,
     pending_members,
     rebalance_timers,
-    rejoins,
-    senders,
     sessions,
     storing,
     syncs,
@@ -33,9 +30,7 @@ from fencepost.conformance.cases.case_registry import Entry, Registry
 _REGISTRIES: tuple[Registry, ...] = tuple(
     module.CASES
     for module in (
-        instances,
         joins,
-        rejoins,
         syncs,
         heartbeat_cases,
         leaves,
@@ -49,7 +44,6 @@ _REGISTRIES: tuple[Registry, ...] = tuple(
         mixed,
         past_bug_cases,
         pending_members,
-        senders,
         check_order,
         version_cases,
     )

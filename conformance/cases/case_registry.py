@@ -2,6 +2,8 @@
 
 The id of a case is its first rule's id, a slash, and the function's words.  An id never changes
 once published; a case about several rules is named after the first.
+
+Areas of the protocol, by which pages sum up the cases: static joins, leaves, sessions, ….
 """
 
 from __future__ import annotations
@@ -9,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from fencepost.conformance.cases.group_set_up import SetUp
-from fencepost.conformance.cases.script import Script
+from fencepost.conformance.cases.script import Script, SetUp
 from fencepost.model.plans.plan import Case, Needs
 from fencepost.model.table.table import LEVELS, Level
 
@@ -102,3 +103,27 @@ class Registry:
             return write
 
         return register
+
+
+AREAS: Mapping[str, tuple[str, ...]] = {
+    "static joins": ("JOIN-STATIC-", "JOIN-INSTANCE-", "JOIN-PENDING-INSTANCE"),
+    "rebalances": ("JOIN-PHASE-", "SYNC-PHASE-"),
+    "size limits": ("JOIN-GROUP-FULL",),
+    "other joins": ("JOIN-",),
+    "syncs": ("SYNC-",),
+    "heartbeats": ("HEARTBEAT-",),
+    "leaves": ("LEAVE-",),
+    "offsets": ("COMMIT-", "FETCH-"),
+    "describe, list": ("DESCRIBE-", "LIST-"),
+    "sessions": ("SESSION-",),
+    "failovers, cleanup": ("FAILOVER-", "TOPICS-DELETED", "CLEANUP-"),
+}
+"""Areas by what a case's id begins with; the first that fits."""
+
+
+def area(case_id: str) -> str:
+    """The area of a case.  Raises KeyError for an id that fits none."""
+    for name, beginnings in AREAS.items():
+        if case_id.startswith(beginnings):
+            return name
+    raise KeyError(case_id)

@@ -1,24 +1,326 @@
-"""The order of checks: what is refused before group, sender and generation are looked at."""
+"""The order of checks: what is refused before group, sender and generation are looked at.
+
+Every kind of sender in every state: empty, pending, unknown and others' ids, with any instance.
+
+The members are `b`, who leads, the static `A1`, and `c`; `X` is an instance that nobody holds.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from fencepost.conformance.cases.case_registry import Registry
 from fencepost.conformance.cases.joins import STICKY
 from fencepost.conformance.cases.script import BOTH, NOBODY, RANGE, RENEWED, ROUNDROBIN, Script
-from fencepost.conformance.cases.senders import (
-    KIND,
-    Sender,
-    commits,
-    in_an_empty_group,
-    in_every_state,
-    syncs,
-)
 from fencepost.model.plans.plan import GenerationOf, IdOf
 
 CASES = Registry()
 case = CASES.case
+
+Sender = tuple[Any, str | None]
+"""A member id and an instance id."""
+
+KIND: dict[str, Any] = {"protocol_type": "consumer", "protocol_name": "range"}
+
+
+def strangers(pending: str, *, members: bool = True) -> Iterator[Sender]:
+    """Yield the senders that are refused: all but a member under its own id and instance."""
+    ids = ["", IdOf(pending), NOBODY, *([IdOf("b"), IdOf("c")] if members else [])]
+    for member_id in ids:
+        for instance in (None, "X", *(("A",) if members else ())):
+            if instance is not None or member_id not in (IdOf("b"), IdOf("c")):
+                yield member_id, instance
+
+
+def in_every_state(s: Script, ask: Callable[[Sender], None]) -> None:
+    """Bring a group into each state; in each, let every stranger ask.
+
+    While a rebalance is prepared the id that is pending keeps it from being over.
+    """
+    s.stable("b", "A1", "c")
+    s.join("m", member_id="", wait=True)
+    for sender in strangers("m"):
+        ask(sender)
+    s.join("b", settle=True)
+    for sender in strangers("m"):
+        ask(sender)
+    s.join("A1", "c", "m", wait=("b", "A1", "c", "m"))
+    s.join("p", member_id="", wait=True)
+    for sender in strangers("p"):
+        ask(sender)
+    s.beat("b", "A1", "c", "m")
+
+
+def in_an_empty_group(s: Script, ask: Callable[[Sender], None]) -> None:
+    """Let every stranger ask in a group that its members left, and that handed out an id since."""
+    s.stable("b")
+    s.leave("b")
+    s.join("p", member_id="", wait=True)
+    for sender in strangers("p", members=False):
+        ask(sender)
+    s.join("p", wait=True)
+
+
+def beats(s: Script, who: str = "b", **said: Any) -> Callable[[Sender], None]:
+    """Return how a sender heartbeats; `who`: whose generation it names."""
+
+    def ask(sender: Sender) -> None:
+        member_id, instance = sender
+        generation = said.get("generation", GenerationOf(who))
+        s.beat("x", member_id=member_id, instance=instance, generation=generation)
+
+    return ask
+
+
+def syncs(s: Script, who: str = "b", **said: Any) -> Callable[[Sender], None]:
+    """Return how a sender syncs; `who`: whose generation it names."""
+
+    def ask(sender: Sender) -> None:
+        member_id, instance = sender
+        fields = {"generation": GenerationOf(who), **KIND, **said}
+        s.sync("x", member_id=member_id, instance=instance, wait=True, **fields)
+
+    return ask
+
+
+def commits(s: Script, who: str = "b", **said: Any) -> Callable[[Sender], None]:
+    """Return how a sender commits an offset; `who`: whose generation it names."""
+
+    def ask(sender: Sender) -> None:
+        member_id, instance = sender
+        fields = {"generation": GenerationOf(who), **said}
+        s.commit("x", offset=3, member_id=member_id, instance=instance, **fields)
+
+    return ask
+
+
+@case("HEARTBEAT-INSTANCE-FENCED", "HEARTBEAT-INSTANCE-UNMAPPED", "HEARTBEAT-UNKNOWN-MEMBER")
+def strangers_in_every_state(s: Script) -> None:
+    """Heartbeats under ids that are not the sender's are refused, and disturb nobody."""
+    in_every_state(s, beats(s))
+
+
+@case("HEARTBEAT-INSTANCE-UNMAPPED", "HEARTBEAT-UNKNOWN-MEMBER")
+def strangers_in_an_empty_group(s: Script) -> None:
+    """Nobody is alive in an Empty group, an id that was just handed out neither."""
+    in_an_empty_group(s, beats(s))
+
+
+@case("HEARTBEAT-INSTANCE-UNMAPPED", "HEARTBEAT-INSTANCE-FENCED")
+def strangers_of_every_generation(s: Script) -> None:
+    """Who speaks for an instance that isn't its own is told so, whatever generation it names."""
+    s.stable("b", "A1", "c")
+    for generation in (-1, GenerationOf("b", plus=-1), GenerationOf("b", plus=4)):
+        for sender in ((IdOf("c"), "X"), (IdOf("c"), "A")):
+            beats(s, generation=generation)(sender)
+    s.beat("b", "A1", "c")
+
+
+@case("HEARTBEAT-GROUP-ABSENT")
+def nobody_in_no_group(s: Script) -> None:
+    """Without a group there is nobody, whatever the heartbeat says."""
+    for sender in (("", None), ("", "X"), (NOBODY, "X")):
+        beats(s, generation=-1)(sender)
+
+
+@case("SYNC-INSTANCE-FENCED", "SYNC-INSTANCE-UNMAPPED", "SYNC-UNKNOWN-MEMBER")
+def strangers_in_every_state_sync(s: Script) -> None:
+    """Syncs under ids that are not the sender's are refused, and disturb nobody."""
+    in_every_state(s, syncs(s))
+
+
+@case("SYNC-INSTANCE-UNMAPPED", "SYNC-UNKNOWN-MEMBER")
+def strangers_in_an_empty_group_sync(s: Script) -> None:
+    """An Empty group assigns nobody anything, an id that was just handed out neither."""
+    in_an_empty_group(s, syncs(s))
+
+
+@case("SYNC-INSTANCE-UNMAPPED", "SYNC-INSTANCE-FENCED")
+def strangers_of_every_generation_sync(s: Script) -> None:
+    """The sender is looked at before generation and protocol, of a leader and of a follower."""
+    s.stable("b", "A1", "c")
+    for said in (
+        {"generation": -1},
+        {"generation": GenerationOf("b", plus=-1)},
+        {"generation": GenerationOf("b", plus=4)},
+        {"protocol_name": "sticky"},
+    ):
+        for sender in ((IdOf("c"), "X"), (IdOf("c"), "A"), (IdOf("b"), "X"), (IdOf("b"), "A")):
+            syncs(s, **said)(sender)
+    syncs(s, generation=-1)((NOBODY, None))
+    s.beat("b", "A1", "c")
+
+
+@case("SYNC-GROUP-ABSENT")
+def nobody_in_no_group_sync(s: Script) -> None:
+    """Without a group there is nobody, whatever the sync says."""
+    for sender in (("", None), ("", "X"), (NOBODY, "X")):
+        syncs(s, generation=-1)(sender)
+
+
+@case("COMMIT-INSTANCE-FENCED", "COMMIT-INSTANCE-UNMAPPED", "COMMIT-UNKNOWN-MEMBER")
+def strangers_in_every_state_commit(s: Script) -> None:
+    """Commits under ids that are not the sender's are refused; nothing is stored."""
+    in_every_state(s, commits(s))
+    s.fetch("b")
+
+
+@case("COMMIT-INSTANCE-UNMAPPED", "COMMIT-UNKNOWN-MEMBER")
+def strangers_in_an_empty_group_commit(s: Script) -> None:
+    """Who names a generation of an Empty group can't commit to it."""
+    in_an_empty_group(s, commits(s))
+    s.fetch("b")
+
+
+@case("COMMIT-INSTANCE-UNMAPPED", "COMMIT-ILLEGAL-GENERATION")
+def strangers_of_every_generation_commit(s: Script) -> None:
+    """The sender is looked at before the generation, in a stable group and in a rebalance."""
+    s.stable("b", "A1", "c")
+    for generation in (GenerationOf("b", plus=-1), GenerationOf("b", plus=4)):
+        commits(s, generation=generation)((IdOf("c"), "X"))
+    s.join("b", settle=True)
+    s.commit("c", generation=GenerationOf("c", plus=4))
+    s.beat("c")
+
+
+@case("COMMIT-EMPTY-GROUP", "FETCH-ANYBODY")
+def anybody_without_a_generation(s: Script) -> None:
+    """While nobody is a member, a commit without a generation is stored, whoever it names."""
+    s.stable("b")
+    s.leave("b")
+    s.join("p", member_id="", wait=True)
+    for sender in strangers("p", members=False):
+        commits(s, generation=-1)(sender)
+    s.fetch("b")
+
+
+@case("JOIN-INSTANCE-FENCED", "JOIN-INSTANCE-UNMAPPED", "JOIN-UNKNOWN-MEMBER", "HEARTBEAT-STABLE")
+def strangers_in_every_state_join(s: Script) -> None:
+    """Joins under ids that are not the sender's are refused in every state, and change nothing."""
+
+    def ask() -> None:
+        for member_id in (IdOf("b"), IdOf("c"), NOBODY):
+            for instance in ("X", "A"):
+                s.join("x", member_id=member_id, instance=instance, wait=True)
+        s.join("x", member_id=IdOf("c"), instance="A", protocols=RENEWED, wait=True)
+        s.join("x", member_id=IdOf("c"), instance="X", protocols=RENEWED, wait=True)
+        s.join("x", member_id=NOBODY, instance=None, wait=True)
+
+    s.stable("b", "A1", "c")
+    ask()
+    s.beat("b", "A1", "c")
+    s.join("b", settle=True)
+    ask()
+    s.join("A1", "c", wait=("b", "A1", "c"))
+    ask()
+    s.synced("b", "A1", "c")
+
+
+@case("JOIN-INSTANCE-UNMAPPED", "JOIN-UNKNOWN-MEMBER")
+def strangers_in_an_empty_group_join(s: Script) -> None:
+    """An Empty group takes no id that it didn't hand out."""
+    s.stable("b")
+    s.leave("b")
+    s.join("x", member_id=NOBODY, instance="X", wait=True)
+    s.join("x", member_id=NOBODY, instance=None, wait=True)
+    s.join("A1", wait=True)
+
+
+@case("JOIN-PENDING-INSTANCE", "JOIN-PENDING")
+def pending_id_with_an_instance_in_every_state(s: Script) -> None:
+    """A pending id is refused with an instance, and stays pending, in every state."""
+    s.stable("A1")
+    s.leave("A1")
+    s.join("m", member_id="", wait=True)
+    s.join("m", instance="X", wait=True)
+    s.join("m", wait=True)
+    s.join("p", member_id="", wait=True)
+    s.join("p", instance="X", wait=True)
+    s.synced("m")
+    s.join("B1", settle=True)
+    s.join("p", instance="X", wait=True)
+    s.join("p", instance="B", wait=True)
+    s.join("m", settle=True)
+    s.join("p", wait=("m", "B1", "p"))
+    s.join("q", member_id="", wait=True)
+    s.join("q", instance="B", wait=True)
+    s.synced("m", "B1", "p")
+
+
+@case("LEAVE-MEMBER-INSTANCE-FENCED", "LEAVE-MEMBER-INSTANCE-UNMAPPED", "LEAVE-MEMBER-UNKNOWN")
+def strangers_in_every_state_leave(s: Script) -> None:
+    """A row that doesn't name a member by its own ids removes nobody, in every state."""
+    rows: list[Sender] = [(mid, i) for mid in (IdOf("b"), NOBODY) for i in ("X", "A")]
+    rows += [("", None), ("", "X"), (NOBODY, None)]
+    s.stable("b", "A1", "c")
+    s.leave("x", *rows)
+    s.beat("b", "A1", "c")
+    s.join("b", settle=True)
+    s.leave("x", *rows)
+    s.join("A1", "c", wait=("b", "A1", "c"))
+    s.leave("x", *rows)
+    s.synced("b", "A1", "c")
+
+
+@case("LEAVE-MEMBER-INSTANCE-UNMAPPED", "LEAVE-MEMBER-NOBODY", "LEAVE-MEMBER-UNKNOWN")
+def strangers_in_an_empty_group_leave(s: Script) -> None:
+    """In an Empty group there is nobody to be removed."""
+    s.stable("b")
+    s.leave("b")
+    s.leave("x", (NOBODY, "X"), ("", None), ("", "X"), (NOBODY, None))
+
+
+@case("LEAVE-MEMBER-PENDING", "HEARTBEAT-STABLE")
+def pending_id_is_given_back_with_an_instance(s: Script) -> None:
+    """An id that is given back disturbs no stable group, whatever instance is named beside it."""
+    s.stable("A1")
+    for instance in ("X", "A"):
+        s.join("m", member_id="", wait=True)
+        s.leave("x", (IdOf("m"), instance))
+    s.beat("A1")
+
+
+@case("LEAVE-MEMBER-PENDING", "HEARTBEAT-COMPLETING")
+def pending_id_is_given_back_between_join_and_sync(s: Script) -> None:
+    """Nor does it disturb a group that awaits its assignment."""
+    s.completing("A1", "b")
+    for instance in (None, "X", "A"):
+        s.join("m", member_id="", wait=True)
+        s.leave("x", (IdOf("m"), instance))
+    s.beat("A1", "b")
+    s.synced("A1", "b")
+
+
+@case("LEAVE-MEMBER-PENDING", "JOIN-UNKNOWN-MEMBER", "JOIN-PHASE-ALL-JOINED")
+def pending_id_is_given_back_while_a_rebalance_is_prepared(s: Script) -> None:
+    """Ids are given back by rows that name an instance; the rebalance waits for the last of them.
+
+    An Empty group forgets an id that was given back, too.
+    """
+    s.stable("A1")
+    s.join("B1", settle=True)
+    s.join("m", "n", member_id="", wait=True)
+    s.leave("x", (IdOf("m"), "X"))
+    s.join("A1", settle=True)
+    s.leave("x", (IdOf("n"), "A"))
+    s.wait("A1", "B1")
+    s.leave("A1")
+    s.leave("B1")
+    for instance in (None, "X"):
+        s.join("m", member_id="", wait=True)
+        s.leave("x", (IdOf("m"), instance))
+    s.join("m", wait=True)
+
+
+@case("LEAVE-MEMBER", "HEARTBEAT-INSTANCE-UNMAPPED")
+def static_member_leaves_between_join_and_sync(s: Script) -> None:
+    """A static member may leave by both ids before it was assigned anything."""
+    s.completing("b", "A1")
+    s.leave("A1")
+    s.beat("A1", "b")
+    s.join("b", wait=True)
+
 
 _TOO_LONG = 2**31 - 1
 

@@ -20,16 +20,16 @@ from functools import cache, cached_property
 from typing import Any
 
 from fencepost.conformance.cases.case_registry import Entry
-from fencepost.conformance.cases.cover.controllable import (
+from fencepost.conformance.cases.cover.cover import (
     ControllableGraph,
     Stride,
+    Suite,
     Walk,
     controllable_graph,
+    cover,
+    pairs,
 )
-from fencepost.conformance.cases.cover.cover import Suite, cover
-from fencepost.conformance.cases.cover.pairs import pairs
-from fencepost.conformance.cases.group_set_up import subscription
-from fencepost.conformance.cases.script import Script
+from fencepost.conformance.cases.script import Script, subscription
 from fencepost.model.messages.messages import JoinProtocol, SyncAssignment
 from fencepost.model.messages.shapes import Message, wire_fields
 from fencepost.model.plans.plan import (
@@ -43,7 +43,7 @@ from fencepost.model.plans.plan import (
     Step,
 )
 from fencepost.model.revision import Revision
-from fencepost.properties.worlds.scopes import COVER_SCOPES, NamedScope
+from fencepost.properties.worlds.scope import COVER_SCOPES, NamedScope
 from fencepost.properties.worlds.world import Worlds
 from fencepost.properties.worlds.world_client import Client
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from fencepost.conformance.cases.case_registry import Registry
-from fencepost.conformance.cases.group_set_up import subscription
 from fencepost.conformance.cases.offset_cases import by_hand
-from fencepost.conformance.cases.script import Script
+from fencepost.conformance.cases.script import Script, subscription
 from fencepost.model.plans.plan import Ms
 
 CASES = Registry()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 CATALOGUE = "catalogue"
 NAMES = (CATALOGUE, "cover", "pairs")
 BOUND = "small"
-"""See `fencepost.properties.worlds.scopes.COVER_SCOPES`."""
+"""See `fencepost.properties.worlds.scope.COVER_SCOPES`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def _transitions(suite: CoverSuite) -> str:
 
 
 def _pairs(suite: CoverSuite) -> str:
-    from fencepost.conformance.cases.cover.pairs import pairs_of  # noqa: PLC0415  (networkx)
+    from fencepost.conformance.cases.cover.cover import pairs_of  # noqa: PLC0415  (networkx)
 
     shown = {pair for _, made in suite.scopes for walk in made.walks for pair in pairs_of(walk)}
     rules = {rule for pair in shown for rule in pair}

@@ -8,21 +8,26 @@ import click
 
 from fencepost.conformance.advise.advice import advice_for
 from fencepost.conformance.advise.advice_report import advice_json, print_advice, write_advice
-from fencepost.conformance.advise.from_logs import facts_of, log_facts, read_reports
-from fencepost.conformance.advise.known_facts import AdviceError, known_group
-from fencepost.conformance.cli.exit_codes import exit_codes
-from fencepost.conformance.cli.options.common_options import (
+from fencepost.conformance.advise.known_facts import (
+    AdviceError,
+    facts_of,
+    known_group,
+    log_facts,
+    read_reports,
+)
+from fencepost.conformance.cli.cli import exit_codes
+from fencepost.conformance.cli.options.log_options import (
+    partitions_option,
+    restart_duration,
+    restart_options,
+    resume_option,
+)
+from fencepost.conformance.cli.options.target_options import (
     console,
     echo_json,
     json_option,
     report_option,
 )
-from fencepost.conformance.cli.options.duration_options import (
-    restart_duration,
-    restart_options,
-    resume_option,
-)
-from fencepost.conformance.cli.options.partition_options import partitions_option
 
 
 @click.command("advise", epilog=exit_codes())

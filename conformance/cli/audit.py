@@ -13,21 +13,20 @@ import click
 from click.core import ParameterSource
 from rich.console import Console
 
-from fencepost.conformance.cli.exit_codes import exit_codes
-from fencepost.conformance.cli.options.common_options import (
+from fencepost.conformance.cli.cli import exit_codes
+from fencepost.conformance.cli.options.log_options import EXITS, log_options
+from fencepost.conformance.cli.options.target_options import (
     files_argument,
     json_option,
     report_option,
 )
-from fencepost.conformance.cli.options.log_options import EXITS, log_options
-from fencepost.conformance.run.trace_audit import audit_traces, traces_json, worst, write_traces
+from fencepost.conformance.run.replay import audit_traces, traces_json, worst, write_traces
 from fencepost.traces.audit.audit_settings import LogOptions
 from fencepost.traces.audit.log_audit import audit_log
 from fencepost.traces.audit.server_log_audit import audit_server_log
 from fencepost.traces.logs.log_files import LogFileError
-from fencepost.traces.logs.log_kind import LogKind, common_kind
 from fencepost.traces.logs.request_log import OTHER_API, RequestLog
-from fencepost.traces.logs.server_log import ServerLog
+from fencepost.traces.logs.server_log import LogKind, ServerLog, common_kind
 from fencepost.traces.report.audit_folder import LogRun, audit_lines, write_audit, write_metrics
 
 _KINDS = {kind.value: kind for kind in (LogKind.REQUESTS, LogKind.SERVER, LogKind.TRACE)}

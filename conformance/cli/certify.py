@@ -13,31 +13,27 @@ import click
 from rich.console import Console
 
 from fencepost.conformance.cases.suites import find_suite
-from fencepost.conformance.cli.exit_codes import exit_codes
-from fencepost.conformance.cli.options.common_options import (
+from fencepost.conformance.cli.cli import exit_codes
+from fencepost.conformance.cli.options.target_options import (
     REVISION,
     console,
     echo_json,
+    jobs_option,
     json_option,
-    own_revisions_option,
-    report_option,
-)
-from fencepost.conformance.cli.options.known_failure_options import (
     kept_entries,
     known_failures_options,
+    own_revisions_option,
+    report_option,
+    revision_of_target_option,
+    suite_option,
+    target_options,
     tell_of_no_use,
     write_list,
     written_list_option,
 )
-from fencepost.conformance.cli.options.target_options import (
-    jobs_option,
-    revision_of_target_option,
-    suite_option,
-    target_options,
-)
 from fencepost.conformance.run.certificate_run import certificate_of, matching_entries, skipped
 from fencepost.conformance.run.certify import Options
-from fencepost.conformance.runtime.signals import run
+from fencepost.conformance.runtime.event_loop import run
 from fencepost.conformance.targets.target_registry import (
     TargetOptions,
     find_revision,
@@ -47,8 +43,8 @@ from fencepost.conformance.targets.target_registry import (
 from fencepost.model.history.words import plural
 from fencepost.model.table.table import Level
 from fencepost.properties.judging.outcome import Graded, Outcome
+from fencepost.traces.report.certificate_data import read_certificate_file
 from fencepost.traces.report.certificate_diff import PAGE, CertificateDiff, diff_certificates
-from fencepost.traces.report.certificate_file import read_certificate_file
 from fencepost.traces.report.known_failures import aliases_of, drafted_list
 from fencepost.traces.report.report_folder import (
     INDEX,

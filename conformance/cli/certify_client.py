@@ -8,20 +8,16 @@ import click
 
 from fencepost.conformance.cases.clients.scenario_catalogue import cases_of, chosen
 from fencepost.conformance.cli.certify import case_progress
-from fencepost.conformance.cli.exit_codes import exit_codes
-from fencepost.conformance.cli.options.client_options import (
-    scenario_jobs_option,
-    served_revision_option,
-)
-from fencepost.conformance.cli.options.common_options import (
+from fencepost.conformance.cli.cli import exit_codes
+from fencepost.conformance.cli.options.target_options import (
     console,
     echo_json,
     json_option,
-    report_option,
-)
-from fencepost.conformance.cli.options.known_failure_options import (
     kept_entries,
     known_failures_options,
+    report_option,
+    scenario_jobs_option,
+    served_revision_option,
     tell_of_no_use,
     write_list,
     written_list_option,
@@ -30,13 +26,16 @@ from fencepost.conformance.clients.certificate.client_certificate import (
     certificate_json,
     read_client_certificate,
 )
-from fencepost.conformance.clients.certificate.client_folder import INDEX, write_report
-from fencepost.conformance.clients.certificate.client_run import certificate_of
-from fencepost.conformance.clients.certificate.client_text import print_certificate
+from fencepost.conformance.clients.certificate.client_folder import (
+    INDEX,
+    certificate_of,
+    print_certificate,
+    write_report,
+)
 from fencepost.conformance.clients.certificate.known_client_failures import drafted_list
-from fencepost.conformance.clients.client_registry import find_client
+from fencepost.conformance.clients.driver_programs import find_client
 from fencepost.conformance.clients.stage import SERVE
-from fencepost.conformance.runtime.signals import run
+from fencepost.conformance.runtime.event_loop import run
 from fencepost.conformance.targets.target_registry import find_revision
 from fencepost.model.table.table import Level
 from fencepost.traces.report.certificate_diff import diff_certificates

@@ -3,17 +3,25 @@
 All commands share these exit codes: 64 for bad usage or input (click's own errors, too), 69 for a
 target or tool that is not available, 70 for a fault of fencepost.  What 0, 1 and 2 mean is each
 command's.
+
+Write the exit codes into the help of a command: its own words for 0, 1 and 2, shared others.
+
+A group of commands, each imported when it is used.
+
+A command needs up to a second of processor time for what it imports.  So the group holds stubs: a
+name and a line of help.  `--help` and shell completion need no more.
 """
 
 from __future__ import annotations
 
+import importlib
 import sys
 import traceback
+from collections.abc import Mapping
+from typing import Any
 
 import click
 
-from fencepost.conformance.cli.exit_codes import exit_codes
-from fencepost.conformance.cli.lazy_group import LazyGroup, Stub
 from fencepost.conformance.runtime.unavailable import (
     EXIT_OWN_FAULT,
     EXIT_UNAVAILABLE,
@@ -21,6 +29,83 @@ from fencepost.conformance.runtime.unavailable import (
     TargetUnavailableError,
 )
 from fencepost.model.bad_input import BadInputError
+
+_SHARED = {
+    EXIT_USAGE: "wrong usage, or input that can't be read",
+    EXIT_UNAVAILABLE: "a target or a tool is not available",
+    EXIT_OWN_FAULT: "an error in fencepost",
+}
+
+
+def exit_codes(
+    fine: str = "it was done", wrong: str | None = None, unknown: str | None = None
+) -> str:
+    """The epilog of a command.  `wrong`, `unknown`: what 1 and 2 mean; None where they don't occur.
+
+    The words fit behind a code in 80 columns.
+    """
+    own = {0: fine, 1: wrong, 2: unknown}
+    told = {code: said for code, said in own.items() if said is not None} | _SHARED
+    return "\b\nExit codes:\n" + "\n".join(f"  {code:<4}{said}" for code, said in told.items())
+
+
+_WIDTH = 80
+_ROOM = "fencepost.conformance.cli"
+
+
+class Stub(click.Command):
+    """Stands for a command: `place` is its module in this room and its name there, `MODULE:NAME`.
+
+    `line`: its line in the help of the group, the first sentence of its docstring.
+    """
+
+    def __init__(self, name: str, place: str, line: str) -> None:
+        super().__init__(name, short_help=line)
+        self.place = place
+
+    def load(self) -> click.Command:
+        """Import the command."""
+        module, _, name = self.place.partition(":")
+        command: click.Command = getattr(importlib.import_module(f"{_ROOM}.{module}"), name)
+        return command
+
+
+class LazyGroup(click.Group):
+    """A group whose commands may be stubs, with sections in its help."""
+
+    def __init__(self, *args: Any, sections: Mapping[str, tuple[Stub, ...]], **other: Any) -> None:
+        super().__init__(*args, **other)
+        self.sections = sections
+        for stubs in sections.values():
+            for stub in stubs:
+                self.add_command(stub)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the arguments name, imported if it was a stub, and the other arguments.
+
+        Raises click.UsageError.
+        """
+        name, command, rest = super().resolve_command(ctx, args)
+        if isinstance(command, Stub):
+            command = command.load()
+        if command is not None and command.epilog is None:
+            command.epilog = exit_codes()
+        return name, command, rest
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write a line for each command, by section; commands of none come last."""
+        del ctx
+        named = {stub.name for stubs in self.sections.values() for stub in stubs}
+        others = tuple(c for name, c in sorted(self.commands.items()) if name not in named)
+        width = max(map(len, self.commands))
+        for heading, commands in (*self.sections.items(), ("Commands", others)):
+            if commands:
+                rows = [(str(c.name).ljust(width), c.get_short_help_str(_WIDTH)) for c in commands]
+                with formatter.section(heading):
+                    formatter.write_dl(rows)
+
 
 _EXIT_PIPE = 141
 """Whoever read the output went away: what a shell tells of a program that SIGPIPE ended."""

@@ -9,18 +9,19 @@ from pathlib import Path
 import click
 
 from fencepost.conformance.cases.suites import CATALOGUE, NAMES, find_suite
-from fencepost.conformance.cli.exit_codes import exit_codes
-from fencepost.conformance.cli.options.common_options import (
+from fencepost.conformance.cli.cli import exit_codes
+from fencepost.conformance.cli.options.target_options import (
     REVISION,
     echo_json,
+    jobs_option,
     json_option,
     report_option,
+    target_options,
 )
-from fencepost.conformance.cli.options.target_options import jobs_option, target_options
 from fencepost.conformance.run.certificate_run import matching_entries
 from fencepost.conformance.run.replay import sound_trace
-from fencepost.conformance.runtime.signals import run
-from fencepost.conformance.search.compare.compare import TargetComparison, compare
+from fencepost.conformance.runtime.event_loop import run
+from fencepost.conformance.search.compare.compare import Confirmed, TargetComparison, compare
 from fencepost.conformance.search.compare.compare_report import compare_json, text
 from fencepost.conformance.search.compare.compare_search import (
     KINDS,
@@ -28,9 +29,10 @@ from fencepost.conformance.search.compare.compare_search import (
     CompareOptions,
     CompareStage,
     CompareTally,
+    stage_of,
+    usual_stages,
+    walks_stage,
 )
-from fencepost.conformance.search.compare.confirm_difference import Confirmed
-from fencepost.conformance.search.compare.stages import stage_of, usual_stages, walks_stage
 from fencepost.conformance.targets.target_registry import (
     TargetOptions,
     find_both,

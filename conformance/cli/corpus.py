@@ -12,19 +12,22 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.text import Text
 
-from fencepost.conformance.cli.exit_codes import exit_codes
-from fencepost.conformance.cli.lazy_group import LazyGroup, Stub
-from fencepost.conformance.cli.options.common_options import console, echo_json, json_option
-from fencepost.conformance.cli.options.engine_options import engine_of, engine_option, master_option
-from fencepost.conformance.cli.options.scope_options import scope_options
+from fencepost.conformance.cli.cli import LazyGroup, Stub, exit_codes
+from fencepost.conformance.cli.options.log_options import (
+    engine_of,
+    engine_option,
+    master_option,
+    scope_options,
+)
+from fencepost.conformance.cli.options.target_options import console, echo_json, json_option
 from fencepost.properties.judging.outcome import EXIT_CODES, Overall
 from fencepost.properties.mutants.mutants import MUTANTS
 from fencepost.properties.worlds.scope import Scope
 from fencepost.traces.pipeline.corpus.corpus import SHARD_TRACES, corpus_recipe
 
 if TYPE_CHECKING:
-    from fencepost.traces.pipeline.corpus.corpus_jobs import ShardsDone
     from fencepost.traces.pipeline.corpus.shard_jobs import Corpus
+    from fencepost.traces.pipeline.corpus.triage import ShardsDone
 
 Option = Callable[[Any], Any]
 _ALL = "all"
@@ -118,10 +121,10 @@ def generate_command(
     except KeyError as error:
         raise click.UsageError(str(error.args[0])) from None
     with engine_of(engine, master) as running:
-        from fencepost.traces.pipeline.corpus import corpus_jobs  # noqa: PLC0415
+        from fencepost.traces.pipeline.corpus import triage  # noqa: PLC0415
         from fencepost.traces.pipeline.storage.location import Place  # noqa: PLC0415
 
-        ran = corpus_jobs.generate_corpus(running, Place(out), recipe)
+        ran = triage.generate_corpus(running, Place(out), recipe)
     say({"out": out, "models": list(recipe.models), **_ran_json(ran)}, as_json=as_json)
 
 
@@ -145,11 +148,11 @@ def check_command(
     """
     _known(judge)
     with engine_of(engine, master) as running:
-        from fencepost.traces.pipeline.corpus import corpus_jobs  # noqa: PLC0415
+        from fencepost.traces.pipeline.corpus import triage  # noqa: PLC0415
 
         corpus = _open(folder)
-        ran = corpus_jobs.check_corpus(running, corpus, judge)
-        counted = corpus_jobs.count_outcomes(running, corpus, judge).to_pylist()
+        ran = triage.check_corpus(running, corpus, judge)
+        counted = triage.count_outcomes(running, corpus, judge).to_pylist()
     outcomes: dict[str, int] = {}
     for row in counted:
         outcomes[row["outcome"]] = outcomes.get(row["outcome"], 0) + row["traces"]
@@ -171,11 +174,11 @@ def coverage_command(folder: str, engine: str, master: str | None, *, as_json: b
     What small worlds can reach and no trace shows is missing.
     """
     with engine_of(engine, master) as running:
-        from fencepost.traces.pipeline.corpus import corpus_jobs  # noqa: PLC0415
+        from fencepost.traces.pipeline.corpus import triage  # noqa: PLC0415
         from fencepost.traces.pipeline.corpus.corpus_coverage import KINDS, coverage_json  # noqa: PLC0415
 
         corpus = _open(folder)
-        told = coverage_json(corpus, corpus_jobs.cover_corpus(running, corpus))
+        told = coverage_json(corpus, triage.cover_corpus(running, corpus))
     if as_json:
         say(told, as_json=True)
         return
@@ -209,10 +212,10 @@ def minimise_command(
 ) -> None:
     """Write a smaller corpus that covers what DIR covers."""
     with engine_of(engine, master) as running:
-        from fencepost.traces.pipeline.corpus import corpus_jobs  # noqa: PLC0415
+        from fencepost.traces.pipeline.corpus import triage  # noqa: PLC0415
         from fencepost.traces.pipeline.storage.location import Place  # noqa: PLC0415
 
-        kept, of = corpus_jobs.minimise_corpus(running, _open(folder), Place(out))
+        kept, of = triage.minimise_corpus(running, _open(folder), Place(out))
     say({"out": out, "kept": kept, "of": of}, as_json=as_json)
 
 
@@ -234,9 +237,9 @@ def triage_command(
     """
     _known(judge)
     with engine_of(engine, master) as running:
-        from fencepost.traces.pipeline.corpus import corpus_jobs  # noqa: PLC0415
+        from fencepost.traces.pipeline.corpus import triage  # noqa: PLC0415
 
-        found = corpus_jobs.triage_corpus(running, _open(folder), judge)
+        found = triage.triage_corpus(running, _open(folder), judge)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
         for one in found:
@@ -294,10 +297,10 @@ def entry_point_command() -> None:
 
 
 def _open(folder: str) -> Corpus:
-    from fencepost.traces.pipeline.corpus import corpus_jobs  # noqa: PLC0415
+    from fencepost.traces.pipeline.corpus import triage  # noqa: PLC0415
     from fencepost.traces.pipeline.storage.location import Place  # noqa: PLC0415
 
-    return corpus_jobs.open_corpus(Place(folder))
+    return triage.open_corpus(Place(folder))
 
 
 def _known(revision: str) -> None:

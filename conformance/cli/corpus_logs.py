@@ -13,17 +13,21 @@ from typing import Any
 
 import click
 
+from fencepost.conformance.cli.cli import exit_codes
 from fencepost.conformance.cli.corpus import folder_argument, out_option, say, with_engine
-from fencepost.conformance.cli.exit_codes import exit_codes
-from fencepost.conformance.cli.options.common_options import files_argument
-from fencepost.conformance.cli.options.engine_options import engine_of
-from fencepost.conformance.cli.options.log_options import EXITS, log_options, parts_option
-from fencepost.conformance.runtime.signals import term_is_interrupt
-from fencepost.conformance.runtime.toolchain.maven import kafka_source
+from fencepost.conformance.cli.options.log_options import (
+    EXITS,
+    engine_of,
+    log_options,
+    parts_option,
+)
+from fencepost.conformance.cli.options.target_options import files_argument
+from fencepost.conformance.runtime.event_loop import term_is_interrupt
+from fencepost.conformance.runtime.toolchain.found_tools import kafka_source
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.model.history.words import plural
 from fencepost.traces.audit.audit_settings import LogOptions
-from fencepost.traces.files.install import pip_install
+from fencepost.traces.files.bounded import pip_install
 from fencepost.traces.logs.log_files import LogFileError
 
 
@@ -58,8 +62,10 @@ def audit_logs_command(
     life lines of instance ids, deployments and problems.  A second run does what is missing.
     """
     with engine_of(engine, master) as running:
-        from fencepost.traces.pipeline.logs.audit_jobs import audit_logs  # noqa: PLC0415  (an extra)
-        from fencepost.traces.pipeline.logs.audit_recipe import LogAudit  # noqa: PLC0415
+        from fencepost.traces.pipeline.logs.part_audit import (  # noqa: PLC0415
+            LogAudit,
+            audit_logs,
+        )
         from fencepost.traces.pipeline.storage.location import Place  # noqa: PLC0415
 
         try:
@@ -125,7 +131,7 @@ def watch_command(
     if (folder is None) == (topic is None) or (topic is None) != (bootstrap is None):
         raise click.UsageError("give a folder of logs, or --topic NAME with --bootstrap HOST:PORT")
     try:
-        from fencepost.traces.pipeline.spark import spark, stream, stream_watch  # noqa: PLC0415
+        from fencepost.traces.pipeline.spark import spark, stream  # noqa: PLC0415
         from fencepost.traces.pipeline.storage.location import Place  # noqa: PLC0415
     except ImportError as error:
         raise TargetUnavailableError(
@@ -136,13 +142,13 @@ def watch_command(
         settings["spark.jars"] = ",".join(
             map(str, asyncio.run(kafka_source(importlib.metadata.version("pyspark"))))
         )
-    source = stream_watch.StreamSource(
+    source = stream.StreamSource(
         None if folder is None else str(folder.resolve()), topic, bootstrap
     )
-    given = stream_watch.LogWatch(Place(out), source, told, parts)
+    given = stream.LogWatch(Place(out), source, told, parts)
     try:
         with term_is_interrupt(), spark.spark_session(master, settings) as session:
-            stream_watch.watch_logs(session, given, _tell, every_s=None if once else every_s)
+            stream.watch_logs(session, given, _tell, every_s=None if once else every_s)
     except spark.SparkUnavailableError as error:
         raise TargetUnavailableError(str(error)) from error
     outcomes = {alert["outcome"] for alert in stream.alerts_in(given.place)}
@@ -160,19 +166,23 @@ def metrics_command(folder: str, engine: str, master: str | None, *, as_json: bo
     """
     with engine_of(engine, master) as running:
         try:
-            from fencepost.traces.pipeline.logs import metrics_page  # noqa: PLC0415  (an extra)
+            from fencepost.traces.pipeline.logs.metrics import (  # noqa: PLC0415  (an extra)
+                measure_logs,
+                metrics_page,
+            )
         except ImportError as error:
             raise TargetUnavailableError(f"{error}: {pip_install('corpus')}") from error
-        from fencepost.traces.pipeline.logs.audit_jobs import recorded_totals  # noqa: PLC0415
-        from fencepost.traces.pipeline.logs.audit_recipe import LogAudit  # noqa: PLC0415
-        from fencepost.traces.pipeline.logs.metrics import measure_logs  # noqa: PLC0415
+        from fencepost.traces.pipeline.logs.part_audit import (  # noqa: PLC0415
+            LogAudit,
+            recorded_totals,
+        )
         from fencepost.traces.pipeline.storage.location import Place  # noqa: PLC0415
 
         audit = LogAudit.read(Place(folder))
         done = recorded_totals(audit)
         metrics = measure_logs(running, audit)
     name = f"{plural(done.groups, 'group')} in {plural(done.files, 'file')}"
-    audit.place.write_text("metrics.html", metrics_page.metrics_page(metrics, name))
+    audit.place.write_text("metrics.html", metrics_page(metrics, name))
     say({"page": audit.place.full("metrics.html"), **metrics.totals}, as_json=as_json)
 
 

@@ -11,23 +11,23 @@ from rich.text import Text
 from fencepost.conformance.cases import ENTRIES
 from fencepost.conformance.cases.case_registry import Entry
 from fencepost.conformance.cases.suites import CATALOGUE, NAMES, find_suite
-from fencepost.conformance.cli.options.common_options import (
+from fencepost.conformance.cli.options.target_options import (
     console,
     echo_json,
     json_option,
     revision_option,
+    suite_option,
 )
-from fencepost.conformance.cli.options.target_options import suite_option
 from fencepost.conformance.targets.own_revision import properties_for
 from fencepost.conformance.targets.target_registry import DEFAULT_REVISION, find_revision
-from fencepost.model.classic.rules.rule_sources_must import basis_of
-from fencepost.model.plans.describe import step_text
+from fencepost.model.classic.rules.rule_sources import basis_of
+from fencepost.model.plans.plan_json import step_text
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revision_soundness import has_stale_reason
 from fencepost.model.revisions.revisions import is_shipped, shipped_base
 from fencepost.model.suggestions import did_you_mean
 from fencepost.model.table.table import Level, Rule, Table
-from fencepost.properties.logic.property import Engine, Property
+from fencepost.properties.logic.logic import Engine, Property
 
 _STALE = "(the reason is that of kafka-4's rule, which does something else)"
 

@@ -11,25 +11,27 @@ from typing import Any
 
 import click
 
-from fencepost.conformance.cli.exit_codes import exit_codes
-from fencepost.conformance.cli.options.common_options import (
+from fencepost.conformance.cli.cli import exit_codes
+from fencepost.conformance.cli.options.target_options import (
     REVISION,
     echo_json,
     json_option,
-    report_option,
-)
-from fencepost.conformance.cli.options.known_failure_options import (
     known_failures_options,
-    tell_of_no_use,
-)
-from fencepost.conformance.cli.options.target_options import (
+    report_option,
     revision_of_target_option,
     target_options,
+    tell_of_no_use,
 )
-from fencepost.conformance.runtime.signals import run_until_told
+from fencepost.conformance.runtime.event_loop import run_until_told
 from fencepost.conformance.search.findings.findings import Finding
-from fencepost.conformance.search.fuzz.fuzz import FuzzListener, FuzzResult, fuzz
-from fencepost.conformance.search.fuzz.fuzz_progress import FuzzOptions
+from fencepost.conformance.search.fuzz.fuzz import (
+    FuzzListener,
+    FuzzOptions,
+    FuzzResult,
+    fuzz,
+    read_corpus,
+    write_corpus,
+)
 from fencepost.conformance.search.fuzz.fuzz_report import (
     finding_lines,
     fuzz_json,
@@ -39,7 +41,6 @@ from fencepost.conformance.search.fuzz.fuzz_report import (
     write_report,
     write_trace,
 )
-from fencepost.conformance.search.fuzz.plan_corpus import read_corpus, write_corpus
 from fencepost.conformance.search.fuzz.tally import Budget, Tally
 from fencepost.conformance.targets.target import Target
 from fencepost.conformance.targets.target_registry import (
@@ -49,7 +50,7 @@ from fencepost.conformance.targets.target_registry import (
     revision_for,
 )
 from fencepost.model.revision import Revision
-from fencepost.properties.workers.cancellation import Stop
+from fencepost.properties.workers.processes import Stop
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.report.known_failures import KnownFailure, aliases_of, load
 

@@ -8,26 +8,21 @@ from pathlib import Path
 import click
 
 from fencepost.conformance.cases.clients.scenario import Scenario
-from fencepost.conformance.cli.exit_codes import exit_codes
-from fencepost.conformance.cli.options.client_options import (
-    scenario_jobs_option,
-    served_revision_option,
-)
-from fencepost.conformance.cli.options.common_options import (
+from fencepost.conformance.cli.cli import exit_codes
+from fencepost.conformance.cli.options.target_options import (
     console,
     echo_json,
     json_option,
-    report_option,
-)
-from fencepost.conformance.cli.options.known_failure_options import (
     known_failures_options,
+    report_option,
+    scenario_jobs_option,
+    served_revision_option,
     tell_of_no_use,
 )
 from fencepost.conformance.clients.certificate.known_client_failures import load_known
-from fencepost.conformance.clients.client_registry import find_client
-from fencepost.conformance.clients.driver_programs import Client
+from fencepost.conformance.clients.driver_programs import Client, find_client
 from fencepost.conformance.clients.stage import ServedStage
-from fencepost.conformance.runtime.signals import run
+from fencepost.conformance.runtime.event_loop import run
 from fencepost.conformance.search.clients.client_fuzz_report import (
     exit_code,
     finding_lines,

@@ -16,8 +16,8 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from fencepost.conformance.cli.exit_codes import exit_codes
-from fencepost.conformance.cli.options.common_options import (
+from fencepost.conformance.cli.cli import exit_codes
+from fencepost.conformance.cli.options.target_options import (
     console,
     echo_json,
     json_option,
@@ -29,10 +29,10 @@ from fencepost.conformance.targets.target_registry import find_revision
 from fencepost.model.history.words import plural
 from fencepost.model.revision import Revision
 from fencepost.properties.claims.property_registry import PROPERTIES, find_formula
-from fencepost.properties.logic.property import Engine
+from fencepost.properties.logic.logic import Engine
 from fencepost.properties.mutants.abstract_mutants import abstract_twists
-from fencepost.properties.proofs.cti_reach import reach
-from fencepost.traces.files.install import pip_install
+from fencepost.properties.proofs.counterexamples import reach
+from fencepost.traces.files.bounded import pip_install
 from fencepost.traces.files.run_trace import run_lines
 
 if TYPE_CHECKING:

@@ -10,9 +10,14 @@ from typing import Protocol, cast
 
 import click
 
-from fencepost.conformance.cli.options.common_options import REVISION, json_option, report_option
-from fencepost.conformance.cli.options.target_options import GivenSettings, settings_option
-from fencepost.conformance.runtime.signals import at_a_signal
+from fencepost.conformance.cli.options.target_options import (
+    REVISION,
+    GivenSettings,
+    json_option,
+    report_option,
+    settings_option,
+)
+from fencepost.conformance.runtime.event_loop import at_a_signal
 from fencepost.conformance.serve.adapter import serve
 from fencepost.conformance.targets.in_process import ModelCoordinator
 from fencepost.conformance.targets.target import Target
@@ -22,7 +27,7 @@ from fencepost.conformance.targets.target_registry import (
     find_model,
     find_target,
 )
-from fencepost.traces.files.tool_versions import own_version
+from fencepost.traces.files.bounded import own_version
 
 
 class _Listening(Target, Protocol):

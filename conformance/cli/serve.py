@@ -11,15 +11,19 @@ from pathlib import Path
 import click
 
 from fencepost.conformance.cases.clients.provocation import read_provocations
-from fencepost.conformance.cli.options.common_options import REVISION, json_option, output_option
-from fencepost.conformance.runtime.signals import at_a_signal
+from fencepost.conformance.cli.options.target_options import REVISION, json_option, output_option
+from fencepost.conformance.runtime.event_loop import at_a_signal
 from fencepost.conformance.serve.broker import ModelBroker
-from fencepost.conformance.serve.broker_apis import MOST_PARTITIONS, PARTITIONS, may_name_a_topic
+from fencepost.conformance.serve.broker_apis import (
+    MOST_PARTITIONS,
+    PARTITIONS,
+    may_name_a_topic,
+    parse_release,
+)
 from fencepost.conformance.serve.broker_history import History, appending
-from fencepost.conformance.serve.release_versions import parse_release
 from fencepost.conformance.targets.target_registry import find_model
 from fencepost.model.coordinator import CONFIG_DEFAULTS
-from fencepost.traces.files.tool_versions import own_version
+from fencepost.traces.files.bounded import own_version
 
 _SEED_BITS = 32
 _LARGEST = 2**31 - 1

@@ -8,29 +8,26 @@ from pathlib import Path
 
 import click
 
-from fencepost.conformance.cli.exit_codes import exit_codes
-from fencepost.conformance.cli.options.common_options import (
+from fencepost.conformance.cli.cli import exit_codes
+from fencepost.conformance.cli.options.log_options import (
+    check_master,
+    engine_of,
+    engine_option,
+    master_option,
+    partitions_option,
+    restart_duration,
+    restart_options,
+    resume_option,
+)
+from fencepost.conformance.cli.options.target_options import (
     REVISION,
     console,
     echo_json,
     json_option,
     report_option,
 )
-from fencepost.conformance.cli.options.duration_options import (
-    restart_duration,
-    restart_options,
-    resume_option,
-)
-from fencepost.conformance.cli.options.engine_options import (
-    check_master,
-    engine_of,
-    engine_option,
-    master_option,
-)
-from fencepost.conformance.cli.options.partition_options import partitions_option
-from fencepost.conformance.simulate.cost import Cost, costs_json
 from fencepost.conformance.simulate.deployment_scenario import find_scenario, scenario_names
-from fencepost.conformance.simulate.simulate import SimulationRun
+from fencepost.conformance.simulate.simulate import Cost, SimulationRun, costs_json
 from fencepost.conformance.simulate.simulation_report import print_variants, write_report
 from fencepost.conformance.simulate.sweep import (
     Runner,
@@ -210,6 +207,6 @@ def _runner(engine: str, master: str | None, jobs: int, revision: str | None) ->
 
 def _run_on_spark(runs: Sequence[SimulationRun], master: str | None) -> Sequence[Cost]:
     with engine_of("spark", master, more_floors=("conformance",)) as running:
-        from fencepost.conformance.simulate.sweep_job import run_on_engine  # noqa: PLC0415
+        from fencepost.conformance.simulate.sweep import run_on_engine  # noqa: PLC0415
 
         return run_on_engine(running, runs)

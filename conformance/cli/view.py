@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from fencepost.conformance.cli.options.common_options import (
+from fencepost.conformance.cli.options.target_options import (
     files_argument,
     output_option,
     own_revisions_option,
@@ -19,7 +19,7 @@ from fencepost.traces.files.bounded import DocumentError, read_json
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
 from fencepost.traces.pages.trace_data import ShownTrace
 from fencepost.traces.pages.trace_page import trace_page
-from fencepost.traces.report.certificate_file import checked_certificate, is_certificate
+from fencepost.traces.report.certificate_data import checked_certificate, is_certificate
 from fencepost.traces.report.certificate_page import certificate_page
 from fencepost.traces.report.report_folder import certificate_from_folder, write_texts
 

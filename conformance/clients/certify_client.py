@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fencepost.conformance.cases.clients.scenario import Scenario
-from fencepost.conformance.clients.driver_pool import DriverPool
+from fencepost.conformance.clients.driver import DriverPool
 from fencepost.conformance.clients.driver_programs import Client
 from fencepost.conformance.clients.scenario_run import ScenarioRun, assignor_in
 from fencepost.conformance.clients.stage import Stage

@@ -4,6 +4,11 @@ A reply that comes too late is put down to the library if the driver still answe
 value (`Late`) for whoever judges.  Whatever else is wrong (a line that the protocol doesn't have, a
 reply that nobody asked for, an exit) is the driver's fault: it is killed at once, and this and all
 later commands raise DriverError.
+
+Processes of drivers: those that are done with a scenario are used again by another.
+
+To start a virtual machine takes longer than most scenarios.  Only a process whose consumers have
+all been closed well is used again.
 """
 
 from __future__ import annotations
@@ -13,7 +18,7 @@ import itertools
 import shlex
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Self, cast
 
@@ -21,8 +26,8 @@ import msgspec
 
 from fencepost.conformance.clients.driver_programs import Client
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
-from fencepost.conformance.targets.stdio.json_lines import LineError, decode_line, shortened
 from fencepost.conformance.targets.stdio.line_process import END_S, LineProcess, Pipes
+from fencepost.conformance.targets.stdio.protocol_schemas import LineError, decode_line, shortened
 from fencepost.properties.requirements.driver_messages import (
     AnyCommand,
     AnyEvent,
@@ -339,3 +344,54 @@ class _EventPipes(Pipes):
         """Called by asyncio after the exit and the end of all pipes."""
         super().connection_lost(exc)
         self._driver.ended(self.how_it_ended())
+
+
+_SIDE_BY_SIDE = 4
+"""So many processes are started at once: a virtual machine keeps a processor busy."""
+
+
+class DriverPool:
+    """Drivers of one client, while it is open (`async with`)."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._idle: list[Driver] = []
+        self._stacks: dict[int, AsyncExitStack] = {}
+
+    async def __aenter__(self) -> Self:
+        """Nothing is started yet."""
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """End all processes."""
+        for stack in list(self._stacks.values()):
+            await stack.aclose()
+        self._stacks.clear()
+
+    async def take(self) -> Driver:
+        """A driver that runs no consumer.  Raises TargetUnavailableError."""
+        if self._idle:
+            return self._idle.pop()
+        stack = AsyncExitStack()
+        driver = await stack.enter_async_context(Driver.start(self._client))
+        self._stacks[id(driver)] = stack
+        return driver
+
+    async def warm(self, count: int) -> None:
+        """Have so many drivers that run no consumer.  Raises TargetUnavailableError."""
+        drivers: list[Driver] = []
+        try:
+            while len(drivers) < count:
+                some = min(count - len(drivers), _SIDE_BY_SIDE)
+                drivers += await asyncio.gather(*(self.take() for _ in range(some)))
+        finally:
+            for driver in drivers:
+                await self.give_back(driver, clean=True)
+
+    async def give_back(self, driver: Driver, *, clean: bool) -> None:
+        """Take a driver back; one that isn't clean is ended."""
+        if clean and driver.fault is None:
+            driver.events.clear()
+            self._idle.append(driver)
+        elif (stack := self._stacks.pop(id(driver), None)) is not None:
+            await stack.aclose()

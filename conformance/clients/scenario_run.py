@@ -1,17 +1,28 @@
-"""Run one scenario once: its acts in order, and what came of them as evidence."""
+"""Run one scenario once: its acts in order, and what came of them as evidence.
+
+Whether what is waited for has come, by the evidence so far.
+
+Gather evidence while a scenario runs: from the broker's history, and from drivers' events.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 import msgspec
 
-from fencepost.conformance.cases.clients.scenario import PARTITIONS, Scenario, client_id, process_of
-from fencepost.conformance.cases.clients.scenario_steps import (
+from fencepost.conformance.cases.clients.scenario import (
+    PARTITIONS,
+    Answered,
     AnyAct,
+    AnyCondition,
+    Assigned,
     Await,
+    Calls,
     Close,
     Commit,
     Crash,
@@ -19,25 +30,35 @@ from fencepost.conformance.cases.clients.scenario_steps import (
     Load,
     Move,
     NotAvailable,
+    Parked,
+    Passed,
     PollOn,
     Produce,
     Provoke,
+    Read,
     Relent,
     Remove,
     Restart,
+    Scenario,
     Settings,
+    Settled,
     Start,
     StopPolling,
     Subscribe,
+    Told,
     Unsubscribe,
+    client_id,
+    process_of,
 )
-from fencepost.conformance.clients.conditions import is_met
-from fencepost.conformance.clients.driver import Driver, DriverError, Late, Reply
-from fencepost.conformance.clients.driver_pool import DriverPool
+from fencepost.conformance.clients.driver import Driver, DriverError, DriverPool, Late, Reply
 from fencepost.conformance.clients.stage import Place
-from fencepost.conformance.clients.timeline import Timeline
 from fencepost.conformance.serve.application_broker import ApplicationBroker
+from fencepost.conformance.serve.broker_history import History, RecordedExchange
 from fencepost.conformance.targets.tcp.cluster_admin import AdminError
+from fencepost.conformance.wire.codec import API_KEYS
+from fencepost.model.messages.errors import Error as Code
+from fencepost.model.messages.messages import APIS, OffsetCommitRequest
+from fencepost.model.messages.shapes import Message, ShapeError
 from fencepost.properties.requirements.driver_messages import (
     ConsumerSettings,
     Done,
@@ -45,7 +66,260 @@ from fencepost.properties.requirements.driver_messages import (
     Refused,
     Unsupported,
 )
-from fencepost.properties.requirements.evidence import CLOCK_MS, COOPERATIVE, Deed, Evidence, Life
+from fencepost.properties.requirements.evidence import (
+    CLOCK_MS,
+    COMMIT,
+    COOPERATIVE,
+    FIND,
+    HEARTBEAT,
+    JOIN,
+    LEAVE,
+    MEMBER_APIS,
+    SYNC,
+    Call,
+    Deed,
+    Evidence,
+    Life,
+    Seen,
+)
+
+
+def is_met(condition: AnyCondition, evidence: Evidence, since: float, began: float) -> bool:
+    """Whether it has come; `since`: when the act before began, `began`: when the wait did."""
+    match condition:
+        case Passed(ms=ms):
+            return evidence.ended_ms >= began + ms
+        case Settled(consumers=consumers):
+            return _settled(evidence, consumers, began)
+    life = evidence.life(condition.consumer)
+    if life is None:
+        return False
+    match condition:
+        case Assigned():
+            return bool(evidence.owned(life))
+        case Calls(api=api, count=count):
+            return len(evidence.of(life, api, since=since)) >= count
+        case Answered(api=api, error=error):
+            return any(call.is_answered(Code[error]) for call in evidence.of(life, api))
+        case Parked(api=api):
+            calls = evidence.of(life, api)
+            return bool(calls) and calls[-1].answered_ms is None
+        case Told(code=code):
+            errors = (f"{e.code} {e.message}" for _, e in evidence.errors_of(life))
+            return any(code.lower() in said.lower() for said in errors)
+        case Read():
+            return next(evidence.records_of(life, since), None) is not None
+
+
+def _settled(evidence: Evidence, consumers: tuple[str, ...], began: float) -> bool:
+    """Whether they are in one generation, each has partitions, and all are held once."""
+    lives = [evidence.life(name) for name in consumers]
+    generations = {_generation(evidence, life, began) for life in lives if life is not None}
+    if None in lives or len(generations) != 1 or None in generations:
+        return False
+    each = [evidence.owned(life) for life in lives if life is not None]
+    return all(each) and sorted(chain.from_iterable(each)) == sorted(
+        (topic, number) for topic, count in evidence.partitions.items() for number in range(count)
+    )
+
+
+def _generation(evidence: Evidence, life: Life, began: float) -> int | None:
+    """The generation that a life has synced and sent a heartbeat in; None: it is on its way."""
+    synced = [call for call in evidence.of(life, SYNC) if call.went_well]
+    if not synced:
+        return None
+    last = synced[-1]
+    if evidence.of(life, JOIN, since=last.at_ms):
+        return None
+    beats = evidence.of(life, HEARTBEAT, since=max(last.at_ms, began))
+    return last.generation if any(call.went_well for call in beats) else None
+
+
+_VERSIONS = "ApiVersions"
+_READ = {*MEMBER_APIS, LEAVE}
+_STALL_S = 0.05
+"""What the control waits for less than that is no stall."""
+
+
+@dataclass(slots=True)
+class Timeline:
+    """What is known so far of a scenario that runs; `evidence` makes one record of it."""
+
+    history: History
+    partitions: Mapping[str, int]
+    lives: list[Life] = field(default_factory=list)
+    deeds: list[Deed] = field(default_factory=list)
+    drivers: list[Driver] = field(default_factory=list)
+    names: dict[str, str] = field(default_factory=dict)
+    """What a driver calls a consumer, to its life."""
+    broken: str = ""
+    unsupported: str = ""
+    unmet: list[tuple[float, str]] = field(default_factory=list)
+    versions: list[tuple[float, Mapping[str, tuple[int, int]]]] = field(default_factory=list)
+    _calls: list[Call] = field(default_factory=list)
+    _open: dict[int, RecordedExchange] = field(default_factory=dict)
+    _asking: list[RecordedExchange] = field(default_factory=list)
+    _read: int = 0
+
+    def now_ms(self) -> float:
+        """The broker's time."""
+        return self.history.now_ms()
+
+    def begin(self, life: Life, name: str, driver: Driver) -> None:
+        """A consumer is started; `name`: in its driver."""
+        self.lives.append(life)
+        self.names[name] = life.id
+        if driver not in self.drivers:
+            self.drivers.append(driver)
+
+    def end(self, life: Life, how: str) -> None:
+        """The end of a life begins."""
+        index = self.lives.index(life)
+        self.lives[index] = replace(life, ended_ms=self.now_ms(), how=how)
+
+    def evidence(self) -> Evidence:
+        """All that is known now."""
+        self._read_history()
+        return Evidence(
+            lives=tuple(self.lives),
+            calls=tuple(self._calls),
+            seen=tuple(self._seen()),
+            deeds=tuple(self.deeds),
+            partitions=self.partitions,
+            versions=tuple(self.versions),
+            stalls=tuple(self._stalls()),
+            ended_ms=self.now_ms(),
+            broken=self.broken,
+            unmet=tuple(self.unmet),
+            unsupported=self.unsupported,
+        )
+
+    def _read_history(self) -> None:
+        exchanges = self.history.exchanges
+        ids = {life.id for life in self.lives}
+        for exchange in exchanges[self._read :]:
+            if (life := _life_of(exchange, ids)) is not None:
+                self._open[len(self._calls)] = exchange
+                self._calls.append(_asked(exchange, life))
+            if exchange.api == _VERSIONS and life is not None and not self.versions:
+                self._asking.append(exchange)
+        self._read = len(exchanges)
+        if not self.versions:
+            self._learn_versions()
+        for index, exchange in list(self._open.items()):
+            if exchange.provocation is not None or exchange.answered_ms is not None:
+                self._calls[index] = _answered(exchange, self._calls[index])
+            if exchange.answered_ms is not None:
+                del self._open[index]
+
+    def _learn_versions(self) -> None:
+        """Where nothing else tells the broker's versions, what it tells clients does."""
+        for exchange in self._asking:
+            answer = exchange.answer or {}
+            if answer.get("apiKeys") and not answer["errorCode"]:
+                rows = {
+                    row["apiKey"]: (row["minVersion"], row["maxVersion"])
+                    for row in answer["apiKeys"]
+                }
+                known = {name: rows[key] for name, key in API_KEYS.items() if key in rows}
+                self.versions.append((0.0, known))
+                return
+
+    def _seen(self) -> Sequence[Seen]:
+        began_ms = self.history.began_s * 1000
+        found = []
+        for driver in self.drivers:
+            own = [heard for heard in driver.events if heard.event.at_ms is not None]
+            # What came quickest shows best how far apart the clocks are.
+            apart = min((h.heard_ms - (h.event.at_ms or 0.0) for h in own), default=0.0)
+            for heard in own:
+                life = self.names.get(heard.event.consumer or "")
+                if life is not None and heard.event.at_ms is not None:
+                    found.append(Seen(life, heard.event.at_ms + apart - began_ms, heard.event))
+        return sorted(found, key=lambda one: one.at_ms)
+
+    def _stalls(self) -> Sequence[tuple[float, float]]:
+        began_s, now_ms = self.history.began_s, self.now_ms()
+        found = []
+        for meter in self.history.meters.values():
+            for ended_s, seconds in meter.samples:
+                if seconds > _STALL_S:
+                    found.append(((ended_s - seconds - began_s) * 1000, seconds * 1000))
+            for begun_s in meter.waiting:
+                at_ms = (begun_s - began_s) * 1000
+                if now_ms - at_ms > _STALL_S * 1000:
+                    found.append((at_ms, now_ms - at_ms))
+        return sorted(found)
+
+
+def _life_of(exchange: RecordedExchange, ids: set[str]) -> str | None:
+    """Whose request it is: a library may put something behind the client id that it was given."""
+    name = exchange.client_id or ""
+    if name in ids:
+        return name
+    return next((one for one in ids if name.startswith(f"{one}-")), None)
+
+
+def _asked(exchange: RecordedExchange, life: str) -> Call:
+    return Call(
+        life=life,
+        api=exchange.api,
+        version=exchange.version,
+        at_ms=exchange.received_ms,
+        request=_message(exchange, answer=False),
+        connection=exchange.connection,
+    )
+
+
+def _answered(exchange: RecordedExchange, call: Call) -> Call:
+    provoked = "" if exchange.provocation is None else str(exchange.provocation.action)
+    return replace(
+        call,
+        answered_ms=exchange.answered_ms,
+        answer=None if exchange.answered_ms is None else _message(exchange, answer=True),
+        provoked=provoked,
+        code=_code(exchange),
+    )
+
+
+def _is_beyond(exchange: RecordedExchange) -> bool:
+    """Whether it is a commit of a version that the model doesn't have: with ids of topics."""
+    return exchange.api == COMMIT and exchange.version > APIS[COMMIT].highest
+
+
+def _commit(body: Mapping[str, Any]) -> Message | None:
+    """Who commits, in such a version; not what."""
+    if not body:
+        return None
+    return OffsetCommitRequest(
+        group_id=body["groupId"],
+        generation_id=body["generationIdOrMemberEpoch"],
+        member_id=body["memberId"],
+        group_instance_id=body["groupInstanceId"],
+        topics=(),
+    )
+
+
+def _code(exchange: RecordedExchange) -> int | None:
+    """The error of an answer that the model doesn't have: to a look-up, or to such a commit."""
+    answer = exchange.answer
+    if answer is None or not (exchange.api == FIND or _is_beyond(exchange)):
+        return None
+    rows = [answer, *answer.get("coordinators", ())]
+    rows += [row for topic in answer.get("topics", ()) for row in topic["partitions"]]
+    return next((row["errorCode"] for row in rows if row.get("errorCode")), 0)
+
+
+def _message(exchange: RecordedExchange, *, answer: bool) -> Message | None:
+    if exchange.api not in _READ or exchange.api not in APIS:
+        return None
+    if _is_beyond(exchange):
+        return None if answer else _commit(exchange.request)
+    try:
+        return exchange.reply if answer else exchange.message
+    except ShapeError:
+        return None
+
 
 SESSION_MS, HEARTBEAT_MS, POLL_INTERVAL_MS = 8000, 400, 30_000
 """What consumers are set where a scenario doesn't say otherwise; a virtual machine restarts in less

@@ -18,8 +18,8 @@ from fencepost.conformance.targets.target_registry import (
     UnknownTargetError,
     find_target,
 )
-from fencepost.conformance.targets.tcp.address import Address, parse_address
 from fencepost.conformance.targets.tcp.cluster_admin import AdminError
+from fencepost.conformance.targets.tcp.security import Address, parse_address
 from fencepost.model.revision import Revision
 
 Versions = Mapping[str, tuple[int, int]]

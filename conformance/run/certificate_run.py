@@ -24,7 +24,7 @@ from fencepost.model.revision import Revision
 from fencepost.model.suggestions import did_you_mean
 from fencepost.model.table.table import Level
 from fencepost.properties.judging.outcome import Certificate
-from fencepost.traces.files.tool_versions import all_versions
+from fencepost.traces.files.bounded import all_versions
 from fencepost.traces.report.known_failures import aliases_of, apply, load
 
 

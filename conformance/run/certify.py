@@ -7,39 +7,76 @@ that the target is quick; it counts as SHOULD at most if the answer itself was r
 from a bad network link (lateness, a closed connection) or a coordinator that loads must be seen
 several times at the same request.  Every other result is unknown and is retried; it is never a
 pass.
+
+From a recording and its verdict to the result of a case: what a pass takes.
+
+A pass is never the lack of a failure.  The whole plan was run, the oracle explained all of it, each
+explanation used the rules that the case is about, and no lag that had to be allowed blurs what the
+plan holds against each other.
+
+The controls of a target: one beside the cases on each of its servers, as they are used.
+
+A server of its own may be late, or down, while the others are quick.  So each is watched, from the
+first case on it; one that a case has for itself is watched as long as that case runs.
+
+Set groups up in another way where a target refuses the usual one, and report the refusal once.
+
+A target that refuses the first request of a hundred cases has one fault, and ninety-nine cases say
+nothing about their own rules.  So a case whose set-up is refused is tried again with a set-up that
+leads to the same state by other requests.  The refusal must still be seen: some case fails by it,
+or the first one that met it keeps it as its result.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import (
-    AbstractAsyncContextManager,
-    AsyncExitStack,
-    asynccontextmanager,
-    nullcontext,
+from collections import Counter
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
 )
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import product
+from typing import Any
 
 from fencepost.conformance.cases.case_registry import Entry, as_entry
-from fencepost.conformance.cases.group_set_up import SetUp
-from fencepost.conformance.run.case_result import at_level, case_result, failed, unsupported
-from fencepost.conformance.run.controls import Controls, Watched
-from fencepost.conformance.run.link_faults import Suspicions, acquitted, is_cut_off
-from fencepost.conformance.run.loading import is_loading, passing_cause
-from fencepost.conformance.run.realtime_verdict import (
+from fencepost.conformance.cases.script import Entering, SetUp
+from fencepost.conformance.run.latency_monitor import (
+    CONTROL_APIS,
+    Control,
+    LagMeter,
     lag_to_allow_ms,
     rests_on_lateness,
     verdict_of,
 )
-from fencepost.conformance.run.refused_set_up import RefusedStep, SetUps, usual_way
+from fencepost.conformance.run.link_faults import (
+    Suspicions,
+    acquitted,
+    is_cut_off,
+    is_loading,
+    passing_cause,
+)
 from fencepost.conformance.run.runner import CaseRun, CaseUnsupportedError, unmet_need
 from fencepost.conformance.runtime.event_loop import Turns, few_pauses, judged, side_by_side, timed
-from fencepost.conformance.runtime.unavailable import needed_of_a_target
-from fencepost.conformance.targets.target import Configurable, ScopeNeeds, Target
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError, needed_of_a_target
+from fencepost.conformance.targets.target import (
+    Configurable,
+    Place,
+    Placed,
+    ScopeNeeds,
+    SpoiledRunError,
+    Target,
+)
 from fencepost.model.coordinator import (
     AsyncCoordinator,
     Config,
@@ -48,14 +85,318 @@ from fencepost.model.coordinator import (
     Provenance,
     UnsupportedError,
 )
-from fencepost.model.plans.plan import Case
+from fencepost.model.history.words import plural
+from fencepost.model.messages.errors import Error
+from fencepost.model.plans.contrasts import blurred
+from fencepost.model.plans.plan import LEAST_LAG_MS, Case, RequestStep, times_for
 from fencepost.model.plans.plan_order import DELAY
 from fencepost.model.revision import Revision
+from fencepost.model.revisions.revisions import is_shipped, shipped_base
 from fencepost.model.table.table import Level
-from fencepost.properties.departures.departure import coordinator_of
-from fencepost.properties.judging.outcome import CaseResult, Certificate, Outcome
-from fencepost.properties.oracle.verdict import Verdict
+from fencepost.properties.departures.known_departures import coordinator_of
+from fencepost.properties.judging.answer_diff import Recording
+from fencepost.properties.judging.explain import sentence, signature
+from fencepost.properties.judging.outcome import CaseResult, Certificate, Outcome, graded
+from fencepost.properties.oracle.fingerprint import kind_of
+from fencepost.properties.oracle.verdict import Verdict, Violation, Wrong, nearest
 from fencepost.traces.report.target_coverage import coverage_of, without_unreachable
+
+
+def case_result(
+    case: Case, recording: Recording, verdict: Verdict, revision: Revision
+) -> CaseResult:
+    """The result of one run of a case."""
+    common: dict[str, Any] = {
+        "case": case,
+        "verdict": verdict,
+        "recording": recording,
+        "notes": verdict.notes,
+    }
+    violation = verdict.violation
+    if violation is not None and not recording.moved:
+        return CaseResult(
+            outcome=Outcome.FAIL,
+            level=violation.level,
+            message=sentence(verdict, recording, revision),
+            observed=signature(verdict, recording),
+            **common,
+        )
+    if verdict.unknown is None and (gap := recording.gap() or _blur(case, recording)) is not None:
+        verdict = replace(verdict, unknown=gap, used=frozenset())
+        common["verdict"] = verdict
+    why = _no_proof(case, recording, verdict, revision)
+    outcome = Outcome.PASS if why is None else Outcome.UNKNOWN
+    return CaseResult(outcome=outcome, level=case.level, message=why or "", **common)
+
+
+def at_level(result: CaseResult, revision: Revision) -> CaseResult:
+    """A result with a failure at the level of its fault, which may take long to be found."""
+    recording, verdict = result.recording, result.verdict
+    if result.outcome is not Outcome.FAIL or recording is None or verdict is None:
+        return result
+    verdict = graded(verdict, recording, revision)
+    level = result.level if verdict.violation is None else verdict.violation.level
+    message = sentence(verdict, recording, revision)
+    return replace(result, verdict=verdict, level=level, message=message)
+
+
+def _no_proof(case: Case, recording: Recording, verdict: Verdict, revision: Revision) -> str | None:
+    """Why a run without a violation is no pass, if it isn't."""
+    if recording.moved:
+        return "the coordinator moved or was loading meanwhile"
+    if verdict.unknown is not None:
+        return verdict.unknown
+    if missing := sorted(set(case.rules) - verdict.used):
+        said = f"the history can also be explained without {', '.join(missing)}"
+        return said + _not_applying(case, revision)
+    return None
+
+
+def _not_applying(case: Case, revision: Revision) -> str:
+    """Say that a case is about rules that a user's own revision changes or drops; else ""."""
+    if is_shipped(revision):
+        return ""
+    there = {rule.id: rule for _, rule in revision.rules()}
+    theirs = {rule.id: rule for _, rule in shipped_base(revision).rules()}
+    changed = [one for one in case.rules if there.get(one) is not theirs.get(one)]
+    if not changed:
+        return ""
+    what = ", ".join(changed)
+    return f"; {revision.name} changes or drops {what}, so the case may not apply to it"
+
+
+def _blur(case: Case, recording: Recording) -> str | None:
+    if not recording.lag_ms or recording.times is None:
+        return None
+    return blurred(case, recording.times, recording.lag_ms)
+
+
+def unsupported(case: Case, lacks: str) -> CaseResult:
+    """The result of a case that the target lacks something for."""
+    return CaseResult(case, Outcome.UNSUPPORTED, case.level, f"the target lacks {lacks}")
+
+
+def failed(case: Case, error: CoordinatorFailure) -> CaseResult:
+    """The result of a case in which the target itself failed, or an earlier case spoiled it."""
+    if isinstance(error, SpoiledRunError):
+        return CaseResult(case, Outcome.UNKNOWN, case.level, str(error))
+    said = f"the target failed: {error}"
+    return CaseResult(case, Outcome.FAIL, case.level, said, "the target failed")
+
+
+Scope = Callable[[str], AbstractAsyncContextManager[AsyncCoordinator]]
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A control that runs: its meter, how long its timers take, the lag when it began; where."""
+
+    meter: LagMeter
+    round_s: float = 0.0
+    lag_ms: int = LEAST_LAG_MS
+    place: Place | None = None
+
+
+class Controls:
+    """The controls of a target with a real clock; `stack` ends them.
+
+    Raises TargetUnavailableError for a target without the APIs that a control needs.
+    """
+
+    def __init__(self, hello: Hello, config: Config, stack: AsyncExitStack) -> None:
+        if missing := [api for api in CONTROL_APIS if api not in hello.apis]:
+            raise TargetUnavailableError(
+                f"{hello.implementation} has a real clock and no {missing[0]}: how late such a "
+                f"target is, is measured by {', '.join(CONTROL_APIS)}"
+            )
+        self._hello = hello
+        self._session_ms = times_for(config, lag_ms=1).short_session
+        self._stack = stack
+        self._shared: dict[Place, asyncio.Task[Watched]] = {}
+
+    async def first(self, target: Target) -> Watched:
+        """Watch the server on which the target has its scopes unless a case needs another."""
+        watched = await self._stack.enter_async_context(self._watching(target.scope))
+        if watched.place is not None:
+            self._shared[watched.place] = asyncio.create_task(_given(watched))
+        return watched
+
+    def worst_ms(self) -> int:
+        """How long the servers that cases share take to answer just now, the slowest, in ms."""
+        now = time.monotonic()
+        tasks = (task for task in self._shared.values() if task.done() and not task.cancelled())
+        running = (task.result() for task in tasks if task.exception() is None)
+        return max((watched.meter.worst_ms(now, now) for watched in running), default=0)
+
+    @asynccontextmanager
+    async def beside(self, scope: AsyncCoordinator, otherwise: Watched) -> AsyncIterator[Watched]:
+        """The control of the server that a scope is on: one for all scopes that share it."""
+        if not isinstance(scope, Placed):
+            yield otherwise
+            return
+        place = scope.place
+        if place.is_brief:
+            async with self._watching(place.scope) as watched:
+                yield watched
+            return
+        if place not in self._shared:
+            entered = self._stack.enter_async_context(self._watching(place.scope))
+            self._shared[place] = asyncio.create_task(entered)
+        yield await asyncio.shield(self._shared[place])
+
+    @asynccontextmanager
+    async def _watching(self, scope: Scope) -> AsyncIterator[Watched]:
+        async with scope("control") as quick, scope("control timers") as timed:
+            place = quick.place if isinstance(quick, Placed) else None
+            outages = () if place is None else place.outages
+            control = Control(quick, timed, self._hello, self._session_ms, outages)
+            lag_ms = await control.warm_up()
+            measuring = asyncio.create_task(control.run())
+            try:
+                yield Watched(control.meter, control.round_s, lag_ms, place)
+            finally:
+                measuring.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await measuring
+
+
+async def _given(watched: Watched) -> Watched:
+    return watched
+
+
+_MEMBER_ID_REQUIRED_SINCE = 4
+
+RefusedStep = Callable[[CaseResult], RequestStep | None]
+Try = Callable[[SetUp, RefusedStep], Awaitable[CaseResult]]
+"""Tries a case in a way, until there is a result, or one attempt whose set-up is refused."""
+
+
+def usual_way(apis: Mapping[str, tuple[int, int]]) -> SetUp:
+    """How groups are set up first on a target with these versions."""
+    oldest = apis.get("JoinGroup", (0, 0))[0]
+    return SetUp(
+        Entering.AT_ONCE if oldest < _MEMBER_ID_REQUIRED_SINCE else Entering.ID_FIRST,
+    )
+
+
+def other_ways(usual: SetUp) -> Iterator[SetUp]:
+    """The other ways, those with the fewest changes first."""
+    entering = (usual.entering, Entering.ID_FIRST, Entering.STATIC)
+    ways = {SetUp(*parts) for parts in product(entering, (False, True), (False, True))}
+
+    def order(way: SetUp) -> tuple[int, bool, bool, bool]:
+        changes = (way.entering is not usual.entering) + way.older + way.metadata
+        return changes, way.entering is Entering.STATIC, way.metadata, way.older
+
+    yield from sorted(ways - {usual}, key=order)
+
+
+def is_refusal(violation: Violation) -> bool:
+    """Whether a request got an error that is not due, no id that is, or a closed connection."""
+    chosen = nearest(violation.allowed)
+    due = chosen.body.get("errorCode") if chosen is not None and chosen.body is not None else 0
+    seen = (violation.observed or {}).get("errorCode")
+    match violation.wrong:
+        case Wrong.CLOSED:
+            return True
+        case Wrong.ANSWER | Wrong.EARLY if seen:
+            return bool(seen != due)
+        case Wrong.ANSWER | Wrong.EARLY | Wrong.SILENCE:
+            return bool(due == Error.MEMBER_ID_REQUIRED.value)
+        case _:
+            return False
+
+
+@dataclass
+class SetUps:
+    """How the groups of one target are set up, and what it refused."""
+
+    usual: SetUp
+    _refused: dict[str, tuple[CaseResult, SetUp]] = field(default_factory=dict)
+
+    async def judged(self, entry: Entry, first: CaseResult, attempt: Try) -> CaseResult:
+        """The result of a case: `first`, or that of another way if the set-up was refused.
+
+        Another way counts if its own set-up is not refused, and it passes or fails.
+        """
+        refused = self._refused_step(entry, self.usual, first)
+        violation = first.violation
+        is_its_rule = violation and not set(violation.decided_by).isdisjoint(first.case.rules)
+        steps = [] if refused is None or is_its_rule else [refused]
+        for way in other_ways(self.usual) if steps else ():
+            case = self._written(entry, first, way)
+            if any(_sends(case, step) for step in steps):
+                continue
+            refused_step = partial(self._refused_step, entry, way)
+            result = await attempt(way, refused_step)
+            if (refused := refused_step(result)) is not None:
+                steps.append(refused)
+            elif result.outcome is Outcome.UNKNOWN:
+                break  # a set-up that works is enough
+            elif result.outcome in {Outcome.FAIL, Outcome.PASS}:
+                self._refused[entry.id] = first, way
+                note = f"{way}, since otherwise {first.observed}"
+                return replace(result, notes=(note, *result.notes))
+        return first
+
+    def reported(self, results: list[CaseResult]) -> list[CaseResult]:
+        """The results, with each refusal in at least one of them."""
+        seen = {_refusal(r) for r in results if r.outcome is Outcome.FAIL}
+        found = []
+        for result in results:
+            first, _ = self._refused.get(result.case.id, (None, None))
+            if first is not None and _refusal(first) not in seen:
+                seen.add(_refusal(first))
+                del self._refused[result.case.id]
+                found.append(first)
+            else:
+                found.append(result)
+        return found
+
+    def notes(self) -> tuple[str, ...]:
+        """What a certificate says of it."""
+        counts = Counter((way, _refusal(first)) for first, way in self._refused.values())
+        return tuple(
+            f"the set-up of {plural(count, 'case')} was refused ({refusal}), and there {way}"
+            for (way, refusal), count in counts.most_common()
+        )
+
+    def _refused_step(self, entry: Entry, way: SetUp, result: CaseResult) -> RequestStep | None:
+        """The request of the set-up that was refused."""
+        violation, recording = result.violation, result.recording
+        if result.outcome is not Outcome.FAIL or violation is None or recording is None:
+            return None
+        if not is_refusal(violation):
+            return None
+        label = recording.labels.get(violation.request_id)
+        delayed = bool(recording.config.get(DELAY))
+        if label not in entry.script(delayed=delayed, way=way).set_up:
+            return None
+        steps = (s for s in result.case.steps if isinstance(s, RequestStep) and s.label == label)
+        return next(steps, None)
+
+    @staticmethod
+    def _written(entry: Entry, first: CaseResult, way: SetUp) -> Case:
+        config = {} if first.recording is None else first.recording.config
+        return entry.case({}, delayed=bool(config.get(DELAY)), way=way)
+
+
+def _refusal(result: CaseResult) -> str:
+    """What was refused, by which rules it should have been handled, and how it was answered."""
+    violation = result.violation
+    if violation is None:
+        return ""
+    how = violation.wrong.value if violation.observed is None else kind_of(violation.observed)
+    return f"{', '.join(violation.decided_by)}: {how}"
+
+
+def _sends(case: Case, step: RequestStep) -> bool:
+    """Whether the case sends the same request, whatever its number is."""
+    return any(
+        isinstance(other, RequestStep) and replace(other, label=step.label) == step
+        for other in case.steps
+    )
+
 
 _ATTEMPTS = 3
 _LAST_PATIENCE_MS = 15_000

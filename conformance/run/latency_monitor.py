@@ -8,6 +8,16 @@ fails, or is silent itself, shows nothing, so nothing late is held against the t
 
 A coordinator that moves by itself, on a busy machine, forgets what it hasn't stored.  A case that
 asks for nothing meanwhile isn't told, but the control is.
+
+Ask a coordinator one thing after the other, beside the cases.
+
+Judge what was recorded on a real clock, with more and more allowance for lateness.
+
+First the history is judged with the lag that was measured while it was recorded.  A violation that
+remains with any larger lag counts: with one as long as the whole history, nothing is late.  One
+that a larger lag explains counts only while the control group shows a quick target: as SHOULD at
+most if the target's own patience explains it, and at its rule's level if that is not enough, for an
+answer that is so late may as well never come.
 """
 
 from __future__ import annotations
@@ -20,14 +30,14 @@ import time
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, MutableSequence, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from fencepost.conformance.run.probe import Asker
 from fencepost.model.coordinator import (
     AsyncCoordinator,
     CoordinatorFailure,
     Hello,
+    Send,
     UnsupportedError,
 )
 from fencepost.model.messages.errors import MOVING, Error
@@ -38,6 +48,53 @@ from fencepost.model.messages.messages import (
     SyncGroupRequest,
 )
 from fencepost.model.plans.plan import LEAST_LAG_MS
+from fencepost.model.revision import Revision
+from fencepost.model.table.table import LEVELS, Level
+from fencepost.properties.judging.answer_diff import Recording
+from fencepost.properties.oracle.oracle import judge
+from fencepost.properties.oracle.verdict import Verdict, Violation
+
+
+class Asker:
+    """Sends one request after the other on one connection; after a failure, on a new one.
+
+    `name`: who asks, for connections and messages; `within_s`: how long an answer may take.
+    """
+
+    def __init__(self, coordinator: AsyncCoordinator, name: str, within_s: float) -> None:
+        self._coordinator = coordinator
+        self._name = name
+        self._within_s = within_s
+        self._asked = itertools.count(1)
+        self._connections = itertools.count(1)
+        self._connection = name
+
+    async def ask(self, api: str, version: int, body: dict[str, Any]) -> dict[str, Any]:
+        """The answer.  Raises CoordinatorFailure if there is none, or its connection ended."""
+        request_id = f"{self._name}-{next(self._asked)}"
+        send = Send(request_id, self._connection, "fencepost", api, version, body)
+        answers = list(await self._coordinator.send(send))
+        end = time.monotonic() + self._within_s
+        while time.monotonic() < end:
+            for answer in answers:
+                if answer.id != request_id:
+                    continue
+                if answer.body is None:
+                    raise CoordinatorFailure(
+                        f"the connection of the {self._name}'s {api} was closed"
+                    )
+                return dict(answer.body)
+            answers = list(await self._coordinator.advance(1000))
+        raise CoordinatorFailure(
+            f"the {self._name}'s {api} was not answered within {self._within_s:g} s"
+        )
+
+    async def hang_up(self) -> None:
+        """End the connection; the next request takes another."""
+        with contextlib.suppress(CoordinatorFailure, UnsupportedError):
+            await self._coordinator.disconnect(self._connection)
+        self._connection = f"{self._name} {next(self._connections)}"
+
 
 _FACTOR = 3
 _SPARE_MS = 2000
@@ -398,3 +455,91 @@ class Control:
         message = HeartbeatRequest(group_id=group, generation_id=generation, member_id=member_id)
         version = self._beat_version
         return await asker.ask("Heartbeat", version, message.to_body(version))
+
+
+GENEROUS_MS = 30_000
+"""So much lag is allowed for at least where nothing is known of how late a target is."""
+
+
+_UNPROVEN = (
+    "the answer was late, and so was the control group, or it was not seen to be quick, or its "
+    "timers did not fire"
+)
+_DISORDERED = (
+    "a request was handled after one that was sent later, and the plan shows something only in "
+    "its own order"
+)
+_HIDDEN = (
+    "something was later than it is when the target is calm, and so was the control group, which "
+    "could hide that the target is late by itself"
+)
+
+
+def lag_to_allow_ms(meter: LagMeter, began: float, ended: float) -> int:
+    """The lag, in ms, by which a run may be late, for all that the control has shown."""
+    lag_ms = meter.safe_lag_ms(began, ended)
+    if meter.answers_throughout(began, ended, lag_ms):
+        return lag_ms
+    return max(lag_ms, GENEROUS_MS)
+
+
+def verdict_of(recording: Recording, revision: Revision, meter: LagMeter) -> Verdict:
+    """The oracle's verdict; the lag that it allowed for is noted in the recording.
+
+    Where the measured lag gives a violation, the history is judged with more and more lag.  What is
+    wrong even then does not depend on lateness, and is what is reported.
+    """
+    recording.measured_ms = meter.lag_ms(recording.began, recording.ended)
+    lag = max(recording.written_for_ms, recording.measured_ms)
+    tight = _judge(recording, revision, lag)
+    if tight.violation is None:
+        recording.lag_ms = lag
+        hides = recording.calm_ms and lag > recording.calm_ms
+        if hides and _judge(recording, revision, recording.calm_ms).violation is not None:
+            return replace(tight, unknown=_HIDDEN, used=frozenset())
+        if tight.unknown is None and recording.settled:
+            ordered = judge(revision, recording.config, recording.in_order(), lag_ms=lag).verdict()
+            if ordered.violation is not None or ordered.unknown is not None:
+                return replace(tight, unknown=_DISORDERED, used=frozenset())
+        return tight
+    safe_lag = meter.safe_lag_ms(recording.began, recording.ended)
+    patient_lag = max(recording.patience_ms, lag, safe_lag)
+    any_lag = max(GENEROUS_MS, 10 * lag, 2 * patient_lag, _length_ms(recording))
+    patient = _judge(recording, revision, patient_lag)
+    if patient.violation is not None:
+        recording.lag_ms = patient_lag
+        violation = _sharpened(patient.violation, tight.violation)
+        patient = replace(patient, violation=violation)
+        if _judge(recording, revision, any_lag).violation is not None:
+            return patient
+        found, shown_by = replace(patient, violation=replace(violation, late=True)), patient_lag
+    else:
+        recording.lag_ms = shown_by = lag
+        slow = max((tight.violation.level, Level.SHOULD), key=LEVELS.index)
+        found = replace(tight, violation=replace(tight.violation, late=True, level=slow))
+    if meter.trustworthy(recording.began, recording.ended, shown_by):
+        return found
+    recording.lag_ms = any_lag
+    return replace(found, violation=None, unknown=_UNPROVEN, used=frozenset())
+
+
+def rests_on_lateness(verdict: Verdict) -> bool:
+    """Whether more evidence of how late the target is could change it."""
+    late = verdict.violation is not None and verdict.violation.late
+    return late or verdict.unknown == _UNPROVEN
+
+
+def _judge(recording: Recording, revision: Revision, lag_ms: int) -> Verdict:
+    return judge(revision, recording.config, recording.history, lag_ms=lag_ms).verdict()
+
+
+def _length_ms(recording: Recording) -> int:
+    """With so much lag, nothing in the recording is late."""
+    return max((event.at_ms for event in recording.history), default=0) + 1
+
+
+def _sharpened(violation: Violation, tight: Violation) -> Violation:
+    """The violation at the larger lag, with the right answers that remain at the measured lag."""
+    rules = {a.rule for a in tight.allowed} if violation.request_id == tight.request_id else set()
+    allowed = tuple(a for a in violation.allowed if a.rule in rules)
+    return replace(violation, allowed=allowed or violation.allowed)

@@ -15,17 +15,15 @@ import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
-from fencepost.conformance.targets.stdio.json_lines import (
-    LineError,
-    decode_line,
-    encode_line,
-    shortened,
-)
 from fencepost.conformance.targets.stdio.protocol_schemas import (
     PROTOCOL,
+    LineError,
     SchemaError,
     check_command,
     check_reply,
+    decode_line,
+    encode_line,
+    shortened,
 )
 from fencepost.model.coordinator import (
     CONFIG_DEFAULTS,
@@ -39,7 +37,7 @@ from fencepost.model.coordinator import (
 )
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.messages import Api
-from fencepost.model.messages.wire_form import ShapeError
+from fencepost.model.messages.shapes import ShapeError
 from fencepost.traces.files.bounded import LINE_LIMIT, bounded_lines, is_too_long
 
 Json = dict[str, Any]

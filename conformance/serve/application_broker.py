@@ -11,9 +11,8 @@ from typing import Any, Protocol, Self
 from fencepost.conformance.cases.clients.provocation import Provocation
 from fencepost.conformance.run.latency_monitor import LagMeter
 from fencepost.conformance.serve.broker import ModelBroker
-from fencepost.conformance.serve.broker_history import History
-from fencepost.conformance.serve.control_client import controls
-from fencepost.conformance.serve.release_versions import parse_release
+from fencepost.conformance.serve.broker_apis import parse_release
+from fencepost.conformance.serve.broker_history import History, controls
 from fencepost.conformance.wire.record_batches import batch_of
 from fencepost.model.coordinator import Config, Send
 from fencepost.model.messages.errors import Error

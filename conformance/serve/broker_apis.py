@@ -6,26 +6,186 @@ DescribeConfigs.
 
 Source: Kafka's message definitions; KIP-511 (ApiVersions: a version too high is answered in version
 0 with the versions that there are; the name of a client's software is held to a pattern).
+
+The APIs of records: Produce, ListOffsets, OffsetForLeaderEpoch, InitProducerId.
+
+Source: Kafka's message definitions; KIP-98 (producer ids), KIP-320 (leader epochs).
+
+Which versions of which APIs a release of Kafka has, so that a broker can be an older one.
+
+Source: kafka-python's table of what brokers advertise.  It agrees with eleven releases from 2.3.0
+to 4.3.0 that were asked themselves, in all APIs that are spoken here (`tox -e clients` asks again).
 """
 
 from __future__ import annotations
 
+import base64
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import count
 from typing import Any
 
-from fencepost.conformance.serve.data_apis import DataApis
-from fencepost.conformance.serve.fetch import Fetches
+from kafka.protocol.broker_version_data import BROKER_API_VERSIONS
+
 from fencepost.conformance.serve.group_coordinator import GroupCoordinator
-from fencepost.conformance.serve.release_versions import as_of, tells_which
-from fencepost.conformance.serve.topic_log import NO_ID, Topic, Topics
+from fencepost.conformance.serve.topic_log import NO_ID, Fetches, PartitionLog, Topic, Topics
 from fencepost.conformance.targets.target import NO_LIMIT
-from fencepost.conformance.targets.tcp.address import Address
-from fencepost.conformance.wire.broker_codes import Code
+from fencepost.conformance.targets.tcp.security import Address
 from fencepost.conformance.wire.codec import API_KEYS, RequestFrame
-from fencepost.conformance.wire.record_batches import LEADER_EPOCH
+from fencepost.conformance.wire.record_batches import LEADER_EPOCH, RecordsError
+from fencepost.conformance.wire.refusal import Code
+from fencepost.model.bad_input import BadInputError
 from fencepost.model.coordinator import Config
+
+Json = dict[str, Any]
+
+
+class DataApis:
+    """What a node answers about records.
+
+    `leads`: whether a node leads a partition; `node`: which one was asked.
+    """
+
+    def __init__(self, topics: Topics, leads: Callable[[int, int], bool]) -> None:
+        self._topics = topics
+        self._leads = leads
+        self._producer_ids = count(1)
+
+    def produce(self, body: Mapping[str, Any], node: int) -> Json:
+        """Append what was sent, batch by batch."""
+
+        def row(topic: Mapping[str, Any], part: Mapping[str, Any]) -> Json:
+            log = self._log(topic, part["index"], node)
+            code, offset = Code.NONE, -1
+            if isinstance(log, Code):
+                code = log
+            else:
+                try:
+                    offset = log.append(base64.b64decode(part["records"] or ""))
+                except RecordsError as error:
+                    code = error.code
+            start = -1 if isinstance(log, Code) else log.start_offset
+            return {
+                "index": part["index"],
+                "errorCode": code,
+                "baseOffset": offset,
+                "logStartOffset": start,
+            }
+
+        responses = [
+            {**_named(topic), "partitionResponses": [row(topic, p) for p in topic["partitionData"]]}
+            for topic in body["topicData"]
+        ]
+        return {"responses": responses}
+
+    def list_offsets(self, body: Mapping[str, Any], node: int) -> Json:
+        """The first, the last, or the offset at a time, of each partition."""
+
+        def row(topic: Mapping[str, Any], part: Mapping[str, Any]) -> Json:
+            log = self._log(topic, part["partitionIndex"], node)
+            code, offset, at_ms = Code.NONE, -1, -1
+            if isinstance(log, Code):
+                code = log
+            else:
+                offset, at_ms = log.offset_at(part["timestamp"])
+            return {
+                "partitionIndex": part["partitionIndex"],
+                "errorCode": code,
+                "timestamp": at_ms,
+                "offset": offset,
+                "leaderEpoch": LEADER_EPOCH if offset >= 0 else -1,
+            }
+
+        return {
+            "topics": [
+                {"name": topic["name"], "partitions": [row(topic, p) for p in topic["partitions"]]}
+                for topic in body["topics"]
+            ]
+        }
+
+    def offset_for_leader_epoch(self, body: Mapping[str, Any], node: int) -> Json:
+        """Where an epoch ends: there was one only, from the beginning to the end."""
+
+        def row(topic: Mapping[str, Any], part: Mapping[str, Any]) -> Json:
+            log = self._log({"name": topic["topic"]}, part["partition"], node)
+            code, epoch, end = Code.NONE, -1, -1
+            if isinstance(log, Code):
+                code = log
+            elif part["leaderEpoch"] == LEADER_EPOCH:
+                epoch, end = LEADER_EPOCH, log.end_offset
+            return {
+                "errorCode": code,
+                "partition": part["partition"],
+                "leaderEpoch": epoch,
+                "endOffset": end,
+            }
+
+        return {
+            "topics": [
+                {
+                    "topic": topic["topic"],
+                    "partitions": [row(topic, p) for p in topic["partitions"]],
+                }
+                for topic in body["topics"]
+            ]
+        }
+
+    def init_producer_id(self, body: Mapping[str, Any]) -> Json:
+        """An id for an idempotent producer; there are no transactions."""
+        if body["transactionalId"] is not None:
+            return {"errorCode": Code.INVALID_REQUEST, "producerId": -1, "producerEpoch": -1}
+        return {
+            "errorCode": Code.NONE,
+            "producerId": next(self._producer_ids),
+            "producerEpoch": 0,
+        }
+
+    def _log(self, topic: Mapping[str, Any], partition: int, node: int) -> PartitionLog | Code:
+        return self._topics.log_of(topic, partition, lambda number: self._leads(number, node))
+
+
+def _named(row: Mapping[str, Any]) -> Json:
+    return {key: row[key] for key in ("name", "topicId") if key in row}
+
+
+Versions = Mapping[str, tuple[int, int]]
+
+_FORM = re.compile(r"(\d+)\.(\d+)(?:\.\d+)?", re.ASCII)
+_OLDEST = (1, 0)
+_TELLS_WHICH = (2, 4)
+
+
+class ReleaseError(BadInputError):
+    """No such release.  `str()` says which there are."""
+
+
+def parse_release(text: str) -> tuple[int, int]:
+    """`2.2`, `2.2.1`: major and minor.  Raises ReleaseError."""
+    found = _FORM.fullmatch(text)
+    number = (int(found[1]), int(found[2])) if found else (0, 0)
+    if number < _OLDEST or number not in BROKER_API_VERSIONS:
+        known = sorted(one for one in BROKER_API_VERSIONS if one >= _OLDEST)
+        names = ", ".join(f"{major}.{minor}" for major, minor in known)
+        raise ReleaseError(f"{text!r} is no release of Kafka that is known; there are {names}")
+    return number
+
+
+def as_of(release: tuple[int, int], spoken: Versions) -> dict[str, tuple[int, int]]:
+    """What is spoken here and was in that release, too."""
+    rows = BROKER_API_VERSIONS[release]
+    common = {
+        api: (max(low, rows[API_KEYS[api]][0]), min(high, rows[API_KEYS[api]][1]))
+        for api, (low, high) in spoken.items()
+        if API_KEYS[api] in rows
+    }
+    return {api: (low, high) for api, (low, high) in common.items() if low <= high}
+
+
+def tells_which(release: tuple[int, int] | None) -> bool:
+    """Whether the answer to a version too high of ApiVersions names those there are (KIP-511)."""
+    return release is None or release >= _TELLS_WHICH
+
 
 FIRST_NODE = 1
 CLUSTER_ID = "fencepost"

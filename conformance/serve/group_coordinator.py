@@ -18,8 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from fencepost.conformance.targets.model_coordinator import RunningModel
-from fencepost.conformance.wire.broker_codes import Code
-from fencepost.conformance.wire.refusal import refused_message
+from fencepost.conformance.wire.refusal import Code, refused_message
 from fencepost.model.classic.machine import Machine
 from fencepost.model.coordinator import Answer, Config, Send
 from fencepost.model.messages.messages import groups_of

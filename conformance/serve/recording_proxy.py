@@ -19,10 +19,9 @@ from typing import Any, Self
 
 from fencepost.conformance.run.latency_monitor import LagMeter
 from fencepost.conformance.serve.broker_apis import VERSIONS
-from fencepost.conformance.serve.broker_history import History, RecordedExchange, as_json
-from fencepost.conformance.serve.control_client import controls
-from fencepost.conformance.targets.tcp.address import Address
+from fencepost.conformance.serve.broker_history import History, RecordedExchange, as_json, controls
 from fencepost.conformance.targets.tcp.cluster_admin import DEADLINES, Admin, AdminError
+from fencepost.conformance.targets.tcp.security import Address
 from fencepost.conformance.wire.codec import (
     API_KEYS,
     RequestHeader,
@@ -33,7 +32,7 @@ from fencepost.conformance.wire.codec import (
 )
 from fencepost.conformance.wire.record_batches import batch_of
 from fencepost.model.messages.errors import error_name
-from fencepost.model.messages.wire_form import ShapeError
+from fencepost.model.messages.shapes import ShapeError
 
 Json = dict[str, Any]
 

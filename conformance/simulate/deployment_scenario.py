@@ -2,34 +2,346 @@
 
 A scenario is read from TOML.  Settings of consumers have Kafka's names and are in ms; what belongs
 to the deployment is in seconds.  What a scenario leaves out is as in Kafka's Java client.
+
+What members of a simulated deployment are set to, and what a step may change of it.
+
+Durations of a scenario: a number of seconds, or a distribution that one is drawn from.
+
+What can be done to a deployment, as data: the steps of a scenario.
+
+A step begins when the one before it has ended.  One with `at_s` begins so long after the first, and
+the others don't wait for it.  `who` names hosts; without it the last `count` hosts are meant.
 """
 
 from __future__ import annotations
 
+import math
+import random
 import re
 import tomllib
+from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, get_args
+from statistics import NormalDist
+from typing import Annotated, Literal, get_args
 
 import msgspec
 
-from fencepost.conformance.simulate.deployment_steps import Step
-from fencepost.conformance.simulate.durations import Duration, Spread, longest_s
-from fencepost.conformance.simulate.member_settings import (
-    BEAT_MS,
-    POLL_MS,
-    SESSION_MS,
-    MemberSettings,
-)
 from fencepost.conformance.targets.target_registry import find_revision
 from fencepost.model.assignors.assignor_input import Racks, partitions_of
+from fencepost.model.assignors.assignors import ASSIGNORS
 from fencepost.model.bad_input import BadInputError
+from fencepost.model.client.behaviour import ClientSettings
 from fencepost.model.messages.subscription import TopicPartition
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.experiments import with_target_size
 from fencepost.model.suggestions import did_you_mean
 from fencepost.traces.files.bounded import DocumentError, bounded_text
+
+Ms = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
+SessionMs = Annotated[int, msgspec.Meta(ge=6000, le=1_800_000)]
+"""What brokers allow by default: group.min.session.timeout.ms, group.max.session.timeout.ms."""
+_BY_STRATEGY = {
+    "eager": ("range",),
+    "cooperative": ("cooperative-sticky",),
+    "both": ("range", "cooperative-sticky"),
+}
+GROUP_ID = "group"
+SESSION_MS, BEAT_MS, POLL_MS = 45_000, 3000, 300_000
+"""What Kafka's Java client has where nothing is set: KIP-735, KIP-62."""
+METADATA_MS = 300_000
+"""Kafka's metadata.max.age.ms: a client knows of changed replicas after so long at the latest."""
+A_YEAR_MS = 365 * 24 * 3600 * 1000
+"""For what doesn't matter here: no records are read, and a broker that is gone hangs up."""
+
+
+class MemberSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Settings of consumers, by Kafka's names; None: as it was.
+
+    `strategy` chooses the assignor, unless `assignors` names them; `both` is what Java's client
+    offers by default since 3.0, and rebalances eagerly.  `instance_id`: of a static
+    member; `{member}` stands for its own name, so that without it all have the same.
+
+    Raises ValueError (msgspec.ValidationError when read) for what can't be.
+    """
+
+    membership: Literal["dynamic", "static"] | None = None
+    strategy: Literal["eager", "cooperative", "both"] | None = None
+    assignors: tuple[str, ...] | None = None
+    instance_id: str | None = None
+    session_timeout_ms: SessionMs | None = None
+    heartbeat_interval_ms: Ms | None = None
+    max_poll_interval_ms: Ms | None = None
+
+    def __post_init__(self) -> None:
+        """Check names, and that a strategy and assignors agree."""
+        for name in self.assignors or ():
+            if name not in ASSIGNORS:
+                near = did_you_mean(name, ASSIGNORS) or f"; there is {', '.join(ASSIGNORS)}"
+                raise ValueError(f"no assignor is called {name!r}{near}")
+        if self.assignors == ():
+            raise ValueError(f"`assignors` is empty: name one of {', '.join(ASSIGNORS)}")
+        if self.strategy and self.assignors and self.strategy != strategy_of(self.assignors):
+            raise ValueError(
+                f"`strategy` {self.strategy!r} doesn't go with `assignors` "
+                f"{list(self.assignors)}, which are {strategy_of(self.assignors)}: leave one out"
+            )
+        if self.instance_id == "":
+            raise ValueError("`instance_id` is empty: leave it out, or name the member in it")
+
+    def over(self, before: MemberSettings) -> MemberSettings:
+        """These settings, and for what they leave out those before."""
+        found = {name: getattr(before, name) for name in self.__struct_fields__}
+        own = {name: getattr(self, name) for name in self.__struct_fields__}
+        if self.strategy or self.assignors:
+            found |= {"strategy": None, "assignors": None}
+        return MemberSettings(
+            **found | {name: value for name, value in own.items() if value is not None}
+        )
+
+    @property
+    def offered(self) -> tuple[str, ...]:
+        """The assignors, in the order in which they are offered."""
+        return self.assignors or _BY_STRATEGY[self.strategy or "eager"]
+
+    def instance_of(self, member: str) -> str | None:
+        """A member's instance id; None: it is dynamic."""
+        if self.membership != "static":
+            return None
+        return (self.instance_id or "{member}").replace("{member}", member)
+
+    def client(
+        self, member: str, topics: tuple[str, ...], rack: str | None, metadata_max_age_ms: int
+    ) -> ClientSettings:
+        """What a consumer is made with."""
+        return ClientSettings(
+            group_id=GROUP_ID,
+            topics=topics,
+            client_id=member,
+            group_instance_id=self.instance_of(member),
+            assignors=self.offered,
+            rack_id=rack,
+            session_timeout_ms=self.session_timeout_ms or SESSION_MS,
+            heartbeat_interval_ms=self.heartbeat_interval_ms or BEAT_MS,
+            max_poll_interval_ms=self.max_poll_interval_ms or POLL_MS,
+            auto_commit_ms=None,
+            fetches=False,
+            request_timeout_ms=A_YEAR_MS,
+            metadata_max_age_ms=metadata_max_age_ms,
+        )
+
+
+def strategy_of(assignors: tuple[str, ...]) -> str:
+    """What the assignors allow: cooperative if all of them do."""
+    return "cooperative" if all(ASSIGNORS[name].is_cooperative for name in assignors) else "eager"
+
+
+DEFAULTS = MemberSettings(
+    membership="dynamic",
+    strategy="eager",
+    session_timeout_ms=SESSION_MS,
+    heartbeat_interval_ms=BEAT_MS,
+    max_poll_interval_ms=POLL_MS,
+)
+"""Those of Kafka's Java client."""
+
+
+_P95 = NormalDist().inv_cdf(0.95)
+
+
+class Spread(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A distribution of seconds, in one of three forms.
+
+    `least`, `most`: anything between is equally likely.  `median`, `p95`: log-normal, of which one
+    in twenty is longer than `p95`.  `values`: each is equally likely, such as those from a log.
+
+    Raises ValueError (msgspec.ValidationError when read) for what can't be.
+    """
+
+    least: float | None = None
+    most: float | None = None
+    median: float | None = None
+    p95: float | None = None
+    values: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check that it has one form."""
+        given = {name for name in self.__struct_fields__ if getattr(self, name) not in {None, ()}}
+        if given not in ({"least", "most"}, {"median", "p95"}, {"values"}):
+            raise ValueError(
+                "a duration is a number of seconds, {least = 2, most = 8}, {median = 5, p95 = 20} "
+                "or {values = [4, 5, 9]}"
+            )
+        numbers = [*_numbers(self)]
+        if not all(0 <= number < math.inf for number in numbers):
+            raise ValueError(f"seconds can't be {min(numbers)}: give 0 or more")
+        if self.values == () and numbers != sorted(numbers):
+            raise ValueError(f"{numbers[0]} is more than {numbers[1]}: give the smaller one first")
+        if self.median == 0:
+            raise ValueError("`median` can't be 0: give a little more")
+
+
+Duration = Annotated[float, msgspec.Meta(ge=0, le=10_000_000)] | Spread
+"""Seconds, or what they are drawn from."""
+
+
+def _numbers(spread: Spread) -> Iterator[float]:
+    for number in (spread.least, spread.most, spread.median, spread.p95, *spread.values):
+        if number is not None:
+            yield number
+
+
+def longest_s(duration: Duration) -> float:
+    """The longest that is likely, in seconds: the upper end, or the 95th percentile."""
+    return max(_numbers(duration)) if isinstance(duration, Spread) else duration
+
+
+def draw_ms(duration: Duration, of: str) -> int:
+    """Draw ms; the same text `of` what they are draws the same."""
+    if not isinstance(duration, Spread):
+        return round(duration * 1000)
+    source = random.Random(of)  # noqa: S311  (no secret)
+    if duration.values:
+        seconds = source.choice(duration.values)
+    elif duration.median is not None and duration.p95 is not None:
+        sigma = math.log(duration.p95 / duration.median) / _P95
+        seconds = source.lognormvariate(math.log(duration.median), sigma)
+    else:
+        seconds = source.uniform(duration.least or 0.0, duration.most or 0.0)
+    return round(seconds * 1000)
+
+
+def quantiles_s(duration: Duration, count: int) -> list[float]:
+    """So many durations in seconds that stand for all, each for an equal part of them."""
+    if not isinstance(duration, Spread):
+        return [duration]
+    if duration.values:
+        return sorted(duration.values)
+    parts = [(number + 0.5) / count for number in range(count)]
+    if duration.median is not None and duration.p95 is not None:
+        sigma = math.log(duration.p95 / duration.median) / _P95
+        return [duration.median * math.exp(sigma * NormalDist().inv_cdf(part)) for part in parts]
+    least, most = duration.least or 0.0, duration.most or 0.0
+    return [least + (most - least) * part for part in parts]
+
+
+_Positive = Annotated[int, msgspec.Meta(ge=1)]
+_Seconds = Annotated[float, msgspec.Meta(ge=0)]
+
+
+class _Step(
+    msgspec.Struct,
+    frozen=True,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+    kw_only=True,
+    tag_field="do",
+):
+    at_s: _Seconds | None = None
+
+
+class BounceStep(_Step, frozen=True, tag="bounce"):
+    """Restart all processes, some at a time; `set`: with other settings.
+
+    `health`: the next ones follow when the group is `balanced`, or as soon as these are `started`;
+    `pause_s`: and so much later.  It stops where the group is not balanced within `limit_s`, or a
+    process fails.  `overlap_s`: new processes are started first, and the old ones stopped so much
+    later.  `at_most`: so many processes, then it ends.
+    """
+
+    at_a_time: _Positive = 1
+    health: Literal["balanced", "started"] = "balanced"
+    pause_s: Duration = 0.0
+    limit_s: _Seconds = 600.0
+    overlap_s: Duration | None = None
+    at_most: _Positive | None = None
+    set: MemberSettings = MemberSettings()
+
+
+class _About(_Step, frozen=True):
+    count: _Positive = 1
+    who: tuple[str, ...] = ()
+
+
+class CrashStep(_About, frozen=True, tag="crash"):
+    """Processes die at once, without a word; `restart`: they come back."""
+
+    restart: bool = True
+
+
+class CrashLoopStep(_About, frozen=True, tag="crash-loop"):
+    """Processes die, come back, live for `alive_s`, and die again, so many times."""
+
+    times: _Positive = 5
+    alive_s: Duration = 10.0
+
+
+class ScaleStep(_Step, frozen=True, tag="scale"):
+    """Add hosts, or stop the last ones, until there are so many.
+
+    `remove`: an administrator removes those static members that are stopped.
+    """
+
+    to: _Positive
+    remove: bool = False
+    set: MemberSettings = MemberSettings()
+
+
+class ReplaceStep(_About, frozen=True, tag="replace"):
+    """Hosts die, and new ones with other names take their places after the restart time.
+
+    `remove`: an administrator removes the members of the old hosts, `remove_after_s` later.
+    """
+
+    remove: bool = False
+    remove_after_s: Duration = 0.0
+
+
+class DuplicateStep(_About, frozen=True, tag="duplicate"):
+    """A second process is started on a host's instance id, by mistake; it is stopped after `for_s`.
+
+    Without `for_s` it stays.
+    """
+
+    for_s: Duration | None = None
+
+
+class FailoverStep(_Step, frozen=True, tag="failover"):
+    """Another broker becomes the group's coordinator.
+
+    `down_s`: for so long before that nobody reaches a broker.
+    """
+
+    down_s: Duration = 0.0
+
+
+class RemoveStep(_About, frozen=True, tag="remove"):
+    """An administrator removes static members."""
+
+
+class MoveReplicasStep(_Step, frozen=True, tag="move-replicas"):
+    """The replicas of each partition move to the next racks; clients are told within 5 minutes."""
+
+
+class WaitStep(_Step, frozen=True, tag="wait"):
+    """Let time pass: so many seconds, or until the group is balanced."""
+
+    s: Duration | None = None
+
+
+Step = (
+    BounceStep
+    | CrashStep
+    | CrashLoopStep
+    | ScaleStep
+    | ReplaceStep
+    | DuplicateStep
+    | FailoverStep
+    | RemoveStep
+    | MoveReplicasStep
+    | WaitStep
+)
+
 
 Positive = Annotated[int, msgspec.Meta(ge=1, le=100_000)]
 _PLACE = re.compile(r"(?P<said>.*) - at `\$\.?(?P<path>.*)`", re.DOTALL)

@@ -17,9 +17,16 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fencepost.conformance.simulate.agenda import AFTER_ALL, Key, Turn
-from fencepost.conformance.simulate.notes import CoordinatorEvent, SkippedRequests
-from fencepost.conformance.simulate.simulation import Exchange, Simulation, Waiting
+from fencepost.conformance.simulate.simulation import (
+    AFTER_ALL,
+    CoordinatorEvent,
+    Exchange,
+    Key,
+    Simulation,
+    SkippedRequests,
+    Turn,
+    Waiting,
+)
 from fencepost.model.classic.group import SESSION, Group
 from fencepost.model.client import links
 from fencepost.model.client.client import step

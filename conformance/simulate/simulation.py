@@ -3,22 +3,29 @@
 Pure in effect: the same seed, settings and calls give the same history, byte for byte.  Messages of
 one connection keep their order; each takes a few ms, drawn from the seed and its own name.  What
 happens at one ms is ordered by client.  What goes wrong on the way is the caller's to say.
+
+What a simulation notes, beside the requests and their answers.
+
+What can go wrong with a request on its way.
+
+What is to happen, in an order that depends on nothing but what it is.
 """
 
 from __future__ import annotations
 
+import heapq
+import itertools
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum, IntEnum
 from functools import partial
 from typing import NamedTuple
 
-from fencepost.conformance.simulate.agenda import AFTER_ALL, Agenda, Key, Turn
-from fencepost.conformance.simulate.interference import Fault, Interference
-from fencepost.conformance.simulate.notes import CoordinatorEvent, SkippedRequests, Told
 from fencepost.conformance.simulate.simulated_cluster import VirtualCluster
 from fencepost.conformance.wire.refusal import refused_message
 from fencepost.model.classic.group import Group
+from fencepost.model.client.behaviour import ClientSettings
 from fencepost.model.client.client import step
 from fencepost.model.client.client_interface import (
     AnswerRead,
@@ -37,7 +44,6 @@ from fencepost.model.client.client_interface import (
     Woken,
 )
 from fencepost.model.client.client_state import ClientState
-from fencepost.model.client.consumer_settings import ClientSettings
 from fencepost.model.coordinator import Answer, Config
 from fencepost.model.messages.cluster_messages import ClusterRequest, ClusterResponse, FetchRequest
 from fencepost.model.messages.errors import Error
@@ -45,6 +51,83 @@ from fencepost.model.messages.messages import APIS
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
+
+
+class Told(NamedTuple):
+    """What a client's user saw, and when."""
+
+    at_ms: int
+    client: str
+    event: UserEvent
+
+
+class SkippedRequests(NamedTuple):
+    """Requests that a client did not send, since they change nothing: one of them, and how many."""
+
+    client: str
+    asked: Asked
+    times: int
+
+
+class CoordinatorEvent(Enum):
+    """What happens at a coordinator that no client asked for."""
+
+    TIMER = "a timer expired"
+    REMOVAL = "an administrator removed a member"
+    FAILOVER = "another broker coordinates the group"
+
+
+class Fault(Enum):
+    """What can happen to a request."""
+
+    LOSE_REQUEST = "it never arrives"
+    LOSE_ANSWER = "it is handled, and its answer never arrives"
+    CUT = "it is handled, and its connection ends"
+    REFUSE = "it is answered with an error"
+    DELAY = "its answer takes longer"
+
+
+class Interference(NamedTuple):
+    """What happens to a request; `code` for REFUSE, `ms` for DELAY."""
+
+    fault: Fault
+    code: int = 0
+    ms: int = 0
+
+
+class Turn(IntEnum):
+    """What of one client comes first at one ms."""
+
+    READ = 0
+    WAKE = 1
+    ARRIVE = 2
+
+
+Key = tuple[int, str, int, int]
+"""The order of what happens: when, to whom, the stage, the number of the request."""
+AFTER_ALL = "\U0010ffff"
+"""Behind every client's name."""
+
+
+class Agenda:
+    """What is to happen; what has the same key comes in the order in which it was put down."""
+
+    def __init__(self) -> None:
+        self._due: list[tuple[Key, int, Callable[[], object]]] = []
+        self._order = itertools.count()
+
+    def put(self, key: Key, do: Callable[[], object]) -> None:
+        """Note what is to be done."""
+        heapq.heappush(self._due, (key, next(self._order), do))
+
+    def next_ms(self) -> int | None:
+        """When something happens next."""
+        return self._due[0][0][0] if self._due else None
+
+    def take(self) -> tuple[Key, Callable[[], object]]:
+        """Take what happens next off the agenda."""
+        key, _, do = heapq.heappop(self._due)
+        return key, do
 
 
 @dataclass(slots=True)

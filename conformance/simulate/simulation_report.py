@@ -1,20 +1,240 @@
-"""Tells what a simulation came to: tables in the terminal, and a folder with JSON and a page."""
+"""Tells what a simulation came to: tables in the terminal, and a folder with JSON and a page.
+
+Make the page of a simulation: the figures side by side, and each partition's timeline.
+
+All forms have one time axis, so that what came before can be held against what comes after.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from fencepost.conformance.simulate.cost import FIGURES, Cost, Variant, costs_json, percentiles
 from fencepost.conformance.simulate.deployment_scenario import DeploymentScenario
-from fencepost.conformance.simulate.simulation_page import simulation_page
+from fencepost.conformance.simulate.simulate import FIGURES, Cost, Variant, costs_json, percentiles
+from fencepost.traces.pages.html import plain_page
 from fencepost.traces.report.report_folder import write_texts
+
+_DRAWN = 40
+"""Partitions that have a lane; of more, those that were away longest."""
+_WIDTH, _ROW, _LEFT, _TOP, _CHART = 1000, 18, 150, 20, 64
+_LETTER = 6.2
+_THIN = 0.4
+"""A gap that is narrower, in the picture's units, is not drawn."""
+_ROUND_S = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600)
+_REBALANCES = 200
+_PICTURES = 12
+"""Forms that have a timeline."""
+_COLUMNS = 4
+"""Forms that stand side by side; of more, each is a row."""
+
+Document = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class HeldBar:
+    """A time for which a partition was consumed by a member, or by two (`kind` `twice`)."""
+
+    x: float
+    width: float
+    kind: str
+    says: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionLane:
+    """A partition."""
+
+    name: str
+    y: int
+    away: str
+    bars: tuple[HeldBar, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionTimeline:
+    """One form's picture: how many partitions nobody consumed, rebalances, and a lane each.
+
+    `end`: where this run ends; others may last longer.
+    """
+
+    name: str
+    height: int
+    end: float
+    most: int
+    area: str
+    base: int
+    ticks: tuple[tuple[float, str], ...]
+    marks: tuple[tuple[float, str], ...]
+    lanes: tuple[PartitionLane, ...]
+    count: int
+    document: Document
+    rebalances: tuple[Mapping[str, Any], ...]
+
+
+def simulation_page(
+    about: str, documents: Sequence[Document], figures: Sequence[Sequence[tuple[str, str]]]
+) -> str:
+    """Make the page.  `documents`: of each form, as its JSON; `figures`: of each, as text."""
+    lasted_s = max(0.001, *(document["lasted_s"] for document in documents))
+    first = documents[0]
+    names = [document["variant"] for document in documents]
+    sizes = {(document["members"], document["partitions"]) for document in documents}
+    corner, heads = "figure", names
+    rows = [
+        (cells[0][0], [written for _, written in cells]) for cells in zip(*figures, strict=True)
+    ]
+    if len(names) > _COLUMNS:
+        corner, heads = "form", [said for said, _ in figures[0]]
+        rows = [
+            (name, [written for _, written in cells])
+            for name, cells in zip(names, figures, strict=True)
+        ]
+    return plain_page(
+        "simulation.html",
+        f"{first['scenario']}: simulation",
+        "simulation.css",
+        about=about,
+        first=first,
+        several=len(first.get("seeds", ())),
+        forms=len(names),
+        has_one_size=len(sizes) == 1,
+        corner=corner,
+        heads=heads,
+        rows=rows,
+        timelines=[_timeline(document, lasted_s) for document in documents[:_PICTURES]],
+        width=_WIDTH,
+        left=_LEFT,
+        top=_TOP,
+        chart=_CHART,
+        troubles=[
+            (document["variant"], line) for document in documents for line in _troubles(document)
+        ],
+    )
+
+
+def _troubles(document: Document) -> list[str]:
+    said = [f"{line}." for line in document["halted"]]
+    said += [
+        f"At {each['at_s']:,.1f} s {each['member']} was told {each['code']} ({each['where']}), "
+        "and its process ended."
+        for each in document["failures"][:20]
+    ]
+    if document["balanced_after_s"] is None:
+        said.append("The group was not balanced at the end.")
+    return said
+
+
+def _timeline(document: Document, lasted_s: float) -> PartitionTimeline:
+    scale = (_WIDTH - _LEFT) / lasted_s
+    rows = document["each_partition"]
+    worst = sorted(rows, key=lambda row: -row["unavailable_s"])[:_DRAWN]
+    chosen = sorted(worst, key=lambda row: (row["topic"], row["partition"]))
+    begin = _TOP + _CHART + 12
+    lanes = tuple(
+        PartitionLane(
+            f"{row['topic']}-{row['partition']}",
+            begin + number * _ROW,
+            f"{row['unavailable_s']:,.1f} s",
+            _bars(row, scale),
+        )
+        for number, row in enumerate(chosen)
+    )
+    most, area = _away(rows, document["lasted_s"], scale)
+    return PartitionTimeline(
+        document["variant"],
+        begin + len(lanes) * _ROW + 4,
+        round(_LEFT + document["lasted_s"] * scale, 1),
+        most,
+        area,
+        _TOP + _CHART,
+        _ticks(lasted_s, scale),
+        tuple(
+            (round(_LEFT + row["at_s"] * scale, 1), f"{row['at_s']:,.1f} s: {_said(row)}")
+            for row in document["each_rebalance"]
+        ),
+        lanes,
+        len(rows),
+        document,
+        tuple({**row, "said": _said(row)} for row in document["each_rebalance"][:_REBALANCES]),
+    )
+
+
+def _said(row: Mapping[str, Any]) -> str:
+    note = f" ({row['note']})" if row["note"] else ""
+    also = f", also {', '.join(row['also'])}" if row["also"] else ""
+    return f"{row['cause']}: {row['who']}{note}{also}"
+
+
+def _ticks(lasted_s: float, scale: float) -> tuple[tuple[float, str], ...]:
+    step = next((s for s in _ROUND_S if lasted_s / s <= 8), math.ceil(lasted_s / 8))
+    count = int(lasted_s / step)
+    return tuple(
+        (round(_LEFT + number * step * scale, 1), f"{number * step:,g} s")
+        for number in range(count + 1)
+    )
+
+
+def _bars(row: Mapping[str, Any], scale: float) -> tuple[HeldBar, ...]:
+    """The bars of a lane; those of one member that nearly touch are one."""
+    merged: list[list[Any]] = []
+    for from_s, until_s, member in row["held"]:
+        last = merged[-1] if merged else None
+        if last and last[2] == member and 0 <= (from_s - last[1]) * scale < _THIN:
+            last[1] = until_s
+        else:
+            merged.append([from_s, until_s, member])
+    bars, turn, before, end_s = [], 0, None, 0.0
+    for from_s, until_s, member in merged:
+        turn += before is not None and member != before
+        before = member
+        bars.append(_bar(from_s, until_s, member, "ab"[turn % 2], scale))
+        if from_s < end_s:
+            both_s = min(until_s, end_s)
+            bars.append(_bar(from_s, both_s, "two members", "twice", scale))
+        end_s = max(end_s, until_s)
+    return tuple(bars)
+
+
+def _bar(from_s: float, until_s: float, member: str, kind: str, scale: float) -> HeldBar:
+    width = max(round((until_s - from_s) * scale, 1), 0.5)
+    name = member if kind != "twice" and len(member) * _LETTER + 8 < width else ""
+    says = f"{member}, {from_s:,.1f} s to {until_s:,.1f} s"
+    return HeldBar(round(_LEFT + from_s * scale, 1), width, kind, says, name)
+
+
+def _away(rows: Sequence[Mapping[str, Any]], until_s: float, scale: float) -> tuple[int, str]:
+    """How many partitions were not consumed at most, and the outline of how many when."""
+    steps: dict[float, int] = {0.0: 0}
+    for row in rows:
+        end_s = 0.0
+        for from_s, to_s, _ in (*row["held"], (until_s, until_s, "")):
+            if from_s > end_s:
+                steps[end_s] = steps.get(end_s, 0) + 1
+                steps[from_s] = steps.get(from_s, 0) - 1
+            end_s = max(end_s, to_s)
+    times = sorted(steps)
+    counts = list(accumulate(steps[at] for at in times))
+    most = max(*counts, 1)
+    base = _TOP + _CHART
+    points = [f"M{_LEFT} {base}"]
+    for at, count in zip(times, counts, strict=True):
+        x, y = round(_LEFT + at * scale, 1), round(base - count / most * _CHART, 1)
+        points.append(f"H{x}V{y}")
+    points.append(f"H{round(_LEFT + until_s * scale, 1)}V{base}Z")
+    return max(counts), "".join(points)
+
 
 _ROWS = 20
 Number = float | None

@@ -4,26 +4,187 @@
 rule, each two targets and each trace has a page; `history.html` follows causes of failures over
 versions; `badges/` has an SVG and a shields.io endpoint for each target.  The same certificates
 give the same bytes.
+
+Make badges: an SVG, and the JSON of which shields.io draws one (its endpoint).
+
+Sum up results for the heat map: how much of an area, or of a rule, each target does right.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
 from itertools import combinations, groupby
 from pathlib import Path
 from typing import Any
 
-from fencepost.conformance.site.badges import endpoint_json, svg
-from fencepost.conformance.site.cause_history import Cause, causes, excused, split_reason
-from fencepost.conformance.site.client_results import PAGE, ClientResult, part_clients, parts
-from fencepost.conformance.site.comparison import Comparison, compare
-from fencepost.conformance.site.heat import by_area, cell, rows
-from fencepost.conformance.site.reasons import Reasons
-from fencepost.conformance.site.site_results import Result, read_results, slug
+from fencepost.conformance.cases.case_registry import AREAS, area
+from fencepost.conformance.site.comparison import (
+    Cause,
+    Comparison,
+    causes,
+    compare,
+    excused,
+    split_reason,
+)
+from fencepost.conformance.site.site_results import (
+    PAGE,
+    ClientResult,
+    Reasons,
+    Result,
+    part_clients,
+    parts,
+    read_results,
+    slug,
+)
+from fencepost.model.history.words import plural
 from fencepost.traces.pages.html import site_page
 from fencepost.traces.pages.trace_page import trace_page
-from fencepost.traces.report.certificate_data import OUTCOMES, SIGNS
+from fencepost.traces.report.certificate_data import FAILED, OUTCOMES, SIGNS, CaseRow
 from fencepost.traces.report.report_folder import certificate_from_folder, write_texts
+
+_COLOURS = {
+    "holds": "#1a7f37",
+    "partly": "#5f7117",
+    "known-failure": "#8a5a00",
+    "violated": "#b3231b",
+    "unknown": "#57606a",
+}
+LABEL = "fencepost"
+_CHARACTER = 6.4  # the mean width of a letter in 11 px Verdana
+_MARGIN = 12
+
+
+def endpoint_json(message: str, tone: str) -> str:
+    """The answer of an endpoint.  Source: shields.io, "Endpoint Badge"."""
+    document = {
+        "schemaVersion": 1,
+        "label": LABEL,
+        "message": message,
+        "color": _COLOURS[tone].removeprefix("#"),
+        "isError": tone == "violated",
+    }
+    return json.dumps(document, indent=1) + "\n"
+
+
+def svg(message: str, tone: str) -> str:
+    """A flat badge, 20 px high, that loads nothing; its title says what it says."""
+    left, right = _width(LABEL), _width(message)
+    width, title = left + right, escape(f"{LABEL}: {message}")
+    texts = "".join(
+        f'<text x="{middle / 2:g}" y="14" textLength="{wide - _MARGIN}">{escape(said)}</text>'
+        for said, middle, wide in ((LABEL, left, left), (message, 2 * left + right, right))
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" role="img" '
+        f'aria-label="{title}"><title>{title}</title>'
+        f'<clipPath id="r"><rect width="{width}" height="20" rx="3"/></clipPath>'
+        f'<g clip-path="url(#r)"><rect width="{left}" height="20" fill="#3d4147"/>'
+        f'<rect x="{left}" width="{right}" height="20" fill="{_COLOURS[tone]}"/></g>'
+        '<g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" '
+        f'font-size="11">{texts}</g></svg>\n'
+    )
+
+
+def _width(text: str) -> int:
+    """Pixels for a text with its margins."""
+    return round(len(text) * _CHARACTER) + _MARGIN
+
+
+OTHERS = "others"
+"""The area of rules that fit none, such as those of another suite."""
+
+_STEPS = (0.0, 0.1, 0.25, 0.5)
+_WORST = ("fail", "stale-known-failure", "unknown", "known-failure", "pass")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Some cases of a target.
+
+    `tone`: the worst outcome, `unsupported` where nothing could be tested.  `heat`: from 0, nothing
+    fails, to 4, more than half does.  `said`: the counts in words.
+    """
+
+    tone: str
+    heat: int
+    passed: int
+    decided: int
+    said: str
+
+
+def cell(cases: Iterable[CaseRow]) -> Cell | None:
+    """Sum up cases; None where there are none."""
+    counts = Counter(case.outcome for case in cases)
+    if not counts:
+        return None
+    failed = sum(counts[outcome] for outcome in FAILED)
+    passed = counts["pass"]
+    decided = passed + failed
+    share = failed / decided if decided else 0.0
+    return Cell(
+        tone=next((outcome for outcome in _WORST if counts[outcome]), "unsupported"),
+        heat=sum(share > step for step in _STEPS),
+        passed=passed,
+        decided=decided,
+        said=", ".join(_words(counts)),
+    )
+
+
+def _words(counts: Counter[str]) -> list[str]:
+    """E.g. `44 pass`, `4 known failures`."""
+    plain = {"pass": "pass", "unsupported": "not applicable"}
+    return [
+        f"{counts[outcome]} {plain[outcome]}"
+        if outcome in plain
+        else plural(counts[outcome], "failure")
+        if outcome == "fail"
+        else plural(counts[outcome], outcome.replace("-", " "))
+        if outcome in FAILED
+        else f"{counts[outcome]} {outcome}"
+        for outcome in OUTCOMES
+        if counts[outcome]
+    ]
+
+
+def area_of(rule: str) -> str:
+    """The area of a rule."""
+    try:
+        return area(rule)
+    except KeyError:
+        return OTHERS
+
+
+def by_area(results: Sequence[Result]) -> dict[str, list[str]]:
+    """Each area that has a case, with its rules: in the order of their names."""
+    rules = sorted({case.rule for result in results for case in result.view.cases})
+    found: dict[str, list[str]] = {name: [] for name in (*AREAS, OTHERS)}
+    for rule in rules:
+        found[area_of(rule)].append(rule)
+    return {name: inner for name, inner in found.items() if inner}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a heat map: its name, the name of its anchor, and a cell for each target."""
+
+    name: str
+    anchor: str
+    cells: Sequence[Cell | None]
+
+
+def rows(names: dict[str, list[str]], results: Sequence[Result]) -> list[Row]:
+    """A row for each name, over the cases about its rules."""
+    found = []
+    for name, rules in names.items():
+        about = frozenset(rules)
+        cells = [cell(c for c in result.view.cases if c.rule in about) for result in results]
+        found.append(Row(name, slug(name.lower()), cells))
+    return found
+
 
 INDEX = "index.html"
 _COMMON = {"signs": SIGNS, "outcomes": OUTCOMES, "slug": slug, "split_reason": split_reason}

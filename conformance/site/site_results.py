@@ -2,18 +2,32 @@
 
 Versions of one implementation that follow each other are a line: in it a bug comes and goes.
 Kafka's two coordinators are two lines, and so is a cluster.
+
+Name the cause of each failure, so that one cause has one name in all results of a family.
+
+The reason in a list of known failures is the name, wherever the same rule is broken by an answer of
+the same kind, also in a version for which nobody wrote a list.  Where no list has it, the rule and
+the answer are the name: not the sentence, which has the numbers of its steps.
+
+The part of the results site about client libraries: a matrix, and each certificate's page.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from fencepost.conformance.clients.certificate.client_certificate import (
+    checked,
+    is_client_certificate,
+)
+from fencepost.conformance.clients.certificate.client_folder import index_page
+from fencepost.conformance.clients.driver_programs import LIBRARIES
 from fencepost.conformance.targets.brokers.kafka_version import (
     KafkaVersionError,
     parse_kafka_version,
@@ -21,8 +35,21 @@ from fencepost.conformance.targets.brokers.kafka_version import (
 from fencepost.model.history.words import plural
 from fencepost.model.revision import Revision
 from fencepost.properties.mutants.mutants import find_revision
-from fencepost.traces.report.certificate_data import CaseRow, CertificateView, read_certificate
-from fencepost.traces.report.certificate_file import CertificateFileError, read_certificate_file
+from fencepost.properties.requirements.requirements import AREAS, Obligation, in_area
+from fencepost.traces.files.bounded import read_json
+from fencepost.traces.report.certificate_data import (
+    FAILED,
+    OUTCOMES,
+    CaseRow,
+    CertificateFileError,
+    CertificateView,
+    Key,
+    cause_key,
+    cause_words,
+    read_certificate,
+    read_certificate_file,
+)
+from fencepost.traces.report.known_failures import UNEXPLAINED
 
 _FILE = "certificate.json"
 _KAFKA = "kafka:"
@@ -186,3 +213,113 @@ def _order(result: Result) -> tuple[Any, ...]:
     is_old = result.line.startswith("old")
     is_kafka = result.view.target.startswith(_KAFKA)
     return not is_kafka, result.family, not alone, not is_old, result.line, numbers, result.slug
+
+
+class Reasons:
+    """The names of the causes in results of one family."""
+
+    def __init__(self, results: Sequence[Result]) -> None:
+        listed = [
+            (case, why)
+            for result in results
+            for case in result.view.cases
+            if (why := _listed(case)) is not None
+        ]
+        self._of_case = {(case.id, cause_key(case)): why for case, why in listed}
+        named: dict[Key, set[str]] = {}
+        for case, why in listed:
+            named.setdefault(cause_key(case), set()).add(why)
+        self._of_cause = {key: min(found) for key, found in named.items() if len(found) == 1}
+
+    def of(self, case: CaseRow) -> str:
+        """The reason of what did not pass, with the address that a list has for it."""
+        if case.outcome not in FAILED or case.outcome == "stale-known-failure":
+            return case.reason()
+        key = cause_key(case)
+        own = _listed(case) or self._of_case.get((case.id, key)) or self._of_cause.get(key)
+        return own or cause_words(case)
+
+    def groups(self, cases: Iterable[CaseRow]) -> list[tuple[str, str, list[CaseRow]]]:
+        """What did not pass, by outcome and reason: those with most cases first."""
+        found: dict[tuple[str, str], list[CaseRow]] = {}
+        for case in cases:
+            if case.outcome != "pass":
+                found.setdefault((case.outcome, self.of(case)), []).append(case)
+        order = sorted(found.items(), key=lambda f: (OUTCOMES.index(f[0][0]), -len(f[1]), f[0][1]))
+        return [(outcome, reason, inner) for (outcome, reason), inner in order]
+
+
+def _listed(case: CaseRow) -> str | None:
+    """The reason that a list has; None where none has it, or nobody has written it yet."""
+    if case.outcome != "known-failure":
+        return None
+    why = case.reason()
+    return None if why.startswith(UNEXPLAINED) else why
+
+
+PAGE = "clients.html"
+
+
+@dataclass(frozen=True, slots=True)
+class ClientResult:
+    """A client's certificate in the site; `folder`: where its traces are looked for."""
+
+    document: Mapping[str, Any]
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        """The client, as `certify-client` takes it."""
+        return str(self.document["target"])
+
+    @property
+    def page(self) -> str:
+        """The address of its page."""
+        return f"clients/{slug(self.name)}.html"
+
+    def cases_of(self, obligation: Obligation) -> list[Mapping[str, Any]]:
+        """The cases of an obligation that say something: not those that it can't take part in."""
+        own = [case for case in self.document["cases"] if case["rule"] == obligation.id]
+        said = [case for case in own if case["outcome"] != "unsupported"]
+        return said or own[:1]
+
+    def html(self) -> str:
+        """Its page, with the traces that lie beside it."""
+        names = [case["trace"] for case in self.document["cases"] if case["trace"] is not None]
+        there = {name: self.folder / name for name in names if (self.folder / name).is_file()}
+        return index_page(self.document, {name: read_json(path) for name, path in there.items()})
+
+
+def part_clients(paths: Sequence[Path]) -> tuple[list[ClientResult], list[Path]]:
+    """The certificates of clients among files, folders of reports, or of certificates; the others.
+
+    Raises CertificateFileError, DocumentError.
+    """
+    clients: list[ClientResult] = []
+    others: list[Path] = []
+    for file in files_of(paths):
+        document = read_json(file)
+        if not is_client_certificate(document):
+            others.append(file)
+            continue
+        one = ClientResult(checked(document, file), file.parent)
+        if any(other.page == one.page for other in clients):
+            raise CertificateFileError(
+                f"{file}: there is another certificate of {one.name}; give one"
+            )
+        clients.append(one)
+    return sorted(clients, key=_client_order), others
+
+
+def _client_order(one: ClientResult) -> tuple[int, str]:
+    kind = one.name.partition(":")[0]
+    return list(LIBRARIES).index(kind) if kind in LIBRARIES else len(LIBRARIES), one.name
+
+
+def parts(clients: Sequence[ClientResult]) -> Iterator[tuple[str, list[Obligation]]]:
+    """Areas with their obligations, those that a certificate has."""
+    judged = {case["rule"] for one in clients for case in one.document["cases"]}
+    for area, title in AREAS.items():
+        rows = [row for row in in_area(area) if row.id in judged]
+        if rows:
+            yield title, rows

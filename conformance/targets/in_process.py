@@ -26,7 +26,7 @@ from fencepost.model.coordinator import (
     UnsupportedError,
 )
 from fencepost.model.messages.draft_messages import ALL_APIS
-from fencepost.model.messages.wire_form import ShapeError
+from fencepost.model.messages.shapes import ShapeError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence

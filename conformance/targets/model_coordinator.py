@@ -13,9 +13,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from msgspec.structs import replace
 
 from fencepost.model.classic.answer_bodies import about_nothing, merged
-from fencepost.model.classic.group import CLEANUP, SESSION, Group, Timer
+from fencepost.model.classic.group import CLEANUP, SESSION, Group, Timer, first_timer
 from fencepost.model.classic.machine import Machine
-from fencepost.model.classic.timer_queue import first_timer
 from fencepost.model.classic.work import Emission, Incoming, Outcome, Span
 from fencepost.model.coordinator import Answer, Send
 from fencepost.model.messages.messages import groups_of

@@ -27,7 +27,7 @@ from fencepost.model.revisions.revisions import add_own, find, is_in_a_file, is_
 from fencepost.model.suggestions import did_you_mean, nearest
 from fencepost.model.table.table import TableError, UnknownNameError
 from fencepost.properties.claims.property_registry import PROPERTIES
-from fencepost.properties.logic.property import Property
+from fencepost.properties.logic.logic import Property
 from fencepost.traces.files.bounded import FILE_LIMIT
 
 _MODEL = "model:"

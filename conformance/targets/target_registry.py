@@ -22,7 +22,7 @@ from fencepost.model.coordinator import CONFIG_DEFAULTS
 from fencepost.model.revision import Revision
 from fencepost.model.revisions import revisions
 from fencepost.model.suggestions import nearest
-from fencepost.traces.files.tool_versions import own_version
+from fencepost.traces.files.bounded import own_version
 
 FORMS = (
     "mock, model[:REVISION], mutant:NAME, kafka:VERSION[+old|+new][*NODES], kfake, "
@@ -109,7 +109,7 @@ def find_target(name: str, options: TargetOptions) -> Target:
                 security=options.security,
             )
         case "kafka", True:
-            from fencepost.conformance.targets.brokers.kafka_target import KafkaTarget
+            from fencepost.conformance.targets.brokers.kafka import KafkaTarget
 
             return KafkaTarget(
                 kafka_version(name),

@@ -37,7 +37,7 @@ from fencepost.model.messages.cluster_messages import (
     VersionRange,
 )
 from fencepost.model.messages.subscription import TopicPartition
-from fencepost.traces.files.tool_versions import own_version
+from fencepost.traces.files.bounded import own_version
 
 _NAMES = {key: name for name, key in API_KEYS.items()}
 _EARLIEST, _LATEST = -2, -1

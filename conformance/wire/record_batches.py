@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
-from fencepost.conformance.wire.broker_codes import Code
+from fencepost.conformance.wire.refusal import Code
 
 LEADER_EPOCH = 0
 

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from fencepost.model.classic.counted_members import kinds
-from fencepost.model.classic.group import Group
-from fencepost.model.classic.record_sizes import assigned, commit_fits, group_fits, is_long
+from fencepost.model.classic.answer_bodies import assigned, commit_fits, group_fits, is_long
+from fencepost.model.classic.group import Group, kinds
 from fencepost.model.coordinator import METADATA_LIMIT, RECORD_LIMIT, Config
 from fencepost.model.messages.messages import (
     HeartbeatRequest,

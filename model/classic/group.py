@@ -6,21 +6,181 @@ bisection, and a group of a thousand costs little more than one of three.
 
 Deadlines are intervals.  On a virtual clock both ends agree; on a real clock a deadline is known
 only as exactly as the moment at which its timer was set.
+
+The members of a large group: a sorted tuple that counts them by kind.
+
+Most rules ask something of all members: does everybody wait, does anybody owe a sync, which
+protocols do all support.  A rebalance of a thousand members asks that thousands of times.  So a
+large group's tuple counts its members by all that such questions look at, and hands the counts on
+when one member changes; and so it does with their ids, by which one is found.  A few members are
+counted more slowly than looked at: they are a plain tuple.  Both are equal, and have the same hash,
+if their members are equal.
+
+The timers of a large group: a sorted tuple that knows which one fires first.
+
+A heartbeat sets one timer of a thousand anew, and then the coordinator asks which is due first.  So
+a large group's tuple knows the first timer of each few, and hands that on when one is set anew.  A
+few timers are a plain tuple.  Both are equal, and have the same hash, if their timers are equal.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable
+from functools import cached_property
+from itertools import repeat
+from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
-from fencepost.model.classic.counted_members import counted, kinds, seat, spliced
-from fencepost.model.classic.timer_queue import with_timer
 from fencepost.model.messages.messages import JoinProtocol
 from fencepost.model.table.vocabulary import GroupState
+
+MANY = 32
+"""From so many members on they are counted."""
+
+_member_id = attrgetter("member_id")
+_Kind = tuple[tuple[str, ...], int, bool, bool, bool]
+_Counts = dict[_Kind, tuple["Member", int]]
+
+
+class CountedMembers(tuple["Member", ...]):  # noqa: SLOT001  (a tuple can have none)
+    """Many members, sorted by id."""
+
+    @cached_property
+    def counts(self) -> _Counts:
+        """Of each kind a member that is, or was, of it, and how many there are now."""
+        counts: _Counts = {}
+        for member in self:
+            _count(counts, member, 1)
+        return counts
+
+    @cached_property
+    def ids(self) -> tuple[str, ...]:
+        """The member ids."""
+        return tuple(map(_member_id, self))
+
+    @cached_property
+    def _hash(self) -> int:
+        return super().__hash__()
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def spliced(self, place: int, end: int, new: tuple[Member, ...]) -> CountedMembers:
+        """Return the same members, with new ones from one place to another."""
+        after = CountedMembers(self[:place] + new + self[end:])
+        if "counts" in self.__dict__:
+            after.counts = self.counts.copy()
+            for member in self[place:end]:
+                _count(after.counts, member, -1)
+            for member in new:
+                _count(after.counts, member, 1)
+        given = tuple(map(_member_id, new))
+        ids = self.ids
+        after.ids = ids if given == ids[place:end] else ids[:place] + given + ids[end:]
+        return after
+
+    def __reduce__(self) -> tuple[type, tuple[tuple[Member, ...]]]:
+        return tuple, (tuple(self),)
+
+
+def spliced(members: tuple[Member, ...], place: int, end: int, *new: Member) -> tuple[Member, ...]:
+    """Return these members, with new ones from one place to another."""
+    if len(members) < MANY:
+        return (*members[:place], *new, *members[end:])
+    if not isinstance(members, CountedMembers):
+        members = CountedMembers(members)
+    return members.spliced(place, end, new)
+
+
+def seat(members: tuple[Member, ...], member_id: str) -> tuple[int, int]:
+    """Return where the member of this id is, or would be: from, to (the same if there is none)."""
+    if isinstance(members, CountedMembers):
+        place = bisect_left(members.ids, member_id)
+    else:
+        place = bisect_left(members, member_id, key=_member_id)
+    return place, place + (place < len(members) and members[place].member_id == member_id)
+
+
+def kinds(members: tuple[Member, ...]) -> Iterable[Member]:
+    """Return a member of each kind at least: what holds for all of these holds for all members.
+
+    Members of one kind agree in the names of their protocols, in their rebalance timeout, and in
+    whether they are static, have a parked join and owe a sync; a question to kinds asks no more.
+    """
+    if isinstance(members, CountedMembers):
+        return [member for member, _ in members.counts.values()]
+    return members
+
+
+def counted(members: tuple[Member, ...]) -> Iterable[tuple[Member, int]]:
+    """Return the same, each with the number of members that it stands for."""
+    if isinstance(members, CountedMembers):
+        return members.counts.values()
+    return zip(members, repeat(1), strict=False)
+
+
+def _count(counts: _Counts, member: Member, more: int) -> None:
+    kind = (
+        tuple([p.name for p in member.protocols]),
+        member.rebalance_timeout_ms,
+        member.joining is None,
+        member.owes_sync,
+        member.group_instance_id is None,
+    )
+    known, number = counts.get(kind, (member, 0))
+    if number + more:
+        counts[kind] = known, number + more
+    else:
+        del counts[kind]
+
+
+_FEW = 32
+_latest = itemgetter(3)
+
+
+class ManyTimers(tuple["Timer", ...]):  # noqa: SLOT001  (a tuple can have none)
+    """Many timers, sorted by kind and subject."""
+
+    @cached_property
+    def firsts(self) -> tuple[Timer, ...]:
+        """Of each few timers, in their order, the one that fires first."""
+        return tuple(self.first_from(place) for place in range(0, len(self), _FEW))
+
+    def first_from(self, place: int) -> Timer:
+        """Return the one that fires first of a few from a place on."""
+        return min(self[place : place + _FEW], key=_latest)
+
+    def __reduce__(self) -> tuple[type, tuple[tuple[Timer, ...]]]:
+        return tuple, (tuple(self),)
+
+
+def with_timer(timers: tuple[Timer, ...], place: int, end: int, new: Timer) -> tuple[Timer, ...]:
+    """Return these timers with a new one at its place, or instead of the one there.
+
+    All are sorted by kind and subject; `end` is `place`, or one more where a timer is replaced.
+    """
+    after = timers[:place] + (new,) + timers[end:]  # noqa: RUF005  (half the time for a thousand)
+    if len(after) < MANY:
+        return after
+    many = ManyTimers(after)
+    if isinstance(timers, ManyTimers) and len(timers) == len(many) and "firsts" in vars(timers):
+        few = place // _FEW
+        first = many.first_from(few * _FEW)
+        many.firsts = (*timers.firsts[:few], first, *timers.firsts[few + 1 :])
+    return many
+
+
+def first_timer(timers: tuple[Timer, ...]) -> Timer:
+    """Return the timer whose latest moment comes first; of several, the first in order.
+
+    Raises ValueError if there is none.
+    """
+    return min(timers.firsts if isinstance(timers, ManyTimers) else timers, key=_latest)
+
 
 SESSION = "session"
 JOIN = "join"

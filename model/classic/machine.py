@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from msgspec.structs import replace
 
 from fencepost.model.classic import answer_bodies, features
-from fencepost.model.classic import perform_rebalance as phases
-from fencepost.model.classic import perform_storage as storage
+from fencepost.model.classic import perform as phases
+from fencepost.model.classic import perform as storage
 from fencepost.model.classic.draft_translation import translate
 from fencepost.model.classic.group import CLEANUP, CREATION, JOIN, SESSION, WRITE, Group, Timer
 from fencepost.model.classic.perform import effects_with

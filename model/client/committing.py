@@ -5,6 +5,10 @@ not tell a zombie from a tool.
 
 Source: KIP-345 (the instance id in OffsetCommit); Kafka's ConsumerCoordinator: what a rebalance
 interrupts is not tried again, what a moving coordinator interrupts is.
+
+Which instance id a client sends: the one that the user set, wherever there is room for it.
+
+Source: KIP-345, "Public Interfaces".
 """
 
 from __future__ import annotations
@@ -16,9 +20,16 @@ from msgspec.structs import replace
 from fencepost.model.client import links
 from fencepost.model.client.behaviour import Reaction
 from fencepost.model.client.client_interface import Committed
-from fencepost.model.client.client_state import Committing, Flight, Life, Membership, Phase
-from fencepost.model.client.client_work import ClientWork, is_fenced
-from fencepost.model.client.identity import sent_instance
+from fencepost.model.client.client_state import (
+    ClientWork,
+    Committing,
+    Flight,
+    Life,
+    Membership,
+    Phase,
+    is_fenced,
+)
+from fencepost.model.client.links import INSTANCE_SINCE
 from fencepost.model.messages.errors import Error, error_name
 from fencepost.model.messages.messages import (
     CommitPartition,
@@ -27,6 +38,21 @@ from fencepost.model.messages.messages import (
     OffsetCommitResponse,
 )
 from fencepost.model.messages.subscription import TopicPartition
+
+
+def sent_instance(work: ClientWork, api: str, version: int) -> str | None:
+    """The instance id for a request of this API and version."""
+    instance, conduct = work.settings.group_instance_id, work.conduct
+    if instance is None and conduct.names_dynamic:
+        instance = work.settings.client_id
+    if instance is None or api not in conduct.identified or version < INSTANCE_SINCE[api]:
+        return None
+    if not conduct.keeps_instance and work.state.membership.was_removed:
+        return None
+    if conduct.cuts_instance:
+        instance = instance.rpartition("-")[0] or instance
+    return instance + conduct.instance_suffix
+
 
 _API = "OffsetCommit"
 _NONE = Error.NONE.value

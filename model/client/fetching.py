@@ -16,8 +16,14 @@ from msgspec.structs import replace
 from fencepost.model.client import links, lookup
 from fencepost.model.client.behaviour import Reaction
 from fencepost.model.client.client_interface import Endpoint, Records
-from fencepost.model.client.client_state import Backoff, Life, Phase, Position
-from fencepost.model.client.client_work import ClientWork, is_fenced
+from fencepost.model.client.client_state import (
+    Backoff,
+    ClientWork,
+    Life,
+    Phase,
+    Position,
+    is_fenced,
+)
 from fencepost.model.messages.cluster_messages import (
     FetchedLog,
     FetchRequest,

@@ -15,8 +15,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from fencepost.model.client.client_interface import Asked, Endpoint, HangUp, Role
-from fencepost.model.client.client_state import Backoff, ClientState, Flight, Link
-from fencepost.model.client.client_work import ClientWork
+from fencepost.model.client.client_state import Backoff, ClientState, ClientWork, Flight, Link
 from fencepost.model.messages.cluster_messages import (
     CLUSTER_VERSIONS,
     ApiVersionsRequest,

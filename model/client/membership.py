@@ -13,10 +13,11 @@ from __future__ import annotations
 from fencepost.model.assignors.assignors import ASSIGNORS
 from fencepost.model.assignors.sticky_memory import Memory, encode_memory
 from fencepost.model.client import committing, links, lookup
-from fencepost.model.client.behaviour import MEMBER_APIS, Occasion, Reaction
+from fencepost.model.client.behaviour import MEMBER_APIS, ClientSettings, Occasion, Reaction
 from fencepost.model.client.client_interface import Assigned, Revoked
 from fencepost.model.client.client_state import (
     Backoff,
+    ClientWork,
     Life,
     Link,
     Membership,
@@ -24,10 +25,8 @@ from fencepost.model.client.client_state import (
     Position,
     Reading,
 )
-from fencepost.model.client.client_work import ClientWork
-from fencepost.model.client.consumer_settings import ClientSettings
-from fencepost.model.client.identity import sent_instance
-from fencepost.model.client.leading import assignments, group_topics, topic_layouts
+from fencepost.model.client.committing import sent_instance
+from fencepost.model.client.lookup import assignments, group_topics, topic_layouts
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import (
     HeartbeatRequest,

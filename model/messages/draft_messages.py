@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import Annotated, ClassVar
 
 from fencepost.model.messages.messages import APIS, Api, JoinGroupResponse, JoinProtocol
-from fencepost.model.messages.shapes import Message
-from fencepost.model.messages.wire_form import ERROR, INT32, STRING, ListOf, wire
+from fencepost.model.messages.shapes import ERROR, INT32, STRING, ListOf, Message, wire
 
 MEMBER_NAME = "JoinGroup/member-name"
 TWO_LIST = "LeaveGroup/two-list"

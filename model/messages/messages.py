@@ -10,54 +10,393 @@ definitions, bytes as base64, a field present exactly when its version has it.
 
 Source: Kafka's message definitions up to 4.3, for the classic group protocol; the drafts' messages
 are in `fencepost.model.classic.draft_translation`.
+
+DescribeGroups and ListGroups: the messages of administration.
+
+Each class declares the shape of every version; see `fencepost.model.messages.messages`.
+
+JoinGroup, SyncGroup, Heartbeat, LeaveGroup: the messages of members.
+
+Each class declares the shape of every version; see `fencepost.model.messages.messages`.
+
+OffsetCommit and OffsetFetch: the messages about offsets.
+
+Each class declares the shape of every version; see `fencepost.model.messages.messages`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated, ClassVar
 
-from fencepost.model.messages.messages_admin import (
-    DescribedGroup,
-    DescribedMember,
-    DescribeGroupsRequest,
-    DescribeGroupsResponse,
-    ListedGroup,
-    ListGroupsRequest,
-    ListGroupsResponse,
+from fencepost.model.messages.shapes import (
+    BOOL,
+    BYTES,
+    ERROR,
+    INT32,
+    INT64,
+    STRING,
+    ListOf,
+    Message,
+    Wire,
+    wire,
+    wire_fields,
 )
-from fencepost.model.messages.messages_members import (
-    HeartbeatRequest,
-    HeartbeatResponse,
-    JoinGroupRequest,
-    JoinGroupResponse,
-    JoinMember,
-    JoinProtocol,
-    LeaveGroupRequest,
-    LeaveGroupResponse,
-    LeavingMember,
-    LeftMember,
-    SyncAssignment,
-    SyncGroupRequest,
-    SyncGroupResponse,
-)
-from fencepost.model.messages.messages_offsets import (
-    CommitPartition,
-    CommittedPartition,
-    CommittedTopic,
-    CommitTopic,
-    FetchedGroup,
-    FetchedPartition,
-    FetchedTopic,
-    FetchGroup,
-    FetchTopic,
-    OffsetCommitRequest,
-    OffsetCommitResponse,
-    OffsetFetchRequest,
-    OffsetFetchResponse,
-)
-from fencepost.model.messages.shapes import Message, wire_fields
-from fencepost.model.messages.wire_form import ListOf, Wire
+
+
+class DescribeGroupsRequest(Message, frozen=True, kw_only=True):
+    """A request to describe groups, several at once."""
+
+    API: ClassVar[str] = "DescribeGroups"
+    groups: Annotated[tuple[str, ...], wire("groups", ListOf(STRING), "0+")]
+    include_authorized_operations: Annotated[
+        bool, wire("includeAuthorizedOperations", BOOL, "3+")
+    ] = False
+
+
+class DescribedMember(Message, frozen=True, kw_only=True):
+    """A member of a described group.  Metadata and assignment mean something in Stable only."""
+
+    member_id: Annotated[str, wire("memberId", STRING, "0+")]
+    group_instance_id: Annotated[
+        str | None, wire("groupInstanceId", STRING, "4+", nullable="4+", lossy=True)
+    ] = None
+    client_id: Annotated[str, wire("clientId", STRING, "0+")] = ""
+    client_host: Annotated[str, wire("clientHost", STRING, "0+")] = ""
+    member_metadata: Annotated[bytes, wire("memberMetadata", BYTES, "0+")] = b""
+    member_assignment: Annotated[bytes, wire("memberAssignment", BYTES, "0+")] = b""
+
+
+class DescribedGroup(Message, frozen=True, kw_only=True):
+    """One group's row."""
+
+    error_code: Annotated[int | str, wire("errorCode", ERROR, "0+")]
+    error_message: Annotated[
+        str | None, wire("errorMessage", STRING, "6+", nullable="6+", lossy=True)
+    ] = None
+    group_id: Annotated[str, wire("groupId", STRING, "0+")]
+    group_state: Annotated[str, wire("groupState", STRING, "0+")] = ""
+    protocol_type: Annotated[str, wire("protocolType", STRING, "0+")] = ""
+    protocol_data: Annotated[str, wire("protocolData", STRING, "0+")] = ""
+    members: Annotated[
+        tuple[DescribedMember, ...], wire("members", ListOf(DescribedMember), "0+")
+    ] = ()
+    authorized_operations: Annotated[int, wire("authorizedOperations", INT32, "3+")] = -(2**31)
+
+
+class DescribeGroupsResponse(Message, frozen=True, kw_only=True):
+    """The answer: a row for each group that was asked for."""
+
+    API: ClassVar[str] = "DescribeGroups"
+    throttle_time_ms: Annotated[int, wire("throttleTimeMs", INT32, "1+", optional=True)] = 0
+    groups: Annotated[tuple[DescribedGroup, ...], wire("groups", ListOf(DescribedGroup), "0+")] = ()
+
+
+class ListGroupsRequest(Message, frozen=True, kw_only=True):
+    """A request to list groups.  An empty filter lets all pass."""
+
+    API: ClassVar[str] = "ListGroups"
+    states_filter: Annotated[tuple[str, ...], wire("statesFilter", ListOf(STRING), "4+")] = ()
+    types_filter: Annotated[tuple[str, ...], wire("typesFilter", ListOf(STRING), "5+")] = ()
+
+
+class ListedGroup(Message, frozen=True, kw_only=True):
+    """One group's row."""
+
+    group_id: Annotated[str, wire("groupId", STRING, "0+")]
+    protocol_type: Annotated[str, wire("protocolType", STRING, "0+")]
+    group_state: Annotated[str, wire("groupState", STRING, "4+", lossy=True)] = ""
+    group_type: Annotated[str, wire("groupType", STRING, "5+", lossy=True)] = ""
+
+
+class ListGroupsResponse(Message, frozen=True, kw_only=True):
+    """The answer: all groups that the broker coordinates."""
+
+    API: ClassVar[str] = "ListGroups"
+    throttle_time_ms: Annotated[int, wire("throttleTimeMs", INT32, "1+", optional=True)] = 0
+    error_code: Annotated[int | str, wire("errorCode", ERROR, "0+")]
+    groups: Annotated[tuple[ListedGroup, ...], wire("groups", ListOf(ListedGroup), "0+")] = ()
+
+
+class JoinProtocol(Message, frozen=True, kw_only=True):
+    """One protocol (assignor) that a member offers, with its subscription."""
+
+    name: Annotated[str, wire("name", STRING, "0+")]
+    metadata: Annotated[bytes, wire("metadata", BYTES, "0+")]
+
+
+class JoinGroupRequest(Message, frozen=True, kw_only=True):
+    """A join.  Timeouts in ms; version 0 has no `rebalance_timeout_ms`: -1, and R = S."""
+
+    API: ClassVar[str] = "JoinGroup"
+    group_id: Annotated[str, wire("groupId", STRING, "0+")]
+    session_timeout_ms: Annotated[int, wire("sessionTimeoutMs", INT32, "0+")]
+    rebalance_timeout_ms: Annotated[int, wire("rebalanceTimeoutMs", INT32, "1+")] = -1
+    member_id: Annotated[str, wire("memberId", STRING, "0+")]
+    group_instance_id: Annotated[
+        str | None, wire("groupInstanceId", STRING, "5+", nullable="5+")
+    ] = None
+    protocol_type: Annotated[str, wire("protocolType", STRING, "0+")]
+    protocols: Annotated[tuple[JoinProtocol, ...], wire("protocols", ListOf(JoinProtocol), "0+")]
+    reason: Annotated[str | None, wire("reason", STRING, "8+", nullable="8+")] = None
+
+
+class JoinMember(Message, frozen=True, kw_only=True):
+    """A row of the member list that the leader is given."""
+
+    member_id: Annotated[str, wire("memberId", STRING, "0+")]
+    group_instance_id: Annotated[
+        str | None, wire("groupInstanceId", STRING, "5+", nullable="5+", lossy=True)
+    ] = None
+    metadata: Annotated[bytes, wire("metadata", BYTES, "0+")]
+
+
+class JoinGroupResponse(Message, frozen=True, kw_only=True):
+    """The answer to a join.  `members` is filled for the leader alone."""
+
+    API: ClassVar[str] = "JoinGroup"
+    throttle_time_ms: Annotated[int, wire("throttleTimeMs", INT32, "2+", optional=True)] = 0
+    error_code: Annotated[int | str, wire("errorCode", ERROR, "0+")]
+    generation_id: Annotated[int, wire("generationId", INT32, "0+")] = -1
+    protocol_type: Annotated[
+        str | None, wire("protocolType", STRING, "7+", nullable="7+", lossy=True)
+    ] = None
+    protocol_name: Annotated[
+        str | None, wire("protocolName", STRING, "0+", nullable="7+", null_as="")
+    ] = None
+    leader: Annotated[str, wire("leader", STRING, "0+")] = ""
+    skip_assignment: Annotated[bool, wire("skipAssignment", BOOL, "9+")] = False
+    member_id: Annotated[str, wire("memberId", STRING, "0+")] = ""
+    members: Annotated[tuple[JoinMember, ...], wire("members", ListOf(JoinMember), "0+")] = ()
+
+
+class SyncAssignment(Message, frozen=True, kw_only=True):
+    """What the leader assigns to one member id."""
+
+    member_id: Annotated[str, wire("memberId", STRING, "0+")]
+    assignment: Annotated[bytes, wire("assignment", BYTES, "0+")]
+
+
+class SyncGroupRequest(Message, frozen=True, kw_only=True):
+    """A sync.  `assignments` is the leader's; a follower sends none."""
+
+    API: ClassVar[str] = "SyncGroup"
+    group_id: Annotated[str, wire("groupId", STRING, "0+")]
+    generation_id: Annotated[int, wire("generationId", INT32, "0+")]
+    member_id: Annotated[str, wire("memberId", STRING, "0+")]
+    group_instance_id: Annotated[
+        str | None, wire("groupInstanceId", STRING, "3+", nullable="3+")
+    ] = None
+    protocol_type: Annotated[str | None, wire("protocolType", STRING, "5+", nullable="5+")] = None
+    protocol_name: Annotated[str | None, wire("protocolName", STRING, "5+", nullable="5+")] = None
+    assignments: Annotated[
+        tuple[SyncAssignment, ...], wire("assignments", ListOf(SyncAssignment), "0+")
+    ] = ()
+
+
+class SyncGroupResponse(Message, frozen=True, kw_only=True):
+    """The answer to a sync: the member's assignment, opaque bytes."""
+
+    API: ClassVar[str] = "SyncGroup"
+    throttle_time_ms: Annotated[int, wire("throttleTimeMs", INT32, "1+", optional=True)] = 0
+    error_code: Annotated[int | str, wire("errorCode", ERROR, "0+")]
+    protocol_type: Annotated[
+        str | None, wire("protocolType", STRING, "5+", nullable="5+", lossy=True)
+    ] = None
+    protocol_name: Annotated[
+        str | None, wire("protocolName", STRING, "5+", nullable="5+", lossy=True)
+    ] = None
+    assignment: Annotated[bytes, wire("assignment", BYTES, "0+")] = b""
+
+
+class HeartbeatRequest(Message, frozen=True, kw_only=True):
+    """A heartbeat: keeps a member alive, and asks whether a rebalance runs."""
+
+    API: ClassVar[str] = "Heartbeat"
+    group_id: Annotated[str, wire("groupId", STRING, "0+")]
+    generation_id: Annotated[int, wire("generationId", INT32, "0+")]
+    member_id: Annotated[str, wire("memberId", STRING, "0+")]
+    group_instance_id: Annotated[
+        str | None, wire("groupInstanceId", STRING, "3+", nullable="3+")
+    ] = None
+
+
+class HeartbeatResponse(Message, frozen=True, kw_only=True):
+    """The answer to a heartbeat: an error code and nothing else."""
+
+    API: ClassVar[str] = "Heartbeat"
+    throttle_time_ms: Annotated[int, wire("throttleTimeMs", INT32, "1+", optional=True)] = 0
+    error_code: Annotated[int | str, wire("errorCode", ERROR, "0+")]
+
+
+class LeavingMember(Message, frozen=True, kw_only=True):
+    """A row of a batch leave: by member id, by instance id, or by both."""
+
+    member_id: Annotated[str, wire("memberId", STRING, "3+")]
+    group_instance_id: Annotated[
+        str | None, wire("groupInstanceId", STRING, "3+", nullable="3+")
+    ] = None
+    reason: Annotated[str | None, wire("reason", STRING, "5+", nullable="5+")] = None
+
+
+class LeaveGroupRequest(Message, frozen=True, kw_only=True):
+    """A leave.  Versions 0-2 name one member id; from 3 on it is a list of rows."""
+
+    API: ClassVar[str] = "LeaveGroup"
+    group_id: Annotated[str, wire("groupId", STRING, "0+")]
+    member_id: Annotated[str, wire("memberId", STRING, "0-2")] = ""
+    members: Annotated[tuple[LeavingMember, ...], wire("members", ListOf(LeavingMember), "3+")] = ()
+
+    def rows(self, version: int) -> tuple[LeavingMember, ...]:
+        """Return the members to remove, in either form."""
+        return self.members if version >= 3 else (LeavingMember(member_id=self.member_id),)
+
+
+class LeftMember(Message, frozen=True, kw_only=True):
+    """The outcome for one row of a batch leave, echoing the row."""
+
+    member_id: Annotated[str, wire("memberId", STRING, "3+")]
+    group_instance_id: Annotated[
+        str | None, wire("groupInstanceId", STRING, "3+", nullable="3+")
+    ] = None
+    error_code: Annotated[int | str, wire("errorCode", ERROR, "3+")]
+
+
+class LeaveGroupResponse(Message, frozen=True, kw_only=True):
+    """The answer to a leave.  Versions 0-2: one error; from 3 on a row for each row sent."""
+
+    API: ClassVar[str] = "LeaveGroup"
+    throttle_time_ms: Annotated[int, wire("throttleTimeMs", INT32, "1+", optional=True)] = 0
+    error_code: Annotated[int | str, wire("errorCode", ERROR, "0+")]
+    members: Annotated[tuple[LeftMember, ...], wire("members", ListOf(LeftMember), "3+")] = ()
+
+
+class CommitPartition(Message, frozen=True, kw_only=True):
+    """One partition's offset to store."""
+
+    partition_index: Annotated[int, wire("partitionIndex", INT32, "0+")]
+    committed_offset: Annotated[int, wire("committedOffset", INT64, "0+")]
+    committed_leader_epoch: Annotated[int, wire("committedLeaderEpoch", INT32, "6+")] = -1
+    commit_timestamp: Annotated[int, wire("commitTimestamp", INT64, "1")] = -1
+    committed_metadata: Annotated[
+        str | None, wire("committedMetadata", STRING, "0+", nullable="0+")
+    ] = ""
+
+
+class CommitTopic(Message, frozen=True, kw_only=True):
+    """One topic's partitions to commit."""
+
+    name: Annotated[str, wire("name", STRING, "0+")]
+    partitions: Annotated[
+        tuple[CommitPartition, ...], wire("partitions", ListOf(CommitPartition), "0+")
+    ]
+
+
+class OffsetCommitRequest(Message, frozen=True, kw_only=True):
+    """A commit.  Kafka's definition calls the generation `generationIdOrMemberEpoch`."""
+
+    API: ClassVar[str] = "OffsetCommit"
+    group_id: Annotated[str, wire("groupId", STRING, "0+")]
+    generation_id: Annotated[int, wire("generationIdOrMemberEpoch", INT32, "1+")] = -1
+    member_id: Annotated[str, wire("memberId", STRING, "1+")] = ""
+    group_instance_id: Annotated[
+        str | None, wire("groupInstanceId", STRING, "7+", nullable="7+")
+    ] = None
+    retention_time_ms: Annotated[int, wire("retentionTimeMs", INT64, "2-4")] = -1
+    topics: Annotated[tuple[CommitTopic, ...], wire("topics", ListOf(CommitTopic), "0+")]
+
+
+class CommittedPartition(Message, frozen=True, kw_only=True):
+    """The outcome for one partition."""
+
+    partition_index: Annotated[int, wire("partitionIndex", INT32, "0+")]
+    error_code: Annotated[int | str, wire("errorCode", ERROR, "0+")]
+
+
+class CommittedTopic(Message, frozen=True, kw_only=True):
+    """The outcome for one topic."""
+
+    name: Annotated[str, wire("name", STRING, "0+")]
+    partitions: Annotated[
+        tuple[CommittedPartition, ...], wire("partitions", ListOf(CommittedPartition), "0+")
+    ]
+
+
+class OffsetCommitResponse(Message, frozen=True, kw_only=True):
+    """The answer to a commit: a row for each partition; there is no error at top level."""
+
+    API: ClassVar[str] = "OffsetCommit"
+    throttle_time_ms: Annotated[int, wire("throttleTimeMs", INT32, "3+", optional=True)] = 0
+    topics: Annotated[tuple[CommittedTopic, ...], wire("topics", ListOf(CommittedTopic), "0+")] = ()
+
+
+class FetchTopic(Message, frozen=True, kw_only=True):
+    """One topic's partitions whose offsets are asked for."""
+
+    name: Annotated[str, wire("name", STRING, "0+")]
+    partition_indexes: Annotated[tuple[int, ...], wire("partitionIndexes", ListOf(INT32), "0+")]
+
+
+class FetchGroup(Message, frozen=True, kw_only=True):
+    """One group of a fetch for several groups."""
+
+    group_id: Annotated[str, wire("groupId", STRING, "8+")]
+    member_id: Annotated[str | None, wire("memberId", STRING, "9+", nullable="9+")] = None
+    member_epoch: Annotated[int, wire("memberEpoch", INT32, "9+")] = -1
+    topics: Annotated[
+        tuple[FetchTopic, ...] | None, wire("topics", ListOf(FetchTopic), "8+", nullable="8+")
+    ]
+
+
+class OffsetFetchRequest(Message, frozen=True, kw_only=True):
+    """A fetch.  No version has an instance id: a zombie may read offsets, but not write them."""
+
+    API: ClassVar[str] = "OffsetFetch"
+    group_id: Annotated[str, wire("groupId", STRING, "0-7")] = ""
+    topics: Annotated[
+        tuple[FetchTopic, ...] | None, wire("topics", ListOf(FetchTopic), "0-7", nullable="2-7")
+    ] = ()
+    groups: Annotated[tuple[FetchGroup, ...], wire("groups", ListOf(FetchGroup), "8+")] = ()
+    require_stable: Annotated[bool, wire("requireStable", BOOL, "7+")] = False
+
+
+class FetchedPartition(Message, frozen=True, kw_only=True):
+    """A stored offset; -1 where there is none."""
+
+    partition_index: Annotated[int, wire("partitionIndex", INT32, "0+")]
+    committed_offset: Annotated[int, wire("committedOffset", INT64, "0+")]
+    committed_leader_epoch: Annotated[int, wire("committedLeaderEpoch", INT32, "5+")] = -1
+    metadata: Annotated[str | None, wire("metadata", STRING, "0+", nullable="0+")] = ""
+    error_code: Annotated[int | str, wire("errorCode", ERROR, "0+")] = 0
+
+
+class FetchedTopic(Message, frozen=True, kw_only=True):
+    """One topic's stored offsets."""
+
+    name: Annotated[str, wire("name", STRING, "0+")]
+    partitions: Annotated[
+        tuple[FetchedPartition, ...], wire("partitions", ListOf(FetchedPartition), "0+")
+    ]
+
+
+class FetchedGroup(Message, frozen=True, kw_only=True):
+    """One group's stored offsets."""
+
+    group_id: Annotated[str, wire("groupId", STRING, "8+")]
+    topics: Annotated[tuple[FetchedTopic, ...], wire("topics", ListOf(FetchedTopic), "8+")]
+    error_code: Annotated[int | str, wire("errorCode", ERROR, "8+")] = 0
+
+
+class OffsetFetchResponse(Message, frozen=True, kw_only=True):
+    """The answer to a fetch.  Versions 0-7 answer one group, from 8 on several."""
+
+    API: ClassVar[str] = "OffsetFetch"
+    throttle_time_ms: Annotated[int, wire("throttleTimeMs", INT32, "3+", optional=True)] = 0
+    topics: Annotated[tuple[FetchedTopic, ...], wire("topics", ListOf(FetchedTopic), "0-7")] = ()
+    error_code: Annotated[int | str, wire("errorCode", ERROR, "2-7")] = 0
+    groups: Annotated[tuple[FetchedGroup, ...], wire("groups", ListOf(FetchedGroup), "8+")] = ()
+
 
 __all__ = [
     "APIS",

@@ -14,8 +14,9 @@ from functools import cache
 
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
-from fencepost.model.revisions.comments import COMMENT_TABLE_1, COMMENT_TABLE_2
 from fencepost.model.revisions.drafts import (
+    COMMENT_TABLE_1,
+    COMMENT_TABLE_2,
     MEMBER_NAME_DRAFT,
     TUPLE_LIST_LEAVE_DRAFT,
     TWO_LIST_LEAVE_DRAFT,

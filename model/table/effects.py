@@ -1,7 +1,7 @@
 """What a rule can do to a group: a closed set of steps, performed in the order written.
 
 A rule names its effects from this list and nothing else.  Each is performed by one function, in
-`fencepost.model.classic.perform_members`, `perform_rebalance` or `perform_storage`.
+`fencepost.model.classic.perform`, `perform_rebalance` or `perform_storage`.
 """
 
 from __future__ import annotations

@@ -2,19 +2,303 @@
 
 A fault is a sentence.  No faults: the promise is kept, or nothing is promised about such a group.
 `ASSIGNOR_PROMISES` has them by name; `broken_promises` asks all of them.
+
+Groups to hold assignors to: all small ones, random ones, and a Hypothesis strategy.
+
+Names of one kind are equally long, so that their order is that of their numbers.
+
+The best assignment of a group that there is, by a minimum-cost flow.
+
+Best is the evenest; of these, where racks matter, one with the fewest far partitions; of these, one
+with the fewest moves.  Loads are as even as can be if the sum of their squares is least.
+
+It takes milliseconds for twenty partitions, and grows fast: it is for small groups.
 """
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from itertools import chain, combinations, product
 
-from fencepost.model.assignors.assignor_input import NO_RACKS, Assignment, racks_matter
+import networkx as nx
+from hypothesis import find, settings
+from hypothesis import strategies as st
+
+from fencepost.model.assignors.assignor_input import (
+    NO_RACKS,
+    Applicant,
+    Assignment,
+    Counts,
+    Racks,
+    is_near,
+    racks_matter,
+)
 from fencepost.model.assignors.assignors import Assignor
-from fencepost.model.assignors.ownership_claims import claims_of
-from fencepost.properties.assignors.assignor_groups import AssignorInput
-from fencepost.properties.assignors.optimum import best_assignment, quality_of
+from fencepost.model.assignors.sticky import claims_of
+from fencepost.model.messages.subscription import Subscription, TopicPartition
+
+RACKS = ("ra", "rb", "rc")
+TOPICS = ("ta", "tb", "tc", "td")
+
+
+@dataclass(frozen=True, slots=True)
+class AssignorInput:
+    """What an assignor is given."""
+
+    members: tuple[Applicant, ...]
+    counts: Counts
+    racks: Racks = field(default_factory=lambda: NO_RACKS)
+
+    def assigned(self, assignor: Assignor) -> Assignment:
+        """Who gets what."""
+        return assignor.assign(self.members, self.counts, self.racks)
+
+    def partitions(self) -> list[TopicPartition]:
+        """Each partition that somebody wants."""
+        wanted = {topic for member in self.members for topic in member.subscription.topics}
+        return [
+            TopicPartition(topic, number)
+            for topic in sorted(wanted)
+            for number in range(self.counts.get(topic, 0))
+        ]
+
+    def owning(self, found: Assignment, generation: int) -> AssignorInput:
+        """The same group, each member of which owns what it was given."""
+        return replace(
+            self,
+            members=tuple(
+                _with(m, owned=found[m.member_id], generation_id=generation) for m in self.members
+            ),
+        )
+
+
+def _with(member: Applicant, **changes: object) -> Applicant:
+    subscription = replace(member.subscription, **changes)  # type: ignore[arg-type]
+    return replace(member, subscription=subscription)
+
+
+def applicant(
+    number: int,
+    topics: tuple[str, ...],
+    owned: tuple[TopicPartition, ...] = (),
+    *,
+    generation_id: int = -1,
+    rack: str | None = None,
+    is_static: bool = False,
+) -> Applicant:
+    """The member of this number; a static one's member id begins with its instance id."""
+    instance = f"i{number:04}" if is_static else None
+    member_id = f"{instance}u" if instance else f"m{number:04}u"
+    return Applicant(member_id, instance, Subscription(topics, owned, generation_id, rack))
+
+
+def small_groups(members: int, partitions: int) -> Iterator[AssignorInput]:
+    """Each way in which up to so many members own up to so many partitions of two topics.
+
+    Members want one topic or both, at least one of them everything; no partition has two owners.
+    """
+    for size in range(1, members + 1):
+        for first in range(1, partitions + 1):
+            counts = {"ta": first, "tb": partitions - first}
+            everything = [TopicPartition(t, n) for t, count in counts.items() for n in range(count)]
+            for wishes in product((("ta", "tb"), ("ta",)), repeat=size - 1):
+                for owners in product(range(-1, size), repeat=len(everything)):
+                    yield _owned_group((("ta", "tb"), *wishes), everything, owners, counts)
+
+
+def _owned_group(
+    wishes: tuple[tuple[str, ...], ...],
+    partitions: list[TopicPartition],
+    owners: tuple[int, ...],
+    counts: Counts,
+) -> AssignorInput:
+    owned = [
+        tuple(p for p, owner in zip(partitions, owners, strict=True) if owner == index)
+        for index in range(len(wishes))
+    ]
+    return AssignorInput(
+        tuple(
+            applicant(index, topics, owned[index], generation_id=1 if owned[index] else -1)
+            for index, topics in enumerate(wishes)
+        ),
+        counts,
+    )
+
+
+def small_racked_groups(members: int, partitions: int) -> Iterator[AssignorInput]:
+    """Each way in which so many members and partitions of a topic are in two racks, or none.
+
+    Nobody owns anything, or the first member everything.
+    """
+    places = [None, *RACKS[:2]]
+    some = [frozenset(racks) for racks in chain(*(combinations(RACKS[:2], n) for n in (1, 2)))]
+    everything = tuple(TopicPartition("ta", number) for number in range(partitions))
+    for where in product(places, repeat=members):
+        for replicas in product(some, repeat=partitions):
+            for owned in ((), everything):
+                yield AssignorInput(
+                    tuple(
+                        applicant(
+                            index, ("ta",), owned if index == 0 else (), generation_id=1, rack=rack
+                        )
+                        for index, rack in enumerate(where)
+                    ),
+                    {"ta": partitions},
+                    dict(zip(everything, replicas, strict=True)),
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class GroupKind:
+    """What random groups are like.
+
+    `is_uniform`: all members want the same; `has_racks`; `has_conflicts`: two members may claim the
+    same partition, in the same or in different generations.
+    """
+
+    is_uniform: bool = True
+    has_racks: bool = False
+    has_conflicts: bool = False
+
+    def __str__(self) -> str:
+        """In words."""
+        wants = "same topics" if self.is_uniform else "different topics"
+        racks = ", racks" if self.has_racks else ""
+        return wants + racks + (", claims overlap" if self.has_conflicts else "")
+
+
+KINDS = tuple(
+    GroupKind(uniform, racks, conflicts)
+    for conflicts in (False, True)
+    for racks in (False, True)
+    for uniform in (True, False)
+)
+
+
+@st.composite
+def groups(draw: st.DrawFn, kind: GroupKind | None = None) -> AssignorInput:
+    """Groups of a kind, or of any; the smaller, the fewer members, partitions and owners."""
+    chosen = kind or draw(st.sampled_from(KINDS))
+    return _made(chosen, lambda least, most: draw(st.integers(least, most)))
+
+
+def random_group(kind: GroupKind, rng: random.Random) -> AssignorInput:
+    """A random group of a kind."""
+    return _made(kind, rng.randint)
+
+
+def _made(kind: GroupKind, number: Callable[[int, int], int]) -> AssignorInput:
+    """A group of a kind; `number` chooses a number between two, the first being the simplest."""
+    names = TOPICS[: number(1, 3)]
+    counts = {topic: number(0, 6) for topic in names}
+    everything = [TopicPartition(t, n) for t, count in counts.items() for n in range(count)]
+    size = number(1, 6)
+    owned: list[list[TopicPartition]] = [[] for _ in range(size)]
+    for partition in everything:
+        owners = [number(-1, size - 1)]
+        if kind.has_conflicts and number(0, 3) == 3:
+            owners.append(number(0, size - 1))
+        for owner in sorted(set(owners) - {-1}):
+            owned[owner].append(partition)
+    shared = _some(names, number)
+    members = tuple(
+        applicant(
+            index,
+            shared if kind.is_uniform else _some(names, number),
+            tuple(owned[index]),
+            generation_id=5 - number(0, 2) if owned[index] else -1,
+            rack=(None, *RACKS)[number(0, 3)] if kind.has_racks else None,
+            is_static=number(0, 1) == 1,
+        )
+        for index in range(size)
+    )
+    racks = {
+        partition: frozenset(RACKS[number(0, 2)] for _ in range(number(1, 2)))
+        for partition in everything
+        if kind.has_racks
+    }
+    return AssignorInput(members, counts, racks)
+
+
+def _some(names: tuple[str, ...], number: Callable[[int, int], int]) -> tuple[str, ...]:
+    """One or more of these, in their order."""
+    bits = number(1, 2 ** len(names) - 1)
+    return tuple(name for index, name in enumerate(names) if bits >> index & 1)
+
+
+def shrunk_group(is_wanted: Callable[[AssignorInput], bool]) -> AssignorInput:
+    """The smallest group, as far as Hypothesis finds it, of which this is true.
+
+    Raises hypothesis.errors.NoSuchExample.
+    """
+    return find(
+        groups(),
+        is_wanted,
+        settings=settings(max_examples=2000, derandomize=True, database=None),
+    )
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Quality:
+    """How good an assignment is: the less the better, compared field by field.
+
+    `unevenness`: the sum of the squares of all loads.  `far`: partitions without a replica in their
+    member's rack; 0 where racks don't matter.  `moves`: partitions that an owner loses to another.
+    """
+
+    unevenness: int
+    far: int
+    moves: int
+
+
+def quality_of(group: AssignorInput, found: Assignment) -> Quality:
+    """How good an assignment of a group is."""
+    owners = claims_of(group.members, group.counts).owners()
+    member = {m.member_id: m for m in group.members}
+    given = [(p, member[m]) for m, partitions in found.items() for p in partitions]
+    matter = racks_matter(group.members, group.partitions(), group.racks)
+    return Quality(
+        unevenness=sum(len(partitions) ** 2 for partitions in found.values()),
+        far=sum(matter and not is_near(m, p, group.racks) for p, m in given),
+        moves=sum(p in owners and owners[p] != m for p, m in given),
+    )
+
+
+def best_assignment(group: AssignorInput, *, by_racks: bool = True) -> Assignment:
+    """An assignment of the best quality; `by_racks` False: as if there were no racks."""
+    partitions = group.partitions()
+    matter = by_racks and racks_matter(group.members, partitions, group.racks)
+    owners = claims_of(group.members, group.counts).owners()
+    move, far, more = 1, len(partitions) + 1, (len(partitions) + 1) ** 2
+
+    def cost(partition: TopicPartition, taker: Applicant) -> int:
+        is_far = matter and not is_near(taker, partition, group.racks)
+        moves = partition in owners and owners[partition] != taker
+        return far * is_far + move * moves
+
+    flow = nx.DiGraph()
+    flow.add_node("sink", demand=len(partitions))
+    for partition in partitions:
+        flow.add_node(partition, demand=-1)
+        for member in group.members:
+            if partition.topic in member.subscription.topics:
+                flow.add_edge(
+                    partition, member.member_id, capacity=1, weight=cost(partition, member)
+                )
+    for member in group.members:
+        for load in range(len(partitions)):
+            seat = member.member_id, load
+            flow.add_edge(member.member_id, seat, capacity=1, weight=more * (2 * load + 1))
+            flow.add_edge(seat, "sink", capacity=1)
+    _, carried = nx.network_simplex(flow)
+    return {
+        member.member_id: tuple(p for p in partitions if carried[p].get(member.member_id))
+        for member in group.members
+    }
+
 
 AssignorPromise = Callable[[Assignor, AssignorInput], Iterator[str]]
 HANDOVER = 2

@@ -24,10 +24,15 @@ from fencepost.properties.checking.liveness import PROMISES, Promise, find_broke
 from fencepost.properties.claims.property_registry import PROPERTIES, adapted
 from fencepost.properties.explorer.exploration import Exploration, FailedCheck, Progress
 from fencepost.properties.explorer.explorer import explore
-from fencepost.properties.logic.property import Engine, Property
+from fencepost.properties.logic.logic import Engine, Property
 from fencepost.properties.worlds.concretise import Run, unfold
-from fencepost.properties.worlds.scope import ActKind, Scope
-from fencepost.properties.worlds.scopes import CHECK_SCOPES, PROMISE_SCOPES, NamedScope
+from fencepost.properties.worlds.scope import (
+    CHECK_SCOPES,
+    PROMISE_SCOPES,
+    ActKind,
+    NamedScope,
+    Scope,
+)
 from fencepost.properties.worlds.world import Act, World, Worlds
 
 

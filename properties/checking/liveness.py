@@ -8,26 +8,94 @@ Two assumptions are made.  Time passes.  And, for all but the answers, its clien
 protocol from some moment on, whatever they did before: a client that would be told to join joins,
 one that was given a generation syncs, one that has its assignment sends heartbeats in time, one
 that was fenced stops; nobody restarts, leaves or is cut off.
+
+Follows which clients have changed their subscription and were in no generation since.
+
+A world doesn't say so: it knows what a client offers now, and not since when.  So each world is
+followed together with the clients whose change waits, and a promise about changes can be put to
+the test (`fencepost.properties.checking.liveness`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from fencepost.model.classic.group import SESSION, Group
 from fencepost.model.classic.rules import rule_sources as src
 from fencepost.model.revision import Revision
 from fencepost.model.table.vocabulary import GroupState
-from fencepost.properties.checking.subscriptions import Followed, Subscriptions, of_worlds
-from fencepost.properties.explorer.exploration import Exploration
+from fencepost.properties.explorer.exploration import Exploration, Graph
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.explorer.lasso import Component, Lasso, find_lasso
 from fencepost.properties.worlds.scope import Scope
 from fencepost.properties.worlds.world import Act, World, Worlds
 from fencepost.properties.worlds.world_client import Client, Seat
+
+
+class Followed(NamedTuple):
+    """A world, and the clients (by index) that changed their subscription and wait for it."""
+
+    world: World
+    changed: frozenset[int]
+
+
+class Subscriptions:
+    """Worlds, each with the changes of subscriptions that no generation has taken up."""
+
+    def __init__(self, worlds: Worlds) -> None:
+        self._worlds = worlds
+
+    def initial(self) -> Iterable[Followed]:
+        """Return the initial worlds, where nobody has changed anything."""
+        return [Followed(world, frozenset()) for world in self._worlds.initial()]
+
+    def successors(self, state: Followed) -> Iterator[tuple[Act, Followed]]:
+        """Yield every enabled act with what it leads to."""
+        for act, after in self._worlds.successors(state.world):
+            yield act, Followed(after, self._changed(state, act, after))
+
+    def _changed(self, state: Followed, act: Act, after: World) -> frozenset[int]:
+        """Whose change waits after an act; a client that is no member any more waits for none."""
+        group, changed = after.group, state.changed
+        if group is None:
+            return frozenset()
+        if act.kind == "change" and self._is_member(state.world, act.client):
+            changed |= {act.client}
+        begun = self._begins(state.world, act)
+        members = ((i, group.member(after.clients[i].member_id)) for i in changed)
+        return frozenset(i for i, m in members if m is not None and not (begun and m.owes_sync))
+
+    @staticmethod
+    def _is_member(world: World, index: int) -> bool:
+        """Whether a client is a member; what another one offers first is no change."""
+        group = world.group
+        return group is not None and group.member(world.clients[index].member_id) is not None
+
+    def _begins(self, world: World, act: Act) -> bool:
+        """Whether a generation begins in an act."""
+        if act.kind in {"restart", "drop"}:
+            return False
+        done = self._worlds.transitions(world, act.kind, act.client)[act.choice]
+        return any(
+            view.after is not None
+            and view.after.generation_id > (view.before.generation_id if view.before else 0)
+            for view in done.views
+        )
+
+
+def of_worlds(lasso: Lasso[Followed, Act]) -> Lasso[World, Act]:
+    """Return the same lasso among the worlds alone."""
+    found = lasso.component
+    worlds = [followed.world for followed in found.graph.states]
+    graph = Graph(worlds, found.graph.edges, found.graph.initial)
+    return Lasso(
+        tuple((act, followed.world) for act, followed in lasso.stem),
+        tuple((act, followed.world) for act, followed in lasso.cycle),
+        Component(graph, found.states, found.edges),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 from fencepost.model.revision import Revision
 from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, broken, excused_rules
 from fencepost.properties.claims.history_index import read
-from fencepost.properties.logic.property import Property, PropertyKind
+from fencepost.properties.logic.logic import Property, PropertyKind
 from fencepost.properties.oracle.oracle import judge
 from fencepost.properties.oracle.verdict import Violation
-from fencepost.properties.worlds.adversarial_actions import ODD_ACTS
 from fencepost.properties.worlds.concretise import Run, unfold
 from fencepost.properties.worlds.scope import ACTS, Scope
 from fencepost.properties.worlds.world import Act, Transition, World, Worlds
+from fencepost.properties.worlds.world_client import ODD_ACTS
 
 SIMPLEST_FIRST: tuple[str, ...] = (
     "join",

@@ -29,7 +29,7 @@ from fencepost.properties.checking.liveness import PROMISES, find_broken_promise
 from fencepost.properties.claims.invariants import STORED
 from fencepost.properties.claims.property_registry import PROPERTIES
 from fencepost.properties.explorer.explorer import explore
-from fencepost.properties.worlds.scopes import ENDING_SCOPES, MUTANT_SCOPES, NamedScope
+from fencepost.properties.worlds.scope import ENDING_SCOPES, MUTANT_SCOPES, NamedScope
 from fencepost.properties.worlds.views import StepView
 from fencepost.properties.worlds.world import Worlds
 

@@ -13,7 +13,7 @@ from typing import TypeVar
 from fencepost.model.history.events import Event
 from fencepost.properties.claims import waivers
 from fencepost.properties.claims.history_index import Reading, read
-from fencepost.properties.logic.property import Engine, Property, PropertyKind
+from fencepost.properties.logic.logic import Engine, Property, PropertyKind
 from fencepost.properties.worlds.views import StepView, WorldView
 
 View = TypeVar("View", StepView, WorldView)

@@ -36,8 +36,7 @@ from fencepost.model.messages.messages import (
     SyncGroupResponse,
     groups_of,
 )
-from fencepost.model.messages.shapes import Message
-from fencepost.model.messages.wire_form import ShapeError
+from fencepost.model.messages.shapes import Message, ShapeError
 
 NONE = Error.NONE.value
 NEVER = 1 << 60

@@ -11,7 +11,10 @@ from fencepost.model.table.vocabulary import STATE, GroupState
 from fencepost.properties.claims import waivers
 from fencepost.properties.logic.logic import (
     AtMost,
+    Engine,
     Formula,
+    Property,
+    PropertyKind,
     When,
     all_of,
     any_of,
@@ -23,7 +26,6 @@ from fencepost.properties.logic.logic import (
     negate,
     same,
 )
-from fencepost.properties.logic.property import Engine, Property, PropertyKind
 from fencepost.properties.logic.signature import (
     DELAYED,
     GENERATION,

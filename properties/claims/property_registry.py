@@ -15,12 +15,10 @@ from fencepost.model.suggestions import did_you_mean
 from fencepost.model.table.effects import Do
 from fencepost.properties.claims.answer_properties import HISTORY_PROPERTIES
 from fencepost.properties.claims.invariants import BOOKS, INVARIANTS, PROMISED, STORED
-from fencepost.properties.claims.step_answers import ANSWER_PROPERTIES
-from fencepost.properties.claims.step_properties import STEP_PROPERTIES
-from fencepost.properties.claims.steps_together import STEPS
+from fencepost.properties.claims.step_answers import ANSWER_PROPERTIES, STEP_PROPERTIES
+from fencepost.properties.claims.step_formulas import STEPS
 from fencepost.properties.claims.world_properties import WORLD_PROPERTIES
-from fencepost.properties.logic.logic import negate
-from fencepost.properties.logic.property import Property
+from fencepost.properties.logic.logic import Property, negate
 from fencepost.properties.logic.signature import SYNC_TIMER
 
 

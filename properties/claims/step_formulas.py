@@ -3,18 +3,30 @@
 They say what a step may do to members that it is not about, to ids that were retired, and to the
 generation.  Where Kafka does more than the KIP says, the property follows the KIP, and the rules
 that break it are named as an expected violation.
+
+Step properties about zombies: clients that name an instance with an id that is not its holder's.
+
+They say what fencing promises, and which checks answer before the instance's holder is looked up.
+
+Step properties of groups with static and dynamic members, and of what may start a rebalance.
+
+A step that is about one member changes no other, except at the ends of the two waits and at a
+failover.  KIP-345 leaves it to be verified that static and dynamic members don't touch each other's
+guarantees; it is verified here.
 """
 
 from __future__ import annotations
 
 from fencepost.model.classic.rules import rule_sources as src
 from fencepost.model.messages.errors import Error
-from fencepost.model.table.vocabulary import SELECTION, STATE, Change, GroupState
+from fencepost.model.table.vocabulary import SELECTION, STATE, SUBSCRIPTION, Change, GroupState
 from fencepost.properties.claims import waivers
 from fencepost.properties.claims.invariants import FORMULA_ENGINES, UNSEEN
 from fencepost.properties.logic.logic import (
     AtMost,
     Formula,
+    Property,
+    PropertyKind,
     When,
     all_of,
     any_of,
@@ -27,11 +39,11 @@ from fencepost.properties.logic.logic import (
     negate,
     same,
 )
-from fencepost.properties.logic.property import Property, PropertyKind
 from fencepost.properties.logic.signature import (
     ANSWER,
     CALLER,
     CLEANUP,
+    DEFERRED,
     EVENT,
     FAILOVER,
     FRESH,
@@ -44,6 +56,7 @@ from fencepost.properties.logic.signature import (
     LEADS,
     LEAVE_ROW,
     MEMBER,
+    MID,
     MID_GIVEN,
     NAMED,
     NEW,
@@ -57,9 +70,11 @@ from fencepost.properties.logic.signature import (
     STORED_MEMBER,
     STORED_SEAT,
     SUBJECT,
+    SYNC_PHASE,
     SYNCING,
     I,
     X,
+    Y,
     is_inst,
     is_mid,
     is_static,
@@ -275,3 +290,246 @@ ONE_BY_ONE = (
     SESSION_TAKES_THE_SILENT,
 )
 """What becomes of ids, of static members and of the generation."""
+
+
+_ZOMBIE = all_of(
+    negate(is_now(STATE, GroupState.ABSENT)),
+    MID_GIVEN.now(),
+    INST_GIVEN.now(),
+    negate(HOLDS.now(INST, MID)),
+)
+_NOTHING_CHANGES = all_of(
+    for_all(X, iff(MEMBER.then(X), MEMBER.now(X))),
+    for_all(X, iff(PENDING.then(X), PENDING.now(X))),
+    for_all(X, I, iff(SEAT.then(X, I), SEAT.now(X, I))),
+    for_all(I, X, iff(HOLDS.then(I, X), HOLDS.now(I, X))),
+    for_all(X, iff(LEADS.then(X), LEADS.now(X))),
+    for_all(X, iff(PARKED.then(X), PARKED.now(X))),
+    *(implies(is_now(STATE, state), is_then(STATE, state)) for state in GroupState),
+    GENERATION_STAYS,
+)
+ZOMBIE_CHANGES_NOTHING = step_property(
+    "zombie-changes-nothing",
+    "A request with an instance and a member id that is not its holder's leaves members, pending "
+    "ids, the map, the leader, parked joins, state and generation as they are.",
+    implies(_ZOMBIE, _NOTHING_CHANGES),
+    all_of(_ZOMBIE, MAPPED),
+    src.KIP_JOIN,
+    "requests to a group that exists; offsets are set by an administrator where nobody is a member",
+)
+
+_BEFORE_FENCING = (
+    "GROUP-ID-INVALID",
+    "COORDINATOR-LOADING",
+    "COORDINATOR-ELSEWHERE",
+    "GROUP-DEAD",
+)
+ANSWERED_BEFORE_FENCING = frozenset(
+    {
+        *(
+            f"{api}-{check}"
+            for api in ("JOIN", "SYNC", "HEARTBEAT", "LEAVE", "COMMIT")
+            for check in _BEFORE_FENCING
+        ),
+        "JOIN-SESSION-TIMEOUT-INVALID",
+        "JOIN-GROUP-FULL",
+        "JOIN-GROUP-FULL-PENDING",
+        "JOIN-PROTOCOLS-INCONSISTENT",
+        "SYNC-PROTOCOL-NULL",
+        "COMMIT-TOPICS-UNKNOWN",
+        "COMMIT-EMPTY-GROUP",
+        "COMMIT-OUTSIDE-METADATA",
+        "COMMIT-OUTSIDE-TOO-LARGE",
+    }
+)
+"""The rules that answer a zombie before anybody asks whose instance it names."""
+ZOMBIE_IS_TOLD = step_property(
+    "zombie-is-told",
+    "Such a request is answered FENCED_INSTANCE_ID where the instance has a holder and "
+    "UNKNOWN_MEMBER_ID where it has none, unless a check that comes first answers.",
+    implies(
+        all_of(_ZOMBIE, negate(is_now(RULE, *ANSWERED_BEFORE_FENCING))),
+        any_of(
+            all_of(MAPPED, is_now(ANSWER, Error.FENCED_INSTANCE_ID)),
+            all_of(negate(MAPPED), is_now(ANSWER, Error.UNKNOWN_MEMBER_ID)),
+        ),
+    ),
+    all_of(_ZOMBIE, MAPPED, is_now(ANSWER, Error.FENCED_INSTANCE_ID)),
+    src.KAFKA_VALIDATE,
+    "requests to a group that exists; first come the checks of group id, coordinator, session "
+    "timeout, size, protocols, topics, and commits by hand to a group without members",
+)
+
+ZOMBIES = (ZOMBIE_CHANGES_NOTHING, ZOMBIE_IS_TOLD)
+
+
+_GOES = all_of(MEMBER.now(X), negate(MEMBER.then(X)))
+_COMES = all_of(MEMBER.then(X), negate(MEMBER.now(X)))
+_STAYS_STATIC = implies(SEAT.now(X, I), all_of(MEMBER.then(X), SEAT.then(X, I)))
+_STAYS_DYNAMIC = all_of(MEMBER.then(X), negate(exists(I, SEAT.then(X, I))))
+
+ONLY_THE_NAMED_GO = step_property(
+    "only-the-named-go",
+    "A member goes only by a step that names it or its instance, or at the end of a wait.",
+    for_all(
+        X,
+        implies(
+            _GOES,
+            any_of(NAMED.now(X), is_now(EVENT, JOIN_PHASE, SYNC_PHASE), FAILS_OVER),
+        ),
+    ),
+    exists(X, all_of(_GOES, NAMED.now(X))),
+    src.KIP_LEAVE,
+)
+ONLY_THE_INVITED_COME = step_property(
+    "only-the-invited-come",
+    "Whoever becomes a member does so under the fresh id or its own pending one.",
+    for_all(
+        X,
+        implies(
+            _COMES,
+            any_of(same(X, FRESH), all_of(PENDING.now(X), is_mid(X), JOINS), FAILS_OVER),
+        ),
+    ),
+    exists(X, _COMES),
+    src.KIP_394,
+)
+SEATS_STAY = step_property(
+    "seats-stay",
+    "A member that stays keeps its instance: none becomes static, none dynamic, none another.",
+    for_all(
+        X,
+        I,
+        implies(
+            all_of(MEMBER.now(X), MEMBER.then(X), negate(FAILS_OVER)),
+            iff(SEAT.then(X, I), SEAT.now(X, I)),
+        ),
+    ),
+    exists(X, I, all_of(SEAT.now(X, I), SEAT.then(X, I), JOINS)),
+    src.KIP_SWITCH,
+    "every step but a failover, which has a property of its own",
+)
+PENDING_STAYS = step_property(
+    "pending-goes-only-by-its-own",
+    "A pending id stays until it is used, given back or times out, or nobody uses its group.",
+    for_all(
+        X,
+        implies(all_of(PENDING.now(X), negate(PENDING.then(X))), any_of(NAMED.now(X), STARTS_ANEW)),
+    ),
+    exists(X, all_of(PENDING.now(X), negate(PENDING.then(X)))),
+    src.KIP_394,
+)
+LEAD_STAYS = step_property(
+    "lead-changes-only-for-the-absent",
+    "Who leads and stays a member leads on, unless a generation begins that it did not join.",
+    for_all(
+        X,
+        implies(
+            all_of(LEADS.now(X), MEMBER.then(X), negate(LEADS.then(X))),
+            any_of(all_of(negate(PARKED.now(X)), negate(GENERATION_STAYS)), FAILS_OVER),
+        ),
+    ),
+    exists(X, all_of(LEADS.now(X), negate(LEADS.then(X)))),
+    src.KIP_BACKGROUND,
+)
+
+_DYNAMIC_REQUEST = all_of(
+    MID_GIVEN.now(), negate(INST_GIVEN.now()), negate(exists(I, SEAT.now(MID, I)))
+)
+_DYNAMIC_SESSION = all_of(is_now(EVENT, SESSION_END), negate(exists(I, SEAT.now(SUBJECT, I))))
+_OF_DYNAMIC = any_of(_DYNAMIC_REQUEST, _DYNAMIC_SESSION)
+DYNAMIC_SPARES_STATIC = step_property(
+    "dynamic-spares-static",
+    "A step about a dynamic member or a pending id removes and replaces no static member.",
+    implies(
+        _OF_DYNAMIC,
+        all_of(
+            for_all(X, I, _STAYS_STATIC),
+            for_all(I, X, implies(HOLDS.now(I, X), HOLDS.then(I, X))),
+        ),
+    ),
+    all_of(_OF_DYNAMIC, exists(X, I, SEAT.now(X, I)), exists(X, _GOES)),
+    src.KIP_BACKGROUND,
+    "requests without an instance, sessions",
+)
+_STATIC_SESSION = all_of(is_now(EVENT, SESSION_END), exists(I, SEAT.now(SUBJECT, I)))
+_STATIC_SENDER = all_of(MID_GIVEN.now(), exists(I, SEAT.now(MID, I)))
+_OF_STATIC = any_of(INST_GIVEN.now(), _STATIC_SESSION, _STATIC_SENDER)
+_OTHER_DYNAMIC = all_of(MEMBER.now(X), negate(is_static(X)), negate(NAMED.now(X)))
+STATIC_SPARES_DYNAMIC = step_property(
+    "static-spares-dynamic",
+    "A step about a static member or an instance removes no dynamic member and no pending id that "
+    "it does not name, and makes none static.",
+    implies(
+        _OF_STATIC,
+        for_all(
+            X,
+            all_of(
+                implies(_OTHER_DYNAMIC, _STAYS_DYNAMIC),
+                implies(all_of(PENDING.now(X), negate(NAMED.now(X))), PENDING.then(X)),
+            ),
+        ),
+    ),
+    all_of(_OF_STATIC, exists(X, _OTHER_DYNAMIC), exists(X, _GOES)),
+    src.KIP_BACKGROUND,
+    "requests with an instance or of a static member, sessions",
+)
+
+_BEGINS = any_of(
+    all_of(
+        negate(is_now(STATE, GroupState.PREPARING)),
+        negate(STARTS_ANEW),
+        any_of(is_then(STATE, GroupState.PREPARING), negate(GENERATION_STAYS)),
+    ),
+    all_of(negate(DEFERRED.now()), DEFERRED.then()),
+)
+_HAD_A_HOLDER = exists(I, Y, all_of(SEAT.then(X, I), HOLDS.now(I, Y)))
+_HAS_A_HOLDER = exists(I, Y, all_of(SEAT.now(X, I), HOLDS.then(I, Y)))
+_NEWCOMER = exists(X, all_of(_COMES, negate(_HAD_A_HOLDER)))
+_LEAVER = exists(X, all_of(_GOES, negate(_HAS_A_HOLDER)))
+_LEADER_REJOINS = all_of(JOINS, MID_GIVEN.now(), LEADS.now(MID))
+_DYNAMIC_CHANGES = all_of(
+    JOINS,
+    MID_GIVEN.now(),
+    MEMBER.now(MID),
+    negate(INST_GIVEN.now()),
+    is_now(SUBSCRIPTION, Change.CHANGED),
+)
+_REPLACED_TOO_EARLY = all_of(
+    is_now(STATE, GroupState.COMPLETING), JOINS, INST_GIVEN.now(), HOLDS.then(INST, FRESH)
+)
+_NOT_STORED = is_now(RULE, "SYNC-COMPLETING-LEADER-TOO-LARGE")
+CAUSES = step_property(
+    "rebalance-has-a-cause",
+    "A rebalance begins only because somebody new comes, somebody goes for good, the leader "
+    "rejoins, a member that names no instance changes what it subscribes to, an instance is "
+    "replaced before the leader's assignment is in, or that can't be stored.",
+    implies(
+        _BEGINS,
+        any_of(
+            _NEWCOMER,
+            _LEAVER,
+            _LEADER_REJOINS,
+            _DYNAMIC_CHANGES,
+            _REPLACED_TOO_EARLY,
+            _NOT_STORED,
+            DEFERRED.now(),
+        ),
+    ),
+    _BEGINS,
+    f"{src.KIP_BACKGROUND}: the causes of a rebalance; {src.KAFKA_9801}",
+)
+
+STEPS = (
+    *ONE_BY_ONE,
+    *ZOMBIES,
+    ONLY_THE_NAMED_GO,
+    ONLY_THE_INVITED_COME,
+    SEATS_STAY,
+    PENDING_STAYS,
+    LEAD_STAYS,
+    DYNAMIC_SPARES_STATIC,
+    STATIC_SPARES_DYNAMIC,
+    CAUSES,
+)
+"""Every step property that is a formula."""

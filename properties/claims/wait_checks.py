@@ -2,6 +2,14 @@
 
 Each check returns None, or what is wrong in one sentence; its premise stands beside it.
 `fencepost.properties.claims.step_answers` names them.
+
+Checks of step properties: requests of strangers, of another generation, and commits are refused.
+
+`fencepost.properties.claims.step_answers` names them.
+
+Checks of step properties about offsets, and about what operators are shown of a group.
+
+`fencepost.properties.claims.step_answers` names them.
 """
 
 from __future__ import annotations
@@ -12,10 +20,15 @@ from fencepost.model.classic.group import JOIN, SESSION, Group, Member, Timer
 from fencepost.model.classic.work import Incoming
 from fencepost.model.messages.errors import Error, error_name
 from fencepost.model.messages.messages import (
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
     HeartbeatRequest,
     HeartbeatResponse,
     JoinGroupResponse,
+    ListGroupsRequest,
+    ListGroupsResponse,
     OffsetCommitRequest,
+    OffsetCommitResponse,
     SyncGroupRequest,
     SyncGroupResponse,
 )
@@ -240,3 +253,195 @@ def other_protocol_told(view: StepView) -> str | None:
     if not isinstance(told, SyncGroupResponse) or told.error_code != refused:
         return "a SyncGroup with a protocol that was not selected was not refused"
     return None if view.after == view.before else "a SyncGroup that was refused changed the group"
+
+
+Caller = HeartbeatRequest | SyncGroupRequest | OffsetCommitRequest
+
+
+def _calling(view: StepView) -> Caller | None:
+    """A request of a member, of a group that has some."""
+    event, before = view.event, view.before
+    if before is None or not before.members or not isinstance(event, Incoming):
+        return None
+    message = event.message
+    if isinstance(message, HeartbeatRequest | SyncGroupRequest | OffsetCommitRequest):
+        return message
+    return None
+
+
+def error(view: StepView) -> int | str | None:
+    """Return the error that the step's request was answered, None if it wasn't or rows differ."""
+    message = own_answer(view)
+    if isinstance(message, OffsetCommitResponse):
+        codes = {p.error_code for topic in message.topics for p in topic.partitions}
+        return codes.pop() if len(codes) == 1 else None
+    if isinstance(message, HeartbeatResponse | SyncGroupResponse):
+        return message.error_code
+    return None
+
+
+def stranger(view: StepView) -> bool:
+    """Return whether an id that is no member's asks, without an instance."""
+    message = _calling(view)
+    if message is None:
+        return False
+    before = view.before
+    assert before is not None
+    given = bool(message.member_id) and message.group_instance_id is None
+    return given and before.member(message.member_id) is None
+
+
+def stranger_told(view: StepView) -> str | None:
+    """Check that a stranger is answered UNKNOWN_MEMBER_ID."""
+    if not stranger(view):
+        return None
+    told = error(view)
+    if told != Error.UNKNOWN_MEMBER_ID.value:
+        return f"an id that is no member's was answered {told} instead of UNKNOWN_MEMBER_ID"
+    return None
+
+
+def late(view: StepView) -> bool:
+    """Return whether a member asks in another generation."""
+    message = _calling(view)
+    if message is None:
+        return False
+    before = view.before
+    assert before is not None
+    instance = message.group_instance_id
+    own = instance is None or before.holder(instance) == message.member_id
+    member = before.member(message.member_id) is not None
+    return member and own and message.generation_id != before.generation_id
+
+
+def late_told(view: StepView) -> str | None:
+    """Check that another generation is answered ILLEGAL_GENERATION, and nothing changes."""
+    if not late(view):
+        return None
+    told = error(view)
+    if told != Error.ILLEGAL_GENERATION.value:
+        return f"another generation was answered {told} instead of ILLEGAL_GENERATION"
+    if view.after != view.before:
+        return "a request of another generation changed the group"
+    return None
+
+
+def refused_commit(view: StepView) -> bool:
+    """Return whether a commit was refused."""
+    event = view.event
+    if not isinstance(event, Incoming) or not isinstance(event.message, OffsetCommitRequest):
+        return False
+    return error(view) not in {NONE, None}
+
+
+def offsets(view: StepView) -> str | None:
+    """Check that a refused commit stores nothing."""
+    if not refused_commit(view):
+        return None
+    before = () if view.before is None else view.before.offsets
+    after = () if view.after is None else view.after.offsets
+    return None if before == after else "a commit was refused and its offset was stored"
+
+
+def _commit(view: StepView) -> tuple[OffsetCommitRequest, int | str] | None:
+    """The commit that the step is about, and the error that all its rows were told."""
+    event = view.event
+    if not isinstance(event, Incoming) or not isinstance(event.message, OffsetCommitRequest):
+        return None
+    told = error(view)
+    return None if told is None else (event.message, told)
+
+
+def accepted(view: StepView) -> bool:
+    """Return whether a commit was accepted."""
+    found = _commit(view)
+    return found is not None and found[1] == NONE
+
+
+def stored(view: StepView) -> str | None:
+    """Check that an accepted commit is what will be read."""
+    found = _commit(view)
+    if found is None or not accepted(view):
+        return None
+    offsets = () if view.after is None else view.after.offsets
+    held = {(o.topic, o.partition): o.offset for o in offsets}
+    for topic in found[0].topics:
+        for part in topic.partitions:
+            if held.get((topic.name, part.partition_index)) != part.committed_offset:
+                return f"the commit of {topic.name}-{part.partition_index} was told NONE and lost"
+    return None
+
+
+def commits(view: StepView) -> bool:
+    """Return whether somebody commits, to a group whose members would do so."""
+    return _commit(view) is not None and view.before is not None
+
+
+def commit_told(view: StepView) -> str | None:
+    """Check that members commit unless they wait for an assignment, and others where none are."""
+    found, group = _commit(view), view.before
+    if found is None or group is None:
+        return None
+    message, told = found
+    if group.state is GroupState.EMPTY:
+        may = True if message.generation_id < 0 else None
+    elif group.state is GroupState.COMPLETING:
+        may = False
+    else:
+        may = present(group, message)
+    if may is None or may is (told == NONE):
+        return None
+    who = f"{message.member_id or 'somebody who is no member'} in generation"
+    verb = "was refused with" if may else "was answered"
+    return f"in {group.state.value} a commit of {who} {message.generation_id} {verb} " + error_name(
+        told
+    )
+
+
+def member_commits(view: StepView) -> bool:
+    """Return whether a member's commit was accepted."""
+    found = _commit(view)
+    return found is not None and accepted(view) and present(view.before, found[0])
+
+
+def commit_kept_alive(view: StepView) -> str | None:
+    """Check that an accepted commit restarts the session of the member that sent it."""
+    found = _commit(view)
+    if found is None or not member_commits(view) or view.after is None:
+        return None
+    member = view.after.member(found[0].member_id)
+    if member is None:
+        return f"{found[0].member_id} committed and is no member any more"
+    due = (SESSION, member.member_id, view.now_ms + member.session_timeout_ms)
+    if any((t.kind, t.subject, t.latest) == due for t in view.after.timers):
+        return None
+    return f"the commit of {member.member_id} did not restart its session"
+
+
+def looks(view: StepView) -> bool:
+    """Return whether an operator asks about a group that there is."""
+    event = view.event
+    asks = DescribeGroupsRequest | ListGroupsRequest
+    return (
+        view.before is not None and isinstance(event, Incoming) and isinstance(event.message, asks)
+    )
+
+
+def shown(view: StepView) -> str | None:
+    """Check that a description has the group's members with their instances, a list the group."""
+    group = view.before
+    if group is None or not looks(view):
+        return None
+    told = own_answer(view)
+    here = {(m.member_id, m.group_instance_id) for m in group.members}
+    match told:
+        case DescribeGroupsResponse(groups=(row,)):
+            said = {(m.member_id, m.group_instance_id) for m in row.members}
+            if (row.error_code, row.group_state, said) != (NONE, group.state.value, here):
+                return f"the group is described as {row.group_state} with {sorted(map(str, said))}"
+        case ListGroupsResponse(error_code=Error.NONE.value, groups=rows):
+            if [row.group_state for row in rows] != [group.state.value]:
+                return f"a group that is {group.state.value} is listed as {[*rows] or 'nothing'}"
+        case _:
+            return "an operator who asked about a group was told nothing of it"
+    return None

@@ -13,7 +13,7 @@ from fencepost.model.classic.group import JOIN, SESSION, SYNC, Group
 from fencepost.model.classic.rules import rule_sources as src
 from fencepost.model.table.vocabulary import GroupState
 from fencepost.properties.claims.function_property import run_property
-from fencepost.properties.logic.property import PropertyKind
+from fencepost.properties.logic.logic import PropertyKind
 from fencepost.properties.worlds.canonical import request_name
 from fencepost.properties.worlds.views import WorldView
 from fencepost.properties.worlds.world_client import Client, Seat

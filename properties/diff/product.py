@@ -10,37 +10,277 @@ same.
 A difference belongs to the two rules that decided, one on each side, in the step in which the
 answers part.  If the worlds differed before, and it isn't one rule that does something else, it
 comes after those differing rules that were used since the worlds were last equal.
+
+What an answer means to the client that reads it, whatever names a coordinator uses.
+
+Two answers are the same if they mean the same.  Member ids are compared as clients can: this id is
+the one that c1 was told, that one was never told to anybody.  Generations are compared with those
+that the clients know: the same, or a later one.  Only the fields on which a client acts count; what
+only one of two versions or drafts can say does not.
+
+States of two revisions in lockstep: sets of worlds, and what parts them.
+
+A response of one revision is an act in a world, what it answers to whom, and by which rules.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise, zip_longest
+from typing import NamedTuple
 
+from msgspec import structs
+
+from fencepost.model.messages.draft_messages import DraftLeaveGroupResponse
+from fencepost.model.messages.errors import Error, error_name
+from fencepost.model.messages.messages import (
+    DescribedGroup,
+    DescribeGroupsResponse,
+    JoinGroupResponse,
+    LeaveGroupResponse,
+    ListGroupsResponse,
+    OffsetCommitResponse,
+    OffsetFetchResponse,
+    SyncGroupResponse,
+)
+from fencepost.model.messages.shapes import Message
 from fencepost.model.revision import Revision
 from fencepost.model.table.effects import Do
 from fencepost.properties.diff.common_versions import differing_rules
-from fencepost.properties.diff.product_state import (
-    NOBODYS,
-    Arrival,
-    Cut,
-    Doing,
-    Key,
-    Links,
-    Outcomes,
-    Pair,
-    Parted,
-    Response,
-    Rules,
-    Side,
-    State,
-    Trace,
-    move_of,
-)
-from fencepost.properties.diff.readable_answers import Seen, agree, seen
+from fencepost.properties.worlds.canonical import NOW
 from fencepost.properties.worlds.scope import Scope
-from fencepost.properties.worlds.world import Act, World, Worlds
+from fencepost.properties.worlds.world import STRANGE, Act, World, Worlds
+from fencepost.properties.worlds.world_client import Client
+
+_NONE = Error.NONE.value
+
+
+class Meaning(NamedTuple):
+    """What an answer says.
+
+    `member_id`, `leader`: "" for none; `generation`: None for none; `roster`: each member's id with
+    its metadata; `rest`: what else is said, in a fixed order.  Ids are the coordinator's.
+    """
+
+    error: str
+    member_id: str = ""
+    generation: int | None = None
+    leader: str = ""
+    roster: tuple[tuple[str, bytes], ...] = ()
+    rest: tuple[object, ...] = ()
+
+
+WAITS = Meaning("waits")
+"""The request has no answer yet."""
+ANYTHING = Meaning("anything")
+"""The protocol leaves open whether and how this is answered."""
+
+Seen = tuple[tuple[int, tuple[object, ...]], ...]
+"""What the clients see of one step: (index of the client, what its answer means to it)."""
+
+
+def meaning(message: Message | None) -> Meaning:
+    """Return what an answer says; None: the model leaves it open."""
+    match message:
+        case None:
+            return ANYTHING
+        case JoinGroupResponse(error_code=code) if code == _NONE:
+            return Meaning(
+                error_name(code),
+                message.member_id,
+                message.generation_id,
+                message.leader,
+                tuple((m.member_id, m.metadata) for m in message.members),
+                (message.protocol_name, message.skip_assignment),
+            )
+        case JoinGroupResponse():
+            return Meaning(error_name(message.error_code), message.member_id)
+        case SyncGroupResponse():
+            return Meaning(error_name(message.error_code), rest=(message.assignment,))
+        case LeaveGroupResponse():
+            codes = (message.error_code, *(row.error_code for row in message.members))
+            return Meaning(error_name(next((c for c in codes if c != _NONE), _NONE)))
+        case DraftLeaveGroupResponse():
+            return Meaning(error_name(message.error_code))
+        case OffsetCommitResponse():
+            codes = tuple(p.error_code for topic in message.topics for p in topic.partitions)
+            return Meaning(error_name(next((c for c in codes if c != _NONE), _NONE)))
+        case DescribeGroupsResponse():
+            return Meaning(error_name(_NONE), rest=tuple(_described(g) for g in message.groups))
+        case ListGroupsResponse():
+            return Meaning(error_name(message.error_code), rest=(message.groups,))
+        case OffsetFetchResponse():
+            return Meaning(error_name(message.error_code), rest=(message.topics,))
+        case _:
+            return Meaning(error_name(getattr(message, "error_code", _NONE)))
+
+
+def _described(group: DescribedGroup) -> tuple[object, ...]:
+    """A group as an operator reads it, whatever the ids of its members."""
+    members = sorted(repr(structs.replace(m, member_id="")) for m in group.members)
+    return (group.error_code, group.group_state, group.protocol_data, *members)
+
+
+def seen(
+    answers: Sequence[tuple[int, Meaning]],
+    clients: Sequence[Client],
+    called: Mapping[str, str],
+) -> tuple[Seen, dict[str, str]]:
+    """Return what the clients see, and how the ids that are told for the first time are called.
+
+    `clients`: before the step, in the names of the same world as the answers; `called`: an id that
+    somebody was told → the name that all sides have for it.
+    """
+    new = _introduced(answers, called)
+    names = {**called, **new, "": ""}
+    step = []
+    for index, said in answers:
+        relation = None
+        if said.generation is not None:
+            known = (client.generation for client in clients)
+            relation = tuple(said.generation > g if g >= 0 else None for g in known)
+        words = (
+            said.error,
+            names[said.member_id],
+            relation,
+            names[said.leader],
+            tuple(sorted((names[member_id], metadata) for member_id, metadata in said.roster)),
+            said.rest,
+        )
+        step.append((index, words))
+    return tuple(step), new
+
+
+def _introduced(
+    answers: Sequence[tuple[int, Meaning]], called: Mapping[str, str]
+) -> dict[str, str]:
+    """Names for ids that nobody was told before, in an order that all sides have in common."""
+    new: dict[str, str] = {}
+    for member_id in _told(answers):
+        if member_id and member_id not in called and member_id not in new:
+            new[member_id] = STRANGE if member_id == STRANGE else f"new.{len(new) + 1}"
+    return new
+
+
+def _told(answers: Sequence[tuple[int, Meaning]]) -> Iterator[str]:
+    for _, said in answers:
+        yield said.member_id
+    for _, said in answers:
+        yield said.leader
+        yield from sorted(member_id for member_id, _ in said.roster)
+
+
+def agree(one: Seen, other: Seen) -> bool:
+    """Return whether two observations are the same, where neither leaves the answer open."""
+    left, right = dict(one), dict(other)
+    return all(
+        left.get(i) == right.get(i) or _open(left.get(i)) or _open(right.get(i))
+        for i in left | right
+    )
+
+
+def _open(words: tuple[object, ...] | None) -> bool:
+    return words is not None and words[0] == ANYTHING.error
+
+
+def is_open(step: Seen) -> bool:
+    """Return whether some answer of a step is left open."""
+    return any(_open(words) for _, words in step)
+
+
+Links = tuple[tuple[str, str], ...]
+Key = tuple[str, int]
+Rules = tuple[str, ...]
+NOBODYS: frozenset[str] = frozenset({"tick", "failover"})
+"""Acts that are no client's."""
+
+
+class Side(NamedTuple):
+    """A world of one revision (its number), and the names that clients use for its ids."""
+
+    world: int
+    links: Links
+
+
+class Pair(NamedTuple):
+    """All worlds of both revisions that explain what the clients were told.
+
+    `suspects`: the differing rules that were used since both were last the same.
+    """
+
+    one: frozenset[Side]
+    other: frozenset[Side]
+    suspects: frozenset[str]
+
+
+class Parted(NamedTuple):
+    """The state in which answers differ.
+
+    `decided`: the rule that decided on each side, "" for none; `suspects`: the differing rules that
+    had made the worlds differ before.
+    """
+
+    decided: tuple[str, str]
+    suspects: frozenset[str]
+
+
+class Cut(NamedTuple):
+    """A state that is followed no further, though the answers may be the same.
+
+    The protocol leaves an answer open that one revision gives; or the two say the same in forms of
+    which clients remember different things.
+    """
+
+
+class Doing(NamedTuple):
+    """An act, and what the clients saw of it."""
+
+    kind: str
+    client: int
+    seen: Seen
+
+
+class Response(NamedTuple):
+    """What an act leads to in a world: answers by client, names of ids afterwards, rules used."""
+
+    act: Act
+    after: World
+    answers: tuple[tuple[int, Meaning], ...]
+    names: Mapping[str, str]
+    rules: Rules
+
+
+class Arrival(NamedTuple):
+    """A world that an act leads to, from which side, and by which move."""
+
+    side: Side
+    source: Side
+    move: Response
+
+
+Outcomes = dict[Seen, list[Arrival]]
+State = Pair | Parted | Cut
+Trace = Sequence[tuple[Doing | None, State]]
+
+
+def move_of(model: Worlds, world: World, act: Act, after: World) -> Response:
+    """Return what comes of an act that leads from one world to another."""
+    if act.kind in {"restart", "drop"}:
+        return Response(act, after, (), model.places(world, act, None)[1], ())
+    done = model.transitions(world, act.kind, act.client)[act.choice]
+    answers = {} if act.client < 0 else {act.client: WAITS}
+    for emission in done.emissions:
+        if emission.request_id == NOW:
+            answers[act.client] = meaning(emission.message)
+            continue
+        for index, client in enumerate(world.clients):
+            if client.waits == emission.request_id and index != act.client:
+                answers[index] = meaning(emission.message)
+    rules = tuple(rule.id for view in done.views for rule in view.rules)
+    names = model.places(world, act, done)[1]
+    return Response(act, after, tuple(sorted(answers.items())), names, rules)
+
 
 __all__ = ["Cut", "Doing", "Lockstep", "Pair", "Parted", "Response", "Side", "State", "Trace"]
 

@@ -20,11 +20,9 @@ from fencepost.properties.diff.common_versions import (
     spoken,
     unsaid,
 )
-from fencepost.properties.diff.product import Lockstep
-from fencepost.properties.diff.product_state import Cut, Doing, Pair, Parted, Response, State
+from fencepost.properties.diff.product import Cut, Doing, Lockstep, Pair, Parted, Response, State
 from fencepost.properties.explorer.explorer import Check, Exploration, explore
-from fencepost.properties.worlds.scope import Scope
-from fencepost.properties.worlds.scopes import DIFF_SCOPES, NamedScope
+from fencepost.properties.worlds.scope import DIFF_SCOPES, NamedScope, Scope
 from fencepost.properties.worlds.world import Act, World, Worlds
 
 Path = tuple[tuple[Act | None, World], ...]

@@ -14,8 +14,7 @@ from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS, Level
 from fencepost.properties.departures.attribution import Attribution, attributed, departures_in
 from fencepost.properties.departures.known_departures import DEPARTURES
-from fencepost.properties.judging.answer_diff import signature
-from fencepost.properties.judging.recording import Recording
+from fencepost.properties.judging.answer_diff import Recording, signature
 from fencepost.properties.oracle.fingerprint import (
     TARGET_FAILED,
     Fingerprint,

@@ -53,16 +53,19 @@ from fencepost.properties.logic.signature import (
     is_static,
 )
 from fencepost.properties.mutants.mutant import PREFIX
-from fencepost.properties.proofs.abstract_effect import (
+from fencepost.properties.proofs.abstract_effects import (
+    CHOSEN,
+    EFFECTS,
+    MAYBE,
     AbstractEffect,
     Becomes,
     Choice,
     Counts,
     Moves,
+    W,
     becomes,
+    removed,
 )
-from fencepost.properties.proofs.abstract_members import CHOSEN, W, removed
-from fencepost.properties.proofs.abstract_phases import EFFECTS, MAYBE
 
 Overrides = Mapping[Do, AbstractEffect]
 _CANDIDATE = all_of(MEMBER.now(X), PARKED.now(X))

@@ -16,7 +16,7 @@ from fencepost.model.revisions.release_revisions import GATES
 from fencepost.model.table.effects import Do
 from fencepost.model.table.expr import Conjunction, Expr, In, all_of, negate
 from fencepost.model.table.vocabulary import INST, MID, STATE, GroupState, Inst, Mid
-from fencepost.properties.departures.departures_of_kfake import EVERYBODY_LEADS
+from fencepost.properties.departures.known_departures import EVERYBODY_LEADS
 from fencepost.properties.departures.mutation_operators import (
     afterwards,
     as_if,

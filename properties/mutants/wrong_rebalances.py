@@ -1,30 +1,39 @@
-"""Broken rebalances: the join phase, election and vote, generations."""
+"""Broken rebalances: the join phase, election and vote, generations.
+
+Broken syncs: how assignments get from the leader to everybody, and who is waited for.
+
+Broken sessions, and coordinators that lose something in a failover, or when a topic goes.
+"""
 
 from __future__ import annotations
 
 from msgspec.structs import replace
 
-from fencepost.model.classic.group import JOIN, Group, InitialDelay
-from fencepost.model.classic.perform_rebalance import join_members
+from fencepost.model.classic.group import JOIN, SESSION, Group, InitialDelay, Member
+from fencepost.model.classic.perform import join_members
 from fencepost.model.classic.work import Effect, Emission, Work
-from fencepost.model.messages.messages import JoinGroupResponse
+from fencepost.model.messages.messages import JoinGroupResponse, SyncGroupResponse
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revision import Twist
 from fencepost.model.revisions.base import RULES
 from fencepost.model.table.effects import Do
 from fencepost.model.table.expr import all_of, any_of, negate
+from fencepost.model.table.table import Rule
 from fencepost.model.table.vocabulary import (
     DELAY,
     LEFT,
     PARKED,
+    ROLE,
+    STATE,
     TRIGGER,
     GroupState,
     Left,
     Parked,
+    Role,
     Trigger,
 )
 from fencepost.model.table.vocabulary import Delay as Waiting
-from fencepost.properties.departures.departures_of_kfake import COMPLETE, PENDING_ASIDE
+from fencepost.properties.departures.known_departures import COMPLETE, PENDING_ASIDE
 from fencepost.properties.departures.mutation_operators import (
     afterwards,
     beforehand,
@@ -32,6 +41,7 @@ from fencepost.properties.departures.mutation_operators import (
     in_turn,
     one_only,
     retold,
+    unanswered,
     vacant,
 )
 from fencepost.properties.mutants.mutant import (
@@ -41,7 +51,9 @@ from fencepost.properties.mutants.mutant import (
     GUARD,
     TIMER,
     Mutant,
+    added,
     but,
+    dropped,
     mutant,
     only,
     without,
@@ -275,5 +287,207 @@ REBALANCES: tuple[Mutant, ...] = (
         "of the protocols that all support the first by name is selected, not the preferred one",
         ELECTION,
         twists={Do.COMPLETE_JOIN: _by_name},
+    ),
+)
+
+
+def _left_out_keep(before: Group, work: Work) -> None:
+    def kept(member: Member) -> Member:
+        old = before.member(member.member_id)
+        return (
+            member
+            if member.assignment or old is None
+            else replace(member, assignment=old.assignment)
+        )
+
+    changed_members(work, kept)
+
+
+def _emptied(_: Work, emission: Emission) -> Message | None:
+    assert isinstance(emission.message, SyncGroupResponse)
+    return replace(emission.message, assignment=b"")
+
+
+def _only_leader_told(work: Work, emission: Emission) -> Message | None:
+    assert work.request is not None
+    return emission.message if emission.request_id == work.request.id else None
+
+
+def _sessions_run_on(before: Group, work: Work) -> None:
+    for timer in before.timers:
+        work.group = work.group.with_timer(timer.kind, timer.subject, timer.earliest, timer.latest)
+
+
+_BY_LEADER = ROLE.among(Role.LEADER)
+_ASSIGNS = RULES["SYNC-COMPLETING-LEADER"].effect
+
+SYNCS: tuple[Mutant, ...] = (
+    mutant(
+        "waiting-syncs-forgotten",
+        "syncs that wait when a rebalance begins are never answered",
+        EFFECT,
+        twists={Do.REBALANCE: retold(unanswered)},
+    ),
+    mutant(
+        "follower-assigns",
+        "what a follower's sync brings is taken for the assignment",
+        GUARD,
+        but("SYNC-COMPLETING-FOLLOWER", effect=_ASSIGNS),
+    ),
+    mutant(
+        "left-out-keep-assignment",
+        "a member that the leader assigns nothing keeps what it had: two may own a partition",
+        EFFECT,
+        twists={Do.ASSIGN: afterwards(_left_out_keep)},
+    ),
+    mutant(
+        "late-sync-empty",
+        "a sync in Stable is answered with an empty assignment",
+        EFFECT,
+        twists={Do.ANSWER_ASSIGNMENT: retold(_emptied)},
+    ),
+    mutant(
+        "late-sync-assigns",
+        "what a leader's sync brings in Stable replaces what the members were given",
+        GUARD,
+        only("SYNC-STABLE", negate(_BY_LEADER)),
+        added(
+            "SYNC-STABLE",
+            Rule(
+                "SYNC-STABLE-LEADER",
+                all_of(STATE.among(GroupState.STABLE), _BY_LEADER),
+                _ASSIGNS,
+            ),
+        ),
+    ),
+    mutant(
+        "waiting-followers-forgotten",
+        "when the leader's sync comes, the followers that wait for it are not answered",
+        EFFECT,
+        twists={Do.ANSWER_SYNCS: retold(_only_leader_told)},
+    ),
+    mutant(
+        "sync-keeps-no-session",
+        "the session timers don't restart when the assignment is handed out",
+        TIMER,
+        twists={Do.ANSWER_SYNCS: afterwards(_sessions_run_on)},
+    ),
+    mutant(
+        "syncs-not-noted",
+        "a follower that sent its sync in time is removed with those that did not",
+        EFFECT,
+        without("SYNC-COMPLETING-FOLLOWER", Do.NOTE_SYNC),
+    ),
+    mutant(
+        "record-size-unchecked",
+        "an assignment that is too large to be stored is handed out as if it were stored",
+        GUARD,
+        dropped("SYNC-COMPLETING-LEADER-TOO-LARGE"),
+    ),
+)
+
+
+def _impatient(_: Group, work: Work) -> None:
+    """A new member gets its own session timeout, and not five minutes."""
+    member = work.group.member(work.caller)
+    assert member is not None
+    work.set_timer(SESSION, member.member_id, member.session_timeout_ms)
+
+
+def _no_sessions(_: Group, work: Work) -> None:
+    work.group = replace(work.group, timers=())
+
+
+def _no_map(_: Group, work: Work) -> None:
+    work.group = replace(work.group, static=())
+
+
+def _no_offsets(_: Group, work: Work) -> None:
+    if work.group.offsets:  # else a group that is absent would come to exist
+        work.group = replace(work.group, offsets=())
+
+
+def _first_generation(_: Group, work: Work) -> None:
+    work.group = replace(work.group, generation_id=0)
+
+
+def _stored_as_before(before: Group, work: Work) -> None:
+    work.group = replace(work.group, stored=before.stored)
+
+
+TIMERS: tuple[Mutant, ...] = (
+    mutant(
+        "waiting-member-expires",
+        "a member whose join or sync waits for an answer is removed when its session ends",
+        ADDED,
+        but("SESSION-WAITING", effect=(Do.REMOVE_MEMBER, Do.REBALANCE)),
+    ),
+    mutant(
+        "expiry-without-rebalance",
+        "a member whose session ends is removed and nobody is given its partitions",
+        EFFECT,
+        without("SESSION-EXPIRED", Do.REBALANCE),
+    ),
+    mutant(
+        "new-member-expires-early",
+        "a member whose first join still waits is removed after its session timeout",
+        TIMER,
+        twists={
+            do: afterwards(_impatient) for do in (Do.ADD_STATIC, Do.ADD_DYNAMIC, Do.ADMIT_PENDING)
+        },
+    ),
+    mutant(
+        "new-member-never-expires",
+        "a member whose first join waits is never removed, however long that takes",
+        GUARD,
+        without("SESSION-EXPIRED-NEW", Do.REMOVE_MEMBER),
+    ),
+    mutant(
+        "assignment-not-stored",
+        "a generation is not stored: after a failover the group is as it was before",
+        EFFECT,
+        without("SYNC-COMPLETING-LEADER", Do.PERSIST),
+    ),
+    mutant(
+        "emptiness-not-stored",
+        "a group that everybody left is not stored: after a failover its members are back",
+        EFFECT,
+        twists={Do.BECOME_EMPTY: afterwards(_stored_as_before)},
+    ),
+    mutant(
+        "failover-forgets-sessions",
+        "a new coordinator starts no session timers: who fell silent meanwhile stays for ever",
+        TIMER,
+        twists={Do.RELOAD: afterwards(_no_sessions)},
+    ),
+    mutant(
+        "failover-forgets-map",
+        "a new coordinator doesn't know which member holds which instance",
+        EFFECT,
+        twists={Do.RELOAD: afterwards(_no_map)},
+    ),
+    mutant(
+        "failover-forgets-offsets",
+        "a new coordinator doesn't load the offsets that were stored",
+        EFFECT,
+        twists={Do.RELOAD: afterwards(_no_offsets)},
+    ),
+    mutant(
+        "failover-forgets-generation",
+        "a new coordinator counts generations from 0",
+        EFFECT,
+        twists={Do.RELOAD: afterwards(_first_generation)},
+    ),
+    mutant(
+        "deletion-keeps-offsets",
+        "the offsets of a deleted topic are kept, also for the topic that is made in its place",
+        EFFECT,
+        without("TOPICS-DELETED", Do.REMOVE_OFFSETS),
+    ),
+    mutant(
+        "deletion-removes-all-offsets",
+        "a group loses the offsets of all topics when one of them is deleted",
+        EFFECT,
+        twists={Do.REMOVE_OFFSETS: afterwards(_no_offsets)},
     ),
 )

@@ -17,8 +17,7 @@ from fencepost.model.coordinator import Answer
 from fencepost.model.messages.shapes import Message
 from fencepost.model.table.table import LEVELS, Level
 from fencepost.properties.oracle.answer_match import Deviation, renamed
-from fencepost.properties.oracle.provenance import Happened, Learned, Past
-from fencepost.properties.oracle.verdict import Beside
+from fencepost.properties.oracle.verdict import Beside, Happened, Learned, Past
 
 Groups = tuple[tuple[str, Group], ...]
 Counted = TypeVar("Counted", Group, Message)

@@ -25,7 +25,7 @@ from fencepost.model.history.events import Restarted, TopicsDeleted
 from fencepost.model.messages.messages import groups_of
 from fencepost.model.messages.shapes import Message
 from fencepost.properties.oracle.candidate import Candidate, Emitted
-from fencepost.properties.oracle.provenance import Happened
+from fencepost.properties.oracle.verdict import Happened
 
 FOREVER = 10**15
 """A time that nothing reaches, ms; not even times since 1970."""

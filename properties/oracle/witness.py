@@ -28,8 +28,15 @@ from fencepost.properties.oracle.candidate import (
 )
 from fencepost.properties.oracle.oracle import Oracle
 from fencepost.properties.oracle.oracle_search import TooManyError
-from fencepost.properties.oracle.provenance import Happened, Learned
-from fencepost.properties.oracle.verdict import Allowed, Verdict, Violation, Wrong, nearest
+from fencepost.properties.oracle.verdict import (
+    Allowed,
+    Happened,
+    Learned,
+    Verdict,
+    Violation,
+    Wrong,
+    nearest,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,16 +29,16 @@ from fencepost.properties.logic.logic import (
     same,
 )
 from fencepost.properties.logic.signature import X
-from fencepost.properties.proofs.abstract_effect import AbstractEffect
-from fencepost.properties.proofs.abstract_guards import as_formula, can_trigger, feasible
-from fencepost.properties.proofs.abstract_phases import (
+from fencepost.properties.proofs.abstract_effects import (
     CATCH_UP,
     DEFER,
     EFFECTS,
     JOIN_TIMER_FIRES,
     SESSION_FIRES,
     SYNC_TIMER_FIRES,
+    AbstractEffect,
 )
+from fencepost.properties.proofs.abstract_guards import as_formula, can_trigger, feasible
 
 _PREPARING = is_now(STATE, GroupState.PREPARING)
 _FIRES = {

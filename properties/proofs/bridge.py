@@ -3,12 +3,19 @@
 Three things have to agree: the guards of the rules that were used, as far as they speak of the
 abstract group; the group afterwards, in every relation; and the answer.  What differs is described
 in one sentence.  So whatever is proved of the abstract steps holds of each step that passed here.
+
+Performs abstract effects on a finite group.
+
+It evaluates the same data that Z3 is given.  Where a choice is open, every outcome is returned.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from itertools import product
+from types import SimpleNamespace
+from typing import Any
 
 from fencepost.model.classic.group import JOIN, SESSION, SYNC, Timer
 from fencepost.model.classic.work import Incoming
@@ -16,23 +23,99 @@ from fencepost.model.table.effects import Do
 from fencepost.model.table.expr import Expr, Feature
 from fencepost.model.table.table import Rule
 from fencepost.model.table.vocabulary import STATE, TRIGGER, GroupState, Trigger
-from fencepost.properties.logic.logic import Formula, is_now
+from fencepost.properties.logic.formula_closure import SetClosure, compile_set, everything, slot
+from fencepost.properties.logic.logic import TRUE, Formula, is_now
 from fencepost.properties.logic.signature import LEAVE_ROW
-from fencepost.properties.proofs.abstract_effect import AbstractEffect
-from fencepost.properties.proofs.abstract_guards import MEANINGS, features_of, partly
-from fencepost.properties.proofs.abstract_phases import (
+from fencepost.properties.proofs.abstract_effects import (
     CATCH_UP,
     DEFER,
     EFFECTS,
     JOIN_TIMER_FIRES,
     SESSION_FIRES,
     SYNC_TIMER_FIRES,
+    AbstractEffect,
+    Becomes,
+    Counts,
+    Moves,
 )
+from fencepost.properties.proofs.abstract_guards import MEANINGS, features_of, partly
 from fencepost.properties.proofs.abstract_steps import SETTLING, answer_of, changed_by
-from fencepost.properties.proofs.ground_effects import performed, universe
-from fencepost.properties.worlds.abstract_event import AbstractEvent, abstract_event, sent_pairs
-from fencepost.properties.worlds.abstraction import AbstractGroup, abstract_group, compiled
+from fencepost.properties.worlds.abstraction import (
+    AbstractEvent,
+    AbstractGroup,
+    abstract_event,
+    abstract_group,
+    compiled,
+    sent_pairs,
+)
 from fencepost.properties.worlds.views import StepView
+
+_SETS: dict[int, tuple[Becomes, SetClosure]] = {}
+_OTHER = "?"
+"""An id that no member has: the other case of a choice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Universe:
+    """The ids and instances that a step may speak of."""
+
+    ids: frozenset[str]
+    instances: frozenset[str]
+
+
+def universe(group: AbstractGroup, event: AbstractEvent) -> Universe:
+    """Return all ids and instances that occur in the group and in the event."""
+    return Universe(
+        everything(0, group, group, event) | event.named, everything(1, group, group, event)
+    )
+
+
+def performed(
+    effect: AbstractEffect, group: AbstractGroup, event: AbstractEvent, world: Universe
+) -> Iterator[AbstractGroup]:
+    """Yield every group that the effect may lead to."""
+    scratch = SimpleNamespace(
+        **{one.name: getattr(event, one.name) for one in fields(event)},
+        mid_given=event.mid_given,
+        inst_given=event.inst_given,
+    )
+    if effect.condition is not TRUE and not compiled(effect.condition)(group, group, scratch):
+        yield group
+        return
+    options = sorted(world.ids | {_OTHER, event.the_fresh_id})
+    for picked in product(options, repeat=len(effect.choices)):
+        for choice, one in zip(effect.choices, picked, strict=True):
+            setattr(scratch, slot(choice.term.name), one)
+        if all(compiled(c.such_that)(group, group, scratch) for c in effect.choices):
+            yield _changed_world(effect, group, scratch, world)
+
+
+def _changed_world(
+    effect: AbstractEffect, group: AbstractGroup, event: Any, world: Universe
+) -> AbstractGroup:
+    found: dict[str, Any] = {}
+    for change in effect.changes:
+        match change:
+            case Becomes(relation, _, _):
+                closure = _set_of(change)
+                found[relation.name] = closure(group, group, event, world.ids, world.instances)
+            case Counts(number, source, plus):
+                base = 0 if source is None else getattr(group, slot(source.name))
+                found[slot(number.name)] = base + plus
+            case Moves(feature, cases):
+                for value, formula in cases:
+                    if compiled(formula)(group, group, event):
+                        found[slot(feature.name)] = value
+                        break
+    return replace(group, **found)
+
+
+def _set_of(change: Becomes) -> SetClosure:
+    kept = _SETS.get(id(change))
+    if kept is None:
+        kept = _SETS[id(change)] = (change, compile_set(change.terms, change.formula))
+    return kept[1]
+
 
 Effects = Mapping[Do, AbstractEffect]
 _FIRES = {SESSION: SESSION_FIRES, JOIN: JOIN_TIMER_FIRES, SYNC: SYNC_TIMER_FIRES}

@@ -3,28 +3,58 @@
 The smallest has the fewest ids and instances, then as little else as can be.  The result is a
 finite step, on which the evaluator that exploration uses evaluates the same formula; a test checks
 that the two agree.
+
+Looks for a run that reaches a counterexample to induction.
+
+Exploration looks for a step by the same rule that breaks the same property.  A proof starts from
+any group that its invariants allow, so it may fail on a group that no run reaches; then an
+invariant is missing, and the rule is not wrong.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
-from dataclasses import fields
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 import z3
 
+from fencepost.model.revision import Revision
 from fencepost.model.table.expr import Feature
 from fencepost.model.table.vocabulary import SELECTION, SUBSCRIPTION, Change, GroupState
+from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, is_quiet
+from fencepost.properties.explorer.exploration import Check
+from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.logic import signature as sig
 from fencepost.properties.logic.formula_closure import slot
-from fencepost.properties.logic.logic import Formula, Relation, Sort, exists, is_now, negate
-from fencepost.properties.logic.property import Property
+from fencepost.properties.logic.logic import (
+    Formula,
+    Property,
+    Relation,
+    Sort,
+    exists,
+    is_now,
+    negate,
+)
 from fencepost.properties.proofs.abstract_steps import Path
-from fencepost.properties.proofs.paths import after, assumed, encode, small_universe, within
+from fencepost.properties.proofs.paths import (
+    STATES,
+    Scene,
+    Symbols,
+    Universe,
+    Z,
+    after,
+    assumed,
+    encode,
+    small_universe,
+    translate,
+    within,
+)
 from fencepost.properties.proofs.proof_results import Counterexample
-from fencepost.properties.proofs.terms import STATES, Scene, Symbols, Universe, Z, translate
-from fencepost.properties.worlds.abstract_event import AbstractEvent
-from fencepost.properties.worlds.abstraction import AbstractGroup, AbstractStep
+from fencepost.properties.worlds.abstraction import AbstractEvent, AbstractGroup, AbstractStep
+from fencepost.properties.worlds.concretise import Run, unfold
+from fencepost.properties.worlds.scope import CHECK_SCOPES, NamedScope
+from fencepost.properties.worlds.world import Act, World, Worlds
 
 Ask = Callable[[Z], str]
 """A solver → "sat", "unsat" or "unknown"."""
@@ -173,3 +203,62 @@ def _read(model: Z, scene: Scene, universe: Universe, path: Path) -> Counterexam
     step = AbstractStep(reader.group(scene.now), event, reader.group(scene.then))
     rules = (path.rule.id,) if path.settle is None else (path.rule.id, path.settle.id)
     return Counterexample(step, rules)
+
+
+MAX_STATES = 3_000
+"""How many worlds of each scope are looked at, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """The run that was found, in which scope; None where no run was found.
+
+    `states`: how many worlds were looked at; `complete`: whether these were all that the scopes
+    have.
+    """
+
+    states: int
+    complete: bool
+    question: NamedScope | None = None
+    run: Run | None = None
+    worlds: Worlds | None = None
+
+
+def reach(
+    revision: Revision,
+    one: Property,
+    rule_id: str,
+    questions: Sequence[NamedScope] = CHECK_SCOPES,
+    *,
+    max_states: int = MAX_STATES,
+) -> Reached:
+    """Find the shortest run, in the first scope that has one, to such a step by this rule."""
+    judging = Evaluator([one], revision)
+    states = 0
+    complete = True
+    for question in questions:
+        worlds = Worlds(revision, question.scope, judging.judge)
+        check = Check(one.id, step=_Broken(worlds, rule_id))
+        found = explore(worlds, [check], max_states=max_states, stop_at_first=True, quiet=is_quiet)
+        states += found.states
+        violation = found.violations.get(one.id)
+        if violation is not None:
+            run = unfold(worlds, violation.trace)
+            return Reached(states, complete, question, run, worlds)
+        complete = complete and found.complete
+    return Reached(states, complete)
+
+
+@dataclass(frozen=True, slots=True)
+class _Broken:
+    """A check: a step by the rule that breaks the property."""
+
+    worlds: Worlds
+    rule_id: str
+
+    def __call__(self, before: World, act: Act, _after: World) -> str | None:
+        done = self.worlds.transitions(before, act.kind, act.client)[act.choice]
+        rules = {rule.id for view in done.views for rule in view.rules}
+        if self.rule_id not in rules:
+            return None
+        return next((fault for fault in act.faults if not fault.startswith(EXCUSED)), None)

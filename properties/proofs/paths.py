@@ -2,12 +2,20 @@
 
 A step assumes the invariants before it, that the fresh id is nobody's, and that a timer that fires
 was running.
+
+Translates formulas to Z3's: sorts without a size, relations as predicates.
+
+A group before a step is one uninterpreted predicate for each relation; each later one is an
+expression over it, so a step needs no further predicates and no quantifier that its formulas don't
+have.  This stays close to the fragment that Z3 decides (EPR).
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field, replace
+from itertools import count, product
+from typing import Any
 
 import z3
 
@@ -16,6 +24,7 @@ from fencepost.model.table.vocabulary import STATE, TRIGGER, GroupState
 from fencepost.properties.claims.invariants import WITHIN_A_BATCH
 from fencepost.properties.logic import signature as sig
 from fencepost.properties.logic.logic import (
+    TRUE,
     AllOf,
     AnyOf,
     AtMost,
@@ -26,7 +35,14 @@ from fencepost.properties.logic.logic import (
     Implies,
     Is,
     Not,
+    Number,
+    Property,
+    PropertyKind,
+    Relation,
+    Same,
     Sort,
+    Term,
+    When,
     all_of,
     any_of,
     for_all,
@@ -35,21 +51,196 @@ from fencepost.properties.logic.logic import (
     negate,
     same,
 )
-from fencepost.properties.logic.property import Property, PropertyKind
 from fencepost.properties.logic.signature import X
+from fencepost.properties.proofs.abstract_effects import AbstractEffect, Becomes, Counts, Moves
 from fencepost.properties.proofs.abstract_steps import Path
-from fencepost.properties.proofs.terms import (
-    SORTS,
-    Predicate,
-    Scene,
-    Symbols,
-    Universe,
-    Z,
-    domains,
-    first_group,
-    perform,
-    translate,
-)
+
+Z = Any
+"""An expression of Z3's, which has no types."""
+
+Universe = dict[Sort, list[Z]]
+"""All ids and all instances."""
+
+SORTS: dict[Sort, Z] = {Sort.ID: z3.DeclareSort("Id"), Sort.INSTANCE: z3.DeclareSort("Instance")}
+_STATE, _STATE_VALUES = z3.EnumSort("State", [state.name for state in GroupState])
+STATES: dict[Hashable, Z] = dict(zip(GroupState, _STATE_VALUES, strict=True))
+_fresh = count()
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """A relation as it stands: a body with holes for the terms."""
+
+    holes: tuple[Z, ...]
+    body: Z
+
+    def of(self, *terms: Z) -> Z:
+        """Return the body with the terms put in."""
+        return z3.substitute(self.body, *zip(self.holes, terms, strict=True))
+
+
+def _holes(relation: Relation) -> tuple[Z, ...]:
+    return tuple(z3.Const(f"hole!{i}", SORTS[s]) for i, s in enumerate(relation.sorts))
+
+
+@dataclass(frozen=True, slots=True)
+class Symbols:
+    """A group as expressions over the group before the step."""
+
+    relations: dict[str, Predicate]
+    states: dict[Feature, Z]
+    numbers: dict[str, Z]
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """All that a formula may refer to: the group now and then, and what happens.
+
+    `terms`: of the event, by name; `answers`: questions whose answer is known (the deciding rule);
+    `stage`: which look at the table a free feature belongs to; `used`: the free ones so far.
+    `universe`: all ids and instances that there are, where quantifiers are to be written out.
+    """
+
+    now: Symbols
+    then: Symbols
+    event: dict[str, Predicate]
+    terms: dict[str, Z]
+    answers: dict[Feature, Hashable]
+    used: dict[str, tuple[Z, Feature]]
+    stage: int = 0
+    universe: Universe | None = None
+
+
+def first_group() -> Symbols:
+    """Return a group of which nothing is known."""
+    relations = {}
+    for relation in sig.RELATIONS:
+        holes = _holes(relation)
+        if holes:
+            function = z3.Function(
+                relation.name, *(SORTS[s] for s in relation.sorts), z3.BoolSort()
+            )
+            relations[relation.name] = Predicate(holes, function(*holes))
+        else:
+            relations[relation.name] = Predicate((), z3.Bool(relation.name))
+    states = {feature: z3.Const(feature.name, _STATE) for feature in sig.GROUP_FEATURES}
+    return Symbols(relations, states, {number.name: z3.Int(number.name) for number in sig.NUMBERS})
+
+
+def domains(scene: Scene) -> Z:
+    """Return each free feature has one of its answers."""
+    ranges = [z3.And(v >= 0, v < len(feature.domain)) for v, feature in scene.used.values()]
+    return z3.And(*ranges)
+
+
+def translate(formula: Formula, scene: Scene, bound: dict[str, Z] | None = None) -> Z:
+    """Translate a formula to Z3.  Raises TypeError for an unknown kind of formula."""
+    names = bound or {}
+    match formula:
+        case Holds(relation, terms, when):
+            group = scene.now if when is When.NOW else scene.then
+            known = scene.event if relation.of_event else group.relations
+            return known[relation.name].of(*(_term(t, scene, names) for t in terms))
+        case Is(feature, values, when):
+            return _answered(feature, values, scene, when)
+        case Same(left, right):
+            return _term(left, scene, names) == _term(right, scene, names)
+        case AtMost(left, left_when, plus, right, right_when):
+            return _number(left, left_when, scene) + plus <= _number(right, right_when, scene)
+        case AllOf(parts):
+            return z3.And(*(translate(part, scene, names) for part in parts))
+        case AnyOf(parts):
+            return z3.Or(*(translate(part, scene, names) for part in parts))
+        case Not(part):
+            return z3.Not(translate(part, scene, names))
+        case Implies(premise, conclusion):
+            return z3.Implies(translate(premise, scene, names), translate(conclusion, scene, names))
+        case ForAll(terms, body):
+            return _quantified(z3.ForAll, terms, body, scene, names)
+        case Exists(terms, body):
+            return _quantified(z3.Exists, terms, body, scene, names)
+        case _:
+            raise TypeError(f"no formula of the language: {type(formula).__name__}")
+
+
+def _quantified(
+    quantifier: Z, terms: tuple[Term, ...], body: Formula, scene: Scene, names: dict[str, Z]
+) -> Z:
+    if scene.universe is not None:
+        cases = product(*(scene.universe[t.sort] for t in terms))
+        found = [
+            translate(
+                body, scene, {**names, **dict(zip((t.name for t in terms), case, strict=True))}
+            )
+            for case in cases
+        ]
+        return z3.And(*found) if quantifier is z3.ForAll else z3.Or(*found)
+    constants = {t.name: z3.Const(f"{t.name}!{next(_fresh)}", SORTS[t.sort]) for t in terms}
+    return quantifier(list(constants.values()), translate(body, scene, {**names, **constants}))
+
+
+def _term(term: Term, scene: Scene, names: dict[str, Z]) -> Z:
+    return scene.terms[term.name] if term.fixed else names[term.name]
+
+
+def _number(number: Number | None, when: When, scene: Scene) -> Z:
+    if number is None:
+        return z3.IntVal(0)
+    group = scene.now if when is When.NOW else scene.then
+    return group.numbers[number.name]
+
+
+def _answered(feature: Feature, values: frozenset[Hashable], scene: Scene, when: When) -> Z:
+    if feature in sig.GROUP_FEATURES:
+        group = scene.now if when is When.NOW else scene.then
+        return z3.Or(*(group.states[feature] == STATES[value] for value in values))
+    if feature in scene.answers:
+        return z3.BoolVal(scene.answers[feature] in values)
+    name = f"{feature.name} ({scene.stage})"
+    variable, _ = scene.used.setdefault(name, (z3.Int(name), feature))
+    return z3.Or(*(variable == feature.domain.index(value) for value in values))
+
+
+def perform(effect: AbstractEffect, scene: Scene, mark: str) -> tuple[Scene, list[Z], list[Z]]:
+    """Return the scene after an effect (its `now` moves on), its choices and their conditions.
+
+    `mark` tells apart the choices of several effects of one step.
+    """
+    chosen: dict[str, Z] = {}
+    terms = dict(scene.terms)
+    met = []
+    for choice in effect.choices:
+        terms[choice.term.name] = z3.Const(f"{choice.term.name} {mark}", SORTS[choice.term.sort])
+        chosen[choice.term.name] = terms[choice.term.name]
+        met.append(translate(choice.such_that, replace(scene, terms=terms)))
+    here = replace(scene, terms=terms)
+    condition = None if effect.condition is TRUE else translate(effect.condition, here)
+    relations, states = dict(scene.now.relations), dict(scene.now.states)
+    numbers = dict(scene.now.numbers)
+
+    def unless(new: Z, old: Z) -> Z:
+        return new if condition is None else z3.If(condition, new, old)
+
+    for change in effect.changes:
+        match change:
+            case Becomes(relation, variables, formula):
+                holes = _holes(relation)
+                names = {v.name: hole for v, hole in zip(variables, holes, strict=True)}
+                body = translate(formula, here, names)
+                old = scene.now.relations[relation.name].of(*holes)
+                relations[relation.name] = Predicate(holes, unless(body, old))
+            case Counts(number, source, plus):
+                base = z3.IntVal(0) if source is None else scene.now.numbers[source.name]
+                numbers[number.name] = unless(base + plus, scene.now.numbers[number.name])
+            case Moves(feature, cases):
+                state = scene.now.states[feature]
+                for value, formula in reversed(cases):
+                    held = translate(formula, here)
+                    state = z3.If(held, STATES[value], state)
+                states[feature] = unless(state, scene.now.states[feature])
+    after = Symbols(relations, states, numbers)
+    return replace(scene, now=after), met, list(chosen.values())
+
 
 _SETTLED = is_now(STATE, GroupState.COMPLETING, GroupState.STABLE)
 FRESH_IS_NOBODYS = for_all(

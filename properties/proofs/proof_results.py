@@ -15,8 +15,7 @@ from typing import Any
 from fencepost.model.table.expr import word
 from fencepost.model.table.vocabulary import GroupState
 from fencepost.properties.logic.signature import LEAVE_ROW
-from fencepost.properties.worlds.abstract_event import AbstractEvent
-from fencepost.properties.worlds.abstraction import AbstractGroup, AbstractStep
+from fencepost.properties.worlds.abstraction import AbstractEvent, AbstractGroup, AbstractStep
 
 
 class Result(Enum):

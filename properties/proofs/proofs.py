@@ -20,8 +20,8 @@ from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import is_shipped, shipped_base
 from fencepost.model.table.effects import Do
 from fencepost.properties.claims.property_registry import FORMULAS, adapted, expected_in
-from fencepost.properties.logic.property import Property, PropertyKind
-from fencepost.properties.proofs.abstract_effect import AbstractEffect
+from fencepost.properties.logic.logic import Property, PropertyKind
+from fencepost.properties.proofs.abstract_effects import AbstractEffect
 from fencepost.properties.proofs.abstract_steps import Path, paths
 from fencepost.properties.proofs.counterexamples import Ask, smallest
 from fencepost.properties.proofs.paths import Encoded, after, assumed, encode, is_untouched, premise

@@ -15,7 +15,7 @@ from fencepost.model.revision import Revision
 from fencepost.model.table.table import Table
 from fencepost.model.table.vocabulary import STATE, TRIGGER, Trigger
 from fencepost.properties.logic import signature as sig
-from fencepost.properties.logic.property import Property
+from fencepost.properties.logic.logic import Property
 from fencepost.properties.proofs.abstract_guards import (
     FEASIBLE,
     MEANINGS,
@@ -25,9 +25,16 @@ from fencepost.properties.proofs.abstract_guards import (
 )
 from fencepost.properties.proofs.abstract_steps import RUNS
 from fencepost.properties.proofs.counterexamples import Ask
-from fencepost.properties.proofs.paths import before, event_scene
+from fencepost.properties.proofs.paths import (
+    Scene,
+    Z,
+    before,
+    domains,
+    event_scene,
+    first_group,
+    translate,
+)
 from fencepost.properties.proofs.proof_results import Obligation, Result
-from fencepost.properties.proofs.terms import Scene, Z, domains, first_group, translate
 
 
 def prove_tables(

@@ -1,9 +1,14 @@
-"""Judges of the area JOIN: what a member does after an answer, or without one."""
+"""Judges of the area JOIN: what a member does after an answer, or without one.
+
+Judges of the area IDENTITY: instance ids and versions.
+
+Judges of the area OLD-BROKER: a broker that knows no static members.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from fencepost.model.messages.errors import MOVING
 from fencepost.model.messages.errors import Error as Code
@@ -11,10 +16,21 @@ from fencepost.model.messages.messages import JoinGroupResponse
 from fencepost.properties.requirements.client_verdict import (
     HOLDS,
     Verdict,
+    answered,
+    code_name,
+    first_after,
+    has_no_partitions,
+    holds,
+    is_over,
+    member_ids,
+    refused,
+    said,
+    static_lives,
     unknown,
     unsupported,
     violated,
 )
+from fencepost.properties.requirements.driver_messages import Assigned
 from fencepost.properties.requirements.evidence import (
     CLOCK_MS,
     COMMIT,
@@ -27,16 +43,6 @@ from fencepost.properties.requirements.evidence import (
     Call,
     Evidence,
     Life,
-)
-from fencepost.properties.requirements.evidence_queries import (
-    answered,
-    code_name,
-    first_after,
-    has_no_partitions,
-    is_over,
-    member_ids,
-    refused,
-    said,
 )
 
 _LOST = {"lose", "cut"}
@@ -309,3 +315,200 @@ def _passes(call: Call) -> bool:
 
 def _trouble(call: Call) -> str:
     return f"a lost answer to {call.api}" if call.error is None else code_name(call)
+
+
+def as_set(evidence: Evidence) -> Verdict:
+    """Judge CLIENT-IDENTITY-AS-SET."""
+    return _carried(evidence, (JOIN,))
+
+
+def every_request(evidence: Evidence) -> Verdict:
+    """Judge CLIENT-IDENTITY-EVERY-REQUEST."""
+    return _carried(evidence, (SYNC, HEARTBEAT, COMMIT))
+
+
+def _carried(evidence: Evidence, apis: tuple[str, ...]) -> Verdict:
+    shown = set()
+    for life in static_lives(evidence):
+        for call in evidence.of(life, *apis):
+            if call.request is None or not _has_room(evidence, call):
+                continue
+            shown.add(call.api)
+            if call.version < FIRST_WITH_INSTANCE[call.api] or call.instance != life.instance:
+                return _other_instance(life, call)
+    missing = [api for api in apis if api not in shown and api != COMMIT]
+    if missing:
+        return unknown(f"no static member sent {' or '.join(missing)}")
+    without = set(apis) - shown
+    return holds(f"nothing was committed, so {COMMIT} was not seen") if without else HOLDS
+
+
+def _has_room(evidence: Evidence, call: Call) -> bool:
+    """Whether a request could have carried an instance id, as far as the broker goes."""
+    versions = evidence.advertised(call.api, call.at_ms)
+    first = FIRST_WITH_INSTANCE[call.api]
+    return call.version >= first or (versions is not None and versions[1] >= first)
+
+
+def _other_instance(life: Life, call: Call) -> Verdict:
+    if call.version < FIRST_WITH_INSTANCE[call.api]:
+        how, shown = "in a version without room for one", f"is of version {call.version}"
+    elif call.instance is None:
+        how, shown = "without an instance id", "has none"
+    else:
+        how, shown = "with another instance id", f"has {call.instance!r}"
+    return violated(
+        f"{call.api} {how}",
+        f"the user of {said(life)} set the instance id {life.instance!r}; {call.api} "
+        f"v{call.version} {shown}",
+        call.at_ms,
+    )
+
+
+def versions(evidence: Evidence) -> Verdict:
+    """Judge CLIENT-IDENTITY-VERSIONS."""
+    shown = False
+    for life, call in _static_calls(evidence, MEMBER_APIS):
+        first = FIRST_WITH_INSTANCE[call.api]
+        known = evidence.advertised(call.api, call.at_ms)
+        if known is None or known[1] < first:
+            continue
+        shown = True
+        if call.version < first:
+            return violated(
+                f"{call.api} v{call.version}",
+                f"{said(life)}, a static member, sent {call.api} v{call.version}, where the broker "
+                f"knows up to v{known[1]}: fencing needs v{first}",
+                call.at_ms,
+            )
+    return HOLDS if shown else unknown("no static member sent a request to a broker that knows any")
+
+
+def newest(evidence: Evidence) -> Verdict:
+    """Judge CLIENT-IDENTITY-NEWEST."""
+    usual: dict[tuple[str, str], int] = {}
+    changed_ms = evidence.versions[-1][0] if len(evidence.versions) > 1 else math.inf
+    compared = False
+    for life in evidence.lives:
+        for call in evidence.of(life, *MEMBER_APIS):
+            known = evidence.advertised(call.api, call.at_ms)
+            if known is None:
+                continue
+            before = usual.setdefault((life.id, call.api), call.version)
+            compared = compared or call.at_ms > changed_ms
+            if call.version != min(before, known[1]) and call.error is not None:
+                return violated(
+                    f"{call.api} not in the newest version that both know",
+                    f"{said(life)} sent {call.api} v{call.version}; it knows v{before}, and the "
+                    f"broker up to v{known[1]}",
+                    call.at_ms,
+                )
+    return HOLDS if compared else unknown("no request came after the broker's versions changed")
+
+
+def dynamic(evidence: Evidence) -> Verdict:
+    """Judge CLIENT-IDENTITY-DYNAMIC."""
+    shown = False
+    for life in evidence.lives:
+        if life.instance is not None:
+            continue
+        for call in evidence.of(life, *MEMBER_APIS):
+            shown = True
+            if call.instance is not None:
+                return violated(
+                    f"{call.api} with an instance id",
+                    f"the user of {said(life)} set no instance id; {call.api} v{call.version} has "
+                    f"{call.instance!r}",
+                    call.at_ms,
+                )
+    return HOLDS if shown else unknown("no dynamic member sent a request")
+
+
+def _static_calls(evidence: Evidence, apis: Iterable[str]) -> Iterator[tuple[Life, Call]]:
+    for life in static_lives(evidence):
+        for call in evidence.of(life, *apis):
+            yield life, call
+
+
+_RESTART = "restart"
+
+
+def not_twice(evidence: Evidence) -> Verdict:
+    """Judge CLIENT-OLD-BROKER-NOT-TWICE."""
+    lives = _at_old_broker(evidence)
+    if not lives:
+        return unknown("no static member was started at such a broker")
+    silent: dict[str | None, Life] = {}
+    for life in lives:
+        seen = next(iter(evidence.seen_by(life, Assigned)), None)
+        if seen is None or _told(evidence, life) is not None:
+            continue
+        other = silent.setdefault(life.instance, life)
+        if other is not life:
+            return violated(
+                "works in silence at a broker without static members",
+                f"{said(other)} and {said(life)} both have the instance id {life.instance!r}; "
+                "their users were assigned partitions at a broker without static members, and told "
+                "nothing",
+                seen.at_ms,
+                waited=(other.began_ms, evidence.ended_ms),
+            )
+    return HOLDS
+
+
+def told(evidence: Evidence) -> Verdict:
+    """Judge CLIENT-OLD-BROKER-TOLD."""
+    lives = _at_old_broker(evidence)
+    codes = []
+    for life in lives:
+        code = _told(evidence, life)
+        if code is None:
+            return violated(
+                "not told that the broker has no static members",
+                f"the user of {said(life)}, a static member, was told nothing at a broker without "
+                "static members",
+                life.began_ms,
+                waited=(life.began_ms, evidence.ended_ms),
+            )
+        codes.append(code)
+    return holds(f"told {codes[0]}") if codes else unknown("no static member was started there")
+
+
+def _at_old_broker(evidence: Evidence) -> list[Life]:
+    found = []
+    for life in static_lives(evidence):
+        versions = evidence.advertised(JOIN, life.began_ms)
+        if versions is not None and versions[1] < FIRST_WITH_INSTANCE[JOIN]:
+            found.append(life)
+    return found
+
+
+def _told(evidence: Evidence, life: Life) -> str | None:
+    """The code of the first error that the user was told."""
+    return next((error.code for _, error in evidence.errors_of(life)), None)
+
+
+def restarted(evidence: Evidence) -> Verdict:
+    """Judge CLIENT-OLD-BROKER-RESTARTED."""
+    shown = False
+    for deed in evidence.deeds_of(_RESTART):
+        for life in static_lives(evidence):
+            if life.began_ms > deed.began_ms or life.ended_ms is not None:
+                continue
+            for call in evidence.of(life, *MEMBER_APIS, since=deed.ended_ms):
+                known = evidence.advertised(call.api, call.at_ms)
+                if known is None:
+                    continue
+                shown = True
+                if call.version > known[1]:
+                    return violated(
+                        f"{call.api} above the broker's newest version",
+                        f"{said(life)} sent {call.api} v{call.version} to a broker that came back "
+                        f"with v{known[1]} at most",
+                        call.at_ms,
+                    )
+            after = "after the broker came back"
+            wrong = has_no_partitions(evidence, life, deed.ended_ms, after)
+            if wrong is not None:
+                return wrong
+    return HOLDS if shown else unknown("no member lived through a restart of its broker")

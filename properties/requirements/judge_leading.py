@@ -13,10 +13,9 @@ from fencepost.model.messages.subscription import (
     decode_assignment,
     decode_subscription,
 )
-from fencepost.properties.requirements.client_verdict import HOLDS, Verdict, unknown, violated
-from fencepost.properties.requirements.driver_messages import Assigned, Partition, Revoked
-from fencepost.properties.requirements.evidence import COOPERATIVE, JOIN, SYNC, Evidence, Life
-from fencepost.properties.requirements.evidence_queries import (
+from fencepost.properties.requirements.client_verdict import (
+    HOLDS,
+    Verdict,
     answered,
     first_after,
     is_over,
@@ -24,8 +23,12 @@ from fencepost.properties.requirements.evidence_queries import (
     later,
     member_ids,
     said,
+    unknown,
+    violated,
 )
-from fencepost.properties.requirements.judge_restarting import restarts
+from fencepost.properties.requirements.driver_messages import Assigned, Partition, Revoked
+from fencepost.properties.requirements.evidence import COOPERATIVE, JOIN, SYNC, Evidence, Life
+from fencepost.properties.requirements.judge_running import restarts
 
 _SOON_MS = 2000
 """An assignment that another follows so soon was made before the leader knew its topics."""

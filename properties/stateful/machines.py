@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from fencepost.model.revision import Revision
+from fencepost.properties.checking.evaluator import Coverage
 from fencepost.properties.checking.random_walk import (
     KINDS,
     Fault,
@@ -30,9 +31,8 @@ from fencepost.properties.checking.random_walk import (
     walk_scopes,
     walked,
 )
-from fencepost.properties.checking.rule_coverage import Coverage
 from fencepost.properties.checking.shrinking import shrunk
-from fencepost.properties.logic.property import Property, PropertyKind
+from fencepost.properties.logic.logic import Property, PropertyKind
 from fencepost.properties.worlds.concretise import Run
 from fencepost.properties.worlds.scope import Scope
 from fencepost.properties.worlds.world import Act, World

@@ -3,23 +3,36 @@
 A worker has one pipe to its parent.  It ignores a terminal's Ctrl-C, which is for the parent to act
 on, and it ends as soon as the pipe closes, so no worker outlives its parent, whatever ended that.
 `WorkerGroup` is a context manager: all its workers have ended when the block is left.
+
+`Stop`: asks running work to end early.
+
+Whoever starts work and whoever may end it share one `Stop`.  Work that is cut off returns nothing,
+so it must keep its results somewhere else.
+
+Tasks in worker processes: `run_tasks` for an event loop, `run_side_by_side` without one.
+
+An asynchronous task reports what it has as it goes, and it has a time limit: at its end it is asked
+to stop, and may report what it has; a little later it is killed.  No task outlives us.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import multiprocessing
 import os
 import pickle
+import queue
 import signal
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 
 END_S = 2.0
 """How long a worker may take to end once it is told to; then it is killed."""
@@ -166,3 +179,229 @@ def _portable(error: BaseException) -> BaseException:
     for note in getattr(error, "__notes__", ()):
         told.add_note(note)
     return told
+
+
+_T = TypeVar("_T")
+
+
+class Stop:
+    """A request to end early; once made, it can't be taken back."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        """Whether the end was asked for."""
+        self._waiting: set[asyncio.Future[None]] = set()
+
+    def ask(self) -> None:
+        """Ask everything that shares this to end."""
+        self.asked = True
+        for future in self._waiting:
+            if not future.done():
+                future.set_result(None)
+
+    async def wait(self, seconds: float | None = None) -> None:
+        """Wait until the end is asked for, or so long."""
+        if self.asked:
+            return
+        future = asyncio.get_running_loop().create_future()
+        self._waiting.add(future)
+        try:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await future
+        finally:
+            self._waiting.discard(future)
+
+    @asynccontextmanager
+    async def following(self, other: Stop, seconds: float | None = None) -> AsyncIterator[None]:
+        """While the body runs, ask for the end when the other does, or when the time is over."""
+
+        async def follow() -> None:
+            await other.wait(seconds)
+            self.ask()
+
+        if other.asked:
+            self.ask()
+        waiting = asyncio.create_task(follow())
+        try:
+            yield
+        finally:
+            waiting.cancel()
+            await asyncio.gather(waiting, return_exceptions=True)
+
+    async def cut(self, work: Coroutine[Any, Any, _T], *, grace_s: float = 0) -> _T | None:
+        """Run work and return its result; None if the end was asked for first: it is cancelled.
+
+        `grace_s`: how long it may go on then, since it may have a result all the same.
+        """
+        if self.asked and not grace_s:
+            work.close()
+            return None
+        running, stopping = asyncio.create_task(work), asyncio.create_task(self.wait())
+        try:
+            await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            if grace_s:
+                await asyncio.wait({running}, timeout=grace_s)
+            return running.result() if running.done() else None
+        finally:
+            for task in (running, stopping):
+                task.cancel()
+            await asyncio.gather(running, stopping, return_exceptions=True)
+
+
+_Given = TypeVar("_Given")
+_Result = TypeVar("_Result")
+
+GRACE_S = 45.0
+"""How long a task may take to report what it has, once it was asked to stop."""
+_STOP = "stop"
+
+Tell = Callable[[Any], None]
+Work = Callable[[Any, Stop, Tell], Coroutine[Any, Any, None]]
+"""Takes its argument, who may ask it to stop, and where to report (all of it can be pickled)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What to do: a function that a new process can import, and its argument.
+
+    `seconds`: when it is asked to stop; None: it has no time limit.
+    """
+
+    name: str
+    work: Work
+    given: Any
+    seconds: float | None = None
+
+
+async def run_task(
+    task: Task, told: Tell, stop: Stop, *, grace_s: float | None = GRACE_S
+) -> Failure | None:
+    """Run a task in a worker; `told` hears what it reports.  Why it failed, or None.
+
+    `grace_s`: see GRACE_S; None: it is waited for, however long it takes.
+    """
+    with WorkerGroup() as group:
+        worker = group.start(_work, task.work, task.given)
+        asking = asyncio.create_task(_ask_to_stop(worker, stop, task.seconds))
+        last = asyncio.create_task(_pass_on(worker, told))
+        try:
+            await asyncio.wait({asking, last}, return_when=asyncio.FIRST_COMPLETED)
+            async with asyncio.timeout(grace_s):
+                return await last
+        except TimeoutError:
+            late = f"it did not end within {grace_s:g} s of being asked to, and was killed"
+            return Failure(WorkerLostError(late), late)
+        finally:
+            for waiting in (asking, last):
+                waiting.cancel()
+            await asyncio.gather(asking, last, return_exceptions=True)
+
+
+async def run_tasks(
+    tasks: Iterable[Task], told: Tell, stop: Stop, *, jobs: int
+) -> dict[str, Failure]:
+    """Run tasks, at most `jobs` side by side; those that failed, by name."""
+    places = asyncio.Semaphore(jobs)
+    failed: dict[str, Failure] = {}
+
+    async def one(task: Task) -> None:
+        async with places:
+            if stop.asked:
+                return
+            failure = await run_task(task, told, stop)
+        if failure is not None:
+            failed[task.name] = failure
+
+    async with asyncio.TaskGroup() as group:
+        for task in tasks:
+            group.create_task(one(task))
+    return failed
+
+
+def run_side_by_side(
+    work: Callable[[_Given], _Result], given: Sequence[_Given], jobs: int
+) -> Iterator[tuple[_Given, _Result]]:
+    """Call a function for each of these in up to `jobs` workers; yield results as they come.
+
+    Raises what the function raises, and WorkerLostError.
+    """
+    left = list(reversed(given))
+    busy: dict[Connection, tuple[Worker, _Given]] = {}
+    with WorkerGroup() as group:
+        for _ in range(min(jobs, len(left))):
+            worker = group.start(_serve, work)
+            busy[worker.pipe] = worker, left.pop()
+            worker.pipe.send(busy[worker.pipe][1])
+        while busy:
+            for ready in wait(list(busy)):
+                worker, item = busy.pop(ready)  # type: ignore[call-overload]  # they are our pipes
+                result = worker.receive()
+                if isinstance(result, Failure):
+                    raise result.error
+                yield item, result
+                if left:
+                    busy[worker.pipe] = worker, left.pop()
+                    worker.pipe.send(busy[worker.pipe][1])
+
+
+async def _ask_to_stop(worker: Worker, stop: Stop, seconds: float | None) -> None:
+    """Ask a task to stop, when its time is over or somebody asks for it."""
+    await stop.wait(seconds)
+    with contextlib.suppress(OSError):
+        worker.pipe.send(_STOP)
+
+
+async def _pass_on(worker: Worker, told: Tell) -> Failure | None:
+    """Pass on what is reported, up to the end."""
+    loop = asyncio.get_running_loop()
+    ready = asyncio.Event()
+    loop.add_reader(worker.pipe.fileno(), ready.set)
+    try:
+        while True:
+            await ready.wait()
+            ready.clear()
+            while worker.pipe.poll():
+                said = worker.receive()
+                if said is None or isinstance(said, Failure):
+                    return said
+                told(said)
+    except (WorkerLostError, OSError) as error:
+        return Failure(error, str(error))
+    finally:
+        loop.remove_reader(worker.pipe.fileno())
+
+
+def _work(pipe: Connection, work: Work, given: Any) -> None:
+    """In a worker: run an asynchronous task; then report its end."""
+    end: Failure | None = None
+    try:
+        asyncio.run(_listening(pipe, work, given))
+    except Exception as error:  # noqa: BLE001  (whatever it is, it is told)
+        end = Failure.of(error)
+    pipe.send(end)
+
+
+async def _listening(pipe: Connection, work: Work, given: Any) -> None:
+    stop = Stop()
+    loop = asyncio.get_running_loop()
+
+    def asked(_: object) -> None:
+        with contextlib.suppress(RuntimeError):  # the work is done
+            loop.call_soon_threadsafe(stop.ask)
+
+    listen(pipe, asked)
+    await work(given, stop, pipe.send)
+
+
+def _serve(pipe: Connection, work: Callable[[Any], Any]) -> None:
+    """In a worker: call the function as long as somebody asks for it."""
+    inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    listen(pipe, inbox.put)
+    while True:
+        given = inbox.get()
+        try:
+            result = work(given)
+        except Exception as error:  # noqa: BLE001  (it is raised again, in the parent)
+            result = Failure.of(error)
+        pipe.send(result)

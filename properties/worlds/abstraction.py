@@ -2,22 +2,230 @@
 
 It also evaluates formulas on such structures.  A formula is compiled once; a group is abstracted
 each time, which takes some microseconds.
+
+Abstracts what happened to a group to the event that formulas speak of.
+
+Of a request it keeps the id and instance that it names, the fresh id, the answer, and what its
+protocols change.  A batch of several rows names several members and no single one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
-from fencepost.model.classic.group import JOIN, SESSION, SYNC, Group
-from fencepost.model.table.vocabulary import GroupState
+from fencepost.model.classic import features
+from fencepost.model.classic.group import CLEANUP as CLEANUP_TIMER
+from fencepost.model.classic.group import JOIN, SESSION, SYNC, Group, Timer
+from fencepost.model.classic.work import Emission, Incoming
+from fencepost.model.messages.draft_messages import (
+    MemberNameJoinGroupRequest,
+    TupleListLeaveGroupRequest,
+    TwoListLeaveGroupRequest,
+)
+from fencepost.model.messages.errors import Error
+from fencepost.model.messages.messages import JoinGroupRequest, JoinGroupResponse, LeaveGroupRequest
+from fencepost.model.table.effects import Do
+from fencepost.model.table.table import Rule
+from fencepost.model.table.vocabulary import Change, GroupState, Inst, Mid, Offer, Trigger
 from fencepost.properties.logic.formula_closure import Closure, compile_closure
 from fencepost.properties.logic.logic import Formula
-from fencepost.properties.worlds.abstract_event import AbstractEvent, Ids, abstract_event, told
+from fencepost.properties.logic.signature import (
+    CLEANUP,
+    FAILOVER,
+    JOIN_PHASE,
+    LEAVE_ROW,
+    SESSION_END,
+    SYNC_PHASE,
+)
 from fencepost.properties.worlds.views import StepView
 
+Ids = frozenset[str]
+_NOBODY: Ids = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class AbstractEvent:
+    """What happens, as formulas see it.  "" and None: not given."""
+
+    event: str
+    deciding_rule: str = ""
+    answer: Error | None = None
+    the_id_sent: str = ""
+    the_instance_sent: str | None = None
+    the_fresh_id: str = ""
+    the_timers_id: str = ""
+    named: Ids = _NOBODY
+    selected_protocol: Hashable = Change.MEANINGLESS
+    protocols: Hashable = Change.MEANINGLESS
+    trigger: Trigger | None = None
+
+    @property
+    def mid_given(self) -> bool:
+        """Whether a member id is sent."""
+        return bool(self.the_id_sent)
+
+    @property
+    def inst_given(self) -> bool:
+        """Whether an instance is sent."""
+        return self.the_instance_sent is not None
+
+
+def abstract_event(view: StepView) -> AbstractEvent:
+    """Return what happened, as formulas see it; a batch of several rows names no single id."""
+    event = view.event
+    if isinstance(event, Incoming):
+        return _request(view, event)
+    rule = view.rules[0].id if view.rules else ""
+    if isinstance(event, Timer):
+        kinds = {
+            SESSION: SESSION_END,
+            JOIN: JOIN_PHASE,
+            SYNC: SYNC_PHASE,
+            CLEANUP_TIMER: CLEANUP,
+        }
+        named = _one(event.subject or None)
+        return AbstractEvent(kinds[event.kind], rule, the_timers_id=event.subject, named=named)
+    return AbstractEvent(FAILOVER, rule)
+
+
+def sent_pairs(request: Incoming) -> tuple[tuple[str, str | None], ...] | None:
+    """Return the (member id, instance) pairs of a leave, row by row; None for another request."""
+    match request.message:
+        case LeaveGroupRequest() as leave:
+            rows = leave.rows(request.version)
+            return tuple((row.member_id, row.group_instance_id) for row in rows)
+        case TwoListLeaveGroupRequest() as leave:
+            instances = leave.group_instance_id_list
+            pairs = zip(leave.member_id_list, instances, strict=False)
+            return tuple((member_id, instance or None) for member_id, instance in pairs)
+        case TupleListLeaveGroupRequest() as leave:
+            return tuple(
+                (row.member_id, row.group_instance_id or None) for row in leave.member_identity_list
+            )
+        case _:
+            return None
+
+
+def _request(view: StepView, request: Incoming) -> AbstractEvent:
+    message = request.message
+    rows = sent_pairs(request)
+    rule = _deciding(view.rules)
+    if rows is not None and len(rows) != 1:
+        named = _NOBODY.union(*(_named(view.before, *row) for row in rows))
+        return AbstractEvent(
+            "LeaveGroup", rule, _answer(view, request), the_fresh_id=request.fresh_id, named=named
+        )
+    if rows is not None:
+        name = LEAVE_ROW
+        member_id, instance = rows[0]
+    else:
+        name = request.api.partition("/")[0]
+        member_id = getattr(message, "member_id", "")
+        if isinstance(message, MemberNameJoinGroupRequest):
+            instance = message.member_name or None
+        else:
+            instance = getattr(message, "group_instance_id", None)
+    selection, subscription = _offered(view.before, message, member_id, instance)
+    return AbstractEvent(
+        name,
+        rule,
+        _answer(view, request),
+        member_id,
+        instance,
+        request.fresh_id,
+        "",
+        _named(view.before, member_id, instance),
+        selection,
+        subscription,
+    )
+
+
+def _named(group: Group | None, member_id: str, instance: str | None) -> Ids:
+    if member_id:
+        return frozenset([member_id])
+    if group is None or instance is None:
+        return _NOBODY
+    return _one(group.holder(instance))
+
+
+def _deciding(rules: tuple[Rule, ...]) -> str:
+    """The rule that decides: behind those that only hand a leave's rows on."""
+    for rule in rules:
+        if Do.ANSWER_ROWS not in rule.effect and rule.id != "LEAVE-BATCH":
+            return rule.id
+    return rules[0].id if rules else ""
+
+
+def _offered(
+    group: Group | None, message: Any, member_id: str, instance: str | None
+) -> tuple[Change, Change]:
+    """What an offer of protocols changes: the selected one (a tie may), the member's own."""
+    protocols = getattr(message, "protocols", None)
+    if group is None or protocols is None:
+        return Change.MEANINGLESS, Change.MEANINGLESS
+    if (member := group.member(member_id)) is not None:
+        same = member.protocols == protocols
+        return Change.MEANINGLESS, Change.UNCHANGED if same else Change.CHANGED
+    if (
+        not isinstance(message, JoinGroupRequest)
+        or group.state is not GroupState.STABLE
+        or features.mid(group, member_id) is not Mid.EMPTY
+        or features.inst(group, instance, member_id) is not Inst.OTHER
+        or features.offer(group, message) is not Offer.SUPPORTED
+    ):
+        return Change.MEANINGLESS, Change.MEANINGLESS
+    changes = features.selections(group, message)
+    kept = changes == (Change.UNCHANGED,)
+    return Change.UNCHANGED if kept else Change.CHANGED, Change.MEANINGLESS
+
+
+def _own(view: StepView, request_id: str) -> Emission | None:
+    for emission in view.emissions:
+        if emission.request_id == request_id:
+            return emission
+    return None
+
+
+def _answer(view: StepView, request: Incoming) -> Error | None:
+    """The error (or NONE) that the request is answered; of rows and topics, the first one's."""
+    emission = _own(view, request.id)
+    message: Any = None if emission is None else emission.message
+    if message is None:
+        return None
+    codes = list(_codes(message))
+    return next((Error(code) for code in codes if code != Error.NONE.value), Error.NONE)
+
+
+def _codes(message: Any) -> Iterator[int | str]:
+    if hasattr(message, "error_code"):
+        yield message.error_code
+    for name in ("members", "topics", "partitions"):
+        for row in (getattr(message, name, None) or ())[:1]:
+            yield from _codes(row)
+
+
+def told(view: StepView) -> Ids:
+    """Whose id the answer to the request tells, or will tell."""
+    if not isinstance(view.event, Incoming):
+        return _NOBODY
+    emission = _own(view, view.event.id)
+    if emission is not None and isinstance(emission.message, JoinGroupResponse):
+        return _one(emission.message.member_id or None)
+    members = () if view.after is None else view.after.members
+    waiting = (m for m in members if m.joining is not None)
+    return frozenset(
+        [m.member_id for m in waiting if m.joining and m.joining.request_id == view.event.id]
+    )
+
+
+def _one(member_id: str | None) -> Ids:
+    return _NOBODY if member_id is None else frozenset([member_id])
+
+
 Pairs = frozenset[tuple[str, str]]
-_NOBODY: frozenset[Any] = frozenset()
+_NO_IDS: frozenset[Any] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,25 +236,25 @@ class AbstractGroup:
     stored_state: GroupState = GroupState.ABSENT
     the_generation: int = 0
     the_stored_generation: int = 0
-    member: Ids = _NOBODY
-    pending: Ids = _NOBODY
-    seat: Pairs = _NOBODY
-    holds: Pairs = _NOBODY
-    leads: Ids = _NOBODY
-    parked: Ids = _NOBODY
-    syncing: Ids = _NOBODY
-    new: Ids = _NOBODY
-    owes: Ids = _NOBODY
-    session: Ids = _NOBODY
+    member: Ids = _NO_IDS
+    pending: Ids = _NO_IDS
+    seat: Pairs = _NO_IDS
+    holds: Pairs = _NO_IDS
+    leads: Ids = _NO_IDS
+    parked: Ids = _NO_IDS
+    syncing: Ids = _NO_IDS
+    new: Ids = _NO_IDS
+    owes: Ids = _NO_IDS
+    session: Ids = _NO_IDS
     join_timer: bool = False
     sync_timer: bool = False
     delayed: bool = False
     offsets: bool = False
-    stored_member: Ids = _NOBODY
-    stored_seat: Pairs = _NOBODY
-    stored_holds: Pairs = _NOBODY
-    stored_leads: Ids = _NOBODY
-    caller: Ids = _NOBODY
+    stored_member: Ids = _NO_IDS
+    stored_seat: Pairs = _NO_IDS
+    stored_holds: Pairs = _NO_IDS
+    stored_leads: Ids = _NO_IDS
+    caller: Ids = _NO_IDS
     deferred: bool = False
 
     def differences(self, other: AbstractGroup) -> tuple[str, ...]:
@@ -67,7 +275,7 @@ class AbstractStep:
 _NO_GROUP = AbstractGroup()
 
 
-def abstract_group(group: Group | None, caller: Ids = _NOBODY) -> AbstractGroup:
+def abstract_group(group: Group | None, caller: Ids = _NO_IDS) -> AbstractGroup:
     """Return the group as formulas see it.  `caller`: whom the answer of the step speaks of."""
     if group is None:
         return AbstractGroup(caller=caller) if caller else _NO_GROUP
@@ -83,7 +291,7 @@ def abstract_group(group: Group | None, caller: Ids = _NOBODY) -> AbstractGroup:
         frozenset(group.pending),
         _seats(group),
         frozenset(group.static),
-        _one(group.leader),
+        _one_id(group.leader),
         frozenset([m.member_id for m in members if m.joining is not None]),
         frozenset([m.member_id for m in members if m.syncing is not None]),
         frozenset([m.member_id for m in members if m.new]),
@@ -93,10 +301,10 @@ def abstract_group(group: Group | None, caller: Ids = _NOBODY) -> AbstractGroup:
         any(t.kind == SYNC for t in timers),
         group.delay is not None,
         bool(group.offsets),
-        _NOBODY if stored is None else frozenset([m.member_id for m in stored.members]),
-        _NOBODY if stored is None else _seats(stored),
-        _NOBODY if stored is None else frozenset(stored.static),
-        _NOBODY if stored is None else _one(stored.leader),
+        _NO_IDS if stored is None else frozenset([m.member_id for m in stored.members]),
+        _NO_IDS if stored is None else _seats(stored),
+        _NO_IDS if stored is None else frozenset(stored.static),
+        _NO_IDS if stored is None else _one_id(stored.leader),
         caller,
     )
 
@@ -111,8 +319,8 @@ def _seats(group: Group) -> Pairs:
     )
 
 
-def _one(member_id: str | None) -> Ids:
-    return _NOBODY if member_id is None else frozenset([member_id])
+def _one_id(member_id: str | None) -> Ids:
+    return _NO_IDS if member_id is None else frozenset([member_id])
 
 
 def abstract_step(view: StepView) -> AbstractStep:

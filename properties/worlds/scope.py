@@ -1,18 +1,24 @@
 """A scope: how much is explored, by clients, instances, members and kinds of acts.
 
 What is not bounded here is not bounded at all.
+
+All named scopes: small worlds, each with what it is there for, and who uses them.
+
+Everything at once is too much even for two clients: a static and a dynamic member with all that can
+happen to them have fifty thousand transitions, which take two hundred thousand steps to walk.  So
+each use has a list of small scopes, each about something else; together they are explored in
+seconds.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from fencepost.model.classic.group import Group
 from fencepost.model.messages.draft_messages import MEMBER_NAME, TUPLE_LIST, TWO_LIST
 from fencepost.model.revision import Revision
-from fencepost.properties.worlds.adversarial_actions import ODD_ACTS
-from fencepost.properties.worlds.world_client import OFFERS, TICK_MS, Client, Seat
+from fencepost.properties.worlds.world_client import ODD_ACTS, OFFERS, TICK_MS, Client, Seat
 
 ActKind = Literal[
     "join",
@@ -81,7 +87,7 @@ class Scope:
     `delay_ticks`: group.initial.rebalance.delay.ms in ticks.  `generations`: the highest, where a
     failover can bring an earlier one back (otherwise unbounded).  `uneven`: every second client has
     timeouts twice as long.  `places`: group.max.size.  `acts`: what happens, also those of
-    `fencepost.properties.worlds.adversarial_actions`.  `fold`: see
+    `fencepost.properties.worlds.world_client`.  `fold`: see
     `fencepost.properties.worlds.world`.
     """
 
@@ -176,3 +182,384 @@ def _seat(revision: Revision, instance: str | None, *, old: bool, patience: int)
     if old:
         versions["JoinGroup"] = min(versions["JoinGroup"], _OLD_JOIN[instance is not None])
     return Seat(instance, versions, patience)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedScope:
+    """A scope with a name; `about`: who its clients are, and what they do.
+
+    `max_depth`: how many steps are explored at most; None: as many as there are.
+    """
+
+    name: str
+    about: str
+    scope: Scope
+    max_depth: int | None = None
+
+
+# For figures, which are only worth something at a bound that is named (`bench worlds --bound`).
+BOUNDS: dict[str, NamedScope] = {
+    bound.name: bound
+    for bound in (
+        NamedScope(
+            "quick",
+            "a static and a dynamic member, with all that is done by default",
+            Scope(clients=2, dynamic=1, members=2),
+        ),
+        NamedScope(
+            "medium",
+            "two processes of one instance and a dynamic one, any two of them in the group",
+            Scope(clients=3, dynamic=1, members=2),
+        ),
+        NamedScope(
+            "million",
+            "two processes of one instance, one of another and a dynamic one; any two in the group",
+            Scope(
+                clients=4,
+                instances=2,
+                dynamic=1,
+                members=2,
+                acts=("join", "sync", "heartbeat", "restart", "tick"),
+            ),
+        ),
+    )
+}
+MILLION_STATES = 2_154_427
+"""The distinct worlds of kafka-4 at the bound `million`."""
+
+_SHARED_SCOPES: tuple[NamedScope, ...] = (
+    NamedScope(
+        "zombie",
+        "a process that was a member once comes back under its old id, beside its successor",
+        Scope(
+            clients=2, zombies=1, members=2, acts=("join", "sync", "heartbeat", "commit", "tick")
+        ),
+    ),
+    NamedScope(
+        "two processes",
+        "two processes are configured with one instance, restart and leave as they like",
+        Scope(
+            clients=2,
+            members=2,
+            acts=("join", "sync", "heartbeat", "leave", "remove", "drop", "restart", "tick"),
+        ),
+    ),
+    NamedScope(
+        "two instances",
+        "two static members side by side, which change what they subscribe to",
+        Scope(
+            clients=2,
+            instances=2,
+            members=2,
+            offers=2,
+            acts=("join", "change", "sync", "heartbeat", "restart", "tick"),
+        ),
+    ),
+    NamedScope(
+        "side by side",
+        "a static and a dynamic member",
+        Scope(
+            clients=2,
+            dynamic=1,
+            members=2,
+            acts=("join", "sync", "heartbeat", "commit", "leave", "restart", "tick"),
+        ),
+    ),
+    NamedScope(
+        "failover",
+        "the coordinator fails over under two processes of one instance",
+        Scope(
+            clients=2,
+            members=2,
+            generations=3,
+            acts=("join", "sync", "heartbeat", "commit", "restart", "tick", "failover"),
+        ),
+    ),
+    NamedScope(
+        "operators",
+        "somebody asks about the group and its offsets, and sets them",
+        Scope(
+            clients=1,
+            members=1,
+            generations=2,
+            acts=(
+                "join",
+                "sync",
+                "commit",
+                "save",
+                "fetch",
+                "describe",
+                "list",
+                "leave",
+                "failover",
+            ),
+        ),
+    ),
+    NamedScope(
+        "bad manners",
+        "a dynamic and a static member that say what isn't theirs to say",
+        Scope(
+            clients=2,
+            dynamic=1,
+            members=2,
+            acts=("join", "sync", "mislead", "assign", "batch", "overlong", "tick"),
+        ),
+    ),
+    NamedScope(
+        "no room",
+        "two static members where there is room for one",
+        Scope(clients=2, instances=2, members=2, places=1, acts=("join", "sync", "leave", "tick")),
+    ),
+    NamedScope(
+        "borrowed instances",
+        "a dynamic member names an instance that nobody has",
+        Scope(clients=1, dynamic=1, members=2, acts=("join", "pose", "claim", "sync", "tick")),
+    ),
+)
+
+CHECK_SCOPES: tuple[NamedScope, ...] = (
+    *_SHARED_SCOPES,
+    NamedScope(
+        "nameless leave",
+        "two processes of one instance leave by their member ids alone, without the instance",
+        Scope(clients=2, members=2, acts=("join", "sync", "heartbeat", "quit", "restart", "tick")),
+    ),
+)
+"""Where properties are checked (`fencepost check --question`)."""
+
+# Where promises are put to the test: what comes in the end, on unfolded worlds.
+PROMISE_SCOPES: tuple[NamedScope, ...] = (
+    NamedScope("one instance twice", "two processes", Scope(clients=2, members=2, fold=False)),
+    NamedScope(
+        "static beside dynamic",
+        "a static and a dynamic member",
+        Scope(clients=2, dynamic=1, members=2, fold=False),
+    ),
+    NamedScope(
+        "two instances",
+        "two static members",
+        Scope(clients=2, instances=2, members=2, fold=False),
+    ),
+    NamedScope(
+        "changed subscriptions",
+        "a static and a dynamic member that change what they subscribe to",
+        Scope(
+            clients=2,
+            dynamic=1,
+            members=2,
+            offers=2,
+            acts=("join", "change", "sync", "heartbeat", "tick"),
+            fold=False,
+        ),
+    ),
+)
+
+# The bound `small`, at which the cover suites are made: names and acts are part of case ids.
+_ALONE: tuple[ActKind, ...] = (
+    "join",
+    "stranger",
+    "sync",
+    "heartbeat",
+    "commit",
+    "leave",
+    "drop",
+    "restart",
+    "tick",
+)
+
+COVER_SCOPES: tuple[NamedScope, ...] = (
+    NamedScope(
+        "zombies",
+        "two processes of one static member, with all that can happen to them",
+        Scope(clients=2, members=2, acts=(*_ALONE, "remove")),
+    ),
+    NamedScope(
+        "loner",
+        "a dynamic member and what it leaves behind, with all that can happen to it",
+        Scope(clients=1, dynamic=1, members=2, acts=_ALONE),
+    ),
+    NamedScope(
+        "neighbours",
+        "a static and a dynamic member that start again",
+        Scope(clients=2, dynamic=1, members=2, acts=("join", "sync", "heartbeat", "restart")),
+    ),
+    NamedScope(
+        "veterans",
+        "the same, in versions from before MEMBER_ID_REQUIRED and skipAssignment",
+        Scope(clients=2, dynamic=1, members=2, old=2, acts=("join", "sync", "restart")),
+    ),
+    NamedScope(
+        "trio",
+        "two processes of one static member beside a dynamic one",
+        Scope(clients=3, dynamic=1, members=2, acts=("join", "sync", "heartbeat")),
+    ),
+    NamedScope(
+        "subscribers",
+        "a static and a dynamic member that change what they offer",
+        Scope(clients=2, dynamic=1, members=2, offers=3, acts=("join", "change", "sync")),
+    ),
+    NamedScope(
+        "leavers",
+        "a static and a dynamic member that leave or fall silent",
+        Scope(clients=2, dynamic=1, members=2, acts=("join", "sync", "leave", "tick")),
+    ),
+    NamedScope(
+        "absentees",
+        "a static and a dynamic member that stay alive without joining again",
+        Scope(clients=2, dynamic=1, members=2, acts=("join", "heartbeat", "tick")),
+    ),
+)
+
+# How far revisions are compared where nobody says otherwise.  A difference shows in a small world
+# or, nearly always, in none; which one, differs by rule.
+_OFTEN: tuple[ActKind, ...] = ("join", "sync", "leave")
+_MUCH: tuple[ActKind, ...] = (*_OFTEN, "restart", "change", "stranger", "remove")
+DIFF_SCOPES: tuple[NamedScope, ...] = (
+    NamedScope(
+        "rivals",
+        "the holder of an instance and who else wants it",
+        Scope(clients=2, members=2, offers=3, acts=_MUCH),
+        5,
+    ),
+    NamedScope(
+        "time",
+        "a static member that starts again or falls silent",
+        Scope(clients=1, members=1, acts=("join", "sync", "heartbeat", "restart", "tick")),
+    ),
+    NamedScope(
+        "two instances",
+        "two static members, which change what they subscribe to",
+        Scope(clients=2, members=2, offers=2, instances=2, acts=("join", "sync", "change")),
+        6,
+    ),
+    NamedScope(
+        "one of each kind",
+        "a static and a dynamic member",
+        Scope(clients=2, members=2, dynamic=1, acts=(*_OFTEN, "restart")),
+        6,
+    ),
+    NamedScope(
+        "dynamic members",
+        "two dynamic members, one of them with an old join",
+        Scope(clients=2, members=2, dynamic=2, old=1, acts=_OFTEN),
+        7,
+    ),
+    NamedScope(
+        "failover",
+        "the coordinator fails over under one static member",
+        Scope(clients=1, generations=2, acts=("join", "sync", "commit", "restart", "failover")),
+    ),
+    NamedScope(
+        "borrowed instances",
+        "a dynamic member names an instance that nobody has",
+        Scope(clients=1, dynamic=1, members=2, acts=("join", "pose", "claim", "sync")),
+    ),
+)
+
+# Where every engine of the kill matrix looks for mutants, so that what they find can be compared:
+# scopes of `fencepost check`, and those that some mutant needs.
+MUTANT_SCOPES: tuple[NamedScope, ...] = (
+    *_SHARED_SCOPES,
+    NamedScope(
+        "initial delay",
+        "two static members come during the initial delay",
+        Scope(
+            clients=2,
+            instances=2,
+            members=2,
+            delay_ticks=1,
+            acts=("join", "sync", "restart", "drop", "tick"),
+        ),
+    ),
+    NamedScope(
+        "dynamic members",
+        "two dynamic members that change what they subscribe to and lose connections",
+        Scope(
+            clients=2,
+            dynamic=2,
+            members=2,
+            offers=2,
+            acts=("join", "change", "sync", "heartbeat", "commit", "leave", "drop", "tick"),
+        ),
+    ),
+    NamedScope(
+        "strangers",
+        "somebody joins under an id that was never handed out, and an operator removes instances",
+        Scope(
+            clients=2,
+            dynamic=1,
+            members=2,
+            acts=("join", "stranger", "sync", "remove", "restart", "tick"),
+        ),
+    ),
+    NamedScope(
+        "old versions",
+        "a static and a dynamic member that speak JoinGroup 5 and 3",
+        Scope(
+            clients=2,
+            dynamic=1,
+            old=2,
+            members=2,
+            acts=("join", "sync", "heartbeat", "leave", "restart", "tick"),
+        ),
+    ),
+    NamedScope(
+        "three clients",
+        "two processes of one instance beside another instance",
+        Scope(
+            clients=3,
+            instances=2,
+            members=2,
+            acts=("join", "sync", "leave", "remove", "restart", "tick"),
+        ),
+    ),
+    NamedScope(
+        "protocols",
+        "two static members that offer one protocol or two",
+        Scope(
+            clients=2, instances=2, members=2, offers=3, acts=("join", "change", "sync", "restart")
+        ),
+    ),
+    NamedScope(
+        "patience",
+        "two processes of one instance with different timeouts, beside a dynamic member",
+        Scope(
+            clients=3,
+            dynamic=1,
+            members=2,
+            uneven=True,
+            acts=("join", "sync", "heartbeat", "restart", "tick"),
+        ),
+    ),
+)
+
+COMPARED_SCOPES: tuple[Scope, ...] = tuple(replace(s.scope, zombies=0) for s in MUTANT_SCOPES)
+"""Where a mutant is compared with kafka-4; comparison begins before any id is known."""
+
+ENDING_SCOPES: tuple[NamedScope, ...] = (
+    NamedScope(
+        "in the end",
+        "two members, one static and one dynamic, that are there, silent or gone",
+        Scope(clients=2, dynamic=1, members=2, acts=("join", "sync", "heartbeat", "tick")),
+    ),
+    NamedScope(
+        "changes in the end",
+        "two static members that change what they subscribe to",
+        Scope(
+            clients=2,
+            instances=2,
+            members=2,
+            offers=2,
+            acts=("join", "change", "sync", "heartbeat", "tick"),
+        ),
+    ),
+)
+"""Where runs are looked for that never get there."""
+
+
+def find_check_scope(name: str) -> NamedScope:
+    """Return the scope of CHECK_SCOPES with this name.  Raises KeyError that names all."""
+    for one in CHECK_SCOPES:
+        if one.name == name:
+            return one
+    raise KeyError(f"no question {name!r}; there are {', '.join(s.name for s in CHECK_SCOPES)}")

@@ -10,8 +10,8 @@ from support.places import ROOT
 from benchmarks import assignors
 from benchmarks.__main__ import bench_group
 from fencepost.model.assignors.assignors import ASSIGNORS
-from fencepost.properties.assignors.assignor_groups import AssignorInput
-from tools.assignors.java_assignors import JavaAnswer, Question
+from fencepost.properties.assignors.assignor_promises import AssignorInput
+from tools.assignors.assignor_figures import JavaAnswer, Question
 from tools.docs.assignors_page import FIGURES, page
 
 

@@ -10,8 +10,7 @@ from click.testing import CliRunner
 
 from benchmarks import worlds
 from benchmarks.__main__ import bench_group
-from fencepost.properties.worlds.scope import Scope
-from fencepost.properties.worlds.scopes import BOUNDS, NamedScope
+from fencepost.properties.worlds.scope import BOUNDS, NamedScope, Scope
 
 SMALL = Scope(clients=1, members=1)
 

@@ -11,9 +11,8 @@ from support.places import ROOT
 
 from fencepost.conformance.advise.arithmetic import EventCost, crash, death, deployment
 from fencepost.conformance.advise.known_facts import Form, KnownGroup, known_group
-from fencepost.conformance.simulate.cost import Cost
 from fencepost.conformance.simulate.deployment_scenario import checked_scenario, find_scenario
-from fencepost.conformance.simulate.simulate import SimulationRun, simulate
+from fencepost.conformance.simulate.simulate import Cost, SimulationRun, simulate
 
 AGREEMENT = ROOT / "docs" / "deployments" / "advise-agreement.json"
 

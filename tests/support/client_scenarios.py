@@ -11,9 +11,14 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
-from fencepost.conformance.simulate.interference import Fault, Interference
-from fencepost.conformance.simulate.simulation import Exchange, Interfere, Simulation
-from fencepost.model.client.behaviour import MEMBER_APIS, RIGHT, Conduct
+from fencepost.conformance.simulate.simulation import (
+    Exchange,
+    Fault,
+    Interfere,
+    Interference,
+    Simulation,
+)
+from fencepost.model.client.behaviour import MEMBER_APIS, RIGHT, ClientSettings, Conduct
 from fencepost.model.client.client_interface import (
     Assigned,
     Closed,
@@ -28,7 +33,6 @@ from fencepost.model.client.client_interface import (
     Unsubscribe,
 )
 from fencepost.model.client.client_state import Phase
-from fencepost.model.client.consumer_settings import ClientSettings
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import (
     JoinGroupRequest,

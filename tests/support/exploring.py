@@ -7,8 +7,7 @@ from fencepost.properties.checking.evaluator import Evaluator
 from fencepost.properties.claims.property_registry import PROPERTIES
 from fencepost.properties.explorer.exploration import Exploration
 from fencepost.properties.explorer.explorer import explore
-from fencepost.properties.worlds.scope import Scope
-from fencepost.properties.worlds.scopes import COVER_SCOPES
+from fencepost.properties.worlds.scope import COVER_SCOPES, Scope
 from fencepost.properties.worlds.world import Act, World, Worlds
 
 SCOPES = (Scope(clients=2, members=2), COVER_SCOPES[0].scope, COVER_SCOPES[1].scope)

@@ -6,7 +6,7 @@ import re
 
 from fencepost.model.assignors.assignor_input import Applicant, Assignment
 from fencepost.model.messages.subscription import Subscription, TopicPartition
-from fencepost.properties.assignors.assignor_groups import AssignorInput
+from fencepost.properties.assignors.assignor_promises import AssignorInput
 
 _MEMBER = re.compile(r"(\w+)(?:\((\w+)\))?: ([\w ]*)(?:\| ([\w -]*)@(-?\d+))?")
 

@@ -27,8 +27,8 @@ from fencepost.model.revisions.base import KAFKA_4
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 from fencepost.properties.mutants.mutant import PREFIX, Mutant
 from fencepost.properties.mutants.mutants import MUTANTS
-from fencepost.traces.files.corpus_index import Row, adopted_row, index_text, row_of
-from fencepost.traces.files.tool_versions import own_version
+from fencepost.traces.files.bounded import own_version
+from fencepost.traces.files.trace_causes import Row, adopted_row, index_text, row_of
 from fencepost.traces.files.trace_file import TraceFile
 
 CORPUS = ROOT / "traces" / "corpus"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fencepost.model.messages.shapes import Message, wire_fields
-from fencepost.model.messages.wire_form import ListOf, Scalar
+from fencepost.model.messages.shapes import ListOf, Message, Scalar, wire_fields
 
 VALUES: dict[str, Any] = {
     "string": "xyž",

@@ -9,8 +9,7 @@ from typing import Any
 
 from support.places import ROOT
 
-from tools.nightly.dedup import EACH_TIME, ShardFinding, entries_of
-from tools.nightly.night_plan import TARGETS
+from tools.nightly.dedup import EACH_TIME, TARGETS, ShardFinding, entries_of
 from tools.nightly.nightly import NightOptions
 
 TONIGHT, BEFORE = "2026-03-02", "2026-03-01"

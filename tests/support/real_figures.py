@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tools.deployments.real_run import RealFigures
+from tools.deployments.real_deployment import RealFigures
 from tools.deployments.simulated_and_real import CaseResult
 
 FIGURES = RealFigures(

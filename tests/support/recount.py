@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from fencepost.conformance.simulate.notes import Told
+from fencepost.conformance.simulate.simulation import Told
 from fencepost.model.client.client_interface import Assigned, Lost, Revoked
 from fencepost.model.messages.subscription import TopicPartition
 

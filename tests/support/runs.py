@@ -13,8 +13,7 @@ import msgspec
 
 import fencepost.conformance.cases
 from fencepost.conformance.cases.case_registry import Entry, Registry
-from fencepost.conformance.cases.group_set_up import Entering, SetUp
-from fencepost.conformance.cases.script import Script
+from fencepost.conformance.cases.script import Entering, Script, SetUp
 from fencepost.conformance.run.runner import CaseRun
 from fencepost.conformance.targets.in_process import InProcessCoordinator, ModelCoordinator
 from fencepost.model.coordinator import (
@@ -31,7 +30,7 @@ from fencepost.model.coordinator import (
 from fencepost.model.plans.plan import Case, Needs
 from fencepost.model.revisions import revisions
 from fencepost.model.table.table import Level
-from fencepost.properties.judging.answer_diff import signature
+from fencepost.properties.judging.answer_diff import Recording, signature
 from fencepost.properties.judging.explain import explain
 from fencepost.properties.judging.outcome import (
     CaseResult,
@@ -39,7 +38,6 @@ from fencepost.properties.judging.outcome import (
     CertificateCoverage,
     Outcome,
 )
-from fencepost.properties.judging.recording import Recording
 from fencepost.properties.mutants.mutants import find_revision
 from fencepost.properties.oracle.oracle import judge
 from fencepost.properties.oracle.verdict import Verdict

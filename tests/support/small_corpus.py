@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from fencepost.traces.pipeline.corpus import corpus_jobs
+from fencepost.traces.pipeline.corpus import triage
 from fencepost.traces.pipeline.corpus.corpus import Recipe
 from fencepost.traces.pipeline.corpus.job_engine import LocalEngine
 from fencepost.traces.pipeline.corpus.shard_jobs import Corpus
@@ -17,8 +17,8 @@ RECIPE = Recipe(seed=1, traces=120, models=MODELS, per_shard=20)
 
 def made(folder: Path, recipe: Recipe = RECIPE) -> Corpus:
     place = Place(str(folder))
-    corpus_jobs.generate_corpus(LocalEngine(), place, recipe)
-    return corpus_jobs.open_corpus(place)
+    triage.generate_corpus(LocalEngine(), place, recipe)
+    return triage.open_corpus(place)
 
 
 def traces(corpus: Corpus) -> list[dict[str, Any]]:

@@ -9,9 +9,7 @@ import threading
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from fencepost.properties.workers.cancellation import Stop
-from fencepost.properties.workers.pool import Tell
-from fencepost.properties.workers.processes import listen
+from fencepost.properties.workers.processes import Stop, Tell, listen
 
 
 async def counts(given: int, stop: Stop, tell: Tell) -> None:

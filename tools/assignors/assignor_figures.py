@@ -2,29 +2,197 @@
 
 The groups are the same for the same seed.  A cooperative assignor is judged by its end, round by
 round, each of which is a question to Java.
+
+The assignors of Java's kafka-clients, asked by a program that is built when it is first needed.
+
+A group is asked about under several namings, which change the order of hash tables and nothing
+else.  So it is seen where an assignor's choice depends on that order: it has several results then.
+
+Our assignors beside Java's: is the result equal, and if not, why?
+
+Java's result may depend on hash codes; then ours must be one of its results, or as good.  Where
+Java's breaks a promise that ours keeps, that is the reason.
 """
 
 from __future__ import annotations
 
 import random
+import tempfile
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
 from typing import Any
 
-from fencepost.model.assignors.assignor_input import Assignment
+import msgspec
+
+from fencepost.conformance.clients.driver_programs import java_classes
+from fencepost.conformance.runtime.toolchain.found_tools import find_tool, run_tool
+from fencepost.model.assignors.assignor_input import Applicant, Assignment, Counts, Racks
 from fencepost.model.assignors.assignors import ASSIGNORS
-from fencepost.properties.assignors.assignor_groups import (
+from fencepost.model.assignors.sticky import claims_of
+from fencepost.model.messages.subscription import TopicPartition
+from fencepost.properties.assignors.assignor_promises import (
     KINDS,
+    LONGEST,
     AssignorInput,
     GroupKind,
+    Quality,
+    best_assignment,
+    quality_of,
     random_group,
+    rounds,
     small_groups,
     small_racked_groups,
 )
-from fencepost.properties.assignors.assignor_promises import LONGEST, rounds
-from fencepost.properties.assignors.optimum import Quality, best_assignment, quality_of
-from tools.assignors.assignor_parity import gives_unwanted, parity_of
-from tools.assignors.java_assignors import VERSION, Question, ask_java
+
+VERSION = "4.3.0"
+"""Of kafka-clients, the reference."""
+_JVM = ("-Xmx1g", "-XX:+UseSerialGC", "-Dorg.slf4j.simpleLogger.defaultLogLevel=off")
+_MAIN = "AssignorProgram"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What an assignor is asked: its name, and a group.
+
+    Names of members and topics are letters and digits, those of one kind equally long.  `namings`:
+    under how many namings, of at most 8.
+    """
+
+    assignor: str
+    members: tuple[Applicant, ...]
+    counts: Counts
+    racks: Racks
+    namings: int = 8
+
+    def as_json(self) -> dict[str, Any]:
+        """As the program reads it."""
+        return {
+            "assignor": self.assignor,
+            "namings": self.namings,
+            "topics": {
+                topic: [sorted(self.racks.get(TopicPartition(topic, n), ())) for n in range(count)]
+                for topic, count in sorted(self.counts.items())
+            },
+            "members": [
+                {
+                    "id": member.member_id,
+                    "instance": member.group_instance_id,
+                    "topics": member.subscription.topics,
+                    "owned": member.subscription.owned,
+                    "generation": member.subscription.generation_id,
+                    "rack": member.subscription.rack_id,
+                }
+                for member in self.members
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class JavaAnswer:
+    """Each result that Java has; a failure is the name of an exception.
+
+    More than one: which, depends on hash codes.  `took_ms`: the first, without reading and writing.
+    """
+
+    results: tuple[Assignment | str, ...]
+    took_ms: float
+
+
+async def ask_java(
+    questions: Iterable[Question], within_s: float, version: str = VERSION
+) -> list[JavaAnswer]:
+    """An answer to each question.  Raises TargetUnavailableError."""
+    path = await java_classes(version, _MAIN)
+    java = find_tool("java", "install Java 17 or later (Debian: openjdk-17-jre-headless)")
+    with tempfile.TemporaryDirectory(prefix="fencepost-") as at:
+        asked, answered = Path(at) / "questions", Path(at) / "answers"
+        with asked.open("wb") as file:
+            for question in questions:
+                file.write(msgspec.json.encode(question.as_json()) + b"\n")
+        command = [java, *_JVM, "-cp", path, _MAIN, str(asked), str(answered)]
+        await run_tool(command, within_s, Path(at))
+        with answered.open("rb") as file:
+            return [answer_of(msgspec.json.decode(line)) for line in file]
+
+
+def answer_of(read: dict[str, Any]) -> JavaAnswer:
+    """An answer as the program wrote it, or as it is kept."""
+    results = tuple(_result(result) for result in read["results"])
+    return JavaAnswer(results, read.get("took_us", 0) / 1000)
+
+
+def _result(read: dict[str, Any]) -> Assignment | str:
+    failed = read.get("failed")
+    if isinstance(failed, str):
+        return failed
+    return {
+        member: tuple(TopicPartition(topic, number) for topic, number in partitions)
+        for member, partitions in read.items()
+    }
+
+
+class Parity(Enum):
+    """How our result compares with Java's."""
+
+    EQUAL = "equal"
+    ONE_OF_SEVERAL = "one of several that Java has"
+    AS_GOOD = "as good as each of several that Java has"
+    JAVA_FAILS = "Java raises an exception"
+    JAVA_GIVES_UNWANTED = "Java gives a partition to a member that doesn't want it"
+    JAVA_GIVES_WRONGLY = "Java gives a partition twice, or one that doesn't exist"
+    JAVA_HANDS_OVER_EARLY = "Java gives away what a later owner still has"
+    DIFFERENT = "different, for no known reason"
+
+
+def parity_of(question: Question, answer: JavaAnswer) -> Parity:
+    """Compare our result with Java's."""
+    group = AssignorInput(question.members, question.counts, question.racks)
+    ours = group.assigned(ASSIGNORS[question.assignor])
+    results = [result for result in answer.results if not isinstance(result, str)]
+    if len(results) < len(answer.results):
+        return Parity.JAVA_FAILS
+    if ours in results:
+        return Parity.EQUAL if len(results) == 1 else Parity.ONE_OF_SEVERAL
+    if any(_gives_wrongly(group, result) for result in results):
+        return Parity.JAVA_GIVES_WRONGLY
+    if any(gives_unwanted(group, result) for result in results):
+        return Parity.JAVA_GIVES_UNWANTED
+    if ASSIGNORS[question.assignor].is_cooperative:
+        if any(_hands_over_early(group, result) for result in results):
+            return Parity.JAVA_HANDS_OVER_EARLY
+    elif len(results) > 1 and quality_of(group, ours) <= min(quality_of(group, r) for r in results):
+        return Parity.AS_GOOD
+    return Parity.DIFFERENT
+
+
+def gives_unwanted(group: AssignorInput, found: Assignment) -> bool:
+    """Whether a member gets a partition of a topic that it doesn't want."""
+    return any(
+        partition.topic not in member.subscription.topics
+        for member in group.members
+        for partition in found[member.member_id]
+    )
+
+
+def _gives_wrongly(group: AssignorInput, found: Assignment) -> bool:
+    count = Counter(p for partitions in found.values() for p in partitions)
+    return bool(count.keys() - set(group.partitions())) or any(n > 1 for n in count.values())
+
+
+def _hands_over_early(group: AssignorInput, found: Assignment) -> bool:
+    claims = claims_of(group.members, group.counts)
+    owners = claims.owners()
+    member = {m.member_id: m for m in group.members}
+    return any(
+        (partition not in owners or owners[partition] != member[member_id])
+        and any(other != member[member_id] for other in claims.claimants.get(partition, ()))
+        for member_id, partitions in found.items()
+        for partition in partitions
+    )
+
 
 WITHIN_S = 900.0
 STICKY = tuple(name for name, assignor in ASSIGNORS.items() if assignor.is_sticky)

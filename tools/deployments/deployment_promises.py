@@ -13,8 +13,14 @@ from importlib.resources import files
 
 import msgspec
 
-from tools.deployments.measured_deployments import CASES_BY_NAME
-from tools.deployments.simulated_and_real import LATER, CaseResult, Range, range_of, simulated
+from tools.deployments.simulated_and_real import (
+    CASES_BY_NAME,
+    LATER,
+    CaseResult,
+    Range,
+    range_of,
+    simulated,
+)
 
 
 class Verdict(Enum):

@@ -2,25 +2,78 @@
 
 Steps are the simulator's own scripts.  What takes time (a close, the start of a process) goes on
 beside them, as it does in a deployment; each consumer does one thing after the other.
+
+A Kafka that is started for deployments, behind a proxy that records what its clients ask.
+
+What a recorded Kafka's requests and answers tell of one group: its generations, who has what.
+
+How many partitions nobody consumed at the same time: whether a group came to a full stop.
+
+Performs a scenario on a real Kafka with real consumers, and says what it came to.
+
+The figures are the simulator's: the same functions count them, from what users saw and what the
+broker answered.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
+import re
+from collections import Counter
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Iterable,
+    Iterator,
+    Sequence,
+)
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from pathlib import Path
+from statistics import quantiles
+from typing import Any, NamedTuple
 
-from fencepost.conformance.clients.driver import Driver, Heard, Late, Reply
-from fencepost.conformance.clients.driver_pool import DriverPool
-from fencepost.conformance.simulate.deployment import Deployment, ProcessFailure
-from fencepost.conformance.simulate.deployment_scenario import DeploymentScenario
-from fencepost.conformance.simulate.notes import Told
-from fencepost.conformance.simulate.rebalance_log import place_of
+import msgspec
+
+from fencepost.conformance.clients.driver import Driver, DriverError, DriverPool, Heard, Late, Reply
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
+from fencepost.conformance.serve.broker_history import History, RecordedExchange
+from fencepost.conformance.serve.recording_proxy import RecordedKafka
+from fencepost.conformance.simulate.consumption import consumption, place_of
+from fencepost.conformance.simulate.deployment import (
+    Deployment,
+    Performer,
+    ProcessFailure,
+    all_steps,
+    perform,
+    until,
+)
+from fencepost.conformance.simulate.deployment_scenario import (
+    BEAT_MS,
+    BounceStep,
+    CrashLoopStep,
+    DeploymentScenario,
+    ScaleStep,
+    Spread,
+    draw_ms,
+)
+from fencepost.conformance.simulate.simulation import Told
+from fencepost.conformance.targets.brokers.kafka import QUICK_FAILOVER, KafkaBroker
+from fencepost.conformance.targets.brokers.kafka_version import parse_kafka_version
+from fencepost.conformance.targets.tcp.cluster_admin import AdminError
+from fencepost.conformance.targets.tcp.security import Address
 from fencepost.model.client import client_interface
-from fencepost.model.client.consumer_settings import ClientSettings
-from fencepost.model.messages.subscription import TopicPartition
+from fencepost.model.client.behaviour import ClientSettings
+from fencepost.model.messages.messages import (
+    JoinGroupRequest,
+    JoinGroupResponse,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+from fencepost.model.messages.subscription import TopicPartition, decode_assignment
 from fencepost.properties.requirements.driver_messages import (
     Assigned,
     ConsumerSettings,
@@ -30,8 +83,125 @@ from fencepost.properties.requirements.driver_messages import (
     Partition,
     Revoked,
 )
-from tools.deployments.group_on_wire import GroupOnWire
-from tools.deployments.real_kafka import RealKafka
+
+
+@dataclass(frozen=True, slots=True)
+class RealKafka:
+    """A broker, and the proxy that records it."""
+
+    broker: KafkaBroker
+    proxy: RecordedKafka
+
+
+@asynccontextmanager
+async def started_kafka(
+    version: str, folder: Path, initial_delay_ms: int
+) -> AsyncIterator[RealKafka]:
+    """Start a Kafka with its data and its log in a folder; it ends with this.
+
+    Raises TargetUnavailableError.
+    """
+    properties = QUICK_FAILOVER | {"group.initial.rebalance.delay.ms": str(initial_delay_ms)}
+    release = parse_kafka_version(version)
+    broker = KafkaBroker(release, folder, folder / "server.log", properties)
+    try:
+        await broker.start()
+        host, _, port = broker.address.rpartition(":")
+        async with RecordedKafka(Address(host, int(port))) as proxy:
+            yield RealKafka(broker, proxy)
+    finally:
+        await broker.end()
+
+
+_DETAILS = re.compile(r"[:(]")
+"""What begins the names and numbers in a reason of the Java client."""
+
+
+class Synced(NamedTuple):
+    """What a consumer's last sync gave it."""
+
+    generation_id: int
+    partitions: frozenset[TopicPartition]
+
+
+class GroupOnWire:
+    """A group, as far as the history was read; consumers are known by their client ids.
+
+    `generation_id`: the newest that a join was answered with.  `completed`: when the first join of
+    each generation was answered, in ms of the history.  `synced`: by consumer.  `first_join_ms`:
+    when each consumer first asked to join.  `reasons`: when a consumer told why it joins again, and
+    why, without names and numbers (KIP-800; librdkafka tells nothing).  `beats_ms`: from each
+    heartbeat of a consumer to its next, where it asked nothing else of the group between them.
+    """
+
+    def __init__(self, history: History, group_id: str) -> None:
+        self.generation_id = 0
+        self.completed: dict[int, float] = {}
+        self.synced: dict[str, Synced] = {}
+        self.first_join_ms: dict[str, float] = {}
+        self.reasons: list[tuple[float, str]] = []
+        self.beats_ms: list[float] = []
+        self._beat_ms: dict[str, float] = {}
+        self._history = history
+        self._group_id = group_id
+        self._read = len(history.exchanges)
+        self._open: list[RecordedExchange] = []
+
+    def read(self) -> None:
+        """Read what came since the last time."""
+        exchanges = self._history.exchanges
+        new, self._read = exchanges[self._read :], len(exchanges)
+        for exchange in new:
+            if not self._is_ours(exchange):
+                continue
+            self._note_beat(exchange)
+            if exchange.api == "JoinGroup":
+                self.first_join_ms.setdefault(_consumer(exchange), exchange.received_ms)
+                if reason := exchange.request.get("reason"):
+                    words = _DETAILS.split(reason, maxsplit=1)[0].strip()
+                    self.reasons.append((exchange.received_ms, words))
+            if exchange.api != "Heartbeat":
+                self._open.append(exchange)
+        still = []
+        for exchange in self._open:
+            if exchange.answered_ms is not None:
+                self._take(exchange, exchange.answered_ms)
+            elif self._history.connections[exchange.connection].closed_ms is None:
+                still.append(exchange)
+        self._open = still
+
+    def joining(self) -> set[str]:
+        """The consumers that wait for an answer to a join or a sync."""
+        return {_consumer(exchange) for exchange in self._open}
+
+    def _is_ours(self, exchange: RecordedExchange) -> bool:
+        if exchange.api not in {"JoinGroup", "SyncGroup", "Heartbeat"}:
+            return False
+        return exchange.request.get("groupId") == self._group_id
+
+    def _note_beat(self, exchange: RecordedExchange) -> None:
+        consumer, at_ms = _consumer(exchange), exchange.received_ms
+        before_ms = self._beat_ms.pop(consumer, None)
+        if exchange.api == "Heartbeat":
+            if before_ms is not None:
+                self.beats_ms.append(at_ms - before_ms)
+            self._beat_ms[consumer] = at_ms
+
+    def _take(self, exchange: RecordedExchange, answered_ms: float) -> None:
+        match exchange.message, exchange.reply:
+            case JoinGroupRequest(), JoinGroupResponse(error_code=0) as joined:
+                self.generation_id = max(self.generation_id, joined.generation_id)
+                self.completed.setdefault(joined.generation_id, answered_ms)
+            case SyncGroupRequest() as asked, SyncGroupResponse(error_code=0) as given:
+                partitions = frozenset(decode_assignment(given.assignment))
+                self.synced[_consumer(exchange)] = Synced(asked.generation_id, partitions)
+            case _:
+                pass
+
+
+def _consumer(exchange: RecordedExchange) -> str:
+    return exchange.client_id or ""
+
 
 _CLOSE_MS = 30_000
 _JAVA_ASSIGNORS = {
@@ -317,3 +487,197 @@ def _refuse_undone(consumer: str, reply: Reply) -> None:
     came = reply.reply if isinstance(reply, Late) else reply
     if not isinstance(came, Done):
         raise DeploymentError(f"{consumer} can't be started: {reply}")
+
+
+Held = Sequence[tuple[float, float, str]]
+"""From when until when a partition was consumed, and by whom, in order."""
+
+
+def most_at_once(partitions: Iterable[Held], from_: float, until: float) -> int:
+    """The most partitions that nobody consumed at one time, in a window."""
+    changes: list[tuple[float, int]] = []
+    for held in partitions:
+        end = from_
+        for begins, ends, _ in held:
+            if begins > end:
+                changes += [(end, 1), (begins, -1)]
+            end = max(end, ends)
+        if until > end:
+            changes += [(end, 1), (until, -1)]
+    now = most = 0
+    for _, change in sorted(changes):  # at one time ends come first
+        now += change
+        most = max(most, now)
+    return most
+
+
+_FORMS_S = 180.0
+"""How long a group may take to form, where processes start on a busy machine."""
+
+_ENOUGH = 20
+_DISTURBED_MS = 1500
+"""No broker answers so late by itself; a session is not yet in danger."""
+
+
+class RealFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """What a scenario came to on a real Kafka.
+
+    `restarts_s`, `downs_s`: how long hosts had no process that asked to join, and the broker was
+    away; what they are compared with is simulated with these.  `control_ms`: how long a client of
+    our own waited at most for an answer of the broker: more than a few ms is the machine.
+    `beats_ms`: the 5th, 50th and 95th percentile of the times between heartbeats; `late_ms`: how
+    much later than it was due one came at most, so for how long a member stood still.  `reasons`:
+    how often members told each reason to join again.
+    """
+
+    rebalances: int
+    partitions_moved: int
+    partitions_stopped: int
+    unavailable_partition_s: float
+    longest_gap_s: float
+    twice_partition_s: float
+    balanced_after_s: float | None
+    lasted_s: float
+    restarts_s: tuple[float, ...]
+    downs_s: tuple[float, ...]
+    control_ms: int
+    beats_ms: tuple[int, ...]
+    late_ms: int = 0
+    stopped_at_once: int | None = None
+    halted: tuple[str, ...]
+    failures: tuple[str, ...]
+    reasons: dict[str, int] = {}
+
+    @property
+    def failed(self) -> int:
+        """How many processes were told a fatal error."""
+        return len(self.failures)
+
+    @property
+    def stood_still_s(self) -> float:
+        """For how long the machine did, as a member or our own client knows; not the broker."""
+        return 0.0 if self.downs_s else max(self.control_ms, self.late_ms) / 1000
+
+    @property
+    def waited_for_nobody(self) -> bool:
+        """Whether its longest gap was no restart's, and no outage's."""
+        return not self.downs_s and all(self.longest_gap_s < one for one in self.restarts_s)
+
+    @property
+    def was_disturbed(self) -> bool:
+        """Whether the machine stood still; a broker that is away keeps our client waiting, too."""
+        return self.control_ms > _DISTURBED_MS and not self.downs_s
+
+
+async def perform_for_real(
+    scenario: DeploymentScenario, seed: int, kafka: RealKafka, pool: DriverPool, name: str
+) -> RealFigures:
+    """Perform a scenario in a group of this name, which was never used.
+
+    Raises DeploymentError where nothing can be said: the group doesn't form, a driver fails.
+    """
+    kafka.proxy.history.exchanges.clear()
+    deployment = RealDeployment(scenario, seed, kafka, pool, name)
+    try:
+        await pool.warm(_processes(scenario))
+        await kafka.proxy.create_topics({name: sum(scenario.counts.values())})
+        begin_ms, formed = await _form(deployment)
+        performer = Performer(deployment)
+        performer.add(all_steps(deployment, [s for s in scenario.step if s.at_s is None]))
+        for step in scenario.step:
+            if step.at_s is not None:
+                performer.add(perform(deployment, step), round(step.at_s * 1000))
+        await _run(deployment, performer)
+        performer.add(until(deployment, deployment.is_balanced, scenario.settle_s))
+        await _run(deployment, performer)
+        return _figures(deployment, begin_ms, formed)
+    except (AdminError, DriverError, TargetUnavailableError) as error:
+        raise DeploymentError(str(error)) from error
+    finally:
+        await deployment.close()
+
+
+def _processes(scenario: DeploymentScenario) -> int:
+    """How many processes are started in all, so that nobody waits for one."""
+    count = scenario.members
+    for step in scenario.step:
+        match step:
+            case BounceStep():
+                count += step.at_most or scenario.members
+            case CrashLoopStep():
+                count += step.times * step.count
+            case ScaleStep():
+                count += max(step.to - scenario.members, 0)
+            case _:
+                count += 1
+    return count
+
+
+async def _form(deployment: RealDeployment) -> tuple[int, int]:
+    """Start all, and wait for the group: when the first step begins, and the generation then."""
+    for host in deployment.hosts.values():
+        deployment.start(host)
+    performer = Performer(deployment)
+    performer.add(until(deployment, deployment.is_balanced, _FORMS_S))
+    await _run(deployment, performer)
+    if not deployment.is_balanced():
+        raise DeploymentError(f"the group {deployment.name} is not balanced within {_FORMS_S:g} s")
+    beat_s = (deployment.scenario.settings.heartbeat_interval_ms or BEAT_MS) / 1000
+    await asyncio.sleep(draw_ms(Spread(least=0, most=beat_s), f"{deployment.seed}/begin") / 1000)
+    deployment.check()
+    return deployment.now_ms, deployment.wire.generation_id
+
+
+async def _run(deployment: RealDeployment, performer: Performer) -> None:
+    """Do what is due when it is due."""
+    while (next_ms := performer.next_ms) is not None:
+        await asyncio.sleep(max(next_ms - deployment.now_ms, 0) / 1000)
+        deployment.check()
+        performer.go_on()
+
+
+def _figures(deployment: RealDeployment, begin_ms: int, formed: int) -> RealFigures:
+    deployment.check()
+    end_ms = deployment.now_ms
+    partitions = [
+        TopicPartition(topic, number)
+        for topic, count in deployment.scenario.counts.items()
+        for number in range(count)
+    ]
+    times = consumption(deployment.told, deployment.ended, partitions, begin_ms, end_ms)
+    completed = [at for generation, at in deployment.wire.completed.items() if generation > formed]
+    given = [held.from_ms for each in times for held in each.held]
+    is_balanced = deployment.is_balanced()
+    beat_ms = deployment.scenario.settings.heartbeat_interval_ms or BEAT_MS
+    return RealFigures(
+        rebalances=len(completed),
+        partitions_moved=sum(each.moves for each in times),
+        partitions_stopped=sum(each.unavailable_ms > 0 for each in times),
+        unavailable_partition_s=_s(sum(each.unavailable_ms for each in times)),
+        longest_gap_s=_s(max(each.longest_gap_ms for each in times)),
+        twice_partition_s=_s(sum(each.twice_ms for each in times)),
+        balanced_after_s=_s(max([begin_ms, *completed, *given]) - begin_ms)
+        if is_balanced
+        else None,
+        lasted_s=_s(end_ms - begin_ms),
+        restarts_s=tuple(round(seconds, 3) for seconds in deployment.restarts_s),
+        downs_s=tuple(round(seconds, 3) for seconds in deployment.downs_s),
+        control_ms=deployment.worst_ms(begin_ms, end_ms),
+        stopped_at_once=most_at_once((each.held for each in times), begin_ms, end_ms),
+        beats_ms=_percentiles(deployment.wire.beats_ms),
+        late_ms=round(max([beat_ms, *deployment.wire.beats_ms]) - beat_ms),
+        halted=tuple(deployment.halted),
+        failures=tuple(f"{f.member}: {f.code} ({f.where})" for f in deployment.failures),
+        reasons=dict(Counter(why for at, why in deployment.wire.reasons if at >= begin_ms)),
+    )
+
+
+def _percentiles(values: list[float]) -> tuple[int, ...]:
+    if len(values) < _ENOUGH:
+        return ()
+    cuts = quantiles(values, n=20)
+    return tuple(round(cuts[place]) for place in (0, 9, 18))
+
+
+def _s(ms: float) -> float:
+    return round(ms / 1000, 3)

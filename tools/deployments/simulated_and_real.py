@@ -2,25 +2,133 @@
 
 The simulator is given the restart times, and the time that the broker was away, as they were; what
 chance decides (when, between two heartbeats, a step begins) is simulated with several seeds.
+
+Which deployments are held against reality: scenarios in forms, with times that are short.
+
+Takes from real bounces how long a member needs until it reads what it is given.
+
+That is what each partition waited in each eager rebalance, beyond what messages take: for members
+that answer late, for what a library does between.  A simulation of the same bounce has the rest.
+
+Why reality differs from the simulation, where it does: each reason was looked into.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 import msgspec
 
-from fencepost.conformance.simulate.cost import Cost
-from fencepost.conformance.simulate.deployment_scenario import DeploymentScenario
-from fencepost.conformance.simulate.deployment_steps import FailoverStep, Step
-from fencepost.conformance.simulate.durations import Spread
-from fencepost.conformance.simulate.simulate import SimulationRun, simulate
+from fencepost.conformance.simulate.deployment_scenario import (
+    BounceStep,
+    DeploymentScenario,
+    FailoverStep,
+    MemberSettings,
+    ScaleStep,
+    Spread,
+    Step,
+    find_scenario,
+)
+from fencepost.conformance.simulate.simulate import Cost, SimulationRun, simulate
+from fencepost.conformance.simulate.sweep import variants_of
 from fencepost.traces.files.bounded import read_json
-from tools.deployments.measured_deployments import CASES_BY_NAME
-from tools.deployments.real_run import RealFigures
-from tools.deployments.stops import most_at_once
+from tools.deployments.real_deployment import RealFigures, most_at_once
+
+MEMBERS, PARTITIONS = 12, 60
+BROKERS = ("4.3.0", "2.8.0")
+CLIENTS = ("java:4.3.0", "confluent-kafka:2.16.1")
+SESSION_S, BEAT_S = 10.0, 1.0
+_QUICK = MemberSettings(
+    session_timeout_ms=round(SESSION_S * 1000),
+    heartbeat_interval_ms=round(BEAT_S * 1000),
+    max_poll_interval_ms=60_000,
+)
+_RESTART_S = 2.0
+_LATE_S = 15.0
+"""Longer than a session."""
+_SETTLE_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class DeploymentCase:
+    """A scenario in a form.
+
+    `name`: of the case; `form`: as `simulate --compare` names it, None: as the scenario says;
+    `share`: of the members, where it takes long.
+    """
+
+    name: str
+    scenario: str
+    form: str | None = None
+    restart_s: float = _RESTART_S
+    share: int = 1
+
+    def at(self, members: int = MEMBERS, partitions: int = PARTITIONS) -> DeploymentScenario:
+        """The scenario, of so many members and partitions, with short times.
+
+        Members read at once: what a rebalance takes longer for real is what is measured.
+        """
+        scenario = find_scenario(self.scenario)
+        members, partitions = members // self.share, partitions // self.share
+        quick = msgspec.structs.replace(
+            scenario,
+            name=self.name,
+            members=members,
+            partitions=partitions,
+            settings=_QUICK.over(scenario.settings),
+            restart_s=self.restart_s,
+            resume_s=0.0,
+            settle_s=_SETTLE_S,
+            step=tuple(_scaled(step, scenario.members, members) for step in scenario.step),
+        )
+        return variants_of(quick, self.form)[self.form] if self.form else quick
+
+    def lacks(self, client: str) -> str:
+        """Why a client can't take part; empty: it can."""
+        if self.scenario.startswith("to-cooperative") and client.startswith("confluent-kafka"):
+            return "librdkafka refuses to offer an eager and a cooperative assignor together"
+        return ""
+
+
+def _scaled(step: Step, before: int, members: int) -> Step:
+    """A step that adds or takes away as many hosts as it does in the scenario."""
+    if isinstance(step, ScaleStep):
+        return msgspec.structs.replace(step, to=members + step.to - before)
+    if isinstance(step, BounceStep) and step.set.session_timeout_ms:
+        return msgspec.structs.replace(step, set=_with_short_session(step.set))
+    return step
+
+
+def _with_short_session(settings: MemberSettings) -> MemberSettings:
+    return msgspec.structs.replace(settings, session_timeout_ms=_QUICK.session_timeout_ms)
+
+
+CASES = (
+    DeploymentCase("bounce-eager", "rolling-bounce", "eager"),
+    DeploymentCase("bounce-cooperative", "rolling-bounce", "cooperative"),
+    DeploymentCase("bounce-static", "rolling-bounce", "static"),
+    DeploymentCase("bounce-static-cooperative", "rolling-bounce", "static+cooperative"),
+    DeploymentCase("crash-eager", "crash", "eager"),
+    DeploymentCase("crash-static", "crash", "static"),
+    DeploymentCase("crash-static-late", "crash", "static", _LATE_S),
+    DeploymentCase("scale-up-eager", "scale-up", "eager"),
+    DeploymentCase("scale-up-cooperative", "scale-up", "cooperative"),
+    DeploymentCase("scale-down-eager", "scale-down", "eager"),
+    DeploymentCase("scale-down-static", "scale-down", "static"),
+    DeploymentCase("scale-down-removed", "scale-down-removed", "static"),
+    DeploymentCase("second-process", "second-process", "static"),
+    DeploymentCase("to-static", "to-static", share=3),
+    DeploymentCase("to-dynamic", "to-dynamic", share=3),
+    DeploymentCase("to-cooperative", "to-cooperative", share=3),
+    DeploymentCase("to-cooperative-at-once", "to-cooperative-at-once", share=3),
+    DeploymentCase("failover", "failover", "static"),
+)
+CASES_BY_NAME = {case.name: case for case in CASES}
+
 
 SEEDS = 10
 COUNTS = ("rebalances", "partitions_moved", "partitions_stopped", "failed")
@@ -181,3 +289,139 @@ def write_results(path: Path, results: Iterable[CaseResult]) -> None:
 
 def _place(result: CaseResult) -> tuple[int, str, str]:
     return list(CASES_BY_NAME).index(result.case), result.broker, result.client
+
+
+CASE = "bounce-eager"
+"""In which all partitions are given anew in each rebalance, and nobody waits for a session."""
+_FIGURE = "unavailable_partition_s"
+
+
+def resumes_s(results: Iterable[CaseResult]) -> list[float]:
+    """Of each run of the bounce the seconds for one partition and one rebalance, in order."""
+    return sorted(
+        (real.unavailable_partition_s - mean(result.simulated[_FIGURE]))
+        / (real.rebalances * result.partitions)
+        for result in results
+        if result.case == CASE and _FIGURE in result.simulated
+        for real in result.real
+    )
+
+
+_WAITS = 3
+"""How often a rebalance waits for each member: until it hears of it, joins, and syncs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Whose doing a difference is, and what is known of it.
+
+    `cases`, `figures`: where it was seen; `client`: the library that does so, empty: all;
+    `least_still_s`: only where the machine stood still for so long.  `beyond`: so far outside of
+    the range that was simulated it may be, and `stalls` times as long as the machine stood still.
+    """
+
+    title: str
+    text: str
+    cases: tuple[str, ...]
+    figures: tuple[str, ...]
+    beyond: float
+    stalls: int = 0
+    client: str = ""
+    least_still_s: float = 0.0
+
+    def fits(self, result: CaseResult, figure: str) -> bool:
+        """Whether it says why this figure differs."""
+        still_s = max(one.stood_still_s for one in result.real)
+        return (
+            result.case in self.cases
+            and figure in self.figures
+            and result.client.startswith(self.client)
+            and still_s >= self.least_still_s
+            and beyond(result, figure) <= self.beyond + self.stalls * still_s
+        )
+
+
+REASONS = {
+    "heartbeats-out-of-step": Reason(
+        title="Heartbeats out of step (the simulator)",
+        text="""\
+In the simulator all members send their heartbeats at the same moment: the answers to a rebalance
+start all their clocks together, and the first step comes within a heartbeat interval. So all hear
+of the next rebalance at once, and an eager group stops for some ms. Real clocks drift: after a
+minute in which nothing happened the heartbeats of six Java consumers came all over the second, and
+two new members stopped all partitions for 1.2 s, not for 0.01 s as simulated (the machine took up
+to 0.7 s of that). Who hears first gives its partitions back and waits for who hears last, so in a
+group that has been stable for long expect a gap of up to a heartbeat interval (3 s in the Java
+client).""",
+        cases=("scale-up-eager",),
+        figures=("longest_gap_s",),
+        beyond=BEAT_S,
+        stalls=1,
+    ),
+    "end-of-the-outage": Reason(
+        title="When the outage ends (the measurement)",
+        text="""\
+The simulator is told how long the broker was away: until our own client finds that its coordinator
+has read the group. A consumer may find that a little sooner.""",
+        cases=("failover",),
+        figures=("longest_gap_s",),
+        beyond=1.0,
+    ),
+    "joins-again-later": Reason(
+        title="Two seconds until it joins again (librdkafka)",
+        text="""\
+A broker that has just started answers NOT_COORDINATOR until it has read the group. After this
+answer to its JoinGroup librdkafka looked for the coordinator at once, was told the same broker
+within 3 ms, and joined again 2.1 to 2.8 s later (seen by our proxy; with `reconnect.backoff.max.ms`
+at 500, too). By then the group had been there for long. The simulator's client is like Java's,
+which asks again after a tenth of a second.""",
+        cases=("failover",),
+        figures=("longest_gap_s",),
+        beyond=3.0,
+        client="confluent-kafka",
+    ),
+    "rebalance-after-the-outage": Reason(
+        title="A rebalance after the outage (the Java consumer)",
+        text="""\
+In two runs of three the Java consumers of kafka:4.3.0 rebalanced once after the broker was back;
+all got what they had, and it took about a second. The member that leads had asked for it (the
+reason was kept in the third run), since its cached metadata has changed: it compares the partitions
+of the topic with those that it assigned, and what a broker tells of them while it starts can differ
+for a moment. Whether a leader asks in that moment is chance. librdkafka's didn't in any run.""",
+        cases=("failover",),
+        figures=("rebalances",),
+        beyond=1,
+        client="java",
+    ),
+    "order-of-members": Reason(
+        title="The order of members (librdkafka)",
+        text="""\
+Range deals partitions to members in an order. Java's has static members before dynamic ones, so in
+a group that is half of each nearly all partitions move. librdkafka compares a static member with a
+dynamic one by their member ids. These begin with the instance id, or else with the client id; both
+were the same here, so each dynamic process got the partitions of the static one before it, and
+nothing moved. With client ids that sort otherwise partitions can move here, too.""",
+        cases=("to-dynamic",),
+        figures=("partitions_moved",),
+        beyond=80,
+        client="confluent-kafka",
+    ),
+    "machine": Reason(
+        title="The machine",
+        text="""\
+All of a rebalance waits for the slowest of twelve processes, three times: until it has heard of it,
+joined, and synced. This machine had two cores and much else to do: where our own client waited for
+more than half a second, a member may well have waited as long each time, without a heartbeat by
+which it would be known. What is longer by more than a heartbeat interval is not excused.""",
+        cases=tuple(CASES_BY_NAME),
+        figures=("longest_gap_s",),
+        beyond=BEAT_S,
+        stalls=_WAITS,
+        least_still_s=CALM_S,
+    ),
+}
+
+
+def reason(result: CaseResult, figure: str) -> str | None:
+    """The name of the reason why a figure differs; None: nobody knows."""
+    return next((name for name, one in REASONS.items() if one.fits(result, figure)), None)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fencepost.conformance.cases.areas import AREAS, area
+from fencepost.conformance.cases.case_registry import AREAS, area
 from fencepost.conformance.targets.brokers.kafka_version import parse_kafka_version
 from fencepost.model.history.words import plural
 from fencepost.properties.judging.outcome import Outcome

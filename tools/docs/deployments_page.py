@@ -13,18 +13,24 @@ from itertools import product
 from pathlib import Path
 from statistics import median
 
-from tools.deployments.calibration import CASE, resumes_s
 from tools.deployments.deployment_promises import Claim, Verdict, all_claims, pooled, simulated_only
-from tools.deployments.differences import REASONS, reason
-from tools.deployments.measured_deployments import BEAT_S, BROKERS, CASES, CLIENTS, SESSION_S
 from tools.deployments.simulated_and_real import (
+    BEAT_S,
+    BROKERS,
+    CASE,
+    CASES,
+    CLIENTS,
+    REASONS,
     SEEDS,
+    SESSION_S,
     SHOWN,
     CaseResult,
     Range,
     differences,
     jitter_s,
     read_results,
+    reason,
+    resumes_s,
     write_results,
 )
 

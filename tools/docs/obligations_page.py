@@ -12,8 +12,7 @@ from pathlib import Path
 
 from fencepost.conformance.cases.clients.scenario_catalogue import SCENARIOS
 from fencepost.model.history.words import plural
-from fencepost.properties.requirements.requirement import AREAS, Obligation
-from fencepost.properties.requirements.requirements import OBLIGATIONS, in_area
+from fencepost.properties.requirements.requirements import AREAS, OBLIGATIONS, Obligation, in_area
 
 FILE = "clients/obligations.md"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fencepost.conformance.targets.target_registry import find_revision
 from fencepost.properties.diff.revision_diff import Comparison, compare_revisions
-from fencepost.properties.worlds.scopes import DIFF_SCOPES
+from fencepost.properties.worlds.scope import DIFF_SCOPES
 from fencepost.traces.files.difference_trace import bounds_words, describe_difference, lost_words
 
 ABOUT = {

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import get_args
 
 from fencepost.conformance.targets.target_registry import DEFAULT_REVISION, find_revision
-from fencepost.model.classic import perform_members, perform_rebalance, perform_storage
+from fencepost.model.classic import perform
 from fencepost.model.classic.group import Group, InitialDelay, Member, Offset, ParkedRequest, Timer
 from fencepost.model.classic.work import Emission, Incoming
 from fencepost.model.table.cells import COLUMNS
@@ -21,12 +21,17 @@ from fencepost.model.table.effects import Do, Echo
 from fencepost.model.table.expr import Feature
 from fencepost.model.table.vocabulary import Word
 from fencepost.properties.checking.checking import acts_of_none
-from fencepost.properties.worlds.adversarial_actions import ODD_ACTS
 from fencepost.properties.worlds.canonical import FRESH, NOW
-from fencepost.properties.worlds.scope import ACTS, ActKind
-from fencepost.properties.worlds.scopes import CHECK_SCOPES
+from fencepost.properties.worlds.scope import ACTS, CHECK_SCOPES, ActKind
 from fencepost.properties.worlds.views import Event, Failover, StepView, WorldView
-from fencepost.properties.worlds.world_client import REBALANCE_MS, SESSION_MS, TICK_MS, Client, Seat
+from fencepost.properties.worlds.world_client import (
+    ODD_ACTS,
+    REBALANCE_MS,
+    SESSION_MS,
+    TICK_MS,
+    Client,
+    Seat,
+)
 
 _TITLE = """\
 # Steps, columns, views
@@ -167,7 +172,7 @@ def _lines() -> Iterator[str]:
 
 def _step(do: Do) -> str:
     """Describe a step: its sentence, how it is done, what it needs, who uses it."""
-    rooms = (perform_members, perform_rebalance, perform_storage)
+    rooms = (perform, perform, perform)
     performed = next(filter(None, (getattr(room, do.name.lower(), None) for room in rooms)), None)
     told = [f"{do.value}.".replace("|", "or")]
     done = _plain(inspect.getdoc(performed) or "")

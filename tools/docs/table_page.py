@@ -16,7 +16,7 @@ from fencepost.model.revision import Revision
 from fencepost.model.table.cells import Row, print_rows
 from fencepost.model.table.table import Table
 from fencepost.model.table.vocabulary import GroupState
-from fencepost.traces.pages.diagram import Edge, edges
+from fencepost.traces.pages.decisions import Edge, edges
 
 TABLE_FILE = "table.md"
 STATES_FILE = "states.md"

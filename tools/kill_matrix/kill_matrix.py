@@ -26,13 +26,12 @@ from fencepost.properties.diff.product import Doing, Lockstep, Parted, State
 from fencepost.properties.explorer.exploration import Check, Exploration
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.explorer.lasso import Lasso
-from fencepost.properties.logic.property import Engine, Property, PropertyKind
+from fencepost.properties.logic.logic import Engine, Property, PropertyKind
 from fencepost.properties.mutants.abstract_mutants import abstract_twists
 from fencepost.properties.mutants.mutant import Mutant
 from fencepost.properties.stateful.machines import FalsifyingWalk, find_violation
 from fencepost.properties.worlds.concretise import Run, unfold
-from fencepost.properties.worlds.scope import Scope
-from fencepost.properties.worlds.scopes import COMPARED_SCOPES, ENDING_SCOPES, MUTANT_SCOPES
+from fencepost.properties.worlds.scope import COMPARED_SCOPES, ENDING_SCOPES, MUTANT_SCOPES, Scope
 from fencepost.properties.worlds.world import Act, World, Worlds
 
 PAIRS = 200

@@ -3,19 +3,43 @@
 One cell says how short the evidence of a kill is, and what it took to find it.  At the end are the
 totals of each engine, and of the two ways apart: to see a bug by properties alone is worth more
 than to see that an answer differs from a right one.
+
+The suites as engines of the kill matrix: cases run against a mutant through the adapter.
+
+The catalogue is run whole, since it counts how many cases notice the mutant.  Of the cover suite
+the shortest walks are run first, and the first that fails ends the run.
+
+Rows of the kill matrix, made side by side by worker processes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+import gc
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
+from fencepost.conformance.cases import ENTRIES
+from fencepost.conformance.cases.case_registry import Entry
+from fencepost.conformance.cases.suites import find_suite
+from fencepost.conformance.run.certify import Options, opened
+from fencepost.conformance.targets.in_process import InProcessTarget
+from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.properties.checking.row_properties import STATES
+from fencepost.properties.judging.outcome import CaseResult, Outcome
+from fencepost.properties.mutants.mutants import find_mutant
+from fencepost.properties.workers.processes import run_side_by_side
+from fencepost.traces.files.bounded import own_version
+from fencepost.traces.files.run_trace import run_lines, run_trace
 from tools.kill_matrix.kill_matrix import (
     BY_COMPARISON,
     BY_PROPERTIES,
@@ -23,13 +47,74 @@ from tools.kill_matrix.kill_matrix import (
     DIFFER,
     EXAMPLES,
     EXPLORE,
+    MODEL_ENGINES,
     PAIRS,
     PROVE,
     SEARCH,
     EngineResult,
     Row,
 )
-from tools.kill_matrix.suite_engines import CATALOGUE, COVER
+
+CATALOGUE = "catalogue"
+COVER = "cover"
+_WALKS = 900
+"""How many walks of the cover suite are tried at most."""
+_BATCH = 50
+"""How many walks of the cover suite are run at once; each counts."""
+
+
+def by_catalogue(revision: Revision) -> EngineResult:
+    """Return the shortest case that fails; the cost is how many fail."""
+    failing = asyncio.run(_failing(revision, [ENTRIES]))
+    return _result(CATALOGUE, failing, len(failing))
+
+
+def by_cover(revision: Revision) -> EngineResult:
+    """Return the first walk that fails, short ones first; the cost is how many were walked."""
+    walks = _walks()
+    batches = [walks[first : first + _BATCH] for first in range(0, len(walks), _BATCH)]
+    failing = asyncio.run(_failing(revision, batches))
+    if not failing:
+        return _result(COVER, [], len(walks))
+    order = {entry.id: number for number, entry in enumerate(walks, start=1)}
+    first = min(failing, key=lambda result: order[result.case.id])
+    return _result(COVER, [first], order[first.case.id])
+
+
+@cache
+def _walks() -> tuple[Entry, ...]:
+    """The cover suite, short walks first; the longest, most of its steps, are left out."""
+    entries = find_suite(COVER, KAFKA_4).entries
+    return tuple(sorted(entries, key=lambda e: len(e.case({}, delayed=False).steps))[:_WALKS])
+
+
+async def _failing(revision: Revision, batches: Sequence[Sequence[Entry]]) -> list[CaseResult]:
+    """Those of the first batch in which some fail."""
+    target = InProcessTarget(revision.name, revision, own_version())
+    async with opened(target, KAFKA_4, Options()) as suite:
+        for batch in batches:
+            results = await suite.run(batch)
+            if failing := [r for r in results if r.outcome is Outcome.FAIL]:
+                return failing
+    return []
+
+
+def _result(engine: str, failing: Sequence[CaseResult], cost: int) -> EngineResult:
+    if not failing:
+        return EngineResult(engine, killed=False, cost=cost)
+    least = min(failing, key=lambda r: (len(r.case.steps), r.case.id))
+    lines = (least.case.about, least.message)
+    return EngineResult(engine, True, len(least.case.steps), cost, least.case.id, lines=lines)
+
+
+ENGINES: Mapping[str, Callable[[Revision], EngineResult]] = {
+    **{name: engine for name, engine in MODEL_ENGINES.items() if name != "proofs"},
+    CATALOGUE: by_catalogue,
+    COVER: by_cover,
+    "proofs": MODEL_ENGINES["proofs"],
+}
+"""All engines, in the order in which they are shown."""
+
 
 ABOUT: Mapping[str, str] = {
     EXPLORE: "exploration by properties alone: acts · worlds visited",
@@ -169,3 +254,77 @@ def _result_json(result: EngineResult) -> dict[str, Any]:
         "note": result.note,
         "trace": list(result.lines),
     }
+
+
+Seconds = dict[str, float]
+Told = Callable[[Row], None]
+
+
+def row_of(
+    name: str, engines: Sequence[str], report: Path | None
+) -> tuple[list[EngineResult], Seconds]:
+    """Return what comes of each engine for one mutant, and the seconds that each took."""
+    mutant = find_mutant(name)
+    results = []
+    seconds: Seconds = {}
+    for engine in engines:
+        began = time.process_time()
+        result = ENGINES[engine](mutant.revision)
+        seconds[engine] = time.process_time() - began
+        results.append(_in_words(mutant.name, result, report))
+    return results, seconds
+
+
+def _in_words(name: str, result: EngineResult, report: Path | None) -> EngineResult:
+    """The evidence as lines, which fit through a pipe; as a trace file, if there is a folder."""
+    shown = result.evidence
+    if shown is None:
+        return result
+    if report is not None:
+        said = f"{name} breaks {result.by}" if result.by else f"{name} answers otherwise"
+        trace = run_trace(shown.worlds, shown.run, judged_by=KAFKA_4, message=said)
+        trace.write(report / f"{name}-{result.engine}.json")
+    return replace(result, lines=run_lines(shown.worlds, shown.run), evidence=None)
+
+
+def rows(
+    names: Sequence[str],
+    engines: Sequence[str],
+    *,
+    jobs: int,
+    report: Path | None = None,
+    told: Told | None = None,
+) -> tuple[list[Row], Seconds]:
+    """Return a row for each mutant, in this order, and the seconds of processor time by engine.
+
+    Raises WorkerLostError, and what an engine raises.
+    """
+    total: Seconds = dict.fromkeys(engines, 0.0)
+    found: dict[str, Row] = {}
+    made = (
+        ((name, row_of(name, engines, report)) for name in names)
+        if jobs == 1 or len(names) == 1
+        else run_side_by_side(partial(_row_in_worker, engines=engines, report=report), names, jobs)
+    )
+    for name, (results, seconds) in made:
+        found[name] = Row(find_mutant(name), {k.engine: k for k in results})
+        for engine, spent in seconds.items():
+            total[engine] += spent
+        if told is not None:
+            told(found[name])
+    return [found[name] for name in names], total
+
+
+def _row_in_worker(
+    name: str, engines: Sequence[str], report: Path | None
+) -> tuple[list[EngineResult], Seconds]:
+    """As `row_of`, with the mutant's name in its errors.
+
+    Garbage is collected seldom: worlds are many and few are cyclic, and it took an eighth of the
+    time.
+    """
+    gc.set_threshold(200_000, 50, 100)
+    try:
+        return row_of(name, engines, report)
+    except Exception as error:
+        raise RuntimeError(f"{name}: {type(error).__name__}: {error}") from error

@@ -59,7 +59,7 @@ from fencepost.model.table.vocabulary import (
     Inst,
     points,
 )
-from fencepost.properties.departures.footprint import Footprint
+from fencepost.properties.departures.attribution import Footprint
 
 _TRIGGER = (STATE, MID, INST)
 _VERSION = "version"

@@ -13,21 +13,17 @@ from pathlib import Path
 
 import click
 
-from fencepost.conformance.cli.cli import exit_code
-from fencepost.conformance.cli.exit_codes import exit_codes
-from fencepost.conformance.cli.options.common_options import echo_json, json_option
-from fencepost.conformance.runtime.signals import run_until_told
+from fencepost.conformance.cli.cli import exit_code, exit_codes
+from fencepost.conformance.cli.options.target_options import echo_json, json_option
+from fencepost.conformance.runtime.event_loop import run_until_told
 from fencepost.conformance.targets.target_registry import TargetOptions, find_target
 from fencepost.model.history.words import how_often
-from fencepost.properties.workers.cancellation import Stop
-from fencepost.traces.files.corpus_index import CorpusFolder
-from fencepost.traces.files.trace_causes import cause_sentence
+from fencepost.properties.workers.processes import Stop
+from fencepost.traces.files.trace_causes import CorpusFolder, cause_sentence
 from fencepost.traces.report.report_folder import write_texts
-from tools.nightly.dedup import NEW, OPEN, NightlyBug
-from tools.nightly.night_plan import TARGETS, WEIGHTS, targets_of, weights_of
+from tools.nightly.dedup import NEW, OPEN, TARGETS, WEIGHTS, NightlyBug, targets_of, weights_of
 from tools.nightly.nightly import Night, NightOptions, NightPart, run_night
-from tools.nightly.nightly_page import SURE_WORDS
-from tools.nightly.nightly_report import NAME, Before, NightReport
+from tools.nightly.nightly_report import NAME, SURE_WORDS, Before, NightReport
 
 _MINUTES = 60.0
 _SOME = 20

@@ -17,21 +17,32 @@ from zlib import crc32
 from fencepost.model.history.words import plural
 from fencepost.properties.mutants.mutants import MUTANTS as ALL_MUTANTS
 from fencepost.properties.oracle.fingerprint import Bug, origin_of
-from fencepost.properties.workers.cancellation import Stop
-from fencepost.properties.workers.pool import Task, run_tasks
-from tools.nightly.dedup import ShardFinding, with_cause
-from tools.nightly.night_plan import MODEL, MUTANTS, TESTS, TRACES, Schedule, weights_of, why_not
+from fencepost.properties.workers.processes import Stop, Task, run_tasks
+from tools.nightly.dedup import (
+    MODEL,
+    MUTANTS,
+    TESTS,
+    TRACES,
+    Schedule,
+    ShardFinding,
+    weights_of,
+    why_not,
+    with_cause,
+)
 from tools.nightly.nightly_search import (
     MutantResult,
     MutantTask,
     SearchTask,
     ShardCoverage,
     ShardReport,
+    Tested,
+    TracesTask,
+    make_traces,
+    run_tests,
     search_mutants,
     search_target,
+    why_no_tests,
 )
-from tools.nightly.nightly_traces import TracesTask, make_traces
-from tools.nightly.property_tests import Tested, run_tests, why_no_tests
 
 DONE, CUT, SKIPPED, FAILED, UNAVAILABLE = "done", "cut short", "skipped", "failed", "unavailable"
 _REPORT_S = 60.0

@@ -2,20 +2,38 @@
 
 The search of a target reports its findings and its coverage.  The search of a mutant reports only
 whether the mutant was found, and after how many requests; it ends there, since its fault is known.
+
+The data pipeline as a part of the nightly run: traces of the model, made until the time is over.
+
+The pipeline draws, judges, counts and triages batches of traces, with its engine for one process.
+The model must be able to explain its own traces.  So each violation is a finding, and so is a judge
+that fails.
+
+The property tests of a nightly run, for which Hypothesis searches with another seed each night.
+
+Files of tests run one after another.  Each night begins with another file, so that all have their
+turn although the time is short.  Failures are read from what pytest prints while it runs, so a file
+that is cut off has reported its failures so far.
 """
 
 from __future__ import annotations
 
+import asyncio
+import importlib.util
+import re
+import sys
+import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from fencepost.conformance.runtime.toolchain.child import Child
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.search.findings.findings import Finding
-from fencepost.conformance.search.fuzz.fuzz import FuzzListener, FuzzResult, fuzz
-from fencepost.conformance.search.fuzz.fuzz_progress import FuzzOptions
+from fencepost.conformance.search.fuzz.fuzz import FuzzListener, FuzzOptions, FuzzResult, fuzz
 from fencepost.conformance.search.fuzz.tally import Budget, Tally
 from fencepost.conformance.targets.target import Target
 from fencepost.conformance.targets.target_registry import (
@@ -27,11 +45,15 @@ from fencepost.conformance.targets.target_registry import (
 from fencepost.model.table.table import Level
 from fencepost.properties.mutants.mutant import PREFIX
 from fencepost.properties.oracle.fingerprint import Fingerprint
-from fencepost.properties.workers.cancellation import Stop
-from fencepost.properties.workers.pool import Tell
+from fencepost.properties.workers.processes import Stop, Tell
+from fencepost.traces.files.bounded import pip_install
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.report.known_failures import KnownFailure, aliases_of, load
 from tools.nightly.dedup import EACH_TIME, SOMETIMES, UNTRIED, ShardFinding
+
+if TYPE_CHECKING:
+    from fencepost.traces.pipeline.corpus.triage import Triaged
+
 
 _LAST_S = 25.0
 """How long the examination of failures may go on after a stop, in seconds."""
@@ -307,3 +329,206 @@ async def _search_once(before: MutantResult, seed: int, budget: Budget, stop: St
         requests=before.requests + tally.requests,
         seconds=before.seconds + time.monotonic() - began,
     )
+
+
+JUDGE = "kafka-4"
+TRACES_TARGET = "traces of the model"
+_BATCH = 400
+"""The size of a batch: the time is checked after each."""
+
+
+@dataclass(frozen=True, slots=True)
+class TracesTask:
+    """Traces to make of a model: seeds from this one on; `traces`: the most, None: any number."""
+
+    shard: str
+    seed: int
+    model: str = JUDGE
+    traces: int | None = None
+
+
+async def make_traces(given: TracesTask, stop: Stop, tell: Tell) -> None:
+    """Make and judge batches of traces until stopped, and report each batch."""
+    try:
+        import pyarrow as pa  # noqa: F401, PLC0415  (an extra)
+    except ImportError:
+        tell(ShardReport(TRACES_TARGET, unavailable=f"Arrow is missing: {pip_install('corpus')}"))
+        return
+    made = 0
+    while not stop.asked and (given.traces is None or made < given.traces):
+        batch = _BATCH if given.traces is None else min(_BATCH, given.traces - made)
+        tell(_batch(given, given.seed + made, batch))
+        made += batch
+        await asyncio.sleep(0)  # so that a stop is noticed
+
+
+def _batch(given: TracesTask, seed: int, traces: int) -> ShardReport:
+    from fencepost.traces.pipeline.corpus import triage  # noqa: PLC0415
+    from fencepost.traces.pipeline.corpus.corpus import corpus_recipe  # noqa: PLC0415
+    from fencepost.traces.pipeline.corpus.job_engine import LocalEngine  # noqa: PLC0415
+    from fencepost.traces.pipeline.storage.location import Place  # noqa: PLC0415
+
+    recipe = corpus_recipe(
+        seed=seed, traces=traces, revisions=(given.model,), mutants=(), per_shard=traces
+    )
+    engine = LocalEngine()
+    with tempfile.TemporaryDirectory(prefix="fencepost-night-") as folder:
+        place = Place(str(Path(folder) / "corpus"))
+        triage.generate_corpus(engine, place, recipe)
+        corpus = triage.open_corpus(place)
+        triage.check_corpus(engine, corpus, JUDGE)
+        items = triage.cover_corpus(engine, corpus).to_pylist()
+        found = triage.triage_corpus(engine, corpus, JUDGE)
+    return ShardReport(
+        TRACES_TARGET,
+        tuple(_trace_finding(given, seed, one) for one in found),
+        ShardCoverage(_of("rule", items), _of("pair", items), _of("state", items)),
+        plans=traces,
+    )
+
+
+def _of(kind: str, items: Sequence[Mapping[str, Any]]) -> frozenset[str]:
+    return frozenset(row["item"] for row in items if row["kind"] == kind)
+
+
+def _trace_finding(given: TracesTask, seed: int, one: Triaged) -> ShardFinding:
+    level = None if one.file is None else one.file.verdict.level
+    return ShardFinding(
+        "model",
+        one.fingerprint.rule,
+        level or Level.MUST.value,
+        str(one.fingerprint) or f"the judge failed: {one.message}",
+        one.message,
+        one.traces,
+        EACH_TIME,
+        given.shard,
+        seed,
+        trace=None if one.file is None else one.file.text(),
+    )
+
+
+TESTS_TARGET = "tests"
+PROFILE = "nightly"
+STORAGE = "hypothesis"
+"""The folder beside the report where Hypothesis keeps its examples."""
+
+_FAILED_NOW = re.compile(r"^(?P<test>\S+\.py::\S.*?) (?:FAILED|ERROR)\b")
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (?P<test>\S+\.py::\S+|\S+\.py)(?: - (?P<why>.*))?$")
+_USES_HYPOTHESIS = re.compile(r"^(?:from|import) hypothesis\b", re.MULTILINE)
+_NOTHING_TO_RUN = 5
+_ENDED_AS_IT_SHOULD = (0, 1, _NOTHING_TO_RUN)
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """The result of the property tests.
+
+    `ran`: the files that ran to their end, of `files` (as far as that is known); `cut`: the file
+    that was running when the time was over.
+    """
+
+    findings: tuple[ShardFinding, ...] = ()
+    ran: tuple[str, ...] = ()
+    files: int = 0
+    cut: str = ""
+    trouble: str = ""
+
+
+def why_no_tests(root: Path) -> str:
+    """Why the tests can't be run here, or ""."""
+    if not (root / "tests" / "conftest.py").is_file():
+        return "no tests here: run it in a checkout"
+    if importlib.util.find_spec("pytest") is None:
+        return "pytest is missing: run it by tox -e nightly"
+    return ""
+
+
+def files_of(root: Path, seed: int) -> list[str]:
+    """The files with property tests; the first one depends on the seed."""
+    found = [
+        path.relative_to(root).as_posix()
+        for path in sorted((root / "tests").rglob("test_*.py"))
+        if _USES_HYPOTHESIS.search(path.read_text("utf-8"))
+    ]
+    first = seed % len(found) if found else 0
+    return found[first:] + found[:first]
+
+
+async def run_tests(
+    root: Path, report: Path, *, seed: int, seconds: float, stop: Stop, shard: str
+) -> Tested:
+    """Run the property tests of a checkout for so long at most; logs and examples to the report."""
+    files = files_of(root, seed)
+    until = time.monotonic() + seconds
+    ran: list[str] = []
+    findings: list[ShardFinding] = []
+    trouble: list[str] = []
+    for file in files:
+        left = until - time.monotonic()
+        if stop.asked or left <= 0:
+            return Tested(tuple(findings), tuple(ran), len(files), trouble="; ".join(trouble))
+        log = report / "logs" / f"{file.replace('/', '-')}.log"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.unlink(missing_ok=True)
+        code = await _pytest(root, report, file, log, left, stop)
+        text = log.read_text("utf-8", errors="replace")
+        findings += [_test_finding(test, why, shard, seed) for test, why in failed_in(text)]
+        if code is None:
+            return Tested(tuple(findings), tuple(ran), len(files), file, "; ".join(trouble))
+        if code not in _ENDED_AS_IT_SHOULD:
+            trouble.append(f"pytest {file} ended with {code}; see logs/{log.name}")
+        if code != _NOTHING_TO_RUN:
+            ran.append(file)
+    return Tested(tuple(findings), tuple(ran), len(ran), trouble="; ".join(trouble))
+
+
+def failed_in(text: str) -> list[tuple[str, str]]:
+    """The tests that failed, by what pytest printed so far, and why."""
+    return list(dict(_lines(text.splitlines())).items())
+
+
+def _lines(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for line in lines:
+        if found := _FAILED_NOW.match(line) or _FAILED.match(line):
+            said = found.groupdict()
+            yield said["test"], said.get("why") or "it failed before it was cut off; see its log"
+
+
+async def _pytest(
+    root: Path, report: Path, file: str, log: Path, within_s: float, stop: Stop
+) -> int | None:
+    """Run pytest; returns its exit code, None if the time was over or the run was stopped."""
+    child = await Child.start(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            *("-v", "--color=no", "-m", "hypothesis", "-p", "no:cacheprovider", file),
+        ],
+        log,
+        folder=root,
+        env={
+            "HYPOTHESIS_PROFILE": PROFILE,
+            "HYPOTHESIS_STORAGE_DIRECTORY": str(report / STORAGE),
+            "COLUMNS": "400",
+            "PYTHONUNBUFFERED": "1",
+        },
+    )
+    waiting = asyncio.create_task(child.wait(within_s))
+    try:
+        return await stop.cut(_result(waiting))
+    finally:
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+        await child.end()
+
+
+async def _result(waiting: asyncio.Task[int]) -> int | None:
+    try:
+        return await waiting
+    except TimeoutError:
+        return None
+
+
+def _test_finding(test: str, why: str, shard: str, seed: int) -> ShardFinding:
+    return ShardFinding(TESTS_TARGET, "", Level.MUST.value, test, why, 1, EACH_TIME, shard, seed)

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from fencepost.properties.oracle.verdict import Allowed
-from fencepost.traces.logs.logged_exchange import LoggedExchange
+from fencepost.traces.logs.request_log import LoggedExchange
 
 EXPLAINED = "explained"
 VIOLATED = "violated"

@@ -16,12 +16,9 @@ from collections.abc import Callable, Sequence
 
 from fencepost.model.table.vocabulary import GroupState
 from fencepost.properties.oracle.candidate import Candidate
-from fencepost.traces.audit.anchor import find_anchor
 from fencepost.traces.audit.audit_results import AuditViolation, GroupResult, UnjudgedSegment
-from fencepost.traces.audit.audit_settings import AuditSettings
-from fencepost.traces.audit.facts import Facts
-from fencepost.traces.audit.line_kind import LineKind, judged, kind
-from fencepost.traces.audit.possible_errors import PossibleAnswers
+from fencepost.traces.audit.audit_settings import AuditSettings, LineKind, judged, kind
+from fencepost.traces.audit.possible_errors import Facts, PossibleAnswers
 from fencepost.traces.audit.refutation import (
     DeviatingExplanation,
     StateLost,
@@ -32,8 +29,8 @@ from fencepost.traces.audit.refutation import (
     by_table,
 )
 from fencepost.traces.audit.segment import Attempt, Generations, Segment, SegmentResult
-from fencepost.traces.audit.stable_fast_path import StableGroup, settled
-from fencepost.traces.logs.logged_exchange import LoggedExchange
+from fencepost.traces.audit.stable_fast_path import StableGroup, find_anchor, settled
+from fencepost.traces.logs.request_log import LoggedExchange
 
 IDLE_MS = 30 * 60_000
 """A group that was silent for longer, than which no session lasts, is not known any more."""

@@ -15,19 +15,18 @@ from typing import Protocol
 
 from fencepost.properties.oracle.verdict import Allowed, Violation, Wrong, distance
 from fencepost.traces.audit.audit_results import AuditViolation
-from fencepost.traces.audit.facts import Fact, Facts
 from fencepost.traces.audit.ordered_search import EXHAUSTIVE, LATE, SegmentOracle
-from fencepost.traces.audit.possible_errors import PossibleAnswers
+from fencepost.traces.audit.possible_errors import Fact, Facts, PossibleAnswers
 from fencepost.traces.audit.segment import (
     Generations,
     Segment,
     SegmentResult,
+    UnloggedRequests,
     followed_on,
     joined_up,
 )
 from fencepost.traces.audit.stable_fast_path import is_vague
-from fencepost.traces.audit.unlogged_requests import UnloggedRequests
-from fencepost.traces.logs.logged_exchange import LoggedExchange
+from fencepost.traces.logs.request_log import LoggedExchange
 
 _SUSPECTS = 12
 _LONG_PAUSE_MS = 10_000

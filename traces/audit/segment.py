@@ -4,23 +4,293 @@ Cheap attempts come first: that nothing happened; the most likely order of the r
 and a slow broker; the previous segment again, because only its likely explanations were kept; then
 requests that may be missing from the log.  A segment without explanation is not a violation yet:
 `refutation` decides.
+
+Find requests that a log does not show, though they may have been made.
+
+A request that was never answered has no line: the client died before the answer, or the request
+still waits when the log ends.  Where the log alone has no explanation, each such request may have
+been made or not, at any time in the segment.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import base64
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from fencepost.model.classic.group import Group, Member
 from fencepost.model.classic.machine import Machine
 from fencepost.model.history.events import Sent
-from fencepost.model.messages.messages import JoinGroupResponse, SyncGroupRequest, SyncGroupResponse
+from fencepost.model.messages.errors import Error
+from fencepost.model.messages.messages import (
+    DescribeGroupsResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
 from fencepost.properties.oracle.candidate import Candidate
 from fencepost.properties.oracle.verdict import Violation, Wrong
-from fencepost.traces.audit.audit_settings import AuditSettings
-from fencepost.traces.audit.ordered_search import EFFORTS, Effort, SegmentOracle
+from fencepost.traces.audit.audit_settings import AuditSettings, Gaps
+from fencepost.traces.audit.ordered_search import EFFORTS, Effort, SegmentOracle, unlogged_request
 from fencepost.traces.audit.stable_fast_path import StableGroup, loosened, settled
-from fencepost.traces.audit.unlogged_requests import UnloggedRequests, find_unlogged_requests
-from fencepost.traces.logs.logged_exchange import LoggedExchange
+from fencepost.traces.logs.request_log import LoggedExchange
+
+_MOST = 8
+_VERSION = 5
+_OLD_VERSION = 3
+_SINCE_MS = 10_000
+"""How long before the first line of a segment a request may have arrived (ms)."""
+_LONG_MS = 300_000
+_OTHERWISE = b"?"
+"""Bytes that make a subscription differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnloggedRequests:
+    """Requests that may have been made; `words`: what is assumed, for each.
+
+    `cut`: whether there were more than can be tried.
+    """
+
+    requests: tuple[Sent, ...] = ()
+    words: tuple[str, ...] = ()
+    cut: bool = False
+
+
+def find_unlogged_requests(
+    exchanges: Sequence[LoggedExchange], group: Group, gaps: Gaps, *, at_end: bool
+) -> UnloggedRequests:
+    """Return the requests that may be missing from a segment that begins with this group."""
+    if gaps is Gaps.NONE:
+        return UnloggedRequests()
+    at_ms = exchanges[0].arrived_ms - _SINCE_MS
+    group_id = exchanges[0].group_ids[0]
+    made = [
+        *_unanswered_joins(group_id, exchanges, group, at_ms),
+        *_unanswered_returns(group_id, exchanges, group, at_ms),
+    ]
+    if at_end or gaps is Gaps.ANY:
+        made.append(_unseen_member(group_id, group, at_ms))
+        made += _unasked_returns(group_id, exchanges, group, at_ms)
+    if gaps is Gaps.ANY:
+        made += _leaves(group_id, exchanges, group, at_ms)
+    kept = made[:_MOST]
+    return UnloggedRequests(
+        tuple(sent for sent, _ in kept), tuple(words for _, words in kept), len(made) > _MOST
+    )
+
+
+def _unanswered_joins(
+    group_id: str, exchanges: Sequence[LoggedExchange], group: Group, at_ms: int
+) -> Iterator[tuple[Sent, str]]:
+    """Yield joins of members that appear in a list, or were fenced, without a logged join."""
+    handed = set(group.pending)
+    fenced: dict[str, None] = {}
+    for exchange in exchanges:
+        request = exchange.request
+        code = exchange.response_body.get("errorCode")
+        if code == Error.MEMBER_ID_REQUIRED.value:
+            handed.add(exchange.response_body.get("memberId", ""))
+        instance = exchange.request_body.get("groupInstanceId")
+        new = isinstance(request, JoinGroupRequest) and not request.member_id
+        if isinstance(instance, str) and (new or code == Error.FENCED_INSTANCE_ID.value):
+            fenced[instance] = None
+    for row in _unseen(exchanges, group):
+        member = group.member(row.member_id)
+        given = member is not None or row.joined or row.member_id in handed
+        body = _join(group_id, group, row.member_id if given else "", row.instance, row.offers)
+        if member is not None:
+            body |= _timeouts(member)
+        version = _VERSION
+        if row.instance is None and not given:  # an old client, which is let in at once
+            version = _OLD_VERSION
+            del body["groupInstanceId"]
+        name = f"hidden join of {row.member_id} in {row.generation_id}"
+        sent = unlogged_request(name, max(at_ms, row.since_ms), "", "JoinGroup", version, body)
+        yield sent, f"a join of {row.instance or row.member_id} that was never answered"
+    for instance in fenced:
+        holder = group.member(group.holder(instance) or "")
+        if holder is None:
+            continue
+        body = _join(group_id, group, "", instance, _offers(holder))
+        yield (
+            unlogged_request(f"hidden join of {instance}", at_ms, "", "JoinGroup", _VERSION, body),
+            f"a join of {instance} that was never answered",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Unseen:
+    """A member that is listed in a generation, or described, and shows no join for it.
+
+    `joined`: whether it has joined before in the log; `since_ms`: when it was last heard of.
+    """
+
+    member_id: str
+    instance: str | None
+    offers: Sequence[tuple[str, bytes]]
+    generation_id: int
+    since_ms: int
+    joined: bool
+
+
+def _unseen(exchanges: Sequence[LoggedExchange], group: Group) -> Iterator[_Unseen]:
+    shown: set[tuple[str, int]] = set()
+    lists: dict[int, tuple[LoggedExchange, JoinGroupResponse]] = {}
+    described: dict[str, str | None] = {}
+    for exchange in exchanges:
+        response = exchange.response
+        if isinstance(response, JoinGroupResponse) and response.error_code == 0:
+            shown.add((response.member_id, response.generation_id))
+            if response.members and not response.skip_assignment:
+                lists.setdefault(response.generation_id, (exchange, response))
+        if isinstance(response, DescribeGroupsResponse):
+            for group_row in response.groups:
+                described.update((m.member_id, m.group_instance_id) for m in group_row.members)
+    named = {m.member_id for m in group.members} | {member_id for member_id, _ in shown}
+    for generation_id, (exchange, listing) in lists.items():
+        for row in listing.members:
+            named.add(row.member_id)
+            if (row.member_id, generation_id) in shown or generation_id <= group.generation_id:
+                continue
+            heard = [
+                e.arrived_ms
+                for e in exchanges
+                if e.request_body.get("memberId") == row.member_id
+                and e.answered_ms < exchange.answered_ms
+            ]
+            joined = any(m == row.member_id and g < generation_id for m, g in shown)
+            offers = [(listing.protocol_name or "", row.metadata)]
+            since_ms = max(heard, default=0)
+            yield _Unseen(
+                row.member_id, row.group_instance_id, offers, generation_id, since_ms, joined
+            )
+    offers = _offers(group.members[0]) if group.members else [("", b"")]
+    for member_id, instance in described.items():
+        if member_id not in named:
+            yield _Unseen(member_id, instance, offers, -1, 0, joined=False)
+
+
+def _unanswered_returns(
+    group_id: str, exchanges: Sequence[LoggedExchange], group: Group, at_ms: int
+) -> Iterator[tuple[Sent, str]]:
+    """Yield joins of members that were told to join, or given an id, and have no logged join."""
+    asked: dict[str, tuple[str | None, str, Sequence[tuple[str, bytes]], int]] = {}
+    known = {m.member_id: (m.group_instance_id, m.client_id, _offers(m)) for m in group.members}
+    for exchange in exchanges:
+        request, response = exchange.request, exchange.response
+        code = exchange.response_body.get("errorCode")
+        if isinstance(request, JoinGroupRequest) and isinstance(response, JoinGroupResponse):
+            asked.pop(request.member_id, None)
+            offers = [(p.name, p.metadata) for p in request.protocols]
+            if code == 0:
+                known[response.member_id] = request.group_instance_id, exchange.client_id, offers
+            if code == Error.MEMBER_ID_REQUIRED.value:
+                asked[response.member_id] = (None, exchange.client_id, offers, exchange.arrived_ms)
+        elif code == Error.REBALANCE_IN_PROGRESS.value:
+            member_id = getattr(request, "member_id", "")
+            if member_id in known:
+                asked[member_id] = (*known[member_id], exchange.arrived_ms)
+    for member_id, (instance, client_id, offered, since_ms) in asked.items():
+        body = _join(group_id, group, member_id, instance, offered)
+        returning = group.member(member_id)
+        if returning is not None:
+            body |= _timeouts(returning)
+        name = f"hidden return of {member_id}"
+        yield (
+            unlogged_request(name, max(at_ms, since_ms), client_id, "JoinGroup", _VERSION, body),
+            f"a join of {instance or member_id} that was never answered",
+        )
+
+
+def _unasked_returns(
+    group_id: str, exchanges: Sequence[LoggedExchange], group: Group, at_ms: int
+) -> Iterator[tuple[Sent, str]]:
+    """Yield joins after a member's last line; with another subscription they start a rebalance."""
+    heard = {e.request_body.get("memberId"): e.arrived_ms for e in exchanges}
+    for member in group.members:
+        since_ms = heard.get(member.member_id, at_ms)
+        offers = [(name, metadata + _OTHERWISE) for name, metadata in _offers(member)]
+        body = _join(group_id, group, member.member_id, member.group_instance_id, offers)
+        body |= _timeouts(member)
+        name = f"hidden change of {member.member_id}"
+        yield (
+            unlogged_request(name, since_ms, member.client_id, "JoinGroup", _VERSION, body),
+            "a join that still waits when the log ends, or whose line is missing",
+        )
+
+
+def _unseen_member(group_id: str, group: Group, at_ms: int) -> tuple[Sent, str]:
+    """Return the join of a new member, which still waits."""
+    offers = _offers(group.members[0]) if group.members else [("range", b"")]
+    body = _join(group_id, group, "", "a member that the log does not name", offers)
+    return (
+        unlogged_request("hidden join of somebody", at_ms, "", "JoinGroup", _VERSION, body),
+        "a join that still waits when the log ends, or whose line is missing",
+    )
+
+
+def _leaves(
+    group_id: str, exchanges: Sequence[LoggedExchange], group: Group, at_ms: int
+) -> Iterator[tuple[Sent, str]]:
+    """Yield leaves of members that are unknown later."""
+    asked = {e.request_body.get("memberId") for e in exchanges if _is_unknown(e)}
+    left = {
+        row.member_id
+        for e in exchanges
+        if isinstance(e.request, LeaveGroupRequest)
+        for row in e.request.rows(e.version)
+    }
+    for member in group.members:
+        if member.member_id in asked and member.member_id not in left:
+            body: dict[str, object] = {"groupId": group_id, "memberId": member.member_id}
+            yield (
+                unlogged_request(
+                    f"hidden leave of {member.member_id}", at_ms, "", "LeaveGroup", 0, body
+                ),
+                f"a leave of {member.member_id} whose line is missing",
+            )
+
+
+def _is_unknown(exchange: LoggedExchange) -> bool:
+    return exchange.response_body.get("errorCode") == Error.UNKNOWN_MEMBER_ID.value
+
+
+def _offers(member: Member) -> list[tuple[str, bytes]]:
+    return [(p.name, p.metadata) for p in member.protocols]
+
+
+def _timeouts(member: Member) -> dict[str, object]:
+    """Return a member's timeouts, at most what a request can hold."""
+    return {
+        "sessionTimeoutMs": min(member.session_timeout_ms, _LONG_MS),
+        "rebalanceTimeoutMs": min(member.rebalance_timeout_ms, _LONG_MS),
+    }
+
+
+def _join(
+    group_id: str,
+    group: Group,
+    member_id: str,
+    instance: str | None,
+    offers: Sequence[tuple[str, bytes]],
+) -> dict[str, object]:
+    longest = max((m.rebalance_timeout_ms for m in group.members), default=_LONG_MS)
+    return {
+        "groupId": group_id,
+        "sessionTimeoutMs": _LONG_MS,
+        "rebalanceTimeoutMs": longest,
+        "memberId": member_id,
+        "groupInstanceId": instance,
+        "protocolType": group.protocol_type or "consumer",
+        "protocols": [
+            {"name": name, "metadata": base64.b64encode(metadata).decode()}
+            for name, metadata in offers
+        ],
+    }
+
 
 Attempt = tuple[int, bool, frozenset[str]]
 """The number of an effort, whether the segment before is followed, too, and with which requests."""

@@ -1,17 +1,39 @@
-"""Audit `server.log`: what consumers did, without a verdict on the broker."""
+"""Audit `server.log`: what consumers did, without a verdict on the broker.
+
+Make the page of an audit: wrong answers, and what an operator should know.
+
+Wrong answers come first, then problems with the clients, then rebalances, deployments and life
+lines.  Of long tables the first rows are shown, with their count; the JSON has the others.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fencepost.traces.audit.log_audit import skipped_json
-from fencepost.traces.logs.logged_exchange import is_wanted
+from fencepost.traces.logs.request_log import is_wanted
 from fencepost.traces.logs.server_log import CoordinatorEvent, Said, ServerLog
-from fencepost.traces.operations.operator_json import operator_json
 from fencepost.traces.operations.operator_report import OperatorReport
+from fencepost.traces.operations.operator_rows import Cause, Rebalance, Remedy
+from fencepost.traces.operations.operator_words import (
+    at,
+    at_end,
+    causes_by_group,
+    cut,
+    operator_json,
+    operator_problems,
+    problems_told,
+    seconds,
+    times,
+    unshown,
+)
+from fencepost.traces.operations.ownership_picture import life_picture
 from fencepost.traces.operations.server_analysis import ServerAnalysis
+from fencepost.traces.pages.trace_data import ShownTrace
+from fencepost.traces.pages.trace_page import page_with_traces
 
 FORMAT = "fencepost-server-log-audit"
 VERSION = 1
@@ -133,3 +155,124 @@ def audit_server_log(log: ServerLog, only: frozenset[str] = frozenset()) -> Serv
         len(groups.own),
         groups.lost,
     )
+
+
+_ROWS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A group's result: `outcome` explained, violated or unknown; its trace's name, if any."""
+
+    group: str
+    outcome: str
+    reason: str
+    trace: str | None = None
+
+
+def audit_page(
+    report: OperatorReport,
+    judged: Sequence[Judged] = (),
+    traces: Mapping[str, ShownTrace] | None = None,
+    not_shown: Sequence[str] = (),
+) -> str:
+    """Make the page.
+
+    `judged`: every group; `traces`: of violated ones, by name; `not_shown`: what it can't tell.
+    """
+    counts = {word: sum(1 for g in judged if g.outcome == word) for word in _OUTCOMES}
+    found = operator_problems(report)
+    rebalances = report.rebalances.rows[:_ROWS]
+    (day, moments), (file, lines) = _moments(rebalances), _lines(rebalances)
+    return page_with_traces(
+        "audit.html",
+        _heading(report, counts),
+        traces or {},
+        outcome=_worst(counts, len(found)),
+        facts=_facts(report, counts if judged else {}),
+        judged=[g for g in judged if g.outcome != "explained"][:_ROWS],
+        unexplained=counts["violated"] + counts["unknown"],
+        problems=found[:_ROWS],
+        unshown=list(unshown(report)),
+        at_end=list(at_end(report)),
+        told=any(line.fenced_ms is not None for line in report.life_lines.rows),
+        groups=causes_by_group(report)[:_ROWS],
+        unclear=sorted(report.unclear.items()),
+        cut=cut,
+        causes=[(c.value, report.causes[c]) for c in Cause if report.causes[c]],
+        remedies=[
+            (_REMEDIES.get(r, r.value), report.remedies[r]) for r in Remedy if report.remedies[r]
+        ],
+        hours=[(at(hour), count) for hour, count in sorted(report.by_hour.items())][-_ROWS:],
+        most=max(report.by_hour.values(), default=0),
+        deployments=report.deployments.rows[:_ROWS],
+        rebalances=rebalances,
+        day=day,
+        moments=moments,
+        file=file,
+        lines=lines,
+        near=report.near_timeouts.rows[:_ROWS],
+        life_lines=report.life_lines.rows[:_ROWS],
+        picture=life_picture(report),
+        report=report,
+        not_shown=not_shown,
+        at=at,
+        seconds=seconds,
+        times=times,
+        saved=_saved,
+    )
+
+
+_OUTCOMES = {"violated": "violated", "unknown": "unknown", "explained": "holds"}
+"""The outcomes of a group, the worst first, and the word that colours each."""
+
+_REMEDIES = {Remedy.NOTHING: "none of these"}
+
+
+def _worst(counts: Mapping[str, int], found: int) -> str:
+    """Return the colour of the page: that of the worst result."""
+    bad = next((word for word in ("violated", "unknown") if counts[word]), "")
+    return bad or ("known-failure" if found else "holds" if counts["explained"] else "index")
+
+
+def _heading(report: OperatorReport, counts: Mapping[str, int]) -> str:
+    told = ", ".join(f"{counts[w]:,} {w}" for w in reversed(_OUTCOMES) if counts[w])
+    groups = times(sum(counts.values()) or report.groups, "group")
+    problems = problems_told(report)
+    return f"{problems[0].upper()}{problems[1:]}; {groups}{': ' if told else ''}{told}"
+
+
+def _facts(report: OperatorReport, counts: Mapping[str, int]) -> list[tuple[str, str]]:
+    if report.from_ms is None or report.until_ms is None:
+        return [("the log", "holds no request of a group")]
+    return [
+        ("from", at(report.from_ms)),
+        ("to", at(report.until_ms)),
+        ("rebalances", f"{report.rebalances.count:,}"),
+        *((word, f"{count:,}") for word, count in counts.items()),
+    ]
+
+
+def _saved(row: Rebalance) -> str:
+    """Return what would have avoided a rebalance, with the timeout that it needs."""
+    if row.session_ms is None:
+        return _REMEDIES.get(row.remedy, row.remedy.value)
+    return f"{row.remedy.value}, session.timeout.ms {row.session_ms}"
+
+
+def _moments(rows: Sequence[Rebalance]) -> tuple[str, dict[int, str]]:
+    """Return the common day of all rows ("" if several), and the text of each time."""
+    told = {row.start_ms: at(row.start_ms) for row in rows}
+    days = {text.partition(" ")[0] for text in told.values()}
+    if len(days) != 1:
+        return "", told
+    return days.pop(), {ms: text.split()[1] for ms, text in told.items()}
+
+
+def _lines(rows: Sequence[Rebalance]) -> tuple[str, dict[str, str]]:
+    """Return the common file of all rows ("" if several), and the text of each place."""
+    parts = {row.place: row.place.rpartition(":") for row in rows}
+    files = {file for file, _, _ in parts.values()}
+    if len(files) != 1:
+        return "", {place: place for place in parts}
+    return files.pop(), {place: number for place, (_, _, number) in parts.items()}

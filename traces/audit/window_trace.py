@@ -22,7 +22,7 @@ from fencepost.traces.audit.ordered_search import EFFORTS, history
 from fencepost.traces.audit.segment import Segment
 from fencepost.traces.files.run_trace import to_trace_verdict
 from fencepost.traces.files.trace_file import TraceFile
-from fencepost.traces.logs.logged_exchange import LoggedExchange
+from fencepost.traces.logs.request_log import LoggedExchange
 
 _DELAY_MS = 1_000
 _SOON_MS = 50

@@ -2,16 +2,30 @@
 
 A file, a pipe or a socket may hold a line without end, or brackets a million deep.  Every reader of
 the project takes its limits from here.
+
+Check JSON documents against the schemas of their formats.
+
+Say how fencepost is installed with an extra: the one place that changes when a registry has it.
+
+On that day `SOURCE` is the name `fencepost`, `_WHERE` is empty, and `docs/install.md` says so, too.
+
+The versions of everything that a verdict depends on.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from fencepost.model.bad_input import BadInputError
+
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import ValidationError
+
 
 LINE_LIMIT = 16 * 1024 * 1024
 """Bytes that a line, or a frame of a socket, may have; the newline is not counted."""
@@ -137,3 +151,53 @@ def bounded_text(path: Path, limit: int = FILE_LIMIT) -> str:
         return data.decode()
     except UnicodeDecodeError as error:
         raise DocumentError(path, f"byte {error.start}", "isn't UTF-8") from None
+
+
+def schema_error(document: Any, schema_file: Path) -> ValidationError | None:
+    """Return the most relevant error of a document; None if it matches its schema."""
+    from jsonschema.exceptions import best_match  # noqa: PLC0415  (loaded when first used: it takes long)
+
+    found: ValidationError | None = best_match(_validator(schema_file).iter_errors(document))
+    return found
+
+
+@cache
+def _validator(schema_file: Path) -> Draft202012Validator:
+    from jsonschema import Draft202012Validator  # noqa: PLC0415
+
+    return Draft202012Validator(json.loads(schema_file.read_text(encoding="utf-8")))
+
+
+SOURCE = "."
+"""What pip is given: the checkout in the current folder."""
+
+_WHERE = " in a checkout of fencepost"
+
+
+def pip_install(extra: str) -> str:
+    """The command that installs an extra, and where to run it."""
+    return f"pip install '{SOURCE}[{extra}]'{_WHERE}"
+
+
+def own_version() -> str:
+    """This package's version."""
+    return _version_of("fencepost")
+
+
+def all_versions() -> dict[str, str]:
+    """This package, Python, and the packages that speak to targets; those that are installed."""
+    import platform  # noqa: PLC0415  (certificates alone)
+
+    names = ("fencepost", "kafka-python", "jsonschema", "confluent-kafka")
+    found = {name: _version_of(name) for name in names}
+    return {"python": platform.python_version(), **{n: v for n, v in found.items() if v != "none"}}
+
+
+def _version_of(name: str) -> str:
+    # Here, since it reads e-mail headers and takes 30 ms to import.
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415
+
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "none"

@@ -18,7 +18,7 @@ from fencepost.model.table.table import Rule
 from fencepost.properties.diff.common_versions import Unsaid
 from fencepost.properties.diff.revision_diff import Comparison, Difference, DifferenceSide
 from fencepost.properties.worlds.concretise import unfold
-from fencepost.properties.worlds.scopes import NamedScope
+from fencepost.properties.worlds.scope import NamedScope
 from fencepost.traces.files.run_trace import DIFFERENCE, RunStep, Shown, run_steps, run_trace
 from fencepost.traces.files.trace_file import TraceFile
 

@@ -10,9 +10,8 @@ from fencepost.model.plans.plan import Case
 from fencepost.model.plans.plan_json import case_from_json, case_json
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import Level
-from fencepost.properties.judging.answer_diff import names_of
+from fencepost.properties.judging.answer_diff import Recording, names_of
 from fencepost.properties.judging.explain import explain
-from fencepost.properties.judging.recording import Recording
 from fencepost.properties.oracle.fingerprint import broken_rule
 from fencepost.properties.oracle.verdict import Verdict, nearest
 from fencepost.traces.files.trace_file import Expected, TraceFile, TraceVerdict, besides_of

@@ -31,15 +31,14 @@ from fencepost.model.history.events import (
 )
 from fencepost.model.history.words import WrongField, wrong_field
 from fencepost.model.messages.draft_messages import ALL_APIS
-from fencepost.model.messages.wire_form import ShapeError
+from fencepost.model.messages.shapes import ShapeError
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import is_in_a_file
-from fencepost.properties.departures.departure import coordinator_of
+from fencepost.properties.departures.known_departures import coordinator_of
 from fencepost.properties.mutants import mutants
 from fencepost.properties.oracle import oracle
 from fencepost.properties.oracle.verdict import Verdict, Wrong
-from fencepost.traces.files.bounded import DocumentError, read_json
-from fencepost.traces.files.json_schema import schema_error
+from fencepost.traces.files.bounded import DocumentError, read_json, schema_error
 
 FORMAT = "fencepost-trace"
 VERSION = 1

@@ -5,36 +5,232 @@ groups with members, static map, state and generation.  State 0 is before the fi
 of a trace (the plan, the verdict) is in `#meta`, so that reading gives the same file, byte by byte.
 
 An ITF of another tool is read if it has `step`, or if its actions are those of the exploration
-(`fencepost.traces.forms.itf_acts`); the oracle then judges it.
+(`fencepost.traces.forms.itf`); the oracle then judges it.
 
 Source: Apalache's ADR 015; Quint's documentation of `--mbt`.
+
+Convert values between ITF, the trace format of Apalache and Quint, and plain JSON.
+
+Whole numbers are `{"#bigint": "…"}`, lists are sequences, objects whose keys could be the fields of
+a record are records, others are `{"#map": [[key, value], …]}`.  ITF has no null: it is written as
+the variant `Null` of the unit.  Tuples and sets are read as lists, the variant `None` as null.
+
+Source: Apalache's ADR 015, "Informal Trace Format in JSON".
+
+Run the actions of another tool's ITF through the model.
+
+Actions must have the names that the exploration uses (`join`, `sync`, `heartbeat`, `restart`,
+`tick`, …) and say which client acts.  The model answers, and the trace of that run is the result;
+the states in the file are not used.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import keyword
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from fencepost.model.classic.group import Group, Member
+from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.revisions.revisions import NAMES
 from fencepost.properties.mutants import mutants
+from fencepost.properties.worlds.concretise import unfold
+from fencepost.properties.worlds.scope import ACTS, ActKind, Scope, ScopeError
+from fencepost.properties.worlds.world import Act, World, Worlds
 from fencepost.traces.files.model_states import ModelState, model_states
-from fencepost.traces.files.run_trace import to_trace_verdict, tool_version
+from fencepost.traces.files.run_trace import run_trace, to_trace_verdict, tool_version
 from fencepost.traces.files.trace_file import FORMAT, VERSION, TraceFile, TraceFileError
-from fencepost.traces.forms.itf_acts import HOW, speaks_of_acts, trace_of_acts
-from fencepost.traces.forms.itf_values import (
-    ItfValueError,
-    a_set,
-    a_tuple,
-    from_itf,
-    mapping,
-    to_itf,
-)
+
+_UNIT = "U_OF_UNIT"
+_VARIANT = {"tag", "value"}
+NULL: Mapping[str, str] = {"tag": "Null", "value": _UNIT}
+"""The value that is written for null."""
+
+
+class ItfValueError(ValueError):
+    """A value that ITF can't express, or that is not ITF.  `str()` says which and why."""
+
+
+def to_itf(value: Any) -> Any:
+    """Return a JSON value as ITF.  Raises ItfValueError for a fraction, which ITF does not have."""
+    match value:
+        case None:
+            return dict(NULL)
+        case bool() | str():
+            return value
+        case int():
+            return {"#bigint": str(value)}
+        case list():
+            return [to_itf(item) for item in value]
+        case Mapping():
+            if _is_record(value):
+                return {key: to_itf(item) for key, item in value.items()}
+            return mapping(value.items())
+        case _:
+            raise ItfValueError(f"{value!r} has no ITF form")
+
+
+def mapping(pairs: Iterable[tuple[Any, Any]]) -> dict[str, Any]:
+    """Return a map of ITF, in this order."""
+    return {"#map": [[to_itf(key), to_itf(value)] for key, value in pairs]}
+
+
+def a_tuple(items: Iterable[Any]) -> dict[str, Any]:
+    """Return a tuple of ITF."""
+    return {"#tup": [to_itf(item) for item in items]}
+
+
+def a_set(items: Iterable[Any]) -> dict[str, Any]:
+    """Return a set of ITF, of values that are ITF already; in a fixed order, since it has none."""
+    return {"#set": sorted(items, key=lambda item: json.dumps(item, sort_keys=True))}
+
+
+def from_itf(value: Any) -> Any:
+    """Return an ITF value as JSON.  Raises ItfValueError for what is none, or has no JSON form."""
+    match value:
+        case bool() | str() | int():
+            return value
+        case list():
+            return [from_itf(item) for item in value]
+        case {"tag": "Null" | "None", "value": _}:
+            return None
+        case {"tag": str(), "value": inner} if set(value) == _VARIANT:
+            return from_itf(inner)
+        case {"#bigint": str(digits)}:
+            return _number(digits)
+        case {"#tup": list(items)}:
+            return [from_itf(item) for item in items]
+        case {"#set": list(items)}:
+            return [from_itf(item) for item in items]
+        case {"#map": list(pairs)}:
+            return dict(_pair(pair) for pair in pairs)
+        case dict() if not any(key.startswith("#") for key in value):
+            return {key: from_itf(item) for key, item in value.items()}
+        case _:
+            shown = json.dumps(value)
+            raise ItfValueError(f"{shown[:100]} is no ITF value that a trace can hold")
+
+
+def _number(digits: str) -> int:
+    try:
+        return int(digits)
+    except ValueError:
+        raise ItfValueError(f"#bigint {digits!r} is no whole number") from None
+
+
+def _pair(pair: Any) -> tuple[str, Any]:
+    match pair:
+        case [key, value] if isinstance(name := from_itf(key), str):
+            return name, from_itf(value)
+        case _:
+            raise ItfValueError(f"#map has {json.dumps(pair)[:100]}, not [text, value]")
+
+
+def _is_record(value: Mapping[str, Any]) -> bool:
+    """Return whether readers can take its keys for fields, and won't take it for a variant."""
+    return set(value) != _VARIANT and all(
+        key.isidentifier() and not key.startswith("_") and not keyword.iskeyword(key)
+        for key in value
+    )
+
 
 ACTION = "mbt::actionTaken"
 PICKS = "mbt::nondetPicks"
+HOW = (
+    "say in mbt::actionTaken which act it is (join, sync, heartbeat, …) and in mbt::nondetPicks "
+    "whose (`client`, from 1)"
+)
+_NOBODYS = ("tick", "failover")
+_ROOM = 1000
+"""The most members and generations; a recorded run has bounds of its own."""
+
+State = Mapping[str, Any]
+
+
+def speaks_of_acts(states: Sequence[State]) -> bool:
+    """Return whether these states say which acts led to them."""
+    return all(state.get(ACTION) in ACTS for state in states[1:])
+
+
+def trace_of_acts(states: Sequence[State], where: str, loop: int | None = None) -> TraceFile:
+    """Return the model's run of these acts.  Raises TraceFileError for one that can't happen.
+
+    The first state may say how many `clients` there are, how many `instances` they share and how
+    many of them are `dynamic`; by default all that act, and one instance.
+    """
+    acts = [_act(number, state, where) for number, state in enumerate(states) if number]
+    most = max((client for _, client, _ in acts), default=1)
+
+    def told(name: str, usual: int) -> int:
+        value = states[0].get(name)
+        return usual if value is None else _whole(value, f"$.states[0].{name}", where)
+
+    try:
+        scope = Scope(
+            clients=told("clients", max(most, 1)),
+            instances=told("instances", 1),
+            dynamic=told("dynamic", 0),
+            members=_ROOM,
+            generations=_ROOM,
+            offers=2,
+            acts=tuple(ACTS),
+            fold=False,
+        )
+    except ScopeError as error:
+        raise TraceFileError(where, "$.states[0]", str(error), "correct it") from None
+    worlds = Worlds(KAFKA_4, scope)
+    (world,) = worlds.initial()
+    path: list[tuple[Act | None, World]] = [(None, world)]
+    for number, (kind, client, choice) in enumerate(acts, start=1):
+        if (kind, client - 1) not in set(worlds.enabled(world)):
+            who = f"client {client} can't {kind}" if client else f"{kind} can't happen"
+            raise TraceFileError(
+                where,
+                f"$.states[{number}]",
+                f"{who} there, by the model",
+                "compare with a trace that the model's `explore` writes",
+            )
+        taken = worlds.taken(world, kind, client - 1, choice)
+        if taken is None:
+            problem = f"needs more than {_ROOM} members"
+            raise TraceFileError(where, f"$.states[{number}]", problem, "give a shorter run")
+        act, world, _ = taken
+        path.append((act, world))
+    repeated = 0 if loop is None else len(states) - loop
+    provenance = {"target": "itf", "implementation": "fencepost model"}
+    return run_trace(worlds, unfold(worlds, path), provenance=provenance, repeated=repeated)
+
+
+def _act(number: int, state: State, where: str) -> tuple[ActKind, int, int]:
+    """Return kind, client (0: nobody), and choice."""
+    kind = cast("ActKind", state[ACTION])
+    place = f"$.states[{number}].{PICKS}"
+    picks = state.get(PICKS, {})
+    if not isinstance(picks, Mapping):
+        raise TraceFileError(where, place, "is no record", HOW)
+    choice = _whole(picks["choice"], f"{place}.choice", where) if "choice" in picks else 0
+    if kind in _NOBODYS:
+        return kind, 0, choice
+    if "client" not in picks:
+        raise TraceFileError(where, place, "has no `client`", HOW)
+    client = _whole(picks["client"], f"{place}.client", where)
+    if client < 1:
+        raise TraceFileError(where, f"{place}.client", f"is {client}", "count from 1")
+    return kind, client, choice
+
+
+def _whole(value: Any, place: str, where: str) -> int:
+    try:
+        read = from_itf(value)
+    except ItfValueError as error:
+        raise TraceFileError(where, place, str(error), "give a whole number") from None
+    if type(read) is not int:
+        raise TraceFileError(where, place, f"is {read!r}", "give a whole number")
+    return read
+
+
 _VARS = (ACTION, PICKS, "at_ms", "explained", "explanations", "groups", "step")
 _FORMAT_PAGE = "https://apalache-mc.org/docs/adr/015adr-trace.html"
 _INITIAL = "init"

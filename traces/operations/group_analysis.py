@@ -10,9 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from fencepost.model.messages.errors import MOVING, Error
-from fencepost.traces.logs.logged_exchange import LoggedExchange
-from fencepost.traces.operations.deployments import Deployments
-from fencepost.traces.operations.logged_members import LogMember, Roster, commit_code, offers_of
+from fencepost.traces.logs.request_log import LoggedExchange
 from fencepost.traces.operations.operator_rows import (
     NOT_POLLED,
     End,
@@ -23,9 +21,23 @@ from fencepost.traces.operations.operator_rows import (
     StaticLeave,
     ThrownOut,
 )
-from fencepost.traces.operations.ownership import Fenced, LifeLines
+from fencepost.traces.operations.ownership import (
+    Fenced,
+    LifeLines,
+    LogMember,
+    Roster,
+    commit_code,
+    offers_of,
+)
 from fencepost.traces.operations.rebalances import Join, MemberLeave, Rebalances, Round
-from fencepost.traces.operations.restarts import Arrival, Departed, LogStart, RestartMatcher, alone
+from fencepost.traces.operations.restarts import (
+    Arrival,
+    Departed,
+    Deployments,
+    LogStart,
+    RestartMatcher,
+    alone,
+)
 
 _NONE = Error.NONE.value
 _UNKNOWN = Error.UNKNOWN_MEMBER_ID.value

@@ -13,8 +13,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fencepost.traces.operations.group_figures import BUCKETS_MS, GroupFigures
-from fencepost.traces.operations.operator_report import KINDS, OperatorReport
+from fencepost.traces.operations.operator_report import (
+    BUCKETS_MS,
+    KINDS,
+    GroupFigures,
+    OperatorReport,
+)
 
 _HOUR_MS = 3_600_000
 _Sample = tuple[dict[str, str], float]

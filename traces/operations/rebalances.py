@@ -14,9 +14,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from fencepost.traces.operations.logged_members import LogMember, Offers, subscription
 from fencepost.traces.operations.operator_rows import Cause, Process, Rebalance, Remedy, Row
-from fencepost.traces.operations.ownership import PATIENCE_MS
+from fencepost.traces.operations.ownership import PATIENCE_MS, LogMember, Offers, subscription
 from fencepost.traces.operations.restarts import Arrival, Departed, RestartMatcher, long_enough_ms
 
 

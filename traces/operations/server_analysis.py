@@ -3,16 +3,20 @@
 A coordinator writes why it prepares a rebalance, so a cause is read, not inferred.  It names
 members by their ids: that of a dynamic member begins with its client id, that of a static one with
 its instance id.  Hosts, heartbeats and answers are not there.
+
+Tell what would have avoided a rebalance of `server.log`, or why that log can't tell.
+
+Read causes, names and member ids from the words of a coordinator in `server.log`.
 """
 
 from __future__ import annotations
 
+import re
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 
 from fencepost.traces.logs.server_log import CoordinatorEvent, Said
-from fencepost.traces.operations.deployments import Deployments
-from fencepost.traces.operations.logged_members import LogMember, Roster
 from fencepost.traces.operations.operator_rows import (
     NOT_POLLED,
     Cause,
@@ -20,13 +24,149 @@ from fencepost.traces.operations.operator_rows import (
     MembersLeft,
     PollTimeout,
     Process,
+    Rebalance,
+    Remedy,
     Row,
     StaticLeave,
 )
-from fencepost.traces.operations.ownership import PATIENCE_MS, Fenced, LifeLines
-from fencepost.traces.operations.restarts import Arrival, Departed, LogStart, RestartMatcher, alone
-from fencepost.traces.operations.server_rounds import EXPIRED, ServerRound, rebalance_row
-from fencepost.traces.operations.server_words import ids_in, name_in, process_of, stated_cause
+from fencepost.traces.operations.ownership import PATIENCE_MS, Fenced, LifeLines, LogMember, Roster
+from fencepost.traces.operations.rebalances import BEFORE_LOG, CAUSE_UNSEEN, remedy_of
+from fencepost.traces.operations.restarts import (
+    Arrival,
+    Departed,
+    Deployments,
+    LogStart,
+    RestartMatcher,
+    alone,
+    long_enough_ms,
+)
+
+EXPIRED = -1
+"""The session timeout of a member that expired: the log doesn't tell it."""
+SAME_NAME = "several processes have its client id, and server.log names no hosts"
+UNNAMED = "this coordinator doesn't log a dynamic member that joins while a rebalance runs"
+GOER_UNSEEN = "the log doesn't show who went"
+SENDER_UNSEEN = "the log doesn't show whether the static member or an administrator sent LeaveGroup"
+"""Why it may be unknown what would have avoided a rebalance."""
+
+
+@dataclass(slots=True)
+class ServerRound:
+    """A rebalance in server.log, from the line that prepares it on.
+
+    `also`: what else happened before it was over; `gone`, `came`: whose going or coming caused it.
+    """
+
+    start_ms: int
+    place: str
+    cause: Cause
+    who: str
+    before: int | None
+    also: set[Cause] = field(default_factory=set)
+    gone: Departed | None = None
+    came: Arrival | None = None
+    static_leave: bool = False
+    is_sender_unseen: bool = False
+    named: tuple[str, ...] = ()
+    """The member ids that its LeaveGroup named, or (old coordinator since 3.2) that it removed."""
+    generation: int = 0
+    completed_ms: int = 0
+    after: int | None = None
+    stable_ms: int | None = None
+
+
+def rebalance_row(
+    group: str, round_: ServerRound, comings: RestartMatcher, unnamed: Iterable[int]
+) -> Rebalance:
+    """Return the row of a rebalance of which no later line says more.
+
+    `unnamed`: when dynamic members may have joined whom the log doesn't name (ms).
+    """
+    gone, came = round_.gone, round_.came
+    if came is None and gone is not None:
+        came = comings.back(gone)
+    remedy, away_ms = remedy_of(gone, came, is_static_leave=round_.static_leave)
+    unclear = ""
+    if remedy is Remedy.NOTHING:
+        unclear = _unclear(round_, comings, unnamed)
+    elif remedy is Remedy.NO_LEAVE and round_.is_sender_unseen:
+        unclear = SENDER_UNSEEN
+    left = gone is not None and gone.member.session_ms != EXPIRED
+    helps = remedy in {Remedy.STATIC, Remedy.LONGER_SESSION} and left
+    return Rebalance(
+        group,
+        round_.generation,
+        round_.start_ms,
+        round_.completed_ms,
+        round_.stable_ms,
+        round_.cause,
+        round_.who,
+        tuple(sorted(round_.also - {round_.cause}, key=lambda cause: cause.value)),
+        round_.before,
+        round_.after,
+        Remedy.UNKNOWN if unclear else remedy,
+        away_ms if left else None,
+        long_enough_ms(away_ms) if helps and away_ms is not None else None,
+        unclear,
+        round_.place,
+    )
+
+
+def _unclear(round_: ServerRound, comings: RestartMatcher, unnamed: Iterable[int]) -> str:
+    """Return why the log can't tell what would have avoided a rebalance, or ""."""
+    gone, came = round_.gone, round_.came
+    if round_.cause is Cause.UNKNOWN:
+        return CAUSE_UNSEEN
+    if gone is None and round_.cause in {Cause.LEAVE, Cause.EXPIRY}:
+        return GOER_UNSEEN
+    if comings.is_unclear(gone, came):
+        return SAME_NAME
+    if came is not None and comings.start.is_near(came.at_ms, PATIENCE_MS):
+        return BEFORE_LOG
+    if gone is None or gone.member.instance_id is not None:
+        return ""
+    return UNNAMED if any(0 <= ms - gone.at_ms <= PATIENCE_MS for ms in unnamed) else ""
+
+
+_UUID = re.compile(r"-[A-Za-z0-9_-]{22}$|-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+_REASONS: tuple[tuple[re.Pattern[str], Cause], ...] = tuple(
+    (re.compile(pattern), cause)
+    for pattern, cause in (
+        (r"^Adding new member (?P<who>.+?) with group instance id", Cause.NEW_MEMBER),
+        (r"^[Rr]emoving member (?P<who>.*?) on LeaveGroup", Cause.LEAVE),
+        (r"^explicit `LeaveGroup` request for \((?P<who>.*?)\) members", Cause.LEAVE),
+        (r"^[Rr]emoving member (?P<who>.+?) on heartbeat expiration", Cause.EXPIRY),
+        (r"^[Rr]emoving .* on pending sync request expiration", Cause.EXPIRY),
+        (r"^[Ll]eader (?P<who>.+?) re-joining group during", Cause.LEADER_REJOIN),
+        (r"^Updating metadata for (?:static )?member (?P<who>\S+)", Cause.MEMBER_REJOIN),
+        (r"will change because static member (?P<who>\S+)", Cause.MEMBER_REJOIN),
+        (r"^Freshly-loaded group", Cause.FAILOVER),
+    )
+)
+
+
+def stated_cause(reason: str) -> tuple[Cause, str]:
+    """Return the cause that a coordinator names, and the member id that it is about."""
+    for pattern, cause in _REASONS:
+        if found := pattern.search(reason):
+            return cause, found.groupdict().get("who") or ""
+    return Cause.UNKNOWN, ""
+
+
+def process_of(member_id: str, instance_id: str | None) -> Process:
+    """Return the process of a member: a client id if the member is dynamic, else its member id."""
+    return Process(name_in(member_id) if instance_id is None else member_id, "")
+
+
+def name_in(member_id: str) -> str:
+    """Return the client id or instance id that a member id begins with."""
+    return _UUID.sub("", member_id)
+
+
+def ids_in(members: str) -> list[str]:
+    """Return the member ids of a printed list."""
+    return re.findall(r"memberId=([^,)]+)", members) or list(filter(None, members.split(", ")))
+
 
 _UNKNOWN_ID = "-?"
 """How the name ends of a replacement whose member id the log has not told yet."""

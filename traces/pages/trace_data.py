@@ -3,33 +3,198 @@
 Of the state only what a step changed is kept; of an answer all its fields, each different answer
 once.  So a trace of ten thousand steps is still a page.  Commands and texts to paste elsewhere are
 in it, too; a text that is too long is replaced by the `fencepost convert` command that prints it.
+
+Compare an answer with the expected one, field by field.
+
+Two fields are the same if both are a new id that the coordinator chose, if only the order of
+members differs, or if only the throttle time differs.
+
+The verdict of a trace for its page, and the outcome of its case.
+
+If runs differed, a trace may hold while its case is unknown; then the case counts.  A known failure
+is marked so, with the reason.  A right answer that is late is marked late, with the step in which
+the model gives it.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from fencepost.model.classic.answer_bodies import merged
 from fencepost.model.history.events import Disconnected, Event, Restarted, TopicsDeleted
 from fencepost.model.history.step_lines import Line, texts
-from fencepost.model.history.words import Body
+from fencepost.model.history.words import NEW_ID, Body, Names, answer_words, decoded, member, quoted
 from fencepost.model.messages.errors import error_name
 from fencepost.model.messages.shapes import Message
-from fencepost.properties.oracle.provenance import Happened
+from fencepost.model.table.table import Rule
+from fencepost.properties.oracle.verdict import Happened, Wrong
+from fencepost.traces.files.run_trace import COUNTEREXAMPLE, DIFFERENCE, KNOWN
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
 from fencepost.traces.forms.itf import to_itf_text
 from fencepost.traces.forms.mermaid import to_mermaid
 from fencepost.traces.forms.pytest_form import to_pytest
-from fencepost.traces.pages.answer_rows import rows
 from fencepost.traces.pages.decisions import Decisions
-from fencepost.traces.pages.group_fields import ABSENT, changes, deadline, fields, timer_name
-from fencepost.traces.pages.lanes import Lanes, lanes
+from fencepost.traces.pages.lanes import ABSENT, Lanes, changes, deadline, fields, lanes, timer_name
 from fencepost.traces.pages.trace_with_model import Decider, TraceWithModel, match_model
-from fencepost.traces.pages.verdict_data import NO_CASE, CaseNote, verdict_json
+
+_IDS = {"memberId", "leader"}
+_BYTES = {"assignment", "metadata", "memberAssignment", "memberMetadata"}
+_FREE = {"throttleTimeMs"}
+
+Row = tuple[str, str | None, str | None, bool]
+"""Field; observed and expected, None where it isn't there; whether they agree."""
+
+
+def rows(observed: Body | None, expected: Body | None, names: Names) -> list[Row]:
+    """Return all fields of both answers, in the order of the one that came.
+
+    Without an expectation nothing disagrees.
+    """
+    got, want = (dict(_flat(body, names)) for body in (observed or {}, expected or {}))
+    fields = dict.fromkeys((*got, *want))
+    if expected is None:
+        return [(name, got[name], None, True) for name in fields]
+    return [
+        (name, got.get(name), want.get(name), _agree(name, got.get(name), want.get(name)))
+        for name in fields
+    ]
+
+
+def _agree(name: str, got: str | None, want: str | None) -> bool:
+    return want in {got, NEW_ID} or name in _FREE
+
+
+def _flat(body: Body, names: Names, path: str = "") -> Iterator[tuple[str, str]]:
+    for key, value in body.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, names, f"{path}{key}.")
+        elif isinstance(value, list) and value and isinstance(value[0], Mapping):
+            for number, row in enumerate(_ordered(value, names)):
+                yield from _flat(row, names, f"{path}{key}[{number}].")
+        else:
+            yield f"{path}{key}", _word(key, value, names)
+
+
+def _ordered(listed: list[Any], names: Names) -> list[Any]:
+    if all("memberId" in row for row in listed):
+        return sorted(listed, key=lambda row: member(row["memberId"], names))
+    return listed
+
+
+def _word(key: str, value: Any, names: Names) -> str:
+    if key.endswith("rrorCode"):
+        return error_name(value)
+    if key in _IDS:
+        return member(value, names)
+    if key in _BYTES and isinstance(value, str):
+        return decoded(value) if value else "empty"
+    if isinstance(value, str) or value is None:
+        return quoted(value)
+    if isinstance(value, list):
+        return "[" + ", ".join(map(str, value)) + "]"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+_NOTE = re.compile(r"known failure: (?P<why>.*?)(?: \((?P<link>https://[^\s()]+)\))?")
+_TONES = {COUNTEREXAMPLE: "violated", KNOWN: "excused", DIFFERENCE: "index"}
+"""What a run of the model shows → how its page is coloured; its answers are right in any case."""
+_BESIDE = {"known-failure", "stale-known-failure"}
+
+
+@dataclass(frozen=True, slots=True)
+class CaseNote:
+    """A certificate's entry of a case: what it is about, and its outcome.
+
+    `why`, `link`: of a known failure; of a stale one `why` is what was listed.
+    """
+
+    about: str = ""
+    outcome: str = ""
+    why: str = ""
+    link: str = ""
+
+
+NO_CASE = CaseNote()
+
+
+def case_note(case: Mapping[str, Any]) -> CaseNote:
+    """Read it from a case of a certificate."""
+    found = next(filter(None, map(_NOTE.fullmatch, case.get("notes", ()))), None)
+    why, link = ("", "") if found is None else (found["why"], found["link"] or "")
+    stale = next((n for n in case.get("notes", ()) if n.startswith("stale: ")), "")
+    why = why or stale.removeprefix("stale: ")
+    return CaseNote(case.get("about", ""), case["outcome"], why, link)
+
+
+def verdict_json(story: TraceWithModel, case: CaseNote) -> dict[str, Any]:
+    """Return the recorded verdict in words."""
+    verdict = story.trace.verdict
+    rule = _rule(story, verdict.rule)
+    request = story.requests.get(verdict.request or "")
+    api = "" if request is None else request.api
+    names = story.trace.names
+    expected = [answer_words(api, each.body, names) for each in verdict.expected if each.body]
+    wrong = verdict.wrong or ""
+    if wrong == "EARLY" or (wrong == "CLOSED" and not expected):
+        expected = ["no answer yet: it waits"]
+    got = answer_words(api, verdict.observed, names) if verdict.observed else ""
+    body = story.answer(verdict.request)
+    if verdict.outcome == "violated" and not got:
+        got = answer_words(api, body, names) if body else "no answer"
+        if body and wrong == "SILENCE":
+            got = f"{_late(story)}: {got}"
+    if (field := story.trace.wrong_field()) is not None:
+        expected = [f"{field.field} {field.want}"]
+        got += f"; {field.field} {field.got}"
+    level = verdict.level or ""
+    differs = wrong == "SILENCE" and rule is not None and level != rule.level.value
+    undecided = case.outcome == "unknown" and verdict.outcome == "holds"
+    outcome = case.outcome if undecided else verdict.outcome
+    made = story.trace.provenance
+    shows = str(made.get("shows") or "") if outcome == "holds" else ""
+    about = case.about or (story.trace.plan or {}).get("about", "")
+    return {
+        "outcome": outcome,
+        "badge": shows or outcome,
+        "tone": _TONES.get(shows, outcome),
+        "beside": case.outcome if case.outcome in _BESIDE else "",
+        "about": about or (str(made.get("shows_why") or "") if shows else ""),
+        "why": case.why,
+        "link": case.link,
+        "sentence": verdict.message,
+        "level": f"late: {level}" if differs else level,
+        "wrong": wrong,
+        "rule": verdict.rule,
+        "decided": story.decided_at(verdict.rule, verdict.request),
+        "source": "" if rule is None else rule.source,
+        "because": verdict.because or ("" if rule is None else rule.because),
+        "expected": list(dict.fromkeys(expected)),
+        "got": got,
+    }
+
+
+def _late(story: TraceWithModel) -> str:
+    """Return how late an answer was, and whether it was right otherwise."""
+    verdict, names = story.trace.verdict, story.trace.names
+    body = story.answer(verdict.request)
+    allowed = [each.body for each in verdict.expected if each.body]
+    right = any(all(same for *_, same in rows(body, want, names)) for want in allowed)
+    violation = story.run.verdict.violation
+    said = "too late"
+    if violation is not None and violation.wrong is Wrong.SILENCE:
+        answered = story.lines[story.answered_at[verdict.request or ""]].until_ms
+        said = f"{answered - violation.at_ms:,} ms too late"
+    return f"the right answer, {said}" if right else f"no answer in time; {said}"
+
+
+def _rule(story: TraceWithModel, rule_id: str | None) -> Rule | None:
+    return next((rule for _, rule in story.revision.rules() if rule.id == rule_id), None)
+
 
 LONGEST = 400_000
 """In characters; what is longer is not for pasting."""

@@ -18,7 +18,7 @@ from fencepost.model.history.words import Body, wrong_field
 from fencepost.model.revision import Revision
 from fencepost.model.table.expr import Point
 from fencepost.model.table.table import Rule, Table
-from fencepost.properties.oracle.provenance import Happened
+from fencepost.properties.oracle.verdict import Happened
 from fencepost.properties.oracle.witness import ExplainedRun, run_beside
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.pages.decisions import logged_tables

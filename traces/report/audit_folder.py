@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from fencepost.model.history.words import plural
-from fencepost.traces.audit.audit_page import Judged, audit_page
 from fencepost.traces.audit.audit_results import (
     EXPLAINED,
     UNKNOWN,
@@ -21,13 +20,12 @@ from fencepost.traces.audit.audit_results import (
     GroupResult,
 )
 from fencepost.traces.audit.log_audit import ASSUMED, AuditRun
-from fencepost.traces.audit.server_log_audit import NOT_SHOWN, ServerLogRun
+from fencepost.traces.audit.server_log_audit import NOT_SHOWN, Judged, ServerLogRun, audit_page
 from fencepost.traces.audit.window_trace import window_trace
-from fencepost.traces.files.tool_versions import own_version
+from fencepost.traces.files.bounded import own_version
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.operations.open_metrics import metrics_text
-from fencepost.traces.operations.operator_summary import operator_summary
-from fencepost.traces.operations.operator_words import problems_told
+from fencepost.traces.operations.operator_words import operator_summary, problems_told
 from fencepost.traces.pages.trace_data import ShownTrace
 from fencepost.traces.report.report_folder import ReportError, write_texts
 

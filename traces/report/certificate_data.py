@@ -2,18 +2,37 @@
 
 Both kinds are read: the full report of `certify --report`, and the short one that a repository
 keeps, which lists what did not pass.  Outcomes are counted apart, and by level.
+
+Read a certificate that a file holds, in either form, and check what its readers need.
+
+The full form is the report of `certify --report`.  A repository keeps the short one: its cases are
+an object, by id, and say less.
+
+Group the failures of a certificate by cause: the gravest first, then by own rules, then by size.
+
+One fault makes hundreds of cases fail: whatever begins with a group that can't be formed fails
+there.  Two failures have one cause if the same rule is broken, the answer is of the same kind, and
+the same field of it is wrong; names of members, lists of them, and numbers are left out.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
+import msgspec
+
+from fencepost.model.bad_input import BadInputError
 from fencepost.model.history.words import made_by, plural
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS, Level
+from fencepost.properties.mutants.mutants import find_revision
+from fencepost.properties.oracle.fingerprint import without_names
+from fencepost.traces.files.bounded import DocumentError, read_json
 
 OUTCOMES = (
     "pass",
@@ -164,3 +183,172 @@ def rules_of(certificates: Sequence[CertificateView], revision: Revision) -> dic
         if rule not in known:
             found[Level.MUST.value].append(rule)
     return found
+
+
+FORMAT = "fencepost-certificate"
+_SHORT = {"target", "revision", "verdict", "rules", "cases"}
+"""The keys by which the short form is known."""
+
+_REMEDY = "give a certificate.json, as `fencepost certify TARGET --report DIR` writes one"
+
+
+class CertificateFileError(BadInputError):
+    """A file holds no certificate; `str()` names it, the problem and the remedy."""
+
+
+class _Case(msgspec.Struct):
+    id: str
+    outcome: Literal[
+        "pass", "fail", "known-failure", "stale-known-failure", "unsupported", "unknown", "skipped"
+    ]
+    level: Literal["MUST", "SHOULD", "MAY"] | None = None
+    about: str = ""
+    rule: str | None = None
+    message: str = ""
+    observed: str = ""
+    why: str = ""
+    trace: str | None = None
+    rules: list[str] = []
+    notes: list[str] = []
+
+
+class _Rules(msgspec.Struct):
+    missed: list[str]
+    unreachable: dict[str, str]
+    covered: list[str] | None = None
+
+
+class _Certificate(msgspec.Struct):
+    target: str
+    implementation: str
+    version: str
+    revision: str
+    verdict: Literal["holds", "violated", "unknown"]
+    rules: _Rules
+    cases: list[_Case]
+    summary: str = ""
+
+
+def is_certificate(document: Any) -> bool:
+    """Return whether a JSON document is meant as a certificate, of either form."""
+    return isinstance(document, dict) and (
+        document.get("format") == FORMAT or document.keys() >= _SHORT
+    )
+
+
+def read_certificate_file(path: Path) -> dict[str, Any]:
+    """Read a certificate.  Raises CertificateFileError."""
+    try:
+        document = read_json(path)
+    except DocumentError as error:
+        raise CertificateFileError(f"{error}; {_REMEDY}") from None
+    return checked_certificate(document, path)
+
+
+def checked_certificate(document: Any, path: Path) -> dict[str, Any]:
+    """Return the document, if all that its readers need is there and has the right form.
+
+    `path`: of its file.  Raises CertificateFileError.
+    """
+    if not is_certificate(document):
+        raise CertificateFileError(f"{path}: is no certificate; {_REMEDY}")
+    cases = document.get("cases")
+    if isinstance(cases, Mapping):
+        rows = [{**row, "id": i} if isinstance(row, Mapping) else row for i, row in cases.items()]
+    else:
+        rows = cases
+    try:
+        msgspec.convert({**document, "cases": rows}, _Certificate)
+        find_revision(document["revision"])
+    except msgspec.ValidationError as error:
+        raise CertificateFileError(f"{path}: is no certificate: {error}; {_REMEDY}") from None
+    except KeyError as error:
+        raise CertificateFileError(f"{path}: $.revision: {error.args[0]}") from None
+    return dict(document)
+
+
+Key = tuple[str, str]
+
+_PLACE = re.compile(r", generation .*?(?=, too late$|$)")
+_MANY = 10
+"""So many cases are worth fixing one cause before all others."""
+
+_FIELD = re.compile(r"\((?P<field>[\w.]+) [^()]* instead of ")
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """A cause of failures: the cases about the rule that is broken, and those about others.
+
+    `rule`: the broken rule's id, "" where none is named.
+    """
+
+    rule: str
+    own: tuple[CaseRow, ...]
+    others: tuple[CaseRow, ...]
+
+    @property
+    def cases(self) -> tuple[CaseRow, ...]:
+        """All cases: the gravest first, and of these those that show the cause best."""
+        return tuple(sorted(self.own + self.others, key=_gravity))
+
+    @property
+    def level(self) -> str:
+        """The gravest level of a case."""
+        return self.cases[0].level
+
+
+def causes_of(cases: Iterable[CaseRow]) -> list[Cause]:
+    """Group failed cases: by level, then causes that a case shows at its own rule, then by size."""
+    groups: dict[tuple[str, ...], list[CaseRow]] = {}
+    for case in cases:
+        groups.setdefault((case.outcome, *cause_key(case)), []).append(case)
+    found = [
+        Cause(
+            key[1],
+            tuple(case for case in members if is_own(case)),
+            tuple(case for case in members if not is_own(case)),
+        )
+        for key, members in groups.items()
+    ]
+    return sorted(found, key=lambda c: (_gravity(c.cases[0]), not c.own, -len(c.cases)))
+
+
+def masking(causes: Sequence[Cause]) -> str:
+    """What to say of the cause by which most cases fail that are about other rules.
+
+    "" unless it hides many, and a good part of all failures, so that the others say little before
+    it is fixed.
+    """
+    most = max(causes, key=lambda cause: len(cause.others), default=None)
+    failed = sum(len(cause.cases) for cause in causes)
+    if most is None or len(most.others) < max(_MANY, failed / 4):
+        return ""
+    hidden = f"{len(most.others)} cases about other rules fail by it"
+    return f"Mend {most.rule or 'what breaks'} first: {hidden}"
+
+
+def is_own(case: CaseRow) -> bool:
+    """Whether a case failed at a rule that it is about, or where no rule can be named."""
+    return case.broken is None or case.broken in case.rules
+
+
+def cause_key(case: CaseRow) -> Key:
+    """Return what two failures of one cause have in common: the broken rule, and what was seen."""
+    seen = _PLACE.sub("", without_names(case.observed))
+    if (differs := _FIELD.search(case.message)) is not None:
+        seen = f"{seen}, {differs['field']}"
+    if case.broken is None and not seen:
+        seen = "" if "passes: take it off" in case.message else case.message
+    return case.broken or "", seen
+
+
+def cause_words(case: CaseRow) -> str:
+    """Name the cause of a failure: what was seen, and the rule that answers otherwise."""
+    rule, seen = cause_key(case)
+    seen = seen.removesuffix(", errorCode")
+    return f"{seen}, against {rule}" if rule else seen or "no reason is recorded"
+
+
+def _gravity(case: CaseRow) -> int:
+    return LEVELS.index(Level(case.level))

@@ -104,7 +104,7 @@ def diff_page(
 
     `document`, `traces`, `tone`: of the newer certificate; its traces by name.
     """
-    from fencepost.traces.report.findings_page import FindingEntry, FindingSection, findings_page  # noqa: PLC0415  (pages only)
+    from fencepost.traces.report.certificate_page import FindingEntry, FindingSection, findings_page  # noqa: PLC0415  (pages only)
 
     def section(title: str, outcome: str, changes: Sequence[CaseChange]) -> FindingSection:
         found = [

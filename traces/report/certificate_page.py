@@ -4,20 +4,39 @@ Certificates of several revisions share one matrix.  The coverage map is of the 
 the first certificate, by the targets that it judged.  Each trace of the page is read by the browser
 only when it is opened, so there may be many; beyond the limit each certificate has an equal share,
 and the page says how many are left out and how to see them.
+
+Make the coverage map: the decision table and the state diagram, coloured by what was exercised.
+
+A rule counts as exercised if a case of it passes on some target.  A rule that no target can reach
+is grey, with the reason; a rule that could be reached and was not is red.
+
+Make the page of a client's certificate: obligations by scenarios, and both sides of each trace.
+
+A trace has a column for what was done, one for what the client sent and was answered, and one for
+what its users saw.
+
+Make the page of a search, or of a comparison: what was found, each finding with its trace.
+
+Findings of each kind, such as new, intermittent and known ones, are in a section of their own.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import atan2, cos, hypot, sin
 from typing import Any
 
+from fencepost.model.history.words import plural
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS
+from fencepost.model.table.vocabulary import GroupState
 from fencepost.properties.mutants.mutants import find_revision
-from fencepost.traces.pages.html import page
+from fencepost.traces.pages.decisions import edges
+from fencepost.traces.pages.html import page, site_page
 from fencepost.traces.pages.trace_data import ShownTrace
-from fencepost.traces.pages.trace_page import traces_data
+from fencepost.traces.pages.trace_page import page_with_traces, traces_data
 from fencepost.traces.report.certificate_data import (
     FAILED,
     OUTCOMES,
@@ -25,11 +44,125 @@ from fencepost.traces.report.certificate_data import (
     CaseRow,
     CertificateView,
     by_reason,
+    causes_of,
+    is_own,
+    masking,
     read_certificate,
     rules_of,
 )
-from fencepost.traces.report.coverage_map import covered, picture, table_rows
-from fencepost.traces.report.failure_causes import causes_of, is_own, masking
+
+_PLACES = {
+    GroupState.ABSENT: (105, 100),
+    GroupState.EMPTY: (435, 100),
+    GroupState.PREPARING: (765, 100),
+    GroupState.COMPLETING: (765, 300),
+    GroupState.STABLE: (435, 300),
+}
+_WIDE, _HIGH = 184, 52
+
+
+@dataclass(frozen=True, slots=True)
+class RuleExercise:
+    """How each rule was exercised: `yes`, `never` or `out`; and why one is out of reach."""
+
+    how: Mapping[str, str]
+    why: Mapping[str, str]
+
+    def share(self, rules: Sequence[str]) -> tuple[int, int]:
+        """Return how many of these were exercised, of those that can be."""
+        able = [rule for rule in rules if self.how[rule] != "out"]
+        return sum(self.how[rule] == "yes" for rule in able), len(able)
+
+    def tone(self, rules: Sequence[str]) -> str:
+        """Return `yes` if all that can be were exercised, else `some`, `never`, or `out`."""
+        done, able = self.share(rules)
+        if not able:
+            return "out"
+        return "yes" if done == able else "some" if done else "never"
+
+
+def covered(certificates: Sequence[CertificateView], revision: Revision) -> RuleExercise:
+    """Return what all targets together exercised of a revision."""
+    how, why = {}, {}
+    for _, rule in revision.rules():
+        if any(rule.id in held.covered for held in certificates):
+            how[rule.id] = "yes"
+        elif all(rule.id in held.unreachable for held in certificates):
+            how[rule.id] = "out"
+            why[rule.id] = certificates[0].unreachable[rule.id]
+        else:
+            how[rule.id] = "never"
+    return RuleExercise(how, why)
+
+
+def table_rows(revision: Revision, told: RuleExercise) -> list[dict[str, Any]]:
+    """Return the decision table: each table with its rules, and how they were exercised."""
+    found = []
+    for table in revision.tables.values():
+        rows = []
+        for number, rule in enumerate(table.rules(), start=1):
+            does = [do.value for do in rule.effect] + ([rule.answer.name] if rule.answer else [])
+            rows.append(
+                {
+                    "id": rule.id,
+                    "kind": f"check {number}" if number <= len(table.checks) else "row",
+                    "when": table.condition(rule),
+                    "then": "; ".join(does) or "nothing changes",
+                    "level": rule.level.value,
+                    "how": told.how[rule.id],
+                    "why": told.why.get(rule.id, ""),
+                }
+            )
+        done, able = told.share([row["id"] for row in rows])
+        found.append({"name": table.name, "rules": rows, "done": done, "able": able})
+    return found
+
+
+def picture(revision: Revision, told: RuleExercise) -> dict[str, Any]:
+    """Lay out the state diagram: the states, and the edges between them."""
+    states, arrows = [], []
+    for edge in edges(revision):
+        done, able = told.share(edge.rules)
+        shown = {
+            "rules": list(edge.rules),
+            "tone": told.tone(edge.rules),
+            "share": f"{done} of {able}",
+            "start": edge.start.value,
+            "end": edge.end.value,
+            "never": [rule for rule in edge.rules if told.how[rule] == "never"],
+        }
+        if edge.start not in _PLACES or edge.end not in _PLACES:
+            continue
+        if edge.start is edge.end:
+            x, y = _PLACES[edge.start]
+            states.append(shown | {"x": x - _WIDE // 2, "y": y - _HIGH // 2, "cx": x, "cy": y})
+        else:
+            arrows.append(shown | _curve(*_PLACES[edge.start], *_PLACES[edge.end]))
+    return {"states": states, "arrows": arrows, "wide": _WIDE, "high": _HIGH}
+
+
+def _curve(x1: int, y1: int, x2: int, y2: int) -> dict[str, Any]:
+    """Return a curve from box to box, and the place of its label; opposite edges bend apart."""
+    angle = atan2(y2 - y1, x2 - x1)
+    bend = 40 if hypot(x2 - x1, y2 - y1) < 500 else 120
+    across = (-sin(angle), cos(angle))
+    middle = ((x1 + x2) / 2 + across[0] * -bend, (y1 + y2) / 2 + across[1] * -bend)
+    start, end = _edge(x1, y1, *middle), _edge(x2, y2, *middle)
+    return {
+        "path": f"M{start[0]} {start[1]}Q{middle[0]:.0f} {middle[1]:.0f} {end[0]} {end[1]}",
+        "tx": round((start[0] + end[0]) / 4 + middle[0] / 2),
+        "ty": round((start[1] + end[1]) / 4 + middle[1] / 2),
+    }
+
+
+def _edge(x: int, y: int, tx: float, ty: float) -> tuple[int, int]:
+    """Return where the line from a box's centre leaves the box."""
+    dx, dy = tx - x, ty - y
+    scale = min(
+        (_WIDE / 2 + 5) / abs(dx) if dx else 99.0, (_HIGH / 2 + 5) / abs(dy) if dy else 99.0
+    )
+    return round(x + dx * scale), round(y + dy * scale)
+
 
 MOST_TRACES = 2_000
 """The most traces in a page, some 20 KB each."""
@@ -214,3 +347,153 @@ def _sentences(held: Sequence[CertificateView]) -> dict[str, str]:
         for case in one.cases
         if case.outcome != "pass"
     }
+
+
+_KNOWN = "known failure: "
+_BAD = OUTCOMES[1:]
+_COLUMNS = {"did": "done", "sent": "wire", "saw": "user", "delivered": "user"}
+"""Kinds of rows, and the column that each stands in; all others are told across."""
+
+
+def client_page(
+    document: Mapping[str, Any],
+    traces: Mapping[str, Mapping[str, Any]],
+    areas: Mapping[str, str],
+    area_of: Mapping[str, str],
+    title: str = "",
+) -> str:
+    """Make the page.
+
+    `traces`: by the names that its cases have.  `areas`: the titles of the areas of obligations, in
+    order; `area_of`: each obligation's.  `title`: "" for a certificate's.
+    """
+    cases = [_shown(case) for case in document["cases"]]
+    return site_page(
+        "client_certificate.html",
+        title or f"{document['target']} on {document['broker']}: certificate",
+        document=document,
+        tone=client_tone(document),
+        levels=[level.value for level in LEVELS],
+        outcomes=OUTCOMES,
+        signs=SIGNS,
+        parts=_parts(cases, areas, area_of),
+        groups=_groups(cases),
+        traces=[
+            {**_trace(traces[case["trace"]]), "anchor": case["anchor"], "case": case}
+            for case in cases
+            if case["trace"] in traces
+        ],
+    )
+
+
+def client_tone(document: Mapping[str, Any]) -> str:
+    """The colour of a client's certificate: its verdict, or `excused` where known failures are."""
+    known = document["counts"]["MUST"]["known-failure"]
+    excused = document["verdict"] == "holds" and known
+    return "excused" if excused else str(document["verdict"])
+
+
+def _shown(case: Mapping[str, Any]) -> dict[str, Any]:
+    known = [note for note in case["notes"] if note.startswith(_KNOWN)]
+    reason = known[0].removeprefix(_KNOWN) if known else case["message"] or "no reason is recorded"
+    anchor = case["id"].replace("/", "--")
+    return {**case, "reason": reason, "anchor": anchor, "others": [*case["notes"]]}
+
+
+def _parts(
+    cases: Sequence[Mapping[str, Any]], areas: Mapping[str, str], area_of: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """Return areas, each with a row for each obligation: its level, sentence and cases."""
+    rows: dict[str, dict[str, Any]] = {}
+    for case in cases:
+        new = {"name": case["rule"], "level": case["level"], "about": case["about"], "cases": []}
+        rows.setdefault(case["rule"], new)["cases"].append(case)
+    found = []
+    for area, title in areas.items():
+        own = [row for name, row in rows.items() if area_of.get(name) == area]
+        if own:
+            found.append({"title": title, "rows": own})
+    return found
+
+
+def _groups(cases: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return what did not pass, by outcome and reason, the commonest first."""
+    found = []
+    for outcome in _BAD:
+        own = [case for case in cases if case["outcome"] == outcome]
+        if not own:
+            continue
+        count = Counter(case["reason"] for case in own)
+        reasons = sorted(count, key=lambda reason: (-count[reason], reason))
+        found.append(
+            {
+                "outcome": outcome,
+                "total": plural(len(own), "case"),
+                "reasons": [
+                    {"said": said, "cases": [c for c in own if c["reason"] == said]}
+                    for said in reasons
+                ],
+            }
+        )
+    return found
+
+
+def _trace(trace: Mapping[str, Any]) -> dict[str, Any]:
+    wrong = trace["wrong_at_ms"]
+    rows = [
+        {
+            "at": f"{row['at_ms'] / 1000:.3f}",
+            "life": row["life"],
+            "column": _COLUMNS.get(row["kind"], "across"),
+            "said": row["said"],
+            "wrong": wrong is not None and abs(row["at_ms"] - wrong) <= 1,
+        }
+        for row in trace["rows"]
+    ]
+    return {"rows": rows, "left_out": trace["left_out"], "lives": trace["lives"]}
+
+
+@dataclass(frozen=True, slots=True)
+class FindingEntry:
+    """A finding: its name, its sentence, how often it was seen, the name of its trace."""
+
+    name: str
+    rule: str
+    level: str
+    sentence: str
+    seen: str
+    trace: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FindingSection:
+    """Findings of one kind; `title`: what one of them is; `outcome`: the word that colours them."""
+
+    title: str
+    outcome: str
+    findings: Sequence[FindingEntry]
+
+
+def findings_page(
+    heading: str,
+    outcome: str,
+    facts: Sequence[tuple[str, str]],
+    groups: Sequence[FindingSection],
+    traces: Mapping[str, ShownTrace],
+    *,
+    kind: str = "findings",
+) -> str:
+    """Make the page.
+
+    `outcome`: of all, `holds`, `excused`, `violated` or `unknown`; `traces`: by name; `kind`: what
+    the page shows, in a word.
+    """
+    return page_with_traces(
+        "findings.html",
+        heading,
+        traces,
+        kind=kind,
+        outcome=outcome,
+        facts=[(name, value) for name, value in facts if value],
+        groups=[group for group in groups if group.findings],
+    )

@@ -19,7 +19,7 @@ from fencepost.properties.judging.explain import explained
 from fencepost.properties.judging.outcome import CaseResult, Certificate, Certified, Graded, Outcome
 from fencepost.properties.mutants import mutants
 from fencepost.traces.report.known_failures import STALE
-from fencepost.traces.report.summary import FAILED, subject
+from fencepost.traces.report.report_text import FAILED, subject
 
 TOLD = (*FAILED, Outcome.UNKNOWN)
 """Outcomes whose case is told at length."""

@@ -29,8 +29,7 @@ from fencepost.properties.judging.answer_diff import TOO_LATE
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 from fencepost.properties.oracle.fingerprint import broken_rule, without_names
 from fencepost.properties.oracle.verdict import Violation
-from fencepost.traces.files.bounded import DocumentError, read_json
-from fencepost.traces.files.json_schema import schema_error
+from fencepost.traces.files.bounded import DocumentError, read_json, schema_error
 
 FORMAT = "fencepost-known-failures"
 VERSION = 1

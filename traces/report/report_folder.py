@@ -19,15 +19,19 @@ from fencepost.properties.judging.explain import expected_answers
 from fencepost.properties.judging.outcome import CaseResult, Certificate, Outcome
 from fencepost.properties.mutants import mutants
 from fencepost.properties.oracle.fingerprint import broken_rule
-from fencepost.traces.files.json_schema import schema_error
+from fencepost.traces.files.bounded import schema_error
 from fencepost.traces.files.recording_trace import trace_of
 from fencepost.traces.files.trace_file import TraceFile
-from fencepost.traces.report.certificate_data import read_certificate
+from fencepost.traces.report.certificate_data import FORMAT, read_certificate
 from fencepost.traces.report.certificate_diff import PAGE, CertificateDiff, diff_page
-from fencepost.traces.report.certificate_file import FORMAT
 from fencepost.traces.report.junit import junit_xml
-from fencepost.traces.report.report_text import print_certificate
-from fencepost.traces.report.summary import broken_versions, certified, left_out, verdict_line
+from fencepost.traces.report.report_text import (
+    broken_versions,
+    certified,
+    left_out,
+    print_certificate,
+    verdict_line,
+)
 
 if TYPE_CHECKING:
     from fencepost.traces.pages.trace_data import ShownTrace
@@ -244,8 +248,10 @@ def certificate_from_folder(document: Mapping[str, Any], folder: Path) -> dict[s
 
 def shown(cases: Any, traces: Mapping[str, TraceFile]) -> dict[str, ShownTrace]:
     """The traces of cases, by the names of their files."""
-    from fencepost.traces.pages.trace_data import ShownTrace  # noqa: PLC0415  (all forms of a trace)
-    from fencepost.traces.pages.verdict_data import case_note  # noqa: PLC0415
+    from fencepost.traces.pages.trace_data import (  # noqa: PLC0415  (Jinja)
+        ShownTrace,
+        case_note,
+    )
 
     return {
         case["trace"]: ShownTrace(

@@ -1,4 +1,11 @@
-"""All scenarios, in order, and how they are chosen."""
+"""All scenarios, in order, and how they are chosen.
+
+Scenarios of ordinary days: a life, a close, a session, several members in one process.
+
+Scenarios of restarts, and of what leaders assign, for each assignor.
+
+Scenarios in which something goes wrong: errors, lost answers, another process, removal.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +14,583 @@ from fnmatch import fnmatchcase
 
 import msgspec
 
-from fencepost.conformance.cases.clients.error_scenarios import TROUBLE
-from fencepost.conformance.cases.clients.ordinary import ORDINARY
-from fencepost.conformance.cases.clients.restart_scenarios import RESTARTS
-from fencepost.conformance.cases.clients.scenario import Scenario
+from fencepost.conformance.cases.clients.provocation import Action, Provocation
+from fencepost.conformance.cases.clients.scenario import (
+    Answered,
+    AnyAct,
+    Assigned,
+    Await,
+    Calls,
+    Close,
+    Commit,
+    Crash,
+    Expire,
+    Load,
+    Move,
+    NotAvailable,
+    Parked,
+    Passed,
+    PollOn,
+    Produce,
+    Provoke,
+    Read,
+    Remove,
+    Restart,
+    Scenario,
+    Setting,
+    Settings,
+    Settled,
+    Start,
+    StopPolling,
+    Told,
+    Unsubscribe,
+    client_id,
+)
 from fencepost.model.bad_input import BadInputError
 from fencepost.model.suggestions import did_you_mean
+
+A = "a"
+I1 = "i-1"
+A1 = client_id(A, 1)
+SILENCE_MS = 1500
+"""So long nothing must happen that should not."""
+
+_STATIC = (
+    "CLIENT-IDENTITY-AS-SET",
+    "CLIENT-IDENTITY-EVERY-REQUEST",
+    "CLIENT-IDENTITY-VERSIONS",
+    "CLIENT-JOIN-EMPTY-FIRST",
+    "CLIENT-CLOSE-STATIC-STAYS",
+    "CLIENT-CLOSE-IN-TIME",
+    "CLIENT-SESSION-TIMEOUT",
+    "CLIENT-SESSION-REBALANCE-TIMEOUT",
+)
+_DYNAMIC = (
+    "CLIENT-IDENTITY-DYNAMIC",
+    "CLIENT-JOIN-EMPTY-FIRST",
+    "CLIENT-JOIN-ID-REQUIRED",
+    "CLIENT-CLOSE-DYNAMIC-LEAVES",
+    "CLIENT-CLOSE-IN-TIME",
+)
+_ANSWERED = (
+    "ApiVersions",
+    "FindCoordinator",
+    "JoinGroup",
+    "SyncGroup",
+    "Heartbeat",
+    "LeaveGroup",
+    "OffsetCommit",
+    "OffsetFetch",
+    "ListOffsets",
+)
+
+
+def settled(*consumers: str, needed: bool = True) -> Await:
+    """Wait until these are the whole group."""
+    return Await(Settled(consumers), needed=needed)
+
+
+def begun(settings: Settings | None = None) -> tuple[AnyAct, ...]:
+    """One static member in a group of its own."""
+    return Start(A, I1, settings=settings or Settings()), settled(A)
+
+
+def passed(ms: int) -> Await:
+    """Let so much time pass."""
+    return Await(Passed(ms), within_ms=ms + 1000)
+
+
+def _silence(*apis: str) -> tuple[Provocation, ...]:
+    """Answer nothing any more."""
+    return tuple(Provocation(api, Action.DELAY, last=None, ms=60_000) for api in apis)
+
+
+_LIFE: tuple[AnyAct, ...] = (
+    settled(A),
+    Await(Read(A)),
+    Commit(A),
+    Await(Calls(A, "Heartbeat", 2)),
+    Close(A),
+    passed(500),
+)
+
+ORDINARY = (
+    Scenario(
+        "static-life",
+        "A static member joins, reads, commits, and closes.",
+        _STATIC,
+        (Produce(), Start(A, I1), *_LIFE),
+    ),
+    Scenario(
+        "dynamic-life",
+        "A dynamic member joins, reads, commits, and closes.",
+        _DYNAMIC,
+        (Produce(), Start(A), *_LIFE),
+        needs=(),
+    ),
+    Scenario(
+        "unsubscribes",
+        "The user of a static member unsubscribes.",
+        ("CLIENT-CLOSE-UNSUBSCRIBED-STAYS",),
+        (*begun(), Unsubscribe(A), passed(SILENCE_MS)),
+    ),
+    Scenario(
+        "closes-in-rebalance",
+        "A static member closes while its JoinGroup is parked.",
+        ("CLIENT-CLOSE-REBALANCING",),
+        (
+            *begun(),
+            Provoke(
+                (
+                    Provocation("Heartbeat", Action.ERROR, A1, code="REBALANCE_IN_PROGRESS"),
+                    Provocation("JoinGroup", Action.DELAY, A1, ms=6000),
+                )
+            ),
+            Await(Parked(A, "JoinGroup"), needed=True),
+            Close(A, timeout_ms=3000),
+            passed(500),
+        ),
+    ),
+    Scenario(
+        "closes-after-error",
+        "A static member that has something to commit closes while no coordinator is available.",
+        ("CLIENT-CLOSE-IN-TIME", "CLIENT-CLOSE-STATIC-STAYS"),
+        (
+            *begun(Settings(auto_commit_ms=300)),
+            NotAvailable(30_000),
+            Produce(),
+            Await(Read(A), within_ms=3000),
+            Await(Calls(A, "FindCoordinator"), needed=True),
+            Close(A, timeout_ms=3000),
+            passed(500),
+        ),
+    ),
+    Scenario(
+        "closes-without-broker",
+        "A static member closes while it commits, and its broker answers nothing any more.",
+        ("CLIENT-CLOSE-BROKER-GONE",),
+        (
+            *begun(Settings(auto_commit_ms=300)),
+            Provoke(_silence(*_ANSWERED)),
+            Produce(),
+            Await(Read(A), within_ms=3000),
+            Await(Parked(A, "OffsetCommit"), within_ms=3000),
+            Provoke(_silence("Fetch", "Metadata")),
+            passed(300),
+            Close(A, timeout_ms=3000),
+        ),
+    ),
+    Scenario(
+        "works-long",
+        "The user works for longer than the session timeout, and shorter than the poll interval.",
+        ("CLIENT-SESSION-HEARTBEATS",),
+        (
+            *begun(Settings(session_timeout_ms=3000, max_poll_interval_ms=20_000)),
+            StopPolling(A),
+            passed(5000),
+            PollOn(A),
+            passed(500),
+        ),
+    ),
+    Scenario(
+        "works-too-long",
+        "The user works for longer than the poll interval, until the session is over, and goes on.",
+        (
+            "CLIENT-SESSION-POLL-INTERVAL",
+            "CLIENT-SESSION-STATIC-SILENT",
+            "CLIENT-SESSION-POLLS-ON",
+        ),
+        (
+            *begun(Settings(session_timeout_ms=3000, max_poll_interval_ms=4000)),
+            StopPolling(A),
+            passed(10_000),
+            PollOn(A),
+            Await(Calls(A, "JoinGroup")),
+            settled(A, needed=False),
+        ),
+    ),
+    Scenario(
+        "streams-process",
+        "A process with three static members is rolled, beside another member.",
+        ("CLIENT-STREAMS-OWN-IDS", "CLIENT-STREAMS-ROLLED"),
+        (
+            Start("other", "other"),
+            settled("other"),
+            *(Start(f"s-{n}", f"s-{n}", "streams") for n in (1, 2, 3)),
+            settled("other", "s-1", "s-2", "s-3"),
+            *(Close(f"s-{n}") for n in (1, 2, 3)),
+            *(Start(f"s-{n}", f"s-{n}", "streams") for n in (1, 2, 3)),
+            settled("other", "s-1", "s-2", "s-3", needed=False),
+            passed(500),
+        ),
+    ),
+    Scenario(
+        "old-broker",
+        "Two processes with one instance id start at a broker without static members.",
+        ("CLIENT-OLD-BROKER-NOT-TWICE", "CLIENT-OLD-BROKER-TOLD"),
+        (Start(A, I1), Start("b", I1), passed(6000)),
+        broker=Setting(as_of="2.2"),
+    ),
+    Scenario(
+        "older-broker-after-restart",
+        "The broker comes back as an older release that knows static members.",
+        ("CLIENT-OLD-BROKER-RESTARTED", "CLIENT-IDENTITY-NEWEST"),
+        (
+            Produce(),
+            *begun(),
+            Await(Read(A)),
+            Commit(A),
+            Restart(as_of="2.3", down_ms=300),
+            passed(500),
+            settled(A, needed=False),
+            Produce(),
+            Await(Read(A)),
+            Commit(A),
+        ),
+    ),
+)
+
+
+ASSIGNORS = ("range", "roundrobin", "sticky", "cooperative")
+"""What restarts are tried with; `cooperative` is whichever cooperative one a library has."""
+
+_A, _B, _C = (("a", "i-1"), ("b", "i-2"), ("c", "i-3"))
+_LEADER = ("CLIENT-LEADER-MEMBERS", "CLIENT-LEADER-ONCE", "CLIENT-LEADER-WHOLE")
+
+
+def _group(*members: tuple[str, str]) -> tuple[AnyAct, ...]:
+    """Members that come one after the other; the first one leads."""
+    acts: list[AnyAct] = []
+    for index, (name, instance) in enumerate(members):
+        acts += [Start(name, instance), settled(*(m for m, _ in members[: index + 1]))]
+    return tuple(acts)
+
+
+def _restarted(name: str, instance: str, *group: tuple[str, str]) -> tuple[AnyAct, ...]:
+    return (
+        Close(name),
+        Start(name, instance),
+        settled(*(member for member, _ in group), needed=False),
+    )
+
+
+def _named(base: str, assignor: str) -> str:
+    return base if assignor == "range" else f"{base}-{assignor}"
+
+
+def _follower(assignor: str) -> Scenario:
+    judged: tuple[str, ...] = ("CLIENT-RESTART-FOLLOWER",)
+    if assignor == "cooperative":
+        judged += ("CLIENT-RESTART-COOPERATIVE",)
+    return Scenario(
+        _named("follower-restarts", assignor),
+        f"A follower is closed and started again, with the assignor {assignor}.",
+        judged,
+        (*_group(_A, _B), *_restarted(*_B, _A, _B), passed(1000)),
+        assignor=assignor,
+    )
+
+
+def _rolled(assignor: str) -> Scenario:
+    judged: tuple[str, ...] = ("CLIENT-RESTART-ALL", *_LEADER)
+    if assignor == "cooperative":
+        judged += ("CLIENT-LEADER-COOPERATIVE",)
+    acts = [act for member in (_B, _A, _C) for act in _restarted(*member, _A, _B, _C)]
+    return Scenario(
+        _named("all-restart", assignor),
+        f"Three members are restarted one after the other, with the assignor {assignor}.",
+        judged,
+        (
+            *_group(_A, _B, _C),
+            *acts,
+            passed(500),
+        ),
+        assignor=assignor,
+    )
+
+
+def _rebalanced(assignor: str) -> Scenario:
+    again = Provocation("Heartbeat", Action.ERROR, client_id("a", 1), code="REBALANCE_IN_PROGRESS")
+    return Scenario(
+        _named("rebalance-after-restart", assignor),
+        "A follower is restarted; then the leader is made to join again, with the assignor "
+        f"{assignor}.",
+        (*_LEADER, "CLIENT-LEADER-INSTANCES"),
+        (
+            *_group(_A, _B, _C),
+            *_restarted(*_B, _A, _B, _C),
+            Provoke((again,)),
+            Await(Calls("a", "JoinGroup"), needed=True),
+            settled("a", "b", "c", needed=False),
+        ),
+        assignor=assignor,
+    )
+
+
+RESTARTS = (
+    *(_follower(assignor) for assignor in ASSIGNORS),
+    Scenario(
+        "follower-crashes",
+        "The process of a follower is killed and started again.",
+        ("CLIENT-RESTART-CRASHED",),
+        (*_group(_A, _B), Crash("b"), Start(*_B), settled("a", "b", needed=False), passed(500)),
+    ),
+    Scenario(
+        "leader-restarts",
+        "The leader is closed and started again, with the newest versions.",
+        ("CLIENT-RESTART-LEADER", "CLIENT-RESTART-SKIPPED"),
+        (*_group(_A, _B), *_restarted(*_A, _A, _B), passed(1000)),
+    ),
+    Scenario(
+        "leader-restarts-below-join-9",
+        "The leader is closed and started again at a broker of Kafka 3.1.",
+        ("CLIENT-RESTART-LEADER-OLD",),
+        (*_group(_A, _B), *_restarted(*_A, _A, _B), passed(1000)),
+        broker=Setting(as_of="3.1"),
+    ),
+    *(_rolled(assignor) for assignor in ASSIGNORS),
+    *(_rebalanced(assignor) for assignor in ASSIGNORS),
+)
+
+
+_JOIN, _SYNC, _HEARTBEAT, _COMMIT = "JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit"
+_FENCED, _UNKNOWN, _GENERATION, _REBALANCE = (
+    "FENCED_INSTANCE_ID",
+    "UNKNOWN_MEMBER_ID",
+    "ILLEGAL_GENERATION",
+    "REBALANCE_IN_PROGRESS",
+)
+_OUTAGE = ("CLIENT-JOIN-BACKOFF", "CLIENT-JOIN-SILENT")
+_OUTAGE_MS = 2500
+_COMMITTING = Settings(auto_commit_ms=300)
+_SELDOM_BEATING = Settings(heartbeat_interval_ms=5000)
+"""A member that was replaced learns it from what its user does, not from a heartbeat."""
+
+
+def _error(api: str, code: str, last: int | None = 1) -> Provocation:
+    return Provocation(api, Action.ERROR, A1, last=last, code=code)
+
+
+def _told_in(name: str, api: str, code: str, *obligations: str) -> Scenario:
+    """A member is answered an error once, and is expected to be back afterwards."""
+    provoked = [_error(api, code)]
+    if api == _JOIN:
+        provoked.insert(0, _error(_HEARTBEAT, _REBALANCE))
+    act = Provoke(tuple(provoked))
+    start = begun()
+    return Scenario(
+        f"{name}-in-{api.lower().removesuffix('group')}",
+        f"A static member is answered {code} in {api}.",
+        obligations,
+        (
+            *((act, *start[:1]) if api == _SYNC else (*start, act)),
+            Await(Answered(A, api, code), needed=True),
+            Await(Calls(A, _JOIN)),
+            settled(A, needed=False),
+        ),
+    )
+
+
+def _fenced_in(api: str, *begin: AnyAct) -> Scenario:
+    return Scenario(
+        f"fenced-in-{api.lower().removesuffix('group')}",
+        f"A static member is answered {_FENCED} in {api}.",
+        (f"CLIENT-FENCED-{api.upper().removesuffix('GROUP')}", "CLIENT-FENCED-NO-JOIN"),
+        (
+            *begin,
+            Await(Answered(A, api, _FENCED), needed=True),
+            Await(Told(A, "FENCED"), within_ms=5000),
+            passed(SILENCE_MS),
+        ),
+    )
+
+
+_COMMIT_FENCED = Scenario(
+    "fenced-in-offsetcommit",
+    f"A static member is answered {_FENCED} in an OffsetCommit that its user asked for.",
+    ("CLIENT-FENCED-COMMIT",),
+    (
+        Produce(),
+        *begun(),
+        Await(Read(A), needed=True),
+        Provoke((_error(_COMMIT, _FENCED, last=None),)),
+        Commit(A),
+        passed(SILENCE_MS),
+    ),
+    needs=("static", "manual-commit"),
+)
+
+_COMES_BACK = (
+    Await(Assigned(A), within_ms=8000),
+    PollOn(A),  # a user whose library raises an error may have a loop that goes on
+    settled(A, needed=False),
+)
+
+TROUBLE = (
+    Scenario(
+        "two-processes",
+        "A second process is started with the instance id of a running one.",
+        (
+            "CLIENT-FENCED-HEARTBEAT",
+            "CLIENT-FENCED-NO-JOIN",
+            "CLIENT-FENCED-QUIET",
+            "CLIENT-FENCED-NO-RECORDS",
+            "CLIENT-FENCED-POLLED-ON",
+            "CLIENT-FENCED-TAKEOVERS",
+            "CLIENT-CLOSE-FENCED",
+        ),
+        (
+            *begun(),
+            Produce(),
+            Await(Read(A)),
+            Start("b", I1),
+            Await(Assigned("b"), needed=True),
+            Await(Told(A, "FENCED"), within_ms=6000),
+            passed(500),
+            Produce(),
+            passed(SILENCE_MS),
+            PollOn(A),
+            passed(500),
+            Produce(),
+            passed(SILENCE_MS),
+            Close(A),
+            passed(500),
+        ),
+    ),
+    Scenario(
+        "two-processes-commit",
+        "A second process is started with the instance id of one that reads and commits.",
+        (
+            "CLIENT-FENCED-QUIET",
+            "CLIENT-FENCED-NO-RECORDS",
+            "CLIENT-FENCED-NO-COMMITS",
+            "CLIENT-FENCED-TAKEOVERS",
+        ),
+        (
+            *begun(_COMMITTING),
+            Produce(),
+            Await(Read(A)),
+            Start("b", I1, settings=_COMMITTING),
+            Produce(),
+            Await(Told(A, "FENCED"), within_ms=6000),
+            passed(500),
+            Produce(),
+            passed(SILENCE_MS),
+            PollOn(A),
+            passed(SILENCE_MS),
+            Close(A),
+            passed(500),
+        ),
+    ),
+    Scenario(
+        "replaced-commits",
+        "A second process is started with the instance id of a running one, whose user then "
+        "commits.",
+        ("CLIENT-FENCED-LATE-COMMIT",),
+        (
+            Start(A, I1, settings=_SELDOM_BEATING),
+            Await(Assigned(A), needed=True),
+            Produce(),
+            Await(Read(A), needed=True),
+            Start("b", I1, settings=_SELDOM_BEATING),
+            Await(Assigned("b"), needed=True),
+            Commit(A),
+            passed(SILENCE_MS),
+        ),
+        needs=("static", "manual-commit"),
+    ),
+    _fenced_in(
+        _JOIN, *begun(), Provoke((_error(_HEARTBEAT, _REBALANCE), _error(_JOIN, _FENCED, None)))
+    ),
+    _fenced_in(_SYNC, Provoke((_error(_SYNC, _FENCED),)), *begun()[:1]),
+    _COMMIT_FENCED,
+    Scenario(
+        "removed",
+        "An administrator removes a static member that reads and commits.",
+        ("CLIENT-REMOVED-COMES-BACK", "CLIENT-REMOVED-NO-COMMITS", "CLIENT-REMOVED-TOLD"),
+        (
+            *begun(_COMMITTING),
+            Produce(),
+            Await(Read(A)),
+            Remove(A),
+            Produce(),
+            Await(Calls(A, _JOIN)),
+            settled(A, needed=False),
+        ),
+    ),
+    Scenario(
+        "expired",
+        "The session of a static member ends at the coordinator.",
+        ("CLIENT-REMOVED-EXPIRED", "CLIENT-REMOVED-NO-COMMITS", "CLIENT-REMOVED-TOLD"),
+        (
+            *begun(_COMMITTING),
+            Produce(),
+            Await(Read(A)),
+            Expire(A),
+            Produce(),
+            Await(Calls(A, _JOIN)),
+            settled(A, needed=False),
+        ),
+    ),
+    Scenario(
+        "join-answer-lost",
+        "The answer to the JoinGroup of a static member is lost.",
+        ("CLIENT-JOIN-LOST-ANSWER", "CLIENT-JOIN-SILENT"),
+        (Provoke((Provocation(_JOIN, Action.LOSE, A1),)), Start(A, I1), *_COMES_BACK),
+    ),
+    Scenario(
+        "join-cut",
+        "The connection of a static member is cut while its JoinGroup is parked.",
+        ("CLIENT-JOIN-CUT", "CLIENT-JOIN-SILENT"),
+        (Provoke((Provocation(_JOIN, Action.CUT, A1, ms=500),)), Start(A, I1), *_COMES_BACK),
+        broker=Setting(delay_ms=2000),
+    ),
+    *(
+        _told_in(
+            "unknown-member",
+            api,
+            _UNKNOWN,
+            "CLIENT-JOIN-UNKNOWN-MEMBER",
+            "CLIENT-JOIN-UNKNOWN-EMPTY",
+        )
+        for api in (_HEARTBEAT, _SYNC, _JOIN)
+    ),
+    *(
+        _told_in("illegal-generation", api, _GENERATION, "CLIENT-JOIN-ILLEGAL-GENERATION")
+        for api in (_HEARTBEAT, _SYNC)
+    ),
+    *(
+        _told_in("rebalance", api, _REBALANCE, "CLIENT-JOIN-REBALANCE")
+        for api in (_HEARTBEAT, _SYNC)
+    ),
+    Scenario(
+        "coordinator-moves",
+        "The coordinator moves to another node.",
+        ("CLIENT-JOIN-COORDINATOR", "CLIENT-JOIN-SILENT"),
+        (*begun(), Move(), passed(SILENCE_MS), settled(A, needed=False)),
+        broker=Setting(nodes=2),
+    ),
+    Scenario(
+        "coordinator-not-available",
+        "No coordinator is available for a while.",
+        ("CLIENT-JOIN-COORDINATOR", *_OUTAGE),
+        (*begun(), NotAvailable(_OUTAGE_MS), passed(_OUTAGE_MS), settled(A, needed=False)),
+    ),
+    Scenario(
+        "coordinator-loads",
+        "The coordinator loads for a while, and a member goes on and another starts.",
+        ("CLIENT-JOIN-LOADING", *_OUTAGE),
+        (
+            *begun(_COMMITTING),
+            Produce(),
+            Load(_OUTAGE_MS),
+            Start("b", "i-2", settings=_COMMITTING),
+            passed(_OUTAGE_MS),
+            settled(A, "b", needed=False),
+        ),
+    ),
+)
+
 
 SCENARIOS = {one.id: one for one in (*ORDINARY, *RESTARTS, *TROUBLE)}
 """All scenarios by id."""

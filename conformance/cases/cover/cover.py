@@ -9,16 +9,334 @@ into walks, has just as many.
 Such walks are long.  A long walk tells little once it has failed, and takes its time on a real
 clock; so each is cut at LENGTH steps, and what follows begins at the start anew.  That is the only
 cost above the bound.
+
+A minimum-cost flow: the cheapest way to move what is too much at some nodes to where it lacks.
+
+Arcs carry any amount and costs are small whole numbers, so there are few different distances.  For
+each distance, shortest first, as much as possible is sent along paths of just that length (a
+maximum flow among the arcs that lie on them).  Among flows of equal cost the order of the arcs
+decides.  The ids of the cover suites' cases come from that choice, so networkx isn't used here: its
+`network_simplex` finds the same cost, but another flow, which changes between its versions.
+
+The part of a graph of worlds that a tester can walk: where the coordinator has no choice.
+
+A tester sends requests and lets time pass.  Which outcome an act has may be the coordinator's
+choice (who leads next, which of two timers that are due together fires first).  Where there is one
+outcome, the transition can be forced; where there are several, the act can be done, and nobody
+knows which world follows.  So an open act ends a walk: a walk is a sequence of forced transitions
+with at most one open act at its end, and it goes the same way on every coordinator that follows the
+revision.
+
+The pairs suite: short walks in which every rule follows every rule that it can follow.
+
+One rule follows another if the coordinator decided by the first, and then its next decision was by
+the second.  What needs no decision (a client that restarts, time in which no timer ends) does not
+come between them.  Where timers are due together, nobody outside can know the order of the rules,
+and no pair is counted.
+
+To show all pairs with the fewest steps is a hard problem, so the walks are found greedily: always
+on to the nearest pair that is missing, and from the start again where that is nearer.  The lower
+bound is that of a simpler problem: a suite's walks, seen as sequences of rules, must go over every
+pair, so they cost no less than the cheapest walks over pairs alone, if any pair could follow any
+other that fits.  A step decides one thing, or several where timers end together or at once; a pair
+within one step is counted as costing nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property, reduce
+from heapq import heappop, heappush
+from itertools import pairwise
 from typing import NamedTuple
 
-from fencepost.conformance.cases.cover.controllable import START, ControllableGraph, Stride, Walk
-from fencepost.conformance.cases.cover.min_cost_flow import Arc, cheapest_flow
+from fencepost.model.table.effects import Do
+from fencepost.model.table.table import Rule
+from fencepost.properties.explorer.explorer import explore
+from fencepost.properties.worlds.world import Act, World, Worlds
+from fencepost.properties.worlds.world_client import TICK_MS
+
+_FAR = 1 << 60
+
+
+@dataclass(frozen=True, slots=True)
+class Arc:
+    """An arc from node `source` to node `target`, at `cost` ≥ 0 for each unit."""
+
+    source: int
+    target: int
+    cost: int
+
+
+def cheapest_flow(arcs: Sequence[Arc], surplus: Sequence[int]) -> tuple[list[int], int]:
+    """Return how much each arc carries, and the total cost.
+
+    `surplus`: per node what leaves it (negative: what it must receive); they add up to 0.  Raises
+    ValueError if they don't, or if some of it can't get there.
+    """
+    if sum(surplus):
+        raise ValueError(f"the surplus adds up to {sum(surplus)}; what leaves must arrive")
+    network = _Network(len(surplus) + 2)
+    for arc in arcs:
+        network.add(arc.source, arc.target, arc.cost, _FAR)
+    source, sink = len(surplus), len(surplus) + 1
+    for node, amount in enumerate(surplus):
+        if amount > 0:
+            network.add(source, node, 0, amount)
+        elif amount < 0:
+            network.add(node, sink, 0, -amount)
+    left = sum(amount for amount in surplus if amount > 0)
+    while left:
+        sent = network.send_nearest(source, sink)
+        if not sent:
+            raise ValueError(f"{left} of the surplus can't get to where it is missing")
+        left -= sent
+    carried = [_FAR - network.room[2 * i] for i in range(len(arcs))]
+    return carried, sum(arc.cost * amount for arc, amount in zip(arcs, carried, strict=True))
+
+
+class _Network:
+    """Arcs with the room that is left on them; arc `i ^ 1` is arc `i` backwards.
+
+    `potential`: the distance of each node from the source as it was in the last round, so that no
+    arc with room costs less than the difference of its ends.
+    """
+
+    def __init__(self, nodes: int) -> None:
+        self.leaving: list[list[int]] = [[] for _ in range(nodes)]
+        self.target: list[int] = []
+        self.cost: list[int] = []
+        self.room: list[int] = []
+        self.potential = [0] * nodes
+
+    def add(self, source: int, target: int, cost: int, room: int) -> None:
+        for ends, price, width in (((source, target), cost, room), ((target, source), -cost, 0)):
+            self.leaving[ends[0]].append(len(self.target))
+            self.target.append(ends[1])
+            self.cost.append(price)
+            self.room.append(width)
+
+    def send_nearest(self, source: int, sink: int) -> int:
+        """Send all that can go by shortest paths; return the amount, 0 if there is none."""
+        distance = self._distances(source)
+        if distance[sink] == _FAR:
+            return 0
+        far = max(d for d in distance if d < _FAR)
+        for node, d in enumerate(distance):
+            self.potential[node] += min(d, far)
+        sent = 0
+        while (levels := self._levels(source, sink)) is not None:
+            sent += self._blocking(source, sink, levels)
+        return sent
+
+    def _distances(self, source: int) -> list[int]:
+        distance = [_FAR] * len(self.leaving)
+        distance[source] = 0
+        heap = [(0, source)]
+        target, cost, room, potential = self.target, self.cost, self.room, self.potential
+        while heap:
+            d, node = heappop(heap)
+            if d > distance[node]:
+                continue
+            base = d + potential[node]
+            for arc in self.leaving[node]:
+                after = target[arc]
+                if room[arc] and (new := base + cost[arc] - potential[after]) < distance[after]:
+                    distance[after] = new
+                    heappush(heap, (new, after))
+        return distance
+
+    def _tight(self, node: int, arc: int) -> bool:
+        """Whether an arc has room and lies on shortest ways."""
+        gap = self.potential[self.target[arc]] - self.potential[node]
+        return self.room[arc] > 0 and self.cost[arc] == gap
+
+    def _levels(self, source: int, sink: int) -> list[int] | None:
+        """How many tight arcs away each node is; None if the sink isn't to be reached."""
+        levels = [-1] * len(self.leaving)
+        levels[source] = 0
+        queue = [source]
+        for node in queue:
+            for arc in self.leaving[node]:
+                after = self.target[arc]
+                if levels[after] < 0 and self._tight(node, arc):
+                    levels[after] = levels[node] + 1
+                    queue.append(after)
+        return None if levels[sink] < 0 else levels
+
+    def _blocking(self, source: int, sink: int, levels: list[int]) -> int:
+        """Fill every way that leads one level further with each arc."""
+        at = [0] * len(self.leaving)
+        sent, path, node = 0, list[int](), source
+        while True:
+            if node == sink:
+                amount = min(self.room[arc] for arc in path)
+                sent += amount
+                for arc in path:
+                    self.room[arc] -= amount
+                    self.room[arc ^ 1] += amount
+                full = next(i for i, arc in enumerate(path) if not self.room[arc])
+                node = self.target[path[full] ^ 1]
+                del path[full:]
+            elif at[node] < len(self.leaving[node]):
+                arc = self.leaving[node][at[node]]
+                after = self.target[arc]
+                if levels[after] == levels[node] + 1 and self._tight(node, arc):
+                    path.append(arc)
+                    node = after
+                else:
+                    at[node] += 1
+            elif path:
+                node = self.target[path.pop() ^ 1]
+                at[node] += 1
+            else:
+                return sent
+
+
+START = 0
+"""The world in which every walk begins: no group, and clients that know nothing."""
+
+
+class Stride(NamedTuple):
+    """One act in a world: from `source` to `target`, by index; START where the act is open.
+
+    `rules`: those that decided, one for each event; () for an open act, and for an act that the
+    coordinator doesn't see.  `certain`: no other rules can have decided; timers that are due
+    together may have the same outcome by different rules.
+    """
+
+    source: int
+    act: Act
+    target: int
+    rules: tuple[str, ...]
+    is_open: bool = False
+    certain: bool = True
+
+
+Walk = tuple[Stride, ...]
+
+
+@dataclass(frozen=True)
+class ControllableGraph:
+    """A graph of worlds as a tester sees it.
+
+    `strides`: every forced transition and every open act in worlds that can be forced, in the order
+    found; `transitions`: all there are, whoever chooses (where two clients are of one kind and know
+    the same, what either does is one transition); `beyond`: worlds that are reached only if the
+    coordinator chooses so.
+    """
+
+    worlds: Worlds
+    states: tuple[World, ...]
+    strides: tuple[Stride, ...]
+    transitions: int
+    beyond: int
+
+    @cached_property
+    def forced(self) -> tuple[Stride, ...]:
+        """The transitions that a tester can walk."""
+        return tuple(stride for stride in self.strides if not stride.is_open)
+
+    @cached_property
+    def unforced(self) -> int:
+        """How many transitions are the coordinator's to choose, or begin where only that leads."""
+        return self.transitions - len(self.forced)
+
+    @cached_property
+    def nearest(self) -> dict[int, Stride]:
+        """For each world but the first, the last stride of a shortest walk there."""
+        return _nearest(self.strides)
+
+    @cached_property
+    def depth(self) -> dict[int, int]:
+        """For each world that can be forced, the steps of a shortest walk there."""
+        depth = {START: 0}
+        for target, stride in self.nearest.items():
+            depth[target] = depth[stride.source] + 1
+        return depth
+
+    def way_to(self, world: int) -> list[Stride]:
+        """Return a shortest walk from the start to a world."""
+        way: list[Stride] = []
+        while world != START:
+            way.append(self.nearest[world])
+            world = way[-1].source
+        return way[::-1]
+
+
+def controllable_graph(worlds: Worlds) -> ControllableGraph:
+    """Explore a scope, and find what a tester can force there."""
+    graph = explore(worlds, keep_graph=True).graph
+    assert graph is not None
+    edges = [
+        (source, act, target)
+        for source, act, target in graph.edges
+        if act.client < 0 or _speaks_for_its_like(worlds, graph.states[source], act.client)
+    ]
+    outcomes = Counter((source, act.kind, act.client) for source, act, _ in edges)
+    every = [
+        _stride(worlds, graph.states[source], (source, act, target), outcomes)
+        for source, act, target in edges
+        if act.choice == 0
+    ]
+    reached = {START, *_nearest(every)}
+    strides = tuple(stride for stride in every if stride.source in reached)
+    beyond = len(graph.states) - len(reached)
+    return ControllableGraph(worlds, tuple(graph.states), strides, len(edges), beyond)
+
+
+def _speaks_for_its_like(worlds: Worlds, world: World, client: int) -> bool:
+    """Whether no earlier client is of its kind and knows the same; what either does is one."""
+    seats, known = worlds.seats, world.clients
+    return not any(seats[i] == seats[client] and known[i] == known[client] for i in range(client))
+
+
+def _stride(
+    worlds: Worlds,
+    world: World,
+    edge: tuple[int, Act, int],
+    outcomes: Counter[tuple[int, str, int]],
+) -> Stride:
+    source, act, target = edge
+    if act.kind in {"restart", "drop"}:
+        return Stride(source, act, target, ())
+    if outcomes[source, act.kind, act.client] > 1:
+        return Stride(source, act, START, (), is_open=True, certain=False)
+    done = worlds.transitions(world, act.kind, act.client)[act.choice]
+    rules = tuple(_deciding(view.rules).id for view in done.views)
+    certain = act.kind != "tick" or not _due_together(world)
+    return Stride(source, act, target, rules, certain=certain)
+
+
+def _deciding(rules: Sequence[Rule]) -> Rule:
+    """The rule that decided an event; that a leave is answered row by row decides nothing yet."""
+    return next((rule for rule in rules if Do.ANSWER_ROWS not in rule.effect), rules[0])
+
+
+def _due_together(world: World) -> bool:
+    """Whether two timers end at one instant of the coming tick."""
+    timers = () if world.group is None else world.group.timers
+    due = [timer.earliest for timer in timers if timer.earliest <= TICK_MS]
+    return len(set(due)) < len(due)
+
+
+def _nearest(strides: Sequence[Stride]) -> dict[int, Stride]:
+    """The tree of shortest walks, in the order of their lengths."""
+    leaving: dict[int, list[Stride]] = {}
+    for stride in strides:
+        if not stride.is_open:
+            leaving.setdefault(stride.source, []).append(stride)
+    nearest: dict[int, Stride] = {}
+    queue = [START]
+    for world in queue:
+        for stride in leaving.get(world, ()):
+            if stride.target != START and stride.target not in nearest:
+                nearest[stride.target] = stride
+                queue.append(stride.target)
+    return nearest
+
 
 LENGTH = 32
 """The number of steps at which a walk is cut."""
@@ -119,3 +437,144 @@ def _walks(graph: ControllableGraph, circuit: Iterator[_Leg]) -> Iterator[Walk]:
         detour = []
     if walk:
         yield tuple(walk)
+
+
+Pair = tuple[str, str]
+NOTHING = ""
+"""What comes before the first rule of a walk."""
+
+
+class _Place(NamedTuple):
+    """A world, and the rule that decided last."""
+
+    world: int
+    rule: str
+
+
+_FIRST = _Place(START, NOTHING)
+
+
+def pairs_of(walk: Iterable[Stride]) -> tuple[Pair, ...]:
+    """Return the pairs that a walk shows, in its order."""
+    shown: list[Pair] = []
+    last = NOTHING
+    for stride in walk:
+        shown += _shown(last, stride)
+        last = _last(last, stride)
+    return tuple(shown)
+
+
+def pairs(graph: ControllableGraph) -> Suite:
+    """Make short walks that show every pair that forced transitions can show."""
+    leaving: dict[int, list[Stride]] = {}
+    for stride in graph.forced:
+        leaving.setdefault(stride.source, []).append(stride)
+    missing, within = _all_pairs(leaving)
+    bound = _bound(missing, within)
+    afresh = _PlaceSearch(leaving, _FIRST)
+    walks: list[Walk] = []
+    walk: list[Stride] = []
+    place = _FIRST
+    while missing:
+        again = afresh.nearest(missing)
+        on = _PlaceSearch(leaving, place, len(again) - 1).nearest(missing) if walk else []
+        if not on or len(walk) + len(on) > LENGTH:
+            if walk:
+                walks.append(tuple(walk))
+            walk, on = [], again
+        walk += on
+        missing -= set(pairs_of(walk))
+        place = _Place(walk[-1].target, reduce(_last, walk, NOTHING))
+    if walk:
+        walks.append(tuple(walk))
+    return Suite(graph, tuple(walks), bound)
+
+
+def _last(rule: str, stride: Stride) -> str:
+    """The rule that decided last, after a stride; `rule`: before it."""
+    if not stride.certain:
+        return NOTHING
+    return stride.rules[-1] if stride.rules else rule
+
+
+def _shown(rule: str, stride: Stride) -> tuple[Pair, ...]:
+    """The pairs that a stride adds to what was decided before."""
+    if not stride.certain:
+        return ()
+    return tuple(pairwise((rule, *stride.rules) if rule else stride.rules))
+
+
+class _PlaceSearch:
+    """Searches breadth first from one place, and goes on where the last search ended.
+
+    `limit`: how many steps away, at most.
+    """
+
+    def __init__(
+        self, leaving: dict[int, list[Stride]], begin: _Place, limit: int | None = None
+    ) -> None:
+        self.leaving = leaving
+        self.begin = begin
+        self.limit = limit
+        self.came: dict[_Place, tuple[_Place, Stride] | None] = {begin: None}
+        self.depth = {begin: 0}
+        self.queue = [begin]
+        self.shown: list[tuple[Pair, _Place, Stride]] = []
+        self.seen: set[Pair] = set()
+        self.at = 0
+
+    def nearest(self, missing: set[Pair]) -> list[Stride]:
+        """Return the way to the nearest missing pair; [] if there is none within the limit."""
+        for pair, place, stride in self.shown:
+            if pair in missing:
+                return self._way(place, stride)
+        while self.at < len(self.queue):
+            place = self.queue[self.at]
+            if self.limit is not None and self.depth[place] >= self.limit:
+                break
+            self.at += 1
+            found = None
+            for stride in self.leaving.get(place.world, ()):
+                after = _Place(stride.target, _last(place.rule, stride))
+                if after not in self.came:
+                    self.came[after] = place, stride
+                    self.depth[after] = self.depth[place] + 1
+                    self.queue.append(after)
+                for pair in _shown(place.rule, stride):
+                    if pair not in self.seen:
+                        self.seen.add(pair)
+                        self.shown.append((pair, place, stride))
+                        found = found or (stride if pair in missing else None)
+            if found is not None:
+                return self._way(place, found)
+        return []
+
+    def _way(self, place: _Place, last: Stride) -> list[Stride]:
+        way = [last]
+        while (came := self.came[place]) is not None:
+            place, stride = came
+            way.append(stride)
+        return way[::-1]
+
+
+def _all_pairs(leaving: dict[int, list[Stride]]) -> tuple[set[Pair], set[Pair]]:
+    """Every pair that can be shown, from NOTHING on; and those that a single step can show."""
+    search = _PlaceSearch(leaving, _FIRST)
+    search.nearest(set())
+    within = {p for strides in leaving.values() for s in strides for p in _shown(NOTHING, s)}
+    return search.seen, within
+
+
+def _bound(feasible: set[Pair], within: set[Pair]) -> int:
+    """The cost of the cheapest walks over all pairs; the first rule of each is a step, too."""
+    rules = sorted({rule for pair in feasible for rule in pair})
+    number = {rule: i for i, rule in enumerate(rules, start=1)}
+    ways = [(number[a], number[b], int((a, b) not in within)) for a, b in sorted(feasible)]
+    surplus = [0] * (len(rules) + 1)
+    for source, target, _ in ways:
+        surplus[source] -= 1
+        surplus[target] += 1
+    arcs = [Arc(*way) for way in ways]
+    arcs += [Arc(i, 0, 0) for i in number.values()] + [Arc(0, i, 1) for i in number.values()]
+    _, cost = cheapest_flow(arcs, surplus)
+    return cost + sum(price for _, _, price in ways)

@@ -1,20 +1,39 @@
-"""The options of whoever reads and judges request logs."""
+"""The options of whoever reads and judges request logs.
+
+`--engine` and `--master`: where many small jobs run, one process or Spark.
+
+Options that bound what is explored, the same for every command that explores.
+
+How long a restart takes, as options: seconds, or several of which each is equally likely.
+
+`--partitions`: of one topic, or of several.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
+from fencepost.conformance.simulate.deployment_scenario import RESUME_S
 from fencepost.conformance.targets.target_registry import DEFAULT_REVISION, find_revision
 from fencepost.model.coordinator import CONFIG_DEFAULTS
 from fencepost.model.suggestions import nearest
+from fencepost.properties.worlds.scope import ACTS, Scope, ScopeError
 from fencepost.traces.audit.audit_results import UNKNOWN, VIOLATED
 from fencepost.traces.audit.audit_settings import Gaps, LogOptions
-from fencepost.traces.files.bounded import LINE_LIMIT
-from fencepost.traces.logs.log_dates import DEFAULT_PATTERN, DatePatternError
+from fencepost.traces.files.bounded import LINE_LIMIT, pip_install
+from fencepost.traces.logs.log_files import DEFAULT_PATTERN, DatePatternError
+
+if TYPE_CHECKING:
+    from fencepost.traces.pipeline.corpus.job_engine import JobEngine
+
 
 EXITS = {VIOLATED: 1, UNKNOWN: 2}
 """Exit codes by the outcome of an audit; 1 wins over 2."""
@@ -138,3 +157,208 @@ def _pairs(name: str, values: tuple[str, ...]) -> Iterator[tuple[str, int]]:
         if not equals or not key or not number.lstrip("-").isdigit():
             raise click.UsageError(f"{name} {value!r} is not KEY=NUMBER, such as {_SUCH[name]}")
         yield key, int(number)
+
+
+engine_option = click.option(
+    "--engine",
+    type=click.Choice(["local", "spark"]),
+    default="local",
+    show_default=True,
+    help="This machine, or Spark.",
+)
+master_option = click.option(
+    "--master",
+    metavar="URL",
+    help="Spark's master [default: local[*], or that of spark-submit].",
+)
+
+
+def check_master(engine: str, master: str | None) -> None:
+    """Raise click.UsageError where a master is named that nobody needs."""
+    if engine == "local" and master is not None:
+        raise click.UsageError(f"--master {master} needs --engine spark; give both")
+
+
+@contextmanager
+def engine_of(
+    name: str, master: str | None, *, more_floors: tuple[str, ...] = ()
+) -> Iterator[JobEngine]:
+    """An engine while the block lasts.
+
+    `more_floors`: what its machines need of fencepost, beside what jobs of the pipeline do.
+
+    Raises TargetUnavailableError with what is missing.
+    """
+    check_master(name, master)
+    try:
+        from fencepost.traces.pipeline.corpus.job_engine import (  # noqa: PLC0415  (an extra)
+            LocalEngine,
+        )
+        from fencepost.traces.pipeline.spark.spark import (  # noqa: PLC0415  (an extra)
+            SparkEngine,
+            SparkUnavailableError,
+            spark_session,
+        )
+    except ImportError as error:
+        raise TargetUnavailableError(
+            f"Arrow can't be imported ({error}): {pip_install('corpus')}"
+        ) from error
+    if name == "local":
+        yield LocalEngine()
+        return
+    try:
+        with spark_session(master, more_floors=more_floors) as session:
+            yield SparkEngine(session)
+    except SparkUnavailableError as error:
+        raise TargetUnavailableError(str(error)) from error
+
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_BOUNDS = {
+    "clients": "How many clients.",
+    "instances": "Instance ids, shared by the static clients.",
+    "dynamic": "How many clients, the last ones, are dynamic.",
+    "old": "How many clients, the first ones, use old versions.",
+    "zombies": "How many static clients, the last ones, begin with an unknown member id.",
+    "members": "The most members and pending ids at once.",
+    "offers": "Subscriptions that a client can change between.",
+    "generations": "The highest generation, where a failover may restore an earlier one.",
+    "delay_ticks": "group.initial.rebalance.delay.ms, in ticks of 3 s.",
+}
+
+
+def scope_options(default: Scope | None = None) -> Callable[[Command], Command]:
+    """Adds the options; the command is called with `scope` and `max_depth`.
+
+    What isn't given is as in `default`.  With no default `scope` is None where no option is given,
+    and the rest is as in `Scope()` where one is.
+    """
+    base = default or Scope()
+
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def wrapped(*args: Any, act: tuple[str, ...], **options: Any) -> Any:
+            given = {name: options.pop(name) for name in _BOUNDS}
+            given["acts"] = act or None
+            given = {name: value for name, value in given.items() if value is not None}
+            try:
+                scope = replace(base, **given) if given or default is not None else None
+            except ScopeError as error:
+                raise click.UsageError(str(error)) from error
+            return command(*args, scope=scope, **options)
+
+        for option in _options(base):
+            wrapped = option(wrapped)
+        return wrapped  # type: ignore[return-value]
+
+    return decorate
+
+
+def _options(base: Scope) -> list[Callable[[Any], Any]]:
+    """The last one comes first in the help."""
+    depth = click.option(
+        "--max-depth", type=click.IntRange(min=0), metavar="N", help="The most steps."
+    )
+    acts = click.option(
+        "--act",
+        multiple=True,
+        type=click.Choice(list(ACTS)),
+        metavar="KIND",
+        help=f"What may happen (may be repeated) [default: {', '.join(base.acts)}]: "
+        f"{', '.join(ACTS)}.",
+    )
+    numbers = [
+        click.option(
+            "--" + name.replace("_", "-"),
+            type=int,
+            metavar="N",
+            help=f"{about} [default: {getattr(base, name)}]",
+        )
+        for name, about in reversed(_BOUNDS.items())
+    ]
+    return [depth, acts, *numbers]
+
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def restart_options(command: _F) -> _F:
+    """Add --restart-s and --restart-p95-s; `restart_duration` takes what they give."""
+    last = click.option(
+        "--restart-p95-s",
+        type=float,
+        metavar="S",
+        help="One restart in twenty takes longer; --restart-s is then the median.",
+    )
+    first = click.option(
+        "--restart-s",
+        callback=_seconds,
+        metavar="S[,S...]",
+        help="How long a restart takes; of several, each is equally likely.",
+    )
+    return first(last(command))
+
+
+resume_option = click.option(
+    "--resume-s",
+    type=float,
+    metavar="S",
+    help=f"A member reads a partition so long after it was given it.  [default: {RESUME_S:g}]",
+)
+
+
+def restart_duration(
+    restart_s: tuple[float, ...] | None, p95_s: float | None
+) -> float | dict[str, object] | None:
+    """How long a restart takes, as a scenario has it.  Raises click.UsageError."""
+    if p95_s is not None:
+        if restart_s is None or len(restart_s) > 1:
+            raise click.UsageError("--restart-p95-s needs one --restart-s, the median")
+        if p95_s < restart_s[0]:
+            raise click.UsageError(
+                f"--restart-p95-s {p95_s:g} is less than --restart-s {restart_s[0]:g}, the median: "
+                "give what one restart in twenty exceeds"
+            )
+        return {"median": restart_s[0], "p95": p95_s}
+    if restart_s is None or len(restart_s) == 1:
+        return None if restart_s is None else restart_s[0]
+    return {"values": restart_s}
+
+
+def _seconds(
+    _context: click.Context, _option: click.Parameter, given: str | None
+) -> tuple[float, ...] | None:
+    if given is None:
+        return None
+    try:
+        seconds = tuple(float(part) for part in given.split(","))
+    except ValueError:
+        raise click.BadParameter(
+            f"{given!r} is no number of seconds; give one, or several as 4,5,9"
+        ) from None
+    for each in seconds:
+        if not 0 <= each < math.inf:
+            raise click.BadParameter(f"{each:g} is no duration: give seconds, such as 5")
+    return seconds
+
+
+def _counts(
+    _context: click.Context, _option: click.Parameter, given: str | None
+) -> tuple[int, ...] | None:
+    if given is None:
+        return None
+    try:
+        return tuple(int(part) for part in given.split(","))
+    except ValueError:
+        raise click.BadParameter(
+            f"{given!r} is no number of partitions; give one, or of several topics as 48,12"
+        ) from None
+
+
+partitions_option = click.option(
+    "--partitions",
+    callback=_counts,
+    metavar="P[,P...]",
+    help="So many partitions, of one topic or of each of several.",
+)

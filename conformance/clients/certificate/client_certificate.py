@@ -1,24 +1,148 @@
-"""A client's certificate: its results, its verdict, and its form as JSON."""
+"""A client's certificate: its results, its verdict, and its form as JSON.
+
+The short form of a client's certificate, which a repository keeps: the same in every run.
+
+It has no times and no names of a run; what the tables say is not in it, and is put back when it is
+read.
+
+The trace of a run, as JSON: what was done, sent and answered, and what users saw, in order.
+
+Records are counted: what a user was given of a partition within a moment is one row.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fencepost.conformance.clients.certificate.compact_certificate import short_form_error, unfolded
+import msgspec
+
 from fencepost.conformance.clients.certify_client import ClientResult
 from fencepost.model.history.words import plural
+from fencepost.model.messages.errors import error_name
+from fencepost.model.messages.messages import JoinGroupResponse, SyncGroupRequest
 from fencepost.model.table.table import LEVELS, Level
 from fencepost.properties.judging.outcome import Certified, Outcome, Overall
-from fencepost.properties.requirements.driver_messages import Introduction
+from fencepost.properties.requirements.driver_messages import (
+    Assigned,
+    Ended,
+    Error,
+    Introduction,
+    Log,
+    Lost,
+    Partition,
+    Records,
+    Revoked,
+)
+from fencepost.properties.requirements.evidence import (
+    FIND,
+    LEAVE,
+    MEMBER_APIS,
+    Call,
+    Deed,
+    Evidence,
+    Seen,
+)
 from fencepost.properties.requirements.requirements import OBLIGATIONS
-from fencepost.traces.files.bounded import DocumentError, read_json
-from fencepost.traces.files.json_schema import schema_error
-from fencepost.traces.report.certificate_file import CertificateFileError
+from fencepost.traces.files.bounded import DocumentError, read_json, schema_error
+from fencepost.traces.report.certificate_data import CertificateFileError
+from fencepost.traces.report.known_failures import KNOWN
 from fencepost.traces.report.report_folder import check_document
+
+_KEPT = (
+    "format",
+    "format_version",
+    "target",
+    "implementation",
+    "version",
+    "language",
+    "broker",
+    "revision",
+    "verdict",
+    "summary",
+)
+
+
+def kept(certificate: Mapping[str, Any]) -> dict[str, Any]:
+    """What is kept of a certificate (the JSON of `certify-client --json`)."""
+    return {
+        **{key: certificate[key] for key in _KEPT},
+        "cases": {case["id"]: _compact_case(case) for case in certificate["cases"]},
+    }
+
+
+def _compact_case(case: Mapping[str, Any]) -> dict[str, Any]:
+    found = {"outcome": case["outcome"]}
+    match Outcome(case["outcome"]):
+        case Outcome.PASS:
+            return found
+        case Outcome.UNSUPPORTED | Outcome.UNKNOWN:
+            return found | {"why": case["message"]}
+        case _:
+            known = [note for note in case["notes"] if note.startswith(KNOWN)]
+            return found | {"observed": case["observed"], "why": known[0] if known else ""}
+
+
+class _Case(msgspec.Struct):
+    outcome: Outcome
+    why: str = ""
+    observed: str = ""
+
+
+class _Kept(msgspec.Struct):
+    target: str
+    implementation: str
+    version: str
+    language: str
+    broker: str
+    revision: str
+    verdict: Overall
+    summary: str
+    cases: dict[str, _Case]
+
+
+def short_form_error(document: Mapping[str, Any]) -> str | None:
+    """Return what the short form lacks of what its readers need, or None."""
+    try:
+        msgspec.convert(document, _Kept)
+    except msgspec.ValidationError as error:
+        return str(error)
+    return None
+
+
+def unfolded(document: Mapping[str, Any]) -> dict[str, Any]:
+    """A certificate in the form of the report, whichever it has; the short one has no traces."""
+    if not isinstance(document["cases"], Mapping):
+        return dict(document)
+    cases = [_full_case(name, case) for name, case in document["cases"].items()]
+    count = Counter((case["level"], case["outcome"]) for case in cases)
+    counts = {
+        level.value: {outcome.value: count[level.value, outcome.value] for outcome in Outcome}
+        for level in LEVELS
+    }
+    return {**document, "cases": cases, "counts": counts}
+
+
+def _full_case(name: str, case: Mapping[str, Any]) -> dict[str, Any]:
+    obligation, _, scenario = name.partition("/")
+    row = OBLIGATIONS[obligation]
+    why = case.get("why", "")
+    return {
+        "id": name,
+        "rule": obligation,
+        "scenario": scenario,
+        "about": row.sentence,
+        "level": row.level.value,
+        "outcome": case["outcome"],
+        "message": case.get("observed") or why,
+        "observed": case.get("observed", ""),
+        "trace": None,
+        "notes": [why] if why.startswith(KNOWN) else [],
+    }
+
 
 FORMAT = "fencepost-client-certificate"
 VERSION = 1
@@ -217,3 +341,148 @@ def _case(result: ClientResult) -> dict[str, Any]:
         "attempts": result.attempts,
         "notes": list(result.notes),
     }
+
+
+TRACE_FORMAT = "fencepost-client-trace"
+TRACE_VERSION = 1
+
+_SHOWN = {*MEMBER_APIS, LEAVE, FIND}
+_MOMENT_MS = 250
+_MOST_ROWS = 2000
+_SHORT = 13
+
+
+def trace_json(result: ClientResult) -> dict[str, Any]:
+    """The trace of a result that has evidence."""
+    evidence = result.evidence
+    if evidence is None:
+        raise ValueError(f"{result.id} has no evidence")
+    rows = sorted(_rows(evidence), key=lambda row: row["at_ms"])
+    at_ms = result.at_ms
+    return {
+        "format": TRACE_FORMAT,
+        "format_version": TRACE_VERSION,
+        "case": result.id,
+        "message": result.message,
+        "scenario": result.scenario.to_json(),
+        "lives": [
+            {"id": life.id, "instance": life.instance, "process": life.process}
+            for life in evidence.lives
+        ],
+        "wrong_at_ms": None if at_ms is None else round(at_ms),
+        "left_out": max(0, len(rows) - _MOST_ROWS),
+        "rows": rows[:_MOST_ROWS],
+    }
+
+
+def _rows(evidence: Evidence) -> Iterator[dict[str, Any]]:
+    for call in evidence.calls:
+        if call.api in _SHOWN:
+            yield _trace_row(call.at_ms, call.life, "sent", f"{_sent(call)} → {_answer(call)}")
+    for deed in evidence.deeds:
+        yield _trace_row(deed.began_ms, deed.life, "did", _deed(deed))
+    for at_ms, stall in evidence.stalls:
+        yield _trace_row(at_ms, "", "control", f"the control client waited {stall:.0f} ms")
+    for at_ms, unmet in evidence.unmet:
+        yield _trace_row(at_ms, "", "awaited", unmet)
+    yield from _seen(evidence)
+
+
+def _trace_row(at_ms: float, life: str, kind: str, said: str) -> dict[str, Any]:
+    return {"at_ms": round(at_ms), "life": life, "kind": kind, "said": said}
+
+
+def _sent(call: Call) -> str:
+    told = [f"{call.api} v{call.version}"]
+    if call.api != FIND:
+        told.append(f"member {_short(call.member_id)}")
+        told.append("dynamic" if call.instance is None else f"instance {call.instance}")
+    if call.generation >= 0:
+        told.append(f"generation {call.generation}")
+    if isinstance(call.request, SyncGroupRequest) and call.request.assignments:
+        told.append(plural(len(call.request.assignments), "assignment"))
+    return ", ".join(told)
+
+
+def _answer(call: Call) -> str:
+    if call.answered_ms is None:
+        return f"no answer{f' ({call.provoked})' if call.provoked else ''}"
+    told = ["answered" if call.error is None else error_name(call.error)]
+    answer = call.answer
+    if isinstance(answer, JoinGroupResponse) and not call.error:
+        leads = answer.leader == answer.member_id
+        told.append(f"generation {answer.generation_id}, member {_short(answer.member_id)}")
+        told.append("leads" if leads else "follows")
+        if answer.skip_assignment:
+            told.append("skips the assignment")
+    took_ms = call.answered_ms - call.at_ms
+    if took_ms >= 100:
+        told.append(f"after {took_ms:.0f} ms")
+    if call.provoked:
+        told.append(f"provoked: {call.provoked}")
+    return ", ".join(told)
+
+
+def _short(member_id: str) -> str:
+    if not member_id:
+        return '""'
+    return member_id if len(member_id) <= _SHORT else f"{member_id[:_SHORT]}…"
+
+
+def _deed(deed: Deed) -> str:
+    took = "" if deed.took_ms is None else f", took {deed.took_ms:.0f} ms"
+    if deed.outcome == "ok":
+        return f"{deed.name}{took}"
+    return f"{deed.name}: {deed.outcome}{took}{f' ({deed.said})' if deed.said else ''}"
+
+
+def _seen(evidence: Evidence) -> Iterator[dict[str, Any]]:
+    open_rows: dict[tuple[str, Partition], dict[str, Any]] = {}
+    for one in evidence.seen:
+        if not isinstance(one.event, Records):
+            yield _trace_row(one.at_ms, one.life, "saw", _event(one))
+            continue
+        key = one.life, one.event.partition
+        row = open_rows.get(key)
+        if row is not None and one.at_ms - row["at_ms"] < _MOMENT_MS:
+            row["count"] += one.event.count
+        else:
+            if row is not None:
+                yield _records(row)
+            open_rows[key] = {
+                "at_ms": one.at_ms,
+                "life": one.life,
+                "partition": one.event.partition,
+                "first": one.event.first,
+                "count": one.event.count,
+            }
+    for row in open_rows.values():
+        yield _records(row)
+
+
+def _records(row: dict[str, Any]) -> dict[str, Any]:
+    topic, number = row["partition"]
+    said = f"{plural(row['count'], 'record')} of {topic}-{number} from {row['first']}"
+    return _trace_row(row["at_ms"], row["life"], "delivered", said)
+
+
+def _event(one: Seen) -> str:
+    match one.event:
+        case Assigned(partitions=partitions):
+            return f"assigned {_listed(partitions)}"
+        case Revoked(partitions=partitions):
+            return f"revoked {_listed(partitions)}"
+        case Lost(partitions=partitions):
+            return f"lost {_listed(partitions)}"
+        case Error(where=where, code=code, fatal=fatal, message=message):
+            return f"{'fatal ' if fatal else ''}error {code} in {where}: {message}"
+        case Ended():
+            return "the library gave up by itself"
+        case Log(level=level, message=message):
+            return f"log, {level}: {message}"
+        case _:
+            return type(one.event).__name__
+
+
+def _listed(partitions: tuple[Partition, ...]) -> str:
+    return ", ".join(f"{topic}-{number}" for topic, number in partitions) or "nothing"

@@ -1,29 +1,51 @@
-"""Write a client's certificate as files: for programs, for CI, and for people."""
+"""Write a client's certificate as files: for programs, for CI, and for people.
+
+Print a client's certificate on the screen: failures, what is known, counts, the verdict.
+
+A whole run, from a client's name to its certificate: for the command line and for Python.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
+from rich.text import Text
+
+from fencepost.conformance.cases.clients.scenario_catalogue import SCENARIOS, chosen
 from fencepost.conformance.clients.certificate.client_certificate import (
     ClientCertificate,
     by_obligation,
     checked_json,
     has_trace,
+    trace_json,
     trace_name,
 )
-from fencepost.conformance.clients.certificate.client_trace import trace_json
-from fencepost.conformance.clients.certify_client import ClientResult
-from fencepost.model.table.table import LEVELS
+from fencepost.conformance.clients.certificate.known_client_failures import apply, load_known
+from fencepost.conformance.clients.certify_client import (
+    JOBS,
+    ClientCertifier,
+    ClientResult,
+    Progress,
+)
+from fencepost.conformance.clients.driver_programs import Client
+from fencepost.conformance.clients.stage import staged
+from fencepost.model.history.words import plural
+from fencepost.model.revision import Revision
+from fencepost.model.table.table import LEVELS, Level
 from fencepost.properties.judging.outcome import Outcome
-from fencepost.properties.requirements.requirement import AREAS
-from fencepost.properties.requirements.requirements import OBLIGATIONS
+from fencepost.properties.requirements.requirements import AREAS, OBLIGATIONS
+from fencepost.traces.files.bounded import all_versions
 from fencepost.traces.report.certificate_diff import PAGE, CertificateDiff, diff_page
 from fencepost.traces.report.junit import TOLD, JUnitCase, aside, junit_document
-from fencepost.traces.report.known_failures import STALE
+from fencepost.traces.report.known_failures import KNOWN, STALE
 from fencepost.traces.report.report_folder import write_texts
+from fencepost.traces.report.report_text import COLOURS, EXCUSED, OVERALL, counts_table, say
 
 INDEX = "index.html"
 
@@ -48,7 +70,7 @@ def write_report(
         **{name: _text(trace) for name, trace in traces.items()},
     }
     if diff is not None:
-        from fencepost.traces.report.client_page import client_tone  # noqa: PLC0415  (Jinja)
+        from fencepost.traces.report.certificate_page import client_tone  # noqa: PLC0415  (Jinja)
 
         texts[PAGE] = diff_page(diff, document, {}, client_tone(document))
     write_texts(texts, directory, "--report")
@@ -58,7 +80,7 @@ def index_page(
     document: Mapping[str, Any], traces: Mapping[str, Mapping[str, Any]], title: str = ""
 ) -> str:
     """The page of a certificate; `traces`: by the names that its cases have."""
-    from fencepost.traces.report.client_page import client_page  # noqa: PLC0415  (Jinja)
+    from fencepost.traces.report.certificate_page import client_page  # noqa: PLC0415  (Jinja)
 
     return client_page(
         document, traces, AREAS, {name: row.area for name, row in OBLIGATIONS.items()}, title
@@ -101,3 +123,88 @@ def _junit_case(certificate: ClientCertificate, result: ClientResult) -> JUnitCa
 
 def _text(document: Mapping[str, Any]) -> str:
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def print_certificate(certificate: ClientCertificate, console: Console) -> None:
+    """Print a certificate for people."""
+    _failures(certificate.results, console)
+    _listed(certificate.results, Outcome.KNOWN_FAILURE, "Known failures", console)
+    _listed(certificate.results, Outcome.UNKNOWN, "Not decided", console)
+    if certificate.results:
+        console.print(counts_table(certificate, console))
+        console.print()
+    style = EXCUSED if certificate.is_excused() else OVERALL[certificate.overall()]
+    say(console, certificate.summary(), style)
+
+
+def _failures(results: Sequence[ClientResult], console: Console) -> None:
+    """Print what failed: each obligation once, with its sentence and the scenarios."""
+    bad = {Outcome.FAIL, Outcome.STALE_KNOWN_FAILURE}
+    for name in dict.fromkeys(r.obligation for r in results if r.outcome in bad):
+        own = [r for r in results if r.obligation == name and r.outcome in bad]
+        first = own[0]
+        title = Text(f"{first.outcome.value.upper()}  {first.level.value}  ", style="bold red")
+        console.print(title + Text(name, style="bold"), soft_wrap=True)
+        say(console, f"  {OBLIGATIONS[name].sentence}", "italic")
+        for result in own:
+            say(console, f"  {result.scenario.id}: {result.message}")
+            for note in result.notes:
+                say(console, f"    note: {note}", "dim")
+        console.print()
+
+
+def _listed(
+    results: Sequence[ClientResult], outcome: Outcome, title: str, console: Console
+) -> None:
+    found = [result for result in results if result.outcome is outcome]
+    if not found:
+        return
+    say(console, f"{title} ({len(found)}):", "bold")
+    for result in found:
+        known = (note.removeprefix(KNOWN) for note in result.notes if note.startswith(KNOWN))
+        say(console, f"  {result.level.value}  {result.id}", COLOURS[outcome])
+        say(console, f"      {next(known, result.message)}")
+    console.print()
+
+
+async def certificate_of(
+    client: Client,
+    broker: str,
+    revision: Revision,
+    *,
+    patterns: Sequence[str] = (),
+    level: Level = Level.SHOULD,
+    jobs: int = JOBS,
+    known_failures: Sequence[Path] | None = (),
+    progress: Progress | None = None,
+) -> ClientCertificate:
+    """Hold a client to its obligations.
+
+    `broker`: `serve`, or a target.  `patterns`: of cases, obligations or scenarios: only these.
+    `known_failures`: lists beside the shipped one; None: no list at all.
+
+    Raises NoScenarioError, KnownFailuresError, UnknownTargetError and TargetUnavailableError.
+    """
+    began = time.monotonic()
+    scenarios = chosen(patterns)
+    cases = sum(len(one.obligations) for one in scenarios.values())
+    every = sum(len(one.obligations) for one in SCENARIOS.values())
+    notes = (f"{plural(every - cases, 'case')} not chosen",) if cases < every else ()
+    async with staged(broker, revision) as stage:
+        certifier = ClientCertifier(client, stage, jobs=jobs, progress=progress)
+        results = await certifier.run(list(scenarios.values()))
+    certificate = ClientCertificate(
+        client=client.name,
+        introduction=certifier.introduction,
+        broker=broker,
+        revision=revision.name,
+        results=tuple(results),
+        level=level,
+        versions=all_versions(),
+        seconds=time.monotonic() - began,
+        notes=notes,
+    )
+    if known_failures is None:
+        return certificate
+    known = load_known(client.name, certifier.introduction.version, known_failures)
+    return replace(certificate, results=apply(certificate.results, known))

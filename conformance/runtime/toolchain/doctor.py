@@ -11,12 +11,16 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from fencepost.conformance.runtime.signals import run
-from fencepost.conformance.runtime.toolchain.cache import VARIABLE, cache_folder
+from fencepost.conformance.runtime.event_loop import run
 from fencepost.conformance.runtime.toolchain.child import free_ports
-from fencepost.conformance.runtime.toolchain.found_tools import find_tool, run_tool
+from fencepost.conformance.runtime.toolchain.found_tools import (
+    VARIABLE,
+    cache_folder,
+    find_tool,
+    run_tool,
+)
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
-from fencepost.traces.files.install import pip_install
+from fencepost.traces.files.bounded import pip_install
 
 _VERSION_S = 30.0
 _PYTHON = (3, 11)

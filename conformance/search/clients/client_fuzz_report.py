@@ -10,13 +10,14 @@ from typing import Any
 import msgspec
 
 from fencepost.conformance.cases.clients.scenario import Scenario, read_scenario
+from fencepost.conformance.clients.certificate.client_certificate import TRACE_FORMAT as FORMAT
 from fencepost.conformance.clients.certificate.client_certificate import (
     ClientCertificate,
     certificate_json,
+    trace_json,
     trace_name,
 )
 from fencepost.conformance.clients.certificate.client_folder import INDEX, index_page
-from fencepost.conformance.clients.certificate.client_trace import FORMAT, trace_json
 from fencepost.conformance.clients.certify_client import ClientResult
 from fencepost.conformance.search.clients.client_search import ClientFinding, ClientSearch
 from fencepost.model.bad_input import BadInputError
@@ -24,8 +25,7 @@ from fencepost.model.history.words import plural
 from fencepost.model.table.table import Level
 from fencepost.properties.judging.outcome import EXIT_CODES, Outcome, Overall
 from fencepost.properties.requirements.requirements import find_obligation
-from fencepost.traces.files.bounded import read_json
-from fencepost.traces.files.tool_versions import all_versions
+from fencepost.traces.files.bounded import all_versions, read_json
 from fencepost.traces.report.known_failures import KNOWN
 from fencepost.traces.report.report_folder import write_texts
 

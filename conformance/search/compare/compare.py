@@ -1,24 +1,208 @@
-"""Compare two targets: run the same plans on both, and report the shortest on which they differ."""
+"""Compare two targets: run the same plans on both, and report the shortest on which they differ.
+
+Confirm, shrink and explain the differences that a search found, one of each kind.
+
+The simplest difference that is seen each time stands for its kind.  Its plan is shrunk against both
+targets as long as the difference stays the same.  If it is at the first wrong answer of a side,
+each side may end its plan there, which saves the rest of the waits.  On a real clock each
+difference gets a limited time.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+import time
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fencepost.conformance.run.certify import Options, opened
 from fencepost.conformance.search.compare.compare_search import (
     CompareOptions,
     CompareTally,
     DifferenceSearch,
+    Kind,
 )
-from fencepost.conformance.search.compare.confirm_difference import Confirmed, Examiner
-from fencepost.conformance.search.compare.difference_origin import Sources
-from fencepost.conformance.search.compare.differential import TargetPair
+from fencepost.conformance.search.compare.difference import (
+    DifferenceFingerprint,
+    Origins,
+    Sources,
+    Taken,
+    TargetDifference,
+    better,
+    compared,
+)
+from fencepost.conformance.search.compare.differential import Both, TargetPair
+from fencepost.conformance.search.findings.confirm import CONFIRMATIONS
+from fencepost.conformance.search.findings.findings import under
+from fencepost.conformance.search.shrink.shrink_plan import Minimal, Reproducer, smallest
 from fencepost.conformance.targets.target import Target
 from fencepost.model.coordinator import Provenance
+from fencepost.model.plans.plan import Await, Case, RequestStep
+from fencepost.model.plans.plan_order import steps_digest, weight, with_steps
 from fencepost.model.revision import Revision
 from fencepost.properties.judging.outcome import EXIT_CODES, Overall
+
+EXAMINE_S = 60.0
+"""The time limit to shrink one difference, in seconds, on a real clock."""
+
+_TRIES = 600
+_CHOICES = 3
+"""How many plans of a kind are tried to find one that differs each time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmed:
+    """A difference that was run again: `again` of `runs` more runs showed it.
+
+    `seen`: how often it was seen before; `first`: the case that showed it first; `is_minimal`: no
+    step can be left out; `origins`: what is known of either side.
+    """
+
+    difference: TargetDifference
+    seen: int
+    first: str
+    again: int
+    runs: int
+    is_minimal: bool
+    origins: Origins
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether it was seen each time."""
+        return self.again == self.runs
+
+
+class Examiner:
+    """Confirms and shrinks differences, one of each kind, side by side."""
+
+    def __init__(self, pair: TargetPair, revision: Revision, sources: Sources) -> None:
+        self._pair = pair
+        self._ending_early = pair.ending_early()
+        self._revision = revision
+        self._sources = sources
+
+    async def examined(
+        self, found: dict[Kind, list[TargetDifference]], most: int
+    ) -> tuple[Confirmed, ...]:
+        """The simplest kinds, each by its simplest difference, the shortest plan first."""
+        kinds = [sorted(alike, key=self._weight) for alike in found.values()]
+        kinds.sort(key=lambda alike: (alike[0].taken is Taken.BOTH, self._weight(alike[0])))
+        confirmed = await asyncio.gather(*(self._kind(alike) for alike in kinds[:most]))
+        return tuple(sorted(confirmed, key=lambda c: self._weight(c.difference)))
+
+    def _weight(self, difference: TargetDifference) -> tuple[tuple[int, ...], str]:
+        return weight(difference.both.case, self._pair.apis), difference.both.case.id
+
+    async def _kind(self, alike: Sequence[TargetDifference]) -> Confirmed:
+        until = time.monotonic() + EXAMINE_S
+        tried = [await self._confirmed(alike[0], len(alike), until)]
+        for difference in alike[1:_CHOICES]:
+            late = not self._pair.is_virtual and time.monotonic() > until
+            if tried[-1].is_steady or late:
+                break
+            tried.append(await self._confirmed(difference, len(alike), until))
+        return tried[-1] if tried[-1].is_steady else tried[0]
+
+    async def _confirmed(self, difference: TargetDifference, seen: int, until: float) -> Confirmed:
+        case, origins = difference.both.case, self._sources.of(difference)
+        work, again = await self._work(difference, until)
+        if again < CONFIRMATIONS:
+            return Confirmed(
+                difference, seen, case.id, again, CONFIRMATIONS, is_minimal=False, origins=origins
+            )
+        minimal = await work.minimal(difference, 1)
+        if minimal.shown.case is not case:
+            again = await work.again(minimal.shown.case)
+        if again < CONFIRMATIONS:  # flaky: shrink again, with plans that differ each time
+            minimal = await work.minimal(difference, CONFIRMATIONS)
+            again = await work.again(minimal.shown.case)
+        small = _named(minimal.shown.run)
+        origins = better(self._sources.of(small), origins)
+        return Confirmed(
+            small, seen, case.id, again, CONFIRMATIONS, minimal.is_minimal, origins=origins
+        )
+
+    async def _work(self, difference: TargetDifference, until: float) -> tuple[_Examination, int]:
+        """How to examine a difference, and how often it shows in that way.
+
+        A run may end at its first wrong answer if the difference shows each time even so.  Where an
+        answer comes too late, such a run sees silence, which is another difference.
+        """
+        fingerprint = difference.fingerprint
+        if difference.is_first_wrong and (
+            fingerprint.field or fingerprint.one != fingerprint.other
+        ):
+            ending_early = _Examination(self._ending_early, self._revision, fingerprint, until)
+            if (again := await ending_early.again(difference.both.case)) == CONFIRMATIONS:
+                return ending_early, again
+        work = _Examination(self._pair, self._revision, fingerprint, until)
+        return work, await work.again(difference.both.case)
+
+
+class _Examination:
+    """The examination of one difference."""
+
+    def __init__(
+        self, pair: TargetPair, revision: Revision, fingerprint: DifferenceFingerprint, until: float
+    ) -> None:
+        self._pair = pair
+        self._revision = revision
+        self._gap = fingerprint
+        self._until = until
+
+    async def minimal(self, difference: TargetDifference, times: int) -> Minimal[TargetDifference]:
+        """The smallest plan that shows the difference in so many of so many runs."""
+
+        async def judge(case: Case) -> TargetDifference | None:
+            shown = await self._shown(case, times)
+            return shown[0] if None not in shown else None
+
+        first = Reproducer(difference.both.case, difference)
+        left = None if self._pair.is_virtual else self._until - time.monotonic()
+        if left is not None and left <= 0:
+            return Minimal(first, 0, is_minimal=False)
+        cut = _cut(difference)
+        if cut is not None and (run := await judge(cut)) is not None:
+            first = Reproducer(cut, run)
+        return await smallest(
+            first, self._pair.apis, judge, at_once=self._pair.at_once, tries=_TRIES, seconds=left
+        )
+
+    async def again(self, case: Case) -> int:
+        """How often the difference shows in some more runs."""
+        shown = await self._shown(case, CONFIRMATIONS)
+        return sum(difference is not None for difference in shown)
+
+    async def _shown(self, case: Case, times: int) -> list[TargetDifference | None]:
+        """For each run of a plan the difference, if it is this one."""
+        exact = self._pair.is_virtual
+        runs = await self._pair.run([case] * times)
+        found = [compared(both, self._revision, exact=exact).differs for both in runs]
+        return [d if d is not None and d.fingerprint == self._gap else None for d in found]
+
+
+def _cut(difference: TargetDifference) -> Case | None:
+    """The plan up to the answers that differ; None where that leaves nothing out."""
+    case, number = difference.both.case, difference.number
+    step = case.steps[number - 1] if number else None
+    if not isinstance(step, RequestStep):
+        return None
+    waits = [
+        place
+        for place, other in enumerate(case.steps, start=1)
+        if isinstance(other, Await) and step.label in other.labels
+    ]
+    end = waits[-1] if waits else number
+    return with_steps(case, case.steps[:end]) if end < len(case.steps) else None
+
+
+def _named(difference: TargetDifference) -> TargetDifference:
+    """The difference with its case under an id that depends on its steps alone."""
+    both = difference.both
+    case = replace(both.case, id=f"differs/{steps_digest(both.case.steps)}", about="")
+    one, other = (under(result, case) for result in both.results)
+    return replace(difference, both=Both(case, one, other))
 
 
 @dataclass(frozen=True, slots=True)

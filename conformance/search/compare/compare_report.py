@@ -11,16 +11,19 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from fencepost.conformance.search.compare.compare import TargetComparison
+from fencepost.conformance.search.compare.compare import EXAMINE_S, Confirmed, TargetComparison
 from fencepost.conformance.search.compare.compare_search import CompareTally
-from fencepost.conformance.search.compare.compared_answers import RequestOutcome
-from fencepost.conformance.search.compare.confirm_difference import EXAMINE_S, Confirmed
-from fencepost.conformance.search.compare.difference import Taken, TargetDifference
-from fencepost.conformance.search.compare.difference_origin import Known, Origin
+from fencepost.conformance.search.compare.difference import (
+    Known,
+    Origin,
+    RequestOutcome,
+    Taken,
+    TargetDifference,
+)
 from fencepost.model.history.events import Sent
 from fencepost.model.history.words import plural, request_words
-from fencepost.model.plans.describe import step_text
 from fencepost.model.plans.plan import Await, RequestStep, Settle
+from fencepost.model.plans.plan_json import step_text
 from fencepost.properties.judging.answer_diff import names_of
 from fencepost.properties.judging.outcome import CaseResult
 

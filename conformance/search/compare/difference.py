@@ -4,24 +4,193 @@ A choice that the protocol leaves open may be taken otherwise by either side: if
 both runs, there is no difference.  If it explains one of them, the other side is wrong at that
 request.  If it explains neither, because both are wrong in the same way before, then only what no
 such choice affects is compared: errors, and who is answered at all.
+
+What a target answered in one run of a plan, in a form that can be compared between targets.
+
+Members are named, generations are counted from the first, ids that nobody was told are all the
+same, and an answer may come at once, only after a wait, or not at all.  On a real clock all answers
+within one wait count as simultaneous, since their order depends on chance.
+
+Find the known origin of a difference: a release, a known failure, or none.
+
+This concerns a side that is wrong.  A target that has a profile of its own is judged by that, too.
+If the profile does as the target does, a later release made the change: the one without which the
+profile would do otherwise.  If not, the target's list of known failures may have the failure, by
+the departure that explains it, or by its case.  Otherwise it is new.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from enum import Enum
+from typing import Any
 
-from fencepost.conformance.search.compare.compared_answers import (
-    RequestOutcome,
-    field_that_differs,
-    outcomes_of,
-)
 from fencepost.conformance.search.compare.differential import Both
-from fencepost.model.plans.plan import RequestStep
-from fencepost.model.revision import Revision
+from fencepost.conformance.targets.target import Target
+from fencepost.conformance.targets.target_registry import find_revision, kafka_version, revision_for
+from fencepost.model.coordinator import Provenance
+from fencepost.model.history.events import Answered, Disconnected, Restarted, Sent
+from fencepost.model.history.words import answer_words
+from fencepost.model.plans.plan import Pause, RequestStep
+from fencepost.model.revision import Gate, Release, Revision
+from fencepost.model.revisions.release_revisions import gates_ahead, release
+from fencepost.properties.departures.attribution import departures_in
+from fencepost.properties.judging.answer_diff import Recording, names_of
+from fencepost.properties.judging.explain import signature
 from fencepost.properties.judging.outcome import CaseResult
-from fencepost.properties.oracle.fingerprint import broken_rule
+from fencepost.properties.oracle.fingerprint import broken_rule, kind_of
+from fencepost.properties.oracle.oracle import judge
+from fencepost.properties.oracle.verdict import Verdict
+from fencepost.traces.report.known_failures import KnownFailure, aliases_of, load
+
+_IDS = ("memberId", "leader")
+_LEFT_OUT = {"throttleTimeMs", "errorMessage", "clientId", "clientHost", "host", "port"}
+STRANGER = "an id that nobody was told"
+
+WAITS = "waits"
+UNSENT = "was not asked"
+CLOSED = "the connection was closed"
+DROPPED = "was given up"
+
+
+@dataclass(frozen=True, slots=True)
+class RequestOutcome:
+    """What became of one request.
+
+    `kind`: the kind of the answer in a word or two, without names; `body`: the answer as text, with
+    names; `words`: the answer for people; `after`: how many waits had ended by then, or, on a
+    virtual clock, how many requests had been sent.
+    """
+
+    kind: str
+    body: str = ""
+    words: str = ""
+    after: int = 0
+    step: int = 0
+
+    @property
+    def essence(self) -> tuple[str, str, int]:
+        """What is compared."""
+        return self.kind, self.body, self.after
+
+
+def outcomes_of(recording: Recording | None, *, exact: bool) -> dict[int, RequestOutcome]:
+    """What became of each request, by its number in the plan.  `exact`: all clocks are virtual."""
+    if recording is None:
+        return {}
+    return dict(_outcomes(recording, exact=exact))
+
+
+def _outcomes(recording: Recording, *, exact: bool) -> Iterator[tuple[int, RequestOutcome]]:
+    names = names_of(recording)
+    asked = {e.request.id: e for e in recording.history if isinstance(e, Sent)}
+    dropped = {
+        request_id
+        for event in recording.history
+        if isinstance(event, Disconnected | Restarted)
+        for request_id in event.dropped
+    }
+    bases = _bases(recording, asked)
+    answered: dict[str, tuple[Answered, int]] = {}
+    last = 0
+    for event in recording.history:
+        if isinstance(event, Sent):
+            last = int(event.request.id[1:])
+        elif isinstance(event, Answered) and event.answer.id in asked:
+            answered.setdefault(event.answer.id, (event, last))
+    for number, step in enumerate(recording.case.steps, start=1):
+        request_id = f"r{number}"
+        if not isinstance(step, RequestStep):
+            continue
+        if request_id not in asked:
+            yield number, RequestOutcome(UNSENT, words=UNSENT)
+        elif request_id in answered:
+            event, sent_by_then = answered[request_id]
+            request = asked[request_id].request
+            body = event.answer.body
+            base = bases.get(_group(request.body), 0)
+            waits = _waits_between(recording, number, event.at_ms)
+            yield (
+                number,
+                RequestOutcome(
+                    CLOSED if body is None else kind_of(body) or "answered",
+                    json.dumps(_symbolic(body, names, base), sort_keys=True),
+                    answer_words(request.api, body, names),
+                    sent_by_then if exact else waits,
+                    sent_by_then,
+                ),
+            )
+        else:
+            kind = DROPPED if request_id in dropped else WAITS
+            yield number, RequestOutcome(kind, words=kind)
+
+
+def _waits_between(recording: Recording, number: int, at_ms: int) -> int:
+    """How many named waits began after a request and had ended when its answer came."""
+    return sum(
+        isinstance(step, Pause) and bool(step.times) and end < at_ms
+        for place, (step, end) in enumerate(
+            zip(recording.case.steps, recording.step_ends, strict=False), start=1
+        )
+        if place > number
+    )
+
+
+def _group(body: Mapping[str, Any]) -> str:
+    return str(body.get("groupId", ""))
+
+
+def _bases(recording: Recording, asked: Mapping[str, Sent]) -> dict[str, int]:
+    """By group, the first generation that anybody was told."""
+    bases: dict[str, int] = {}
+    for event in recording.history:
+        if isinstance(event, Answered) and event.answer.body is not None:
+            generation = event.answer.body.get("generationId", -1)
+            sent = asked.get(event.answer.id)
+            if sent is not None and generation > 0:
+                bases.setdefault(_group(sent.request.body), generation)
+    return bases
+
+
+def _symbolic(value: Any, names: Mapping[str, str], base: int, key: str = "") -> Any:
+    match value:
+        case Mapping():
+            return {
+                name: _symbolic(item, names, base, name)
+                for name, item in value.items()
+                if name not in _LEFT_OUT
+            }
+        case list():
+            rows = [_symbolic(item, names, base, key) for item in value]
+            return sorted(rows, key=lambda row: json.dumps(row, sort_keys=True))
+        case str() if key in _IDS:
+            return names.get(value, STRANGER) if value else ""
+        case int() if key == "generationId" and value > 0:
+            return value - base + 1
+        case _:
+            return value
+
+
+def field_that_differs(one: RequestOutcome, other: RequestOutcome) -> str:
+    """The first field in which two answers differ; "" if it is not in the answers."""
+    first, second = (json.loads(side.body) if side.body else None for side in (one, other))
+    return _first(first, second)
+
+
+def _first(one: Any, other: Any, at: str = "") -> str:
+    match one, other:
+        case dict(), dict():
+            keys = sorted({*one, *other}, key=lambda key: (key != "errorCode", key))
+            found = (_first(one.get(k), other.get(k), f"{at}.{k}" if at else k) for k in keys)
+            return next(filter(None, found), "")
+        case list(), list() if len(one) == len(other):
+            found = (_first(a, b, at) for a, b in zip(one, other, strict=True))
+            return next(filter(None, found), "")
+        case _:
+            return at if one != other else ""
+
 
 _CHOSEN = ("leads", "follows")
 
@@ -170,3 +339,155 @@ def _difference(
 def _rule(result: CaseResult, revision: Revision) -> str:
     rule = None if result.violation is None else broken_rule(result.violation, revision)
     return "" if rule is None else rule.id
+
+
+_LISTED = ("kafka", "kfake", "mock", "tansu")
+"""Targets of which a list of known failures is shipped."""
+
+
+class Known(Enum):
+    """Whether the origin of a difference is known."""
+
+    RELEASE = "release"
+    LISTED = "listed"
+    NEW = "new"
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What is known of a side that is wrong.
+
+    `about`: the change that a later release made, or the fault of the target; "" where nothing is
+    known.  `link`: to the ticket of a known failure; `since`: the release that made the change;
+    `profile`: the revision by which the target is judged.
+    """
+
+    known: Known
+    about: str = ""
+    link: str = ""
+    since: str = ""
+    profile: str = ""
+
+
+Origins = tuple[Origin | None, Origin | None]
+"""One for each side; None where it isn't wrong, or has neither a profile nor a list."""
+
+
+class Sources:
+    """The known origins of differences between two open targets."""
+
+    def __init__(self, one: Target, other: Target) -> None:
+        self._sides = (_side(one), _side(other))
+
+    def of(self, difference: TargetDifference) -> Origins:
+        """The origins of a difference."""
+        if difference.taken is Taken.BOTH:
+            return None, None
+        one, other = (
+            None if side is None else side.origin(result)
+            for side, result in zip(self._sides, difference.both.results, strict=True)
+        )
+        return one, other
+
+
+def better(first: Origins, second: Origins) -> Origins:
+    """For each side the better known of two origins, the first where they are equal."""
+    one, other = (
+        b if a is not None and a.known is Known.NEW and b is not None else a
+        for a, b in zip(first, second, strict=True)
+    )
+    return one, other
+
+
+def _side(target: Target) -> _Side | None:
+    name = target.name
+    kind = name.partition(":")[0]
+    if kind not in _LISTED:
+        return None
+    provenance: Provenance = target.provenance()
+    profile = revision_for(name)
+    number: Release = ()
+    if kind == "kafka" and not kafka_version(name).has_new_coordinator:
+        number = kafka_version(name).number
+    entries = load(name, provenance.version, aliases=aliases_of(target))
+    return _Side(find_revision(profile), number, tuple(entries))
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """A target's profile, its release if the profile is one, and its list of known failures."""
+
+    profile: Revision
+    number: Release
+    entries: tuple[KnownFailure, ...]
+
+    def origin(self, result: CaseResult) -> Origin | None:
+        """The origin of what this side did; None where it is not wrong."""
+        profile = self.profile.name
+        violation = result.violation
+        alike = [result]
+        if result.recording is not None:
+            if violation is None:
+                return None
+            wrong = int(violation.request_id[1:])
+            verdict = _verdict(result.recording, self.profile)
+            if not _wrong_by(verdict, wrong):
+                return self._change(result.recording, wrong)
+            alike = [_seen(result, verdict, r) for r in _ends(result.recording, verdict)]
+        entry = next(filter(None, map(self._listed, alike)), None)
+        if entry is None:
+            return Origin(Known.NEW, profile=profile)
+        return Origin(Known.LISTED, entry.why, entry.link, profile=profile)
+
+    def _listed(self, own: CaseResult) -> KnownFailure | None:
+        if own.violation is not None:
+            names = departures_in(own.attribution(self.profile).cause)
+            listed = {entry.cause: entry for entry in reversed(self.entries) if entry.cause}
+            if names and all(name in listed for name in names):
+                return listed[names[0]]
+        for entry in self.entries:
+            if entry.case == own.case.id and not entry.cause and entry.shows_as(own.observed):
+                return entry
+        return None
+
+    def _change(self, recording: Recording, wrong: int) -> Origin:
+        """The changes without which the profile would do otherwise."""
+        profile = self.profile.name
+        gates = [gate for gate in self._gates() if self._needs(gate, recording, wrong)]
+        about = "; ".join(gate.about for gate in gates)
+        since = ", ".join(".".join(map(str, gate.since)) for gate in gates)
+        return Origin(Known.RELEASE, about, since=since, profile=profile)
+
+    def _gates(self) -> tuple[Gate, ...]:
+        return gates_ahead(self.number) if self.number else ()
+
+    def _needs(self, gate: Gate, recording: Recording, wrong: int) -> bool:
+        return _wrong_by(_verdict(recording, release(self.number, ahead=gate)), wrong)
+
+
+def _verdict(recording: Recording, revision: Revision) -> Verdict:
+    history, lag_ms = recording.history, recording.lag_ms
+    return judge(revision, recording.config, history, lag_ms=lag_ms).verdict()
+
+
+def _ends(recording: Recording, verdict: Verdict) -> Iterator[Recording]:
+    """The recording, and the same cut off at the violation.
+
+    A run that stops there sees silence where an answer came too late.
+    """
+    yield recording
+    if verdict.violation is not None:
+        end = verdict.violation.at_ms
+        yield replace(recording, history=[e for e in recording.history if e.at_ms <= end])
+
+
+def _seen(result: CaseResult, verdict: Verdict, recording: Recording) -> CaseResult:
+    """The result as judged by the profile."""
+    observed = signature(verdict, recording)
+    return replace(result, verdict=verdict, recording=recording, observed=observed)
+
+
+def _wrong_by(verdict: Verdict, number: int) -> bool:
+    """Whether something is wrong up to a request."""
+    violation = verdict.violation
+    return violation is not None and int(violation.request_id[1:]) <= number

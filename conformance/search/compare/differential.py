@@ -13,11 +13,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fencepost.conformance.cases.case_registry import Entry
-from fencepost.conformance.run.certify import OpenTarget
-from fencepost.conformance.run.refused_set_up import usual_way
+from fencepost.conformance.run.certify import OpenTarget, usual_way
 from fencepost.conformance.run.runner import unmet_need
-from fencepost.conformance.search.shrink.shrink_plan import AT_ONCE
-from fencepost.conformance.search.shrink.simplify import fitted
+from fencepost.conformance.search.shrink.shrink_plan import AT_ONCE, fitted
 from fencepost.conformance.targets.target import Hints
 from fencepost.model.coordinator import Hello
 from fencepost.model.history.events import Sent

@@ -28,12 +28,11 @@ from fencepost.conformance.search.shrink.shrink_plan import (
     Reproducer,
     smallest,
 )
-from fencepost.model.plans.normalise import asking, races, with_steps
 from fencepost.model.plans.plan import Await, Case, Ms, RequestStep
-from fencepost.model.plans.plan_order import DELAY, asks_of
+from fencepost.model.plans.plan_order import DELAY, asking, asks_of, races, with_steps
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 from fencepost.properties.oracle.fingerprint import Fingerprint
-from fencepost.properties.workers.cancellation import Stop
+from fencepost.properties.workers.processes import Stop
 
 CONFIRMATIONS = 3
 _FLAKY_RUNS = 9

@@ -3,20 +3,27 @@
 A trace may be adopted if its verdict is the same today, its name is free, and the corpus has no
 trace of the same bug.  Where the judge was wrong and has been fixed, the user may say that today's
 verdict is the expected one.
+
+The steps of a trace as the pages in `docs/findings/` quote them.
+
+`python -m fencepost.conformance.search.findings.promote TRACE` prints the block that
+the page must hold; a test compares the two.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fencepost.conformance.run.replay import rejudge
 from fencepost.conformance.targets.target_registry import find_revision
+from fencepost.properties.judging.explain import explain
 from fencepost.properties.judging.outcome import graded
 from fencepost.properties.oracle.fingerprint import origin_of
-from fencepost.traces.files.corpus_index import CorpusFolder, bug_of_trace, fingerprint_of_trace
 from fencepost.traces.files.recording_trace import recording_of, verdict_of
+from fencepost.traces.files.trace_causes import CorpusFolder, bug_of_trace, fingerprint_of_trace
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError, TraceVerdict
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -118,3 +125,13 @@ def _default_name(trace: TraceFile) -> str:
     origin = origin_of(str(trace.provenance.get("target")))
     whole = _NO_WORD.sub("-", f"{origin} {what}".lower()).strip("-")
     return whole[:_LONGEST].rstrip("-")
+
+
+def block(trace: TraceFile) -> str:
+    """The sentence and the steps of a trace, a line each, judged today."""
+    recording, revision = recording_of(trace), find_revision(trace.revision)
+    return explain(graded(trace.judge(), recording, revision), recording, revision).text
+
+
+if __name__ == "__main__":
+    sys.stdout.write(block(TraceFile.read(Path(sys.argv[1]))) + "\n")

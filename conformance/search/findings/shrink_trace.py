@@ -1,23 +1,51 @@
 """Shrink a trace: find the smallest plan that fails on a target with the same fingerprint.
 
 Plans are shrunk and confirmed as `fuzz` does it, with the same time limit on a real clock.
+
+Shrink a trace for a property: find the smallest run of a model that still breaks the property.
+
+A trace can show properties of histories, which are read from the answers, and properties of one
+group, which are evaluated after each step.  All others need to know what clients know, or an
+earlier state; exploration checks those.  The run is one of the model that the trace was recorded
+from, or else of the revision that the trace names.
 """
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from fencepost.conformance.run.certify import OpenTarget, Options, opened
 from fencepost.conformance.run.replay import sound_trace
 from fencepost.conformance.search.findings.confirm import Examination
 from fencepost.conformance.search.findings.findings import finding_of, under
+from fencepost.conformance.search.shrink.shrink_plan import Reproducer, smallest
+from fencepost.conformance.targets.in_process import (
+    InProcessCoordinator,
+    InProcessTarget,
+    ModelCoordinator,
+)
 from fencepost.conformance.targets.target import Target
-from fencepost.conformance.targets.target_registry import find_revision
+from fencepost.conformance.targets.target_registry import DEFAULT_REVISION, find_revision
+from fencepost.model.coordinator import Answer, Config, Dropped, Reset, Send
 from fencepost.model.history.words import plural
 from fencepost.model.plans.plan import Case
 from fencepost.model.plans.plan_json import case_from_json
 from fencepost.model.plans.plan_order import DELAY
+from fencepost.model.revision import Revision
+from fencepost.properties.checking.evaluator import broken, denied
+from fencepost.properties.claims.answer_properties import broken_properties
+from fencepost.properties.judging.outcome import CaseResult
+from fencepost.properties.logic.logic import Property, PropertyKind
+from fencepost.traces.files.bounded import own_version
+from fencepost.traces.files.recording_trace import trace_of
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
+
+if TYPE_CHECKING:
+    from fencepost.model.coordinator import AsyncCoordinator
+
 
 SECONDS = 180.0
 """The time limit on a real clock, if the user gives none."""
@@ -100,3 +128,129 @@ def with_settings(case: Case, trace: TraceFile, suite: OpenTarget) -> Case:
         return case
     config = {DELAY: trace.config.get(DELAY), **case.needs.config}
     return replace(case, needs=replace(case.needs, config=config))
+
+
+_IN_PROCESS = ("model", "mutant")
+
+
+async def shrink_property(trace: TraceFile, one: Property) -> Shrunk:
+    """Shrink the plan of a trace to the smallest run that breaks a property.
+
+    Raises TraceFileError where there is no plan, it breaks nothing, or no trace can show it.
+    """
+    if one.kind is not PropertyKind.HISTORY and not _is_of_groups(one):
+        raise TraceFileError(
+            f"property:{one.id}",
+            one.kind.value,
+            "needs more than a trace holds",
+            f"`fencepost check {trace.revision}` finds the shortest run that breaks it",
+        )
+    case, target = plan_of(trace), _PropertyTarget(_origin(trace), one)
+    judging = find_revision(trace.revision)
+    async with opened(target, judging, Options(persists=True)) as suite:
+
+        async def judge(tried: Case) -> CaseResult | None:
+            (result,) = await suite.try_cases([tried])
+            return result if target.sentence(result) else None
+
+        first = with_settings(case, trace, suite)
+        run = await judge(first)
+        if run is None:
+            raise TraceFileError(
+                "the trace",
+                "plan",
+                f"does not break {one.id} on {target.name}",
+                "name a property that it breaks; `fencepost properties` lists all",
+            )
+        minimal = await smallest(Reproducer(first, run), suite.hello.apis, judge)
+        found = under(minimal.shown.run, replace(minimal.shown.case, id=case.id))
+        assert found.recording is not None  # noqa: S101  (it was judged by its recording)
+        sentence = broken_properties(found.recording.history, [one]).get(one.id) or denied(one)
+        smaller = trace_of(
+            found.recording,
+            found.verdict,
+            judging,
+            suite.provenance(),
+            seed=0,
+            tool_version=own_version(),
+            message=f"{one.id}: {sentence}.",
+        )
+    steps = len(minimal.shown.case.steps)
+    return Shrunk(smaller, steps, len(case.steps), minimal.tried, minimal.is_minimal)
+
+
+def _is_of_groups(one: Property) -> bool:
+    return one.kind is PropertyKind.STATE and one.formula is not None
+
+
+def _origin(trace: TraceFile) -> Revision:
+    """The model that a trace came from."""
+    name = str(trace.provenance.get("target"))
+    if name.partition(":")[0] not in _IN_PROCESS:
+        return find_revision(trace.revision)
+    return find_revision(name.removeprefix("model").removeprefix(":") or DEFAULT_REVISION)
+
+
+class _PropertyTarget(InProcessTarget):
+    """A model on which a property is evaluated; its scopes are used one after the other."""
+
+    def __init__(self, revision: Revision, one: Property) -> None:
+        super().__init__(f"model:{revision.name}", revision, own_version())
+        self._of = revision
+        self._property = one
+        self._watching = _PropertyModel(revision, one)
+
+    def sentence(self, result: CaseResult) -> str:
+        """What is wrong in the run of the last case; "" for nothing."""
+        if result.recording is None:
+            return ""
+        if self._property.kind is PropertyKind.HISTORY:
+            said = broken_properties(result.recording.history, [self._property])
+            return said.get(self._property.id, "")
+        return self._watching.said
+
+    @asynccontextmanager
+    async def scope(
+        self, label: str, *, isolated: bool = False, restarts: bool = False
+    ) -> AsyncIterator[AsyncCoordinator]:
+        """A fresh model."""
+        del label, isolated, restarts
+        self._watching = _PropertyModel(self._of, self._property)
+        yield InProcessCoordinator(self._watching)
+
+
+class _PropertyModel(ModelCoordinator):
+    """A model that evaluates a property of its groups after each call.
+
+    `said`: the first sentence that says what is wrong, or "".
+    """
+
+    def __init__(self, revision: Revision, one: Property) -> None:
+        super().__init__(revision, own_version())
+        self._property = one
+        self.said = ""
+
+    def reset(self, config: Config) -> Reset:
+        """As the model's; nothing is wrong with no group."""
+        self.said = ""
+        return super().reset(config)
+
+    def send(self, request: Send) -> list[Answer]:
+        """As the model's."""
+        return self._asked(super().send(request))
+
+    def advance(self, ms: int) -> list[Answer]:
+        """As the model's; states between two timers are not evaluated."""
+        return self._asked(super().advance(ms))
+
+    def restart(self) -> Dropped:
+        """As the model's."""
+        dropped = super().restart()
+        self._asked([])
+        return dropped
+
+    def _asked(self, answers: list[Answer]) -> list[Answer]:
+        if _is_of_groups(self._property):
+            for group in self._running.groups.values():
+                self.said = self.said or broken(self._property, group) or ""
+        return answers

@@ -18,7 +18,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from fencepost.conformance.search.fuzz.boundary_values import is_about_unnamed_group
 from fencepost.conformance.search.fuzz.dry_run import (
     DryRun,
     PlanCoverage,
@@ -32,6 +31,7 @@ from fencepost.conformance.search.fuzz.generator import (
     Participants,
     draw_cast,
     home_of,
+    is_about_unnamed_group,
 )
 from fencepost.conformance.targets.target import Hints
 from fencepost.model.coordinator import Config, Hello

@@ -4,13 +4,36 @@ Steps: open the target, run plans, attribute each failure, open the target again
 shrink and confirm each failure, with its cause.  A failure is known if a departure explains it that
 is the cause of a listed one: of these, one for each reason is examined, and is reported as known.
 Whatever ends a run early, the failures so far are reported.
+
+The state of a fuzz run, which is kept while targets are closed and opened again.
+
+A failure whose level is below SHOULD is not counted.  Each failure is attributed, and kept by its
+cause and its look, so that a new one is not lost among known ones that it looks like.
+
+Several fuzzers at one target, each in a worker process, with seeds of their own.
+
+A run is shared out: each worker draws, runs and judges its own plans, since all of that takes the
+processor, and has its part of the requests.  A broker that was started here is shared through its
+address; of anything else each worker opens its own.  What they found comes back in the order of
+their numbers, so on a virtual clock the sum is the same for the same seed and number.
+There one is enough unless more are asked for; a real target has one for each processor.
+
+A folder of plans that reached something new, from which the next fuzz run starts.
+
+Each plan is a case as JSON, named after its id, which is a digest of its steps; so the same plan is
+the same file.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+import json
+import os
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from fencepost.conformance.run.certify import OpenTarget, Options, opened
 from fencepost.conformance.run.link_faults import is_cut_off
@@ -23,16 +46,289 @@ from fencepost.conformance.search.findings.findings import (
     trace_of_finding,
     unexamined,
 )
-from fencepost.conformance.search.fuzz.fuzz_jobs import other_jobs
-from fencepost.conformance.search.fuzz.fuzz_progress import LEVEL, FuzzOptions, FuzzProgress
-from fencepost.conformance.search.fuzz.tally import Budget, Tally
+from fencepost.conformance.search.fuzz.drawn_plans import PlanContext, Planner
+from fencepost.conformance.search.fuzz.fuzz_engine import Fuzzer, plan_context_of
+from fencepost.conformance.search.fuzz.tally import Budget, FailureKey, OnTally, Tally, length
+from fencepost.conformance.targets.own_revision import load_named
 from fencepost.conformance.targets.target import Target
+from fencepost.conformance.targets.target_registry import TargetOptions, find_revision, find_target
 from fencepost.model.coordinator import Provenance
 from fencepost.model.plans.plan import Case
+from fencepost.model.plans.plan_json import PlanError, case_from_json, case_json
 from fencepost.model.revision import Revision
-from fencepost.properties.judging.outcome import EXIT_CODES, Overall
+from fencepost.model.table.table import LEVELS, Level
+from fencepost.properties.departures.attribution import departed_by, departures_in
+from fencepost.properties.departures.known_departures import DEPARTURES
+from fencepost.properties.judging.outcome import EXIT_CODES, CaseResult, Outcome, Overall
+from fencepost.properties.workers.processes import Failure, Stop, Task, Tell, run_task
+from fencepost.traces.files.bounded import read_json
 from fencepost.traces.files.trace_file import TraceFile
+from fencepost.traces.report.known_failures import KnownFailure, KnownReasons
+from fencepost.traces.report.report_folder import write_texts
 from fencepost.traces.report.target_coverage import unreachable
+
+LEVEL = Level.SHOULD
+"""The least binding level that counts."""
+
+ListOf = Callable[[Target], Sequence[KnownFailure]]
+
+
+@dataclass(frozen=True, slots=True)
+class FuzzOptions:
+    """Options of a fuzz run.
+
+    `known`: the known failures of a target that is open; `corpus`: plans to start with; None: what
+    reaches something new isn't kept either; `on_tally`: called with the tally as it grows.  `jobs`:
+    processes that search; with more than one, `target` and `target_options` say what the others
+    open; None: one where the clock is virtual, else as many as there are processors for.
+    `examine_s`: how long failures are examined on a real clock; None: in proportion to the search.
+    `stop`: ends the search, and then the examination.  `passed_over`: causes, or fingerprints in
+    words, that are only counted; `examines_listed`: whether known failures are shrunk and
+    confirmed, too.
+    """
+
+    revision: Revision
+    budget: Budget
+    seed: int = 0
+    known: ListOf = lambda _: ()
+    corpus: Iterable[Case] | None = None
+    on_tally: OnTally | None = None
+    jobs: int | None = 1
+    target: str = ""
+    target_options: TargetOptions = field(default_factory=TargetOptions)
+    examine_s: float | None = None
+    stop: Stop = field(default_factory=Stop)
+    passed_over: Collection[str] = ()
+    examines_listed: bool = True
+
+
+@dataclass(slots=True)
+class FuzzProgress:
+    """The state of a run, which is kept when the target has to be opened again."""
+
+    options: FuzzOptions
+    tally: Tally = field(default_factory=Tally)
+    planner: Planner | None = None
+    known: KnownReasons = field(default_factory=KnownReasons)
+    known_counts: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        """Keep what a corpus needs, if there is one."""
+        self.tally.keeps_novel = self.options.corpus is not None
+
+    def key_of(self, result: CaseResult) -> FailureKey | None:
+        """The key by which a failure is counted; None for what is no failure."""
+        if result.outcome is not Outcome.FAIL:
+            return None
+        if LEVELS.index(result.level) > LEVELS.index(LEVEL):
+            return None
+        fingerprint = result.fingerprint(self.options.revision)
+        if fingerprint is None:
+            return None
+        for why in self.known.each_of(fingerprint.cause):
+            self.known_counts[why] += 1
+        return fingerprint.cause, *fingerprint.by_observed
+
+    def is_listed(self, result: CaseResult) -> bool:
+        """Whether listed departures explain all that is wrong."""
+        if result.recording is None or result.violation is None:
+            return False
+        return bool(self.known.of_cause(result.attribution(self.options.revision).cause))
+
+    def failures(self) -> list[CaseResult]:
+        """The new failures."""
+        return [
+            result
+            for (cause, _, _), alike in self.tally.failures.items()
+            if not self.known.of_cause(cause)
+            for result in alike
+        ]
+
+    def listed(self) -> dict[str, CaseResult]:
+        """The simplest failure for each reason of a known one, of the fewest departures.
+
+        One that several departures cause is there only if one of them causes none alone.
+        """
+        found: dict[str, CaseResult] = {}
+        shown: set[str] = set()
+
+        def simplest(row: tuple[FailureKey, list[CaseResult]]) -> tuple[int, tuple[int, str]]:
+            (cause, _, _), alike = row
+            return len(departures_in(cause)), length(alike[0])
+
+        for (cause, _, _), alike in sorted(self.tally.failures.items(), key=simplest):
+            why = self.known.of_cause(cause)
+            if why and not shown.issuperset(departures_in(cause)):
+                shown.update(departures_in(cause))
+                found.setdefault(why, alike[0])
+        return found
+
+    def budget(self) -> Budget:
+        """The rest of the budget."""
+        whole = self.options.budget
+        requests, seconds = whole.requests, whole.seconds
+        return Budget(
+            None if requests is None else requests - self.tally.requests,
+            None if seconds is None else seconds - self.tally.seconds,
+        )
+
+    async def searched(
+        self, target: Target, suite: OpenTarget, context: PlanContext
+    ) -> list[Case] | None:
+        """Run plans until the budget is spent or the run is stopped (None), or the target died.
+
+        Returns the suspects then.
+        """
+        if self.planner is None:
+            self.planner = Planner(context, self.options.seed, self.options.corpus or ())
+        self.planner.context = context
+        fuzzer = Fuzzer(
+            target,
+            suite,
+            self.planner,
+            self.tally,
+            self.key_of,
+            self.options.on_tally,
+            self.is_listed,
+        )
+        return await self.options.stop.cut(fuzzer.run(self.budget()))
+
+    async def arrived(self, target: Target, suite: OpenTarget) -> PlanContext:
+        """Note that a target was opened; returns what plans can be made for it."""
+        self.known = KnownReasons.of(self.options.known(target))
+        context = await plan_context_of(target, suite)
+        if not self.known.by_cause:
+            return context
+        names = " + ".join(name for name in DEPARTURES if name in self.known.by_cause)
+        return replace(context, departed=departed_by(suite.revision, names))
+
+
+_APART = 1 << 32
+"""The distance between the seeds of the workers of one run."""
+
+_MOST = 4
+"""So many at most, unless more are asked for: the target needs the processors, too."""
+
+Share = tuple[Tally, dict[str, int], list[Case] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """What one worker searches; all of it can be pickled."""
+
+    target: str
+    target_options: TargetOptions
+    revision: str
+    budget: Budget
+    seed: int
+    corpus: tuple[Case, ...] | None
+    known: tuple[KnownFailure, ...]
+    known_as: str
+
+
+@dataclass(frozen=True, slots=True)
+class OtherJobs:
+    """The fuzzers beside the one in this process."""
+
+    running: tuple[asyncio.Task[Failure | None], ...] = ()
+    found: tuple[list[Share], ...] = ()
+
+    async def join(self, progress: FuzzProgress) -> list[Case] | None:
+        """Wait for all, and add what they found; None, or who may have ended their target.
+
+        Raises what a fuzzer raises, and WorkerLostError.
+        """
+        suspects_found: list[Case] | None = None
+        for task, found in zip(self.running, self.found, strict=True):
+            if (failure := await task) is not None:
+                raise failure.error
+            ((tally, known_counts, theirs),) = found
+            progress.tally.merge(tally)
+            progress.known_counts.update(known_counts)
+            if theirs is not None:
+                suspects_found = [*(suspects_found or []), *theirs]
+        return suspects_found
+
+
+def usual_jobs(clock: str) -> int:
+    """How many search a target unless somebody says so; on a virtual clock always the same."""
+    return 1 if clock == "virtual" else min(_MOST, os.cpu_count() or 1)
+
+
+@asynccontextmanager
+async def other_jobs(
+    progress: FuzzProgress, target: Target, suite: OpenTarget
+) -> AsyncIterator[OtherJobs]:
+    """Run the other fuzzers of this run while the body does; they end with it."""
+    options = progress.options
+    jobs = options.jobs or usual_jobs(suite.hello.clock)
+    if jobs == 1 or progress.tally.died:
+        yield OtherJobs()
+        return
+    name, target_options = _shared(target, suite, options)
+    known = tuple(options.known(target))
+    corpus = None if options.corpus is None else tuple(options.corpus)
+    budget = progress.budget()
+    share = budget.requests
+    if share is not None:
+        share = -(-share // jobs)
+        progress.options = replace(options, budget=replace(options.budget, requests=share))
+    found = tuple(list[Share]() for _ in range(1, jobs))
+    running = []
+    try:
+        for number, mine in enumerate(found, 1):
+            assignment = Assignment(
+                name,
+                target_options,
+                options.revision.name,
+                Budget(share, budget.seconds),
+                options.seed + number * _APART,
+                None if corpus is None else corpus[number::jobs],
+                known,
+                options.target,
+            )
+            task = Task(f"fuzzer {number}", _fuzz, assignment)
+            running.append(
+                asyncio.create_task(run_task(task, mine.append, options.stop, grace_s=None))
+            )
+        await asyncio.sleep(0)  # they start before this process has other things to do
+        yield OtherJobs(tuple(running), found)
+    finally:
+        progress.options = options
+        for waiting in running:
+            waiting.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+
+def _shared(target: Target, suite: OpenTarget, options: FuzzOptions) -> tuple[str, TargetOptions]:
+    """What the others open: the broker that this process started, or one of their own."""
+    address = getattr(target, "address", None)
+    if isinstance(address, str):
+        return f"tcp://{address}", TargetOptions(settings=dict(suite.config))
+    return options.target, options.target_options
+
+
+async def _fuzz(given: Assignment, stop: Stop, tell: Tell) -> None:
+    """In a worker: search, and report the share of the sum."""
+    load_named(given.revision)
+    load_named(given.target)
+    options = FuzzOptions(
+        find_revision(given.revision),
+        given.budget,
+        given.seed,
+        lambda _: given.known,
+        given.corpus,
+        stop=stop,
+    )
+    progress = FuzzProgress(options)
+    target = find_target(given.target, given.target_options)
+    how = Options(attempts=1, follows=True, known_as=given.known_as)
+    async with opened(target, options.revision, how) as suite:
+        suspects_found = await progress.searched(
+            target, suite, await progress.arrived(target, suite)
+        )
+    tell((progress.tally, dict(progress.known_counts), suspects_found))
+
 
 _DEATHS = 5
 """After so many deaths of the target the search ends."""
@@ -267,3 +563,28 @@ async def _retry_suspects(
                 progress.tally.keep(key, result)
         if any(is_cut_off(result) for result in results):
             return
+
+
+def read_corpus(directory: Path) -> list[Case]:
+    """The plans in a folder, in the order of their names; none if there is no such folder.
+
+    Raises PlanError that names the file.
+    """
+    return [_read(path) for path in sorted(directory.glob("*.json"))]
+
+
+def _read(path: Path) -> Case:
+    try:
+        return case_from_json(read_json(path))
+    except ValueError as error:
+        remedy = "a corpus holds plans that `fencepost fuzz --corpus` wrote; take the file away"
+        raise PlanError(str(path), f"{error}; {remedy}") from error
+
+
+def write_corpus(cases: Iterable[Case], directory: Path) -> None:
+    """Write plans into a folder, made if missing.  Raises ReportError."""
+    texts = {
+        f"{case.id.replace('/', '__')}.json": json.dumps(case_json(case), indent=1) + "\n"
+        for case in cases
+    }
+    write_texts(texts, directory, "--corpus")

@@ -18,11 +18,16 @@ from functools import partial
 from typing import TypeVar
 
 from fencepost.conformance.run.certify import OpenTarget
-from fencepost.conformance.run.link_faults import SIGHTS, Suspicions, is_cut_off
-from fencepost.conformance.run.loading import passing_cause
-from fencepost.conformance.run.probe import Asker
-from fencepost.conformance.runtime.cpu_time import started_s
-from fencepost.conformance.runtime.event_loop import STAGGER_S, Window, aside, judged, timed
+from fencepost.conformance.run.latency_monitor import Asker
+from fencepost.conformance.run.link_faults import SIGHTS, Suspicions, is_cut_off, passing_cause
+from fencepost.conformance.runtime.event_loop import (
+    STAGGER_S,
+    Window,
+    aside,
+    judged,
+    started_s,
+    timed,
+)
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError, needed_of_a_target
 from fencepost.conformance.search.fuzz.drawn_plans import (
     FAILING_OVER,

@@ -21,7 +21,7 @@ from fencepost.properties.judging.outcome import Outcome
 from fencepost.traces.files.trace_causes import cause_sentence
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.pages.trace_data import ShownTrace
-from fencepost.traces.report.findings_page import FindingEntry, FindingSection, findings_page
+from fencepost.traces.report.certificate_page import FindingEntry, FindingSection, findings_page
 from fencepost.traces.report.report_folder import INDEX, trace_name, write_texts
 
 FORMAT = "fencepost-fuzz"

@@ -3,6 +3,17 @@
 A program fails if no run of the model explains the answers, or if they break a property that needs
 no model.  On a virtual clock programs run one after the other, and Hypothesis shrinks them.  On a
 real clock each takes seconds, so programs run side by side, and so do smaller ones.
+
+Turn programs into cases, move by move.
+
+A process waits for the answer to its join or sync before it sends anything else, as a client
+library does, unless its connection drops or it ends.  An API, a version or a feature that a
+coordinator lacks is left out.
+
+Search for a program that fails, and shrink it.
+
+Where a program takes time, several are drawn at once, short ones first, and run side by side.  The
+shortest that fails is shrunk: all smaller programs run side by side, until none fails any more.
 """
 
 from __future__ import annotations
@@ -11,28 +22,259 @@ import asyncio
 import itertools
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
-from typing import Self
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any, Self
 
+from hypothesis import HealthCheck, Phase, event, given, seed, settings, target
+
+from fencepost.conformance.cases.case_registry import Entry
+from fencepost.conformance.cases.script import BOTH, RANGE, RENEWED, ROUNDROBIN, Script
 from fencepost.conformance.run.certify import OpenTarget, Options, opened
 from fencepost.conformance.run.replay import sound_trace
-from fencepost.conformance.search.programs.program_cases import entry_of
 from fencepost.conformance.targets.target import Target
+from fencepost.model.coordinator import Hello
 from fencepost.model.history.events import Sent
 from fencepost.model.history.words import with_names
+from fencepost.model.messages.messages import LeavingMember
+from fencepost.model.plans.plan import GenerationOf, IdOf, Ms, Needs, instance_of
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS, Level
-from fencepost.properties.checking.rule_coverage import Coverage
+from fencepost.properties.checking.evaluator import Coverage
+from fencepost.properties.checking.shrinking import shrunk, without
 from fencepost.properties.claims.answer_properties import broken_properties
-from fencepost.properties.judging.answer_diff import names_of
+from fencepost.properties.judging.answer_diff import Recording, names_of
 from fencepost.properties.judging.explain import explain
 from fencepost.properties.judging.outcome import CaseResult, Outcome
-from fencepost.properties.judging.recording import Recording
 from fencepost.properties.oracle.verdict import Wrong
-from fencepost.properties.stateful.programs import Program
+from fencepost.properties.stateful.strategies import CAST, DOINGS, Move, Program, plainer, programs
 from fencepost.traces.files.trace_file import TraceFile
+
+_INSTANCE_SINCE = {"JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "LeaveGroup": 3}
+_INSTANCE_SINCE["OffsetCommit"] = 7
+_OLDER = {"JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "OffsetCommit": 7, "LeaveGroup": 2}
+_OLDER_DYNAMIC = {"JoinGroup": 3, "SyncGroup": 2, "Heartbeat": 2, "OffsetCommit": 2}
+_API = {
+    "join": "JoinGroup",
+    "change": "JoinGroup",
+    "sync": "SyncGroup",
+    "beat": "Heartbeat",
+    "leave": "LeaveGroup",
+    "remove": "LeaveGroup",
+    "batch": "LeaveGroup",
+    "commit": "OffsetCommit",
+    "fetch": "OffsetFetch",
+    "describe": "DescribeGroups",
+    "list": "ListGroups",
+}
+_ONE_GROUP_BEFORE = 8
+_OTHER_GROUP = "h"
+_NOBODYS = "Z"
+_TOO_SHORT_MS = 1
+_FATAL = ("unlike", "later")
+"""Joins that make some coordinators abort: two members whose first protocols differ."""
+
+
+def entry_of(name: str, program: Program, hello: Hello) -> Entry:
+    """A program as a case for a coordinator with these features."""
+    virtual = hello.clock == "virtual"
+
+    def write(script: Script) -> None:
+        writer = _CaseWriter(script, hello)
+        for move in program.moves:
+            writer.move(move)
+        writer.wait_for(*writer.names)
+
+    return Entry(
+        name,
+        "what Hypothesis made up",
+        (),
+        Needs(),
+        isolated=any(
+            move.do in {"join", "change"} and move.odd in _FATAL for move in program.moves
+        ),
+        level=Level.MUST,
+        delayed=program.delayed if virtual else None,
+        write=write,
+    )
+
+
+@dataclass(slots=True)
+class _CaseWriter:
+    """Writes moves; `names`: what the process in each seat is called now."""
+
+    script: Script
+    hello: Hello
+    names: list[str] = field(default_factory=list)
+    count: dict[str, int] = field(default_factory=dict)
+    waits: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        """Start everybody's first process."""
+        self.names = [self.new_name(seat) for seat in CAST]
+
+    def new_name(self, seat: str) -> str:
+        """The name of a process that is new."""
+        number = self.count[seat] = self.count.get(seat, 0) + 1
+        return f"{seat}{number}" if seat[0].isupper() or number > 1 else seat
+
+    def move(self, move: Move) -> None:
+        """Write one move, if the coordinator has the features for it."""
+        who = self.names[move.who]
+        match move.do:
+            case "await":
+                self.wait_for(who)
+            case "restart":
+                self.cut_off(who)
+                self.names[move.who] = self.new_name(CAST[move.who])
+            case "drop":
+                self.cut_off(who)
+            case "form":
+                self.form(self.names[0], self.names[2])
+            case "pause":
+                self.script.pause("short rebalance" if move.odd else "short session")
+            case "failover":
+                if "restart" in self.hello.features:
+                    self.script.restart()
+                    self.waits.clear()
+            case _:
+                self.request(move, who)
+
+    def cut_off(self, who: str) -> None:
+        self.script.disconnect(who)
+        self.waits.discard(who)
+
+    def wait_for(self, *who: str) -> None:
+        waiting = [name for name in dict.fromkeys(who) if name in self.waits]
+        if waiting:
+            self.script.wait(*waiting)
+            self.waits.difference_update(waiting)
+
+    def form(self, *who: str) -> None:
+        """Form a stable group of these; the first may be alone at first, so it joins again."""
+        seats = [self.names.index(name) for name in who]
+        for seat in (*seats, seats[0]):
+            self.request(Move("join", seat), self.names[seat])
+        self.wait_for(*who)
+        for seat in reversed(seats):
+            self.request(Move("sync", seat), self.names[seat])
+        self.wait_for(*who)
+
+    def request(self, move: Move, who: str) -> None:
+        api = _API[move.do]
+        bounds = self.hello.apis.get(api)
+        if bounds is None:
+            return
+        version = self.version(move, api, instance_of(who), bounds)
+        fields = self.fields(move, who, api, version)
+        if fields is None:
+            return
+        asker = "admin" if move.do in {"describe", "list"} else who
+        self.wait_for(asker)
+        self.script.ask(asker, api, version=version, wait=False, **fields)
+        if api in {"JoinGroup", "SyncGroup"}:
+            self.waits.add(who)
+        self.script.settle()
+
+    @staticmethod
+    def version(move: Move, api: str, instance: str | None, bounds: tuple[int, int]) -> int:
+        low, high = bounds
+        if api == "OffsetFetch":
+            return max(low, min(high, _ONE_GROUP_BEFORE - 1))
+        if move.odd != "older":
+            return high
+        older = _OLDER if instance is not None else {**_OLDER, **_OLDER_DYNAMIC}
+        return max(low, min(high, older.get(api, high)))
+
+    def fields(self, move: Move, who: str, api: str, version: int) -> dict[str, Any] | None:
+        """The fields of a request; None where the version lacks one."""
+        group = {"elsewhere": _OTHER_GROUP, "nowhere": ""}.get(move.odd, "g")
+        if move.do == "describe":
+            return {"groups": (group,)}
+        if move.do == "list":
+            return {}
+        scratch = Script(delayed=False)
+        if move.do == "fetch":
+            scratch.fetch(who, version=version, group=group)
+            return dict(_asked(scratch))
+        if api == "LeaveGroup":
+            return self.leaving(move, who, group, version)
+        says: dict[str, Any] = {"member_id": self.member_id(move, who), "group": group}
+        carries = version >= _INSTANCE_SINCE[api] and move.odd != "dynamic"
+        mine = _NOBODYS if move.odd == "claims" else instance_of(who)
+        says["instance"] = mine if carries else None
+        if api == "JoinGroup":
+            scratch.join(who, version=version, **says, **_join(move))
+        else:
+            says["generation"] = _generation(move, who)
+            if move.do == "sync":
+                if move.odd == "unlike" and version >= 5:
+                    says["protocol_name"] = ROUNDROBIN[0][0]
+                scratch.sync(who, version=version, assign=self.names, **says)
+            elif move.do == "beat":
+                scratch.beat(who, version=version, **says)
+            else:
+                scratch.commit(who, version=version, **says)
+        return dict(_asked(scratch))
+
+    def leaving(self, move: Move, who: str, group: str, version: int) -> dict[str, Any] | None:
+        if version < _INSTANCE_SINCE["LeaveGroup"]:
+            if move.do != "leave":
+                return None
+            return {"group_id": group, "member_id": self.member_id(move, who)}
+        own = _NOBODYS if move.odd == "claims" else instance_of(who)
+        instance = None if move.odd == "dynamic" else own
+        rows: Iterable[tuple[Any, str | None]] = [(self.member_id(move, who), instance)]
+        if move.do == "remove":
+            rows = [("", instance)]
+        elif move.do == "batch":
+            rows = [(IdOf(name), instance_of(name)) for name in self.names]
+        members = tuple(LeavingMember(member_id=m, group_instance_id=i) for m, i in rows)
+        return {"group_id": group, "members": members}
+
+    def member_id(self, move: Move, who: str) -> Any:
+        match move.odd:
+            case "stranger":
+                return "stranger"
+            case "nobody":
+                return ""
+            case "earlier":
+                return IdOf(who, back=1)
+            case "other":
+                return IdOf(self.names[(move.who + 1) % len(self.names)])
+            case _:
+                return IdOf(who)
+
+
+def _join(move: Move) -> dict[str, Any]:
+    said: dict[str, Any] = {"session": Ms("short session"), "rebalance": Ms("short rebalance")}
+    if move.do == "change":
+        said["protocols"] = BOTH if move.odd == "later" else RENEWED
+    elif move.odd == "unlike":
+        said["protocols"] = ROUNDROBIN
+    else:
+        said["protocols"] = RANGE
+    if move.odd == "short":
+        said["session"] = _TOO_SHORT_MS
+    return said
+
+
+def _generation(move: Move, who: str) -> Any:
+    match move.odd:
+        case "later":
+            return GenerationOf(who, plus=1)
+        case "never":
+            return -1
+        case _:
+            return GenerationOf(who)
+
+
+def _asked(script: Script) -> Any:
+    """The fields of the request that a scratch script asks."""
+    return next(step.fields for step in script.steps if hasattr(step, "fields"))
+
 
 _SHAPE = "no-answer-has-a-forbidden-shape"
 _REQUEST = re.compile(r"(?P<id>r\d+) \((?P<api>\S+) v\d+\)")
@@ -184,3 +426,172 @@ def _for_people(sentence: str, recording: Recording) -> str:
         return f"{who}'s {api}{number}"
 
     return with_names(_REQUEST.sub(named, sentence), names_of(recording))
+
+
+ALL = tuple(DOINGS)
+_ORDINARY = ("join", "sync", "await", "beat", "leave", "restart")
+_AT_ONCE = 26
+_FIRST = 8
+_SMALLEST = tuple(
+    Program((Move("join", one), Move("join", two))) for one, two in ((0, 1), (0, 2), (0, 3), (3, 4))
+)
+"""The simplest programs: two processes join, of one instance, of two, one dynamic, both."""
+_LONG, _LONGEST = 10, 40
+_PLAINER = 20
+_PAIRED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """The result of a search (`found` None: nothing failed), and how many programs it ran."""
+
+    found: ProgramRun | None
+    examples: int
+
+
+class _FailureFoundError(AssertionError):
+    """A program fails."""
+
+
+def search_quickly(
+    runner: ProgramRunner, chosen: settings, doings: Sequence[str] = ALL
+) -> Searched:
+    """Let Hypothesis search with long programs, one after the other, on a virtual clock."""
+    failing: list[ProgramRun] = []
+    tried = 0
+
+    def run(program: Program) -> ProgramRun:
+        nonlocal tried
+        tried += 1
+        return runner.run([program])[0]
+
+    @settings(
+        chosen,
+        deadline=None,
+        phases=[phase for phase in chosen.phases if phase is not Phase.shrink],
+        report_multiple_bugs=False,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(programs(min_moves=_LONG, max_moves=_LONGEST, doings=doings))
+    def judged(program: Program) -> None:
+        if failing:
+            raise _FailureFoundError  # Hypothesis runs a failing example again
+        ran = run(program)
+        event(ran.result.outcome.value)
+        used = ran.result.verdict.used if ran.result.verdict is not None else frozenset()
+        target(float(len(used)), label="rules used")
+        if ran.fails:
+            failing.append(ran)
+            raise _FailureFoundError
+
+    try:
+        judged()
+    except _FailureFoundError:
+        return Searched(_shrunk(failing[0], run), tried)
+    return Searched(None, tried)
+
+
+def _shrunk(first: ProgramRun, run: Callable[[Program], ProgramRun]) -> ProgramRun:
+    """Shrink a program, one attempt after the other."""
+    best = first
+
+    def shows(moves: Sequence[Move]) -> Sequence[Move] | None:
+        nonlocal best
+        ran = run(first.program._replace(moves=tuple(moves)))
+        if not ran.fails or ran.gravity > first.gravity:
+            return None
+        best = ran
+        return ran.program.moves
+
+    shrunk(first.program.moves, shows, plainer)
+    at_once = run(best.program._replace(delayed=False))
+    return at_once if at_once.fails and at_once.gravity <= first.gravity else best
+
+
+def search_side_by_side(
+    runner: ProgramRunner, chosen: settings, doings: Sequence[str] = ALL
+) -> Searched:
+    """Search in batches, on a real clock, where a program takes seconds."""
+    tried = 0
+    for batch in _batches(chosen, doings):
+        ran = runner.run(batch)
+        tried += len(ran)
+        if failing := [r for r in ran if r.fails]:
+            best, more = _shorter(runner, min(failing, key=_size))
+            return Searched(best, tried + more)
+    return Searched(None, tried)
+
+
+def _batches(chosen: settings, doings: Sequence[str]) -> Iterator[list[Program]]:
+    quick = [do for do in doings if do in _ORDINARY] or list(doings)
+    first = min(_AT_ONCE, chosen.max_examples)
+    smallest = _SMALLEST if "join" in doings else ()
+    yield [*smallest, *_drawn(chosen, first, max_moves=_FIRST, doings=quick)]
+    left = chosen.max_examples - first
+    rest = _drawn(chosen, left, min_moves=4, max_moves=20, doings=list(doings)) if left else []
+    rest.sort(key=lambda program: len(program.moves))
+    yield from (rest[at : at + _AT_ONCE] for at in range(0, len(rest), _AT_ONCE))
+
+
+def _drawn(
+    chosen: settings, count: int, *, max_moves: int, doings: list[str], min_moves: int = 1
+) -> list[Program]:
+    """Programs as Hypothesis draws them; the same each time in a profile that is derandomised."""
+    found: dict[Program, None] = {}
+
+    @settings(
+        chosen,
+        max_examples=count,
+        phases=[Phase.generate],
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(programs(min_moves=min_moves, max_moves=max_moves, doings=doings))
+    def drawn(program: Program) -> None:
+        found.setdefault(program)
+
+    if chosen.derandomize:
+        drawn = seed(0)(drawn)
+    drawn()
+    return list(found)
+
+
+def _shorter(runner: ProgramRunner, best: ProgramRun) -> tuple[ProgramRun, int]:
+    """The shortest program that still fails, and how many were run."""
+    tried = {best.program}
+    while candidates := [p for p in dict.fromkeys(_below(best.program)) if p not in tried]:
+        tried.update(candidates)
+        ran = runner.run(candidates)
+        failing = [r for r in ran if r.fails and r.gravity <= best.gravity]
+        if not failing:
+            break
+        best = min(failing, key=_size)
+    return best, len(tried) - 1
+
+
+def _below(program: Program) -> Iterator[Program]:
+    """Simpler programs: one or two moves, all but one or two, half, or one boundary value less."""
+    moves = program.moves
+    for one, two in combinations(moves[:_PAIRED], 2):
+        yield program._replace(moves=(one, two))
+    for one in moves[:_PAIRED]:
+        yield program._replace(moves=(one,))
+    for size in (len(moves) // 2, 2, 1):
+        for at in range(len(moves) - size + 1) if 0 < size < len(moves) else ():
+            yield program._replace(moves=without(moves, at, at + size))
+    odd = [at for at, move in enumerate(moves) if move.odd]
+    for at in odd[:_PLAINER]:
+        yield program._replace(moves=(*moves[:at], moves[at]._replace(odd=""), *moves[at + 1 :]))
+
+
+def _size(ran: ProgramRun) -> tuple[int, int, int, int]:
+    """The order of failing programs: grave faults first, then usual, short, plain programs."""
+    moves = ran.program.moves
+    odd = sum(bool(move.odd) for move in moves)
+    return (
+        ran.gravity,
+        len(moves),
+        odd,
+        sum(move.who + list(DOINGS).index(move.do) for move in moves),
+    )

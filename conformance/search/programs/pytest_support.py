@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkab
 
 from hypothesis import settings as hypothesis_settings
 
-from fencepost.conformance.search.programs.program_runs import ProgramRun, ProgramRunner
-from fencepost.conformance.search.programs.program_search import (
+from fencepost.conformance.search.programs.program_runs import (
     ALL,
+    ProgramRun,
+    ProgramRunner,
     Searched,
     search_quickly,
     search_side_by_side,
@@ -31,8 +32,8 @@ from fencepost.conformance.targets.target import Hints, Target
 from fencepost.conformance.targets.target_registry import TargetOptions, find_revision, find_target
 from fencepost.model.coordinator import Coordinator, Provenance
 from fencepost.model.table.table import Level
-from fencepost.properties.checking.rule_coverage import Coverage
-from fencepost.properties.stateful.programs import Program
+from fencepost.properties.checking.evaluator import Coverage
+from fencepost.properties.stateful.strategies import Program
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -112,7 +113,7 @@ def machine_against(
     """A test case that looks for a program which the coordinator answers wrongly.
 
     `revision`: who judges.  `level`: from which level on a fault counts.  `doings`: what is done,
-    of `fencepost.properties.stateful.programs.DOINGS` (all, but for what the target lacks).
+    of `fencepost.properties.stateful.strategies.DOINGS` (all, but for what the target lacks).
     `settings`: of Hypothesis, by default those in force when the test runs; `max_examples`: how
     many programs. `traces`: the folder that gets the evidence. With a real clock programs are run
     side by side.

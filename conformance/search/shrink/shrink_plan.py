@@ -6,21 +6,402 @@ depends little on timing.  A judge may give up on a run that takes long; at the 
 again with more patience about plans that leave out a step, a member or a group.  Shrinking ends
 when no smaller plan is accepted, so no step can be left out, or when the limit of tries or of time
 is reached.
+
+Smaller plans: shorter waits, lower versions, and requests with fewer or usual values.
+
+Simple is the lowest version that has the fields, the value that a correct client sends, and no
+value where none is needed.
+
+Smaller plans: fewer groups, instances, members and connections for the same steps.
+
+A member can replace another of the same instance, a dynamic member another dynamic one, and the
+processes of one instance can become further processes of another.
+
+The ways in which a plan can be made smaller, in the order in which they are tried.
+
+Whole groups, members and halves of the plan come first, since that is quickest where a run takes
+seconds; then single steps and pairs of steps; then the same steps with fewer instances and members;
+last simpler requests.  Whether a smaller plan still fails is for the caller to find out.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import islice
-from typing import Generic, TypeVar
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import combinations, islice
+from typing import Any, Generic, TypeVar
 
-from fencepost.conformance.search.shrink.plan_edits import EDITS, LEAVING_OUT, Edit, sensible
-from fencepost.model.plans.plan import Case
-from fencepost.model.plans.plan_order import DELAY, Versions, steps_key
-from fencepost.properties.workers.cancellation import Stop
+import msgspec
+
+from fencepost.model.messages.draft_messages import ALL_APIS
+from fencepost.model.messages.shapes import wire_fields
+from fencepost.model.plans.plan import (
+    AssignmentsIfLeader,
+    Case,
+    Disconnect,
+    GenerationOf,
+    IdOf,
+    Ms,
+    Pause,
+    ProtocolOf,
+    RequestStep,
+    Step,
+    instance_of,
+)
+from fencepost.model.plans.plan_order import (
+    DELAY,
+    GROUP,
+    PROTOCOLS,
+    WAITS,
+    Versions,
+    asking,
+    connection_of,
+    groups_of_plan,
+    instances_of,
+    mapped,
+    members_of_plan,
+    overlaps,
+    plain_names_of,
+    put,
+    rank,
+    steps_key,
+    usual,
+    version_of,
+    weight,
+    with_steps,
+)
+from fencepost.properties.checking.shrinking import without_pairs, without_runs
+from fencepost.properties.workers.processes import Stop
+
+_PROTOCOL_SINCE = 5
+
+
+def shorter_waits(case: Case, apis: Versions) -> Iterator[Case]:
+    """A pause with fewer or shorter times."""
+    del apis
+    for place, step in enumerate(case.steps):
+        if not isinstance(step, Pause):
+            continue
+        for at, time in enumerate(step.times):
+            around = step.times[:at], step.times[at + 1 :]
+            yield put(case, place, replace(step, times=(*around[0], *around[1])))
+            for name in WAITS[: rank(time) - 1]:
+                yield put(case, place, replace(step, times=(*around[0], Ms(name), *around[1])))
+        for margins in range(step.margins):
+            yield put(case, place, replace(step, margins=margins))
+
+
+def no_delay(case: Case, apis: Versions) -> Iterator[Case]:
+    """Without an initial delay, where the case sets one."""
+    del apis
+    if case.needs.config.get(DELAY):
+        config = {**case.needs.config, DELAY: 0}
+        yield replace(case, needs=replace(case.needs, config=config))
+
+
+def lower_versions(case: Case, apis: Versions) -> Iterator[Case]:
+    """All requests of an API in a lower version, the lowest first; then each by itself."""
+    asked = {step.api: step for step in case.steps if isinstance(step, RequestStep)}
+    for api in asked:
+        low, high = apis.get(api, (0, 0))
+        for version in range(low, high):
+            yield asking(case, partial(_lowered, api=api, version=version, apis=apis))
+    for place, step in enumerate(case.steps):
+        if isinstance(step, RequestStep):
+            for version in range(apis.get(step.api, (0, 0))[0], version_of(step, apis)):
+                if _can_say(step, version):
+                    yield put(case, place, replace(step, version=version, at_most=None))
+
+
+def fitted(case: Case, apis: Versions) -> Case:
+    """The case in versions that the target has, where a lower one can express the same.
+
+    A sync may lose its protocol: it repeats it only so that the coordinator can check it.
+    """
+
+    def low_enough(ask: RequestStep) -> RequestStep:
+        if ask.api not in apis:
+            return ask
+        if ask.api == "SyncGroup" and apis[ask.api][1] < _PROTOCOL_SINCE:
+            said = {k: v for k, v in ask.fields.items() if not k.startswith("protocol_")}
+            ask = replace(ask, fields=said)
+        return _lowered(ask, ask.api, apis[ask.api][1], apis)
+
+    return asking(case, low_enough)
+
+
+def _lowered(ask: RequestStep, api: str, version: int, apis: Versions) -> RequestStep:
+    if ask.api != api or version_of(ask, apis) <= version or not _can_say(ask, version):
+        return ask
+    return replace(ask, version=version, at_most=None)
+
+
+def _can_say(ask: RequestStep, version: int) -> bool:
+    """Whether a version has the fields of a request; a leave may be written in another form."""
+    forms = dict(wire_fields(ALL_APIS[ask.api].request))
+    return ask.api == "LeaveGroup" or all(
+        forms[name].carried_by(version) or isinstance(value, ProtocolOf)
+        for name, value in ask.fields.items()
+    )
+
+
+def plain_bodies(case: Case, apis: Versions) -> Iterator[Case]:
+    """What a correct client sends, in all requests, then in one; then requests that say less."""
+    del apis
+    yield asking(case, _as_usual)
+    for place, step in enumerate(case.steps):
+        if isinstance(step, RequestStep):
+            yield put(case, place, _as_usual(step))
+    for place, step in enumerate(case.steps):
+        if isinstance(step, RequestStep):
+            for said in _plainer(step):
+                yield put(case, place, replace(step, fields=said))
+    yield asking(case, _offering_nothing)
+
+
+def _plainer(ask: RequestStep) -> Iterator[dict[str, Any]]:
+    says = usual(ask)
+    kind = dict(wire_fields(ALL_APIS[ask.api].request))
+    for name, value in ask.fields.items():
+        if name == "protocols":
+            bare = tuple(msgspec.structs.replace(offered, metadata=b"") for offered in value)
+            shorter = [PROTOCOLS, bare, *((offered,) for offered in value), value[:-1]]
+            yield from ({**ask.fields, name: said} for said in shorter if said)
+            continue
+        if name in says:
+            yield {**ask.fields, name: says[name]}
+        elif kind[name].default is not msgspec.NODEFAULT and name != "group_instance_id":
+            yield {key: said for key, said in ask.fields.items() if key != name}
+        if isinstance(value, tuple) and len(value) > 1:
+            for at in range(len(value)):
+                yield {**ask.fields, name: (*value[:at], *value[at + 1 :])}
+
+
+def _as_usual(ask: RequestStep) -> RequestStep:
+    says = usual(ask)
+    return replace(ask, fields={name: says.get(name, said) for name, said in ask.fields.items()})
+
+
+def _offering_nothing(ask: RequestStep) -> RequestStep:
+    if "protocols" not in ask.fields:
+        return ask
+    return replace(ask, fields={**ask.fields, "protocols": PROTOCOLS})
+
+
+def merged_groups(case: Case, apis: Versions) -> Iterator[Case]:
+    """One group instead of two; and under the usual name."""
+    del apis
+    groups = groups_of_plan(case.steps)
+    for group in groups:
+        for other in (GROUP, *groups):
+            if other != group:
+                yield asking(case, partial(_moved, group=group, other=other))
+
+
+def _moved(ask: RequestStep, group: str, other: str) -> RequestStep:
+    """The request about another group."""
+
+    def named(value: Any, name: str) -> Any:
+        if isinstance(value, str):
+            of_group = name == "group_id" or (name == "groups" and ask.api == "DescribeGroups")
+            return other if of_group and value == group else value
+        if isinstance(value, tuple):
+            return tuple(named(item, name) for item in value)
+        if hasattr(value, "group_id"):
+            return msgspec.structs.replace(value, group_id=named(value.group_id, "group_id"))
+        return value
+
+    said = {name: named(value, name) for name, value in ask.fields.items()}
+    return replace(ask, fields=said)
+
+
+def merged_instances(case: Case, apis: Versions) -> Iterator[Case]:
+    """One instance instead of two: the processes of the one become processes of the other."""
+    del apis
+    instances = instances_of(case.steps)
+    for gone, kept in combinations(reversed(instances), 2):
+        names = members_of_plan(case.steps)
+        count = sum(instance_of(name) == kept for name in names)
+        moved = [name for name in names if instance_of(name) == gone]
+        members = {name: f"{kept}{count + n}" for n, name in enumerate(moved, start=1)}
+        if set(members.values()).isdisjoint(names):
+            yield renamed(case, members, {gone: kept})
+
+
+def merged_members(case: Case, apis: Versions) -> Iterator[Case]:
+    """One member instead of two of the same instance, or two dynamic ones."""
+    del apis
+    names = members_of_plan(case.steps)
+    for other, name in combinations(names, 2):
+        if instance_of(name) == instance_of(other):
+            yield renamed(case, {name: other}, {})
+
+
+def own_connections(case: Case, apis: Versions) -> Iterator[Case]:
+    """Each member over its own connection."""
+    del apis
+    for place, step in enumerate(case.steps):
+        if isinstance(step, RequestStep) and step.connection is not None:
+            yield put(case, place, replace(step, connection=None))
+
+
+def renamed(case: Case, members: Mapping[str, str], instances: Mapping[str, str]) -> Case:
+    """The case with other names for members and instances."""
+
+    def value(said: Any) -> Any:
+        match said:
+            case IdOf() | GenerationOf() | ProtocolOf():
+                return replace(said, who=members.get(said.who, said.who))
+            case AssignmentsIfLeader():
+                rows = {value(member): given for member, given in said.by_member}
+                return AssignmentsIfLeader(members.get(said.who, said.who), tuple(rows.items()))
+            case _ if hasattr(said, "who"):
+                return replace(said, who=members.get(said.who, said.who))
+            case _ if hasattr(said, "group_instance_id"):
+                instance = said.group_instance_id
+                instance = instances.get(instance, instance)
+                said = msgspec.structs.replace(said, group_instance_id=instance)
+                return mapped(said, value)
+            case _:
+                return mapped(said, value)
+
+    def step(old: Step) -> Step:
+        match old:
+            case RequestStep():
+                said = {name: value(v) for name, v in old.fields.items()}
+                if (instance := said.get("group_instance_id")) is not None:
+                    said["group_instance_id"] = instances.get(instance, instance)
+                who = members.get(old.who, old.who)
+                on = None if old.connection is None else members.get(old.connection, old.connection)
+                return replace(old, who=who, fields=said, connection=None if on == who else on)
+            case Disconnect(who=who):
+                return Disconnect(members.get(who, who))
+            case _:
+                return old
+
+    return with_steps(case, tuple(map(step, case.steps)))
+
+
+def plain_names(case: Case, apis: Versions) -> Iterator[Case]:
+    """Instances A, B, …, their processes by number, dynamic members a, b, … as they appear."""
+    del apis
+    yield renamed(case, *plain_names_of(case.steps))
+
+
+_PAIRED = 16
+"""In longer plans no two steps are left out together: there are too many pairs."""
+
+Edit = Callable[[Case, Versions], Iterator[Case]]
+
+
+def single_steps(case: Case) -> Iterator[Case]:
+    """The plan without each of its steps, and without what depends on it, where that can be run."""
+    before = overlaps(case.steps)
+    for smaller in _singles(case, {}):
+        if overlaps(smaller.steps) <= before:
+            yield smaller
+
+
+def sensible(edit: Edit, case: Case, apis: Versions) -> Iterator[Case]:
+    """The plans that one kind of change gives, if they are simpler and can be run.
+
+    `apis`: the versions that the target has.
+    """
+    present, before = weight(case, apis), overlaps(case.steps)
+    seen = set[tuple[str, bool]]()
+    for candidate in edit(case, apis):
+        key = steps_key(candidate.steps), bool(candidate.needs.config.get(DELAY))
+        if key in seen or not candidate.steps:
+            continue
+        seen.add(key)
+        if weight(candidate, apis) < present and overlaps(candidate.steps) <= before:
+            yield candidate
+
+
+# Leaving out.
+
+
+def _one_group(case: Case, apis: Versions) -> Iterator[Case]:
+    """Only what concerns one group, or all but one."""
+    del apis
+    groups = groups_of_plan(case.steps)
+    for keep in groups if len(groups) > 1 else ():
+        yield with_steps(case, tuple(s for s in case.steps if _is_about(s, keep)))
+    for drop in groups if len(groups) > 1 else ():
+        yield with_steps(case, tuple(s for s in case.steps if not _is_about_alone(s, drop)))
+
+
+def _is_about(step: Step, group: str) -> bool:
+    return not isinstance(step, RequestStep) or group in groups_of_plan((step,))
+
+
+def _is_about_alone(step: Step, group: str) -> bool:
+    return isinstance(step, RequestStep) and groups_of_plan((step,)) == [group]
+
+
+def _without_members(case: Case, apis: Versions) -> Iterator[Case]:
+    """Without all that one member does, or one connection."""
+    del apis
+    for name in reversed(members_of_plan(case.steps)):
+        yield with_steps(case, tuple(step for step in case.steps if not _is_by(step, name)))
+
+
+def _is_by(step: Step, name: str) -> bool:
+    match step:
+        case RequestStep():
+            return name in {step.who, connection_of(step)}
+        case Disconnect(who=who):
+            return who == name
+        case _:
+            return False
+
+
+def _chunks(case: Case, apis: Versions) -> Iterator[Case]:
+    """Without halves, quarters and so on, the last first; down to pairs of neighbours."""
+    del apis
+    size = len(case.steps) // 2
+    while size > 1:
+        yield from (with_steps(case, kept) for kept in without_runs(case.steps, size))
+        size //= 2
+
+
+def _singles(case: Case, apis: Versions) -> Iterator[Case]:
+    """Without each step, the last first."""
+    del apis
+    yield from (with_steps(case, kept) for kept in without_runs(case.steps, 1))
+
+
+def _pairs(case: Case, apis: Versions) -> Iterator[Case]:
+    """Without two steps."""
+    del apis
+    if len(case.steps) <= _PAIRED:
+        yield from (with_steps(case, kept) for kept in without_pairs(case.steps))
+
+
+EDITS: tuple[Edit, ...] = (
+    _one_group,
+    _without_members,
+    _chunks,
+    _singles,
+    _pairs,
+    merged_groups,
+    merged_instances,
+    merged_members,
+    own_connections,
+    shorter_waits,
+    no_delay,
+    lower_versions,
+    plain_bodies,
+    plain_names,
+)
+"""Every kind of change, in the order in which they are tried."""
+
+LEAVING_OUT: tuple[Edit, ...] = (_one_group, _without_members, _singles)
+"""The changes after which nothing can be left out."""
+
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from fencepost.properties.departures.departure import NEW, coordinator_of
+from fencepost.properties.departures.known_departures import NEW, coordinator_of
 
 FORM = "kafka:VERSION[+old|+new][*NODES]"
 OLDEST, NEWEST = (2, 3, 0), (4, 3)

@@ -11,12 +11,11 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from fencepost.conformance.runtime.toolchain.cache import cached
 from fencepost.conformance.runtime.toolchain.child import Child, free_ports
-from fencepost.conformance.runtime.toolchain.found_tools import find_tool, run_tool
+from fencepost.conformance.runtime.toolchain.found_tools import cached, find_tool, run_tool
 from fencepost.conformance.targets.brokers.started import BrokerPlace, StartedTarget, until_ready
-from fencepost.conformance.targets.tcp.address import Address
 from fencepost.conformance.targets.tcp.cluster_admin import Admin, Deadlines
+from fencepost.conformance.targets.tcp.security import Address
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
 from fencepost.model.coordinator import CONFIG_DEFAULTS, METADATA_LIMIT, RECORD_LIMIT
 

@@ -40,7 +40,7 @@ from fencepost.conformance.targets.brokers.started import (
 from fencepost.conformance.targets.target import Hints, ScopeNeeds
 from fencepost.conformance.targets.tcp.cluster_admin import DEADLINES, Deadlines
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
-from fencepost.traces.files.install import pip_install
+from fencepost.traces.files.bounded import pip_install
 
 SETTINGS: Mapping[str, int | None] = {
     "group.initial.rebalance.delay.ms": 3000,

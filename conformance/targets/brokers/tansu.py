@@ -21,14 +21,13 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from fencepost.conformance.runtime.toolchain.cache import cached
 from fencepost.conformance.runtime.toolchain.child import Child, free_ports
-from fencepost.conformance.runtime.toolchain.found_tools import run_tool
+from fencepost.conformance.runtime.toolchain.found_tools import cached, run_tool
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.targets.brokers.started import BrokerPlace, StartedTarget, until_ready
 from fencepost.conformance.targets.target import Hints
-from fencepost.conformance.targets.tcp.address import Address
 from fencepost.conformance.targets.tcp.cluster_admin import Admin, Deadlines
+from fencepost.conformance.targets.tcp.security import Address
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
 
 VERSION = "0.6.0-510f3e2"

@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
 from fencepost.conformance.runtime.toolchain.child import how_it_ended
-from fencepost.conformance.targets.stdio.json_lines import shortened
+from fencepost.conformance.targets.stdio.protocol_schemas import shortened
 from fencepost.traces.files.bounded import LINE_LIMIT
 
 STDERR_LINES = 50

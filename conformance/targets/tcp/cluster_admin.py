@@ -18,17 +18,25 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from fencepost.conformance.targets.target import NO_LIMIT
-from fencepost.conformance.targets.tcp.address import Address, resolve
-from fencepost.conformance.targets.tcp.authentication import Door, ask, asked
 from fencepost.conformance.targets.tcp.broker_connection import (
     Connection,
+    Door,
     Ended,
     Event,
     Reply,
+    ask,
+    asked,
     is_readable,
 )
 from fencepost.conformance.targets.tcp.namespacing import PREFIX
-from fencepost.conformance.targets.tcp.security import PLAINTEXT, Security, SecurityError, refusal
+from fencepost.conformance.targets.tcp.security import (
+    PLAINTEXT,
+    Address,
+    Security,
+    SecurityError,
+    refusal,
+    resolve,
+)
 from fencepost.conformance.wire.codec import API_KEYS
 from fencepost.model.coordinator import CONFIG_DEFAULTS, METADATA_LIMIT, RECORD_LIMIT
 from fencepost.model.messages.errors import MOVING, Error, error_name

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fencepost.model.coordinator import UnsupportedError
-from fencepost.traces.logs.logged_exchange import OWN_GROUPS
+from fencepost.traces.logs.request_log import OWN_GROUPS
 
 MISSING, OWN = "missing", "own"
 PREFIX = OWN_GROUPS

@@ -5,6 +5,23 @@ says, else what the broker reports, else Kafka's defaults.  The advertised versi
 the end the groups and the topic of this run are removed; their names are unique.
 
 Source: protocol.md section 9; cli.md, "Targets"; Kafka's protocol guide (offsets in ZooKeeper).
+
+Failovers that many cases share: one restart of a broker for all that wait for one.
+
+A shared broker is restarted when every open scope waits for it.  The restart waits for a case that
+has not come to its failover yet, or has gone on after one.  A case that begins while the broker is
+down waits until it is up.
+
+Which of the versions that a broker advertises work.
+
+A version is broken if its answer to a harmless request cannot be read to its end, if the connection
+is closed each time, or if there is no answer.  A join alone may have no answer: a coordinator may
+park any join, and some park even those that Kafka refuses at once.
+
+Each version is tried on a connection of its own, with a group of its own that does not exist and an
+unknown member.  Kafka answers that at once and changes nothing.
+
+Source: librdkafka's mock cluster advertises versions that it can't speak (targets.md).
 """
 
 from __future__ import annotations
@@ -12,21 +29,40 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import math
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Self
+from typing import Any, Self
 
+from fencepost.conformance.runtime.event_loop import STAGGER_S
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.targets.target import Hints, Target
-from fencepost.conformance.targets.tcp.address import Address, AddressError, parse_address
-from fencepost.conformance.targets.tcp.broker_connection import ConnectionPool
-from fencepost.conformance.targets.tcp.cluster_admin import DEADLINES, Admin, AdminError, Deadlines
-from fencepost.conformance.targets.tcp.failovers import Failovers
+from fencepost.conformance.targets.tcp.broker_connection import (
+    ConnectionPool,
+    Door,
+    Ended,
+    ask,
+    is_readable,
+)
+from fencepost.conformance.targets.tcp.cluster_admin import (
+    DEADLINES,
+    AccessError,
+    Admin,
+    AdminError,
+    Deadlines,
+)
 from fencepost.conformance.targets.tcp.namespacing import PREFIX, Names
-from fencepost.conformance.targets.tcp.security import PLAINTEXT, Security
+from fencepost.conformance.targets.tcp.security import (
+    PLAINTEXT,
+    Address,
+    AddressError,
+    Security,
+    parse_address,
+    refusal,
+)
 from fencepost.conformance.targets.tcp.tcp_coordinator import TcpScope
-from fencepost.conformance.targets.tcp.version_probe import Findings, probe, working_ranges
 from fencepost.model.coordinator import (
     CONFIG_DEFAULTS,
     AsyncCoordinator,
@@ -36,6 +72,255 @@ from fencepost.model.coordinator import (
     UnsupportedError,
 )
 from fencepost.model.messages.messages import APIS
+
+HangUp = Callable[[], None]
+_QUIET_S = 0.5
+"""Cases begin one after the other; a failover waits for those that are just about to."""
+
+
+class Failovers:
+    """Counts the scopes of a broker.
+
+    `end`: ends it, or makes it resign; `start`: starts it again, or waits for the next one.  What
+    they raise, all get; a scope that begins later waits for `start` once more, so that none meets a
+    broker that isn't ready.  `keeps_connections`: the old coordinator lives, and still answers what
+    it had parked.
+    """
+
+    def __init__(
+        self,
+        end: Callable[[], Awaitable[None]],
+        start: Callable[[], Awaitable[None]],
+        quiet_s: float = _QUIET_S,
+        *,
+        keeps_connections: bool = False,
+    ) -> None:
+        self.keeps_connections = keeps_connections
+        self._end_broker = end
+        self._start_broker = start
+        self._quiet_s = quiet_s
+        self._open = 0
+        self._waiting: list[tuple[HangUp, asyncio.Future[float]]] = []
+        self._up = asyncio.Event()
+        self._up.set()
+        self._changed = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._mending = asyncio.Lock()
+        self._is_lost = False
+        self._gone: Exception | None = None
+        self.count = 0
+        self.outages: list[tuple[float, float]] = []
+        """When the broker was down, in s of the monotonic clock; one that lasts has no end."""
+
+    @asynccontextmanager
+    async def taking_part(self) -> AsyncIterator[None]:
+        """A scope, from its first request to its last.  Raises what `start` raises."""
+        await self._up.wait()
+        await self._mend()
+        self._open += 1
+        self._look_soon()
+        try:
+            yield
+        finally:
+            self._open -= 1
+            self._look_soon()
+
+    async def wait(self, hang_up: HangUp) -> float:
+        """Take part in the next failover; `hang_up` is called when it begins.
+
+        When the broker had ended, in seconds of the monotonic clock.
+        """
+        done: asyncio.Future[float] = asyncio.get_running_loop().create_future()
+        entry = (hang_up, done)
+        self._waiting.append(entry)
+        self._look_soon()
+        try:
+            return await done
+        finally:
+            if entry in self._waiting:
+                self._waiting.remove(entry)
+
+    async def close(self) -> None:
+        """Give up; who waits is cancelled."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for _, done in self._waiting:
+            done.cancel()
+
+    async def _mend(self) -> None:
+        """Wait once more for a broker that did not come back; after that, it is gone."""
+        async with self._mending:
+            if self._gone is not None:
+                raise self._gone
+            if not self._is_lost:
+                return
+            try:
+                await self._start_broker()
+            except Exception as error:
+                self._gone = error
+                raise
+            self._is_lost = False
+
+    def _look_soon(self) -> None:
+        self._changed += 1
+        task = asyncio.create_task(self._look(self._changed))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _look(self, changed: int) -> None:
+        """Restart if all wait and nothing changed for a while."""
+        await asyncio.sleep(self._quiet_s)
+        if changed != self._changed or not self._up.is_set():
+            return
+        if not self._waiting or len(self._waiting) < self._open:
+            return
+        batch, self._waiting = self._waiting, []
+        self._up.clear()
+        for hang_up, _ in batch:
+            hang_up()
+        result: float | Exception
+        down = time.monotonic()
+        self.outages.append((down, math.inf))
+        try:
+            await self._end_broker()
+            result = time.monotonic()
+            await self._start_broker()
+        except Exception as error:  # noqa: BLE001  (each of those that wait gets it)
+            result = error
+        self.outages[-1] = (down, time.monotonic())
+        self._is_lost = isinstance(result, Exception)
+        self.count += 1
+        self._up.set()
+        try:
+            for _, done in batch:
+                if done.done():
+                    continue
+                if isinstance(result, Exception):
+                    done.set_exception(result)
+                else:
+                    done.set_result(result)
+                    await asyncio.sleep(STAGGER_S)
+        finally:
+            for _, done in batch:
+                done.cancel()
+
+
+_AT_ONCE = 32
+_ATTEMPTS = 3
+"""A connection may end by the link's fault; so often at one version, it is the broker's."""
+_MEMBER = "fencepost-probe"
+_MAY_PARK = "JoinGroup"
+
+Findings = dict[str, dict[int, str | None]]
+"""API → version → why it is broken, None for one that works."""
+
+
+def harmless(api: str, version: int, group_id: str) -> dict[str, Any]:
+    """A request that changes nothing; what a version lacks is left out when it is written."""
+    member = {"groupId": group_id, "generationId": 1, "memberId": _MEMBER}
+    match api:
+        case "JoinGroup":
+            return {
+                "groupId": group_id,
+                "sessionTimeoutMs": 10_000,
+                "rebalanceTimeoutMs": 10_000,
+                "memberId": _MEMBER,
+                "protocolType": "consumer",
+                "protocols": [{"name": "range", "metadata": ""}],
+            }
+        case "SyncGroup" | "Heartbeat":
+            return member
+        case "LeaveGroup":
+            rows = {"members": [{"memberId": _MEMBER}]} if version >= 3 else {"memberId": _MEMBER}
+            return {"groupId": group_id, **rows}
+        case "OffsetCommit":
+            return {"groupId": group_id, "generationIdOrMemberEpoch": 1, "memberId": _MEMBER}
+        case "OffsetFetch":
+            groups = {"groups": [{"groupId": group_id, "memberEpoch": -1}]}
+            return groups if version >= 8 else {"groupId": group_id}
+        case "DescribeGroups":
+            return {"groups": [group_id]}
+        case _:
+            return {}
+
+
+async def probe(
+    door: Door,
+    advertised: Mapping[str, tuple[int, int]],
+    prefix: str,
+    *,
+    join_s: float,
+    answer_s: float,
+) -> Findings:
+    """Ask every advertised version that the model knows, side by side.
+
+    `join_s`: how long a join is waited for; `answer_s`: how long all others are.  Raises
+    AccessError where the user may not ask.
+    """
+    gate = asyncio.Semaphore(_AT_ONCE)
+    pairs = [
+        (name, version)
+        for name, api in APIS.items()
+        if name in advertised
+        for version in range(
+            max(api.lowest, advertised[name][0]), min(api.highest, advertised[name][1]) + 1
+        )
+    ]
+
+    async def one(name: str, version: int) -> str | None:
+        async with gate:
+            timeout_s = join_s if name == _MAY_PARK else answer_s
+            group_id = f"{prefix}{name}-{version}"
+            reason = None
+            for _ in range(_ATTEMPTS):
+                reason, ended = await _broken(door, name, version, group_id, timeout_s)
+                if not ended:
+                    break
+            return reason
+
+    reasons = await asyncio.gather(*(one(*pair) for pair in pairs), return_exceptions=True)
+    found: Findings = {}
+    for (name, version), reason in zip(pairs, reasons, strict=True):
+        if isinstance(reason, BaseException):
+            raise reason
+        found.setdefault(name, {})[version] = reason
+    return found
+
+
+async def _broken(
+    door: Door, api: str, version: int, group_id: str, timeout_s: float
+) -> tuple[str | None, bool]:
+    """Why the version is broken, or None; and whether the connection ended or was never made."""
+    body = harmless(api, version, group_id)
+    try:
+        event = await ask(door, api, version, body, timeout_s=timeout_s)
+    except TimeoutError:
+        silent = f"It was not answered within {timeout_s:g} s."
+        return (None if api == _MAY_PARK else silent), False
+    except OSError as error:
+        return f"The connection failed ({error}).", True
+    if isinstance(event, Ended):
+        return event.reason, True
+    if event.decoded.body is None or not is_readable(event.decoded):
+        return " ".join(event.decoded.findings), False
+    if refused := refusal(event.decoded.body):
+        raise AccessError(door.at, api, refused)
+    return None, False
+
+
+def working_ranges(found: Findings) -> dict[str, tuple[int, int]]:
+    """The lowest unbroken run of versions of each API; an API with none is left out."""
+    ranges = {}
+    for api, versions in found.items():
+        good = sorted(v for v, reason in versions.items() if reason is None)
+        if good:
+            high = good[0]
+            while high + 1 in good:
+                high += 1
+            ranges[api] = (good[0], high)
+    return ranges
+
 
 _BATCH = 100
 _LOOKS_S = (0.0, 0.3, 1.0)

@@ -6,6 +6,8 @@ wrong with its bytes, or the end of its connection.  Each reset begins under new
 a broker cannot be made to forget.
 
 `at_ms` counts from `reset`, rounded up: the answer had been given by then.
+
+What a case's view of a broker needs of its target: one broker, or several.
 """
 
 from __future__ import annotations
@@ -15,22 +17,22 @@ import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from fencepost.conformance.targets.target import SpoiledRunError
-from fencepost.conformance.targets.tcp.address import Address, AddressError
 from fencepost.conformance.targets.tcp.broker_connection import (
     Connection,
+    ConnectionPool,
     Ended,
     Event,
     Reply,
     Stray,
 )
-from fencepost.conformance.targets.tcp.cluster_admin import AdminError
-from fencepost.conformance.targets.tcp.cluster_view import Cluster
-from fencepost.conformance.targets.tcp.namespacing import OWN, groups_in
-from fencepost.conformance.targets.tcp.security import refusal
+from fencepost.conformance.targets.tcp.cluster_admin import Admin, AdminError
+from fencepost.conformance.targets.tcp.namespacing import OWN, Names, groups_in
+from fencepost.conformance.targets.tcp.security import Address, AddressError, refusal
 from fencepost.conformance.wire.codec import encode_message
 from fencepost.model.coordinator import (
     Answer,
@@ -46,7 +48,60 @@ from fencepost.model.coordinator import (
 )
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import APIS
-from fencepost.model.messages.wire_form import ShapeError
+from fencepost.model.messages.shapes import ShapeError
+
+
+class Cluster(Protocol):
+    """The broker, or the brokers, behind a scope."""
+
+    admin: Admin
+    lines: ConnectionPool
+    settings: dict[str, int | None]
+    anchor: Address
+    is_alone: bool
+    may_refuse: bool
+
+    @property
+    def outages(self) -> Sequence[tuple[float, float]]:
+        """When it was down on purpose."""
+        ...
+
+    def scope(self, label: str) -> AbstractAsyncContextManager[AsyncCoordinator]:
+        """Another scope."""
+        ...
+
+    def describe(self) -> Hello:
+        """What the broker can do."""
+        ...
+
+    def new_names(self) -> Names:
+        """Names that nobody had before."""
+        ...
+
+    def made(self, group_id: str, at: Address) -> None:
+        """Note a group that must be removed in the end."""
+        ...
+
+    @property
+    def keeps_connections(self) -> bool:
+        """Whether connections outlive a failover."""
+        ...
+
+    async def make_topic(self, name: str) -> None:
+        """Make a topic of one case, unless that was done before.  Raises CoordinatorFailure."""
+        ...
+
+    async def delete_topic(self, name: str) -> None:
+        """Delete such a topic, until no broker knows it.  Raises CoordinatorFailure."""
+        ...
+
+    async def restart(self, hang_up: Callable[[], None]) -> float:
+        """Let the broker fail over; `hang_up` is called just before.
+
+        When it had ended, in seconds of the monotonic clock.
+        """
+        ...
+
 
 _RESIGNING_S = 1.0
 """A coordinator that resigned answers what it had parked at once."""

@@ -1,6 +1,8 @@
 """LeaveGroup: the request, and each row of a batch.
 
 `TABLE` says what is answered at top level, `MEMBER_TABLE` what is done for each row.
+
+LeaveGroup in the drafts: if one row of a batch is wrong, none is handled.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from fencepost.model.table.cells import (
     when,
 )
 from fencepost.model.table.effects import Do
+from fencepost.model.table.expr import ALWAYS, Feature
 from fencepost.model.table.table import Level, Rule, Table
 from fencepost.model.table.vocabulary import (
     COORDINATOR,
@@ -145,6 +148,69 @@ MEMBER_TABLE = Table(
             Error.NONE,
             source=f"{src.KIP_LEAVE}; {src.KIP_SWITCH}",
             because="a member that leaves is removed; the rebalance doesn't wait for it any more",
+        ),
+    ),
+)
+
+
+_YES_NO = (False, True)
+ALIGNED = Feature("lists aligned", _YES_NO, "whether the two lists have equal length")
+NOBODY = Feature("nobody named", _YES_NO, "whether every row is empty")
+NOT_FOUND = Feature("instance not found", _YES_NO, "whether some instance is not mapped")
+MISMATCH = Feature("mismatch", _YES_NO, "whether some member id is not the instance's")
+_UNKNOWN_ID = Feature(
+    "unknown id", _YES_NO, "whether some member id without instance is of no member"
+)
+
+PASSAGE = "KIP-345's drafts of LeaveGroup, processing rules"
+
+BATCH = Table(
+    "LeaveGroup batch",
+    (ALIGNED, NOBODY, NOT_FOUND, MISMATCH, _UNKNOWN_ID),
+    (
+        Rule(
+            "LEAVE-BATCH-LISTS-UNEQUAL",
+            ALIGNED.among(False),
+            answer=Error.MEMBER_ID_MISMATCH,
+            source=PASSAGE,
+            because="the two lists must be of the same length, each id beside its instance",
+        ),
+        Rule(
+            "LEAVE-BATCH-NOBODY",
+            NOBODY.among(True),
+            answer=Error.UNKNOWN_MEMBER_ID,
+            source=PASSAGE,
+            because="a batch that names nobody is refused",
+        ),
+        Rule(
+            "LEAVE-BATCH-NOT-FOUND",
+            NOT_FOUND.among(True),
+            answer=Error.GROUP_INSTANCE_ID_NOT_FOUND,
+            source=PASSAGE,
+            because="some instance of the batch is not in the group",
+        ),
+        Rule(
+            "LEAVE-BATCH-MISMATCH",
+            MISMATCH.among(True),
+            answer=Error.MEMBER_ID_MISMATCH,
+            source=PASSAGE,
+            because="a member id that is given must be the instance's",
+        ),
+        Rule(
+            "LEAVE-BATCH-UNKNOWN",
+            _UNKNOWN_ID.among(True),
+            answer=Error.UNKNOWN_MEMBER_ID,
+            source=PASSAGE,
+            because="some dynamic member of the batch is not in the group",
+        ),
+    ),
+    (
+        Rule(
+            "LEAVE-BATCH",
+            ALWAYS,
+            answer=Error.NONE,
+            source=PASSAGE,
+            because="every row of the batch is valid, so all are removed",
         ),
     ),
 )

@@ -1,6 +1,18 @@
-"""Names for the sources of rules: sections of KIP-345 and other KIPs, and Kafka's behaviour."""
+"""Names for the sources of rules: sections of KIP-345 and other KIPs, and Kafka's behaviour.
+
+What makes a rule a MUST: a sentence of KIP-345 in our own words, or a safety property.
+
+A rule of this table is MUST because of each entry: a section of the KIP and what it says, or the id
+of a property that a coordinator breaks where it breaks the rule.  A MUST that is not listed, and a
+listed rule that is less than MUST, fail a test; so does a property that there isn't.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from fencepost.model.table.table import Level, Rule
 
 KIP_BACKGROUND = 'KIP-345 "Background of Consumer Rebalance"'
 KIP_JOIN = 'KIP-345 "Join Group Logic Change"'
@@ -38,3 +50,148 @@ KAFKA_12890 = "KAFKA-12890, since 2.8.1"
 KAFKA_8487 = "KAFKA-8487"
 
 NEVER_DEAD = "no request of these APIs leaves a group Dead; it is gone at once"
+
+
+class Sentence(NamedTuple):
+    """A sentence of KIP-345: its section, and what it says in our own words."""
+
+    section: str
+    says: str
+
+    def __str__(self) -> str:
+        """In words."""
+        return f"{self.section}: {self.says}"
+
+
+class Safety(NamedTuple):
+    """The id of a property that a coordinator breaks where it breaks the rule."""
+
+    property_id: str
+
+    def __str__(self) -> str:
+        """In words."""
+        return f"property {self.property_id}"
+
+
+Basis = Sentence | Safety
+
+_FENCED = Sentence(KIP_JOIN, "an id that isn't the one stored for the instance is fenced")
+_SWEPT = Sentence(
+    KIP_JOIN, "join, sync, heartbeat and commit of a replaced process tell it that it is fenced"
+)
+_REPLACED = Sentence(
+    KIP_JOIN, "a mapped instance that joins with an empty id is given a new id, which it maps"
+)
+_AT_ONCE = Sentence(KIP_JOIN, "in a stable group a restart is answered at once, no rebalance")
+_NEW = Sentence(KIP_JOIN, "an unmapped instance gets a new id and is mapped; never pending")
+_DYNAMIC = Sentence(KIP_JOIN, "joins without an instance are handled as before")
+_LEGACY = Sentence(KIP_JOIN, "joins up to version 3 are handled as before")
+_REBALANCE = Sentence(
+    KIP_BACKGROUND, "a rebalance waits until all members have joined, or for its timeout"
+)
+_FOUR = Sentence(KIP_BACKGROUND, "static members rebalance for four causes alone")
+_LEADER = Sentence(KIP_BACKGROUND, "a new member or a leader that rejoins starts a rebalance")
+_FOLLOWER = Sentence(KIP_BACKGROUND, "an old member that rejoins doesn't change the state")
+_ASSIGNED = Sentence(KIP_BACKGROUND, "the leader assigns, and all followers are told in syncs")
+_SESSION = Sentence(KIP_ROLLING, "a member is removed by its session timeout alone")
+_KEPT = Sentence(KIP_ROLLING, "the rebalance timeout ends the wait and removes no static member")
+_ROW = Sentence(KIP_LEAVE, "a batch has a row for each member that leaves")
+_BY_BOTH = Sentence(KIP_LEAVE, "a member id that is given must match, or nobody is removed")
+_BY_INSTANCE = Sentence(KIP_LEAVE, "without a member id the instance alone is used")
+_NOT_FOUND = Sentence(KIP_LEAVE, "an instance that is not found is UNKNOWN_MEMBER_ID")
+_NOBODY = Sentence(KIP_LEAVE, "a row without any id is UNKNOWN_MEMBER_ID")
+_DYNAMIC_LEAVE = Sentence(KIP_LEAVE, "a dynamic member is removed by its member id, as before")
+_STATIC_LEAVE = Sentence(KIP_SWITCH, "a leave by the id of a static member removes it wholly")
+_STORED = Sentence(KIP_FAULT, "the map of instances is stored; a new coordinator loads it")
+
+_STRANGER = Safety("a-stranger-is-told-so")
+_GENERATION = Safety("another-generation-is-told-so")
+_ZOMBIE = Safety("zombie-is-told")
+_INVITED = Safety("only-the-invited-come")
+_ALIVE = Safety("a-heartbeat-keeps-alive")
+_CAUSE = Safety("rebalance-has-a-cause")
+_LEFT = Safety("leave-takes-effect")
+_SILENT = Safety("session-end-takes-the-silent")
+_SEAT = Safety("one-assignment-per-seat")
+
+_OF_A_SENDER: Mapping[str, tuple[Basis, ...]] = {
+    f"{prefix}-{name}": basis
+    for prefix in ("SYNC", "HEARTBEAT", "COMMIT")
+    for name, basis in (
+        ("INSTANCE-FENCED", (_SWEPT, _ZOMBIE)),
+        ("INSTANCE-UNMAPPED", (_ZOMBIE,)),
+        ("UNKNOWN-MEMBER", (_STRANGER,)),
+        ("ILLEGAL-GENERATION", (_GENERATION,)),
+    )
+}
+
+BINDING: Mapping[str, tuple[Basis, ...]] = {
+    **_OF_A_SENDER,
+    "JOIN-GROUP-ABSENT": (_INVITED,),
+    "JOIN-DYNAMIC-EMPTY": (_DYNAMIC, Safety("one-client-per-id")),
+    "JOIN-DYNAMIC-EMPTY-LEGACY": (_LEGACY,),
+    "JOIN-STATIC-EMPTY-NEW": (_NEW,),
+    "JOIN-STATIC-EMPTY-PREPARING": (_REPLACED,),
+    "JOIN-STATIC-EMPTY-COMPLETING": (_REPLACED, _SEAT),
+    "JOIN-STATIC-EMPTY-STABLE": (_REPLACED, _AT_ONCE, Safety("restart-in-stable-causes-nothing")),
+    "JOIN-PENDING": (_DYNAMIC, _INVITED),
+    "JOIN-INSTANCE-UNMAPPED": (_FENCED, _INVITED),
+    "JOIN-INSTANCE-FENCED": (_FENCED, _ZOMBIE),
+    "JOIN-UNKNOWN-MEMBER": (_INVITED,),
+    "JOIN-MEMBER-PREPARING": (_REBALANCE,),
+    "JOIN-MEMBER-COMPLETING-SAME": (_CAUSE,),
+    "JOIN-LEADER-STABLE": (_LEADER,),
+    "JOIN-FOLLOWER-STABLE-SAME": (_FOLLOWER, _CAUSE),
+    "SYNC-GROUP-ABSENT": (_STRANGER,),
+    "SYNC-PREPARING": (Safety("syncing-only-while-completing"),),
+    "SYNC-COMPLETING-FOLLOWER": (_ASSIGNED,),
+    "SYNC-COMPLETING-LEADER": (_ASSIGNED,),
+    "SYNC-STABLE": (_SEAT,),
+    "HEARTBEAT-GROUP-ABSENT": (_STRANGER,),
+    "HEARTBEAT-PREPARING": (_REBALANCE, _ALIVE),
+    "HEARTBEAT-COMPLETING": (_ALIVE, _CAUSE),
+    "HEARTBEAT-STABLE": (_ALIVE, _CAUSE),
+    "LEAVE-ROWS": (_ROW,),
+    "LEAVE-MEMBER-NOBODY": (_NOBODY, _NOT_FOUND),
+    "LEAVE-MEMBER-BY-INSTANCE": (_BY_INSTANCE, _LEFT),
+    "LEAVE-MEMBER-BY-INSTANCE-PREPARING": (_BY_INSTANCE, _LEFT),
+    "LEAVE-MEMBER-PENDING": (_LEFT,),
+    "LEAVE-MEMBER-INSTANCE-UNMAPPED": (_NOT_FOUND,),
+    "LEAVE-MEMBER-INSTANCE-FENCED": (_BY_BOTH,),
+    "LEAVE-MEMBER-UNKNOWN": (_DYNAMIC_LEAVE,),
+    "LEAVE-MEMBER": (_DYNAMIC_LEAVE, _STATIC_LEAVE, _LEFT),
+    "LEAVE-MEMBER-PREPARING": (_DYNAMIC_LEAVE, _STATIC_LEAVE, _LEFT),
+    "COMMIT-ANONYMOUS": (_STRANGER,),
+    "FETCH-ANYBODY": (Safety("a-refused-commit-stores-nothing"),),
+    "SESSION-PENDING": (_SILENT,),
+    "SESSION-WAITING": (_SILENT,),
+    "SESSION-EXPIRED": (_SESSION, _SILENT),
+    "SESSION-EXPIRED-PREPARING": (_SESSION, _SILENT),
+    "JOIN-PHASE-WAIT": (_REBALANCE,),
+    "JOIN-PHASE-ALL-JOINED": (_REBALANCE,),
+    "JOIN-PHASE-ALL-LEFT": (Safety("settled-has-members"),),
+    "JOIN-PHASE-DELAY-OVER": (Safety("a-generation-is-told-alike"), Safety("silence-has-an-end")),
+    "JOIN-PHASE-EXPIRED": (_KEPT, Safety("static-stays-at-rebalance-timeout")),
+    "JOIN-PHASE-POSTPONED": (_KEPT, Safety("static-stays-at-rebalance-timeout")),
+    "JOIN-PHASE-NOBODY-JOINED": (Safety("dynamic-goes-at-rebalance-timeout"),),
+    "SYNC-PHASE-EXPIRED": (Safety("wait-for-syncs-has-an-end"),),
+    "FAILOVER-LOST": (Safety("failover-finds-what-was-stored"),),
+    "FAILOVER-OFFSETS": (Safety("failover-finds-what-was-stored"),),
+    "FAILOVER-EMPTY": (Safety("failover-finds-what-was-stored"),),
+    "FAILOVER-STABLE": (_STORED, Safety("failover-finds-what-was-stored")),
+    # What the accepted text, taken strictly, adds.
+    "JOIN-STATIC-EMPTY-STABLE-SELECTION": (_AT_ONCE,),
+    "JOIN-STATIC-CHANGED": (_FOUR,),
+    "JOIN-PENDING-INSTANCE": (_FENCED,),
+    "JOIN-PENDING-INSTANCE-UNMAPPED": (_NEW, _FENCED),
+    "LEAVE-GROUP-ABSENT": (
+        Sentence(KIP_COMMAND, "a group that doesn't exist is INVALID_GROUP_ID"),
+    ),
+    "SYNC-PHASE-STATIC": (_SESSION,),
+}
+"""What makes a rule of `kafka-4`, of a release or of `kip-345` a MUST: by the rule's id."""
+
+
+def basis_of(rule: Rule) -> tuple[Basis, ...]:
+    """Return what makes a rule a MUST; nothing for one that is less."""
+    return BINDING.get(rule.id, ()) if rule.level is Level.MUST else ()

@@ -8,11 +8,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from fencepost.conformance.advise.advice import Advice, advice_for
+from fencepost.conformance.advise.advice import PACKAGE, Advice, advice_for
 from fencepost.conformance.advise.advice_report import advice_json, print_advice
-from fencepost.conformance.advise.assumptions import assumptions
-from fencepost.conformance.advise.known_facts import known_group
-from fencepost.conformance.advise.migration import PACKAGE
+from fencepost.conformance.advise.known_facts import assumptions, known_group
 
 
 def printed(advice: Advice, given: list[str]) -> str:

@@ -23,8 +23,7 @@ from support.arithmetic_runs import (
 )
 from support.places import ROOT
 
-from fencepost.conformance.advise.arithmetic import deployment, outlives, range_moves
-from fencepost.conformance.advise.detection_time import noticed
+from fencepost.conformance.advise.arithmetic import deployment, noticed, outlives, range_moves
 from fencepost.conformance.advise.known_facts import FORMS, Form
 
 GROUPS: dict[str, tuple[dict[str, Any], float]] = {

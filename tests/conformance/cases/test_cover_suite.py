@@ -14,12 +14,12 @@ from support.command import program
 from support.runs import KAFKA_4, LEVELS
 
 from fencepost.conformance.cases.case_registry import Entry
-from fencepost.conformance.cases.cover.controllable import ControllableGraph, Walk
+from fencepost.conformance.cases.cover.cover import ControllableGraph, Walk
 from fencepost.conformance.cases.cover_suite import CoverSuite, covered
 from fencepost.conformance.cases.suites import CATALOGUE, find_suite
 from fencepost.conformance.cli.cli import main
 from fencepost.conformance.run.certify import Options, certify
-from fencepost.conformance.runtime.signals import run as run_loop
+from fencepost.conformance.runtime.event_loop import run as run_loop
 from fencepost.conformance.targets.in_process import InProcessTarget
 from fencepost.model.history.events import Answered, Sent
 from fencepost.model.history.events import Event as Happened
@@ -31,7 +31,7 @@ from fencepost.model.revisions import revisions
 from fencepost.properties.judging.outcome import CaseResult, Outcome, Overall
 from fencepost.properties.mutants.mutants import find_mutant
 from fencepost.properties.worlds.concretise import unfold
-from fencepost.properties.worlds.scopes import COVER_SCOPES
+from fencepost.properties.worlds.scope import COVER_SCOPES
 from fencepost.traces.report.known_failures import drafted_list
 
 ADAPTER = program(

@@ -10,7 +10,7 @@ from support.places import TESTS
 
 from benchmarks.log_traffic import Plan
 from fencepost.conformance.cli.cli import main
-from fencepost.conformance.runtime.toolchain import maven
+from fencepost.conformance.runtime.toolchain import found_tools
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.properties.mutants.mutants import find_revision
 
@@ -95,18 +95,18 @@ async def test_the_connector_is_that_of_sparks_version_and_fetched_once(
         (folder / "lib").mkdir()
         (folder / "lib" / "connector.jar").touch()
 
-    monkeypatch.setattr(maven, "copy_jars", copy)
+    monkeypatch.setattr(found_tools, "copy_jars", copy)
     for _ in range(2):
-        assert [jar.name for jar in await maven.kafka_source("4.2.0")] == ["connector.jar"]
+        assert [jar.name for jar in await found_tools.kafka_source("4.2.0")] == ["connector.jar"]
     (pom,) = asked
     assert pom.count(b"_2.13</artifactId><version>4.2.0<") == 2
 
     async def fails(folder: Path, pom: bytes) -> None:
         raise TargetUnavailableError(f"{folder} {pom!r}")
 
-    monkeypatch.setattr(maven, "copy_jars", fails)
+    monkeypatch.setattr(found_tools, "copy_jars", fails)
     with pytest.raises(TargetUnavailableError):
-        await maven.kafka_source("4.2.1")
+        await found_tools.kafka_source("4.2.1")
     assert not (tmp_path / "spark-kafka" / "4.2.1").exists()
 
 
@@ -125,8 +125,8 @@ async def test_what_a_registry_lacks_of_the_connector_is_taken_from_an_older_rel
         (folder / "lib").mkdir()
         (folder / "lib" / "connector.jar").touch()
 
-    monkeypatch.setattr(maven, "copy_jars", copy)
-    assert [jar.name for jar in await maven.kafka_source("4.3.0")] == ["connector.jar"]
+    monkeypatch.setattr(found_tools, "copy_jars", copy)
+    assert [jar.name for jar in await found_tools.kafka_source("4.3.0")] == ["connector.jar"]
     there["spark-sql-kafka-0-10_2.13"] = "3.5.0"  # nothing of Spark 3 is taken
     with pytest.raises(TargetUnavailableError, match="spark-sql-kafka"):
-        await maven.kafka_source("4.3.1")
+        await found_tools.kafka_source("4.3.1")

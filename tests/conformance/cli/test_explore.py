@@ -12,7 +12,7 @@ import pytest
 
 from fencepost.conformance.cli.cli import main
 from fencepost.properties.claims.property_registry import PROPERTIES
-from fencepost.properties.logic.property import Engine
+from fencepost.properties.logic.logic import Engine
 from fencepost.traces.files.trace_file import TraceFile
 
 

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.conformance.cases.clients.ordinary import settled
-from fencepost.conformance.cases.clients.scenario import Scenario
-from fencepost.conformance.cases.clients.scenario_steps import Start
+from fencepost.conformance.cases.clients.scenario import Scenario, Start
+from fencepost.conformance.cases.clients.scenario_catalogue import settled
 from fencepost.conformance.cli.cli import exit_code, fencepost
 
 SHORT = Scenario("drawn-0-0", "A member.", (), (Start("a", "i-1"), settled("a")))

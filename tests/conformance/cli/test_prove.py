@@ -18,17 +18,17 @@ from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.revisions.revisions import find
 from fencepost.model.table.effects import Do
 from fencepost.properties.claims.property_registry import PROPERTIES
-from fencepost.properties.logic.property import Engine
+from fencepost.properties.logic.logic import Engine
 from fencepost.properties.logic.signature import HOLDS
-from fencepost.properties.proofs.abstract_phases import EFFECTS
+from fencepost.properties.proofs.abstract_effects import EFFECTS
 
 pytest.importorskip("z3")
 
 from fencepost.properties.proofs import proofs
 from fencepost.properties.proofs.abstract_steps import paths
-from fencepost.properties.proofs.cti_reach import reach
+from fencepost.properties.proofs.counterexamples import reach
 from fencepost.properties.proofs.proof_results import Proof
-from fencepost.traces.files.install import pip_install
+from fencepost.traces.files.bounded import pip_install
 
 STRICT = ("--property", "seats-stay")
 SOME = ("LEAVE-MEMBER-PENDING", "JOIN-INSTANCE-FENCED")

@@ -13,9 +13,7 @@ import pytest
 from support.clients.java_sample import questions, read
 
 from benchmarks.assignors import assignor_figures
-from tools.assignors.assignor_figures import measure
-from tools.assignors.assignor_parity import Parity
-from tools.assignors.java_assignors import ask_java
+from tools.assignors.assignor_figures import Parity, ask_java, measure
 from tools.docs.assignors_page import EACH, FIGURES, SEED
 
 pytestmark = pytest.mark.needs("java", "javac")

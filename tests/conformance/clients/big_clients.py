@@ -18,11 +18,11 @@ from support.places import ROOT
 from fencepost.conformance.clients.certificate.client_certificate import (
     ClientCertificate,
     certificate_json,
+    kept,
 )
-from fencepost.conformance.clients.certificate.client_run import certificate_of
-from fencepost.conformance.clients.certificate.compact_certificate import kept
+from fencepost.conformance.clients.certificate.client_folder import certificate_of
 from fencepost.conformance.clients.certificate.known_client_failures import load_known
-from fencepost.conformance.clients.client_registry import find_client
+from fencepost.conformance.clients.driver_programs import find_client
 from fencepost.conformance.targets.target_registry import find_revision
 from fencepost.properties.judging.outcome import Outcome
 from fencepost.properties.mutants.client_mutants import CLIENT_MUTANTS, ClientMutant

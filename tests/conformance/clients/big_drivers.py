@@ -12,8 +12,8 @@ import pytest
 import pytest_asyncio
 from support.clients.contract import EACH, PARTITIONS, Broker, Contract, try_out
 
-from fencepost.conformance.clients.client_registry import LIBRARIES, find_client
-from fencepost.conformance.targets.brokers.kafka_target import KafkaTarget
+from fencepost.conformance.clients.driver_programs import LIBRARIES, find_client
+from fencepost.conformance.targets.brokers.kafka import KafkaTarget
 from fencepost.conformance.targets.brokers.kafka_version import parse_kafka_version
 
 pytestmark = [

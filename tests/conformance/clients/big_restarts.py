@@ -26,9 +26,8 @@ from typing import Any
 
 import pytest
 
-from fencepost.conformance.clients.client_registry import find_client
-from fencepost.conformance.clients.driver import Driver, Late, Reply
-from fencepost.conformance.clients.driver_pool import DriverPool
+from fencepost.conformance.clients.driver import Driver, DriverPool, Late, Reply
+from fencepost.conformance.clients.driver_programs import find_client
 from fencepost.conformance.serve.application_broker import ApplicationBroker
 from fencepost.conformance.serve.broker_history import History, RecordedExchange
 from fencepost.conformance.targets.target_registry import find_revision

@@ -8,7 +8,7 @@ from support.client_story import evidence
 
 from fencepost.conformance.cases.clients.scenario_catalogue import SCENARIOS, chosen
 from fencepost.conformance.clients.certify_client import ClientCertifier, _Tried
-from fencepost.conformance.clients.client_registry import find_client
+from fencepost.conformance.clients.driver_programs import find_client
 from fencepost.conformance.clients.stage import ServedStage
 from fencepost.conformance.targets.target_registry import find_revision
 from fencepost.properties.judging.outcome import Outcome

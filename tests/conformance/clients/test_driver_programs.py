@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from fencepost.conformance.clients import driver_programs
-from fencepost.conformance.clients.client_registry import LIBRARIES, find_client
-from fencepost.conformance.clients.driver_programs import SOURCES, Program
+from fencepost.conformance.clients.driver_programs import LIBRARIES, SOURCES, Program, find_client
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 
 

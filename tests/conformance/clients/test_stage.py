@@ -4,7 +4,7 @@ import pytest
 
 from fencepost.conformance.cases.clients.scenario_catalogue import SCENARIOS
 from fencepost.conformance.clients.certify_client import ClientCertifier
-from fencepost.conformance.clients.client_registry import find_client
+from fencepost.conformance.clients.driver_programs import find_client
 from fencepost.conformance.clients.stage import SERVE, ServedStage, staged
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.serve.application_broker import ApplicationBroker

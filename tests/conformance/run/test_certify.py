@@ -19,11 +19,9 @@ from fencepost.conformance.cases import entry
 from fencepost.conformance.cases.case_registry import Entry, Registry
 from fencepost.conformance.cases.script import Script
 from fencepost.conformance.run import certify as certifying
-from fencepost.conformance.run.certify import OpenTarget, Options, certify
-from fencepost.conformance.run.controls import Watched
-from fencepost.conformance.run.latency_monitor import LagMeter, Samples
+from fencepost.conformance.run.certify import OpenTarget, Options, Watched, certify
+from fencepost.conformance.run.latency_monitor import LagMeter, Samples, verdict_of
 from fencepost.conformance.run.link_faults import SIGHTS
-from fencepost.conformance.run.realtime_verdict import verdict_of
 from fencepost.conformance.targets.in_process import InProcessCoordinator, InProcessTarget
 from fencepost.model.coordinator import Answer, AsyncCoordinator, CoordinatorFailure, Hello, Send
 from fencepost.model.history.events import Answered, Event, Passed, Sent
@@ -31,8 +29,8 @@ from fencepost.model.messages.errors import Error
 from fencepost.model.plans.plan import LEAST_LAG_MS
 from fencepost.model.revision import Revision, SetRule, derive
 from fencepost.model.table.table import LEVELS, Level
+from fencepost.properties.judging.answer_diff import Recording
 from fencepost.properties.judging.outcome import CaseResult, Certificate, Outcome, Overall
-from fencepost.properties.judging.recording import Recording
 
 FIRST = "JOIN-STATIC-EMPTY-NEW/first-member"
 ZOMBIE = "HEARTBEAT-INSTANCE-FENCED/zombie-beats"

@@ -15,8 +15,7 @@ from support.runs import KAFKA_4, about, entry, honest, result_of
 from support.virtual_clock import at_once
 
 from fencepost.conformance.run import latency_monitor
-from fencepost.conformance.run.case_result import failed
-from fencepost.conformance.run.certify import Options, certify
+from fencepost.conformance.run.certify import Options, certify, failed
 from fencepost.conformance.run.latency_monitor import LagMeter
 from fencepost.conformance.run.link_faults import (
     LINK,

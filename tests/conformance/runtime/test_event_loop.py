@@ -17,7 +17,7 @@ from support.virtual_clock import at_once
 
 from fencepost.conformance.run import certify
 from fencepost.conformance.run.certify import Options, opened
-from fencepost.conformance.run.realtime_verdict import verdict_of
+from fencepost.conformance.run.latency_monitor import verdict_of
 from fencepost.conformance.runtime import event_loop
 from fencepost.conformance.runtime.event_loop import Turns, Window, aside, few_pauses, judged, timed
 from fencepost.conformance.targets.target_registry import SIDE_BY_SIDE

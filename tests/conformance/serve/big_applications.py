@@ -22,13 +22,12 @@ from kafka.protocol.broker_version_data import BROKER_API_VERSIONS
 from support.static_consumers import GROUP, TOPIC
 
 from fencepost.conformance.serve.application_broker import ApplicationBroker, Recorded
-from fencepost.conformance.serve.broker_apis import VERSIONS
+from fencepost.conformance.serve.broker_apis import VERSIONS, parse_release, tells_which
 from fencepost.conformance.serve.broker_history import History
 from fencepost.conformance.serve.recording_proxy import RecordedKafka
-from fencepost.conformance.serve.release_versions import parse_release, tells_which
-from fencepost.conformance.targets.brokers.kafka_broker import KafkaBroker
+from fencepost.conformance.targets.brokers.kafka import KafkaBroker
 from fencepost.conformance.targets.brokers.kafka_version import parse_kafka_version
-from fencepost.conformance.targets.tcp.address import Address
+from fencepost.conformance.targets.tcp.security import Address
 from fencepost.conformance.wire.codec import API_KEYS, decode_message, encode_message
 from fencepost.model.messages.messages import APIS
 from fencepost.model.revisions import revisions

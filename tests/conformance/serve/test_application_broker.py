@@ -12,11 +12,11 @@ from support.served import QUICK, Client, client, until
 
 from fencepost.conformance.cases.clients.provocation import Action, Provocation
 from fencepost.conformance.serve.application_broker import ApplicationBroker
+from fencepost.conformance.serve.broker_apis import ReleaseError
 from fencepost.conformance.serve.broker_history import RecordedExchange
-from fencepost.conformance.serve.release_versions import ReleaseError
-from fencepost.conformance.targets.tcp.address import Address
-from fencepost.conformance.wire.broker_codes import Code
+from fencepost.conformance.targets.tcp.security import Address
 from fencepost.conformance.wire.record_batches import batch_of, summary
+from fencepost.conformance.wire.refusal import Code
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import JoinGroupResponse
 from fencepost.model.revisions import revisions

@@ -15,8 +15,8 @@ from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.serve.broker import ModelBroker
 from fencepost.conformance.serve.broker_apis import PARTITIONS, VERSIONS
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
-from fencepost.conformance.wire.broker_codes import Code
 from fencepost.conformance.wire.codec import API_KEYS, encode_message
+from fencepost.conformance.wire.refusal import Code
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import APIS
 from fencepost.model.revisions import revisions

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from fencepost.conformance.serve.broker_history import (
+    CONTROL,
     History,
     HistoryFileError,
     RecordedExchange,
     appending,
     as_json,
 )
-from fencepost.conformance.serve.control_client import CONTROL
 from fencepost.conformance.wire.codec import RequestHeader
 from fencepost.conformance.wire.record_batches import batch_of
 from fencepost.model.messages.messages import HeartbeatRequest, HeartbeatResponse

@@ -12,8 +12,8 @@ from support.served import QUICK, Client, client, until
 
 from fencepost.conformance.serve.broker import ModelBroker
 from fencepost.conformance.serve.recording_proxy import RecordedKafka
-from fencepost.conformance.targets.tcp.address import Address
 from fencepost.conformance.targets.tcp.cluster_admin import AdminError
+from fencepost.conformance.targets.tcp.security import Address
 from fencepost.conformance.wire.codec import encode_message
 from fencepost.model.messages.errors import Error
 from fencepost.model.revisions import revisions

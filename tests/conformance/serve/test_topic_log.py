@@ -6,8 +6,8 @@ import pytest
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
 from fencepost.conformance.serve.topic_log import BATCH_BYTES, NO_ID, PartitionLog, Topics
-from fencepost.conformance.wire.broker_codes import Code
 from fencepost.conformance.wire.record_batches import RecordsError, batch_of, batches_in, summary
+from fencepost.conformance.wire.refusal import Code
 
 TWO = batch_of([b"a", b"b"])
 

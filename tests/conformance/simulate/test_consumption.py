@@ -21,8 +21,8 @@ from fencepost.conformance.simulate.deployment_scenario import (
     find_scenario,
     scenario_names,
 )
-from fencepost.conformance.simulate.notes import Told
 from fencepost.conformance.simulate.simulate import SimulationRun, simulate
+from fencepost.conformance.simulate.simulation import Told
 from fencepost.model.client.client_interface import Assigned, Lost, Revoked
 from fencepost.model.messages.subscription import TopicPartition
 

@@ -8,13 +8,13 @@ import pytest
 from support.places import ROOT
 
 from fencepost.conformance.simulate.deployment_scenario import (
+    BounceStep,
     ScenarioError,
     checked_scenario,
     find_scenario,
     read_scenario,
     scenario_names,
 )
-from fencepost.conformance.simulate.deployment_steps import BounceStep
 
 EXAMPLES = sorted((ROOT / "examples" / "deployments").glob("*.toml"))
 

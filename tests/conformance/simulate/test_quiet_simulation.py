@@ -8,7 +8,7 @@ import pytest
 
 from fencepost.conformance.simulate.quiet_simulation import QuietSimulation
 from fencepost.conformance.simulate.simulation import Exchange, Simulation
-from fencepost.model.client.consumer_settings import ClientSettings
+from fencepost.model.client.behaviour import ClientSettings
 
 LONG_MS = 10**12
 RUNS = [(seed, static) for seed in (0, 1) for static in (True, False)]

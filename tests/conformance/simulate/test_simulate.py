@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from support.deployments import SCENARIOS
 
-from fencepost.conformance.simulate.cost import SCHEMA_FILE, Cost, Variant, percentiles
 from fencepost.conformance.simulate.deployment_scenario import (
     RESUME_S,
     DeploymentScenario,
@@ -21,7 +20,14 @@ from fencepost.conformance.simulate.deployment_scenario import (
     find_scenario,
     scenario_names,
 )
-from fencepost.conformance.simulate.simulate import SimulationRun, simulate
+from fencepost.conformance.simulate.simulate import (
+    SCHEMA_FILE,
+    Cost,
+    SimulationRun,
+    Variant,
+    percentiles,
+    simulate,
+)
 
 SCHEMA = Draft202012Validator(json.loads(SCHEMA_FILE.read_text("utf-8")))
 

@@ -21,8 +21,7 @@ from support.client_scenarios import (
     simulation,
 )
 
-from fencepost.conformance.simulate.interference import Fault, Interference
-from fencepost.conformance.simulate.simulation import Simulation
+from fencepost.conformance.simulate.simulation import Fault, Interference, Simulation
 from fencepost.model.client.behaviour import RIGHT
 from fencepost.model.client.client_interface import (
     Assigned,

@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
-from fencepost.conformance.simulate.cost import FIGURES, Variant
 from fencepost.conformance.simulate.deployment_scenario import checked_scenario
+from fencepost.conformance.simulate.simulate import FIGURES, Variant
 from fencepost.conformance.simulate.simulation_report import (
     ROWS,
     print_variants,

@@ -10,15 +10,15 @@ import pytest
 from jsonschema import Draft202012Validator
 from support.places import ROOT
 
-from fencepost.conformance.simulate.cost import SCHEMA_FILE, costs_json
 from fencepost.conformance.simulate.deployment_scenario import (
+    BounceStep,
     DeploymentScenario,
     ScenarioError,
     checked_scenario,
     find_scenario,
     read_scenario,
 )
-from fencepost.conformance.simulate.deployment_steps import BounceStep
+from fencepost.conformance.simulate.simulate import SCHEMA_FILE, costs_json
 from fencepost.conformance.simulate.sweep import (
     in_processes,
     simulate_all,

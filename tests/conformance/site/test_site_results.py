@@ -12,7 +12,7 @@ from support.page.pages import certificate
 from support.places import ROOT
 
 from fencepost.conformance.site.site_results import read_results
-from fencepost.traces.report.certificate_file import CertificateFileError
+from fencepost.traces.report.certificate_data import CertificateFileError
 
 CASE = "LEAVE-MEMBER/one"
 

@@ -16,15 +16,16 @@ from support.message_samples import sample
 
 from fencepost.conformance.wire.codec import (
     API_KEYS,
+    MAX_ITEMS,
     decode_message,
     decode_request,
     decode_response,
     encode_message,
     encode_request,
+    schema,
 )
-from fencepost.conformance.wire.strict_reader import MAX_ITEMS, schema
 from fencepost.model.messages.messages import APIS
-from fencepost.model.messages.wire_form import ShapeError
+from fencepost.model.messages.shapes import ShapeError
 
 VERSIONS = [(n, v) for n, a in APIS.items() for v in range(a.lowest, a.highest + 1)]
 # kio follows Kafka 4, which has dropped these.

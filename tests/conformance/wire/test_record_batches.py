@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from kafka.record.memory_records import MemoryRecords
 
-from fencepost.conformance.wire.broker_codes import Code
 from fencepost.conformance.wire.record_batches import RecordsError, batch_of, batches_in, summary
+from fencepost.conformance.wire.refusal import Code
 
 TWO = batch_of([b"a", b"b"])
 THREE = batch_of([b"c", b"d", b"e"])

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from support.groups import group, told
 
 from fencepost.model.assignors.assignors import ASSIGNORS, Assignor
-from fencepost.properties.assignors.assignor_groups import AssignorInput, groups
+from fencepost.properties.assignors.assignor_promises import AssignorInput, groups
 
 EACH = pytest.mark.parametrize("assignor", ASSIGNORS.values(), ids=lambda assignor: assignor.name)
 

@@ -5,7 +5,7 @@ from support.groups import group, told
 
 from fencepost.model.assignors.assignor_input import Assignment
 from fencepost.model.assignors.assignors import ASSIGNORS
-from fencepost.properties.assignors.assignor_groups import AssignorInput
+from fencepost.properties.assignors.assignor_promises import AssignorInput
 
 STICKY, COOPERATIVE = ASSIGNORS["sticky"], ASSIGNORS["cooperative-sticky"]
 

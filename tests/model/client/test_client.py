@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fencepost.model.client.behaviour import ClientSettings
 from fencepost.model.client.client import ClientStep, step
 from fencepost.model.client.client_interface import (
     AnswerRead,
@@ -33,7 +34,6 @@ from fencepost.model.client.client_interface import (
     Woken,
 )
 from fencepost.model.client.client_state import ClientState
-from fencepost.model.client.consumer_settings import ClientSettings
 from fencepost.model.messages.cluster_messages import (
     CLUSTER_VERSIONS,
     ApiVersionsResponse,

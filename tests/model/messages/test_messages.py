@@ -26,8 +26,7 @@ from fencepost.model.messages.messages import (
     OffsetFetchRequest,
     SyncGroupRequest,
 )
-from fencepost.model.messages.shapes import Message, wire_fields
-from fencepost.model.messages.wire_form import ListOf, ShapeError
+from fencepost.model.messages.shapes import ListOf, Message, ShapeError, wire_fields
 
 # Names of types that differ on purpose: an adapter may tell a draft's error by its name.
 SAME_TYPE = {"error": "int16"}

@@ -10,14 +10,14 @@ import random
 import pytest
 
 from fencepost.model.assignors.assignors import ASSIGNORS, Assignor
-from fencepost.properties.assignors.assignor_groups import (
+from fencepost.properties.assignors.assignor_promises import (
     KINDS,
     GroupKind,
+    broken_promises,
     random_group,
     small_groups,
     small_racked_groups,
 )
-from fencepost.properties.assignors.assignor_promises import broken_promises
 
 EACH = pytest.mark.parametrize("assignor", ASSIGNORS.values(), ids=lambda assignor: assignor.name)
 

@@ -10,21 +10,19 @@ from support.groups import group, told
 from support.lying_assignors import LYING_ASSIGNORS
 
 from fencepost.model.assignors.assignors import ASSIGNORS, Assignor
-from fencepost.properties.assignors.assignor_groups import (
+from fencepost.properties.assignors.assignor_promises import (
+    ASSIGNOR_PROMISES,
     KINDS,
     AssignorInput,
     GroupKind,
+    broken_promises,
     groups,
     random_group,
+    rounds,
+    settled,
     shrunk_group,
     small_groups,
     small_racked_groups,
-)
-from fencepost.properties.assignors.assignor_promises import (
-    ASSIGNOR_PROMISES,
-    broken_promises,
-    rounds,
-    settled,
 )
 
 EACH = pytest.mark.parametrize("assignor", ASSIGNORS.values(), ids=lambda assignor: assignor.name)

@@ -19,11 +19,10 @@ from fencepost.properties.checking.checking import (
 )
 from fencepost.properties.checking.liveness import ANSWERED
 from fencepost.properties.claims.property_registry import PROPERTIES, find_property
-from fencepost.properties.logic.property import Engine
+from fencepost.properties.logic.logic import Engine
 from fencepost.properties.mutants.mutants import find_revision
 from fencepost.properties.oracle.oracle import judge
-from fencepost.properties.worlds.scope import Scope
-from fencepost.properties.worlds.scopes import PROMISE_SCOPES, NamedScope, find_check_scope
+from fencepost.properties.worlds.scope import PROMISE_SCOPES, NamedScope, Scope, find_check_scope
 
 QUICK = tuple(find_check_scope(name) for name in ("zombie", "two processes", "failover"))
 ZOMBIE = (find_check_scope("zombie"),)

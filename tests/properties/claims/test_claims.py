@@ -35,8 +35,7 @@ from fencepost.properties.checking.checking import PropertyStatus, check_revisio
 from fencepost.properties.checking.evaluator import Evaluator, is_quiet
 from fencepost.properties.claims.property_registry import PROPERTIES
 from fencepost.properties.explorer.explorer import explore
-from fencepost.properties.logic.logic import FALSE, TRUE, Formula
-from fencepost.properties.logic.property import Engine, Property, PropertyKind
+from fencepost.properties.logic.logic import FALSE, TRUE, Engine, Formula, Property, PropertyKind
 from fencepost.properties.logic.signature import (
     FAILOVER,
     JOIN_PHASE,
@@ -45,9 +44,13 @@ from fencepost.properties.logic.signature import (
     SYNC_PHASE,
 )
 from fencepost.properties.mutants.mutants import find_revision
-from fencepost.properties.worlds.abstract_event import AbstractEvent
-from fencepost.properties.worlds.abstraction import AbstractGroup, AbstractStep, evaluate
-from fencepost.properties.worlds.scopes import CHECK_SCOPES, find_check_scope
+from fencepost.properties.worlds.abstraction import (
+    AbstractEvent,
+    AbstractGroup,
+    AbstractStep,
+    evaluate,
+)
+from fencepost.properties.worlds.scope import CHECK_SCOPES, find_check_scope
 from fencepost.properties.worlds.views import Event, StepView, WorldView
 from fencepost.properties.worlds.world import Worlds
 from fencepost.properties.worlds.world_client import OFFERS

@@ -6,8 +6,13 @@ import pytest
 from support.places import ROOT
 
 from fencepost.model.revisions import revisions
-from fencepost.properties.departures.departure import KFAKE, coordinator_of, departed
-from fencepost.properties.departures.known_departures import DEPARTURES, families
+from fencepost.properties.departures.known_departures import (
+    DEPARTURES,
+    KFAKE,
+    coordinator_of,
+    departed,
+    families,
+)
 from fencepost.traces.files.trace_file import TraceFile
 
 FINDINGS = ROOT / "docs" / "findings"

@@ -16,8 +16,7 @@ from fencepost.model.table.effects import Do
 from fencepost.properties.diff.revision_diff import Comparison, Difference, compare_revisions
 from fencepost.properties.oracle.oracle import judge
 from fencepost.properties.worlds.concretise import Run, unfold
-from fencepost.properties.worlds.scope import ActKind, Scope
-from fencepost.properties.worlds.scopes import DIFF_SCOPES, NamedScope
+from fencepost.properties.worlds.scope import DIFF_SCOPES, ActKind, NamedScope, Scope
 from fencepost.properties.worlds.world import Act, World, Worlds
 
 KAFKA_4 = revisions.find("kafka-4")

@@ -11,8 +11,7 @@ from fencepost.conformance.run.certify import Options, certify
 from fencepost.conformance.targets.in_process import InProcessTarget
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.table.table import LEVELS
-from fencepost.properties.departures.departure import Departure, departed
-from fencepost.properties.departures.known_departures import DEPARTURES
+from fencepost.properties.departures.known_departures import DEPARTURES, Departure, departed
 from fencepost.properties.judging.outcome import Outcome
 
 HIDING = {"undone-group"}

@@ -16,8 +16,7 @@ from fencepost.conformance.targets.in_process import InProcessTarget
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.table.table import LEVELS, Level
-from fencepost.properties.departures.departure import Departure, departed
-from fencepost.properties.departures.known_departures import DEPARTURES
+from fencepost.properties.departures.known_departures import DEPARTURES, Departure, departed
 from fencepost.properties.judging import outcome
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 from fencepost.properties.mutants.mutants import MUTANTS

@@ -42,8 +42,12 @@ from fencepost.properties.logic.signature import (
     Y,
     is_mid,
 )
-from fencepost.properties.worlds.abstract_event import AbstractEvent
-from fencepost.properties.worlds.abstraction import AbstractGroup, AbstractStep, evaluate
+from fencepost.properties.worlds.abstraction import (
+    AbstractEvent,
+    AbstractGroup,
+    AbstractStep,
+    evaluate,
+)
 
 NONE = frozenset[str]()
 TWO = AbstractGroup(

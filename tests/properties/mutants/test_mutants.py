@@ -18,7 +18,7 @@ from fencepost.conformance.run.certify import Options, certify
 from fencepost.conformance.targets.in_process import ModelCoordinator
 from fencepost.conformance.targets.target_registry import TargetOptions, find_target
 from fencepost.model.classic.machine import Machine
-from fencepost.model.classic.perform_rebalance import rebalances
+from fencepost.model.classic.perform import rebalances
 from fencepost.model.coordinator import Config
 from fencepost.model.history.events import Answered, Event, Handled, Passed, Sent
 from fencepost.model.revisions.base import KAFKA_4, RULES

@@ -18,8 +18,7 @@ from fencepost.model.classic.work import Span
 from fencepost.model.history.events import Handled, Passed, Restarted
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.table.vocabulary import GroupState
-from fencepost.properties.departures.departure import departed
-from fencepost.properties.departures.known_departures import DEPARTURES
+from fencepost.properties.departures.known_departures import DEPARTURES, departed
 from fencepost.properties.oracle.oracle import Oracle, judge
 from fencepost.properties.oracle.verdict import Wrong
 

@@ -14,11 +14,11 @@ from fencepost.model.revisions import revisions
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.table.effects import Do
 from fencepost.properties.claims.property_registry import FORMULAS
-from fencepost.properties.logic.property import PropertyKind
+from fencepost.properties.logic.logic import PropertyKind
 from fencepost.properties.mutants import abstract_mutants
 from fencepost.properties.mutants.abstract_mutants import abstract_twists
 from fencepost.properties.mutants.mutants import find_mutant
-from fencepost.properties.proofs.abstract_phases import EFFECTS
+from fencepost.properties.proofs.abstract_effects import EFFECTS
 from fencepost.properties.proofs.bridge import abstract_step_of
 from fencepost.properties.worlds.abstraction import evaluate
 from fencepost.properties.worlds.views import StepView

@@ -20,7 +20,7 @@ from fencepost.model.revisions.base import KAFKA_4
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.mutants.mutants import find_revision
 from fencepost.properties.proofs.bridge import abstract_step_of
-from fencepost.properties.worlds.scopes import find_check_scope
+from fencepost.properties.worlds.scope import find_check_scope
 from fencepost.properties.worlds.views import Event, Failover, StepView
 from fencepost.properties.worlds.world import Worlds
 

@@ -16,10 +16,9 @@ from fencepost.model.table.effects import Do
 from fencepost.model.table.expr import all_of
 from fencepost.model.table.vocabulary import MID, STATE, GroupState, Mid
 from fencepost.properties.claims.property_registry import FORMULAS, expected_in, find_formula
-from fencepost.properties.logic.logic import FALSE, negate
-from fencepost.properties.logic.property import PropertyKind
+from fencepost.properties.logic.logic import FALSE, PropertyKind, negate
 from fencepost.properties.logic.signature import HOLDS
-from fencepost.properties.proofs.abstract_phases import EFFECTS
+from fencepost.properties.proofs.abstract_effects import EFFECTS
 from fencepost.properties.proofs.proof_results import Obligation, Proof, Result
 from fencepost.properties.proofs.proofs import ask, invariants_of, prove
 from fencepost.properties.worlds.abstraction import evaluate

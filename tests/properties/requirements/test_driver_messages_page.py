@@ -8,7 +8,7 @@ import re
 import msgspec
 from support.places import ROOT
 
-from fencepost.conformance.clients.client_registry import LIBRARIES
+from fencepost.conformance.clients.driver_programs import LIBRARIES
 from fencepost.properties.requirements.driver_messages import (
     FEATURES,
     AnyCommand,

@@ -8,9 +8,10 @@ from support.client_liars import LIARS
 from fencepost.model.client.duties import DUTIES
 from fencepost.model.table.table import Level
 from fencepost.properties.mutants.client_mutants import CLIENT_MUTANTS
-from fencepost.properties.requirements.requirement import AREAS, Obligation
 from fencepost.properties.requirements.requirements import (
+    AREAS,
     OBLIGATIONS,
+    Obligation,
     UnknownObligationError,
     find_obligation,
     in_area,

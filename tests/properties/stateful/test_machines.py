@@ -10,6 +10,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from fencepost.model.messages.messages import APIS
 from fencepost.model.revisions import revisions
+from fencepost.properties.checking.evaluator import Coverage
 from fencepost.properties.checking.random_walk import (
     KINDS,
     UNDRAWN,
@@ -18,22 +19,27 @@ from fencepost.properties.checking.random_walk import (
     simpler,
     walked,
 )
-from fencepost.properties.checking.rule_coverage import Coverage
 from fencepost.properties.checking.shrinking import shrunk
 from fencepost.properties.claims.answer_properties import HISTORY_PROPERTIES
 from fencepost.properties.claims.property_registry import PROPERTIES
 from fencepost.properties.explorer.explorer import Check, explore
-from fencepost.properties.logic.property import PropertyKind
+from fencepost.properties.logic.logic import PropertyKind
 from fencepost.properties.mutants.mutants import find_revision
 from fencepost.properties.oracle.oracle import judge
 from fencepost.properties.stateful.machines import EVERYTHING, SCOPES, find_violation, world_machine
 from fencepost.properties.stateful.profiles import PROFILES, load_profile
-from fencepost.properties.stateful.programs import DOINGS, ODDITIES, Move, Program, plainer
-from fencepost.properties.stateful.strategies import programs, requests
-from fencepost.properties.worlds.adversarial_actions import ODD_ACTS
+from fencepost.properties.stateful.strategies import (
+    DOINGS,
+    ODDITIES,
+    Move,
+    Program,
+    plainer,
+    programs,
+    requests,
+)
 from fencepost.properties.worlds.scope import ACTS, Scope
 from fencepost.properties.worlds.world import Act, World, Worlds
-from fencepost.properties.worlds.world_client import Ask
+from fencepost.properties.worlds.world_client import ODD_ACTS, Ask
 
 KAFKA_4 = revisions.find("kafka-4")
 STATES_AND_STEPS = [p for p in PROPERTIES.values() if p.kind is not PropertyKind.HISTORY]

@@ -8,7 +8,7 @@ from fencepost.model.revisions.revisions import find
 from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, is_quiet
 from fencepost.properties.claims.property_registry import PROPERTIES
 from fencepost.properties.explorer.explorer import explore
-from fencepost.properties.worlds.scopes import BOUNDS, MILLION_STATES
+from fencepost.properties.worlds.scope import BOUNDS, MILLION_STATES
 from fencepost.properties.worlds.world import Worlds
 
 

@@ -13,7 +13,7 @@ from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.table.expr import compile_closure
 from fencepost.model.table.vocabulary import GroupState, feasible
 from fencepost.properties.claims.property_registry import FORMULAS, find_formula
-from fencepost.properties.logic.property import PropertyKind
+from fencepost.properties.logic.logic import PropertyKind
 from fencepost.properties.logic.signature import FAILOVER, GROUP_FEATURES, NUMBERS, RELATIONS
 from fencepost.properties.proofs.abstract_guards import FEASIBLE, features_of
 from fencepost.properties.worlds.abstraction import (

@@ -18,9 +18,8 @@ import msgspec
 from fencepost.model.assignors.assignor_input import Applicant
 from fencepost.model.assignors.assignors import ASSIGNORS
 from fencepost.model.messages.subscription import Subscription, TopicPartition
-from fencepost.properties.assignors.assignor_groups import KINDS, AssignorInput, random_group
-from tools.assignors.assignor_parity import Parity
-from tools.assignors.java_assignors import JavaAnswer, Question, answer_of, ask_java
+from fencepost.properties.assignors.assignor_promises import KINDS, AssignorInput, random_group
+from tools.assignors.assignor_figures import JavaAnswer, Parity, Question, answer_of, ask_java
 
 FILE = Path(__file__).with_name("java_assignors.json")
 _EACH = 3

@@ -21,8 +21,7 @@ from kafka import KafkaAdminClient, TopicPartition
 from support.tcp.secured import PASSWORD, Authority
 
 from fencepost.conformance.runtime.toolchain.child import free_ports
-from fencepost.conformance.targets.brokers.kafka_broker import KafkaBroker
-from fencepost.conformance.targets.brokers.kafka_properties import HOST, new_cluster_id
+from fencepost.conformance.targets.brokers.kafka import HOST, KafkaBroker, new_cluster_id
 from fencepost.conformance.targets.brokers.kafka_version import parse_kafka_version
 
 VERSION = parse_kafka_version("4.3.0")

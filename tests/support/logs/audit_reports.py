@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fencepost.traces.logs.logged_exchange import LoggedExchange
+from fencepost.traces.logs.request_log import LoggedExchange
 from fencepost.traces.operations.operator_report import OperatorAudit, OperatorReport
 
 

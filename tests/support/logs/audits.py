@@ -12,12 +12,10 @@ import orjson
 from benchmarks.log_traffic import Plan, Traffic
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
-from fencepost.traces.audit.answer_audit import Audit
 from fencepost.traces.audit.audit_results import GroupResult
 from fencepost.traces.audit.audit_settings import AuditSettings
-from fencepost.traces.audit.log_audit import audit_log
-from fencepost.traces.logs.logged_exchange import LoggedExchange
-from fencepost.traces.logs.request_log import RequestLog
+from fencepost.traces.audit.log_audit import Audit, audit_log
+from fencepost.traces.logs.request_log import LoggedExchange, RequestLog
 
 Lines = list[bytes]
 Exchanges = list[LoggedExchange]

@@ -13,8 +13,7 @@ from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.traces.audit.log_audit import audit_log
 from fencepost.traces.logs.request_log import RequestLog
-from fencepost.traces.pipeline.logs.audit_recipe import LogAudit, part_table
-from fencepost.traces.pipeline.logs.part_audit import json_text
+from fencepost.traces.pipeline.logs.part_audit import LogAudit, json_text, part_table
 from fencepost.traces.pipeline.storage.log_tables import TABLES
 
 Rows = list[dict[str, Any]]

@@ -18,7 +18,7 @@ from fencepost.model.coordinator import Answer, Send
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import APIS
 from fencepost.model.revisions.base import KAFKA_4
-from fencepost.traces.logs.logged_exchange import LoggedExchange
+from fencepost.traces.logs.request_log import LoggedExchange
 
 START_MS = 1_795_243_200_000
 TICK_MS = 100

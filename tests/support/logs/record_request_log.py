@@ -22,10 +22,10 @@ from typing import Any
 from support.logs.log_clients import TOPIC, Cluster
 from support.logs.log_stories import DYNAMIC, EVERYDAY, FAULTS, NAMES, Stage, Staged, Story
 
-from fencepost.conformance.targets.brokers.kafka_broker import KafkaBroker
+from fencepost.conformance.targets.brokers.kafka import KafkaBroker
 from fencepost.conformance.targets.brokers.kafka_version import parse_kafka_version
-from fencepost.conformance.targets.tcp.address import Address
 from fencepost.conformance.targets.tcp.cluster_admin import DEADLINES, Admin
+from fencepost.conformance.targets.tcp.security import Address
 
 LATEST = (9, 5, 4, 5, 9)
 _RECENT = (LATEST, (5, 3, 3, 3, 7))

@@ -8,10 +8,9 @@ from collections.abc import Iterable
 
 from support.command import PATIENCE_S, RUN
 
-from fencepost.conformance.targets.tcp.address import parse_address
-from fencepost.conformance.targets.tcp.authentication import Door, ask
-from fencepost.conformance.targets.tcp.broker_connection import Reply
+from fencepost.conformance.targets.tcp.broker_connection import Door, Reply, ask
 from fencepost.conformance.targets.tcp.namespacing import PREFIX
+from fencepost.conformance.targets.tcp.security import parse_address
 
 IGNORING = f"import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); {RUN}"
 """As a shell starts it in the background: Ctrl-C isn't for it."""

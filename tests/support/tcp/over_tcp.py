@@ -27,8 +27,7 @@ from fencepost.conformance.targets.tcp.tcp import TcpTarget
 from fencepost.model.classic.work import Outcome as Done
 from fencepost.model.coordinator import AsyncCoordinator, Config, Reset
 from fencepost.model.revision import Revision
-from fencepost.properties.departures.departure import departed
-from fencepost.properties.departures.known_departures import DEPARTURES
+from fencepost.properties.departures.known_departures import DEPARTURES, departed
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 from fencepost.properties.mutants import mutants
 
@@ -81,7 +80,7 @@ def by_settings(cases: Iterable[str] | None = None) -> dict[str, tuple[Settings,
 SERVE_DEPARTURE = f"""
 from fencepost.conformance.cli import serve
 from fencepost.model.revisions.base import KAFKA_4
-from fencepost.properties.departures.departure import departed
+from fencepost.properties.departures.known_departures import departed
 from fencepost.properties.departures.known_departures import DEPARTURES
 serve.find_model = lambda name: departed(KAFKA_4, [DEPARTURES[name.partition(":")[2]]])
 {RUN}

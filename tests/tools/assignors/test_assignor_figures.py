@@ -6,11 +6,9 @@ from collections.abc import Iterable
 import pytest
 
 from fencepost.model.assignors.assignors import ASSIGNORS
-from fencepost.properties.assignors.assignor_groups import AssignorInput
-from fencepost.properties.assignors.optimum import Quality
+from fencepost.properties.assignors.assignor_promises import AssignorInput, Quality
 from tools.assignors import assignor_figures
-from tools.assignors.assignor_figures import gap, measure
-from tools.assignors.java_assignors import JavaAnswer, Question
+from tools.assignors.assignor_figures import JavaAnswer, Question, gap, measure
 
 BEST = Quality(10, 2, 3)
 

@@ -19,27 +19,29 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from fencepost.conformance.clients.client_registry import find_client
-from fencepost.conformance.clients.driver_pool import DriverPool
-from tools.deployments.differences import reason
-from tools.deployments.measured_deployments import (
+from fencepost.conformance.clients.driver import DriverPool
+from fencepost.conformance.clients.driver_programs import find_client
+from tools.deployments.real_deployment import (
+    DeploymentError,
+    RealFigures,
+    RealKafka,
+    perform_for_real,
+    started_kafka,
+)
+from tools.deployments.simulated_and_real import (
     BROKERS,
     CASES,
     CASES_BY_NAME,
     CLIENTS,
+    LEAST_JITTER_S,
     MEMBERS,
     PARTITIONS,
-    DeploymentCase,
-)
-from tools.deployments.real_deployment import DeploymentError
-from tools.deployments.real_kafka import RealKafka, started_kafka
-from tools.deployments.real_run import RealFigures, perform_for_real
-from tools.deployments.simulated_and_real import (
-    LEAST_JITTER_S,
     CaseResult,
+    DeploymentCase,
     differences,
     jitter_s,
     read_results,
+    reason,
     write_results,
 )
 from tools.docs.deployments_page import DATA, main

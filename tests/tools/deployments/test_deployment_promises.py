@@ -8,8 +8,7 @@ from support.real_figures import FIGURES, case_result
 
 from tools.deployments import deployment_promises
 from tools.deployments.deployment_promises import Claim, Verdict, all_claims, pooled, simulated_only
-from tools.deployments.measured_deployments import CASES_BY_NAME
-from tools.deployments.simulated_and_real import SHOWN
+from tools.deployments.simulated_and_real import CASES_BY_NAME, SHOWN
 
 TWICE_EACH = Claim(
     says="It costs two rebalances each.",

@@ -8,13 +8,11 @@ from typing import Any, cast
 
 import pytest
 
-from fencepost.conformance.clients.driver import Heard
-from fencepost.conformance.clients.driver_pool import DriverPool
+from fencepost.conformance.clients.driver import DriverPool, Heard
 from fencepost.conformance.serve.broker_history import History
 from fencepost.conformance.simulate.deployment import ProcessFailure
-from fencepost.conformance.simulate.deployment_scenario import DeploymentScenario
-from fencepost.conformance.simulate.member_settings import MemberSettings
-from fencepost.conformance.simulate.notes import Told
+from fencepost.conformance.simulate.deployment_scenario import DeploymentScenario, MemberSettings
+from fencepost.conformance.simulate.simulation import Told
 from fencepost.model.client import client_interface
 from fencepost.model.messages.subscription import TopicPartition
 from fencepost.properties.requirements.driver_messages import (
@@ -27,9 +25,7 @@ from fencepost.properties.requirements.driver_messages import (
     Revoked,
     Unsupported,
 )
-from tools.deployments.group_on_wire import Synced
-from tools.deployments.real_deployment import DeploymentError, RealDeployment
-from tools.deployments.real_kafka import RealKafka
+from tools.deployments.real_deployment import DeploymentError, RealDeployment, RealKafka, Synced
 
 ONE, TWO = "app-1#1", "app-2#1"
 P0: Partition = ("orders", 0)

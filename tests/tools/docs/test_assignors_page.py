@@ -3,9 +3,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tools.assignors.assignor_parity import Parity
-from tools.docs.assignors_page import FIGURES, PAGE, PICTURE, SPEED, main, page
-from tools.docs.assignors_plot import gap_plot
+from tools.assignors.assignor_figures import Parity
+from tools.docs.assignors_page import FIGURES, PAGE, PICTURE, SPEED, gap_plot, main, page
 
 DOCS = Path(__file__).parents[3] / "docs"
 AGAIN = "make it anew: python -m tools.docs.assignors_page docs"

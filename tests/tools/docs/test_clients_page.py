@@ -9,8 +9,11 @@ from support.client_results import LACKS, certificate, result
 from support.places import ROOT
 
 from fencepost.conformance.cases.clients.scenario_catalogue import SCENARIOS, cases_of
-from fencepost.conformance.clients.certificate.client_certificate import certificate_json
-from fencepost.conformance.clients.certificate.compact_certificate import kept, unfolded
+from fencepost.conformance.clients.certificate.client_certificate import (
+    certificate_json,
+    kept,
+    unfolded,
+)
 from fencepost.conformance.clients.certificate.known_client_failures import load_known
 from fencepost.model.table.table import Level
 from fencepost.properties.judging.outcome import Outcome

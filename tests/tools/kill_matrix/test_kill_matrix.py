@@ -17,7 +17,7 @@ from fencepost.properties.checking.liveness import PROMISES, find_broken_promise
 from fencepost.properties.claims.invariants import STORED
 from fencepost.properties.claims.property_registry import PROPERTIES
 from fencepost.properties.mutants.mutants import MUTANTS, find_mutant
-from fencepost.properties.worlds.scopes import ENDING_SCOPES, MUTANT_SCOPES
+from fencepost.properties.worlds.scope import ENDING_SCOPES, MUTANT_SCOPES
 from tools.kill_matrix import kill_matrix
 from tools.kill_matrix.kill_matrix import (
     BY_COMPARISON,

@@ -14,11 +14,12 @@ from support.night_findings import LONG_S, MUTANT, night_options
 from support.places import ROOT
 
 from fencepost.conformance.cli.cli import exit_code, main
-from fencepost.properties.workers.cancellation import Stop
+from fencepost.properties.workers.processes import Stop
 from tools.nightly.__main__ import nightly_command
-from tools.nightly.dedup import NEW, OPEN
-from tools.nightly.night_plan import (
+from tools.nightly.dedup import (
     FIRST_TARGETS,
+    NEW,
+    OPEN,
     OTHER_TARGETS,
     WEIGHTS,
     Schedule,

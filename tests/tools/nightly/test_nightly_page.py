@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from support.page.open import Open
 from support.page.pages import finding
 
-from tools.nightly.nightly_page import nightly_page
+from tools.nightly.nightly_report import nightly_page
 
 TRACE = "traces/kafka-a.json"
 

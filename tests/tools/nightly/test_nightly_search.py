@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support.night_findings import LONG_S, MUTANT
 
-from fencepost.properties.workers.cancellation import Stop
+from fencepost.properties.workers.processes import Stop
 from fencepost.traces.files.trace_file import TraceFile
 from tools.nightly.dedup import EACH_TIME, UNTRIED
 from tools.nightly.nightly_search import (
@@ -18,11 +18,15 @@ from tools.nightly.nightly_search import (
     MutantTask,
     SearchTask,
     ShardReport,
+    TracesTask,
+    failed_in,
+    files_of,
+    make_traces,
+    run_tests,
     search_mutants,
     search_target,
+    why_no_tests,
 )
-from tools.nightly.nightly_traces import TracesTask, make_traces
-from tools.nightly.property_tests import failed_in, files_of, run_tests, why_no_tests
 
 
 async def test_mutants_are_hunted_until_they_are_found() -> None:

@@ -9,13 +9,11 @@ from support.logs.audit_reports import reported
 from support.logs.model_log import Consumer, ModelLog
 from support.places import TESTS
 
-from fencepost.traces.audit.audit_page import Judged, audit_page
-from fencepost.traces.audit.server_log_audit import audit_server_log
+from fencepost.traces.audit.server_log_audit import Judged, audit_page, audit_server_log
 from fencepost.traces.logs.request_log import read_request_log
 from fencepost.traces.logs.server_log import ServerLog
 from fencepost.traces.operations.operator_report import OperatorReport
-from fencepost.traces.operations.operator_summary import cut
-from fencepost.traces.operations.operator_words import operator_problems
+from fencepost.traces.operations.operator_words import cut, operator_problems
 from fencepost.traces.operations.ownership_picture import life_picture
 from fencepost.traces.operations.rebalances import BEFORE_LOG
 

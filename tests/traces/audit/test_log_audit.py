@@ -23,10 +23,9 @@ from benchmarks.log_traffic import Plan, Traffic
 from fencepost.conformance.cli.cli import fencepost
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.properties.mutants.mutants import find_mutant
-from fencepost.traces.audit.answer_audit import Audit
 from fencepost.traces.audit.audit_results import EXPLAINED, UNKNOWN, VIOLATED
 from fencepost.traces.audit.audit_settings import AuditSettings, Gaps
-from fencepost.traces.audit.log_audit import SCHEMA_FILE, audit_log
+from fencepost.traces.audit.log_audit import SCHEMA_FILE, Audit, audit_log
 from fencepost.traces.logs.request_log import RequestLog
 
 PLAN = Plan(lines=2_500, groups=6, members=4, unrest_ms=30_000, seed=5)

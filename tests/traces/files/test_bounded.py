@@ -126,14 +126,14 @@ def test_only_the_end_of_a_long_log_is_held(tmp_path: Path) -> None:
 
 
 OWN = {
-    "traces/files/json_schema.py",  # schemas of ours, and so on
+    "traces/files/bounded.py",  # schemas of ours, and so on
     "traces/forms/pytest_form.py",
     "traces/pages/html.py",
     "traces/pipeline/storage/archive.py",
     "conformance/targets/stdio/protocol_schemas.py",
     "conformance/targets/brokers/kfake.py",
-    "tools/nightly/property_tests.py",  # and what our own pytest printed
-    "conformance/runtime/cpu_time.py",  # /proc
+    "tools/nightly/nightly_search.py",  # and what our own pytest printed
+    "conformance/runtime/event_loop.py",  # /proc
     "conformance/clients/driver_programs.py",  # lists of packages that lie beside our drivers
     "conformance/clients/reference_driver.py",  # our own commands, from a stream with a limit
     "conformance/cli/schema.py",

@@ -7,8 +7,7 @@ import pytest
 from support.places import ROOT
 
 from fencepost.properties.departures.known_departures import DEPARTURES
-from fencepost.traces.files.corpus_index import bug_of_trace
-from fencepost.traces.files.trace_causes import cause_sentence, known_cause
+from fencepost.traces.files.trace_causes import bug_of_trace, cause_sentence, known_cause
 from fencepost.traces.files.trace_file import TraceFile
 
 FINDINGS = sorted((ROOT / "docs" / "findings").glob("*.json"))

@@ -12,8 +12,8 @@ import pytest
 from support.committed import committed
 from support.worlds import follow, worlds_of
 
-from fencepost.conformance.cli.exploration_output import Told as Explored
-from fencepost.conformance.cli.exploration_output import write_traces
+from fencepost.conformance.cli.explore import Told as Explored
+from fencepost.conformance.cli.explore import write_traces
 from fencepost.model.history.events import Disconnected, Restarted, TopicsDeleted
 from fencepost.model.history.step_lines import StepInput, step_lines
 from fencepost.properties.checking.checking import PropertyStatus

@@ -14,8 +14,14 @@ from support.worlds import follow, worlds_of
 from fencepost.properties.worlds.scope import Scope
 from fencepost.traces.files.run_trace import run_trace
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
-from fencepost.traces.forms.itf import from_itf_json, is_itf, to_itf_json
-from fencepost.traces.forms.itf_values import ItfValueError, from_itf, to_itf
+from fencepost.traces.forms.itf import (
+    ItfValueError,
+    from_itf,
+    from_itf_json,
+    is_itf,
+    to_itf,
+    to_itf_json,
+)
 
 Document = dict[str, Any]
 

@@ -12,8 +12,7 @@ from fencepost.model.coordinator import Send
 from fencepost.model.history.events import Sent
 from fencepost.model.messages.draft_messages import TWO_LIST
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError, TraceVerdict
-from fencepost.traces.forms.pytest_form import to_pytest
-from fencepost.traces.forms.pytest_literals import Literals
+from fencepost.traces.forms.pytest_form import Literals, to_pytest
 
 QUICK = (
     "kafka-8500",

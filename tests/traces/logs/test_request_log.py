@@ -13,9 +13,7 @@ from fencepost.model.messages.messages import (
     HeartbeatResponse,
     OffsetCommitRequest,
 )
-from fencepost.traces.logs.log_dates import DatePatternError, LogDates
-from fencepost.traces.logs.log_files import BROKEN_FILE, LogFileError
-from fencepost.traces.logs.logged_exchange import LoggedExchange
+from fencepost.traces.logs.log_files import BROKEN_FILE, DatePatternError, LogDates, LogFileError
 from fencepost.traces.logs.request_log import (
     BAD_JSON,
     NO_REQUEST,
@@ -23,6 +21,7 @@ from fencepost.traces.logs.request_log import (
     OTHER_LINE,
     TEXT_FORMAT,
     TOO_LONG,
+    LoggedExchange,
     RequestLog,
 )
 

@@ -15,14 +15,15 @@ from support.logs.audit_reports import reported
 from support.logs.model_log import Consumer, ModelLog
 from support.places import TESTS
 
-from fencepost.traces.logs.logged_exchange import LoggedExchange
-from fencepost.traces.logs.request_log import read_request_log
+from fencepost.traces.logs.request_log import LoggedExchange, read_request_log
 from fencepost.traces.operations import operator_report
-from fencepost.traces.operations.operator_json import operator_json
 from fencepost.traces.operations.operator_report import LimitedRows, OperatorAudit, OperatorReport
 from fencepost.traces.operations.operator_rows import Cause, Process, Remedy, StaticLeave, ThrownOut
-from fencepost.traces.operations.operator_summary import operator_summary
-from fencepost.traces.operations.operator_words import operator_problems
+from fencepost.traces.operations.operator_words import (
+    operator_json,
+    operator_problems,
+    operator_summary,
+)
 
 RECORDED = TESTS / "traces" / "request_logs"
 EXAMPLES = RECORDED.parent.parent.parent / "examples" / "request-logs"

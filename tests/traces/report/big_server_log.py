@@ -19,7 +19,7 @@ from support.logs.record_request_log import record
 
 from fencepost.conformance.cases.suites import find_suite
 from fencepost.conformance.run.certify import Options, certify
-from fencepost.conformance.targets.brokers.kafka_target import KafkaTarget
+from fencepost.conformance.targets.brokers.kafka import KafkaTarget
 from fencepost.conformance.targets.brokers.kafka_version import parse_kafka_version
 from fencepost.conformance.targets.brokers.started import FIRST, BrokerVariant
 from fencepost.conformance.targets.target import ScopeNeeds

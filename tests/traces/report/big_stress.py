@@ -39,10 +39,9 @@ from support.tcp.over_tcp import (
 
 from fencepost.conformance.run.certify import OpenTarget, Options, opened
 from fencepost.conformance.run.replay import sound_trace
-from fencepost.conformance.search.fuzz.fuzz import FuzzResult, fuzz
-from fencepost.conformance.search.fuzz.fuzz_progress import FuzzOptions
+from fencepost.conformance.search.fuzz.fuzz import FuzzOptions, FuzzResult, fuzz
 from fencepost.conformance.search.fuzz.tally import Budget
-from fencepost.conformance.targets.brokers.kafka_target import KafkaTarget
+from fencepost.conformance.targets.brokers.kafka import KafkaTarget
 from fencepost.conformance.targets.target_registry import (
     SIDE_BY_SIDE,
     TargetOptions,

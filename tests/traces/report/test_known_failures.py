@@ -15,11 +15,10 @@ from fencepost.conformance.cases import ENTRIES
 from fencepost.conformance.run.certify import Options, opened
 from fencepost.conformance.targets.in_process import InProcessTarget
 from fencepost.model.classic.group import Group
-from fencepost.model.classic.perform_rebalance import rebalance
+from fencepost.model.classic.perform import rebalance
 from fencepost.model.classic.work import Work
 from fencepost.model.table.effects import Do
-from fencepost.properties.departures.departure import Departure, departed
-from fencepost.properties.departures.known_departures import DEPARTURES
+from fencepost.properties.departures.known_departures import DEPARTURES, Departure, departed
 from fencepost.properties.departures.mutation_operators import afterwards
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 from fencepost.traces.report.known_failures import (

@@ -32,8 +32,7 @@ from fencepost.traces.report.report_folder import (
     verdict_line,
     write_report,
 )
-from fencepost.traces.report.report_text import _excerpt
-from fencepost.traces.report.summary import spans
+from fencepost.traces.report.report_text import _excerpt, spans
 
 FAILS = result_of("JOIN-STATIC-EMPTY-STABLE/follower", "comment-table-1")
 PASSES = result_of("JOIN-STATIC-EMPTY-STABLE/follower")

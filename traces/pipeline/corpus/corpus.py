@@ -4,20 +4,48 @@ Trace `i` is of model `i` modulo the number of models, and depends only on the s
 its model; so any number of machines makes the same traces.  A shard holds traces of one model: it
 is the unit of work, and of what is kept when a job is killed.  `corpus.json` holds the description;
 a folder that doesn't fit it is refused.
+
+The tables of a corpus, version 1: their columns, meanings and units.
+
+A column may be added within a version; removing one, or changing its meaning, makes a new version.
+Bodies of requests and answers are JSON, as in trace files, since their fields differ by API and
+version.  Revision and mutant of a row are in the name of its folder (`revision=R/mutant=M`), as
+Spark and Arrow read it.
+
+Draw random traces from the model.
+
+A trace has ten to twenty-five acts of a few clients, on a virtual clock; each client may do
+whatever its state allows.  A trace depends only on the seed, its number and its
+model.  `state_words` names the state of a group without ids, generations, deadlines and bytes.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from random import Random
 from typing import Any, Self
 
+import pyarrow as pa
+
+from fencepost.model.classic.group import Group, Member
 from fencepost.model.revision import Revision
+from fencepost.properties.checking.random_walk import (
+    KINDS,
+    Walk,
+    WalkChoice,
+    WalkContext,
+    walk_scopes,
+)
 from fencepost.properties.mutants.mutant import PREFIX
 from fencepost.properties.mutants.mutants import find_mutant, find_revision
+from fencepost.properties.worlds.concretise import Run
 from fencepost.traces.files.run_trace import tool_version
-from fencepost.traces.pipeline.storage.manifest import ManifestKind, manifest
+from fencepost.traces.pipeline.storage.location import ManifestKind, manifest
+from fencepost.traces.pipeline.storage.trace_rows import step_rows
 
 FORMAT = "fencepost-corpus"
 VERSION = 1
@@ -129,3 +157,208 @@ def corpus_recipe(
     names = (*revisions, *(PREFIX + name.removeprefix(PREFIX) for name in mutants))
     models = tuple(dict.fromkeys(TraceSource.of(name).name for name in names))
     return Recipe(seed, traces, models, per_shard)
+
+
+_WORDS = pa.list_(pa.string())
+
+
+def _table(*fields: tuple[str, pa.DataType]) -> pa.Schema:
+    return pa.schema(list(fields), metadata={FORMAT: str(VERSION)})
+
+
+STEP = pa.struct(
+    [
+        ("do", pa.string()),  # send, answer, disconnect, restart, handled, passed
+        ("at_ms", pa.int64()),  # since the beginning; the earliest time
+        ("by_ms", pa.int64()),  # the latest; the same on a virtual clock
+        ("id", pa.string()),  # of a request; of an answer: of the request that it answers
+        ("member", pa.string()),  # who sent it: c1, c2, …
+        ("connection", pa.string()),
+        ("client_id", pa.string()),
+        ("api", pa.string()),
+        ("version", pa.int16()),
+        ("body", pa.string()),  # JSON; null for an answer: the connection was closed
+        ("findings", _WORDS),  # what was odd about the bytes of an answer
+        ("dropped", _WORDS),  # ids of requests that get no answer any more
+    ]
+)
+"""An event of the history; what an event of its kind doesn't have is null."""
+
+TURN = pa.struct(
+    [
+        ("act", pa.string()),
+        ("client", pa.int32()),  # -1: nobody's doing
+        ("outcome", pa.int32()),  # which of those that the protocol leaves open
+        ("rules", _WORDS),  # by which the model decided, in order
+        ("state", pa.string()),  # of the group afterwards, as rules can tell it apart
+    ]
+)
+"""A step of the model that the trace was made with."""
+
+TRACES = _table(
+    ("trace", pa.int64()),  # its number in the corpus
+    ("scope", pa.int16()),  # whose clients: an index into machines.SCOPES
+    ("config", pa.map_(pa.string(), pa.int64())),
+    ("clock", pa.string()),  # virtual or real
+    ("lag_ms", pa.int32()),
+    ("steps", pa.list_(STEP)),
+    ("turns", pa.list_(TURN)),
+)
+
+VERDICTS = _table(
+    ("trace", pa.int64()),
+    ("outcome", pa.string()),  # holds, violated, unknown; error: the checker itself failed
+    ("level", pa.string()),  # MUST, SHOULD, MAY
+    ("rule", pa.string()),  # that was broken; "" where no rule can be named
+    ("api", pa.string()),  # of the request whose answer is wrong
+    ("wrong", pa.string()),  # ANSWER, EARLY, SILENCE, CLOSED, SHAPE, DEVIATION
+    ("seen", pa.string()),  # what kind of answer came
+    ("request", pa.string()),  # whose answer is wrong
+    ("decided_by", _WORDS),  # the rules that took the request in
+    ("broken", _WORDS),  # ids of properties that the answers, or the explanations, break
+    ("message", pa.string()),  # one sentence; of an error: its class and text
+    ("turns", pa.int32()),  # how long the trace is
+)
+
+ITEMS = _table(
+    ("revision", pa.string()),
+    ("mutant", pa.string()),
+    ("kind", pa.string()),  # rule, pair, state
+    ("item", pa.string()),
+    ("traces", pa.int64()),  # how many show it
+    ("first", pa.int64()),  # the lowest number of one
+)
+"""What a corpus covers."""
+
+SHOWN = _table(("trace", pa.int64()), ("shard", pa.int64()), ("items", _WORDS))
+"""A trace that is needed, and what it covers."""
+
+GROUPS = _table(
+    ("outcome", pa.string()),
+    ("rule", pa.string()),
+    ("api", pa.string()),
+    ("wrong", pa.string()),
+    ("seen", pa.string()),
+    ("traces", pa.int64()),  # how many are like it
+    ("smallest", pa.int64()),  # turns * 2^40 + number: of the shortest the first
+    ("message", pa.string()),  # the first in the order of the alphabet
+)
+"""Violations that are one, by rule and shape."""
+
+DONE = _table(("shard", pa.int64()), ("rows", pa.int64()))
+"""A shard that is written, and its rows."""
+
+OUTCOMES = _table(
+    ("revision", pa.string()),
+    ("mutant", pa.string()),
+    ("outcome", pa.string()),
+    ("traces", pa.int64()),
+)
+"""How many traces of a model came out how."""
+
+
+_ACTS = tuple(kind for kind in KINDS if kind != "describe")
+"""Worlds know no client ids, which DescribeGroups would tell."""
+SCOPES = walk_scopes(_ACTS)
+"""The scopes of traces; one is drawn for each trace."""
+
+_FEWEST, _MOST = 10, 25
+_WAYS = 1 << 12
+_DISTURBING = tuple(k for k in _ACTS if k not in {"join", "sync", "tick", "heartbeat"})
+"""Kinds that only some traces have: with all of them in each, few groups would ever be stable."""
+
+_STRETCH = 20_000
+"""After so many numbers the caches of a model are dropped, so that memory does not grow."""
+
+
+@lru_cache(maxsize=len(SCOPES) * 2)
+def ground(model: str, scope: int, stretch: int = 0) -> WalkContext:
+    """Return the worlds of a model for traces of a scope; `stretch`: a range of numbers."""
+    del stretch
+    return WalkContext(find_revision(model), SCOPES[scope])
+
+
+def drawn(model: str, seed: int, number: int) -> tuple[int, Walk]:
+    """Return the scope and the walk of the trace of this number."""
+    chance = Random(f"{seed}/{number}")  # noqa: S311  (it must be the same each time)
+    scope = chance.randrange(len(SCOPES))
+    bits = chance.getrandbits(len(_DISTURBING))
+    without = frozenset(k for i, k in enumerate(_DISTURBING) if not bits >> i & 1)
+    walk = Walk(ground(model, scope, number // _STRETCH))
+    for _ in range(chance.randint(_FEWEST, _MOST)):
+        walk.choose(chance.randrange(_WAYS), without)
+    return scope, walk
+
+
+def trace_row(model: str, seed: int, number: int) -> dict[str, Any]:
+    """Return the trace of this number, as a row of `schema.TRACES`."""
+    scope, walk = drawn(model, seed, number)
+    return row_of(walk, scope, number)
+
+
+def row_of(walk: Walk, scope: int, number: int = 0) -> dict[str, Any]:
+    """Return a walk in a scope as a row of `schema.TRACES`."""
+    run = walk.run()
+    return {
+        "trace": number,
+        "scope": scope,
+        "config": list(walk.context.config.items()),
+        "clock": "virtual",
+        "lag_ms": 0,
+        "steps": step_rows(run.events, run.senders),
+        "turns": turn_rows(walk.choices, run),
+    }
+
+
+def turn_rows(choices: Sequence[WalkChoice], run: Run) -> list[dict[str, Any]]:
+    """Return what was chosen, the rules used, and the group's state after it."""
+    return [
+        {
+            "act": choice.kind,
+            "client": choice.client,
+            "outcome": choice.outcome,
+            "rules": list(turn.rules),
+            "state": _state(turn.world.group),
+        }
+        for choice, turn in zip(choices, run.turns, strict=True)
+    ]
+
+
+def choices_of(turns: Iterable[dict[str, Any]]) -> tuple[WalkChoice, ...]:
+    """Return the choices in these rows."""
+    return tuple(WalkChoice(turn["act"], turn["client"], turn["outcome"]) for turn in turns)
+
+
+@lru_cache(maxsize=20_000)
+def _state(group: Group | None) -> str:
+    return state_words(group)
+
+
+ABSENT = "no group"
+
+
+def state_words(group: Group | None) -> str:
+    """Describe a state, such as `Stable: dynamic leading, many static owes; offsets`."""
+    if group is None:
+        return ABSENT
+    kinds = Counter(_kind(member, group.leader) for member in group.members)
+    members = ", ".join(f"many {k}" if n > 1 else k for k, n in sorted(kinds.items()))
+    said = (
+        f"{group.state.value}: {members or 'nobody'}",
+        {0: "", 1: "pending"}.get(len(group.pending), "many pending"),
+        "delay" if group.delay is not None else "",
+        "offsets" if group.offsets else "",
+    )
+    return "; ".join(filter(None, said))
+
+
+def _kind(member: Member, leader: str | None) -> str:
+    said = (
+        "static" if member.is_static else "dynamic",
+        "leading" if member.member_id == leader else "",
+        "joining" if member.joining is not None else "",
+        "syncing" if member.syncing is not None else "",
+        "new" if member.new else "",
+        "owes" if member.owes_sync else "",
+    )
+    return " ".join(filter(None, said))

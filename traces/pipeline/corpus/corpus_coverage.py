@@ -21,11 +21,15 @@ import pyarrow as pa
 
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.mutants.mutants import find_revision
-from fencepost.properties.worlds.scopes import COVER_SCOPES
+from fencepost.properties.worlds.scope import COVER_SCOPES
 from fencepost.properties.worlds.world import Worlds
-from fencepost.traces.pipeline.corpus.corpus import NO_MUTANT, TraceSource
-from fencepost.traces.pipeline.corpus.corpus_tables import ITEMS, SHOWN
-from fencepost.traces.pipeline.corpus.draw import state_words
+from fencepost.traces.pipeline.corpus.corpus import (
+    ITEMS,
+    NO_MUTANT,
+    SHOWN,
+    TraceSource,
+    state_words,
+)
 from fencepost.traces.pipeline.corpus.job_engine import Merge
 from fencepost.traces.pipeline.corpus.shard_jobs import Corpus, rows_of
 

@@ -20,9 +20,8 @@ from fencepost.properties.claims.property_registry import PROPERTIES
 from fencepost.properties.mutants.mutants import find_revision
 from fencepost.properties.worlds.scope import Scope
 from fencepost.properties.worlds.world import Worlds
-from fencepost.traces.pipeline.storage.location import Place
-from fencepost.traces.pipeline.storage.manifest import CorpusError
-from fencepost.traces.pipeline.storage.world_text import world_of, world_text
+from fencepost.traces.pipeline.storage.location import CorpusError, Place
+from fencepost.traces.pipeline.storage.trace_rows import world_of, world_text
 
 MANIFEST = "exploration.json"
 WORLDS = pa.schema([("world", pa.string())])

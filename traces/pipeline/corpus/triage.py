@@ -3,13 +3,17 @@
 Violations with one fingerprint are a group; of a group the shortest trace is taken, of several the
 first, and acts are left out as long as the verdict has the same fingerprint.  A checker that failed
 is a group by its error, and is reported as it is.
+
+Run the pipeline's commands: which jobs, on which shards, with which engine.
+
+A shard that is written is done, so a command that was killed continues when it is run again.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -23,13 +27,32 @@ from fencepost.properties.mutants.mutants import find_revision
 from fencepost.properties.oracle.fingerprint import Fingerprint
 from fencepost.traces.files.run_trace import run_trace
 from fencepost.traces.files.trace_file import TraceFile
-from fencepost.traces.pipeline.corpus.corpus import Shard
-from fencepost.traces.pipeline.corpus.corpus_tables import GROUPS
-from fencepost.traces.pipeline.corpus.draw import SCOPES, choices_of, ground, row_of
-from fencepost.traces.pipeline.corpus.job_engine import Merge
-from fencepost.traces.pipeline.corpus.shard_jobs import Corpus, rows_of, verdicts_folder
-from fencepost.traces.pipeline.corpus.verdicts import ERROR, PROPERTY, VIOLATED, checker
-from fencepost.traces.pipeline.storage.manifest import CorpusError
+from fencepost.traces.pipeline.corpus import corpus_coverage
+from fencepost.traces.pipeline.corpus.corpus import (
+    GROUPS,
+    SCOPES,
+    Recipe,
+    Shard,
+    choices_of,
+    ground,
+    row_of,
+)
+from fencepost.traces.pipeline.corpus.job_engine import JobEngine, Merge
+from fencepost.traces.pipeline.corpus.shard_jobs import (
+    ERROR,
+    MANIFEST,
+    PROPERTY,
+    TRACES_FOLDER,
+    VIOLATED,
+    CheckJob,
+    Corpus,
+    CountOutcomesJob,
+    GenerateJob,
+    checker,
+    rows_of,
+    verdicts_folder,
+)
+from fencepost.traces.pipeline.storage.location import CorpusError, Place
 from fencepost.traces.pipeline.storage.trace_rows import Row
 
 _FINGERPRINT = ("rule", "api", "wrong", "seen")
@@ -189,3 +212,109 @@ def smaller(begun: Drawn, judged_by: str, fingerprint: Fingerprint) -> Drawn:
 
     plain = partial(simpler, clients=SCOPES[begun.scope].clients)
     return replace(begun, choices=shrunk(begun.choices, shows, plain, attempts=_ATTEMPTS))
+
+
+@dataclass(frozen=True, slots=True)
+class ShardsDone:
+    """The work of a run: shards and rows made now, and shards that were there before."""
+
+    shards: int
+    rows: int
+    before: int
+
+
+def open_corpus(place: Place) -> Corpus:
+    """Open the corpus in a folder.  Raises CorpusError."""
+    text = place.read_text(MANIFEST)
+    if text is None:
+        raise CorpusError(f"{place} holds no {MANIFEST}; give a folder that `generate` made")
+    return Corpus(place, Recipe.from_text(text, place.full(MANIFEST)))
+
+
+def generate_corpus(engine: JobEngine, place: Place, recipe: Recipe) -> ShardsDone:
+    """Generate a corpus, or its missing part.  Raises CorpusError if another one is there."""
+    known = place.read_text(MANIFEST)
+    if known is None:
+        place.write_text(MANIFEST, recipe.text())
+    elif known != recipe.text():
+        raise CorpusError(
+            f"{place} holds a corpus of other options or another fencepost "
+            f"({' '.join(known.split())}); choose another folder"
+        )
+    corpus = Corpus(place, recipe)
+    return _ran(engine, corpus, GenerateJob(corpus), TRACES_FOLDER, range(len(corpus.shards)))
+
+
+def check_corpus(engine: JobEngine, corpus: Corpus, judged_by: str) -> ShardsDone:
+    """Judge what is not judged yet.  Raises CorpusError if traces are missing."""
+    present = corpus.present()
+    return _ran(engine, corpus, CheckJob(corpus, judged_by), verdicts_folder(judged_by), present)
+
+
+def _ran(
+    engine: JobEngine,
+    corpus: Corpus,
+    job: GenerateJob | CheckJob,
+    folder: str,
+    shards: range | list[int],
+) -> ShardsDone:
+    corpus.place.tidy(folder)
+    there = corpus.written(folder)
+    missing = [number for number in shards if number not in there]
+    done = engine.each(job, missing)
+    if done["shard"].to_pylist() != missing:
+        raise ValueError(f"the engine did {len(done)} shards of {len(missing)}")
+    return ShardsDone(len(missing), pc.sum(done["rows"]).as_py() or 0, len(shards) - len(missing))
+
+
+def judged_shards(corpus: Corpus, judged_by: str) -> list[int]:
+    """Return the shards, all judged.  Raises CorpusError if verdicts are missing."""
+    present = corpus.present()
+    there = corpus.written(verdicts_folder(judged_by))
+    missing = len(present) - len(there)
+    if missing:
+        raise CorpusError(
+            f"{corpus.place}: {missing} of {len(present)} shards are not judged by {judged_by}; "
+            f"run `corpus check` with --revision {judged_by} first"
+        )
+    return present
+
+
+def count_outcomes(engine: JobEngine, corpus: Corpus, judged_by: str) -> pa.Table:
+    """Count the traces of each model by outcome."""
+    merge = Merge(("revision", "mutant", "outcome"), ("traces",), ())
+    return engine.merged(
+        CountOutcomesJob(corpus, judged_by), judged_shards(corpus, judged_by), merge
+    )
+
+
+def cover_corpus(engine: JobEngine, corpus: Corpus) -> pa.Table:
+    """Compute every item that the corpus covers, and write them to `coverage.parquet`."""
+    items = engine.merged(
+        corpus_coverage.CoverageJob(corpus), corpus.present(), corpus_coverage.MERGE
+    )
+    corpus.place.write("coverage.parquet", items)
+    return items
+
+
+def minimise_corpus(engine: JobEngine, corpus: Corpus, out: Place) -> tuple[int, int]:
+    """Write a corpus of the traces that coverage needs; return their number, and that of all."""
+    if out.read_text(MANIFEST) is not None:
+        raise CorpusError(f"{out} holds a corpus; choose another folder")
+    picked = engine.each(corpus_coverage.GreedyCoverJob(corpus), corpus.present())
+    kept: Mapping[int, list[int]] = corpus_coverage.needed(corpus, picked)
+    for number, traces in kept.items():
+        shard = corpus.shards[number]
+        table = corpus.table(shard)
+        rows = table.filter(pc.is_in(table["trace"], pa.array(traces)))
+        out.write(f"{TRACES_FOLDER}/{shard.file}", rows)
+    out.write_text(MANIFEST, replace(corpus.recipe, part=True).text())
+    return sum(map(len, kept.values())), corpus.recipe.traces
+
+
+def triage_corpus(engine: JobEngine, corpus: Corpus, judged_by: str) -> list[Triaged]:
+    """Group violations, and shrink the smallest trace of each group."""
+    find_revision(judged_by)
+    shards = judged_shards(corpus, judged_by)
+    groups = engine.merged(Groups(corpus, judged_by), shards, MERGE)
+    return triaged(corpus, judged_by, groups)

@@ -2,21 +2,65 @@
 
 The functions are those of `fencepost audit`, so the rows are the same; here none is left out.  A
 part is read as a stream in order of time; only the states of live groups are in memory.
+
+Describe an audit in parts: which files, which settings, how many parts.
+
+A group belongs to one part, by its name alone, so any machine sends its lines to the same part.
+`audit.json` holds the description, and what doesn't fit it is refused: a log that has grown is
+another log.
+
+The first half of an audit in parts: a log file becomes tables, sorted by part.
+
+Each part has its own row groups in the file's table, in order of the lines, so auditing a part
+reads no other part.  A group with most of the lines is a long stream, and never a table in
+memory.  What the audit needs of the rest of the log (connections, damaged lines) is written beside
+it.
+
+Look up what the rest of a log says about a part: connections that lived on, damaged lines.
+
+Almost always a group's own part shows a connection that was used before and after.  Where it does
+not, the uses of just that time are read from the tables.  Later lines are not used, as an audit in
+one pass could not use them either.
+
+Run `corpus audit`: files to tables, parts to verdicts, with either engine.
+
+A file that is read and a part that is audited are done, so an audit that was killed continues.  The
+largest parts come first, so that no engine waits for one at the end.
 """
 
 from __future__ import annotations
 
+import heapq
 import json
 import sys
+from collections import Counter
+from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from operator import itemgetter
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+from zlib import crc32
 
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
-from fencepost.traces.audit.audit_results import AuditViolation, GroupResult
-from fencepost.traces.operations.operator_json import plain
+from fencepost.traces.audit.audit_results import EXPLAINED, AuditViolation, GroupResult
+from fencepost.traces.audit.audit_settings import LogOptions
+from fencepost.traces.audit.log_audit import (
+    DAMAGE,
+    OUTCOMES,
+    Audit,
+    BrokerActivity,
+    longest,
+    parts,
+    skipped_json,
+)
+from fencepost.traces.files.run_trace import tool_version
+from fencepost.traces.logs.request_log import LoggedExchange, RequestLog
 from fencepost.traces.operations.operator_report import OperatorAudit, OperatorReport
 from fencepost.traces.operations.operator_rows import (
     Deployment,
@@ -26,15 +70,410 @@ from fencepost.traces.operations.operator_rows import (
     Row,
     ThrownOut,
 )
-from fencepost.traces.operations.operator_words import operator_problems
-from fencepost.traces.pipeline.corpus.corpus_tables import DONE
+from fencepost.traces.operations.operator_words import operator_problems, plain
+from fencepost.traces.pipeline.corpus.corpus import DONE
+from fencepost.traces.pipeline.corpus.job_engine import JobEngine
 from fencepost.traces.pipeline.corpus.shard_jobs import unwatched
-from fencepost.traces.pipeline.logs.around import PartAudit
-from fencepost.traces.pipeline.logs.audit_recipe import LogAudit, part_table
-from fencepost.traces.pipeline.storage.location import Place
-from fencepost.traces.pipeline.storage.log_tables import TABLES
+from fencepost.traces.pipeline.storage.location import CorpusError, ManifestKind, Place, manifest
+from fencepost.traces.pipeline.storage.log_tables import (
+    CONNECTIONS,
+    FILES,
+    FORMAT,
+    LINES,
+    TABLES,
+    USES,
+    VERSION,
+)
 
-_AT_ONCE = 5_000
+MANIFEST = "audit.json"
+_KIND = ManifestKind(
+    FORMAT, VERSION, "audit", "audit into another folder", "give a folder of `corpus audit`"
+)
+PARTS = 32
+"""The number of parts, so the most tasks of an audit."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogFile:
+    """A file of a broker.  `path` is the same on every machine."""
+
+    path: str
+    broker: str
+    bytes: int
+
+    @property
+    def name(self) -> str:
+        """As places in it are named."""
+        return Path(self.path).name
+
+
+@dataclass(frozen=True)
+class LogAudit:
+    """An audit: what it reads, and where its tables are.
+
+    `files`: by broker, and of each broker in order; `parts`: how many; `made_by`: the version of
+    fencepost, since another one may judge otherwise.
+    """
+
+    place: Place
+    files: tuple[LogFile, ...]
+    options: LogOptions = field(default_factory=LogOptions)
+    parts: int = PARTS
+    made_by: str = field(default_factory=tool_version)
+
+    @classmethod
+    def of(
+        cls, place: Place, paths: list[Path], options: LogOptions, parts: int = PARTS
+    ) -> LogAudit:
+        """Plan an audit of these files.  Raises LogFileError and DatePatternError."""
+        log = RequestLog(
+            [path.resolve() for path in paths],
+            dates=options.dates(),
+            skew=dict(options.skew),
+            line_limit=options.line_limit,
+        )
+        files = tuple(
+            LogFile(str(path), broker, path.stat().st_size)
+            for broker, own in log.brokers.items()
+            for path in own
+        )
+        return cls(place, files, options, parts)
+
+    @cached_property
+    def numbers(self) -> dict[str, list[int]]:
+        """The numbers of each broker's files, in order."""
+        found: dict[str, list[int]] = {}
+        for number, file in enumerate(self.files):
+            found.setdefault(file.broker, []).append(number)
+        return found
+
+    def part_of(self, group: object) -> int:
+        """Return which part a group belongs to."""
+        return crc32(str(group).encode()) % self.parts
+
+    def text(self) -> str:
+        """Return the text of `audit.json`."""
+        said = {
+            "format": FORMAT,
+            "version": VERSION,
+            "files": [asdict(file) for file in self.files],
+            "options": asdict(self.options),
+            "parts": self.parts,
+            "made_by": self.made_by,
+        }
+        return json.dumps(said, indent=1) + "\n"
+
+    @classmethod
+    def read(cls, place: Place) -> Self:
+        """Read the audit in a folder.  Raises CorpusError."""
+        text = place.read_text(MANIFEST)
+        if text is None:
+            raise CorpusError(f"{place} holds no {MANIFEST}; give a folder of `corpus audit`")
+        said = manifest(text, place.full(MANIFEST), _KIND)
+        files = tuple(LogFile(**file) for file in said["files"])
+        groups = tuple(said["options"].pop("groups"))
+        options = LogOptions(**said["options"], groups=groups)
+        return cls(place, files, options, said["parts"], said["made_by"])
+
+
+def file_table(folder: str, number: int) -> str:
+    """Return where a table of a file is."""
+    return f"{folder}/file-{number:06d}.parquet"
+
+
+def part_table(folder: str, number: int) -> str:
+    """Return where a table of a part is."""
+    return f"{folder}/part-{number:06d}.parquet"
+
+
+_ROWS_AT_ONCE = 60_000
+"""The number of rows that are buffered before they are written."""
+_BYTES_AT_ONCE = 1 << 28
+"""The bytes of bodies that are buffered, where lines are long."""
+
+Cells = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class ReadLog:
+    """Reads a file of the audit into tables.  The one in `files` is written last."""
+
+    audit: LogAudit
+    schema = DONE
+
+    def __call__(self, number: int) -> pa.Table:
+        """Read the file; return its number and the number of its exchanges."""
+        with unwatched():
+            exchanges = self._read(number)
+        return pa.Table.from_pylist([{"shard": number, "rows": exchanges}], schema=DONE)
+
+    def _read(self, number: int) -> int:
+        audit, file = self.audit, self.audit.files[number]
+        options, place = audit.options, audit.place
+        skew = {b: ms for b, ms in options.skew.items() if b == file.broker}
+        log = RequestLog([], dates=options.dates(), line_limit=options.line_limit)
+        log.skew.update(skew)
+        damaged: list[dict[str, int]] = []
+
+        def skipped(_: str, where: str, reason: str, at_ms: int) -> None:
+            if reason in DAMAGE:
+                damaged.append({"line": int(where.rpartition(":")[2]), "at_ms": at_ms})
+
+        log.skipped.listeners.append(skipped)
+        only = frozenset(options.groups)
+        firsts: dict[str, int] = {}
+        count, from_ms, until_ms = 0, None, None
+        broker, first_ms, pauses = BrokerActivity(), None, []
+        with (
+            place.writing(file_table("lines", number), LINES) as to_lines,
+            place.writing(file_table("uses", number), USES) as to_uses,
+        ):
+            lines, uses = _Lines(to_lines, audit.parts), _Buffer(to_uses, USES)
+            for exchange in log.of_file(file.broker, Path(file.path)):
+                count += 1
+                if first_ms is None:
+                    first_ms = exchange.answered_ms
+                broker.wrote(exchange.answered_ms)
+                while broker.pauses:
+                    since, until = broker.pauses.popleft()
+                    pauses.append({"line": exchange.line, "since_ms": since, "until_ms": until})
+                firsts.setdefault(exchange.connection, exchange.arrived_ms)
+                uses.add((exchange.line, exchange.answered_ms, exchange.connection))
+                if from_ms is None or exchange.arrived_ms < from_ms:
+                    from_ms = exchange.arrived_ms
+                if until_ms is None or exchange.answered_ms > until_ms:
+                    until_ms = exchange.answered_ms
+                for group, part in _groups(exchange):
+                    if not only or group in only:
+                        lines.add(audit.part_of(group), until_ms, part)
+            lines.flush()
+            uses.flush()
+        rows = [{"connection": name, "first_ms": ms} for name, ms in firsts.items()]
+        place.write(
+            file_table("connections", number), pa.Table.from_pylist(rows, schema=CONNECTIONS)
+        )
+        told = log.skipped
+        row = {
+            "file": file.name,
+            "broker": file.broker,
+            "lines": told.lines,
+            "exchanges": count,
+            "from_ms": from_ms,
+            "until_ms": until_ms,
+            "skipped": [
+                {"reason": reason, "lines": lines_, "first": told.first[reason]}
+                for reason, lines_ in told.counts.items()
+            ],
+            "damaged": damaged,
+            "first_ms": first_ms,
+            "last_ms": broker.last_ms if count else None,
+            "pauses": pauses,
+            "parts": lines.counts,
+        }
+        place.write(file_table("files", number), pa.Table.from_pylist([row], schema=FILES))
+        return count
+
+
+def _groups(exchange: LoggedExchange) -> Iterator[tuple[object, LoggedExchange]]:
+    """Yield an exchange for each group that it is about."""
+    group = exchange.request_body.get("groupId")
+    if group is not None:
+        yield group, exchange
+        return
+    for part in parts(exchange):
+        yield part.request_body["groups"][0], part
+
+
+class _Buffer:
+    """Rows on their way into a table."""
+
+    def __init__(self, writer: pq.ParquetWriter, schema: pa.Schema) -> None:
+        self._writer = writer
+        self._schema = schema
+        self._rows: list[Cells] = []
+
+    def add(self, row: Cells) -> None:
+        self._rows.append(row)
+        if len(self._rows) >= _ROWS_AT_ONCE:
+            self.flush()
+
+    def flush(self) -> None:
+        rows, self._rows = self._rows, []
+        if rows:
+            columns = zip(*rows, strict=True)
+            arrays = [pa.array(c, f.type) for c, f in zip(columns, self._schema, strict=True)]
+            self._writer.write_table(pa.table(arrays, schema=self._schema))
+
+
+class _Lines:
+    """Lines on their way into row groups of one part each."""
+
+    def __init__(self, writer: pq.ParquetWriter, parts_: int) -> None:
+        self.counts = [0] * parts_
+        self._buffer = _Buffer(writer, LINES)
+        self._waiting: dict[int, list[Cells]] = {}
+        self._held = self._bytes = 0
+
+    def add(self, part: int, until_ms: int, x: LoggedExchange) -> None:
+        columns = x.columns()
+        self.counts[part] += 1
+        self._waiting.setdefault(part, []).append((part, x.line, until_ms, *columns))
+        self._held += 1
+        self._bytes += len(columns[-1]) + len(columns[-2])
+        if self._held >= _ROWS_AT_ONCE or self._bytes >= _BYTES_AT_ONCE:
+            self.flush()
+
+    def flush(self) -> None:
+        for part in sorted(self._waiting):
+            for row in self._waiting[part]:
+                self._buffer.add(row)
+            self._buffer.flush()
+        self._waiting.clear()
+        self._held = self._bytes = 0
+
+
+@dataclass
+class Cursor:
+    """How far each broker's log was read: the number of the file, and the line."""
+
+    at: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+
+def lines_of(
+    audit: LogAudit, part: int, broker: str, cursor: Cursor
+) -> Iterator[tuple[int, LoggedExchange]]:
+    """Yield a broker's lines of a part, in order, with one row group in memory.
+
+    Each comes with the latest answer of the broker's log up to there: whoever merges brokers by
+    that has the order in which all of their lines are merged by their answers.
+    """
+    before_ms = 0
+    for number in audit.numbers[broker]:
+        name = audit.files[number].name
+        with audit.place.opened(file_table("lines", number)) as table:
+            groups = table.metadata.num_row_groups
+            mine = [g for g in range(groups) if _part(table, g) == part]
+            for batch in table.iter_batches(5_000, row_groups=mine):
+                for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                    _, line, until_ms, *columns = row
+                    cursor.at[broker] = number, line
+                    exchange = LoggedExchange.from_columns(name, line, broker, columns)
+                    yield max(before_ms, until_ms), exchange
+        (last_ms,) = audit.place.read(file_table("files", number), ["until_ms"])[0].to_pylist()
+        before_ms = max(before_ms, last_ms or 0)
+
+
+def _part(table: pq.ParquetFile, group: int) -> int:
+    part: int = table.metadata.row_group(group).column(0).statistics.min
+    return part
+
+
+_END = (2**62, 0)
+_SILENCES = ["first_ms", "last_ms", "pauses"]
+
+
+class PartAudit(Audit):
+    """The audit of the groups of one part; it reads about other parts from the tables."""
+
+    def __init__(self, audit: LogAudit, part: int) -> None:
+        super().__init__(audit.options.settings(), frozenset(audit.options.groups))
+        self._log = audit
+        self._part = part
+        self._cursor = Cursor()
+        self._firsts: dict[str, dict[str, int]] = {}
+        self._silent: dict[str, list[tuple[tuple[int, int], int, int]]] = {}
+        self._lost: dict[str, list[tuple[tuple[int, int], int, str]]] = {}
+
+    def exchanges(self) -> Iterator[LoggedExchange]:
+        """Yield the exchanges of the part, in the order of the answers."""
+        brokers = self._log.numbers
+        streams = [lines_of(self._log, self._part, broker, self._cursor) for broker in brokers]
+        return (exchange for _, exchange in heapq.merge(*streams, key=itemgetter(0)))
+
+    def finish(self) -> dict[str, GroupResult]:
+        """See Audit."""
+        self._cursor.at = dict.fromkeys(self._log.numbers, _END)
+        return super().finish()
+
+    def runs_through(self, broker: str, from_ms: int, to_ms: int) -> bool:
+        """See Audit."""
+        if super().runs_through(broker, from_ms, to_ms):
+            return True
+        firsts = self._first_uses(broker)
+        return any(firsts[c] <= from_ms for c in self._used_since(broker, to_ms))
+
+    def damaged(self, broker: str, from_ms: int, to_ms: int) -> str | None:
+        """See Audit."""
+        here = self._cursor.at[broker]
+        for at, at_ms, place in self._lost_lines(broker):
+            if at < here and from_ms <= at_ms <= to_ms:
+                return place
+        return None
+
+    def paused_ms(self, broker: str, from_ms: int, to_ms: int) -> int:
+        """See Audit."""
+        here = self._cursor.at[broker]
+        pauses = ((since, until) for at, since, until in self._silences(broker) if at <= here)
+        return longest(pauses, from_ms, to_ms)
+
+    def _used_since(self, broker: str, since_ms: int) -> Iterator[str]:
+        """Return the connections used from this time on, up to the current line."""
+        last, line = self._cursor.at[broker]
+        for number in self._log.numbers[broker]:
+            if number > last:
+                return
+            with self._log.place.opened(file_table("uses", number)) as table:
+                for group in range(table.metadata.num_row_groups):
+                    if table.metadata.row_group(group).column(1).statistics.max < since_ms:
+                        continue
+                    uses = table.read_row_group(group)
+                    chosen = pc.greater_equal(uses["answered_ms"], since_ms)
+                    if number == last:
+                        chosen = pc.and_(chosen, pc.less_equal(uses["line"], line))
+                    yield from pc.unique(uses.filter(chosen)["connection"]).to_pylist()
+
+    def _first_uses(self, broker: str) -> dict[str, int]:
+        found = self._firsts.get(broker)
+        if found is None:
+            found = self._firsts[broker] = {}
+            for number in self._log.numbers[broker]:
+                table = self._log.place.read(file_table("connections", number))
+                for name, ms in zip(*(c.to_pylist() for c in table.columns), strict=True):
+                    found.setdefault(name, ms)
+        return found
+
+    def _silences(self, broker: str) -> list[tuple[tuple[int, int], int, int]]:
+        found = self._silent.get(broker)
+        if found is None:
+            found = self._silent[broker] = []
+            between = BrokerActivity()
+            for number in self._log.numbers[broker]:
+                (row,) = self._log.place.read(file_table("files", number), _SILENCES).to_pylist()
+                if row["first_ms"] is None:
+                    continue
+                between.wrote(row["first_ms"])
+                found += [((number, 0), *pause) for pause in between.pauses]
+                found += [
+                    ((number, p["line"]), p["since_ms"], p["until_ms"]) for p in row["pauses"]
+                ]
+                between.pauses.clear()
+                between.last_ms = row["last_ms"]
+        return found
+
+    def _lost_lines(self, broker: str) -> list[tuple[tuple[int, int], int, str]]:
+        found = self._lost.get(broker)
+        if found is None:
+            found = self._lost[broker] = []
+            for number in self._log.numbers[broker]:
+                name = self._log.files[number].name
+                (rows,) = self._log.place.read(file_table("files", number), ["damaged"])[
+                    "damaged"
+                ].to_pylist()
+                found += [((number, r["line"]), r["at_ms"], f"{name}:{r['line']}") for r in rows]
+        return found
+
+
+_ROWS_A_BATCH = 5_000
 
 DONE_TABLE = "groups"
 """The table of a part that gets its name last: a part with it is done."""
@@ -87,7 +526,7 @@ class Tables:
         """Add a row."""
         rows = self._rows[name]
         rows.append(row)
-        if len(rows) >= _AT_ONCE:
+        if len(rows) >= _ROWS_A_BATCH:
             self._flush(name)
 
     def _flush(self, name: str) -> None:
@@ -157,3 +596,105 @@ def violation_row(group: str, found: AuditViolation) -> dict[str, Any]:
 def json_text(body: Any) -> str:
     """Return a body as text."""
     return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+
+
+@dataclass(frozen=True, slots=True)
+class LogAuditTotals:
+    """The totals of an audit.  `skipped`: reason → number of lines, and the place of the first."""
+
+    files: int
+    lines: int
+    exchanges: int
+    groups: int
+    outcomes: Counter[str]
+    rebalances: int
+    problems: int
+    skipped: dict[str, tuple[int, str]] = field(default_factory=dict)
+
+    @property
+    def outcome(self) -> str:
+        """The worst of the groups'."""
+        return next((o for o in OUTCOMES if self.outcomes[o]), EXPLAINED)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the totals as JSON."""
+        return {
+            "files": self.files,
+            "lines": self.lines,
+            "exchanges": self.exchanges,
+            "skipped": skipped_json(self.skipped),
+            "groups": self.groups,
+            "outcome": self.outcome,
+            "counts": {outcome: self.outcomes[outcome] for outcome in OUTCOMES},
+            "rebalances": self.rebalances,
+            "problems": self.problems,
+        }
+
+
+def audit_logs(engine: JobEngine, audit: LogAudit) -> LogAuditTotals:
+    """Audit, or continue.  Raises CorpusError if the folder holds another audit."""
+    place = audit.place
+    known = place.read_text(MANIFEST)
+    if known is None:
+        place.write_text(MANIFEST, audit.text())
+    elif known != audit.text():
+        raise CorpusError(
+            f"{place} holds an audit of other logs or options, or of another fencepost "
+            "(a log that has grown counts as another log); choose another folder"
+        )
+    place.tidy("")
+    _do(engine, ReadLog(audit), _missing(place, "files", file_table, len(audit.files)))
+    files = _files(audit)
+    lines = pc.fill_null(pc.max(files["until_ms"]), 0).as_py()
+    sizes = [sum(of) for of in zip(*files["parts"].to_pylist(), strict=True)]
+    missing = _missing(place, DONE_TABLE, part_table, audit.parts)
+    missing.sort(key=lambda part: -sizes[part])
+    _do(engine, AuditPart(audit, lines), missing)
+    return recorded_totals(audit)
+
+
+def _do(engine: JobEngine, job: ReadLog | AuditPart, numbers: list[int]) -> None:
+    done = engine.each(job, numbers)["shard"].to_pylist()
+    if sorted(done) != sorted(numbers):
+        raise ValueError(f"the engine did {len(done)} of {len(numbers)}")
+
+
+def _missing(place: Place, folder: str, name: Any, count: int) -> list[int]:
+    there = place.names(folder)
+    return [n for n in range(count) if name(folder, n).partition("/")[2] not in there]
+
+
+def _files(audit: LogAudit) -> pa.Table:
+    place, numbers = audit.place, range(len(audit.files))
+    return pa.concat_tables([place.read(file_table("files", n)) for n in numbers])
+
+
+def recorded_totals(audit: LogAudit) -> LogAuditTotals:
+    """Return the totals of a complete audit.  Raises CorpusError if parts are missing."""
+    place = audit.place
+    if missing := len(_missing(place, DONE_TABLE, part_table, audit.parts)):
+        raise CorpusError(
+            f"{place}: {missing} of {audit.parts} parts are not audited; run `corpus audit` with "
+            "the same logs and options again"
+        )
+    files = _files(audit)
+    skipped: dict[str, tuple[int, str]] = {}
+    for row in (row for rows in files["skipped"].to_pylist() for row in rows):
+        lines, first = skipped.get(row["reason"], (0, row["first"]))
+        skipped[row["reason"]] = lines + row["lines"], first
+    outcomes: Counter[str] = Counter()
+    counts = dict.fromkeys(("rebalances", "problems"), 0)
+    for part in range(audit.parts):
+        outcomes.update(place.read(part_table("groups", part), ["outcome"])["outcome"].to_pylist())
+        for name in counts:
+            with place.opened(part_table(name, part)) as table:
+                counts[name] += table.metadata.num_rows
+    return LogAuditTotals(
+        len(files),
+        pc.sum(files["lines"]).as_py(),
+        pc.sum(files["exchanges"]).as_py(),
+        outcomes.total(),
+        outcomes,
+        skipped=skipped,
+        **counts,
+    )

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from fencepost.traces.audit.answer_audit import BrokerActivity
 from fencepost.traces.audit.audit_results import AuditViolation
 from fencepost.traces.audit.audit_settings import AuditSettings
 from fencepost.traces.audit.group_audit import GroupAudit
+from fencepost.traces.audit.log_audit import BrokerActivity
 from fencepost.traces.audit.possible_errors import PossibleAnswers
 from fencepost.traces.audit.segment import Segment
-from fencepost.traces.logs.logged_exchange import LoggedExchange
+from fencepost.traces.logs.request_log import LoggedExchange
 from fencepost.traces.pipeline.storage.stream_state import from_bytes, to_bytes
 
 _CONNECTIONS = 1_000

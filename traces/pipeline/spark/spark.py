@@ -2,6 +2,11 @@
 
 A job gets a row for each shard, one to a partition, through `mapInArrow`; Spark merges the tables.
 If PySpark or Java is missing, or Java has a wrong version, the error says how to fix it.
+
+Keep the levels of an exploration on Spark, as DataFrames.
+
+The worlds of the last level are expanded where they are stored, equal ones are merged, and those of
+earlier levels are removed.  Only counts come to the driver.
 """
 
 from __future__ import annotations
@@ -12,24 +17,91 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from fencepost.traces.files.install import pip_install
-from fencepost.traces.pipeline.corpus.exploring import Frontiers
+from fencepost.traces.files.bounded import pip_install
+from fencepost.traces.pipeline.corpus.exploring import (
+    FOUND,
+    WORLDS,
+    ExplorationBounds,
+    Frontiers,
+    expanded,
+    level_name,
+)
 from fencepost.traces.pipeline.corpus.job_engine import Merge
 from fencepost.traces.pipeline.corpus.shard_jobs import Job
-from fencepost.traces.pipeline.spark.frontiers_spark import SparkFrontiers
 from fencepost.traces.pipeline.storage.archive import write_archive
-from fencepost.traces.pipeline.storage.ddl import ddl
 from fencepost.traces.pipeline.storage.location import Place
+from fencepost.traces.pipeline.storage.trace_rows import ddl
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+
+_PER_TASK = 1_000
+_TASKS_A_CORE = 3
+
+
+class SparkFrontiers:
+    """Levels in a place that every executor sees."""
+
+    def __init__(self, session: SparkSession, place: Place) -> None:
+        self.session = session
+        self.place = place
+
+    def begin(self, worlds: Iterable[str]) -> int:
+        """See Frontiers."""
+        first = pa.table({"world": list(worlds)}, schema=WORLDS)
+        return self._write(0, self.session.createDataFrame(first))
+
+    def next(
+        self, depth: int, states: int, bounds: ExplorationBounds
+    ) -> tuple[int, int, tuple[str, ...]]:
+        """See Frontiers."""
+        from pyspark.sql import functions as f  # noqa: PLC0415  (an extra)
+
+        frontier = self._read([depth])
+        most = self.session.sparkContext.defaultParallelism * _TASKS_A_CORE
+        tasks = max(1, min(most, states // _PER_TASK))
+        found = (
+            frontier.repartition(tasks)
+            .mapInArrow(_expanding(bounds), ddl(FOUND))
+            .groupBy("world", "broken")
+            .agg(f.sum("ways").alias("ways"))
+            .persist()
+        )
+        try:
+            told = found.agg(f.sum("ways"), f.collect_set("broken")).head()
+            reached = found.where(f.col("broken").isNull()).select("world")
+            known = self._read(range(depth + 1))
+            fresh = self._write(depth + 1, reached.join(known, "world", "left_anti"))
+        finally:
+            found.unpersist()
+        return fresh, int(told[0] or 0), tuple(sorted(told[1]))
+
+    def _read(self, depths: Iterable[int]) -> DataFrame:
+        names = [self.place.full(level_name(depth)) for depth in depths]
+        return self.session.read.schema(ddl(WORLDS)).parquet(*names)
+
+    def _write(self, depth: int, worlds: DataFrame) -> int:
+        worlds.write.mode("overwrite").parquet(self.place.full(level_name(depth)))
+        return int(self._read([depth]).count())
+
+
+def _expanding(
+    bounds: ExplorationBounds,
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def each(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield expanded(bounds, batch.column(0).to_pylist())
+
+    return each
+
 
 LEAST_JAVA = 17
 _REMEDY = f"install a JDK or JRE, version {LEAST_JAVA} or later (Debian: openjdk-17-jre-headless)"

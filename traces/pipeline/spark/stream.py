@@ -3,32 +3,47 @@
 Each group's audit is in the state store, as bytes, under the group's name; Spark's checkpoint says
 how far the source was read.  Alerts are written under the number of their batch, so a batch that is
 run again gives the same alerts under the same name: none is lost, and none is there twice.
+
+A folder of growing logs as a source of Spark's Structured Streaming.
+
+Progress is counted in bytes and lines of each file, by its inode and not its name, so that a
+rotated log is still the same.  A line is read when it is complete.  A file that became shorter is
+read from its beginning.  Compressed files are left out, since they were read before.
+
+Watch logs: which source, how far it was read, and until when.
+
+A folder of alerts belongs to one source and one way to judge it.  Other ones are refused, and so is
+a folder whose checkpoint is gone, because every alert would be written again.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows
 
-from fencepost.traces.audit.answer_audit import parts
 from fencepost.traces.audit.audit_results import UNKNOWN, VIOLATED
 from fencepost.traces.audit.audit_settings import LogOptions
-from fencepost.traces.audit.log_audit import DAMAGE
+from fencepost.traces.audit.log_audit import DAMAGE, parts
 from fencepost.traces.audit.possible_errors import PossibleAnswers
-from fencepost.traces.logs.logged_exchange import LoggedExchange
-from fencepost.traces.logs.request_log import MARK, RequestLog
+from fencepost.traces.files.bounded import LINE_LIMIT, bounded_lines
+from fencepost.traces.files.run_trace import tool_version
+from fencepost.traces.logs.request_log import MARK, LoggedExchange, RequestLog
 from fencepost.traces.pipeline.logs.stream_group import StreamGroup
-from fencepost.traces.pipeline.storage.ddl import ddl
-from fencepost.traces.pipeline.storage.location import Place
+from fencepost.traces.pipeline.storage.location import CorpusError, Place
+from fencepost.traces.pipeline.storage.trace_rows import ddl
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming import StreamingQuery
+
 
 SETTINGS = {
     "spark.sql.streaming.stateStore.providerClass": (
@@ -236,3 +251,259 @@ def alerts_in(place: Place) -> Iterator[dict[str, Any]]:
     """Read every alert that was written, batch by batch."""
     for name in sorted(place.names(ALERTS_FOLDER)):
         yield from rows_of(place, f"{ALERTS_FOLDER}/{name}")
+
+
+NAME = "fencepost-logs"
+RAW = pa.schema(
+    [
+        ("broker", pa.string()),
+        ("source", pa.string()),
+        ("line", pa.int64()),
+        ("text", pa.binary()),
+    ]
+)
+"""A line of a log, wherever it comes from; `source` and `line` are its place."""
+
+LINES_AT_ONCE = 200_000
+_BYTES_AT_ONCE = 1 << 20
+_BATCH_BYTES = 1 << 24
+"""A batch ends with the line that takes it over so many."""
+_COMPRESSED = (".gz", ".zip", ".zst", ".bz2")
+
+Offsets = dict[str, dict[str, int]]
+
+
+class LogFolder(DataSource):  # type: ignore[misc]  # PySpark is not followed
+    """The options: `path` names the folder; `lineLimit`: a line of more bytes comes cut."""
+
+    @classmethod
+    def name(cls) -> str:
+        """Return the name for `format`."""
+        return NAME
+
+    def schema(self) -> str:
+        """Return `RAW` as DDL."""
+        return ddl(RAW)
+
+    def streamReader(self, schema: Any) -> GrowingLogs:  # noqa: ARG002, N802  (PySpark's)
+        """Return the reader."""
+        return GrowingLogs(Path(self.options["path"]), int(self.options["lineLimit"]))
+
+
+@dataclass(frozen=True)
+class FileRange(InputPartition):  # type: ignore[misc]
+    """Bytes of a file, from the beginning of a line to the end of one; `line`: lines before."""
+
+    path: str
+    broker: str
+    begin: int
+    end: int
+    line: int
+
+
+class GrowingLogs(DataSourceStreamReader):  # type: ignore[misc]
+    """Reads the lines that were added."""
+
+    def __init__(self, folder: Path, line_limit: int = LINE_LIMIT) -> None:
+        self._folder = folder
+        self._line_limit = line_limit
+
+    def initialOffset(self) -> Offsets:  # noqa: N802
+        """Return the offset at which nothing was read."""
+        return {}
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+        """Return how much is read at once."""
+        return ReadMaxRows(LINES_AT_ONCE)
+
+    def latestOffset(self, start: Offsets, limit: ReadLimit) -> Offsets:  # noqa: N802
+        """Return how far each file can be read."""
+        left = 2**62 if isinstance(limit, ReadAllAvailable) else limit.max_rows
+        found: Offsets = {}
+        for number, path in sorted(self._files().items()):
+            before = start.get(number, {"bytes": 0, "lines": 0})
+            if path.stat().st_size < before["bytes"]:
+                before = {"bytes": 0, "lines": 0}
+            size, lines = _whole_lines(path, before["bytes"], left)
+            left -= lines
+            found[number] = {"bytes": before["bytes"] + size, "lines": before["lines"] + lines}
+        return found
+
+    def partitions(self, start: Offsets, end: Offsets) -> list[FileRange]:
+        """Return the new range of each file that grew."""
+        files = self._files()
+        found = []
+        for number, until in end.items():
+            since = start.get(number, {"bytes": 0, "lines": 0})
+            if until["bytes"] < since["bytes"]:
+                since = {"bytes": 0, "lines": 0}
+            if until["bytes"] == since["bytes"]:
+                continue
+            if number not in files:
+                raise FileNotFoundError(
+                    f"a log of {self._folder} is gone before {until['bytes'] - since['bytes']} "
+                    "bytes of it were read: keep logs for longer, and begin with an empty --out"
+                )
+            path = files[number]
+            name = path.name.partition(".log")[0]
+            found.append(FileRange(str(path), name, since["bytes"], until["bytes"], since["lines"]))
+        return found
+
+    def read(self, partition: FileRange) -> Iterator[pa.RecordBatch]:
+        """Yield the lines of a range."""
+        rows: list[tuple[str, str, int, bytes]] = []
+        held = 0
+        source = Path(partition.path).name
+        with Path(partition.path).open("rb") as file:
+            file.seek(partition.begin)
+            lines = bounded_lines(file, self._line_limit)
+            number = partition.line
+            while file.tell() < partition.end and (text := next(lines, b"")):
+                number += 1
+                rows.append((partition.broker, source, number, text))
+                held += len(text)
+                if len(rows) == 5_000 or held > _BATCH_BYTES:
+                    yield _batch(rows)
+                    rows.clear()
+                    held = 0
+        if rows:
+            yield _batch(rows)
+
+    def _files(self) -> dict[str, Path]:
+        found = {}
+        for path in self._folder.iterdir():
+            if path.is_file() and ".log" in path.name and path.suffix not in _COMPRESSED:
+                status = path.stat()
+                found[f"{status.st_dev}:{status.st_ino}"] = path
+        return found
+
+
+def _batch(rows: list[tuple[str, str, int, bytes]]) -> pa.RecordBatch:
+    columns = zip(*rows, strict=True)
+    arrays = [pa.array(c, f.type) for c, f in zip(columns, RAW, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=RAW)
+
+
+def _whole_lines(path: Path, begin: int, most: int) -> tuple[int, int]:
+    """Return how many bytes from there on are whole lines, at most so many, and how many lines."""
+    size = lines = 0
+    with path.open("rb") as file:
+        file.seek(begin)
+        while lines < most and (data := file.read(_BYTES_AT_ONCE)):
+            count = data.count(b"\n")
+            before = file.tell() - begin - len(data)
+            if lines + count > most:
+                held = 0
+                for _ in range(most - lines):
+                    held = data.index(b"\n", held) + 1
+                return before + held, most
+            lines += count
+            if count:
+                size = before + data.rindex(b"\n") + 1
+    return size, lines
+
+
+FORMAT = "fencepost-log-watch"
+VERSION = 1
+MANIFEST = "watch.json"
+_LOOK_S = 1
+_LINES_AT_ONCE = 200_000
+_KAFKA_LINES = (
+    "coalesce(cast(key AS string), concat(topic, '-', partition)) AS broker",
+    "concat(topic, '-', partition) AS source",
+    "offset AS line",
+    "value AS text",
+)
+"""A record's key is the broker; without one, a partition is."""
+
+
+@dataclass(frozen=True)
+class StreamSource:
+    """Where lines come from: a folder, or a topic of the brokers at `bootstrap`."""
+
+    folder: str | None = None
+    topic: str | None = None
+    bootstrap: str | None = None
+
+    def lines(self, session: SparkSession, line_limit: int) -> DataFrame:
+        """Read its lines, as `stream_source.RAW` describes; of a folder's no more bytes than so."""
+        if self.folder is not None:
+            session.dataSource.register(LogFolder)
+            read = session.readStream.format(NAME).option("path", self.folder)
+            return read.option("lineLimit", line_limit).load()
+        read = session.readStream.format("kafka").options(
+            **{
+                "kafka.bootstrap.servers": self.bootstrap,
+                "subscribe": self.topic,
+                "startingOffsets": "earliest",
+                "maxOffsetsPerTrigger": str(_LINES_AT_ONCE),
+            }
+        )
+        return read.load().selectExpr(*_KAFKA_LINES)
+
+
+@dataclass(frozen=True)
+class LogWatch:
+    """A source and how it is judged; `parts`: the number of tasks that share the groups."""
+
+    place: Place
+    source: StreamSource
+    options: LogOptions = field(default_factory=LogOptions)
+    parts: int = 16
+
+    def text(self) -> str:
+        """Return the text of `watch.json`."""
+        said = {
+            "format": FORMAT,
+            "version": VERSION,
+            "source": asdict(self.source),
+            "options": asdict(self.options),
+            "parts": self.parts,
+            "made_by": tool_version(),
+        }
+        return json.dumps(said, indent=1) + "\n"
+
+    def claim(self) -> None:
+        """Begin, or continue.  Raises CorpusError if the folder belongs to another source."""
+        known = self.place.read_text(MANIFEST)
+        if known is None:
+            if self.place.names(""):
+                raise CorpusError(f"{self.place} is not empty; choose another folder")
+            self.place.write_text(MANIFEST, self.text())
+        elif known != self.text():
+            raise CorpusError(
+                f"{self.place} is of another source, other options or another fencepost "
+                f"({' '.join(known.split())}); choose another folder"
+            )
+        elif self.place.names(ALERTS_FOLDER) and not self.place.names("checkpoint"):
+            raise CorpusError(
+                f"{self.place} has alerts but no checkpoint, so all alerts would be written again; "
+                "choose another folder"
+            )
+
+
+def watch_logs(
+    session: SparkSession,
+    given: LogWatch,
+    told: Callable[[dict[str, Any]], None],
+    *,
+    every_s: float | None,
+) -> None:
+    """Watch until the query ends; `every_s` None: only what is there now.
+
+    Raises CorpusError, and what the query raises.
+    """
+    given.claim()
+    session.conf.set("spark.sql.shuffle.partitions", str(given.parts))
+    trigger: dict[str, Any] = (
+        {"availableNow": True} if every_s is None else {"processingTime": f"{every_s} seconds"}
+    )
+    sink = Sink(given.place, told)
+    query = start(
+        given.source.lines(session, given.options.line_limit), sink, given.options, **trigger
+    )
+    try:
+        while not query.awaitTermination(_LOOK_S):
+            pass
+    finally:
+        query.stop()

@@ -2,6 +2,10 @@
 
 A file gets its name only when it is complete, so a process that is killed leaves nothing that could
 be taken for a result.  Every machine of a cluster must see the place under the same name.
+
+Read the file that describes a folder of the pipeline.
+
+A file of another kind or version is refused.
 """
 
 from __future__ import annotations
@@ -12,13 +16,49 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from fencepost.traces.pipeline.storage.manifest import CorpusError
+from fencepost.model.bad_input import BadInputError
+from fencepost.traces.files.bounded import BadJsonError, parse_json
+
+
+class CorpusError(BadInputError):
+    """A folder holds no corpus, or another one.  `str()` names it and the remedy."""
+
+
+class ManifestKind(NamedTuple):
+    """`format` and `version` as the file says them, what it is of, and two remedies.
+
+    `anew`: for a file that is damaged; `other`: for one that is of something else.
+    """
+
+    format: str
+    version: int
+    noun: str
+    anew: str
+    other: str
+
+
+def manifest(text: str, where: str, kind: ManifestKind) -> dict[str, Any]:
+    """Read such a file.  Raises CorpusError."""
+    try:
+        said = parse_json(text)
+    except BadJsonError as error:
+        raise CorpusError(f"{where}: {error}; {kind.anew}") from error
+    if not isinstance(said, dict) or said.get("format") != kind.format:
+        raise CorpusError(f"{where} is of no {kind.noun}; {kind.other}")
+    if said.get("version") != kind.version:
+        raise CorpusError(
+            f"{where} has version {said.get('version')!r}, and this fencepost reads "
+            f"{kind.version}; use the fencepost that made it"
+        )
+    return said
+
 
 _UNFINISHED = ".tmp"
 

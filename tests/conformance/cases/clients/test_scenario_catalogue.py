@@ -5,14 +5,19 @@ import json
 import msgspec
 import pytest
 
-from fencepost.conformance.cases.clients.scenario import Scenario, read_scenario
+from fencepost.conformance.cases.clients.scenario import (
+    Await,
+    Close,
+    Scenario,
+    Start,
+    read_scenario,
+)
 from fencepost.conformance.cases.clients.scenario_catalogue import (
     SCENARIOS,
     NoScenarioError,
     cases_of,
     chosen,
 )
-from fencepost.conformance.cases.clients.scenario_steps import Await, Close, Start
 from fencepost.properties.requirements.requirements import OBLIGATIONS
 
 

@@ -8,18 +8,20 @@ from typing import Any
 
 import pytest
 
-from fencepost.conformance.cases.cover.controllable import (
+from fencepost.conformance.cases.cover.cover import (
+    LENGTH,
     START,
     ControllableGraph,
     Stride,
+    Suite,
     Walk,
     controllable_graph,
+    cover,
+    pairs,
+    pairs_of,
 )
-from fencepost.conformance.cases.cover.cover import LENGTH, Suite, cover
-from fencepost.conformance.cases.cover.pairs import pairs, pairs_of
 from fencepost.model.revisions import revisions
-from fencepost.properties.worlds.scope import Scope
-from fencepost.properties.worlds.scopes import COVER_SCOPES, NamedScope
+from fencepost.properties.worlds.scope import COVER_SCOPES, NamedScope, Scope
 from fencepost.properties.worlds.world import Act, World, Worlds
 
 RATIO = 1.2

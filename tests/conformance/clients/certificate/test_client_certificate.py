@@ -14,13 +14,13 @@ from fencepost.conformance.clients.certificate.client_certificate import (
     checked,
     checked_json,
     is_client_certificate,
+    kept,
 )
-from fencepost.conformance.clients.certificate.compact_certificate import kept
 from fencepost.conformance.clients.certify_client import ClientResult
 from fencepost.model.table.table import Level
 from fencepost.properties.judging.outcome import Outcome
 from fencepost.traces.files.bounded import read_json
-from fencepost.traces.report.certificate_file import CertificateFileError
+from fencepost.traces.report.certificate_data import CertificateFileError
 
 PASSED = result()
 KNOWN = result(Outcome.KNOWN_FAILURE, notes=("known failure: a reason (link)",))

@@ -14,10 +14,13 @@ from support.client_results import FAILED, LACKS, UNDECIDED, certificate, result
 from fencepost.conformance.clients.certificate.client_certificate import (
     certificate_json,
     read_client_certificate,
+    trace_json,
 )
-from fencepost.conformance.clients.certificate.client_folder import junit_xml, write_report
-from fencepost.conformance.clients.certificate.client_text import print_certificate
-from fencepost.conformance.clients.certificate.client_trace import trace_json
+from fencepost.conformance.clients.certificate.client_folder import (
+    junit_xml,
+    print_certificate,
+    write_report,
+)
 from fencepost.properties.judging.outcome import Outcome
 from fencepost.traces.report.certificate_diff import diff_certificates
 

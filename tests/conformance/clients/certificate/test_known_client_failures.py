@@ -15,7 +15,7 @@ from fencepost.conformance.clients.certificate.known_client_failures import (
     drafted_list,
     load_known,
 )
-from fencepost.conformance.clients.client_registry import LIBRARIES
+from fencepost.conformance.clients.driver_programs import LIBRARIES
 from fencepost.properties.judging.outcome import Outcome
 from fencepost.properties.requirements.requirements import OBLIGATIONS
 from fencepost.traces.report.known_failures import KnownFailure, KnownFailuresError, read

@@ -15,15 +15,14 @@ from xml.etree import ElementTree as ET
 import pytest
 from support.command import PATIENCE_S, is_gone
 
-from fencepost.conformance.runtime.toolchain import cache, child, keeper
-from fencepost.conformance.runtime.toolchain.cache import cached
+from fencepost.conformance.runtime.toolchain import child, found_tools, keeper
 from fencepost.conformance.runtime.toolchain.child import Child, free_ports
-from fencepost.conformance.runtime.toolchain.found_tools import run_tool
+from fencepost.conformance.runtime.toolchain.found_tools import cached, run_tool
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
-from fencepost.conformance.targets.brokers.kafka_broker import pom_of
-from fencepost.conformance.targets.brokers.kafka_properties import (
+from fencepost.conformance.targets.brokers.kafka import (
     logging_properties,
     new_cluster_id,
+    pom_of,
     server_properties,
     write_properties,
 )
@@ -31,7 +30,7 @@ from fencepost.conformance.targets.brokers.kafka_version import (
     KafkaVersionError,
     parse_kafka_version,
 )
-from fencepost.conformance.targets.tcp.failovers import Failovers
+from fencepost.conformance.targets.tcp.tcp import Failovers
 
 needs_pidfd = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs Linux")
 
@@ -161,7 +160,7 @@ def test_the_pom_asks_for_the_broker(text: str, wanted: dict[str, str]) -> None:
 
 MAKES = """
 import asyncio, pathlib, sys
-from fencepost.conformance.runtime.toolchain.cache import cached
+from fencepost.conformance.runtime.toolchain.found_tools import cached
 async def make(folder):
     with open(sys.argv[1], "a") as log:
         log.write("made\\n")
@@ -183,7 +182,7 @@ def maker(log: Path) -> subprocess.Popen[str]:
 
 
 def test_two_processes_make_it_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "cache"))
+    monkeypatch.setenv(found_tools.VARIABLE, str(tmp_path / "cache"))
     log = tmp_path / "log"
     with maker(log) as one:
         assert one.stdout is not None
@@ -198,7 +197,7 @@ def test_two_processes_make_it_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 @pytest.fixture
 def in_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv(cache.VARIABLE, str(tmp_path))
+    monkeypatch.setenv(found_tools.VARIABLE, str(tmp_path))
     return tmp_path / "kind"
 
 
@@ -223,7 +222,7 @@ async def test_what_failed_is_made_again(in_cache: Path) -> None:
 
 
 async def test_a_cache_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(cache.VARIABLE, "/dev/null")
+    monkeypatch.setenv(found_tools.VARIABLE, "/dev/null")
 
     async def never(_: Path) -> None:
         raise AssertionError
@@ -233,7 +232,7 @@ async def test_a_cache_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch) -
 
 
 async def test_a_maker_that_takes_for_ever(in_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "_LOCK_S", 0.05)
+    monkeypatch.setattr(found_tools, "_LOCK_S", 0.05)
     held = asyncio.Event()
     go_on = asyncio.Event()
 

@@ -5,9 +5,8 @@ from collections.abc import Callable
 import pytest
 from support.client_story import deed, evidence, heartbeat, life, settled
 
-from fencepost.conformance.cases.clients.scenario import Scenario
-from fencepost.conformance.cases.clients.scenario_steps import Provoke
-from fencepost.conformance.clients.client_registry import find_client
+from fencepost.conformance.cases.clients.scenario import Provoke, Scenario
+from fencepost.conformance.clients.driver_programs import find_client
 from fencepost.conformance.clients.stage import ServedStage
 from fencepost.conformance.search.clients.client_search import JUDGED, ClientFuzzer, ClientSearch
 from fencepost.conformance.targets.target_registry import find_revision

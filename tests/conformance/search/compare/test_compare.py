@@ -19,10 +19,13 @@ from fencepost.conformance.cases.script import Script
 from fencepost.conformance.cli.cli import main
 from fencepost.conformance.search.compare.compare import TargetComparison, compare
 from fencepost.conformance.search.compare.compare_report import compare_json, text
-from fencepost.conformance.search.compare.compare_search import CompareOptions, CompareStage
-from fencepost.conformance.search.compare.difference import Taken
-from fencepost.conformance.search.compare.difference_origin import Known, Origin
-from fencepost.conformance.search.compare.stages import plans_stage, stage_of
+from fencepost.conformance.search.compare.compare_search import (
+    CompareOptions,
+    CompareStage,
+    plans_stage,
+    stage_of,
+)
+from fencepost.conformance.search.compare.difference import Known, Origin, Taken
 from fencepost.conformance.targets.in_process import (
     InProcessCoordinator,
     InProcessTarget,

@@ -14,7 +14,7 @@ from fencepost.conformance.cli.cli import main
 from fencepost.conformance.run.replay import rejudge
 from fencepost.conformance.search.findings.promote import adopt, corpus_here
 from fencepost.model.history.events import Sent
-from fencepost.traces.files.corpus_index import SCHEMA_FILE, CorpusFolder
+from fencepost.traces.files.trace_causes import SCHEMA_FILE, CorpusFolder
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
 from fencepost.traces.forms.formats import TRACE_FORMATS
 

@@ -19,10 +19,10 @@ from support.runs import KAFKA_4
 
 from fencepost.conformance.run.certify import Options, opened
 from fencepost.conformance.run.replay import replay_trace
-from fencepost.conformance.search.shrink.plan_edits import single_steps
+from fencepost.conformance.search.shrink.shrink_plan import single_steps
 from fencepost.conformance.targets.target_registry import TargetOptions, find_target
-from fencepost.model.plans.normalise import races
 from fencepost.model.plans.plan_json import case_from_json
+from fencepost.model.plans.plan_order import races
 from fencepost.properties.judging.outcome import CaseResult
 from fencepost.properties.oracle.fingerprint import Fingerprint
 from fencepost.traces.files.trace_file import TraceFile

@@ -15,7 +15,6 @@ import pytest
 from fencepost.conformance.cases.script import RANGE, ROUNDROBIN, Script
 from fencepost.conformance.run.certify import Options, opened
 from fencepost.conformance.search.fuzz import drawn_plans
-from fencepost.conformance.search.fuzz.boundary_values import BOUNDARY_VALUES
 from fencepost.conformance.search.fuzz.drawn_plans import (
     CLEANER,
     FAILING_OVER,
@@ -26,7 +25,7 @@ from fencepost.conformance.search.fuzz.drawn_plans import (
     is_risky,
 )
 from fencepost.conformance.search.fuzz.fuzz_engine import plan_context_of
-from fencepost.conformance.search.fuzz.generator import LIMITED
+from fencepost.conformance.search.fuzz.generator import BOUNDARY_VALUES, LIMITED
 from fencepost.conformance.targets.in_process import InProcessTarget, ModelCoordinator
 from fencepost.conformance.targets.target import Hints, ScopeNeeds
 from fencepost.model.classic.machine import Machine
@@ -52,8 +51,14 @@ from fencepost.model.plans.plan import (
 from fencepost.model.plans.plan_json import case_from_json, case_json
 from fencepost.model.plans.plan_order import DELAY
 from fencepost.model.revisions.base import KAFKA_4
-from fencepost.properties.departures.departure import KFAKE, NEW, OLD, Departure, departed
-from fencepost.properties.departures.known_departures import families
+from fencepost.properties.departures.known_departures import (
+    KFAKE,
+    NEW,
+    OLD,
+    Departure,
+    departed,
+    families,
+)
 from fencepost.properties.judging.outcome import Outcome
 
 HELLO = ModelCoordinator(KAFKA_4).hello()

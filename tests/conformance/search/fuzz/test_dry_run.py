@@ -33,8 +33,7 @@ from fencepost.model.plans.plan import (
 )
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.table.table import Level
-from fencepost.properties.departures.departure import departed
-from fencepost.properties.departures.known_departures import DEPARTURES
+from fencepost.properties.departures.known_departures import DEPARTURES, departed
 
 _SHORT = Ms("short rebalance")
 

@@ -22,13 +22,19 @@ from fencepost.conformance.runtime.event_loop import Turns
 from fencepost.conformance.search.findings.findings import Finding
 from fencepost.conformance.search.fuzz import fuzz_engine
 from fencepost.conformance.search.fuzz.drawn_plans import SETTINGS, PlanContext, Planner, is_risky
-from fencepost.conformance.search.fuzz.fuzz import FuzzListener, FuzzResult, fuzz
+from fencepost.conformance.search.fuzz.fuzz import (
+    FuzzListener,
+    FuzzOptions,
+    FuzzProgress,
+    FuzzResult,
+    fuzz,
+    read_corpus,
+    usual_jobs,
+    write_corpus,
+)
 from fencepost.conformance.search.fuzz.fuzz_engine import Fuzzer
-from fencepost.conformance.search.fuzz.fuzz_jobs import usual_jobs
-from fencepost.conformance.search.fuzz.fuzz_progress import FuzzOptions, FuzzProgress
 from fencepost.conformance.search.fuzz.fuzz_report import fuzz_json, lines, write_report
 from fencepost.conformance.search.fuzz.generator import LIMITED
-from fencepost.conformance.search.fuzz.plan_corpus import read_corpus, write_corpus
 from fencepost.conformance.search.fuzz.tally import Budget, Tally
 from fencepost.conformance.targets.in_process import InProcessTarget, ModelCoordinator
 from fencepost.conformance.targets.target import Hints, Target
@@ -40,11 +46,10 @@ from fencepost.model.plans.plan import Case, RequestStep
 from fencepost.model.plans.plan_json import PlanError
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.table.table import Level
-from fencepost.properties.departures.departure import departed
-from fencepost.properties.departures.known_departures import DEPARTURES
+from fencepost.properties.departures.known_departures import DEPARTURES, departed
+from fencepost.properties.judging.answer_diff import Recording
 from fencepost.properties.judging.outcome import CaseResult, Outcome
-from fencepost.properties.judging.recording import Recording
-from fencepost.properties.workers.cancellation import Stop
+from fencepost.properties.workers.processes import Stop
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.report.known_failures import KnownFailure
 

@@ -20,13 +20,18 @@ from fencepost.conformance.search.findings.findings import (
     trace_of_finding,
     unexamined,
 )
-from fencepost.conformance.search.fuzz.fuzz import SILENT, FuzzListener, FuzzResult, fuzz
-from fencepost.conformance.search.fuzz.fuzz_progress import FuzzOptions
+from fencepost.conformance.search.fuzz.fuzz import (
+    SILENT,
+    FuzzListener,
+    FuzzOptions,
+    FuzzResult,
+    fuzz,
+)
 from fencepost.conformance.search.fuzz.fuzz_report import fuzz_index, fuzz_json, lines
 from fencepost.conformance.search.fuzz.tally import Budget
 from fencepost.conformance.targets.in_process import InProcessTarget
 from fencepost.model.classic.group import Group
-from fencepost.model.classic.perform_rebalance import rebalance
+from fencepost.model.classic.perform import rebalance
 from fencepost.model.classic.work import Work
 from fencepost.model.plans.plan import Case, Step
 from fencepost.model.plans.plan_json import step_from_json, step_json
@@ -36,8 +41,14 @@ from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.table.effects import Do
 from fencepost.model.table.table import Level
 from fencepost.model.table.vocabulary import GroupState
-from fencepost.properties.departures.departure import KFAKE, NEW, OLD, Departure, departed
-from fencepost.properties.departures.known_departures import DEPARTURES
+from fencepost.properties.departures.known_departures import (
+    DEPARTURES,
+    KFAKE,
+    NEW,
+    OLD,
+    Departure,
+    departed,
+)
 from fencepost.properties.departures.mutation_operators import afterwards
 from fencepost.properties.mutants.mutants import find_mutant
 from fencepost.properties.oracle.verdict import Wrong

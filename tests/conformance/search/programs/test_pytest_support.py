@@ -17,8 +17,11 @@ from support.places import ROOT
 
 import fencepost.model.messages.errors
 from fencepost.conformance.run.replay import rejudge
-from fencepost.conformance.search.programs.program_runs import ProgramRunner
-from fencepost.conformance.search.programs.program_search import search_quickly, search_side_by_side
+from fencepost.conformance.search.programs.program_runs import (
+    ProgramRunner,
+    search_quickly,
+    search_side_by_side,
+)
 from fencepost.conformance.search.programs.pytest_support import (
     FactoryTarget,
     ViolationError,
@@ -31,9 +34,9 @@ from fencepost.conformance.targets.target_registry import UnknownTargetError
 from fencepost.model.coordinator import Answer, Send
 from fencepost.model.revisions import revisions
 from fencepost.model.table.table import Level
-from fencepost.properties.checking.rule_coverage import Coverage
+from fencepost.properties.checking.evaluator import Coverage
 from fencepost.properties.mutants.mutants import find_revision
-from fencepost.properties.stateful.programs import CAST, DOINGS, ODDITIES, Move, Program
+from fencepost.properties.stateful.strategies import CAST, DOINGS, ODDITIES, Move, Program
 from fencepost.traces.files.trace_file import TraceFile
 
 DOCUMENT = ROOT / "docs" / "brokers" / "hypothesis.md"

@@ -25,12 +25,12 @@ from fencepost.conformance.search.findings.findings import (
     findings_from,
     trace_of_finding,
 )
-from fencepost.conformance.search.shrink.plan_edits import single_steps
 from fencepost.conformance.search.shrink.shrink_plan import (
     GivenUpError,
     Judge,
     Minimal,
     Reproducer,
+    single_steps,
     smallest,
 )
 from fencepost.conformance.targets.in_process import (
@@ -40,18 +40,20 @@ from fencepost.conformance.targets.in_process import (
 )
 from fencepost.conformance.targets.target_registry import find_revision
 from fencepost.model.coordinator import Answer, AsyncCoordinator, Send
-from fencepost.model.plans.normalise import overlaps, races, tidied
 from fencepost.model.plans.plan import Await, Case, Settle
 from fencepost.model.plans.plan_order import (
     asks_of,
     groups_of_plan,
     instances_of,
     members_of_plan,
+    overlaps,
+    races,
+    tidied,
     version_of,
 )
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 from fencepost.properties.oracle.fingerprint import Fingerprint
-from fencepost.properties.workers.cancellation import Stop
+from fencepost.properties.workers.processes import Stop
 
 T = TypeVar("T")
 NOISY = Registry()

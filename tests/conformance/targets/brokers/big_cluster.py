@@ -18,8 +18,8 @@ from support.command import PATIENCE_S, run
 from support.kafka.real_kafka import kafka_cluster
 from support.tcp.left_behind import IGNORING, MINE, certify, end, on
 
-from fencepost.conformance.targets.tcp.address import Address, parse_address
 from fencepost.conformance.targets.tcp.cluster_admin import DEADLINES, Admin
+from fencepost.conformance.targets.tcp.security import Address, parse_address
 
 pytestmark = [pytest.mark.needs("java"), pytest.mark.asyncio(loop_scope="module")]
 

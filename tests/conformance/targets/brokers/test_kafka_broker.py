@@ -15,8 +15,7 @@ from support.in_this_process import invoke
 from support.kafka import fake_java
 
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
-from fencepost.conformance.targets.brokers.kafka_broker import KafkaBroker
-from fencepost.conformance.targets.brokers.kafka_target import KafkaTarget
+from fencepost.conformance.targets.brokers.kafka import KafkaBroker, KafkaTarget
 from fencepost.conformance.targets.brokers.kafka_version import KafkaVersion, parse_kafka_version
 
 VERSION = parse_kafka_version("4.3.0")

@@ -20,7 +20,7 @@ from fencepost.conformance.targets.stdio.protocol_schemas import (
 )
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.messages import JoinGroupRequest
-from fencepost.model.messages.wire_form import ShapeError
+from fencepost.model.messages.shapes import ShapeError
 
 JOIN = {
     "groupId": "g",

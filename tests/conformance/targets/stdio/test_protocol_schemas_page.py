@@ -19,8 +19,7 @@ from fencepost.conformance.targets.stdio.protocol_schemas import (
 from fencepost.model.coordinator import CONFIG_DEFAULTS
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import APIS
-from fencepost.model.messages.shapes import Message, wire_fields
-from fencepost.model.messages.wire_form import BYTES, ListOf, Scalar
+from fencepost.model.messages.shapes import BYTES, ListOf, Message, Scalar, wire_fields
 
 PAGE = ROOT / "docs" / "brokers" / "adapters.md"
 NEWEST = 99

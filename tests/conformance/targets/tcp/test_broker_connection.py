@@ -21,15 +21,16 @@ from support.tcp.liars import (
     serve,
 )
 
-from fencepost.conformance.targets.tcp.address import Address
-from fencepost.conformance.targets.tcp.authentication import Door, ask
 from fencepost.conformance.targets.tcp.broker_connection import (
     Connection,
+    Door,
     Ended,
     Event,
     Reply,
     Stray,
+    ask,
 )
+from fencepost.conformance.targets.tcp.security import Address
 from fencepost.conformance.wire.codec import RequestFrame, encode_request
 
 LONG_S = 30.0

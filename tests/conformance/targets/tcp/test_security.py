@@ -12,14 +12,13 @@ from support.tcp.liars import answer as liars_answer
 from support.tcp.secured import HASHES, PASSWORD, USER, Authority, Guard, secured
 
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
-from fencepost.conformance.targets.tcp.address import Address
-from fencepost.conformance.targets.tcp.authentication import Door, ask
-from fencepost.conformance.targets.tcp.broker_connection import Ended, Reply
+from fencepost.conformance.targets.tcp.broker_connection import Door, Ended, Reply, ask
 from fencepost.conformance.targets.tcp.cluster_admin import Deadlines
 from fencepost.conformance.targets.tcp.security import (
     MECHANISMS,
     PLAINTEXT,
     PROTOCOLS,
+    Address,
     Sasl,
     Security,
     SecurityError,

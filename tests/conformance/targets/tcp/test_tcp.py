@@ -15,8 +15,8 @@ from support.tcp.tcp_scripts import BEAT, LONG_MS, OK, beat, on, one, scoped, se
 from fencepost.conformance.cases.script import Script
 from fencepost.conformance.targets.tcp import tcp_coordinator as scope_module
 from fencepost.conformance.targets.tcp.cluster_admin import Deadlines
-from fencepost.conformance.targets.tcp.failovers import Failovers
 from fencepost.conformance.targets.tcp.namespacing import Names
+from fencepost.conformance.targets.tcp.tcp import Failovers
 from fencepost.conformance.targets.tcp.tcp_coordinator import TcpScope
 from fencepost.conformance.wire.codec import RequestFrame
 from fencepost.model.coordinator import CoordinatorFailure, Send, UnsupportedError

@@ -19,8 +19,8 @@ from support.tcp.liars import (
 from support.tcp.tcp_scripts import OK, SHORT, advertising, beat, found, on, one, scoped, target
 
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
-from fencepost.conformance.targets.tcp.address import Address, AddressError, parse_address
 from fencepost.conformance.targets.tcp.cluster_admin import Deadlines
+from fencepost.conformance.targets.tcp.security import Address, AddressError, parse_address
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
 from fencepost.conformance.wire.codec import RequestFrame
 from fencepost.model.coordinator import CONFIG_DEFAULTS

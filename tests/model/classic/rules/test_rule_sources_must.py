@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from fencepost.model.classic.rules import rule_sources
-from fencepost.model.classic.rules.rule_sources_must import BINDING, Safety, Sentence, basis_of
+from fencepost.model.classic.rules.rule_sources import BINDING, Safety, Sentence, basis_of
 from fencepost.model.revision import Revision, SetRule, derive
 from fencepost.model.revisions import revisions
 from fencepost.model.revisions.base import KAFKA_4

@@ -10,18 +10,23 @@ from support.small_corpus import RECIPE, made, traces, verdicts
 
 from fencepost.model.revisions import revisions
 from fencepost.properties.claims.invariants import PROMISED
-from fencepost.traces.pipeline.corpus import corpus_jobs
+from fencepost.traces.pipeline.corpus import triage
 from fencepost.traces.pipeline.corpus.job_engine import LocalEngine
-from fencepost.traces.pipeline.corpus.shard_jobs import CheckJob, Corpus, Job, checked
-from fencepost.traces.pipeline.corpus.verdicts import Checker, checker
-from fencepost.traces.pipeline.storage.location import Place
-from fencepost.traces.pipeline.storage.manifest import CorpusError
+from fencepost.traces.pipeline.corpus.shard_jobs import (
+    Checker,
+    CheckJob,
+    Corpus,
+    Job,
+    checked,
+    checker,
+)
+from fencepost.traces.pipeline.storage.location import CorpusError, Place
 
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     corpus = made(tmp_path_factory.mktemp("corpus"))
-    corpus_jobs.check_corpus(LocalEngine(), corpus, "kafka-4")
+    triage.check_corpus(LocalEngine(), corpus, "kafka-4")
     return corpus
 
 
@@ -29,7 +34,7 @@ def test_what_the_judge_itself_drew_holds_and_a_mutant_is_caught(corpus: Corpus)
     said = verdicts(corpus)
     assert {row["outcome"] for row in said[::2]} == {"holds"}
     assert "violated" in {row["outcome"] for row in said[1::2]}
-    counted = corpus_jobs.count_outcomes(LocalEngine(), corpus, "kafka-4").to_pylist()
+    counted = triage.count_outcomes(LocalEngine(), corpus, "kafka-4").to_pylist()
     assert sum(row["traces"] for row in counted) == RECIPE.traces
 
 
@@ -45,7 +50,7 @@ def test_a_trace_that_crashes_the_checker_is_a_row_with_its_error(tmp_path: Path
     sent = next(step for step in rows[3]["steps"] if step["do"] == "send")
     sent["body"] = "{"
     corpus.place.write(f"traces/{shard.file}", pa.Table.from_pylist(rows, schema=table.schema))
-    corpus_jobs.check_corpus(LocalEngine(), corpus, "kafka-4")
+    triage.check_corpus(LocalEngine(), corpus, "kafka-4")
     said = verdicts(corpus)
     assert len(said) == RECIPE.traces
     assert [row["trace"] for row in said if row["outcome"] == "error"] == [rows[3]["trace"]]
@@ -68,7 +73,7 @@ def test_an_engine_that_drops_a_shard_is_seen(tmp_path: Path) -> None:
             return super().each(job, shards[1:])
 
     with pytest.raises(ValueError, match="did 5 shards of 6"):
-        corpus_jobs.generate_corpus(Lazy(), Place(str(tmp_path)), RECIPE)
+        triage.generate_corpus(Lazy(), Place(str(tmp_path)), RECIPE)
 
 
 class Killed(Exception):
@@ -88,25 +93,25 @@ def test_killed_midway_nothing_is_lost_and_nothing_is_there_twice(
 ) -> None:
     place = Place(str(tmp_path))
     with pytest.raises(Killed):
-        corpus_jobs.generate_corpus(Mortal(), place, RECIPE)
-    half = corpus_jobs.open_corpus(place)
+        triage.generate_corpus(Mortal(), place, RECIPE)
+    half = triage.open_corpus(place)
     with pytest.raises(CorpusError, match="3 of 6 shards are missing"):
-        corpus_jobs.check_corpus(LocalEngine(), half, "kafka-4")
+        triage.check_corpus(LocalEngine(), half, "kafka-4")
     unfinished = tmp_path / "traces" / f"{half.shards[5].source.folder}" / ".shard.tmp"
     unfinished.parent.mkdir(parents=True, exist_ok=True)
     unfinished.write_bytes(b"half a table")
-    ran = corpus_jobs.generate_corpus(LocalEngine(), place, RECIPE)
+    ran = triage.generate_corpus(LocalEngine(), place, RECIPE)
     assert (ran.shards, ran.rows, ran.before) == (3, 60, 3)
     assert not unfinished.exists()
     assert traces(half) == traces(corpus)
 
     with pytest.raises(Killed):
-        corpus_jobs.check_corpus(Mortal(), half, "kafka-4")
+        triage.check_corpus(Mortal(), half, "kafka-4")
     with pytest.raises(CorpusError, match="3 of 6 shards are not judged by kafka-4"):
-        corpus_jobs.count_outcomes(LocalEngine(), half, "kafka-4")
-    assert corpus_jobs.check_corpus(LocalEngine(), half, "kafka-4").before == 3
+        triage.count_outcomes(LocalEngine(), half, "kafka-4")
+    assert triage.check_corpus(LocalEngine(), half, "kafka-4").before == 3
     assert verdicts(half) == verdicts(corpus)
-    assert corpus_jobs.check_corpus(LocalEngine(), half, "kafka-4").shards == 0
+    assert triage.check_corpus(LocalEngine(), half, "kafka-4").shards == 0
 
 
 def test_invariants_are_held_to_what_explains_the_answers(corpus: Corpus) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.small_corpus import made, traces
 
-from fencepost.traces.pipeline.corpus import corpus_jobs
+from fencepost.traces.pipeline.corpus import triage
 from fencepost.traces.pipeline.corpus.corpus_coverage import (
     KINDS,
     coverage_json,
@@ -17,8 +17,7 @@ from fencepost.traces.pipeline.corpus.corpus_coverage import (
     reachable,
 )
 from fencepost.traces.pipeline.corpus.job_engine import LocalEngine
-from fencepost.traces.pipeline.storage.location import Place
-from fencepost.traces.pipeline.storage.manifest import CorpusError
+from fencepost.traces.pipeline.storage.location import CorpusError, Place
 
 SHOWN = st.dictionaries(st.integers(0, 99), st.frozensets(st.sampled_from("abcdefgh"), max_size=5))
 
@@ -42,7 +41,7 @@ def test_a_cover_does_not_depend_on_the_order(shown: dict[int, frozenset[str]]) 
 
 def test_coverage_is_counted_and_what_is_missing_is_named(tmp_path: Path) -> None:
     corpus = made(tmp_path)
-    items = corpus_jobs.cover_corpus(LocalEngine(), corpus)
+    items = triage.cover_corpus(LocalEngine(), corpus)
     told = coverage_json(corpus, items)
     own, mutant = sorted(told["models"], key=lambda model: model["mutant"] != "none")
     rules = {
@@ -60,15 +59,15 @@ def test_coverage_is_counted_and_what_is_missing_is_named(tmp_path: Path) -> Non
 
 def test_a_minimised_corpus_covers_the_same_with_fewer_traces(tmp_path: Path) -> None:
     corpus = made(tmp_path / "all")
-    kept, of = corpus_jobs.minimise_corpus(LocalEngine(), corpus, Place(str(tmp_path / "few")))
-    few = corpus_jobs.open_corpus(Place(str(tmp_path / "few")))
+    kept, of = triage.minimise_corpus(LocalEngine(), corpus, Place(str(tmp_path / "few")))
+    few = triage.open_corpus(Place(str(tmp_path / "few")))
     assert kept < of
     names = ["revision", "mutant", "kind", "item"]
-    before = corpus_jobs.cover_corpus(LocalEngine(), corpus).select(names).to_pylist()
-    assert corpus_jobs.cover_corpus(LocalEngine(), few).select(names).to_pylist() == before
-    assert corpus_jobs.check_corpus(LocalEngine(), few, "kafka-4").rows == kept
+    before = triage.cover_corpus(LocalEngine(), corpus).select(names).to_pylist()
+    assert triage.cover_corpus(LocalEngine(), few).select(names).to_pylist() == before
+    assert triage.check_corpus(LocalEngine(), few, "kafka-4").rows == kept
     with pytest.raises(CorpusError, match="choose another folder"):
-        corpus_jobs.minimise_corpus(LocalEngine(), corpus, Place(str(tmp_path / "few")))
+        triage.minimise_corpus(LocalEngine(), corpus, Place(str(tmp_path / "few")))
 
 
 def test_small_worlds_reach_rules_pairs_and_states() -> None:

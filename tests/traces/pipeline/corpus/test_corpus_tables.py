@@ -8,8 +8,7 @@ import pytest
 from support.places import ROOT
 from support.small_corpus import RECIPE, made
 
-from fencepost.traces.pipeline.corpus.corpus import FORMAT
-from fencepost.traces.pipeline.corpus.corpus_tables import ITEMS, STEP, TRACES, TURN, VERDICTS
+from fencepost.traces.pipeline.corpus.corpus import FORMAT, ITEMS, STEP, TRACES, TURN, VERDICTS
 from fencepost.traces.pipeline.logs.metrics import CAUSES, GROUP_DAYS, SUMS
 from fencepost.traces.pipeline.storage.log_tables import TABLES
 

@@ -15,9 +15,8 @@ from fencepost.traces.pipeline.corpus.exploring import (
     explore_levels,
 )
 from fencepost.traces.pipeline.corpus.job_engine import LocalEngine
-from fencepost.traces.pipeline.storage.location import Place
-from fencepost.traces.pipeline.storage.manifest import CorpusError
-from fencepost.traces.pipeline.storage.world_text import world_of, world_text
+from fencepost.traces.pipeline.storage.location import CorpusError, Place
+from fencepost.traces.pipeline.storage.trace_rows import world_of, world_text
 
 KAFKA_4 = revisions.find("kafka-4")
 

@@ -6,17 +6,17 @@ import pytest
 from support.small_corpus import made, verdicts
 
 from fencepost.traces.files.trace_file import TraceFile
-from fencepost.traces.pipeline.corpus import corpus_jobs
+from fencepost.traces.pipeline.corpus import triage
 from fencepost.traces.pipeline.corpus.job_engine import LocalEngine
-from fencepost.traces.pipeline.storage.manifest import CorpusError
+from fencepost.traces.pipeline.storage.location import CorpusError
 
 
 def test_each_shape_has_its_smallest_trace_made_smaller(tmp_path: Path) -> None:
     corpus = made(tmp_path)
     with pytest.raises(CorpusError, match="with --revision kafka-4 first"):
-        corpus_jobs.triage_corpus(LocalEngine(), corpus, "kafka-4")
-    corpus_jobs.check_corpus(LocalEngine(), corpus, "kafka-4")
-    found = corpus_jobs.triage_corpus(LocalEngine(), corpus, "kafka-4")
+        triage.triage_corpus(LocalEngine(), corpus, "kafka-4")
+    triage.check_corpus(LocalEngine(), corpus, "kafka-4")
+    found = triage.triage_corpus(LocalEngine(), corpus, "kafka-4")
     bad = [row for row in verdicts(corpus) if row["outcome"] == "violated"]
     assert sum(one.traces for one in found) == len(bad)
     assert len({one.name for one in found}) == len(found)

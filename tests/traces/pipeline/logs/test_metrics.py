@@ -12,10 +12,15 @@ from support.places import TESTS
 from fencepost.traces.audit.audit_settings import LogOptions
 from fencepost.traces.pipeline.corpus.job_engine import LocalEngine
 from fencepost.traces.pipeline.logs import metrics as log_metrics
-from fencepost.traces.pipeline.logs.audit_jobs import audit_logs
-from fencepost.traces.pipeline.logs.audit_recipe import LogAudit, part_table
-from fencepost.traces.pipeline.logs.metrics import DAY_MS, GROUP_DAYS, SUMS, Metrics, measure_logs
-from fencepost.traces.pipeline.logs.metrics_page import metrics_page
+from fencepost.traces.pipeline.logs.metrics import (
+    DAY_MS,
+    GROUP_DAYS,
+    SUMS,
+    Metrics,
+    measure_logs,
+    metrics_page,
+)
+from fencepost.traces.pipeline.logs.part_audit import LogAudit, audit_logs, part_table
 from fencepost.traces.pipeline.storage.location import Place
 
 LOG = TESTS / "traces" / "request_logs" / "kafka-4.3.0.log.gz"

@@ -13,21 +13,22 @@ from support.places import TESTS
 
 from benchmarks.log_traffic import Plan
 from fencepost.properties.mutants.mutants import find_revision
-from fencepost.traces.audit.answer_audit import Audit, BrokerActivity
 from fencepost.traces.audit.audit_settings import LogOptions
+from fencepost.traces.audit.log_audit import Audit, BrokerActivity
 from fencepost.traces.logs.log_files import LogFileError
-from fencepost.traces.logs.logged_exchange import LoggedExchange
-from fencepost.traces.logs.request_log import RequestLog
+from fencepost.traces.logs.request_log import LoggedExchange, RequestLog
 from fencepost.traces.operations import operator_report
 from fencepost.traces.pipeline.corpus.job_engine import LocalEngine
-from fencepost.traces.pipeline.logs import around
-from fencepost.traces.pipeline.logs.audit_jobs import audit_logs
-from fencepost.traces.pipeline.logs.audit_recipe import LogAudit, part_table
-from fencepost.traces.pipeline.logs.log_parts import ReadLog
-from fencepost.traces.pipeline.logs.part_audit import AuditPart
-from fencepost.traces.pipeline.storage.location import Place
+from fencepost.traces.pipeline.logs import part_audit
+from fencepost.traces.pipeline.logs.part_audit import (
+    AuditPart,
+    LogAudit,
+    ReadLog,
+    audit_logs,
+    part_table,
+)
+from fencepost.traces.pipeline.storage.location import CorpusError, Place
 from fencepost.traces.pipeline.storage.log_tables import TABLES, VERSION
-from fencepost.traces.pipeline.storage.manifest import CorpusError
 
 LOGS = TESTS / "traces" / "request_logs"
 WRONG = "mutant:librdkafka-mock-never-fences"
@@ -98,7 +99,7 @@ def questions(logs: list[Path]) -> Iterator[tuple[Audit, LoggedExchange, int, in
 
 
 def answers(logs: list[Path], audit: LogAudit, *, clairvoyant: bool) -> tuple[list[int], ...]:
-    part = around.PartAudit(audit, 0)
+    part = part_audit.PartAudit(audit, 0)
     of_part, of_whole = [], []
     for whole, exchange, from_ms, to_ms in questions(logs):
         name = exchange.broker
@@ -128,7 +129,7 @@ def test_a_part_knows_of_a_broker_what_one_pass_would_know(
 def test_without_the_lines_that_are_lost_the_rows_would_differ(
     tmp_path: Path, wrong_logs: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(around.PartAudit, "damaged", Audit.damaged)
+    monkeypatch.setattr(part_audit.PartAudit, "damaged", Audit.damaged)
     logs = [ruined(wrong_logs[n], tmp_path / f"broker-{n // 2}.log") for n in (0, 2)]
     audit = audited(tmp_path / "out", logs)
     assert said_by_tables(audit)["groups"] != said_by_audit(audit)["groups"]
@@ -257,7 +258,7 @@ def test_each_group_is_in_one_part_and_has_its_lines_in_order(
         groups = done.place.read(part_table("groups", part))["group"].to_pylist()
         assert {done.part_of(group) for group in groups} <= {part}
         seen += groups
-        mine = [x.place for x in around.PartAudit(done, part).exchanges()]
+        mine = [x.place for x in part_audit.PartAudit(done, part).exchanges()]
         assert mine == [place for place, of in whole if of == part]
     assert len(seen) == len(set(seen)) == PLAN.groups
 

@@ -17,8 +17,7 @@ from fencepost.properties.mutants.mutants import find_revision
 from fencepost.traces.audit.audit_settings import AuditSettings
 from fencepost.traces.audit.log_audit import audit_log
 from fencepost.traces.audit.possible_errors import PossibleAnswers
-from fencepost.traces.logs.logged_exchange import LoggedExchange
-from fencepost.traces.logs.request_log import RequestLog
+from fencepost.traces.logs.request_log import LoggedExchange, RequestLog
 from fencepost.traces.pipeline.logs.stream_group import StreamGroup
 from fencepost.traces.pipeline.storage.stream_state import FORMAT, StateError, from_bytes, to_bytes
 

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 from support.exploring import SCOPES, on_one_machine
 
-from fencepost.traces.pipeline.corpus import corpus_jobs
+from fencepost.traces.pipeline.corpus import triage
 from fencepost.traces.pipeline.corpus.corpus import Recipe
 from fencepost.traces.pipeline.corpus.corpus_coverage import coverage_json
 from fencepost.traces.pipeline.corpus.exploring import ExplorationBounds, explore_levels
@@ -54,18 +54,18 @@ def test_both_engines_agree_row_by_row(spark: SparkEngine, places: tuple[Place, 
     engines: tuple[JobEngine, ...] = (LocalEngine(), spark)
     for engine, place in zip(engines, places, strict=True):
         begun = time.monotonic()
-        corpus_jobs.generate_corpus(engine, place, RECIPE)
-        corpus = corpus_jobs.open_corpus(place)
-        corpus_jobs.check_corpus(engine, corpus, "kafka-4")
-        counted = corpus_jobs.count_outcomes(engine, corpus, "kafka-4").to_pylist()
-        covered = coverage_json(corpus, corpus_jobs.cover_corpus(engine, corpus))
-        found = [one.to_json() for one in corpus_jobs.triage_corpus(engine, corpus, "kafka-4")]
+        triage.generate_corpus(engine, place, RECIPE)
+        corpus = triage.open_corpus(place)
+        triage.check_corpus(engine, corpus, "kafka-4")
+        counted = triage.count_outcomes(engine, corpus, "kafka-4").to_pylist()
+        covered = coverage_json(corpus, triage.cover_corpus(engine, corpus))
+        found = [one.to_json() for one in triage.triage_corpus(engine, corpus, "kafka-4")]
         answers.append((counted, covered, found))
         took = time.monotonic() - begun
         print(f"{type(engine).__name__}: {TRACES:,} traces in {took:,.0f} s")  # noqa: T201
     assert answers[0] == answers[1]
     assert sum(row["traces"] for row in answers[0][0]) == TRACES
-    assert differing(*(corpus_jobs.open_corpus(place) for place in places)) == []
+    assert differing(*(triage.open_corpus(place) for place in places)) == []
 
 
 def differing(one: Corpus, other: Corpus) -> list[str]:
@@ -82,9 +82,9 @@ def test_a_row_that_differs_is_seen(spark: SparkEngine, tmp_path: Path) -> None:
     corpora = []
     for name in ("a", "b"):
         place = Place(str(tmp_path / name))
-        corpus_jobs.generate_corpus(spark, place, SMALL)
-        corpora.append(corpus_jobs.open_corpus(place))
-        corpus_jobs.check_corpus(spark, corpora[-1], "kafka-4")
+        triage.generate_corpus(spark, place, SMALL)
+        corpora.append(triage.open_corpus(place))
+        triage.check_corpus(spark, corpora[-1], "kafka-4")
     file = f"verdicts/judge=kafka-4/{corpora[0].shards[3].file}"
     corpora[1].place.write(file, corpora[1].place.read(file).slice(1))
     assert differing(*corpora) == [file]
@@ -96,22 +96,22 @@ def test_killed_midway_and_run_again(spark: SparkEngine, tmp_path: Path) -> None
     options = ["--traces", "4000", "--seed", "7", "--mutants", "kafka-8500,kafka-9752,kafka-12890"]
     killed(folder, "traces", ["generate", *options, "--per-shard", "50", "--out", str(folder)])
     place = Place(str(folder))
-    half = len(corpus_jobs.open_corpus(place).written("traces"))
+    half = len(triage.open_corpus(place).written("traces"))
     assert 0 < half < len(recipe.shards())
-    ran = corpus_jobs.generate_corpus(spark, place, recipe)
+    ran = triage.generate_corpus(spark, place, recipe)
     assert ran.before >= half
     assert ran.before + ran.shards == len(recipe.shards())
 
     killed(folder, "verdicts", ["check", str(folder)])
-    corpus = corpus_jobs.open_corpus(place)
+    corpus = triage.open_corpus(place)
     judged = len(corpus.written("verdicts/judge=kafka-4"))
     assert 0 < judged < len(recipe.shards())
-    assert corpus_jobs.check_corpus(spark, corpus, "kafka-4").before >= judged
+    assert triage.check_corpus(spark, corpus, "kafka-4").before >= judged
 
     whole = Place(str(tmp_path / "whole"))
-    corpus_jobs.generate_corpus(LocalEngine(), whole, recipe)
-    corpus_jobs.check_corpus(LocalEngine(), corpus_jobs.open_corpus(whole), "kafka-4")
-    assert differing(corpus_jobs.open_corpus(whole), corpus) == []
+    triage.generate_corpus(LocalEngine(), whole, recipe)
+    triage.check_corpus(LocalEngine(), triage.open_corpus(whole), "kafka-4")
+    assert differing(triage.open_corpus(whole), corpus) == []
     left = [file.name for file in folder.rglob("*") if file.is_file()]
     assert len(left) == 1 + 2 * len(recipe.shards())  # corpus.json, and each shard once
 
@@ -163,15 +163,15 @@ def test_spark_explores_what_one_machine_explores(
 
 def test_few_traces_cover_the_same_whoever_picks(spark: SparkEngine, tmp_path: Path) -> None:
     corpora = [Place(str(tmp_path / name)) for name in ("all", "local", "spark")]
-    corpus_jobs.generate_corpus(LocalEngine(), corpora[0], SMALL)
-    corpus = corpus_jobs.open_corpus(corpora[0])
+    triage.generate_corpus(LocalEngine(), corpora[0], SMALL)
+    corpus = triage.open_corpus(corpora[0])
     engines: tuple[JobEngine, ...] = (LocalEngine(), spark)
     kept = [
-        corpus_jobs.minimise_corpus(engine, corpus, place)
+        triage.minimise_corpus(engine, corpus, place)
         for engine, place in zip(engines, corpora[1:], strict=True)
     ]
     assert kept[0] == kept[1]
-    one, other = (corpus_jobs.open_corpus(place) for place in corpora[1:])
+    one, other = (triage.open_corpus(place) for place in corpora[1:])
     numbers = sorted(one.written("traces"))
     assert numbers == sorted(other.written("traces"))
     assert all(one.table(one.shards[n]).equals(other.table(other.shards[n])) for n in numbers)

@@ -26,12 +26,10 @@ from fencepost.model.revisions.base import KAFKA_4
 from fencepost.properties.mutants.mutants import find_revision
 from fencepost.traces.audit.audit_settings import AuditSettings, LogOptions
 from fencepost.traces.audit.possible_errors import PossibleAnswers
-from fencepost.traces.logs.logged_exchange import LoggedExchange
-from fencepost.traces.logs.request_log import RequestLog
+from fencepost.traces.logs.request_log import LoggedExchange, RequestLog
 from fencepost.traces.pipeline.corpus.job_engine import JobEngine, LocalEngine
-from fencepost.traces.pipeline.logs.audit_jobs import audit_logs
-from fencepost.traces.pipeline.logs.audit_recipe import LogAudit
 from fencepost.traces.pipeline.logs.metrics import measure_logs
+from fencepost.traces.pipeline.logs.part_audit import LogAudit, audit_logs
 from fencepost.traces.pipeline.logs.stream_group import StreamGroup
 from fencepost.traces.pipeline.spark.spark import SparkEngine, spark_session
 from fencepost.traces.pipeline.spark.stream import alerts_in

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pytest
 
 import fencepost.model
-from fencepost.traces.pipeline.corpus.corpus_tables import TRACES
+from fencepost.traces.pipeline.corpus.corpus import TRACES
 from fencepost.traces.pipeline.spark.spark import SparkUnavailableError, spark_session
 from fencepost.traces.pipeline.storage.archive import write_archive
-from fencepost.traces.pipeline.storage.ddl import ddl
+from fencepost.traces.pipeline.storage.trace_rows import ddl
 
 PROBE = """
 import importlib, sys
@@ -27,7 +27,7 @@ for name in (
 ):
     found = importlib.import_module("fencepost.traces.pipeline." + name).__file__
     assert found.startswith(sys.argv[1]), found
-from fencepost.traces.pipeline.corpus.draw import trace_row
+from fencepost.traces.pipeline.corpus.corpus import trace_row
 print(trace_row("kafka-4", 1, 1)["trace"])
 """
 

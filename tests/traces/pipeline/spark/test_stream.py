@@ -12,8 +12,7 @@ from support.logs.log_rows import write_logs
 from benchmarks.log_traffic import Plan
 from fencepost.traces.audit.audit_settings import LogOptions
 from fencepost.traces.logs.request_log import RequestLog
-from fencepost.traces.pipeline.storage.location import Place
-from fencepost.traces.pipeline.storage.manifest import CorpusError
+from fencepost.traces.pipeline.storage.location import CorpusError, Place
 
 pytest.importorskip("pandas")
 pytest.importorskip("pyspark", minversion="4.2")
@@ -21,8 +20,7 @@ pytest.importorskip("pyspark", minversion="4.2")
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
 from fencepost.traces.pipeline.spark import stream
-from fencepost.traces.pipeline.spark.stream_source import RAW, GrowingLogs
-from fencepost.traces.pipeline.spark.stream_watch import LogWatch, StreamSource
+from fencepost.traces.pipeline.spark.stream import RAW, GrowingLogs, LogWatch, StreamSource
 
 ALL = ReadAllAvailable()
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from fencepost.traces.pipeline.storage.location import Place
-from fencepost.traces.pipeline.storage.manifest import CorpusError, ManifestKind, manifest
+from fencepost.traces.pipeline.storage.location import CorpusError, ManifestKind, Place, manifest
 
 TABLE = pa.table({"shard": list(range(10_000)), "text": ["x" * (n % 97) for n in range(10_000)]})
 KIND = ManifestKind("f", 1, "noun", "make it anew", "give another")

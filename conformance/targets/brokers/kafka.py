@@ -1,0 +1,545 @@
+"""One Kafka broker as a process, with its data, which survives a restart.
+
+A broker is ready when it names a coordinator that has read its groups.  In a failover the process
+is killed and started again on the same data, at the same port.
+
+The class path of a release is the broker's jar with all that it needs, as Maven resolves it, at
+the versions that it was released with, and one binding for its log.
+
+The configuration files of a Kafka with one node.
+
+It is the smallest broker that answers quickly: one node, one partition of the offsets topic, no
+initial rebalance delay and short sessions, so that timing cases take little time.  It never removes
+groups that nobody uses, as other Kafkas do every ten minutes, so that cases can show more.  What
+the user sets comes last and wins.
+
+Source: Kafka's documentation, "Broker Configs"; ZooKeeper's administrator's guide.
+
+A Kafka of several nodes, whose leadership of the groups can be moved between them.
+
+All groups are in one partition of the offsets topic, which has a replica on each node.  Moving it
+is a failover in which no process ends: the old coordinator resigns while requests are parked.
+
+Source: Kafka's protocol guide, AlterPartitionReassignments (KIP-455) and ElectLeaders (KIP-460).
+
+`kafka:VERSION`: Apache Kafka, started here; it can fail over and be given any setting.
+
+In a failover of one node the process is killed and started again; in a cluster (`*NODES`) another
+node becomes the coordinator.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import secrets
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from fencepost.conformance.runtime.toolchain.child import Child, free_ports
+from fencepost.conformance.runtime.toolchain.found_tools import (
+    cached,
+    copy_jars,
+    find_java,
+    jars_in,
+    pom,
+    run_tool,
+)
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
+from fencepost.conformance.targets.brokers.kafka_version import KafkaVersion
+from fencepost.conformance.targets.brokers.started import (
+    FIRST,
+    BrokerPlace,
+    StartedTarget,
+    until_ready,
+)
+from fencepost.conformance.targets.tcp.cluster_admin import Admin, AdminError, Deadlines
+from fencepost.conformance.targets.tcp.security import Address, parse_address
+from fencepost.conformance.targets.tcp.tcp import Failovers, TcpTarget
+from fencepost.model.coordinator import CONFIG_DEFAULTS, codes_in
+from fencepost.model.messages.errors import MOVING, Error, error_name
+from fencepost.properties.departures.known_departures import coordinator_of
+from fencepost.traces.files.bounded import last_bytes
+
+HOST = "127.0.0.1"
+_NEVER_MS = 10 * 365 * 24 * 60 * 60 * 1000
+_COMMON = {
+    "offsets.topic.replication.factor": "1",
+    "offsets.topic.num.partitions": "1",
+    "offsets.retention.check.interval.ms": str(_NEVER_MS),
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "group.initial.rebalance.delay.ms": "0",
+    "group.min.session.timeout.ms": "100",
+    "log.cleaner.enable": "false",
+    "auto.create.topics.enable": "false",
+}
+_PROTOCOLS = {"old": "classic", "new": "classic,consumer"}
+_LOGGING_CONFIG = """\
+log4j.rootLogger=WARN, out
+log4j.appender.out=org.apache.log4j.ConsoleAppender
+log4j.appender.out.layout=org.apache.log4j.PatternLayout
+log4j.appender.out.layout.ConversionPattern=[%d] %p %m (%c)%n
+log4j.logger.kafka.coordinator.group=INFO
+log4j.logger.org.apache.kafka.coordinator.group=INFO
+log4j.logger.kafka.coordinator.group.GroupMetadata=ERROR
+log4j.logger.org.apache.kafka.coordinator.group.classic.ClassicGroup=ERROR
+"""
+"""At WARN the last two write a stack trace for each subscription that can't be read, when groups
+are loaded: 10 GB in an hour and a half of fuzzing with failovers, which also made loading slow."""
+
+_REQUEST_LOG = """\
+log4j.logger.kafka.request.logger=DEBUG, requests
+log4j.additivity.kafka.request.logger=false
+log4j.appender.requests=org.apache.log4j.FileAppender
+log4j.appender.requests.File={file}
+log4j.appender.requests.Encoding=UTF-8
+log4j.appender.requests.layout=org.apache.log4j.EnhancedPatternLayout
+log4j.appender.requests.layout.ConversionPattern=[%d{{yyyy-MM-dd HH:mm:ss,SSS}}{{UTC}}] %p %m (%c)%n
+"""
+
+
+def logging_properties(request_log: Path | None) -> str:
+    """What a broker logs to its output; to `request_log`, if there is one, each answered request.
+
+    That file is added to, with the times in UTC, whatever the machine's zone.
+    """
+    if request_log is None:
+        return _LOGGING_CONFIG
+    return _LOGGING_CONFIG + _REQUEST_LOG.format(file=_escaped(str(request_log)))
+
+
+def server_properties(
+    version: KafkaVersion, data: Path, port: int, other_port: int, extra: Mapping[str, str]
+) -> dict[str, str]:
+    """A broker's properties.  `other_port`: the controller's, or ZooKeeper's."""
+    here = f"PLAINTEXT://{HOST}:{port}"
+    known: dict[str, str] = {"log.dirs": str(data), "listeners": here, "advertised.listeners": here}
+    if version.has_zookeeper:
+        known |= {"broker.id": "1", "zookeeper.connect": f"{HOST}:{other_port}"}
+    else:
+        known |= {
+            "process.roles": "broker,controller",
+            "node.id": "1",
+            "controller.quorum.voters": f"1@{HOST}:{other_port}",
+            "listeners": f"{here},CONTROLLER://{HOST}:{other_port}",
+            "controller.listener.names": "CONTROLLER",
+            "inter.broker.listener.name": "PLAINTEXT",
+            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+        }
+    if version.coordinator is not None:
+        known["group.coordinator.rebalance.protocols"] = _PROTOCOLS[version.coordinator]
+    return known | _COMMON | dict(extra)
+
+
+def zookeeper_properties(data: Path, port: int) -> dict[str, str]:
+    """The properties of a ZooKeeper beside the broker."""
+    return {
+        "tickTime": "500",
+        "dataDir": str(data),
+        "clientPort": str(port),
+        "clientPortAddress": HOST,
+        "admin.enableServer": "false",
+    }
+
+
+def write_properties(path: Path, properties: Mapping[str, str]) -> None:
+    """A file in Java's format; backslashes and line ends in values are escaped."""
+    lines = [f"{key}={_escaped(value)}\n" for key, value in properties.items()]
+    path.write_text("".join(lines), encoding="utf-8")
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("\n", "\\n")
+
+
+def new_cluster_id() -> str:
+    """An id for `format`: 16 random bytes in URL-safe base64 that don't begin with a hyphen."""
+    while (text := base64.urlsafe_b64encode(secrets.token_bytes(16)).decode()[:22])[0] == "-":
+        pass
+    return text
+
+
+READY_S = 90.0
+_LOGGING_JAR = "org.slf4j:slf4j-reload4j:1.7.36"
+_FORMAT_S = 60.0
+_ATTEMPTS = 5
+_JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
+_BAD_LUCK = ("Address already in use", "Timed out waiting for connection while in state")
+"""Why a broker may be started anew: somebody took the port between our look at it and the broker's,
+or its connection came before ZooKeeper was ready, which then never answers it."""
+
+_ZOOKEEPER = ("org.apache.zookeeper.server.quorum.QuorumPeerMain",)
+
+QUICK_FAILOVER = {
+    "broker.session.timeout.ms": "3000",
+    "broker.heartbeat.interval.ms": "500",
+    "zookeeper.session.timeout.ms": "3000",
+}
+"""Properties of a broker that is going to be killed: the cluster takes it back that much sooner."""
+
+
+class KafkaBroker:
+    """A broker (and its ZooKeeper, where it needs one) in a folder; `start` first, `end` last.
+
+    `ports`: its own and the controller's (or ZooKeeper's), where other nodes must know them, and
+    then `cluster_id` too; None: any that are free.  `request_log`: an absolute path, where each
+    request that it answers is added.
+    """
+
+    def __init__(
+        self,
+        version: KafkaVersion,
+        folder: Path,
+        log: Path,
+        properties: Mapping[str, str],
+        *,
+        ports: tuple[int, int] | None = None,
+        cluster_id: str | None = None,
+        request_log: Path | None = None,
+    ) -> None:
+        self.version = version
+        self.log = log
+        self._folder = folder
+        self._extra = properties
+        self._ports = ports
+        self._cluster_id = cluster_id
+        self._request_log = request_log
+        self._port = 0
+        self._java: list[str] = []
+        self._zookeeper: Child | None = None
+        self._broker: Child | None = None
+
+    @property
+    def address(self) -> str:
+        """Where it listens, as `HOST:PORT`."""
+        return f"{HOST}:{self._port}"
+
+    async def start(self, ready_s: float = READY_S) -> None:
+        """Start it and wait until it is ready.  Raises TargetUnavailableError."""
+        java = await find_java(self.version.java)
+        jars = await class_path(self.version)
+        logging = self._folder / "log4j.properties"
+        logging.write_text(logging_properties(self._request_log), encoding="utf-8")
+        self._java = [java, *_JVM, f"-Dlog4j.configuration=file:{logging}"]
+        self._java += ["-Dzookeeper.jmx.log4j.disable=true", "-cp", ":".join(map(str, jars))]
+        for attempt in range(1, _ATTEMPTS + 1):
+            await self._set_up()
+            try:
+                await self._run(ready_s)
+            except TargetUnavailableError:
+                await self.end()
+                if attempt == _ATTEMPTS or not self._had_bad_luck():
+                    raise
+            else:
+                return
+
+    async def kill(self) -> None:
+        """End the broker as a crash does; its data stays, and its ZooKeeper."""
+        if self._broker is not None:
+            await self._broker.end()
+
+    async def run_again(self, ready_s: float = READY_S) -> None:
+        """Start it again on the same data, unless it runs; wait until it is ready.
+
+        Raises TargetUnavailableError.
+        """
+        if self._broker is not None and not self._broker.ended:
+            return await self._until_ready(self._broker, ready_s)
+        # ZooKeeper takes the killed broker for alive until its session is over, and the next one
+        # for a double.
+        attempts = _ATTEMPTS if self.version.has_zookeeper else 1
+        for attempt in range(1, attempts + 1):
+            try:
+                return await self._run(ready_s)
+            except TargetUnavailableError:
+                if attempt == attempts:
+                    raise
+        return None
+
+    async def end(self) -> None:
+        """End it, and what it needed."""
+        for child in (self._broker, self._zookeeper):
+            if child is not None:
+                await child.end()
+        self._broker = self._zookeeper = None
+
+    async def _set_up(self) -> None:
+        """Ports, files and, for KRaft, formatted data."""
+        self._port, other = self._ports or free_ports(2)
+        data = self._folder / f"data-{self._port}"
+        known = server_properties(self.version, data, self._port, other, self._extra)
+        write_properties(self._server_file, known)
+        if not self.version.has_zookeeper:
+            cluster_id = self._cluster_id or new_cluster_id()
+            tool = [*self._java, "kafka.tools.StorageTool", "format", "-t", cluster_id]
+            await run_tool([*tool, "-c", str(self._server_file)], _FORMAT_S, self._folder)
+            return
+        file = self._folder / "zoo.cfg"
+        write_properties(file, zookeeper_properties(self._folder / f"zookeeper-{other}", other))
+        self._zookeeper = await self._child([*_ZOOKEEPER, str(file)])
+
+    @property
+    def _server_file(self) -> Path:
+        return self._folder / "server.properties"
+
+    async def _child(self, arguments: Sequence[str]) -> Child:
+        try:
+            return await Child.start([*self._java, *arguments], self.log, folder=self._folder)
+        except OSError as error:
+            raise TargetUnavailableError(f"Java can't be started ({error})") from error
+
+    async def _run(self, ready_s: float) -> None:
+        self._broker = await self._child(["kafka.Kafka", str(self._server_file)])
+        await self._until_ready(self._broker, ready_s)
+
+    async def _until_ready(self, broker: Child, ready_s: float) -> None:
+        await until_ready(
+            broker,
+            self._ask_ready,
+            f"Kafka {self.version}",
+            ready_s,
+            interesting=_is_trouble,
+            hint=f"; its log is {self.log}",
+        )
+
+    async def _ask_ready(self) -> None:
+        """Raises AdminError while it isn't."""
+        patience = Deadlines(connect_s=1.0, answer_s=5.0, coordinator_s=5.0)
+        admin = Admin(Address(HOST, self._port), remote=False, deadlines=patience)
+        await admin.open()
+        at = await admin.find_coordinator("fencepost-ready")
+        answer = await admin.call("DescribeGroups", {"groups": ["fencepost-ready"]}, at)
+        if not MOVING.isdisjoint(codes_in(answer)):
+            raise AdminError("its coordinator still reads the groups")
+
+    def _had_bad_luck(self) -> bool:
+        with contextlib.suppress(OSError):
+            end = last_bytes(self.log)
+            return any(words in end for words in _BAD_LUCK)
+        return False
+
+
+def _is_trouble(line: str) -> bool:
+    """A line of the log that tells what went wrong, not where in the code."""
+    return not line.startswith("at ") and any(w in line for w in ("Exception", "ERROR", "FATAL"))
+
+
+async def class_path(version: KafkaVersion) -> list[Path]:
+    """The jars of a release, from the cache.  Raises TargetUnavailableError."""
+
+    async def resolve(folder: Path) -> None:
+        await copy_jars(folder, pom_of(version))
+
+    return jars_in(await cached("kafka", version.release, resolve))
+
+
+def pom_of(version: KafkaVersion) -> bytes:
+    """A pom that asks for the broker, the log's binding and the pinned versions."""
+    broker = f"org.apache.kafka:kafka_{version.scala}:{version.release}"
+    pins = [f"{name}:{number}" for name, number in version.pins.items()]
+    return pom("kafka", [broker, _LOGGING_JAR, *pins])
+
+
+OFFSETS = "__consumer_offsets"
+_PREFERRED = 0
+_MOVE_S = 30.0
+_PAUSE_S = 0.02
+_NOT_NEEDED = 84
+"""ELECTION_NOT_NEEDED: it leads already."""
+_ANY_GROUP = "fencepost-moved"
+
+
+class KafkaCluster:
+    """Nodes that are brokers and controllers at once; `start` first, `end` last.
+
+    `properties`: of each node.
+    """
+
+    def __init__(
+        self, version: KafkaVersion, folder: Path, log: Path, properties: Mapping[str, str]
+    ) -> None:
+        ports = free_ports(2 * version.nodes)
+        pairs = list(zip(ports[: version.nodes], ports[version.nodes :], strict=True))
+        voters = ",".join(f"{n}@{HOST}:{port}" for n, (_, port) in enumerate(pairs, start=1))
+        cluster_id = new_cluster_id()
+        self._leader = 1
+        self.nodes: dict[int, KafkaBroker] = {}
+        for number, pair in enumerate(pairs, start=1):
+            home = folder / str(number)
+            home.mkdir()
+            own = {
+                "node.id": str(number),
+                "controller.quorum.voters": voters,
+                "offsets.topic.replication.factor": str(version.nodes),
+                "auto.leader.rebalance.enable": "false",
+            }
+            node_log = log.with_name(f"{log.stem}-{number}{log.suffix}")
+            self.nodes[number] = KafkaBroker(
+                version, home, node_log, own | dict(properties), ports=pair, cluster_id=cluster_id
+            )
+
+    @property
+    def address(self) -> str:
+        """Where the first node listens, as `HOST:PORT`."""
+        return self.nodes[1].address
+
+    async def start(self, ready_s: float = READY_S) -> None:
+        """Start all nodes; the first one leads the groups.  Raises TargetUnavailableError."""
+        async with asyncio.TaskGroup() as group:
+            for node in self.nodes.values():
+                group.create_task(node.start(ready_s))
+        await self._lead(1)
+        await self.loaded()
+
+    async def end(self) -> None:
+        """End all nodes."""
+        await asyncio.gather(*(node.end() for node in self.nodes.values()))
+
+    async def resign(self) -> None:
+        """Give the groups to the next node; returns when the old one has resigned.
+
+        Raises TargetUnavailableError.
+        """
+        old = self._leader
+        await self._lead(old % len(self.nodes) + 1)
+        await self._until(old, Error.NOT_COORDINATOR.value)
+
+    async def loaded(self) -> None:
+        """Return when the node that leads has read the groups.  Raises TargetUnavailableError."""
+        await self._until(self._leader, Error.NONE.value)
+
+    def _at(self, number: int) -> Address:
+        return parse_address(self.nodes[number].address)
+
+    async def _admin(self, number: int) -> Admin:
+        patience = Deadlines(connect_s=2.0, answer_s=5.0, coordinator_s=10.0)
+        admin = Admin(self._at(number), remote=False, deadlines=patience)
+        await admin.open()
+        return admin
+
+    async def _lead(self, number: int) -> None:
+        """Make a node the first choice, then let the first choice lead."""
+        others = [n for n in self.nodes if n != number]
+        replicas = {"partitionIndex": 0, "replicas": [number, *others]}
+        wanted = {"name": OFFSETS, "partitions": [replicas]}
+        named = {"topic": OFFSETS, "partitions": [0]}
+        election = {"electionType": _PREFERRED, "topicPartitions": [named], "timeoutMs": 5000}
+        problem = "nobody answered"
+        end = time.monotonic() + _MOVE_S
+        while time.monotonic() < end:
+            try:
+                admin = await self._admin(number)
+                said = await admin.call(
+                    "AlterPartitionReassignments", {"topics": [wanted], "timeoutMs": 5000}
+                )
+                codes = [p["errorCode"] for r in said["responses"] for p in r["partitions"]]
+                answer = await admin.call("ElectLeaders", election)
+                rows = answer["replicaElectionResults"]
+                codes += [p["errorCode"] for r in rows for p in r["partitionResult"]]
+            except (AdminError, OSError) as error:
+                problem = str(error)
+            else:
+                wrong = [
+                    code for code in (said["errorCode"], *codes) if code not in {0, _NOT_NEEDED}
+                ]
+                if not wrong:
+                    self._leader = number
+                    return
+                problem = f"it was answered {error_name(wrong[0])}"
+            await asyncio.sleep(_PAUSE_S)
+        raise TargetUnavailableError(f"node {number} can't be made the coordinator: {problem}")
+
+    async def _until(self, number: int, code: int) -> None:
+        """Ask a node about a group until it answers so.  Raises TargetUnavailableError."""
+        seen = "nothing"
+        end = time.monotonic() + _MOVE_S
+        while time.monotonic() < end:
+            try:
+                admin = await self._admin(number)
+                answer = await admin.call("DescribeGroups", {"groups": [_ANY_GROUP]})
+            except (AdminError, OSError) as error:
+                seen = str(error)
+            else:
+                found = {group["errorCode"] for group in answer["groups"]}
+                if found == {code}:
+                    return
+                seen = " and ".join(sorted(map(error_name, found)))
+            await asyncio.sleep(_PAUSE_S)
+        raise TargetUnavailableError(
+            f"node {number} should answer {error_name(code)} about a group, and answered {seen}"
+        )
+
+
+IMPLEMENTATION = "Apache Kafka"
+_FEATURES = frozenset({"disconnect", "missing-topics", "delete-topics", "restart"})
+
+
+class KafkaTarget(StartedTarget):
+    """A Kafka of one node, or a cluster.
+
+    `request_log`: where the first broker of one node adds each answered request.
+    """
+
+    settable = frozenset(CONFIG_DEFAULTS)
+
+    def __init__(
+        self,
+        version: KafkaVersion,
+        *,
+        properties: Mapping[str, str] | None = None,
+        logs: Path | None = None,
+        capacity: int = 8,
+        request_log: Path | None = None,
+    ) -> None:
+        super().__init__(f"kafka:{version}", properties, logs, capacity)
+        if version.nodes > 1:  # each kind of broker would be another cluster
+            self.settable = frozenset()
+        self.version = version
+        self._request_log = request_log
+
+    @property
+    def aliases(self) -> frozenset[str]:
+        """What else it is called in lists of known failures: Kafka by its coordinator."""
+        return frozenset({coordinator_of(self.name)})
+
+    async def start_broker(self, place: BrokerPlace) -> TcpTarget:
+        """A broker, and its ZooKeeper where it needs one.  Raises TargetUnavailableError."""
+        kind, stack = place.kind, place.stack
+        if self.version.nodes > 1:
+            return await self._start_cluster(place)
+        quick = QUICK_FAILOVER if kind.restarts else {}
+        properties = quick | self._properties | kind.properties()
+        request_log = self._request_log if kind == FIRST else None
+        broker = KafkaBroker(
+            self.version, place.folder, place.log, properties, request_log=request_log
+        )
+        stack.push_async_callback(broker.end)
+        await broker.start()
+        failovers = None
+        if kind.restarts:
+            failovers = Failovers(broker.kill, broker.run_again)
+            stack.push_async_callback(failovers.close)
+        return await self._reached(place, broker.address, failovers)
+
+    async def _start_cluster(self, place: BrokerPlace) -> TcpTarget:
+        """Nodes of which one after the other coordinates all groups."""
+        properties = self._properties | place.kind.properties()
+        cluster = KafkaCluster(self.version, place.folder, place.log, properties)
+        place.stack.push_async_callback(cluster.end)
+        await cluster.start()
+        failovers = None
+        if place.kind.restarts:
+            failovers = Failovers(cluster.resign, cluster.loaded, keeps_connections=True)
+            place.stack.push_async_callback(failovers.close)
+        return await self._reached(place, cluster.address, failovers)
+
+    async def _reached(
+        self, place: BrokerPlace, address: str, failovers: Failovers | None
+    ) -> TcpTarget:
+        version, options = str(self.version), {"features": _FEATURES, "failovers": failovers}
+        return await self.connected(
+            place, address, implementation=IMPLEMENTATION, version=version, **options
+        )

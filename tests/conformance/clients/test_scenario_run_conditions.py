@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import pytest
+from support.client_story import (
+    TOPIC,
+    assigned,
+    evidence,
+    heartbeat,
+    join,
+    life,
+    read,
+    settled,
+    told,
+)
+
+from fencepost.conformance.cases.clients.scenario import (
+    Answered,
+    AnyCondition,
+    Assigned,
+    Calls,
+    Parked,
+    Passed,
+    Read,
+    Settled,
+    Told,
+)
+from fencepost.conformance.clients.scenario_run import is_met
+from fencepost.model.messages.errors import Error as Code
+
+A = life()
+B = life("b", instance="i-2")
+STABLE = [A, *settled(A, 10, 0, 1)]
+FENCED = heartbeat(A, 300, error=Code.FENCED_INSTANCE_ID)
+
+
+@pytest.mark.parametrize(
+    ("condition", "met", "unmet"),
+    [
+        (Settled(("a",)), evidence(STABLE), evidence(STABLE, join(A, 50, "m1"))),
+        (Settled(("a",)), evidence(STABLE), evidence(A, settled(A, 10, 0))),
+        (Assigned("a"), evidence(STABLE), evidence(STABLE, assigned(A, 90))),
+        (Calls("a", "Heartbeat"), evidence(STABLE), evidence(A)),
+        (
+            Answered("a", "Heartbeat", "FENCED_INSTANCE_ID"),
+            evidence(STABLE, FENCED),
+            evidence(STABLE),
+        ),
+        (Parked("a", "JoinGroup"), evidence(A, join(A, 10, lost="parked")), evidence(STABLE)),
+        (Told("a", "FENCED"), evidence(STABLE, told(A, 50)), evidence(STABLE, told(A, 5, "X"))),
+        (Read("a"), evidence(STABLE, read(A, 50)), evidence(STABLE)),
+        (Passed(500), evidence(end=600), evidence(end=400)),
+    ],
+)
+def test_a_condition_is_met_or_not(condition: AnyCondition, met: object, unmet: object) -> None:
+    assert is_met(condition, met, 0.0, 0.0)  # type: ignore[arg-type]
+    assert not is_met(condition, unmet, 0.0, 0.0)  # type: ignore[arg-type]
+
+
+def test_all_partitions_are_held_once_in_one_generation() -> None:
+    both = [A, B, *settled(A, 10, 0), *settled(B, 20, 1, member="m2")]
+    wanted = Settled(("a", "b"))
+    assert is_met(wanted, evidence(both), 0, 0)
+    idle = [A, B, *settled(A, 10, 0, 1), *settled(B, 20, member="m2")]
+    assert not is_met(wanted, evidence(idle), 0, 0)
+    twice = [A, B, *settled(A, 10, 0), *settled(B, 20, 0, member="m2")]
+    assert not is_met(wanted, evidence(twice), 0, 0)
+    apart = [A, B, *settled(A, 10, 0), *settled(B, 20, 1, member="m2", generation=2)]
+    assert not is_met(wanted, evidence(apart), 0, 0)
+    assert not is_met(wanted, evidence(both, partitions={TOPIC: 3}), 0, 0)
+
+
+def test_what_was_settled_before_the_wait_is_not_settled_now() -> None:
+    assert not is_met(Settled(("a",)), evidence(STABLE), 0, 100)
+    assert is_met(Settled(("a",)), evidence(STABLE, heartbeat(A, 150)), 0, 100)
+
+
+def test_calls_and_records_count_from_the_act_before_on() -> None:
+    assert not is_met(Calls("a", "JoinGroup"), evidence(STABLE), 50, 50)
+    assert not is_met(Read("a"), evidence(STABLE, read(A, 40)), 50, 50)

@@ -1,0 +1,111 @@
+"""What a coordinator says while it loads is not held against it; a liar that says the same is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pytest
+from support.real_clock import RealClockTarget
+from support.runs import KAFKA_4, Lie, about, entry, result_of
+from support.virtual_clock import at_once
+
+from fencepost.conformance.run.certify import Options, certify
+from fencepost.conformance.run.link_faults import LINK, SIGHTS, WHILE_LOADING, passing_cause
+from fencepost.model.coordinator import Answer, Send
+from fencepost.model.revisions import revisions
+from fencepost.properties.judging.outcome import CaseResult, Outcome
+from fencepost.properties.oracle.verdict import Wrong
+
+ZOMBIE = "HEARTBEAT-INSTANCE-FENCED/zombie"
+CLOSED = "closed"
+
+
+class Loads:
+    """Heartbeats are answered NONE; `described`: what DescribeGroups says then, or CLOSED.
+
+    `beats`: so many heartbeats of the zombie are answered so, and the next ones rightly.
+    """
+
+    def __init__(self, described: int | str, beats: int = 99) -> None:
+        self._described = described
+        self.left = beats
+
+    def __call__(self, request: Send, answer: Answer) -> Answer:
+        body = answer.body
+        assert body is not None
+        if request.api == "Heartbeat" and body["errorCode"] != 0 and self.left:
+            self.left -= 1
+            return msgspec.structs.replace(answer, body={**body, "errorCode": 0})
+        if request.api == "DescribeGroups":
+            rows = [{**row, "errorCode": self._described} for row in body["groups"]]
+            return msgspec.structs.replace(
+                answer, body=None if self._described == CLOSED else {"groups": rows}
+            )
+        return answer
+
+
+async def attempted(lie: Lie) -> CaseResult:
+    certificate = await certify(RealClockTarget(lie=lie), KAFKA_4, [entry(ZOMBIE)], Options())
+    return certificate.results[0]
+
+
+@pytest.mark.parametrize("code", [14, 15, 16])
+@at_once
+async def test_who_says_that_it_loads_is_not_judged(code: int) -> None:
+    result = await attempted(Loads(code))
+    assert result.outcome is Outcome.UNKNOWN
+    assert result.message == "the coordinator moved or was loading meanwhile"
+
+
+@at_once
+async def test_a_case_is_not_judged_if_the_control_is_told_that_the_coordinator_moved() -> None:
+    def moves(_: Send, answer: Answer) -> Answer:
+        return msgspec.structs.replace(answer, body={**(answer.body or {}), "errorCode": 16})
+
+    target = RealClockTarget(lie=Loads(0), to_control=moves)
+    (result,) = (await certify(target, KAFKA_4, [entry(ZOMBIE)], Options())).results
+    assert result.outcome is Outcome.UNKNOWN
+    assert result.message == "the coordinator moved or was loading meanwhile"
+
+
+@pytest.mark.parametrize("described", [0, CLOSED])
+@at_once
+async def test_who_answers_so_although_it_is_ready_fails(described: int | str) -> None:
+    result = await attempted(Loads(described))
+    assert (result.outcome, result.attempts) == (Outcome.FAIL, SIGHTS)
+
+
+@at_once
+async def test_what_was_said_once_by_a_coordinator_that_is_ready_now_does_not_count() -> None:
+    result = await attempted(Loads(0, beats=1))
+    assert (result.outcome, result.attempts) == (Outcome.PASS, 2)
+    assert "not seen again" in result.notes[-1]
+
+
+@pytest.mark.parametrize(
+    ("api", "code", "revision", "cause"),
+    [
+        ("Heartbeat", 0, "kafka-4", WHILE_LOADING),
+        ("Heartbeat", 25, "kafka-4", None),
+        ("SyncGroup", 27, "kafka-3.9", WHILE_LOADING),
+        ("SyncGroup", 27, "kafka-4", None),
+        ("SyncGroup", 25, "kafka-3.9", None),
+    ],
+)
+def test_what_a_coordinator_says_that_loads(
+    api: str, code: int, revision: str, cause: str | None
+) -> None:
+    lie = about(api, None, lambda body: {**body, "errorCode": code})
+    result = result_of(ZOMBIE, lie=lie)
+    assert result.outcome is Outcome.FAIL
+    assert passing_cause(result, revisions.find(revision)) == cause
+
+
+def test_what_the_link_may_have_caused_is_not_put_down_to_loading() -> None:
+    result: Any = result_of(ZOMBIE, lie=Loads(0))
+    violation = replace(result.violation, wrong=Wrong.CLOSED, observed=None)
+    cut = replace(result, verdict=replace(result.verdict, violation=violation))
+    assert passing_cause(cut, KAFKA_4) == LINK
+    assert passing_cause(result_of(ZOMBIE), KAFKA_4) is None

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from fencepost.conformance.cases.clients.provocation import Action, Provocation
+from fencepost.conformance.cases.clients.scenario import (
+    AnyAct,
+    Await,
+    Close,
+    Commit,
+    Crash,
+    Produce,
+    Provoke,
+    Scenario,
+    Setting,
+    Settings,
+    Settled,
+    Start,
+)
+from fencepost.conformance.search.clients.client_search import makes_sense, shortest, smaller
+
+LOSE = Provocation("Heartbeat", Action.LOSE, last=3)
+LONG = (
+    Produce(),
+    Start("a", "i-a", settings=Settings(auto_commit_ms=300)),
+    Start("b", "i-b"),
+    Await(Settled(("a", "b"))),
+    Provoke((LOSE,)),
+    Crash("b"),
+    Start("b", "i-b"),
+    Commit("b"),
+    Close("a"),
+    Await(Settled(("b",))),
+)
+
+
+def scenario(*acts: AnyAct) -> Scenario:
+    return Scenario("drawn", "Drawn.", (), acts, (), "range", Setting(nodes=2))
+
+
+def test_what_makes_sense() -> None:
+    assert makes_sense(scenario(*LONG))
+    assert not makes_sense(scenario(Produce()))
+
+
+@pytest.mark.parametrize(
+    "acts",
+    [
+        (Start("a"), Commit("b")),
+        (Start("a"), Start("a")),
+        (Start("a"), Close("a"), Commit("a")),
+        (Start("a"), Crash("b")),
+        (Start("a"), Crash("a"), Close("a")),
+        (Start("a"), Await(Settled(("a", "b")))),
+    ],
+)
+def test_what_makes_no_sense(acts: tuple[AnyAct, ...]) -> None:
+    assert not makes_sense(scenario(*acts))
+
+
+def test_a_consumer_goes_with_all_that_names_it() -> None:
+    alone = next(smaller(scenario(*LONG)))
+    assert alone.acts == (
+        Produce(),
+        Start("b", "i-b"),
+        Await(Settled(("b",))),
+        *LONG[4:8],
+        Await(Settled(("b",))),
+    )
+
+
+async def test_the_shortest_is_found() -> None:
+    runs = []
+
+    async def shows(one: Scenario) -> bool:
+        runs.append(one)
+        assert makes_sense(one)
+        kinds = [type(act) for act in one.acts]
+        return Provoke in kinds and Crash in kinds
+
+    small = await shortest(scenario(*LONG), shows, 200)
+    assert small.acts == (
+        Start("b", "i-b"),
+        Provoke((msgspec.structs.replace(LOSE, last=msgspec.UNSET),)),
+        Crash("b"),
+    )
+    assert (small.assignor, small.broker) == (None, Setting())
+    assert len(runs) == len(set(runs))
+
+
+async def test_no_more_runs_than_are_allowed() -> None:
+    runs = []
+
+    async def shows(one: Scenario) -> bool:
+        runs.append(one)
+        return False
+
+    assert await shortest(scenario(*LONG), shows, 3) == scenario(*LONG)
+    assert len(runs) == 3
