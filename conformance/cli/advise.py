@@ -16,17 +16,17 @@ from fencepost.conformance.advise.known_facts import (
     read_reports,
 )
 from fencepost.conformance.cli.cli import exit_codes
+from fencepost.conformance.cli.options.common_options import (
+    console,
+    echo_json,
+    json_option,
+    report_option,
+)
 from fencepost.conformance.cli.options.log_options import (
     partitions_option,
     restart_duration,
     restart_options,
     resume_option,
-)
-from fencepost.conformance.cli.options.target_options import (
-    console,
-    echo_json,
-    json_option,
-    report_option,
 )
 
 

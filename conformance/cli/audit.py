@@ -14,12 +14,12 @@ from click.core import ParameterSource
 from rich.console import Console
 
 from fencepost.conformance.cli.cli import exit_codes
-from fencepost.conformance.cli.options.log_options import EXITS, log_options
-from fencepost.conformance.cli.options.target_options import (
+from fencepost.conformance.cli.options.common_options import (
     files_argument,
     json_option,
     report_option,
 )
+from fencepost.conformance.cli.options.log_options import EXITS, log_options
 from fencepost.conformance.run.replay import audit_traces, traces_json, worst, write_traces
 from fencepost.traces.audit.audit_settings import LogOptions
 from fencepost.traces.audit.log_audit import audit_log

@@ -14,16 +14,18 @@ from rich.console import Console
 
 from fencepost.conformance.cases.suites import find_suite
 from fencepost.conformance.cli.cli import exit_codes
-from fencepost.conformance.cli.options.target_options import (
+from fencepost.conformance.cli.options.common_options import (
     REVISION,
     console,
     echo_json,
-    jobs_option,
     json_option,
-    kept_entries,
-    known_failures_options,
     own_revisions_option,
     report_option,
+)
+from fencepost.conformance.cli.options.target_options import (
+    jobs_option,
+    kept_entries,
+    known_failures_options,
     revision_of_target_option,
     suite_option,
     target_options,

@@ -9,15 +9,19 @@ import click
 from fencepost.conformance.cases.clients.scenario_catalogue import cases_of, chosen
 from fencepost.conformance.cli.certify import case_progress
 from fencepost.conformance.cli.cli import exit_codes
-from fencepost.conformance.cli.options.target_options import (
+from fencepost.conformance.cli.options.client_options import (
+    scenario_jobs_option,
+    served_revision_option,
+)
+from fencepost.conformance.cli.options.common_options import (
     console,
     echo_json,
     json_option,
+    report_option,
+)
+from fencepost.conformance.cli.options.target_options import (
     kept_entries,
     known_failures_options,
-    report_option,
-    scenario_jobs_option,
-    served_revision_option,
     tell_of_no_use,
     write_list,
     written_list_option,

@@ -10,14 +10,13 @@ import click
 
 from fencepost.conformance.cases.suites import CATALOGUE, NAMES, find_suite
 from fencepost.conformance.cli.cli import exit_codes
-from fencepost.conformance.cli.options.target_options import (
+from fencepost.conformance.cli.options.common_options import (
     REVISION,
     echo_json,
-    jobs_option,
     json_option,
     report_option,
-    target_options,
 )
+from fencepost.conformance.cli.options.target_options import jobs_option, target_options
 from fencepost.conformance.run.certificate_run import matching_entries
 from fencepost.conformance.run.replay import sound_trace
 from fencepost.conformance.runtime.event_loop import run

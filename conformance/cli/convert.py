@@ -9,11 +9,8 @@ from pathlib import Path
 
 import click
 
-from fencepost.conformance.cli.options.target_options import (
-    output_option,
-    own_revisions_option,
-    target_options,
-)
+from fencepost.conformance.cli.options.common_options import output_option, own_revisions_option
+from fencepost.conformance.cli.options.target_options import target_options
 from fencepost.conformance.runtime.event_loop import run
 from fencepost.conformance.search.findings.promote import adopt, corpus_here
 from fencepost.conformance.search.findings.shrink_trace import SECONDS, shrink, shrink_property

@@ -13,13 +13,13 @@ import click
 from rich.text import Text
 
 from fencepost.conformance.cli.cli import LazyGroup, Stub, exit_codes
+from fencepost.conformance.cli.options.common_options import console, echo_json, json_option
 from fencepost.conformance.cli.options.log_options import (
     engine_of,
     engine_option,
     master_option,
     scope_options,
 )
-from fencepost.conformance.cli.options.target_options import console, echo_json, json_option
 from fencepost.properties.judging.outcome import EXIT_CODES, Overall
 from fencepost.properties.mutants.mutants import MUTANTS
 from fencepost.properties.worlds.scope import Scope

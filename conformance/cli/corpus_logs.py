@@ -15,13 +15,13 @@ import click
 
 from fencepost.conformance.cli.cli import exit_codes
 from fencepost.conformance.cli.corpus import folder_argument, out_option, say, with_engine
+from fencepost.conformance.cli.options.common_options import files_argument
 from fencepost.conformance.cli.options.log_options import (
     EXITS,
     engine_of,
     log_options,
     parts_option,
 )
-from fencepost.conformance.cli.options.target_options import files_argument
 from fencepost.conformance.runtime.event_loop import term_is_interrupt
 from fencepost.conformance.runtime.toolchain.found_tools import kafka_source
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError

@@ -13,13 +13,13 @@ from typing import Any
 import click
 
 from fencepost.conformance.cli.cli import exit_codes
-from fencepost.conformance.cli.options.log_options import scope_options
-from fencepost.conformance.cli.options.target_options import (
+from fencepost.conformance.cli.options.common_options import (
     REVISION,
     echo_json,
     json_option,
     report_option,
 )
+from fencepost.conformance.cli.options.log_options import scope_options
 from fencepost.conformance.targets.target_registry import find_revision
 from fencepost.model.history.words import plural
 from fencepost.properties.diff.revision_diff import Comparison, compare_revisions

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fencepost.conformance.cli.cli import exit_codes
-from fencepost.conformance.cli.options.target_options import console, echo_json, json_option
+from fencepost.conformance.cli.options.common_options import console, echo_json, json_option
 from fencepost.conformance.runtime.toolchain.doctor import CHECKS, examine
 from fencepost.model.suggestions import did_you_mean
 

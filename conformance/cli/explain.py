@@ -11,13 +11,13 @@ from rich.text import Text
 from fencepost.conformance.cases import ENTRIES
 from fencepost.conformance.cases.case_registry import Entry
 from fencepost.conformance.cases.suites import CATALOGUE, NAMES, find_suite
-from fencepost.conformance.cli.options.target_options import (
+from fencepost.conformance.cli.options.common_options import (
     console,
     echo_json,
     json_option,
     revision_option,
-    suite_option,
 )
+from fencepost.conformance.cli.options.target_options import suite_option
 from fencepost.conformance.targets.own_revision import properties_for
 from fencepost.conformance.targets.target_registry import DEFAULT_REVISION, find_revision
 from fencepost.model.classic.rules.rule_sources import basis_of

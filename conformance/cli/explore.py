@@ -20,8 +20,7 @@ from rich.text import Text
 
 from fencepost.conformance.cli.cli import exit_codes
 from fencepost.conformance.cli.explain import property_json
-from fencepost.conformance.cli.options.log_options import scope_options
-from fencepost.conformance.cli.options.target_options import (
+from fencepost.conformance.cli.options.common_options import (
     REVISION,
     console,
     echo_json,
@@ -29,6 +28,7 @@ from fencepost.conformance.cli.options.target_options import (
     report_option,
     revision_option,
 )
+from fencepost.conformance.cli.options.log_options import scope_options
 from fencepost.conformance.targets.own_revision import properties_for, told_where_it_stops
 from fencepost.conformance.targets.target_registry import find_revision
 from fencepost.model.history.words import plural

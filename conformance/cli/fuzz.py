@@ -12,12 +12,14 @@ from typing import Any
 import click
 
 from fencepost.conformance.cli.cli import exit_codes
-from fencepost.conformance.cli.options.target_options import (
+from fencepost.conformance.cli.options.common_options import (
     REVISION,
     echo_json,
     json_option,
-    known_failures_options,
     report_option,
+)
+from fencepost.conformance.cli.options.target_options import (
+    known_failures_options,
     revision_of_target_option,
     target_options,
     tell_of_no_use,

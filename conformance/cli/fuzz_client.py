@@ -9,16 +9,17 @@ import click
 
 from fencepost.conformance.cases.clients.scenario import Scenario
 from fencepost.conformance.cli.cli import exit_codes
-from fencepost.conformance.cli.options.target_options import (
+from fencepost.conformance.cli.options.client_options import (
+    scenario_jobs_option,
+    served_revision_option,
+)
+from fencepost.conformance.cli.options.common_options import (
     console,
     echo_json,
     json_option,
-    known_failures_options,
     report_option,
-    scenario_jobs_option,
-    served_revision_option,
-    tell_of_no_use,
 )
+from fencepost.conformance.cli.options.target_options import known_failures_options, tell_of_no_use
 from fencepost.conformance.clients.certificate.known_client_failures import load_known
 from fencepost.conformance.clients.driver_programs import Client, find_client
 from fencepost.conformance.clients.stage import ServedStage

@@ -8,7 +8,7 @@ import click
 from rich.table import Table as Grid
 from rich.text import Text
 
-from fencepost.conformance.cli.options.target_options import console, echo_json, json_option
+from fencepost.conformance.cli.options.common_options import console, echo_json, json_option
 from fencepost.model.history.words import plural
 from fencepost.properties.mutants.mutant import PREFIX, Mutant
 from fencepost.properties.mutants.mutants import MUTANTS, find_mutant

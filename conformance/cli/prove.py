@@ -17,7 +17,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from fencepost.conformance.cli.cli import exit_codes
-from fencepost.conformance.cli.options.target_options import (
+from fencepost.conformance.cli.options.common_options import (
     console,
     echo_json,
     json_option,

@@ -10,13 +10,8 @@ from typing import Protocol, cast
 
 import click
 
-from fencepost.conformance.cli.options.target_options import (
-    REVISION,
-    GivenSettings,
-    json_option,
-    report_option,
-    settings_option,
-)
+from fencepost.conformance.cli.options.common_options import REVISION, json_option, report_option
+from fencepost.conformance.cli.options.target_options import GivenSettings, settings_option
 from fencepost.conformance.runtime.event_loop import at_a_signal
 from fencepost.conformance.serve.adapter import serve
 from fencepost.conformance.targets.in_process import ModelCoordinator

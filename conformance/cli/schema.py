@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from fencepost.conformance.cli.options.target_options import console, echo_json
+from fencepost.conformance.cli.options.common_options import console, echo_json
 from fencepost.model.bad_input import BadInputError
 from fencepost.model.suggestions import nearest
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from fencepost.conformance.cases.clients.provocation import read_provocations
-from fencepost.conformance.cli.options.target_options import REVISION, json_option, output_option
+from fencepost.conformance.cli.options.common_options import REVISION, json_option, output_option
 from fencepost.conformance.runtime.event_loop import at_a_signal
 from fencepost.conformance.serve.broker import ModelBroker
 from fencepost.conformance.serve.broker_apis import (

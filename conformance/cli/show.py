@@ -10,7 +10,7 @@ from typing import Any
 import click
 from rich.text import Text
 
-from fencepost.conformance.cli.options.target_options import (
+from fencepost.conformance.cli.options.common_options import (
     REVISION,
     console,
     echo_json,

@@ -9,6 +9,13 @@ from pathlib import Path
 import click
 
 from fencepost.conformance.cli.cli import exit_codes
+from fencepost.conformance.cli.options.common_options import (
+    REVISION,
+    console,
+    echo_json,
+    json_option,
+    report_option,
+)
 from fencepost.conformance.cli.options.log_options import (
     check_master,
     engine_of,
@@ -18,13 +25,6 @@ from fencepost.conformance.cli.options.log_options import (
     restart_duration,
     restart_options,
     resume_option,
-)
-from fencepost.conformance.cli.options.target_options import (
-    REVISION,
-    console,
-    echo_json,
-    json_option,
-    report_option,
 )
 from fencepost.conformance.simulate.deployment_scenario import find_scenario, scenario_names
 from fencepost.conformance.simulate.simulate import Cost, SimulationRun, costs_json

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from fencepost.conformance.cli.options.target_options import report_option
+from fencepost.conformance.cli.options.common_options import report_option
 from fencepost.conformance.site.site import INDEX, write_site
 from fencepost.model.history.words import plural
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from fencepost.conformance.cli.options.target_options import (
+from fencepost.conformance.cli.options.common_options import (
     files_argument,
     output_option,
     own_revisions_option,

@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from fencepost.conformance.cli.cli import exit_code, exit_codes
-from fencepost.conformance.cli.options.target_options import echo_json, json_option
+from fencepost.conformance.cli.options.common_options import echo_json, json_option
 from fencepost.conformance.runtime.event_loop import run_until_told
 from fencepost.conformance.targets.target_registry import TargetOptions, find_target
 from fencepost.model.history.words import how_often

@@ -1,14 +1,8 @@
-"""Options of all commands that take a target: its suite and cases, and how it may be reached.
+"""Define the options of all commands that take a target: suite, cases, listener, known failures.
 
 A password comes from the environment or a file, never from the command line, which others on the
 machine can read.  Options for a broker's listener are refused if no target is a broker at an
 address.
-
-Options and arguments of several commands, and the console that they print to.
-
-Options about lists of known failures, and what commands do with them.
-
-Options that commands about client libraries share.
 """
 
 from __future__ import annotations
@@ -22,11 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
-from rich.console import Console
 
 from fencepost.conformance.cases.suites import CATALOGUE, NAMES
-from fencepost.conformance.clients.certify_client import JOBS
-from fencepost.conformance.targets.target_registry import DEFAULT_REVISION, TargetOptions
+from fencepost.conformance.cli.options.common_options import (
+    REVISION,
+)
+from fencepost.conformance.targets.target_registry import TargetOptions
 from fencepost.conformance.targets.tcp.security import (
     MECHANISMS,
     PLAINTEXT,
@@ -37,109 +32,11 @@ from fencepost.conformance.targets.tcp.security import (
     tls_context,
 )
 from fencepost.model.coordinator import CONFIG_DEFAULTS
-from fencepost.model.revisions.revisions import is_in_a_file
 from fencepost.traces.report.known_failures import KnownFailure, of_no_use, read
 from fencepost.traces.report.report_folder import write_texts
 
 if TYPE_CHECKING:
     import ssl
-
-
-_PLAIN_WIDTH = 160
-
-
-class RevisionType(click.types.StringParamType):
-    """The name of a revision, or of a target that is one.
-
-    The revision in a file, `FILE.py:NAME` or `model:FILE.py:NAME`, is loaded here and then found by
-    that name.  Raises OwnRevisionError.
-    """
-
-    name = "revision"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Load the revision if it is in a file, and return the name as it is."""
-        del param, ctx
-        if is_in_a_file(value):  # the loader takes a while to import
-            from fencepost.conformance.targets.own_revision import load_named  # noqa: PLC0415
-
-            load_named(value)
-        return value
-
-
-REVISION = RevisionType()
-revision_option = click.option(
-    "--revision",
-    type=REVISION,
-    default=DEFAULT_REVISION,
-    show_default=True,
-    metavar="R",
-    help="The revision that judges, by name or as FILE.py:NAME.",
-)
-
-own_revisions_option = click.option(
-    "--revision",
-    type=REVISION,
-    multiple=True,
-    expose_value=False,
-    metavar="FILE.py:NAME",
-    help="Run this file of yours, whose revision a trace names (may be repeated).",
-)
-
-
-def report_option(help_text: str, *, required: bool = False) -> Callable[[Any], Any]:
-    """`--report DIR`, with what the command writes there."""
-    return click.option(
-        "--report",
-        required=required,
-        type=click.Path(file_okay=False, path_type=Path),
-        metavar="DIR",
-        help=help_text,
-    )
-
-
-def output_option(help_text: str, *, required: bool = False) -> Callable[[Any], Any]:
-    """`-o`, `--output FILE`: the one file to write."""
-    return click.option(
-        "-o",
-        "--output",
-        required=required,
-        type=click.Path(dir_okay=False, path_type=Path),
-        metavar="FILE",
-        help=help_text,
-    )
-
-
-def files_argument(name: str, metavar: str) -> Callable[[Any], Any]:
-    """One file or more, that exist."""
-    return click.argument(
-        name,
-        nargs=-1,
-        required=True,
-        metavar=metavar,
-        type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    )
-
-
-json_option = click.option(
-    "--json", "as_json", is_flag=True, help="Print JSON on stdout and nothing else."
-)
-
-
-def echo_json(value: Any) -> None:
-    """Print a value as `--json` has it."""
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
-
-
-def console() -> Console:
-    """A console for stdout: as wide as the terminal; wide enough for tables where there is none.
-
-    Text is printed as it is: a name such as `mine.py:NEW` holds what rich takes for an emoji.
-    """
-    screen = Console(highlight=False, markup=False, emoji=False)
-    if not screen.is_terminal:
-        screen.width = _PLAIN_WIDTH
-    return screen
 
 
 PASSWORD = "FENCEPOST_SASL_PASSWORD"  # noqa: S105  (the variable's name)
@@ -410,21 +307,4 @@ written_list_option = click.option(
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write a list of all failures: what the given lists and FILE say is kept, apart from what "
     "is out of date; what no list has yet is added.",
-)
-
-
-served_revision_option = click.option(
-    "--revision",
-    type=REVISION,
-    default=DEFAULT_REVISION,
-    show_default=True,
-    metavar="R",
-    help="What the served broker does, by name or as FILE.py:NAME.",
-)
-scenario_jobs_option = click.option(
-    "--jobs",
-    type=click.IntRange(min=1),
-    default=JOBS,
-    show_default=True,
-    help="Scenarios to run in parallel.",
 )

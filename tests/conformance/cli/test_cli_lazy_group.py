@@ -132,8 +132,6 @@ def test_help_imports_no_command() -> None:
         for name in (
             "cli",
             "cli.cli",
-            "cli.exit_codes",
-            "cli.lazy_group",
             "runtime",
             "runtime.unavailable",
         )

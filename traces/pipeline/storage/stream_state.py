@@ -36,7 +36,7 @@ _FLOORS = (
     "properties.",
     "traces.audit.",
     "traces.operations.",
-    "traces.logs.logged_exchange",
+    "traces.logs.request_log",
 )
 """The modules whose classes may be in a state."""
 _PACKAGE = "fencepost."

@@ -1,0 +1,25 @@
+"""Options that commands about client libraries share."""
+
+from __future__ import annotations
+
+import click
+
+from fencepost.conformance.cli.options.common_options import REVISION
+from fencepost.conformance.clients.certify_client import JOBS
+from fencepost.conformance.targets.target_registry import DEFAULT_REVISION
+
+served_revision_option = click.option(
+    "--revision",
+    type=REVISION,
+    default=DEFAULT_REVISION,
+    show_default=True,
+    metavar="R",
+    help="What the served broker does, by name or as FILE.py:NAME.",
+)
+scenario_jobs_option = click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=JOBS,
+    show_default=True,
+    help="Scenarios to run in parallel.",
+)
