@@ -14,10 +14,16 @@ from fencepost.properties.requirements import driver_messages
 from fencepost.properties.requirements.driver_messages import (
     SCHEMA_FILE,
     AnyCommand,
+    Bye,
     Close,
+    Commit,
     ConsumerSettings,
     Hello,
+    PollOn,
     Start,
+    StopPolling,
+    Subscribe,
+    Unsubscribe,
     event_of,
     protocol_schema,
     reply_of,
@@ -163,3 +169,33 @@ def test_a_command_carries_all_settings() -> None:
         "auto_commit_ms": None,
         "settings": {},
     }
+
+
+LINES: list[tuple[AnyCommand, str]] = [
+    (Hello(1), '{"cmd":"hello","id":1,"protocol":1}'),
+    (
+        Start(id=2, consumer="a", bootstrap="h:1", group="g", topics=("t",), instance="i"),
+        (
+            '{"cmd":"start","bootstrap":"h:1","group":"g","topics":["t"],"instance":"i",'
+            '"session_timeout_ms":6000,"heartbeat_interval_ms":500,"max_poll_interval_ms":8000,'
+            '"assignor":"range","auto_offset_reset":"earliest","client_id":"fencepost","rack":null,'
+            '"auto_commit_ms":null,"settings":{},"id":2,"consumer":"a"}'
+        ),
+    ),
+    (StopPolling(3, "a"), '{"cmd":"stop-polling","id":3,"consumer":"a"}'),
+    (PollOn(4, "a"), '{"cmd":"poll-on","id":4,"consumer":"a"}'),
+    (Commit(5, "a"), '{"cmd":"commit","id":5,"consumer":"a"}'),
+    (Unsubscribe(6, "a"), '{"cmd":"unsubscribe","id":6,"consumer":"a"}'),
+    (
+        Subscribe(7, "a", ("t", "u")),
+        '{"cmd":"subscribe","id":7,"consumer":"a","topics":["t","u"]}',
+    ),
+    (Close(8, "a"), '{"cmd":"close","id":8,"consumer":"a","timeout_ms":10000}'),
+    (Bye(9), '{"cmd":"bye","id":9}'),
+]
+
+
+@pytest.mark.parametrize(("command", "line"), LINES, ids=lambda one: type(one).__name__)
+def test_a_command_is_written_as_before(command: AnyCommand, line: str) -> None:
+    assert msgspec.json.encode(command).decode() == line
+    assert msgspec.json.decode(line, type=AnyCommand) == command

@@ -1,0 +1,26 @@
+"""What is done in a scenario is written as it was published: `act`, and no defaults.
+
+`scenario_digests.txt` holds each scenario's id and a digest of its acts and its broker as JSON.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from fencepost.conformance.cases.clients.scenario import Scenario
+from fencepost.conformance.cases.clients.scenario_catalogue import SCENARIOS
+
+DIGESTS = dict(
+    map(str.split, Path(__file__).with_name("scenario_digests.txt").read_text("utf-8").splitlines())
+)
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS)
+def test_a_scenario_is_written_as_before(scenario: Scenario) -> None:
+    document = scenario.to_json()
+    text = "\n".join((json.dumps(document["acts"]), json.dumps(document.get("broker"))))
+    assert hashlib.sha256(text.encode()).hexdigest()[:12] == DIGESTS[scenario.id]
