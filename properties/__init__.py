@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from fencepost.model._door import lazy
 
 if TYPE_CHECKING:
+    from fencepost.model.revisions.revisions import find as find_revision
     from fencepost.properties.assignors.assignor_promises import (
         ASSIGNOR_PROMISES,
         AssignorInput,
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
     from fencepost.properties.explorer.explorer import explore
     from fencepost.properties.logic.logic import Engine, Property, PropertyKind
     from fencepost.properties.mutants.mutant import Mutant
-    from fencepost.properties.mutants.mutants import MUTANTS, find_mutant, find_revision
+    from fencepost.properties.mutants.mutants import MUTANTS, find_mutant
     from fencepost.properties.oracle.oracle import Oracle, judge
     from fencepost.properties.oracle.verdict import Allowed, Verdict, Violation, Wrong
     from fencepost.properties.oracle.witness import ExplainedRun, run_beside

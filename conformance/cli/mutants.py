@@ -10,7 +10,8 @@ from rich.text import Text
 
 from fencepost.conformance.cli.options.common_options import console, echo_json, json_option
 from fencepost.model.history.words import plural
-from fencepost.properties.mutants.mutant import PREFIX, Mutant
+from fencepost.model.revisions.revisions import MUTANT
+from fencepost.properties.mutants.mutant import Mutant
 from fencepost.properties.mutants.mutants import MUTANTS, find_mutant
 
 
@@ -58,7 +59,7 @@ def _print_one(mutant: Mutant) -> None:
     screen = console()
     row = _mutant_json(mutant)
     lines = [
-        (PREFIX + mutant.name, mutant.about),
+        (MUTANT + mutant.name, mutant.about),
         ("source", mutant.source),
         ("seen", "in answers" if mutant.visible else "in the state alone"),
         ("breaks", ", ".join(mutant.breaks) or "not measured"),
@@ -72,7 +73,7 @@ def _print_one(mutant: Mutant) -> None:
 def _mutant_json(mutant: Mutant) -> dict[str, Any]:
     return {
         "name": mutant.name,
-        "target": PREFIX + mutant.name,
+        "target": MUTANT + mutant.name,
         "about": mutant.about,
         "source": mutant.source,
         "visible": mutant.visible,

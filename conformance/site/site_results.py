@@ -34,7 +34,7 @@ from fencepost.conformance.targets.brokers.kafka_version import (
 )
 from fencepost.model.history.words import plural
 from fencepost.model.revision import Revision
-from fencepost.properties.mutants.mutants import find_revision
+from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.properties.requirements.requirements import AREAS, Obligation, in_area
 from fencepost.traces.files.bounded import read_json
 from fencepost.traces.report.certificate_data import (

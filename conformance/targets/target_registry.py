@@ -29,7 +29,6 @@ FORMS = (
     "tansu, tcp://HOST:PORT, exec:COMMAND"
 )
 DEFAULT_REVISION = "kafka-4"
-_MUTANT = "mutant:"
 _STARTED = ("kafka", "kfake")
 _SET = (*_STARTED, "tcp")
 """Targets that take group settings; to others the cases give their own, or nobody can."""
@@ -201,10 +200,6 @@ def revision_for_both(one: str, other: str) -> str:
 def find_revision(name: str) -> Revision:
     """The revision of this name, or `mutant:NAME`.  Raises UnknownTargetError that says which."""
     try:
-        if name.startswith(_MUTANT):
-            from fencepost.properties.mutants.mutants import find_mutant
-
-            return find_mutant(name).revision
         return revisions.find(name)
     except KeyError as error:
         raise UnknownTargetError(str(error.args[0])) from None

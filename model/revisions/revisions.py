@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from functools import cache
+from importlib import import_module
 
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
@@ -50,6 +51,24 @@ _NUMBERS = re.compile(r"kafka-((\d+)(?:\.\d+)?)(?:\.\d+)*")
 _RELEASE = re.compile(r"kafka-(\d+)\.(\d+)(?:\.(\d+))?")
 
 
+MUTANT = "mutant:"
+"""The prefix of mutants' names."""
+_FAMILIES: dict[str, str] = {}
+
+
+def register(prefix: str, finder: str) -> None:
+    """Let `find` look up the names that begin with a prefix elsewhere.
+
+    `finder`: `module:function`; the function takes the whole name, and returns a revision or raises
+    KeyError.  The module is imported when such a name is first looked up, in whichever process.
+    """
+    _FAMILIES[prefix] = finder
+
+
+# Mutants lie above the model and are registered here, since nobody needs to import them by name:
+# a worker that is given `mutant:NAME` has imported the model alone.
+register(MUTANT, "fencepost.properties.mutants.mutants:mutant_revision")
+
 _OWN: dict[str, Revision] = {}
 _PLACES: dict[str, str] = {}
 _NICKNAMES: dict[str, str] = {}
@@ -76,9 +95,15 @@ def own_names() -> tuple[str, ...]:
 def find(name: str) -> Revision:
     """Return the revision of this name; `kafka-X.Y[.Z]` below 4 is the profile of that release.
 
-    One's own is found once it was added, also by another path of the same file, as a trace that was
-    written in another folder names it.  Raises KeyError that names the value and what there is.
+    Names with a registered prefix are looked up where it says, such as `mutant:NAME`.  One's own is
+    found once it was added, also by another path of the same file, as a trace that was written in
+    another folder names it.  Raises KeyError that names the value and what there is.
     """
+    for prefix, finder in _FAMILIES.items():
+        if name.startswith(prefix):
+            module, _, function = finder.partition(":")
+            found: Revision = getattr(import_module(module), function)(name)
+            return found
     if name in _OWN:
         return _OWN[name]
     same = [own for own, place in _PLACES.items() if _is_same_place(place, name)]

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from fencepost.model.revision import Revision
+from fencepost.model.revisions.revisions import MUTANT
 from fencepost.model.table.effects import Do
 from fencepost.model.table.vocabulary import STATE, GroupState
 from fencepost.properties.logic.logic import (
@@ -52,7 +53,6 @@ from fencepost.properties.logic.signature import (
     X,
     is_static,
 )
-from fencepost.properties.mutants.mutant import PREFIX
 from fencepost.properties.proofs.abstract_effects import (
     CHOSEN,
     EFFECTS,
@@ -209,4 +209,4 @@ KNOWN: Mapping[str, Overrides] = {
 
 def abstract_twists(revision: Revision) -> Overrides:
     """Return the abstract effects that this revision changes, as far as they are known."""
-    return KNOWN.get(revision.name.removeprefix(PREFIX), {})
+    return KNOWN.get(revision.name.removeprefix(MUTANT), {})

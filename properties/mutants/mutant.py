@@ -21,11 +21,10 @@ from fencepost.model.revision import (
     derive,
 )
 from fencepost.model.revisions.base import KAFKA_4, RULES
+from fencepost.model.revisions.revisions import MUTANT
 from fencepost.model.table.effects import Do
 from fencepost.model.table.expr import Expr, all_of, any_of, negate
 from fencepost.model.table.table import Rule
-
-PREFIX = "mutant:"
 
 GUARD = "systematic: guard weakened"
 ANSWER = "systematic: answer changed"
@@ -80,7 +79,7 @@ class Mutant:
 @cache
 def _revision(broken: Mutant) -> Revision:
     return replace(
-        derive(KAFKA_4, PREFIX + broken.name, broken.about, broken.differences),
+        derive(KAFKA_4, MUTANT + broken.name, broken.about, broken.differences),
         twists=broken.twists,
         distort=broken.distort,
         answer_versions=broken.answer_versions,

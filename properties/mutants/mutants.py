@@ -17,9 +17,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from fencepost.model.revision import Revision
-from fencepost.model.revisions import revisions
+from fencepost.model.revisions.revisions import MUTANT
 from fencepost.model.suggestions import did_you_mean
-from fencepost.properties.mutants.mutant import PREFIX, Mutant
+from fencepost.properties.mutants.mutant import Mutant
 from fencepost.properties.mutants.past_bugs import HISTORY
 from fencepost.properties.mutants.wrong_answers import ANSWERS, GHOSTS
 from fencepost.properties.mutants.wrong_members import COMMITS, HEARTBEATS, JOIN, LEAVES, REPLACED
@@ -241,16 +241,13 @@ def find_mutant(name: str) -> Mutant:
 
     Raises KeyError that names the value, the nearest names, and where all are listed.
     """
-    plain = name.removeprefix(PREFIX)
+    plain = name.removeprefix(MUTANT)
     if plain in MUTANTS:
         return MUTANTS[plain]
     near = did_you_mean(plain, MUTANTS)
     raise KeyError(f"no mutant {plain!r}{near} (`fencepost mutants` names all)")
 
 
-def find_revision(name: str) -> Revision:
-    """Return `mutant:NAME`, or a revision of the model by its name.
-
-    Raises KeyError that names the value and what there is.
-    """
-    return find_mutant(name).revision if name.startswith(PREFIX) else revisions.find(name)
+def mutant_revision(name: str) -> Revision:
+    """Return the revision of a mutant, for `revisions.find`.  Raises KeyError as `find_mutant`."""
+    return find_mutant(name).revision

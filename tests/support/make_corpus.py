@@ -24,8 +24,9 @@ from fencepost.conformance.targets.in_process import InProcessTarget
 from fencepost.model.plans.plan import Case
 from fencepost.model.plans.plan_order import DELAY
 from fencepost.model.revisions.base import KAFKA_4
+from fencepost.model.revisions.revisions import MUTANT
 from fencepost.properties.judging.outcome import CaseResult, Outcome
-from fencepost.properties.mutants.mutant import PREFIX, Mutant
+from fencepost.properties.mutants.mutant import Mutant
 from fencepost.properties.mutants.mutants import MUTANTS
 from fencepost.traces.files.bounded import own_version
 from fencepost.traces.files.trace_causes import Row, adopted_row, index_text, row_of
@@ -50,7 +51,7 @@ def trace_of_mutant(mutant: Mutant) -> TraceFile:
 
 
 async def _trace_of_mutant(mutant: Mutant) -> TraceFile:
-    target = InProcessTarget(PREFIX + mutant.name, mutant.revision, own_version())
+    target = InProcessTarget(MUTANT + mutant.name, mutant.revision, own_version())
     async with opened(target, KAFKA_4, Options()) as suite:
         failing = [r for r in await suite.run(ENTRIES) if r.outcome is Outcome.FAIL]
         shortest = min(failing, key=lambda r: (len(r.case.steps), r.case.id))

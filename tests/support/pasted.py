@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fencepost.conformance.serve.broker import ModelBroker
-from fencepost.properties.mutants.mutants import find_revision
+from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.forms.pytest_form import to_pytest
 

@@ -29,6 +29,7 @@ from fencepost.model.coordinator import (
 )
 from fencepost.model.plans.plan import Case, Needs
 from fencepost.model.revisions import revisions
+from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.model.table.table import Level
 from fencepost.properties.judging.answer_diff import Recording, signature
 from fencepost.properties.judging.explain import explain
@@ -38,7 +39,6 @@ from fencepost.properties.judging.outcome import (
     CertificateCoverage,
     Outcome,
 )
-from fencepost.properties.mutants.mutants import find_revision
 from fencepost.properties.oracle.oracle import judge
 from fencepost.properties.oracle.verdict import Verdict
 

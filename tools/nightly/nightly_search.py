@@ -42,8 +42,8 @@ from fencepost.conformance.targets.target_registry import (
     find_target,
     revision_for,
 )
+from fencepost.model.revisions.revisions import MUTANT
 from fencepost.model.table.table import Level
-from fencepost.properties.mutants.mutant import PREFIX
 from fencepost.properties.oracle.fingerprint import Fingerprint
 from fencepost.properties.workers.processes import Stop, Tell
 from fencepost.traces.files.bounded import pip_install
@@ -309,7 +309,7 @@ async def _search_round(
 
 async def _search_once(before: MutantResult, seed: int, budget: Budget, stop: Stop) -> MutantResult:
     """Search once more for a mutant."""
-    target = PREFIX + before.mutant
+    target = MUTANT + before.mutant
     began = time.monotonic()
     mine = Stop()
     async with mine.following(stop):

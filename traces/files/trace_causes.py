@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from fencepost.model.history.words import with_names
+from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.properties.departures.attribution import Attribution, attributed, departures_in
 from fencepost.properties.departures.known_departures import DEPARTURES
-from fencepost.properties.mutants.mutants import find_revision
 from fencepost.properties.oracle.fingerprint import Bug, Fingerprint, bug_of, fingerprint_of
 from fencepost.traces.files.bounded import schema_error
 from fencepost.traces.files.trace_file import (

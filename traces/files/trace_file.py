@@ -33,9 +33,9 @@ from fencepost.model.history.words import WrongField, wrong_field
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.shapes import ShapeError
 from fencepost.model.revision import Revision
+from fencepost.model.revisions import revisions
 from fencepost.model.revisions.revisions import is_in_a_file
 from fencepost.properties.departures.known_departures import coordinator_of
-from fencepost.properties.mutants import mutants
 from fencepost.properties.oracle import oracle
 from fencepost.properties.oracle.verdict import Verdict, Wrong
 from fencepost.traces.files.bounded import DocumentError, read_json, schema_error
@@ -258,7 +258,7 @@ class TraceFile:
     def oracle(self, *, limit: int = 20_000, revision: Revision | None = None) -> oracle.Oracle:
         """Make the oracle for this trace, before its first event.  Raises as `judge`."""
         try:
-            revision = revision or mutants.find_revision(self.revision)
+            revision = revision or revisions.find(self.revision)
         except KeyError as error:
             raise UnknownRevisionError("trace", self.revision, error) from error
         return oracle.Oracle(revision, self.config, lag_ms=self.lag_ms, limit=limit)

@@ -33,9 +33,9 @@ from dataclasses import replace
 from typing import Any, cast
 
 from fencepost.model.classic.group import Group, Member
+from fencepost.model.revisions import revisions
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.revisions.revisions import NAMES
-from fencepost.properties.mutants import mutants
 from fencepost.properties.worlds.concretise import unfold
 from fencepost.properties.worlds.scope import ACTS, ActKind, Scope, ScopeError
 from fencepost.properties.worlds.world import Act, World, Worlds
@@ -426,6 +426,4 @@ def _plain_header(document: Mapping[str, Any]) -> dict[str, Any]:
 
 def _judged(trace: TraceFile) -> TraceFile:
     """Judge a trace that has no verdict."""
-    return replace(
-        trace, verdict=to_trace_verdict(trace.judge(), mutants.find_revision(trace.revision))
-    )
+    return replace(trace, verdict=to_trace_verdict(trace.judge(), revisions.find(trace.revision)))

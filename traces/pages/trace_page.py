@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from fencepost.properties.mutants.mutants import find_revision
+from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.traces.files.trace_file import UnknownRevisionError
 from fencepost.traces.pages.decisions import Decisions
 from fencepost.traces.pages.html import page

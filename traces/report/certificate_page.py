@@ -30,9 +30,9 @@ from typing import Any
 
 from fencepost.model.history.words import plural
 from fencepost.model.revision import Revision
+from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.model.table.table import LEVELS
 from fencepost.model.table.vocabulary import GroupState
-from fencepost.properties.mutants.mutants import find_revision
 from fencepost.traces.pages.decisions import edges
 from fencepost.traces.pages.html import page, site_page
 from fencepost.traces.pages.trace_data import ShownTrace

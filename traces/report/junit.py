@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fencepost.model.revision import Revision
+from fencepost.model.revisions import revisions
 from fencepost.model.table.table import LEVELS
 from fencepost.properties.judging.explain import explained
 from fencepost.properties.judging.outcome import CaseResult, Certificate, Certified, Graded, Outcome
-from fencepost.properties.mutants import mutants
 from fencepost.traces.report.known_failures import STALE
 from fencepost.traces.report.report_text import FAILED, subject
 
@@ -60,7 +60,7 @@ class JUnitCase:
 
 def junit_xml(certificate: Certificate) -> str:
     """The document.  With a virtual clock it holds no times."""
-    revision = mutants.find_revision(certificate.revision)
+    revision = revisions.find(certificate.revision)
     real = certificate.clock == "real"
     results = sorted(certificate.results, key=lambda r: (area(r.case.id), LEVELS.index(r.level)))
     cases = [_case(certificate, result, revision, real=real) for result in results]

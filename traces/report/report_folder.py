@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.model.bad_input import BadInputError
 from fencepost.model.revision import Revision
+from fencepost.model.revisions import revisions
 from fencepost.model.table.table import LEVELS
 from fencepost.properties.judging.explain import expected_answers
 from fencepost.properties.judging.outcome import CaseResult, Certificate, Outcome
-from fencepost.properties.mutants import mutants
 from fencepost.properties.oracle.fingerprint import broken_rule
 from fencepost.traces.files.bounded import schema_error
 from fencepost.traces.files.recording_trace import trace_of
@@ -68,7 +68,7 @@ class ReportError(BadInputError):
 def certificate_json(certificate: Certificate) -> dict[str, Any]:
     """The certificate as a JSON object that its schema allows."""
     real = certificate.clock == "real"
-    revision = mutants.find_revision(certificate.revision)
+    revision = revisions.find(certificate.revision)
     provenance, coverage = certificate.provenance, certificate.coverage
     counts = certificate.counts()
     document: dict[str, Any] = {
@@ -138,7 +138,7 @@ def trace_name(case_id: str) -> str:
 
 def traces(certificate: Certificate) -> dict[str, TraceFile]:
     """The traces of a report by relative file name."""
-    revision = mutants.find_revision(certificate.revision)
+    revision = revisions.find(certificate.revision)
     tool = certificate.versions.get("fencepost", "")
     return {
         trace_name(result.case.id): trace_of(
@@ -171,7 +171,7 @@ def write_report(
         **{name: trace.text() for name, trace in kept.items()},
     }
     if diff is not None:
-        tone = read_certificate(document, mutants.find_revision(document["revision"])).tone
+        tone = read_certificate(document, revisions.find(document["revision"])).tone
         texts[PAGE] = diff_page(diff, document, shown(document["cases"], kept), tone)
     write_texts(texts, directory, "--report")
 

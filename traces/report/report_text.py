@@ -24,6 +24,7 @@ from rich.text import Text
 
 from fencepost.model.history.words import made_by, plural
 from fencepost.model.revision import Revision
+from fencepost.model.revisions import revisions
 from fencepost.model.revisions.revisions import is_in_a_file
 from fencepost.model.table.table import LEVELS, Level
 from fencepost.properties.judging.explain import explained
@@ -34,7 +35,6 @@ from fencepost.properties.judging.outcome import (
     Outcome,
     Overall,
 )
-from fencepost.properties.mutants import mutants
 from fencepost.properties.oracle.fingerprint import broken_rule
 from fencepost.traces.report.certificate_data import CaseRow, Cause, causes_of, masking
 from fencepost.traces.report.known_failures import KNOWN, STALE, UNEXPLAINED
@@ -193,7 +193,7 @@ def print_certificate(
     certificate: Certificate, console: Console, *, reported: bool = False
 ) -> None:
     """Print a certificate for people.  `reported`: a report is written, too, which has the rest."""
-    revision = mutants.find_revision(certificate.revision)
+    revision = revisions.find(certificate.revision)
     report = "the report" if reported else "--report DIR"
     _failures(certificate, revision, console, report)
     _known(certificate, console, report)
@@ -341,7 +341,7 @@ def _undecided(certificate: Certificate, console: Console) -> None:
         say(console, f"  {result.level.value}  {result.case.id}", COLOURS[Outcome.UNKNOWN])
         say(console, f"      {result.observed or result.message}")
     if is_in_a_file(certificate.revision):
-        base = mutants.find_revision(certificate.revision).base
+        base = revisions.find(certificate.revision).base
         said = f"  A case that was written for {base} may not come to its rule by yours."
         say(console, said, "dim")
     if certificate.clock == "virtual":

@@ -12,7 +12,7 @@ from benchmarks.log_traffic import Plan
 from fencepost.conformance.cli.cli import main
 from fencepost.conformance.runtime.toolchain import found_tools
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
-from fencepost.properties.mutants.mutants import find_revision
+from fencepost.model.revisions.revisions import find as find_revision
 
 LOGS = TESTS / "traces" / "request_logs"
 LOG = str(LOGS / "kafka-4.3.0.log.gz")

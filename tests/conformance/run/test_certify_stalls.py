@@ -12,8 +12,8 @@ from support.tcp.over_tcp import catalogue, in_process
 from support.virtual_clock import run_at_once
 
 from fencepost.conformance.run.certify import Options, certify
+from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.properties.judging.outcome import CaseResult, Outcome
-from fencepost.properties.mutants.mutants import find_revision
 
 SETTINGS = {key: value for key, value in QUICK.items() if value is not None}
 OFTEN = Stalls(1_500, 7_000, 3_000)

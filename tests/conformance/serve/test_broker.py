@@ -20,7 +20,6 @@ from fencepost.conformance.wire.refusal import Code
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import APIS
 from fencepost.model.revisions import revisions
-from fencepost.properties.mutants import mutants
 
 KAFKA_4 = revisions.find("kafka-4")
 
@@ -262,7 +261,7 @@ async def test_a_topic_that_is_not_there_takes_no_offsets(broker: ModelBroker) -
 
 
 async def test_a_mutant_answers_as_it_is_broken() -> None:
-    revision = mutants.find_revision("mutant:join-in-old-shape")
+    revision = revisions.find("mutant:join-in-old-shape")
     async with ModelBroker(revision, QUICK) as broker, TcpTarget(str(broker.address)) as target:
         assert set(target.broken) == {"JoinGroup"}
 

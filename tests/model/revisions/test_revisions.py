@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from support.world import PARKED, R, World, offers
 
 from fencepost.model.messages.messages import HeartbeatRequest
-from fencepost.model.revision import Difference, DropRule, SetRule, derive
+from fencepost.model.revision import Difference, DropRule, Revision, SetRule, derive
 from fencepost.model.revisions import revisions
 from fencepost.model.table.table import TableError
 
@@ -351,3 +354,29 @@ def test_a_release_that_never_was_is_refused_with_the_nearest(name: str, said: s
 def test_patches_that_were_and_releases_that_may_come_are_found() -> None:
     for name in ("kafka-2.6.3", "kafka-3.9.2", "kafka-4.9"):
         assert revisions.find(name).name == name
+
+
+@pytest.mark.parametrize("imported", ["model", "traces", "properties.worlds.world"])
+def test_a_mutant_is_known_wherever_its_name_arrives(imported: str) -> None:
+    """A worker or a notebook has imported something else, and nothing registers in it by hand."""
+    code = (
+        f"import sys, fencepost.{imported}\n"
+        "from fencepost.model import find_revision\n"
+        "assert 'fencepost.properties.mutants.mutants' not in sys.modules\n"
+        "print(find_revision('mutant:kafka-8500').name)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "mutant:kafka-8500\n"
+
+
+def test_a_prefix_is_looked_up_where_it_was_registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(revisions, "_FAMILIES", {})
+    with pytest.raises(KeyError, match="no revision 'mutant:kafka-8500'"):
+        revisions.find("mutant:kafka-8500")
+    revisions.register("copy:", f"{__name__}:copied")
+    monkeypatch.setitem(sys.modules, __name__, sys.modules[__name__])
+    assert revisions.find("copy:kafka-4").name == "copy:kafka-4"
+
+
+def copied(name: str) -> Revision:
+    return derive(BASE, name, "a copy", ())

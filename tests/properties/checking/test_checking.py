@@ -9,6 +9,7 @@ import pytest
 from fencepost.model.revision import SetRule, derive
 from fencepost.model.revisions import revisions
 from fencepost.model.revisions.base import KAFKA_4, RULES
+from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.model.table.effects import Do
 from fencepost.properties.checking.checking import (
     Checked,
@@ -20,7 +21,6 @@ from fencepost.properties.checking.checking import (
 from fencepost.properties.checking.liveness import ANSWERED
 from fencepost.properties.claims.property_registry import PROPERTIES, find_property
 from fencepost.properties.logic.logic import Engine
-from fencepost.properties.mutants.mutants import find_revision
 from fencepost.properties.oracle.oracle import judge
 from fencepost.properties.worlds.scope import PROMISE_SCOPES, NamedScope, Scope, find_check_scope
 

@@ -6,6 +6,7 @@ import pytest
 
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
+from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.model.table.effects import Do
 from fencepost.properties.checking.liveness import (
     ASSIGNED,
@@ -15,7 +16,6 @@ from fencepost.properties.checking.liveness import (
 )
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.mutants.mutant import EFFECT, but, mutant
-from fencepost.properties.mutants.mutants import find_revision
 from fencepost.properties.worlds.scope import ENDING_SCOPES, Scope
 from fencepost.properties.worlds.world import Worlds
 

@@ -30,6 +30,7 @@ from fencepost.model.messages.messages import (
 )
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revisions import revisions
+from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.model.table.vocabulary import Change, GroupState, Trigger
 from fencepost.properties.checking.checking import PropertyStatus, check_revision
 from fencepost.properties.checking.evaluator import Evaluator, is_quiet
@@ -43,7 +44,6 @@ from fencepost.properties.logic.signature import (
     SESSION_END,
     SYNC_PHASE,
 )
-from fencepost.properties.mutants.mutants import find_revision
 from fencepost.properties.worlds.abstraction import (
     AbstractEvent,
     AbstractGroup,

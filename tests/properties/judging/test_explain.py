@@ -13,9 +13,9 @@ from support.runs import KAFKA_4, Lie, about, entries, entry, honest, run
 from fencepost.conformance.cases.case_registry import Entry
 from fencepost.model.coordinator import Answer, Provenance, Send
 from fencepost.model.history.words import request_words, with_names
+from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.properties.judging.answer_diff import Recording, names_of
 from fencepost.properties.judging.explain import explain, sentence, signature, steps_of
-from fencepost.properties.mutants.mutants import find_revision
 from fencepost.properties.oracle.verdict import Allowed, Verdict, Violation, Wrong
 from fencepost.traces.files.recording_trace import recording_of, trace_of
 from fencepost.traces.files.trace_file import TraceFile

@@ -22,6 +22,7 @@ from fencepost.model.classic.perform import rebalances
 from fencepost.model.coordinator import Config
 from fencepost.model.history.events import Answered, Event, Handled, Passed, Sent
 from fencepost.model.revisions.base import KAFKA_4, RULES
+from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.model.table.effects import Do
 from fencepost.model.table.expr import Point
 from fencepost.model.table.table import Level
@@ -29,7 +30,7 @@ from fencepost.model.table.vocabulary import Availability, GroupId, feasible
 from fencepost.properties.judging.outcome import Overall
 from fencepost.properties.mutants import mutants
 from fencepost.properties.mutants.mutant import Mutant
-from fencepost.properties.mutants.mutants import MUTANTS, find_mutant, find_revision
+from fencepost.properties.mutants.mutants import MUTANTS, find_mutant
 from fencepost.properties.oracle.oracle import judge
 
 HISTORY = {

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from support.places import ROOT
 
 from fencepost.model.classic.group import Group
+from fencepost.model.revisions import revisions
 from fencepost.model.table.vocabulary import GroupState
-from fencepost.properties.mutants import mutants
 from fencepost.properties.oracle.witness import ExplainedRun, run_beside
 from fencepost.traces.files.trace_file import TraceFile
 
@@ -18,7 +18,7 @@ FINDINGS = ROOT / "docs" / "findings"
 
 
 def beside(trace: TraceFile) -> ExplainedRun:
-    revision = mutants.find_revision(trace.revision)
+    revision = revisions.find(trace.revision)
     return run_beside(revision, trace.config, trace.events, lag_ms=trace.lag_ms)
 
 

@@ -17,8 +17,8 @@ from fencepost.model.classic.group import Group, Timer
 from fencepost.model.classic.machine import Machine
 from fencepost.model.classic.work import Incoming, Outcome, Span
 from fencepost.model.revisions.base import KAFKA_4
+from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.properties.explorer.explorer import explore
-from fencepost.properties.mutants.mutants import find_revision
 from fencepost.properties.proofs.bridge import abstract_step_of
 from fencepost.properties.worlds.scope import find_check_scope
 from fencepost.properties.worlds.views import Event, Failover, StepView

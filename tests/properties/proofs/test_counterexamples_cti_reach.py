@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.properties.claims.property_registry import find_property
-from fencepost.properties.mutants.mutants import find_revision
 from fencepost.properties.proofs.counterexamples import reach
 from fencepost.properties.worlds.scope import find_check_scope
 

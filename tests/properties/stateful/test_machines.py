@@ -10,6 +10,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from fencepost.model.messages.messages import APIS
 from fencepost.model.revisions import revisions
+from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.properties.checking.evaluator import Coverage
 from fencepost.properties.checking.random_walk import (
     KINDS,
@@ -24,7 +25,6 @@ from fencepost.properties.claims.answer_properties import HISTORY_PROPERTIES
 from fencepost.properties.claims.property_registry import PROPERTIES
 from fencepost.properties.explorer.explorer import Check, explore
 from fencepost.properties.logic.logic import PropertyKind
-from fencepost.properties.mutants.mutants import find_revision
 from fencepost.properties.oracle.oracle import judge
 from fencepost.properties.stateful.machines import EVERYTHING, SCOPES, find_violation, world_machine
 from fencepost.properties.stateful.profiles import PROFILES, load_profile

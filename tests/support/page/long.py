@@ -8,7 +8,7 @@ from fencepost.conformance.targets.in_process import ModelCoordinator
 from fencepost.model.coordinator import Answer, Send
 from fencepost.model.history.events import Answered, Event, Handled, Passed, Sent
 from fencepost.model.messages.messages import APIS
-from fencepost.properties.mutants.mutants import find_revision
+from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.traces.files.trace_file import TraceFile, TraceVerdict
 
 CONFIG = {

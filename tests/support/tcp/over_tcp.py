@@ -27,9 +27,9 @@ from fencepost.conformance.targets.tcp.tcp import TcpTarget
 from fencepost.model.classic.work import Outcome as Done
 from fencepost.model.coordinator import AsyncCoordinator, Config, Reset
 from fencepost.model.revision import Revision
+from fencepost.model.revisions import revisions
 from fencepost.properties.departures.known_departures import DEPARTURES, departed
 from fencepost.properties.judging.outcome import CaseResult, Outcome
-from fencepost.properties.mutants import mutants
 
 Settings = Mapping[str, int]
 Results = dict[str, CaseResult]
@@ -93,7 +93,7 @@ def revision_of(name: str) -> Revision:
     kind, _, rest = name.partition(":")
     if kind == "departure":
         return departed(KAFKA_4, [DEPARTURES[rest]])
-    return mutants.find_revision("kafka-4" if name == "model" else name)
+    return revisions.find("kafka-4" if name == "model" else name)
 
 
 @asynccontextmanager

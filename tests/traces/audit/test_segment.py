@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.log_traffic import Plan, Traffic
 from fencepost.model.history.events import Sent
-from fencepost.properties.mutants.mutants import find_revision
+from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.traces.audit import group_audit
 from fencepost.traces.audit.audit_settings import AuditSettings
 from fencepost.traces.audit.log_audit import AuditRun, audit_log

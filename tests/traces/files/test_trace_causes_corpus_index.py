@@ -24,7 +24,8 @@ from fencepost.conformance.run.replay import rejudge
 from fencepost.conformance.serve.adapter import serve
 from fencepost.conformance.targets.in_process import ModelCoordinator
 from fencepost.conformance.targets.stdio.protocol_schemas import check_command, check_reply
-from fencepost.properties.mutants.mutants import MUTANTS, find_revision
+from fencepost.model.revisions.revisions import find as find_revision
+from fencepost.properties.mutants.mutants import MUTANTS
 from fencepost.traces.files.trace_causes import index_json, index_text
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.forms.formats import COLUMNS, TRACE_FORMATS

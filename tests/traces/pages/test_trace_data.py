@@ -10,8 +10,8 @@ import pytest
 from support.page.long import CONFIG, Group, long_trace
 from support.page.pages import FINDINGS, finding
 
+from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.model.table.expr import compile_closure
-from fencepost.properties.mutants.mutants import find_revision
 from fencepost.traces.pages.decisions import REACHED, Decisions, clauses
 from fencepost.traces.pages.lanes import lanes
 from fencepost.traces.pages.trace_data import ShownTrace, forms, rows, trace_json

@@ -33,6 +33,8 @@ import pyarrow as pa
 
 from fencepost.model.classic.group import Group, Member
 from fencepost.model.revision import Revision
+from fencepost.model.revisions.revisions import MUTANT
+from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.properties.checking.random_walk import (
     KINDS,
     Walk,
@@ -40,8 +42,6 @@ from fencepost.properties.checking.random_walk import (
     WalkContext,
     walk_scopes,
 )
-from fencepost.properties.mutants.mutant import PREFIX
-from fencepost.properties.mutants.mutants import find_mutant, find_revision
 from fencepost.properties.worlds.concretise import Run
 from fencepost.traces.files.run_trace import tool_version
 from fencepost.traces.pipeline.storage.location import ManifestKind, manifest
@@ -71,15 +71,15 @@ class TraceSource:
     @classmethod
     def of(cls, name: str) -> Self:
         """Find it by its name, `mutant:NAME` for a mutant.  Raises KeyError."""
-        if name.startswith(PREFIX):
-            model = find_mutant(name).revision
-            return cls(model.base or "", model.name.removeprefix(PREFIX))
-        return cls(find_revision(name).name)
+        model = find_revision(name)
+        if name.startswith(MUTANT):
+            return cls(model.base or "", model.name.removeprefix(MUTANT))
+        return cls(model.name)
 
     @property
     def name(self) -> str:
         """Its name in other commands."""
-        return self.revision if self.mutant == NO_MUTANT else PREFIX + self.mutant
+        return self.revision if self.mutant == NO_MUTANT else MUTANT + self.mutant
 
     @property
     def model(self) -> Revision:
@@ -154,7 +154,7 @@ def corpus_recipe(
     *, seed: int, traces: int, revisions: Sequence[str], mutants: Sequence[str], per_shard: int
 ) -> Recipe:
     """Make a recipe of revisions and mutants, each named once.  Raises KeyError if unknown."""
-    names = (*revisions, *(PREFIX + name.removeprefix(PREFIX) for name in mutants))
+    names = (*revisions, *(MUTANT + name.removeprefix(MUTANT) for name in mutants))
     models = tuple(dict.fromkeys(TraceSource.of(name).name for name in names))
     return Recipe(seed, traces, models, per_shard)
 

@@ -19,8 +19,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.properties.explorer.explorer import explore
-from fencepost.properties.mutants.mutants import find_revision
 from fencepost.properties.worlds.scope import COVER_SCOPES
 from fencepost.properties.worlds.world import Worlds
 from fencepost.traces.pipeline.corpus.corpus import (

@@ -15,9 +15,9 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, broken
 from fencepost.properties.claims.property_registry import PROPERTIES
-from fencepost.properties.mutants.mutants import find_revision
 from fencepost.properties.worlds.scope import Scope
 from fencepost.properties.worlds.world import Worlds
 from fencepost.traces.pipeline.storage.location import CorpusError, Place

@@ -26,12 +26,12 @@ import pyarrow.compute as pc
 from fencepost.model.classic.group import Group
 from fencepost.model.history.events import Event
 from fencepost.model.revision import Revision
+from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.properties.checking.evaluator import excused_rules
 from fencepost.properties.claims.history_index import Reading
 from fencepost.properties.claims.property_registry import PROPERTIES
 from fencepost.properties.logic.formula_closure import Closure
 from fencepost.properties.logic.logic import Property, PropertyKind
-from fencepost.properties.mutants.mutants import find_revision
 from fencepost.properties.oracle.fingerprint import fingerprint_of
 from fencepost.properties.oracle.oracle import Oracle
 from fencepost.properties.oracle.verdict import Verdict

@@ -21,9 +21,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.properties.checking.random_walk import Walk, WalkChoice, simpler
 from fencepost.properties.checking.shrinking import shrunk
-from fencepost.properties.mutants.mutants import find_revision
 from fencepost.properties.oracle.fingerprint import Fingerprint
 from fencepost.traces.files.run_trace import run_trace
 from fencepost.traces.files.trace_file import TraceFile

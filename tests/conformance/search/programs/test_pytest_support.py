@@ -33,9 +33,9 @@ from fencepost.conformance.targets.in_process import ModelCoordinator
 from fencepost.conformance.targets.target_registry import UnknownTargetError
 from fencepost.model.coordinator import Answer, Send
 from fencepost.model.revisions import revisions
+from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.model.table.table import Level
 from fencepost.properties.checking.evaluator import Coverage
-from fencepost.properties.mutants.mutants import find_revision
 from fencepost.properties.stateful.strategies import CAST, DOINGS, ODDITIES, Move, Program
 from fencepost.traces.files.trace_file import TraceFile
 

@@ -6,8 +6,8 @@ import pytest
 from support.exploring import SCOPES, on_one_machine
 
 from fencepost.model.revisions import revisions
+from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.properties.explorer.explorer import explore
-from fencepost.properties.mutants.mutants import find_revision
 from fencepost.properties.worlds.world import Worlds
 from fencepost.traces.pipeline.corpus.exploring import (
     ExplorationBounds,

@@ -12,7 +12,7 @@ from support.logs.log_rows import Rows, said_by_audit, said_by_tables, write_log
 from support.places import TESTS
 
 from benchmarks.log_traffic import Plan
-from fencepost.properties.mutants.mutants import find_revision
+from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.traces.audit.audit_settings import LogOptions
 from fencepost.traces.audit.log_audit import Audit, BrokerActivity
 from fencepost.traces.logs.log_files import LogFileError

@@ -23,7 +23,7 @@ from support.logs.log_rows import Rows, in_order, said_by_audit, said_by_tables,
 
 from benchmarks.log_traffic import Plan, Traffic
 from fencepost.model.revisions.base import KAFKA_4
-from fencepost.properties.mutants.mutants import find_revision
+from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.traces.audit.audit_settings import AuditSettings, LogOptions
 from fencepost.traces.audit.possible_errors import PossibleAnswers
 from fencepost.traces.logs.request_log import LoggedExchange, RequestLog
