@@ -1,10 +1,10 @@
-"""The interface of a coordinator: what every target offers, so that it can be checked.
+"""Define the interface of a coordinator, which every target offers so that it can be checked.
 
 These are the commands of adapter protocol 1 as Python calls.  The model itself, a program on stdio
 and a broker over TCP all implement it.
 
-Times are ms since `reset`.  A `virtual` clock moves only with `advance`; a `real` one runs.
-Bodies are JSON objects as in `fencepost.model.messages.messages`.
+Times are ms since `reset`.  A `virtual` clock moves only with `advance`; a `real` one runs. Bodies
+are JSON objects as in `fencepost.model.messages.messages`.
 """
 
 from __future__ import annotations
@@ -30,13 +30,17 @@ CONFIG_DEFAULTS: dict[str, int | None] = {
 }
 """Kafka's settings that the model knows, and their defaults; None: no limit, or never.
 
-`offsets.retention.check.interval.ms` counts only for a coordinator that says it cleans.  The last
-two have limits in Kafka, too (4,096 and 1,048,588); here none counts unless a coordinator tells it.
+`offsets.retention.check.interval.ms` counts only for a coordinator that reports clean-ups.  The
+last two have limits in Kafka, too (4,096 and 1,048,588); here they have none unless a coordinator
+states it.
 """
 
 
 class UnsupportedError(Exception):
-    """Raised for what a coordinator doesn't offer; no failure of it.  `str()` says why."""
+    """Raised for a request or feature that a coordinator doesn't offer; no failure of it.
+
+    `str()` gives the reason.
+    """
 
 
 class CoordinatorFailure(Exception):
@@ -45,7 +49,7 @@ class CoordinatorFailure(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where a certificate's results come from: the target's name, implementation and version."""
+    """The origin of a certificate's results: the target's name, implementation and version."""
 
     target: str
     implementation: str
@@ -81,8 +85,8 @@ class Send(msgspec.Struct, frozen=True):
 class Answer(msgspec.Struct, frozen=True):
     """An answer, or (`body` None) the end of the connection without one.
 
-    `at_ms`: when it was given, on the coordinator's clock; it never goes back.
-    `findings`: what is wrong with its bytes, a sentence each; empty where nothing is.
+    `at_ms`: time of the answer on the coordinator's clock; it never goes back. `findings`: errors
+    in its bytes, a sentence each; empty if there are none.
     """
 
     id: str
@@ -111,12 +115,12 @@ class Reset:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """What a disconnect or restart led to: answers, and the ids of requests that get none.
+    """The effects of a disconnect or restart: answers, and the ids of requests that get none.
 
-    `outage`: for a restart that did not begin at once (several runs may share one restart, and
-    wait for each other): when it began, and when the old coordinator had ended, in seconds of the
-    monotonic clock.  The answers came before that; `read` says when, by the same clock.  `late`:
-    answers that came after it began, where the old coordinator lives on.
+    `outage`: for a restart that did not begin at once (several runs may share one restart, and wait
+    for each other): its start, and the end of the old coordinator, in seconds of the monotonic
+    clock.  The answers came before that; `read` gives their times, by the same clock.  `late`:
+    answers that came after its start, where the old coordinator goes on.
     """
 
     answers: tuple[Answer, ...]
@@ -130,11 +134,11 @@ class Coordinator(Protocol):
     """A coordinator with plain calls.  They raise UnsupportedError or CoordinatorFailure."""
 
     def hello(self) -> Hello:
-        """Tell who this is and what it can do."""
+        """Return the coordinator's description of itself."""
         ...
 
     def reset(self, config: Config) -> Reset:
-        """Forget all groups and take these settings; what is left out has its default."""
+        """Forget all groups and take these settings; those left out have their defaults."""
         ...
 
     def send(self, request: Send) -> Sequence[Answer]:
@@ -142,7 +146,7 @@ class Coordinator(Protocol):
         ...
 
     def advance(self, ms: int) -> Sequence[Answer]:
-        """Let so much time pass; a timer that is due exactly at the end fires."""
+        """Let this much time pass; a timer that is due exactly at the end fires."""
         ...
 
     def disconnect(self, connection: str) -> Dropped:
@@ -150,7 +154,7 @@ class Coordinator(Protocol):
         ...
 
     def restart(self) -> Dropped:
-        """Fail over: load what was stored, and nothing else (feature `restart`)."""
+        """Fail over: load the stored groups, and nothing else (feature `restart`)."""
         ...
 
     def delete_topics(self, topics: Sequence[str]) -> Sequence[Answer]:
@@ -164,14 +168,14 @@ class Coordinator(Protocol):
 
 
 class AsyncCoordinator(Protocol):
-    """The same calls as coroutines.  They raise UnsupportedError or CoordinatorFailure."""
+    """The calls as coroutines.  They raise UnsupportedError or CoordinatorFailure."""
 
     async def hello(self) -> Hello:
-        """Tell who this is and what it can do."""
+        """Return the coordinator's description of itself."""
         ...
 
     async def reset(self, config: Config) -> Reset:
-        """Forget all groups and take these settings; the reply tells which are in force."""
+        """Forget all groups and take these settings; return those in force."""
         ...
 
     async def send(self, request: Send) -> Sequence[Answer]:
@@ -179,7 +183,7 @@ class AsyncCoordinator(Protocol):
         ...
 
     async def advance(self, ms: int) -> Sequence[Answer]:
-        """Let time pass (virtual clock), or wait so long, and less if answers come (real clock)."""
+        """Let time pass (virtual clock), or wait for it (real clock) until answers come."""
         ...
 
     async def disconnect(self, connection: str) -> Dropped:
@@ -187,11 +191,11 @@ class AsyncCoordinator(Protocol):
         ...
 
     async def restart(self) -> Dropped:
-        """Fail over: load what was stored, and nothing else (feature `restart`)."""
+        """Fail over: load the stored groups, and nothing else (feature `restart`)."""
         ...
 
     async def delete_topics(self, topics: Sequence[str]) -> Sequence[Answer]:
-        """Delete topics, for good (feature `delete-topics`); return when none exists any more."""
+        """Delete topics, for good (feature `delete-topics`); return once none exists."""
         del topics
         raise UnsupportedError("delete-topics")
 

@@ -1,4 +1,4 @@
-"""What a revision of the protocol is: tables, API versions, and differences to another one.
+"""Define a revision of the protocol: tables, API versions, and differences to another revision.
 
 One machine runs all revisions.  Each is made from another one by a list of rules that it sets or
 drops, each with the passage of a text that asks for it; no code is copied.
@@ -63,15 +63,15 @@ class Revision:
     made from, the nearest first.  `empty_instance_is_none`: an instance id of "" means none, as
     early drafts have it.
 
-    `target_size`: how many members a group is meant to have, 1 or more; only experiments ask for
-    it, and None means that every change is one to rebalance for.
+    `target_size`: the number of members that a group is meant to have, 1 or more; only experiments
+    use it, and None means that every change is one to rebalance for.
 
     The last five are for mutants (models that are broken on purpose) and departures, where no table
-    can say what is wrong.  `twists`: steps that are performed otherwise, each made from the model's
-    own step.  `distort`: changes an answer before it is given.  `answer_versions`: (API, version
-    asked) → the version in whose shape the answer's body is written.  `restart_needs_room`: a join
-    by instance alone needs a free place, as if it added a member.  `unchecked`: rules of joins and
-    timers after which nobody looks whether the join phase is over.
+    can express the error.  `twists`: steps that are performed otherwise, each made from the model's
+    own step.  `distort`: changes an answer before it is sent.  `answer_versions`: (API, version of
+    the request) → the version in whose shape the answer's body is written.  `restart_needs_room`: a
+    join by instance alone needs a free place, as if it added a member.  `unchecked`: rules of joins
+    and timers after which the machine doesn't check whether the join phase is over.
     """
 
     name: str
@@ -90,7 +90,7 @@ class Revision:
 
     @property
     def base(self) -> str | None:
-        """The name of the revision that it is made from, if there is one."""
+        """Name of the revision that it is made from, if there is one."""
         return self.ancestors[0] if self.ancestors else None
 
     def rules(self) -> Iterator[tuple[Table, Rule]]:
@@ -119,8 +119,8 @@ def derive(
 ) -> Revision:
     """Make a revision that differs from another in these rules.
 
-    Raises UnknownNameError for a table, or a rule to drop, that isn't there, and TableError for
-    what is no revision, difference, rule or guard, and for two differences about one rule.
+    Raises UnknownNameError for a table, or a rule to drop, that isn't there, and TableError for a
+    value that is no revision, difference, rule or guard, and for two differences about one rule.
     """
     _check_arguments(base, name, differences)
     _check_once(name, differences)
@@ -144,7 +144,7 @@ def derive(
 
 
 def _check_arguments(base: Any, name: Any, differences: Any) -> None:
-    """Say what a file that nobody has type-checked gives in a wrong place.  Raises TableError."""
+    """Check the arguments of `derive`, which may come from an untyped file; raises TableError."""
     if not isinstance(base, Revision):
         remedy = f"find_revision({base!r})" if isinstance(base, str) else "KAFKA_4"
         raise TableError(f"derive({base!r}, …): give a revision to begin with, as in {remedy}")
@@ -155,47 +155,48 @@ def _check_arguments(base: Any, name: Any, differences: Any) -> None:
             f"the differences of {name} are a {type(differences).__name__}; give a tuple, also of "
             "one: (SetRule(…),)"
         )
-    for one in differences:
-        if not isinstance(one, Difference):
+    for difference in differences:
+        if not isinstance(difference, Difference):
             raise TableError(
-                f"the differences of {name} hold {one!r}; each is a SetRule or a DropRule"
+                f"the differences of {name} hold {difference!r}; each is a SetRule or a DropRule"
             )
-        if isinstance(one, DropRule):
+        if isinstance(difference, DropRule):
             continue
-        if not isinstance(one.rule, Rule):
+        if not isinstance(difference.rule, Rule):
             raise TableError(
-                f"SetRule({one.table!r}, {one.rule!r}, …): give a Rule, such as "
+                f"SetRule({difference.table!r}, {difference.rule!r}, …): give a Rule, such as "
                 "KAFKA_4.rule(ID).but(…)"
             )
-        if not isinstance(one.rule.guard, Expr):
+        if not isinstance(difference.rule.guard, Expr):
             raise TableError(
-                f"{one.rule.id}: its guard is {one.rule.guard!r}; write when(mid=Mid.MEMBER, …)"
+                f"{difference.rule.id}: its guard is {difference.rule.guard!r}; write "
+                "when(mid=Mid.MEMBER, …)"
             )
 
 
 def _check_once(name: str, differences: Iterable[Difference]) -> None:
-    """Raises TableError for two differences about one rule: the first would be lost."""
-    seen: set[tuple[str, str]] = set()
-    for one in differences:
-        rule_id = one.rule_id if isinstance(one, DropRule) else one.rule.id
-        if (one.table, rule_id) in seen:
+    """Check that no two differences are about one rule: one would be lost; raises TableError."""
+    visited: set[tuple[str, str]] = set()
+    for difference in differences:
+        rule_id = difference.rule_id if isinstance(difference, DropRule) else difference.rule.id
+        if (difference.table, rule_id) in visited:
             raise TableError(
-                f"two differences of {name} are about {rule_id} in table {one.table}, and the "
-                "first would be lost: leave one out, or give its rule an id of its own"
+                f"two differences of {name} are about {rule_id} in table {difference.table}, "
+                "and the first would be lost: leave one out, or give its rule an id of its own"
             )
-        seen.add((one.table, rule_id))
+        visited.add((difference.table, rule_id))
 
 
 def _check_columns(table: Table, rule: Rule) -> None:
-    """Raises TableError for a guard that asks for what the table doesn't have."""
+    """Check that the table has the columns of a rule's guard; raises TableError."""
     there = {id(feature) for feature in table.features}
     columns = {id(feature): column for column, feature in COLUMNS.items()}
     for feature in features_of(rule.guard):
         if id(feature) not in there:
-            known = ", ".join(columns.get(id(one), one.name) for one in table.features)
+            there_are = ", ".join(columns.get(id(known), known.name) for known in table.features)
             raise TableError(
                 f"{rule.id}: table {table.name} has no column "
-                f"{columns.get(id(feature), feature.name)}; it has {known}"
+                f"{columns.get(id(feature), feature.name)}; it has {there_are}"
             )
 
 

@@ -11,14 +11,16 @@ _CUTOFF = 0.6
 
 def nearest(name: str, known: Iterable[str]) -> list[str]:
     """Return up to three known names: the same but for case, else with that end, else alike."""
-    names = {one.casefold(): one for one in known}
-    asked = name.casefold()
-    if asked in names:
-        return [names[asked]]
-    ending = [one for plain, one in names.items() if plain.endswith(f"/{asked}")]
+    names = {candidate.casefold(): candidate for candidate in known}
+    folded = name.casefold()
+    if folded in names:
+        return [names[folded]]
+    ending = [candidate for plain, candidate in names.items() if plain.endswith(f"/{folded}")]
     if ending:
         return ending[:_MOST]
-    return [names[one] for one in get_close_matches(asked, names, n=_MOST, cutoff=_CUTOFF)]
+    return [
+        names[candidate] for candidate in get_close_matches(folded, names, n=_MOST, cutoff=_CUTOFF)
+    ]
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

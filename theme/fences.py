@@ -1,4 +1,4 @@
-"""A hook of MkDocs: the words behind the language of a block are for `tests/test_docs.py` alone.
+"""Hide the words behind the language of a block, which are for `tests/test_docs.py`, from MkDocs.
 
 Python-Markdown knows no such words and would not see the block.
 """
@@ -10,5 +10,5 @@ _MARKED = re.compile(r"^( *```(?:console|python|sh)) [\w= ]+$", re.MULTILINE)
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """The page without these words."""
+    """Return the page without these words."""
     return _MARKED.sub(r"\1", markdown)

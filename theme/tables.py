@@ -13,7 +13,7 @@ _WIDE = 4
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """The page with `data-column` at the cells of its wide tables."""
+    """Return the page with `data-column` at the cells of its wide tables."""
     return _TABLE.sub(lambda table: _named(table[0]), html)
 
 

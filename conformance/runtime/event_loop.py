@@ -271,7 +271,7 @@ def run_until_told(main: Callable[[Stop], Coroutine[Any, Any, _T]]) -> _T:
 
         def told() -> None:
             nonlocal ended
-            if not stop.asked:
+            if not stop.requested:
                 stop.ask()
             elif task is not None:
                 ended = True

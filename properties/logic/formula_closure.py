@@ -1,4 +1,4 @@
-"""Compiles formulas to fast functions of finite structures.
+"""Compile formulas to fast functions of finite structures.
 
 A quantifier goes over the tuples of a relation that its body asks for, where there is one, since
 relations of a group are small; otherwise over every id or instance that occurs.
@@ -32,14 +32,14 @@ from fencepost.properties.logic.signature import EVENT_TERMS, GROUP_FEATURES, GR
 
 Structure = Any
 Closure = Callable[[Structure, Structure, Any], bool]
-"""(group now, group then, event) → whether the formula holds."""
+"""(group now, group then, event) → True if the formula holds."""
 
 SetClosure = Callable[[Structure, Structure, Any, frozenset[str], frozenset[str]], Any]
 """(group now, group then, event, ids, instances) → the tuples of which the formula holds."""
 
 _GROUP = {When.NOW: "n", When.THEN: "t"}
 _UNIVERSE = {Sort.ID: "everything(0, n, t, e)", Sort.INSTANCE: "everything(1, n, t, e)"}
-_GIVEN = {Sort.ID: "u", Sort.INSTANCE: "v"}
+_VARIABLE = {Sort.ID: "u", Sort.INSTANCE: "v"}
 _SORTS = (Sort.ID, Sort.INSTANCE)
 
 
@@ -58,30 +58,33 @@ def compile_closure(formula: Formula) -> Closure:
 
 
 def compile_set(terms: tuple[Term, ...], formula: Formula) -> SetClosure:
-    """Return what the formula holds of, as a function; without terms, whether it holds."""
+    """Compile a formula to a function that returns the tuples for which it holds.
+
+    Without terms the function returns True or False.
+    """
     writer = _Writer()
     names = {term.name: f"x{i}" for i, term in enumerate(terms)}
     body = writer.source(formula, names)
-    loops = "".join(f" for {names[t.name]} in {_GIVEN[t.sort]}" for t in terms)
-    found = f"frozenset([{_tuple(list(names.values()))}{loops} if {body}])" if terms else body
+    loops = "".join(f" for {names[t.name]} in {_VARIABLE[t.sort]}" for t in terms)
+    tuples = f"frozenset([{_tuple(list(names.values()))}{loops} if {body}])" if terms else body
     scope = {"s": writer.sets, "everything": everything}
-    closure: SetClosure = eval(f"lambda n, t, e, u, v: {found}", scope)  # noqa: S307  (as above)
+    closure: SetClosure = eval(f"lambda n, t, e, u, v: {tuples}", scope)  # noqa: S307  (as above)
     return closure
 
 
 def everything(sort: int, now: Structure, then: Structure, event: Any) -> frozenset[str]:
     """Return every id (0) or instance (1) that occurs in a step."""
-    found = {
-        one
+    values = {
+        value
         for group in (now, then)
         for relation in GROUP_RELATIONS
         if _SORTS[sort] in relation.sorts
-        for one in _column(getattr(group, relation.name), relation.sorts, _SORTS[sort])
+        for value in _column(getattr(group, relation.name), relation.sorts, _SORTS[sort])
     }
     for term in EVENT_TERMS if event is not None else ():
         if term.sort is _SORTS[sort] and getattr(event, slot(term.name)):
-            found.add(getattr(event, slot(term.name)))
-    return frozenset(found)
+            values.add(getattr(event, slot(term.name)))
+    return frozenset(values)
 
 
 def _column(tuples: frozenset[Any], sorts: tuple[Sort, ...], sort: Sort) -> Iterator[str]:
@@ -94,7 +97,7 @@ def _column(tuples: frozenset[Any], sorts: tuple[Sort, ...], sort: Sort) -> Iter
 
 @dataclass(slots=True)
 class _Writer:
-    """Writes one formula as the source of an expression; `sets`: values that it refers to."""
+    """A writer of one formula as the source of an expression; `sets`: values that it refers to."""
 
     sets: list[frozenset[Hashable]] = field(default_factory=list)
     _bound: int = 0
@@ -148,9 +151,9 @@ class _Writer:
         conclusion: Formula,
         names: dict[str, str],
     ) -> str:
-        """`word(conclusion for … in … if premises)`, the loops over relations where they can be."""
+        """Write `word(conclusion for … in … if premises)`, the loops over relations if it can."""
         open_terms = {term.name: term for term in terms}
-        names = {name: found for name, found in names.items() if name not in open_terms}
+        names = {name: variable for name, variable in names.items() if name not in open_terms}
         clauses: list[str] = []
         rest = list(premises)
         while open_terms:
@@ -174,7 +177,7 @@ class _Writer:
         return f"{word}({self.source(conclusion, names)} {' '.join(clauses)}{condition})"
 
     def _clause(self, atom: Holds, open_terms: dict[str, Term], names: dict[str, str]) -> str:
-        """One loop over the tuples of a relation, open terms bound, the others compared."""
+        """Write a loop over the tuples of a relation: it binds open terms, compares the others."""
         targets, checks = [], []
         for term in atom.terms:
             target = self._fresh()

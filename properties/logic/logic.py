@@ -1,20 +1,17 @@
-"""First-order formulas over a group before and after a step, as data.
+"""Write properties as first-order formulas over a group before and after a step.
 
-Exploration evaluates them, and Z3 proves them.  As with the guards of the table, a formula is data:
-its truth value and equality raise.  There are two sorts, member ids and instances; the relations
-between them are those of `fencepost.properties.logic.signature`, each of a group *now* (before the
-step) or *then* (after it).
+Exploration evaluates formulas, and Z3 proves them.  As with the guards of the table, a formula is
+data: its truth value and equality raise.  There are two sorts, member ids and instances; the
+relations between them are those of `fencepost.properties.logic.signature`, each of a group *now*
+(before the step) or *then* (after it).
 
-A property: something that must always hold, with its meaning, its source and who checks it.
+A property is defined by a formula or by a function; never by both, so that two engines can't
+disagree about its meaning.  Where it fails on purpose is part of it: an expected violation is a
+result, not a weaker property.
 
-A property is defined by a formula (see `fencepost.properties.logic.logic`), which exploration
-evaluates and Z3 proves, or by a function; never by both, so that two engines can't disagree about
-its meaning.  Where it fails on purpose is part of it: an expected violation is a result, not a
-weaker property.
-
-Kinds: a *state* property speaks of one group (or of one world: a group and what its clients were
-told), a *step* property of a group before and after one event, a *history* property of answers
-alone, which is all that can be seen of a real coordinator.
+Kinds: a *state* property speaks of one group (or of one world: a group and the answers that its
+clients read), a *step* property of a group before and after one event, a *history* property of
+answers alone, which is all that can be observed of a real coordinator.
 """
 
 from __future__ import annotations
@@ -28,14 +25,14 @@ from fencepost.model.table.expr import Feature, word
 
 
 class Sort(Enum):
-    """What a term stands for; the value is its word in a text."""
+    """The kind of thing a term stands for; the value is its word in a text."""
 
     ID = "id"
     INSTANCE = "instance"
 
 
 class When(Enum):
-    """Of which group something is said."""
+    """The group that a relation speaks of: before the step, or after it."""
 
     NOW = "now"
     THEN = "then"
@@ -69,9 +66,9 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """What may hold of ids and instances.
+    """A relation that may hold between ids and instances.
 
-    `words` says it, with {0} and {1} for the terms.  `of_event`: it belongs to what happens, not to
+    `words`: its text, with {0} and {1} for the terms.  `of_event`: it belongs to the event, not to
     a group, so it is the same now and then.
     """
 
@@ -81,17 +78,17 @@ class Relation:
     of_event: bool = False
 
     def now(self, *terms: Term) -> Formula:
-        """It holds of the group before the step (or of the group, where there is no step)."""
+        """Return the formula that it holds of the group before the step (or of the only group)."""
         return self._of(terms, When.NOW)
 
     def then(self, *terms: Term) -> Formula:
-        """It holds of the group after the step."""
+        """Return the formula that it holds of the group after the step."""
         return self._of(terms, When.THEN)
 
     def _of(self, terms: tuple[Term, ...], when: When) -> Formula:
         if tuple(term.sort for term in terms) != self.sorts:
-            wanted = ", ".join(sort.value for sort in self.sorts)
-            raise ValueError(f"{self.name} is said of ({wanted}), not of {terms}")
+            sorts = ", ".join(sort.value for sort in self.sorts)
+            raise ValueError(f"{self.name} is said of ({sorts}), not of {terms}")
         return Holds(self, terms, When.NOW if self.of_event else when)
 
 
@@ -113,7 +110,7 @@ class Holds(Formula):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Is(Formula):
-    """A finite question, a feature of the decision table say, has one of these answers."""
+    """A feature, one of the decision table say, has one of these values."""
 
     feature: Feature
     values: frozenset[Hashable]
@@ -195,43 +192,43 @@ def an_instance(name: str) -> Term:
 
 
 def all_of(*parts: Formula) -> Formula:
-    """Return every part holds."""
+    """Return a formula that holds if every part holds."""
     return parts[0] if len(parts) == 1 else AllOf(parts)
 
 
 def any_of(*parts: Formula) -> Formula:
-    """Some part holds."""
+    """Return a formula that holds if some part holds."""
     return parts[0] if len(parts) == 1 else AnyOf(parts)
 
 
 def negate(part: Formula) -> Formula:
-    """Return the part does not hold."""
+    """Return a formula that holds if the part does not."""
     return Not(part)
 
 
 def implies(premise: Formula, conclusion: Formula) -> Formula:
-    """If the premise holds, so does the conclusion."""
+    """Return a formula: if the premise holds, so does the conclusion."""
     return Implies(premise, conclusion)
 
 
 def iff(left: Formula, right: Formula) -> Formula:
-    """Both hold, or neither."""
+    """Return a formula that holds if both parts hold, or neither."""
     return AllOf((Implies(left, right), Implies(right, left)))
 
 
 def same(left: Term, right: Term) -> Formula:
-    """Two terms stand for one thing."""
+    """Return a formula: the two terms stand for one thing."""
     return Same(left, right)
 
 
 def for_all(*terms_and_body: Term | Formula) -> Formula:
-    """For all of these terms the formula, which comes last, holds."""
+    """Return a formula: for all of these terms the formula, which comes last, holds."""
     terms, body = _split(terms_and_body)
     return ForAll(terms, body)
 
 
 def exists(*terms_and_body: Term | Formula) -> Formula:
-    """For some of these terms the formula, which comes last, holds."""
+    """Return a formula: for some of these terms the formula, which comes last, holds."""
     terms, body = _split(terms_and_body)
     return Exists(terms, body)
 
@@ -245,12 +242,12 @@ def _split(parts: tuple[Term | Formula, ...]) -> tuple[tuple[Term, ...], Formula
 
 
 def is_now(feature: Feature, *values: Hashable) -> Formula:
-    """Return the question has one of these answers before the step."""
+    """Return a formula: the feature has one of these values before the step."""
     return Is(feature, frozenset(values), When.NOW)
 
 
 def is_then(feature: Feature, *values: Hashable) -> Formula:
-    """Return the question has one of these answers after the step."""
+    """Return a formula: the feature has one of these values after the step."""
     return Is(feature, frozenset(values), When.THEN)
 
 
@@ -259,14 +256,14 @@ FALSE = AnyOf(())
 
 
 def text(formula: Formula) -> str:
-    """Return the formula in words; what is said of the group after the step begins with "then"."""
+    """Return the formula in words; a relation of the group after the step begins with "then"."""
     match formula:
         case Holds(relation, terms, when):
             return _at(when) + relation.words.format(*(term.name for term in terms))
         case Is(feature, values, when):
             domain = [value for value in feature.domain if value in values]
-            shown = domain or sorted(values, key=str)
-            return f"{_at(when)}{feature.name} is {' or '.join(map(word, shown))}"
+            listed = domain or sorted(values, key=str)
+            return f"{_at(when)}{feature.name} is {' or '.join(map(word, listed))}"
         case Same(left, right):
             return f"{left.name} is {right.name}"
         case AtMost(left, left_when, plus, right, right_when):
@@ -305,7 +302,7 @@ def _terms(terms: tuple[Term, ...]) -> str:
 
 
 class PropertyKind(Enum):
-    """What a property speaks of."""
+    """The kind of thing a property speaks of."""
 
     STATE = "state"
     STEP = "step"
@@ -313,7 +310,7 @@ class PropertyKind(Enum):
 
 
 class Engine(Enum):
-    """What can check a property."""
+    """An engine that can check properties."""
 
     EXPLORATION = "exploration"
     HYPOTHESIS = "hypothesis"
@@ -325,14 +322,17 @@ class Engine(Enum):
 class Property:
     """Something that must hold.
 
-    `meaning`: one sentence.  `source`: KIP section or Kafka behaviour, in our words.  `scope`: of
-    what it speaks and what it leaves out.  `formula` or `holds` defines it: `holds` takes the thing
-    it speaks of (a `WorldView` or a `StepView` of `fencepost.properties.worlds.views`) and gives
-    None, or what is wrong in one sentence. `premise`: whether a case that the property is about
-    was reached (the witness against vacuity), over the same thing; a formula's premise is a
-    formula. `engines`: who checks it. `not_by`: for each other engine why it can't. `expected`:
-    revision → why the property fails there; `expected_rules`: revision → by which rules exactly,
-    for a formula (a proof finds all of them).
+    `meaning`: one sentence.  `source`: KIP section or Kafka behaviour, in our words.  `scope`: the
+    part of the protocol that it speaks of, and the parts it leaves out.
+
+    `formula` or `holds` defines it: `holds` takes a `WorldView` or a `StepView` of
+    `fencepost.properties.worlds.views` and returns None, or the violation in one sentence.
+    `premise`: true of a case that the property is about (the witness against vacuity), over the
+    same argument; a formula's premise is a formula.
+
+    `engines`: the engines that check it. `not_by`: for each other engine the reason why it can't.
+    `expected`: revision → why the property fails there; `expected_rules`: revision → exactly the
+    rules that break it, for a formula (a proof finds all of them).
     """
 
     id: str
@@ -361,5 +361,5 @@ class Property:
 
     def why_not_by(self, engine: Engine) -> str:
         """Say in a sentence why an engine doesn't check it, and which do."""
-        others = " and ".join(one.value for one in Engine if one in self.engines)
+        others = " and ".join(other.value for other in Engine if other in self.engines)
         return f"{self.id} is not checked by {engine.value}, but by {others}: {self.not_by[engine]}"

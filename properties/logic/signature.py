@@ -1,9 +1,9 @@
-"""The relations by which formulas describe an abstract group and what happens to it.
+"""Define the relations by which formulas describe an abstract group and an event.
 
-The abstraction keeps who is a member, pending, mapped, leads, waits, is new, owes a sync, has a
-session timer; whether the group waits for joins or syncs; its state and generation; what a failover
-would find.  It leaves out deadlines, bytes, protocols, assignments, the contents of offsets, and
-who sent which parked request.
+The abstraction keeps which ids are members, pending, mapped, lead, wait, are new, owe a sync, have
+a session timer; whether the group waits for joins or syncs; its state and generation; the group
+that a failover would load.  It leaves out deadlines, bytes, protocols, assignments, the contents of
+offsets, and the senders of parked requests.
 """
 
 from __future__ import annotations
@@ -111,25 +111,25 @@ I, J = an_instance("i"), an_instance("j")  # noqa: E741  (an instance)
 
 
 def is_mid(term: Term) -> Formula:
-    """Return the term is the id that was sent."""
+    """Return a formula: the term is the id that was sent."""
     return all_of(MID_GIVEN.now(), same(term, MID))
 
 
 def is_inst(term: Term) -> Formula:
-    """Return the term is the instance that was sent."""
+    """Return a formula: the term is the instance that was sent."""
     return all_of(INST_GIVEN.now(), same(term, INST))
 
 
 def is_static(term: Term) -> Formula:
-    """Return the member carries some instance."""
+    """Return a formula: the member carries some instance."""
     return exists(J, SEAT.now(term, J))
 
 
 def is_valid(term: Term) -> Formula:
-    """Return the id is a member's or pending."""
+    """Return a formula: the id is a member's or pending."""
     return any_of(MEMBER.now(term), PENDING.now(term))
 
 
 def is_valid_then(term: Term) -> Formula:
-    """Return the id is a member's or pending after the step."""
+    """Return a formula: the id is a member's or pending after the step."""
     return any_of(MEMBER.then(term), PENDING.then(term))

@@ -1,18 +1,15 @@
-"""Worker processes: how each one starts, listens to its parent, reports an error and ends.
+"""Run tasks in worker processes, and ask running work to end early.
 
 A worker has one pipe to its parent.  It ignores a terminal's Ctrl-C, which is for the parent to act
 on, and it ends as soon as the pipe closes, so no worker outlives its parent, whatever ended that.
 `WorkerGroup` is a context manager: all its workers have ended when the block is left.
 
-`Stop`: asks running work to end early.
+`run_tasks` is for an event loop, `run_side_by_side` for code without one.  An asynchronous task
+reports its results as it goes.  At its time limit it is asked to stop, and may still report;
+GRACE_S later it is killed.
 
-Whoever starts work and whoever may end it share one `Stop`.  Work that is cut off returns nothing,
-so it must keep its results somewhere else.
-
-Tasks in worker processes: `run_tasks` for an event loop, `run_side_by_side` without one.
-
-An asynchronous task reports what it has as it goes, and it has a time limit: at its end it is asked
-to stop, and may report what it has; a little later it is killed.  No task outlives us.
+Code that starts work and code that may end it share one `Stop`.  Cancelled work returns nothing, so
+it must keep its results somewhere else.
 """
 
 from __future__ import annotations
@@ -35,7 +32,7 @@ from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
 END_S = 2.0
-"""How long a worker may take to end once it is told to; then it is killed."""
+"""Seconds that a worker may take to end after SIGTERM, before it is killed."""
 
 _OURS = frozenset({signal.SIGINT, signal.SIGTERM})
 
@@ -46,7 +43,7 @@ class WorkerLostError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What a worker's work raised; `str()` says what and where, in one line."""
+    """An error that a worker's work raised; `str()` gives type, message and place in one line."""
 
     error: BaseException
     words: str
@@ -102,12 +99,12 @@ class WorkerGroup:
     def __exit__(self, *_: object) -> None:
         self.end()
 
-    def start(self, work: Callable[..., None], *given: Any) -> Worker:
+    def start(self, work: Callable[..., None], *arguments: Any) -> Worker:
         """Start a worker, which calls `work(pipe, *given)` with its end of the pipe."""
         ours, theirs = self._context.Pipe()
         inherited = (*(worker.pipe for worker in self.workers), ours) if self._forks else ()
         process = self._context.Process(
-            target=_run, args=(theirs, inherited, work, given), daemon=True
+            target=_run, args=(theirs, inherited, work, arguments), daemon=True
         )
         # No signal may come between the start of a process and its entry in the list, nor reach a
         # fork before it has handlers of its own.
@@ -136,18 +133,18 @@ class WorkerGroup:
             worker.pipe.close()
 
 
-def listen(pipe: Connection, heard: Callable[[Any], None] = lambda _: None) -> None:
-    """For a worker: pass on the parent's messages from now on; end at once when the pipe closes.
+def listen(pipe: Connection, handle: Callable[[Any], None] = lambda _: None) -> None:
+    """Pass on the parent's messages to `handle`, in a worker; end at once when the pipe closes.
 
-    `heard` is called in a thread of its own.
+    `handle` is called in a thread of its own.
     """
-    threading.Thread(target=_listen, args=(pipe, heard), daemon=True).start()
+    threading.Thread(target=_listen, args=(pipe, handle), daemon=True).start()
 
 
-def _listen(pipe: Connection, heard: Callable[[Any], None]) -> None:
+def _listen(pipe: Connection, handle: Callable[[Any], None]) -> None:
     with contextlib.suppress(EOFError, OSError):
         while True:
-            heard(pipe.recv())
+            handle(pipe.recv())
     os._exit(os.EX_SOFTWARE)
 
 
@@ -155,30 +152,30 @@ def _run(
     pipe: Connection,
     inherited: tuple[Connection, ...],
     work: Callable[..., None],
-    given: tuple[Any, ...],
+    arguments: tuple[Any, ...],
 ) -> None:
-    """In a process of its own: do the work, for as long as the parent is there."""
+    """Do the work in this new process, for as long as the parent is there."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _OURS)
     for other in inherited:
         other.close()
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-        work(pipe, *given)
+        work(pipe, *arguments)
 
 
 def _portable(error: BaseException) -> BaseException:
-    """The exception itself where it survives the way to the parent, else one that tells of it."""
+    """Return the exception if it can be pickled, else a RuntimeError with its text and notes."""
     try:
         copy = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own
     except Exception:  # noqa: BLE001 - pickling an exception runs its code
         copy = None
     if type(copy) is type(error):
         return error
-    told = RuntimeError(f"{type(error).__name__}: {error}")
+    described = RuntimeError(f"{type(error).__name__}: {error}")
     for note in getattr(error, "__notes__", ()):
-        told.add_note(note)
-    return told
+        described.add_note(note)
+    return described
 
 
 _T = TypeVar("_T")
@@ -188,20 +185,20 @@ class Stop:
     """A request to end early; once made, it can't be taken back."""
 
     def __init__(self) -> None:
-        self.asked = False
-        """Whether the end was asked for."""
+        self.requested = False
+        """True once somebody called `ask`."""
         self._waiting: set[asyncio.Future[None]] = set()
 
     def ask(self) -> None:
         """Ask everything that shares this to end."""
-        self.asked = True
+        self.requested = True
         for future in self._waiting:
             if not future.done():
                 future.set_result(None)
 
     async def wait(self, seconds: float | None = None) -> None:
-        """Wait until the end is asked for, or so long."""
-        if self.asked:
+        """Wait until the end is requested, or for this many seconds."""
+        if self.requested:
             return
         future = asyncio.get_running_loop().create_future()
         self._waiting.add(future)
@@ -214,13 +211,13 @@ class Stop:
 
     @asynccontextmanager
     async def following(self, other: Stop, seconds: float | None = None) -> AsyncIterator[None]:
-        """While the body runs, ask for the end when the other does, or when the time is over."""
+        """Request the end when `other` does, or after these seconds, while the body runs."""
 
         async def follow() -> None:
             await other.wait(seconds)
             self.ask()
 
-        if other.asked:
+        if other.requested:
             self.ask()
         waiting = asyncio.create_task(follow())
         try:
@@ -230,11 +227,12 @@ class Stop:
             await asyncio.gather(waiting, return_exceptions=True)
 
     async def cut(self, work: Coroutine[Any, Any, _T], *, grace_s: float = 0) -> _T | None:
-        """Run work and return its result; None if the end was asked for first: it is cancelled.
+        """Run work and return its result; cancel it and return None if the end is requested first.
 
-        `grace_s`: how long it may go on then, since it may have a result all the same.
+        `grace_s`: seconds that it may go on after the request, since it may have a result all the
+        same.
         """
-        if self.asked and not grace_s:
+        if self.requested and not grace_s:
             work.close()
             return None
         running, stopping = asyncio.create_task(work), asyncio.create_task(self.wait())
@@ -249,42 +247,42 @@ class Stop:
             await asyncio.gather(running, stopping, return_exceptions=True)
 
 
-_Given = TypeVar("_Given")
+_Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 GRACE_S = 45.0
-"""How long a task may take to report what it has, once it was asked to stop."""
+"""Seconds that a task may take to report its results after it was asked to stop."""
 _STOP = "stop"
 
 Tell = Callable[[Any], None]
 Work = Callable[[Any, Stop, Tell], Coroutine[Any, Any, None]]
-"""Takes its argument, who may ask it to stop, and where to report (all of it can be pickled)."""
+"""Takes its argument, the `Stop` to obey, and the function to report to (all can be pickled)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What to do: a function that a new process can import, and its argument.
+    """A function that a new process can import, and its argument.
 
-    `seconds`: when it is asked to stop; None: it has no time limit.
+    `seconds`: time until it is asked to stop; None: no time limit.
     """
 
     name: str
     work: Work
-    given: Any
+    argument: Any
     seconds: float | None = None
 
 
 async def run_task(
-    task: Task, told: Tell, stop: Stop, *, grace_s: float | None = GRACE_S
+    task: Task, tell: Tell, stop: Stop, *, grace_s: float | None = GRACE_S
 ) -> Failure | None:
-    """Run a task in a worker; `told` hears what it reports.  Why it failed, or None.
+    """Run a task in a worker and pass its reports to `tell`; return why it failed, or None.
 
-    `grace_s`: see GRACE_S; None: it is waited for, however long it takes.
+    `grace_s`: as GRACE_S; None: wait for its end without a limit.
     """
     with WorkerGroup() as group:
-        worker = group.start(_work, task.work, task.given)
+        worker = group.start(_work, task.work, task.argument)
         asking = asyncio.create_task(_ask_to_stop(worker, stop, task.seconds))
-        last = asyncio.create_task(_pass_on(worker, told))
+        last = asyncio.create_task(_pass_on(worker, tell))
         try:
             await asyncio.wait({asking, last}, return_when=asyncio.FIRST_COMPLETED)
             async with asyncio.timeout(grace_s):
@@ -299,35 +297,35 @@ async def run_task(
 
 
 async def run_tasks(
-    tasks: Iterable[Task], told: Tell, stop: Stop, *, jobs: int
+    tasks: Iterable[Task], tell: Tell, stop: Stop, *, jobs: int
 ) -> dict[str, Failure]:
-    """Run tasks, at most `jobs` side by side; those that failed, by name."""
+    """Run tasks, at most `jobs` side by side; return those that failed, by name."""
     places = asyncio.Semaphore(jobs)
     failed: dict[str, Failure] = {}
 
-    async def one(task: Task) -> None:
+    async def run(task: Task) -> None:
         async with places:
-            if stop.asked:
+            if stop.requested:
                 return
-            failure = await run_task(task, told, stop)
+            failure = await run_task(task, tell, stop)
         if failure is not None:
             failed[task.name] = failure
 
     async with asyncio.TaskGroup() as group:
         for task in tasks:
-            group.create_task(one(task))
+            group.create_task(run(task))
     return failed
 
 
 def run_side_by_side(
-    work: Callable[[_Given], _Result], given: Sequence[_Given], jobs: int
-) -> Iterator[tuple[_Given, _Result]]:
-    """Call a function for each of these in up to `jobs` workers; yield results as they come.
+    work: Callable[[_Item], _Result], items: Sequence[_Item], jobs: int
+) -> Iterator[tuple[_Item, _Result]]:
+    """Call a function for each item in up to `jobs` workers; yield results as they come.
 
     Raises what the function raises, and WorkerLostError.
     """
-    left = list(reversed(given))
-    busy: dict[Connection, tuple[Worker, _Given]] = {}
+    left = list(reversed(items))
+    busy: dict[Connection, tuple[Worker, _Item]] = {}
     with WorkerGroup() as group:
         for _ in range(min(jobs, len(left))):
             worker = group.start(_serve, work)
@@ -346,14 +344,14 @@ def run_side_by_side(
 
 
 async def _ask_to_stop(worker: Worker, stop: Stop, seconds: float | None) -> None:
-    """Ask a task to stop, when its time is over or somebody asks for it."""
+    """Ask a task to stop when its time is over or the end is requested."""
     await stop.wait(seconds)
     with contextlib.suppress(OSError):
         worker.pipe.send(_STOP)
 
 
-async def _pass_on(worker: Worker, told: Tell) -> Failure | None:
-    """Pass on what is reported, up to the end."""
+async def _pass_on(worker: Worker, tell: Tell) -> Failure | None:
+    """Pass on a task's reports; return its failure, or None."""
     loop = asyncio.get_running_loop()
     ready = asyncio.Event()
     loop.add_reader(worker.pipe.fileno(), ready.set)
@@ -362,46 +360,46 @@ async def _pass_on(worker: Worker, told: Tell) -> Failure | None:
             await ready.wait()
             ready.clear()
             while worker.pipe.poll():
-                said = worker.receive()
-                if said is None or isinstance(said, Failure):
-                    return said
-                told(said)
+                message = worker.receive()
+                if message is None or isinstance(message, Failure):
+                    return message
+                tell(message)
     except (WorkerLostError, OSError) as error:
         return Failure(error, str(error))
     finally:
         loop.remove_reader(worker.pipe.fileno())
 
 
-def _work(pipe: Connection, work: Work, given: Any) -> None:
-    """In a worker: run an asynchronous task; then report its end."""
+def _work(pipe: Connection, work: Work, argument: Any) -> None:
+    """Run an asynchronous task in a worker; then report its end."""
     end: Failure | None = None
     try:
-        asyncio.run(_listening(pipe, work, given))
-    except Exception as error:  # noqa: BLE001  (whatever it is, it is told)
+        asyncio.run(_listening(pipe, work, argument))
+    except Exception as error:  # noqa: BLE001  (every error is reported)
         end = Failure.of(error)
     pipe.send(end)
 
 
-async def _listening(pipe: Connection, work: Work, given: Any) -> None:
+async def _listening(pipe: Connection, work: Work, argument: Any) -> None:
     stop = Stop()
     loop = asyncio.get_running_loop()
 
-    def asked(_: object) -> None:
+    def stop_work(_: object) -> None:
         with contextlib.suppress(RuntimeError):  # the work is done
             loop.call_soon_threadsafe(stop.ask)
 
-    listen(pipe, asked)
-    await work(given, stop, pipe.send)
+    listen(pipe, stop_work)
+    await work(argument, stop, pipe.send)
 
 
 def _serve(pipe: Connection, work: Callable[[Any], Any]) -> None:
-    """In a worker: call the function as long as somebody asks for it."""
+    """Call the function in a worker for each argument that the parent sends."""
     inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
     listen(pipe, inbox.put)
     while True:
-        given = inbox.get()
+        argument = inbox.get()
         try:
-            result = work(given)
+            result = work(argument)
         except Exception as error:  # noqa: BLE001  (it is raised again, in the parent)
             result = Failure.of(error)
         pipe.send(result)

@@ -16,7 +16,7 @@ async def counts(given: int, stop: Stop, tell: Tell) -> None:
     """Tell so many numbers, or up to the wish of an end."""
     for number in range(given):
         tell(number)
-        if stop.asked:
+        if stop.requested:
             return
 
 

@@ -160,14 +160,14 @@ async def run_night(options: NightOptions, stop: Stop, on_part: OnPart = lambda 
         part.seconds = time.monotonic() - start
         night.parts.append(part)
         on_part(part)
-    night.stopped = stop.asked
+    night.stopped = stop.requested
     night.seconds = time.monotonic() - began
     return night
 
 
 async def _ran(night: Night, part: NightPart, stop: Stop) -> bool:
     """Run a part; False if the run was stopped before."""
-    if stop.asked:
+    if stop.requested:
         return False
     await _run(night, part, stop)
     part.status = CUT if _is_over(stop) else part.status
@@ -176,7 +176,7 @@ async def _ran(night: Night, part: NightPart, stop: Stop) -> bool:
 
 def _is_over(stop: Stop) -> bool:
     """Whether the run has been stopped by now."""
-    return stop.asked
+    return stop.requested
 
 
 async def _run(night: Night, part: NightPart, stop: Stop) -> None:

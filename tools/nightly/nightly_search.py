@@ -296,7 +296,7 @@ async def _search_round(
     """One round over the mutants that were not found; False if the run was stopped."""
     names = tuple(missed)
     for place, name in enumerate(names):
-        if stop.asked:
+        if stop.requested:
             return False
         share = max(_LEAST_S, (until - time.monotonic()) / (len(names) - place))
         result = await _search_once(missed.pop(name), seed, Budget(given.requests, share), stop)
@@ -355,7 +355,7 @@ async def make_traces(given: TracesTask, stop: Stop, tell: Tell) -> None:
         tell(ShardReport(TRACES_TARGET, unavailable=f"Arrow is missing: {pip_install('corpus')}"))
         return
     made = 0
-    while not stop.asked and (given.traces is None or made < given.traces):
+    while not stop.requested and (given.traces is None or made < given.traces):
         batch = _BATCH if given.traces is None else min(_BATCH, given.traces - made)
         tell(_batch(given, given.seed + made, batch))
         made += batch
@@ -465,7 +465,7 @@ async def run_tests(
     trouble: list[str] = []
     for file in files:
         left = until - time.monotonic()
-        if stop.asked or left <= 0:
+        if stop.requested or left <= 0:
             return Tested(tuple(findings), tuple(ran), len(files), trouble="; ".join(trouble))
         log = report / "logs" / f"{file.replace('/', '-')}.log"
         log.parent.mkdir(parents=True, exist_ok=True)

@@ -84,7 +84,7 @@ class Examination:
     async def turn(self) -> AsyncIterator[bool]:
         """Wait for the turn to examine one failure; gives whether there is time for it."""
         async with self._failures:
-            yield not self._stop.asked
+            yield not self._stop.requested
 
     async def minimised(self, failure: CaseResult, *, times: int = 1) -> Minimal[CaseResult]:
         """Shrink a failed case.
@@ -142,7 +142,7 @@ class Examination:
 
         `took_s`: how long it took before.
         """
-        most = _LAST_S + 2 * took_s if self._stop.asked else None
+        most = _LAST_S + 2 * took_s if self._stop.requested else None
         failed = runs = 0
         with contextlib.suppress(TimeoutError):
             for times in (CONFIRMATIONS, _FLAKY_RUNS - CONFIRMATIONS):

@@ -478,9 +478,9 @@ async def _session(
         traces={},
         budget=options.budget,
         gave_up=f"It died {died} times." if died >= _DEATHS else "",
-        stopped=options.stop.asked,
+        stopped=options.stop.requested,
     )
-    if suspects_found is not None and not options.stop.asked:
+    if suspects_found is not None and not options.stop.requested:
         return fuzzed, suspects_found
     return await _examined(progress, suite, fuzzed, listener), None
 

@@ -30,7 +30,7 @@ async def test_what_ends_by_itself_returns() -> None:
     assert await stop.cut(at_once()) == "done"
     with pytest.raises(ValueError, match="no"):
         await stop.cut(fails())
-    assert not stop.asked
+    assert not stop.requested
 
 
 async def test_what_goes_on_is_cancelled() -> None:

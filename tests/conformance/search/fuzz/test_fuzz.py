@@ -481,7 +481,7 @@ def test_what_was_met_is_told_of_a_search_that_is_ended() -> None:
             self.kept: list[Finding] = []
 
         def found(self, finding: Finding, why: str, trace: Any) -> None:
-            assert (why, stop.asked, trace is not None) == ("", True, True)
+            assert (why, stop.requested, trace is not None) == ("", True, True)
             self.kept.append(finding)
 
     listener = Kept()

@@ -1,0 +1,274 @@
+"""The words of the code: a docstring says what is done, and a name is a noun or a verb.
+
+`ROOMS_DONE` only grows.  A room that joins it leaves the list of D401 in `pyproject.toml`.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# A folder with all below it, or a module; one a line, sorted.
+ROOMS_DONE: tuple[str, ...] = (
+    "model/_door.py",
+    "model/bad_input.py",
+    "model/coordinator.py",
+    "model/revision.py",
+    "model/suggestions.py",
+    "properties/logic",
+    "properties/workers",
+)
+
+_VERB = "a verb in the imperative mood, such as Return, Find, Count"
+_NOUN = "the thing itself, as a noun"
+OPENERS = {
+    "How": "Count, Measure, Describe; for a number its noun: Seconds until …",
+    "Same": "Like `other`, and then the difference",
+    "The same": "Like `other`, and then the difference",
+    "What": f"{_VERB}; for a constant {_NOUN}",
+    "When": f"{_VERB}; for a time its noun: Time of …",
+    "Where": f"{_VERB}; for a place {_NOUN}",
+    "Whether": "Return True if …; for a flag: True if …",
+    "Which": f"{_VERB}; for a constant {_NOUN}",
+    "Who": f"{_VERB}; for a constant {_NOUN}: Members that …",
+    "Whom": f"{_VERB}; for a constant {_NOUN}",
+    "Whose": f"{_VERB}; for a constant {_NOUN}",
+    "Why": "Explain, Return the reason; for a constant: Reason for …",
+}
+"""First words of a docstring that answer a question, each with what to write instead."""
+
+PHRASES = {
+    "found out": "detected, determined",
+    "hangs on": "depends on",
+    "put down to": "attributed to",
+    "so long": "the number: this many seconds",
+    "so many": "the number: this many",
+    "so much": "the number, with its unit",
+}
+"""Idioms that no docstring and no comment uses, each with what to write instead."""
+
+WORDS = {
+    "acquitted": "excused",
+    "asked": "request",
+    "deed": "action",
+    "deeds": "actions",
+    "doing": "action",
+    "doings": "actions",
+    "found": "result, match, violation",
+    "liar": "faulty_…",
+    "liars": "faulty_…",
+    "lives": "runs",
+    "oddities": "variants",
+    "oddity": "variant",
+    "said": "text, message, statement",
+    "seen": "visited, observed",
+    "shown": "text, displayed",
+    "sights": "repeats",
+    "suspicion": "repeated failure",
+    "suspicions": "repeated failures",
+    "told": "message, report, answer",
+    "wanted": "expected, required",
+}
+"""Words that no name contains, each with better ones."""
+
+WHOLE_NAMES = {
+    "besides": "others",
+    "cast": "processes",
+    "given": "inputs, arguments",
+    "life": "run",
+    "one": "the noun of the thing",
+    "ones": "the noun of the things",
+    "what": "the noun of the thing",
+}
+"""Names that name nothing, each with better ones; as a part of a longer name they are fine."""
+
+PUBLISHED: dict[str, str] = {
+    "seen": "a field of JSON files",
+}
+"""Names that others rely on, each with the reason."""
+
+_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+def docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield line and text of each docstring, and of each string below an assignment."""
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        for before, statement in (
+            zip([None, *body], body, strict=False) if (isinstance(body, list)) else ()
+        ):
+            documented = isinstance(before, ast.Assign | ast.AnnAssign) or (
+                before is None and isinstance(node, ast.Module | Definition)
+            )
+            match statement:
+                case ast.Expr(value=ast.Constant(value=str(text))) if documented:
+                    yield statement.lineno, text
+
+
+def names(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield line and name of each definition: classes, functions, parameters, variables, fields."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                yield node.lineno, name
+            case ast.ClassDef(name=name) | ast.arg(arg=name):
+                yield node.lineno, name
+            case ast.Name(id=name, ctx=ast.Store()):
+                yield node.lineno, name
+            case ast.Attribute(attr=name, ctx=ast.Store()):
+                yield node.lineno, name
+            case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+                yield node.lineno, name
+
+
+def wrong_opener(text: str) -> str | None:
+    """Return how a docstring opens and what to write instead, or None."""
+    first = text.strip()
+    for opener, better in OPENERS.items():
+        if re.match(rf"{opener}\b", first, re.IGNORECASE):
+            return f"docstring opens with {opener!r}: write {better}"
+    return None
+
+
+def wrong_phrases(text: str) -> Iterator[str]:
+    flat = " ".join(text.split())
+    for phrase, better in PHRASES.items():
+        if re.search(rf"\b{phrase}\b", flat, re.IGNORECASE):
+            yield f"{phrase!r}: write {better}"
+
+
+def wrong_name(name: str) -> str | None:
+    """Return which word of a name is banned and what to write instead, or None."""
+    bare = name.strip("_").lower()
+    if name in PUBLISHED or "NOT_FOUND" in name:  # Kafka's errors bear that
+        return None
+    if bare in WHOLE_NAMES:
+        return f"name {name!r}: write {WHOLE_NAMES[bare]}"
+    for part in _PARTS.findall(name):
+        if part.lower() in WORDS:
+            return f"name {name!r} has {part.lower()!r}: write {WORDS[part.lower()]}"
+    return None
+
+
+def comments(source: str) -> Iterator[tuple[int, str]]:
+    """Yield the comments, cheaply: a `#` in a string counts, too, and no idiom belongs there."""
+    for number, line in enumerate(source.splitlines(), 1):
+        _, mark, comment = line.partition("# ")
+        if mark:
+            yield number, comment
+
+
+def wrong_words(source: str, file: str) -> list[str]:
+    """List what is wrong with the words of a module, with file, line, and the better word."""
+    tree = ast.parse(source)
+    wrong = []
+    for line, text in docstrings(tree):
+        wrong += [(line, message) for message in filter(None, [wrong_opener(text)])]
+        wrong += [(line, message) for message in wrong_phrases(text)]
+    for line, text in comments(source):
+        wrong += [(line, message) for message in wrong_phrases(text)]
+    wrong += [(line, message) for line, name in names(tree) if (message := wrong_name(name))]
+    return [f"{file}:{line}: {message}" for line, message in sorted(set(wrong))]
+
+
+def modules(room: str) -> list[Path]:
+    path = ROOT / room
+    return [path] if path.suffix == ".py" else sorted(path.rglob("*.py"))
+
+
+@pytest.mark.parametrize("room", ROOMS_DONE)
+def test_a_room_that_is_done_stays_so(room: str) -> None:
+    files = modules(room)
+    assert files, f"{room}: no such room"
+    wrong = [
+        line
+        for path in files
+        for line in wrong_words(path.read_text("utf-8"), str(path.relative_to(ROOT)))
+    ]
+    assert wrong == [], "\n".join(wrong)
+
+
+def test_the_rooms_are_in_order() -> None:
+    assert list(ROOMS_DONE) == sorted(set(ROOMS_DONE))
+
+
+def test_the_imperative_mood_is_checked_in_each_room_that_is_done() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    lint = project["tool"]["ruff"]["lint"]
+    assert "D401" in lint["extend-select"]
+    ignored = {
+        pattern.removesuffix("/**")
+        for pattern, rules in lint["per-file-ignores"].items()
+        if "D401" in rules
+    }
+    assert ignored & set(ROOMS_DONE) == set()
+
+
+@pytest.mark.parametrize(
+    ("source", "line", "word", "better"),
+    [
+        ('"""What a plan is made of."""', 1, "What", "noun"),
+        ('def f():\n    """Whether it holds."""', 2, "Whether", "True if"),
+        ('async def f():\n    """How many there are."""', 2, "How", "Count"),
+        ('class A:\n    """Who may join."""', 2, "Who", "Members"),
+        ('class A:\n    x: int\n    """When it was sent."""', 3, "When", "Time of"),
+        ('LIMIT = 3\n"""So many are tried."""', 2, "so many", "this many"),
+        ('LIMIT = 3\n"""Why it is so low."""', 2, "Why", "Reason"),
+        ('def f():\n    """The same, for two."""', 2, "The same", "Like"),
+        (
+            'def f():\n    """Return it.\n\n    It hangs\n    on x.\n    """',
+            2,
+            "hangs on",
+            "depends",
+        ),
+        ("x = 1  # put down to the network", 1, "put down to", "attributed"),
+        ("def told(): ...", 1, "told", "message"),
+        ("class ErrorTold: ...", 1, "told", "message"),
+        ("def f(found): ...", 1, "found", "result"),
+        ("_SHOWN = 3", 1, "shown", "text"),
+        ("LAST_SEEN = 3", 1, "seen", "observed"),
+        ("x = [one for one in y]", 1, "one", "noun"),
+        ("self._asked = 3", 1, "asked", "request"),
+        ("with x as given: ...", 1, "given", "inputs"),
+        ("class A:\n    deeds: int", 2, "deeds", "actions"),
+        ("match x:\n    case [*wanted]: ...", 2, "wanted", "expected"),
+        ("match x:\n    case A() as said: ...", 2, "said", "message"),
+        ("if (cast := 3): ...", 1, "cast", "processes"),
+    ],
+)
+def test_a_banned_word_is_reported_with_its_place_and_a_better_one(
+    source: str, line: int, word: str, better: str
+) -> None:
+    [message] = wrong_words(source, "model/a.py")
+    assert message.startswith(f"model/a.py:{line}: ")
+    assert repr(word) in message
+    assert better in message.partition(": write ")[2]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '"""Return what a plan is made of."""',
+        'def f():\n    """Find members whose session is over."""',
+        'x = {"what": """Who?"""}',
+        'def f():\n    return """What is sent."""',
+        'if x:\n    """What no docstring is."""',
+        "GROUP_ID_NOT_FOUND = 69",
+        "from typing import cast\nx = cast(int, 3)",
+        "x = y.found",
+        "def one_line(): ...",
+        "mid_given = 3",
+        "x = 'told'",
+        "foundation = 3",
+    ],
+)
+def test_other_words_are_fine(source: str) -> None:
+    assert wrong_words(source, "model/a.py") == []
