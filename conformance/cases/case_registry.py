@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from fencepost.conformance.cases.script import Script, SetUp
-from fencepost.model.plans.plan import Case, Needs
+from fencepost.model.plans.steps import Needs, Plan
 from fencepost.model.table.table import LEVELS, Level
 
 Write = Callable[[Script], None]
@@ -34,7 +34,7 @@ class Entry:
     delayed: bool | None
     write: Write
 
-    def case(self, levels: Mapping[str, Level], *, delayed: bool, way: SetUp | None = None) -> Case:
+    def case(self, levels: Mapping[str, Level], *, delayed: bool, way: SetUp | None = None) -> Plan:
         """The case, for a target with or without an initial delay, its group set up in this way.
 
         Its level is that of the rule that it is about, its first, unless it has its own.  A failure
@@ -42,7 +42,7 @@ class Entry:
         """
         script = self.script(delayed=delayed, way=way)
         level = self.level or next((levels[r] for r in self.rules if r in levels), LEVELS[0])
-        return Case(
+        return Plan(
             self.id,
             self.about,
             self.rules,
@@ -59,7 +59,7 @@ class Entry:
         return script
 
 
-def as_entry(case: Case) -> Entry:
+def as_entry(case: Plan) -> Entry:
     """A case that is written already, the same for any target."""
 
     def write(script: Script) -> None:

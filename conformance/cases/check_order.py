@@ -13,7 +13,7 @@ from typing import Any
 from fencepost.conformance.cases.case_registry import Registry
 from fencepost.conformance.cases.joins import STICKY
 from fencepost.conformance.cases.script import BOTH, NOBODY, RANGE, RENEWED, ROUNDROBIN, Script
-from fencepost.model.plans.plan import GenerationOf, IdOf
+from fencepost.model.plans.steps import GenerationOf, IdOf
 
 CASES = Registry()
 case = CASES.case

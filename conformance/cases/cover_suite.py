@@ -32,15 +32,15 @@ from fencepost.conformance.cases.cover.cover import (
 from fencepost.conformance.cases.script import Script, subscription
 from fencepost.model.messages.messages import JoinProtocol, SyncAssignment
 from fencepost.model.messages.shapes import Message, wire_fields
-from fencepost.model.plans.plan import (
+from fencepost.model.plans.steps import (
     AssignmentsToAll,
     GenerationOf,
     IdOf,
     Ms,
     Needs,
     Pause,
+    PlanStep,
     ProtocolOf,
-    Step,
 )
 from fencepost.model.revision import Revision
 from fencepost.properties.worlds.scope import COVER_SCOPES, NamedScope
@@ -122,7 +122,7 @@ class _Play:
     walk: Walk
 
     @cached_property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[PlanStep, ...]:
         """The steps of the plan."""
         script = Script(delayed=False)
         _write(self.graph, self.walk, script)

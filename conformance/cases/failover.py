@@ -5,7 +5,7 @@ from __future__ import annotations
 from fencepost.conformance.cases.case_registry import Registry
 from fencepost.conformance.cases.offset_cases import by_hand
 from fencepost.conformance.cases.script import Script
-from fencepost.model.plans.plan import Ms
+from fencepost.model.plans.steps import Ms
 
 CASES = Registry()
 case = CASES.case

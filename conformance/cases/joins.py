@@ -23,7 +23,7 @@ from fencepost.conformance.cases.script import (
     Script,
     subscription,
 )
-from fencepost.model.plans.plan import GenerationOf, IdOf, Ms
+from fencepost.model.plans.steps import GenerationOf, IdOf, Ms
 from fencepost.model.table.table import Level
 
 CASES = Registry()

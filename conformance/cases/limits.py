@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from fencepost.conformance.cases.case_registry import Registry
 from fencepost.conformance.cases.script import RENEWED, ROUNDROBIN, Script
-from fencepost.model.plans.plan import Ms
+from fencepost.model.plans.steps import Ms
 from fencepost.model.table.table import Level
 
 CASES = Registry()

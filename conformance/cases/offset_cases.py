@@ -9,7 +9,7 @@ from typing import Any
 
 from fencepost.conformance.cases.case_registry import Registry
 from fencepost.conformance.cases.script import NOBODY, Script
-from fencepost.model.plans.plan import GenerationOf, IdOf
+from fencepost.model.plans.steps import GenerationOf, IdOf
 
 CASES = Registry()
 case = CASES.case

@@ -26,20 +26,20 @@ from fencepost.model.messages.messages import (
     LeavingMember,
     SyncAssignment,
 )
-from fencepost.model.plans.plan import (
+from fencepost.model.plans.steps import (
     AssignmentsIfLeader,
     Await,
     DeleteTopics,
     Disconnect,
+    Failover,
     GenerationOf,
     IdOf,
     Ms,
     Pause,
+    PlanStep,
     ProtocolOf,
-    RequestStep,
-    Restart,
+    Request,
     Settle,
-    Step,
     instance_of,
 )
 
@@ -115,7 +115,7 @@ class Script:
         self.set_up: set[str] = set()
         self._sets_up = False
         self._made_static: set[str] = set()
-        self.steps: list[Step] = []
+        self.steps: list[PlanStep] = []
         self._last: dict[str, str] = {}
         self._habits: dict[str, dict[str, Any]] = {}
 
@@ -142,7 +142,7 @@ class Script:
         self._last[who] = label
         if self._sets_up:
             self.set_up.add(label)
-        self.steps.append(RequestStep(label, who, api, fields, version, at_most, connection))
+        self.steps.append(Request(label, who, api, fields, version, at_most, connection))
         if wait:
             self.steps.append(Await((label,)))
 
@@ -380,7 +380,7 @@ class Script:
 
     def restart(self) -> None:
         """The coordinator fails over."""
-        self.steps.append(Restart())
+        self.steps.append(Failover())
 
     def delete_topics(self, *topics: str) -> None:
         """Topics are deleted."""

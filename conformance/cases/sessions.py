@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from fencepost.conformance.cases.case_registry import Registry
 from fencepost.conformance.cases.script import NOBODY, RENEWED, Script
-from fencepost.model.plans.plan import GenerationOf, IdOf, Ms
+from fencepost.model.plans.steps import GenerationOf, IdOf, Ms
 from fencepost.model.table.table import Level
 
 CASES = Registry()

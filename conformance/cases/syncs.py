@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fencepost.conformance.cases.case_registry import Registry
 from fencepost.conformance.cases.script import NOBODY, Script
-from fencepost.model.plans.plan import GenerationOf, IdOf
+from fencepost.model.plans.steps import GenerationOf, IdOf
 
 CASES = Registry()
 case = CASES.case

@@ -21,7 +21,7 @@ from fencepost.conformance.cli.options.target_options import suite_option
 from fencepost.conformance.targets.own_revision import properties_for
 from fencepost.conformance.targets.target_registry import DEFAULT_REVISION, find_revision
 from fencepost.model.classic.rules.rule_sources import basis_of
-from fencepost.model.plans.plan_json import step_text
+from fencepost.model.plans.steps import describe
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revision_soundness import has_stale_reason
 from fencepost.model.revisions.revisions import is_shipped, shipped_base
@@ -142,7 +142,7 @@ def _explain_case(screen: Console, entry: Entry, levels: dict[str, Level]) -> No
     screen.print(Text(case.about))
     screen.print(Text(f"about: {', '.join(case.rules)}"))
     for number, step in enumerate(case.steps, start=1):
-        screen.print(Text(f"{number:>3}. {step_text(step)}"))
+        screen.print(Text(f"{number:>3}. {describe(step)}"))
 
 
 def property_json(one: Property) -> dict[str, Any]:

@@ -49,6 +49,8 @@ from functools import partial
 from itertools import product
 from typing import Any
 
+from msgspec import structs
+
 from fencepost.conformance.cases.case_registry import Entry, as_entry
 from fencepost.conformance.cases.script import Entering, SetUp
 from fencepost.conformance.run.latency_monitor import (
@@ -87,9 +89,9 @@ from fencepost.model.coordinator import (
 )
 from fencepost.model.history.words import plural
 from fencepost.model.messages.errors import Error
-from fencepost.model.plans.contrasts import blurred
-from fencepost.model.plans.plan import LEAST_LAG_MS, Case, RequestStep, times_for
 from fencepost.model.plans.plan_order import DELAY
+from fencepost.model.plans.steps import Plan, Request
+from fencepost.model.plans.times import LEAST_LAG_MS, blurred, times_for
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import is_shipped, shipped_base
 from fencepost.model.table.table import Level
@@ -103,7 +105,7 @@ from fencepost.traces.report.target_coverage import coverage_of, without_unreach
 
 
 def case_result(
-    case: Case, recording: Recording, verdict: Verdict, revision: Revision
+    case: Plan, recording: Recording, verdict: Verdict, revision: Revision
 ) -> CaseResult:
     """The result of one run of a case."""
     common: dict[str, Any] = {
@@ -140,7 +142,7 @@ def at_level(result: CaseResult, revision: Revision) -> CaseResult:
     return replace(result, verdict=verdict, level=level, message=message)
 
 
-def _no_proof(case: Case, recording: Recording, verdict: Verdict, revision: Revision) -> str | None:
+def _no_proof(case: Plan, recording: Recording, verdict: Verdict, revision: Revision) -> str | None:
     """Why a run without a violation is no pass, if it isn't."""
     if recording.moved:
         return "the coordinator moved or was loading meanwhile"
@@ -152,7 +154,7 @@ def _no_proof(case: Case, recording: Recording, verdict: Verdict, revision: Revi
     return None
 
 
-def _not_applying(case: Case, revision: Revision) -> str:
+def _not_applying(case: Plan, revision: Revision) -> str:
     """Say that a case is about rules that a user's own revision changes or drops; else ""."""
     if is_shipped(revision):
         return ""
@@ -165,18 +167,18 @@ def _not_applying(case: Case, revision: Revision) -> str:
     return f"; {revision.name} changes or drops {what}, so the case may not apply to it"
 
 
-def _blur(case: Case, recording: Recording) -> str | None:
+def _blur(case: Plan, recording: Recording) -> str | None:
     if not recording.lag_ms or recording.times is None:
         return None
     return blurred(case, recording.times, recording.lag_ms)
 
 
-def unsupported(case: Case, lacks: str) -> CaseResult:
+def unsupported(case: Plan, lacks: str) -> CaseResult:
     """The result of a case that the target lacks something for."""
     return CaseResult(case, Outcome.UNSUPPORTED, case.level, f"the target lacks {lacks}")
 
 
-def failed(case: Case, error: CoordinatorFailure) -> CaseResult:
+def failed(case: Plan, error: CoordinatorFailure) -> CaseResult:
     """The result of a case in which the target itself failed, or an earlier case spoiled it."""
     if isinstance(error, SpoiledRunError):
         return CaseResult(case, Outcome.UNKNOWN, case.level, str(error))
@@ -266,7 +268,7 @@ async def _given(watched: Watched) -> Watched:
 
 _MEMBER_ID_REQUIRED_SINCE = 4
 
-RefusedStep = Callable[[CaseResult], RequestStep | None]
+RefusedStep = Callable[[CaseResult], Request | None]
 Try = Callable[[SetUp, RefusedStep], Awaitable[CaseResult]]
 """Tries a case in a way, until there is a result, or one attempt whose set-up is refused."""
 
@@ -361,7 +363,7 @@ class SetUps:
             for (way, refusal), count in counts.most_common()
         )
 
-    def _refused_step(self, entry: Entry, way: SetUp, result: CaseResult) -> RequestStep | None:
+    def _refused_step(self, entry: Entry, way: SetUp, result: CaseResult) -> Request | None:
         """The request of the set-up that was refused."""
         violation, recording = result.violation, result.recording
         if result.outcome is not Outcome.FAIL or violation is None or recording is None:
@@ -372,11 +374,11 @@ class SetUps:
         delayed = bool(recording.config.get(DELAY))
         if label not in entry.script(delayed=delayed, way=way).set_up:
             return None
-        steps = (s for s in result.case.steps if isinstance(s, RequestStep) and s.label == label)
+        steps = (s for s in result.case.steps if isinstance(s, Request) and s.label == label)
         return next(steps, None)
 
     @staticmethod
-    def _written(entry: Entry, first: CaseResult, way: SetUp) -> Case:
+    def _written(entry: Entry, first: CaseResult, way: SetUp) -> Plan:
         config = {} if first.recording is None else first.recording.config
         return entry.case({}, delayed=bool(config.get(DELAY)), way=way)
 
@@ -390,10 +392,10 @@ def _refusal(result: CaseResult) -> str:
     return f"{', '.join(violation.decided_by)}: {how}"
 
 
-def _sends(case: Case, step: RequestStep) -> bool:
+def _sends(case: Plan, step: Request) -> bool:
     """Whether the case sends the same request, whatever its number is."""
     return any(
-        isinstance(other, RequestStep) and replace(other, label=step.label) == step
+        isinstance(other, Request) and structs.replace(other, label=step.label) == step
         for other in case.steps
     )
 
@@ -531,17 +533,17 @@ class OpenTarget:
         suite.options = options
         return suite
 
-    async def try_cases(self, cases: Sequence[Case]) -> list[CaseResult]:
+    async def try_cases(self, cases: Sequence[Plan]) -> list[CaseResult]:
         """Run and judge written cases side by side, once each, without retries."""
         await self.prepare(cases)
         return await side_by_side(map(self.try_case, cases))
 
-    async def prepare(self, cases: Iterable[Case]) -> None:
+    async def prepare(self, cases: Iterable[Plan]) -> None:
         """Make ready what written cases need.  Raises TargetUnavailableError."""
         if isinstance(self._target, Configurable):
             await self._target.prepare([_needed(case, case.needs.config) for case in cases])
 
-    async def try_case(self, case: Case, *, seen_ms: int = 0, has_turn: bool = False) -> CaseResult:
+    async def try_case(self, case: Plan, *, seen_ms: int = 0, has_turn: bool = False) -> CaseResult:
         """Run one written case; `seen_ms`: a lag to bear; `has_turn`: the caller waited for it."""
         async with self._places:
             await self._turns.turn(at_once=has_turn or self._watched is None)
@@ -626,20 +628,20 @@ class OpenTarget:
         watched = self._watched
         return watched is not None and await watched.meter.calms_down(self.lag_ms, _CALM_WITHIN_S)
 
-    def _written(self, entry: Entry, config: Config, way: SetUp | None = None) -> Case:
+    def _written(self, entry: Entry, config: Config, way: SetUp | None = None) -> Plan:
         """The case as it is written for this target, set up in the usual way or another."""
         return entry.case(
             self._levels, delayed=bool(config.get(DELAY)), way=way or self.set_ups.usual
         )
 
-    def _scope(self, case: Case, wanted: Config) -> AbstractAsyncContextManager[AsyncCoordinator]:
+    def _scope(self, case: Plan, wanted: Config) -> AbstractAsyncContextManager[AsyncCoordinator]:
         needed = _needed(case, wanted)
         if isinstance(self._target, Configurable):
             return self._target.scope_with(case.id, needed)
         return self._target.scope(case.id, isolated=needed.isolated, restarts=needed.restarts)
 
     async def _attempt(
-        self, entry: Entry, case: Case, way: SetUp, *, last: bool = False, seen_ms: int = 0
+        self, entry: Entry, case: Plan, way: SetUp, *, last: bool = False, seen_ms: int = 0
     ) -> CaseResult:
         try:
             settings = self._wanted_config(entry)
@@ -672,7 +674,7 @@ class OpenTarget:
 
     async def _judged(
         self,
-        case: Case,
+        case: Plan,
         coordinator: AsyncCoordinator,
         config: Config,
         watched: Watched | None,
@@ -732,7 +734,7 @@ class OpenTarget:
         return replace(result, judged_s=judged_s)
 
 
-def _needed(case: Case, wanted: Config) -> ScopeNeeds:
+def _needed(case: Plan, wanted: Config) -> ScopeNeeds:
     return ScopeNeeds(case.isolated, case.restarts, wanted)
 
 

@@ -47,7 +47,7 @@ from fencepost.model.messages.messages import (
     JoinProtocol,
     SyncGroupRequest,
 )
-from fencepost.model.plans.plan import LEAST_LAG_MS
+from fencepost.model.plans.times import LEAST_LAG_MS
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS, Level
 from fencepost.properties.judging.answer_diff import Recording

@@ -17,6 +17,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from fencepost.conformance.cases.case_registry import as_entry
 from fencepost.conformance.run.certify import Options, opened
 from fencepost.conformance.targets.target import Target
@@ -25,8 +27,8 @@ from fencepost.model.coordinator import Provenance
 from fencepost.model.history.events import Sent
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.messages import groups_of
-from fencepost.model.plans.plan_json import case_from_json
 from fencepost.model.plans.plan_order import DELAY
+from fencepost.model.plans.spelling import read_plan
 from fencepost.model.revision import Revision
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 from fencepost.properties.oracle.fingerprint import broken_rule
@@ -167,11 +169,11 @@ async def replay_trace(trace: TraceFile, target: Target) -> Replayed:
         raise TraceFileError(
             "the trace", "plan", "is null", "replay it without a target, or record it again"
         )
-    case = case_from_json(dict(trace.plan))
+    case = read_plan(dict(trace.plan))
     async with opened(target, find_revision(trace.revision), Options()) as suite:
         if suite.chooses_settings and DELAY in trace.config:
             config = {DELAY: trace.config[DELAY], **case.needs.config}
-            case = replace(case, needs=replace(case.needs, config=config))
+            case = structs.replace(case, needs=structs.replace(case.needs, config=config))
         (result,) = suite.set_ups.reported(await suite.run([as_entry(case)]))
         return Replayed(trace.verdict, _today(trace, result, target.provenance()))
 

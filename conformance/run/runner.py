@@ -47,20 +47,19 @@ from fencepost.model.messages.errors import MOVING
 from fencepost.model.messages.messages import LeaveGroupRequest, LeavingMember, carried_fields
 from fencepost.model.messages.shapes import Message, ShapeError
 from fencepost.model.plans.bind import Knowledge
-from fencepost.model.plans.plan import (
+from fencepost.model.plans.steps import (
     Await,
-    Case,
     DeleteTopics,
     Disconnect,
+    Failover,
     Pause,
+    Plan,
+    PlanStep,
     ProtocolOf,
-    RequestStep,
-    Restart,
+    Request,
     Settle,
-    Step,
-    Times,
-    times_for,
 )
+from fencepost.model.plans.times import Times, times_for
 from fencepost.model.revision import Revision
 from fencepost.properties.departures.attribution import attributed, departed_by
 from fencepost.properties.judging.answer_diff import Recording
@@ -217,7 +216,7 @@ class CaseRun:
 
     def __init__(
         self,
-        case: Case,
+        case: Plan,
         coordinator: AsyncCoordinator,
         hello: Hello,
         config: Config,
@@ -252,7 +251,7 @@ class CaseRun:
         self._departed_cap = timers if self._virtual else short + patience
         self._now = 0
         self._origin = time.monotonic()
-        self._open: dict[str, RequestStep] = {}
+        self._open: dict[str, Request] = {}
         self._bodies: dict[str, dict[str, Any]] = {}
         self.recording = Recording(
             case, config, hello.clock, lag, patience, written_for_ms=lag, times=self._times
@@ -292,9 +291,9 @@ class CaseRun:
                 await self._oracle.relax(self.recording.history, lag_ms)
         return not self._oracle.is_violated  # what is unknown now may be decided in the end
 
-    async def _step(self, step: Step, number: int) -> None:
+    async def _step(self, step: PlanStep, number: int) -> None:
         match step:
-            case RequestStep():
+            case Request():
                 await self._ask(step, number)
             case Await():
                 await self._await(step.labels)
@@ -310,7 +309,7 @@ class CaseRun:
                 self._record(Disconnected(self._clock(), step.who, dropped.dropped))
                 for request_id in dropped.dropped:
                     self._open.pop(request_id, None)
-            case Restart():
+            case Failover():
                 await self._restart()
             case DeleteTopics():
                 begun = self._clock()
@@ -340,7 +339,7 @@ class CaseRun:
         for request_id in lost:
             self._open.pop(request_id, None)
 
-    async def _ask(self, step: RequestStep, number: int) -> None:
+    async def _ask(self, step: Request, number: int) -> None:
         version, body = asked(step, self._hello, self._knowledge)
         request_id = f"r{number}"
         connection = step.connection or step.who
@@ -468,7 +467,7 @@ class CaseRun:
             await self._let_pass(self._times.margin)
 
 
-def asked(step: RequestStep, hello: Hello, knowledge: Knowledge) -> tuple[int, dict[str, Any]]:
+def asked(step: Request, hello: Hello, knowledge: Knowledge) -> tuple[int, dict[str, Any]]:
     """The version and body of a request for a target, by what its sender was told.
 
     Raises CaseUnsupportedError where the target lacks the API or version, or the version lacks a
@@ -516,7 +515,7 @@ def _in_version(message: Message, version: int) -> Message:
     return message
 
 
-def unmet_need(case: Case, hello: Hello, config: Config) -> str | None:
+def unmet_need(case: Plan, hello: Hello, config: Config) -> str | None:
     """What a target lacks for a case, if anything."""
     needs = case.needs
     for api, version in needs.apis:

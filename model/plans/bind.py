@@ -17,15 +17,15 @@ from msgspec.structs import replace
 
 from fencepost.model.messages.messages import SyncAssignment
 from fencepost.model.messages.shapes import Message, wire_fields
-from fencepost.model.plans.plan import (
+from fencepost.model.plans.steps import (
     AssignmentsIfLeader,
     AssignmentsToAll,
     GenerationOf,
     IdOf,
     Ms,
     ProtocolOf,
-    Times,
 )
+from fencepost.model.plans.times import Times
 
 _PLAIN = {type(None), bool, int, str, bytes}
 """They stand for themselves, as nearly all values do."""

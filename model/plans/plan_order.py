@@ -17,32 +17,32 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from fencepost.model.messages.messages import JoinProtocol
 from fencepost.model.messages.shapes import Message
-from fencepost.model.plans.plan import (
+from fencepost.model.plans.spelling import written
+from fencepost.model.plans.steps import (
     AssignmentsIfLeader,
     AssignmentsToAll,
     Await,
-    Case,
     Disconnect,
+    Failover,
     GenerationOf,
     IdOf,
     Ms,
     Pause,
+    Plan,
+    PlanStep,
     ProtocolOf,
-    RequestStep,
-    Restart,
+    Request,
     Settle,
-    Step,
     instance_of,
 )
-from fencepost.model.plans.plan_json import step_json
 
 Versions = Mapping[str, tuple[int, int]]
 Weight = tuple[int, ...]
@@ -66,7 +66,7 @@ PROTOCOLS = (JoinProtocol(name="range", metadata=b""),)
 DELAY = "group.initial.rebalance.delay.ms"
 
 
-def weight(case: Case, apis: Versions) -> Weight:
+def weight(case: Plan, apis: Versions) -> Weight:
     """How large a plan is, to be compared; `apis`: the versions that the target has."""
     asks = asks_of(case.steps)
     pauses = [step for step in case.steps if isinstance(step, Pause)]
@@ -84,7 +84,7 @@ def weight(case: Case, apis: Versions) -> Weight:
     )
 
 
-def plain_names_of(steps: tuple[Step, ...]) -> tuple[dict[str, str], dict[str, str]]:
+def plain_names_of(steps: tuple[PlanStep, ...]) -> tuple[dict[str, str], dict[str, str]]:
     """The simplest names for members that join and for their instances; others keep theirs."""
     members: dict[str, str] = {}
     instances: dict[str, str] = {}
@@ -110,19 +110,19 @@ def _letter(count: Counter[str], letters: str) -> str:
     return letters[place] if place < len(letters) else f"{letters[-1]}x{place}"
 
 
-def steps_key(steps: tuple[Step, ...]) -> str:
+def steps_key(steps: tuple[PlanStep, ...]) -> str:
     """The steps as text; it is the same for equal steps only."""
-    return json.dumps([step_json(step) for step in steps], sort_keys=True)
+    return json.dumps([written(step) for step in steps], sort_keys=True)
 
 
-def steps_digest(steps: tuple[Step, ...]) -> str:
+def steps_digest(steps: tuple[PlanStep, ...]) -> str:
     """A short digest of the steps, for an id."""
     return hashlib.sha256(steps_key(steps).encode()).hexdigest()[:_DIGEST]
 
 
-def asks_of(steps: tuple[Step, ...]) -> list[RequestStep]:
+def asks_of(steps: tuple[PlanStep, ...]) -> list[Request]:
     """The requests."""
-    return [step for step in steps if isinstance(step, RequestStep)]
+    return [step for step in steps if isinstance(step, Request)]
 
 
 def rank(time: Ms) -> int:
@@ -130,7 +130,7 @@ def rank(time: Ms) -> int:
     return WAITS.index(time.name) + 1
 
 
-def version_of(ask: RequestStep, apis: Versions) -> int:
+def version_of(ask: Request, apis: Versions) -> int:
     """The version of a request for a target that has these versions."""
     if ask.version is not None:
         return ask.version
@@ -138,30 +138,30 @@ def version_of(ask: RequestStep, apis: Versions) -> int:
     return highest if ask.at_most is None else min(highest, ask.at_most)
 
 
-def connection_of(ask: RequestStep) -> str:
+def connection_of(ask: Request) -> str:
     """The connection that a request goes over."""
     return ask.connection or ask.who
 
 
-def members_of_plan(steps: tuple[Step, ...]) -> list[str]:
+def members_of_plan(steps: tuple[PlanStep, ...]) -> list[str]:
     """The senders of requests, and other connections, in order of appearance."""
     names: list[str] = []
     for step in steps:
         match step:
-            case RequestStep():
+            case Request():
                 names += (step.who, connection_of(step))
             case Disconnect():
                 names.append(step.who)
     return list(dict.fromkeys(names))
 
 
-def instances_of(steps: tuple[Step, ...]) -> list[str]:
+def instances_of(steps: tuple[PlanStep, ...]) -> list[str]:
     """The instances that are named."""
     found = [name for ask in asks_of(steps) for name in _named(ask.fields, "group_instance_id")]
     return list(dict.fromkeys(found))
 
 
-def groups_of_plan(steps: tuple[Step, ...]) -> list[str]:
+def groups_of_plan(steps: tuple[PlanStep, ...]) -> list[str]:
     """The groups that are named, in order of appearance."""
     found: list[str] = []
     for ask in asks_of(steps):
@@ -187,7 +187,7 @@ def _named(said: Any, key: str) -> Iterator[str]:
             yield from _named(msgspec.structs.asdict(said), key)
 
 
-def usual(ask: RequestStep) -> dict[str, Any]:
+def usual(ask: Request) -> dict[str, Any]:
     """What a correct client sends, for the fields that follow from the sender alone."""
     says: dict[str, Any] = {"member_id": IdOf(ask.who), "generation_id": GenerationOf(ask.who)}
     if ask.api == "JoinGroup":
@@ -200,7 +200,7 @@ def usual(ask: RequestStep) -> dict[str, Any]:
     return says
 
 
-def oddness(ask: RequestStep) -> int:
+def oddness(ask: Request) -> int:
     """In how many ways a request differs from that of a correct client."""
     says, odd = usual(ask), 0
     for name, value in ask.fields.items():
@@ -215,37 +215,37 @@ def oddness(ask: RequestStep) -> int:
     return odd + (ask.connection is not None)
 
 
-Steps = tuple[Step, ...]
+Steps = tuple[PlanStep, ...]
 
 
 def tidied(steps: Steps) -> Steps:
     """The steps without those that refer to nothing."""
-    joiners = {s.who for s in steps if isinstance(s, RequestStep) and s.api.startswith("JoinGroup")}
+    joiners = {s.who for s in steps if isinstance(s, Request) and s.api.startswith("JoinGroup")}
     return tuple(_tidied(steps, joiners))
 
 
-def with_steps(case: Case, steps: Steps) -> Case:
+def with_steps(case: Plan, steps: Steps) -> Plan:
     """The case with other steps, without those that refer to nothing any more."""
     return replace(case, steps=tidied(steps))
 
 
-def put(case: Case, place: int, step: Step) -> Case:
+def put(case: Plan, place: int, step: PlanStep) -> Plan:
     """The case with another step in one place."""
     return with_steps(case, (*case.steps[:place], step, *case.steps[place + 1 :]))
 
 
-def asking(case: Case, change: Callable[[RequestStep], RequestStep]) -> Case:
+def asking(case: Plan, change: Callable[[Request], Request]) -> Plan:
     """The case with a change made to each request."""
-    steps = (change(step) if isinstance(step, RequestStep) else step for step in case.steps)
+    steps = (change(step) if isinstance(step, Request) else step for step in case.steps)
     return with_steps(case, tuple(steps))
 
 
-def _tidied(steps: Steps, joiners: set[str]) -> Iterator[Step]:
+def _tidied(steps: Steps, joiners: set[str]) -> Iterator[PlanStep]:
     waiting: set[str] = set()
     used: set[str] = set()
     for step in steps:
         match step:
-            case RequestStep():
+            case Request():
                 waiting.add(step.label)
                 used.add(connection_of(step))
                 yield replace(step, fields={k: _of(v, joiners) for k, v in step.fields.items()})
@@ -302,7 +302,7 @@ def overlaps(steps: Steps) -> frozenset[tuple[str, str]]:
     open_on: dict[str, str] = {}
     for step in steps:
         match step:
-            case RequestStep():
+            case Request():
                 on = connection_of(step)
                 if on in open_on:
                     found.add((open_on[on], step.label))
@@ -311,7 +311,7 @@ def overlaps(steps: Steps) -> frozenset[tuple[str, str]]:
                 open_on = {on: label for on, label in open_on.items() if label not in labels}
             case Disconnect(who=who):
                 open_on.pop(who, None)
-            case Restart():
+            case Failover():
                 open_on.clear()
     return frozenset(found)
 
@@ -325,11 +325,11 @@ def races(steps: Steps) -> frozenset[tuple[str, str]]:
     loose: set[str] = set()
     for step in steps:
         match step:
-            case RequestStep(label=label):
+            case Request(label=label):
                 found.update((before, label) for before in loose)
                 loose.add(label)
             case Await(labels=labels):
                 loose.difference_update(labels)
-            case Settle() | Pause() | Restart():
+            case Settle() | Pause() | Failover():
                 loose.clear()
     return frozenset(found)

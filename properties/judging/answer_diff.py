@@ -33,7 +33,8 @@ from fencepost.model.history.words import (
     with_names,
 )
 from fencepost.model.messages.errors import error_name
-from fencepost.model.plans.plan import Case, Times
+from fencepost.model.plans.steps import Plan
+from fencepost.model.plans.times import Times
 from fencepost.properties.departures.attribution import Attribution
 from fencepost.properties.oracle.verdict import Allowed, Verdict, Violation, Wrong, nearest
 
@@ -42,7 +43,7 @@ from fencepost.properties.oracle.verdict import Allowed, Verdict, Violation, Wro
 class Recording:
     """All that is left of a run of a case: the evidence, and the names that make it readable."""
 
-    case: Case
+    case: Plan
     config: Config
     clock: str
     lag_ms: int

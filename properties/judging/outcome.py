@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Any, Protocol
 
 from fencepost.model.coordinator import Config, Provenance
-from fencepost.model.plans.plan import Case
+from fencepost.model.plans.steps import Plan
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS, Level
 from fencepost.properties.departures.attribution import Attribution, attributed, departures_in
@@ -60,7 +60,7 @@ class CaseResult:
     long the last run took; `judged_s`: the processor time that it took to judge what was recorded.
     """
 
-    case: Case
+    case: Plan
     outcome: Outcome
     level: Level
     message: str = ""

@@ -10,9 +10,9 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
+from msgspec import structs
 from support.places import ROOT
 
 from fencepost.conformance.cases import ENTRIES
@@ -21,8 +21,8 @@ from fencepost.conformance.run.replay import sound_trace
 from fencepost.conformance.search.findings.findings import under
 from fencepost.conformance.search.shrink.shrink_plan import Reproducer, smallest
 from fencepost.conformance.targets.in_process import InProcessTarget
-from fencepost.model.plans.plan import Case
 from fencepost.model.plans.plan_order import DELAY
+from fencepost.model.plans.steps import Plan
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.revisions.revisions import MUTANT
 from fencepost.properties.judging.outcome import CaseResult, Outcome
@@ -56,7 +56,7 @@ async def _trace_of_mutant(mutant: Mutant) -> TraceFile:
         failing = [r for r in await suite.run(ENTRIES) if r.outcome is Outcome.FAIL]
         shortest = min(failing, key=lambda r: (len(r.case.steps), r.case.id))
         least = await _smallest(await _settled(shortest, suite), suite)
-        case = replace(least.case, id=f"corpus/{mutant.name}", about=f"{mutant.about}.")
+        case = structs.replace(least.case, id=f"corpus/{mutant.name}", about=f"{mutant.about}.")
         found = under(least, case)
         trace = sound_trace(found, KAFKA_4, suite.provenance())
     assert trace is not None, f"{mutant.name} left nothing to record"
@@ -67,7 +67,7 @@ async def _smallest(failure: CaseResult, suite: OpenTarget) -> CaseResult:
     """As small as it gets with the delay that it has; with none, all would be over at once."""
     fingerprint, delay = failure.fingerprint(suite.revision), failure.case.needs.config.get(DELAY)
 
-    async def judge(case: Case) -> CaseResult | None:
+    async def judge(case: Plan) -> CaseResult | None:
         if case.needs.config.get(DELAY) != delay:
             return None
         (result,) = await suite.try_cases([case])
@@ -82,7 +82,7 @@ async def _settled(failure: CaseResult, suite: OpenTarget) -> CaseResult:
     case, fingerprint = failure.case, failure.fingerprint(suite.revision)
     for settings in SETTINGS:
         config = {**settings, **case.needs.config}
-        tried = replace(case, needs=replace(case.needs, config=config), rules=())
+        tried = structs.replace(case, needs=structs.replace(case.needs, config=config), rules=())
         (result,) = await suite.try_cases([tried])
         if result.fingerprint(suite.revision) == fingerprint:
             return result

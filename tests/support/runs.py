@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import msgspec
+from msgspec import structs
 
 import fencepost.conformance.cases
 from fencepost.conformance.cases.case_registry import Entry, Registry
@@ -27,7 +27,7 @@ from fencepost.model.coordinator import (
     Reset,
     Send,
 )
-from fencepost.model.plans.plan import Case, Needs
+from fencepost.model.plans.steps import Needs, Plan
 from fencepost.model.revisions import revisions
 from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.model.table.table import Level
@@ -57,11 +57,11 @@ def entries() -> Iterator[Entry]:
         yield from registry.entries if registry is not None else ()
 
 
-def without_delay(case_id: str) -> Case:
+def without_delay(case_id: str) -> Plan:
     """A case of the catalogue as it is written for a coordinator without an initial delay."""
     (found,) = (entry for entry in entries() if entry.id == case_id)
     case = found.case(LEVELS, delayed=False, way=SetUp(Entering.ID_FIRST))
-    return replace(case, needs=Needs(config={"group.initial.rebalance.delay.ms": 0}))
+    return structs.replace(case, needs=Needs(config={"group.initial.rebalance.delay.ms": 0}))
 
 
 STORIES = Registry()
@@ -171,13 +171,13 @@ def about(api: str, instance: str | None, change: Callable[[dict[str, Any]], Bod
         mine = instance is None or request.body.get("groupInstanceId") == instance
         if request.api != api or not mine or answer.body is None:
             return answer
-        return msgspec.structs.replace(answer, body=change(dict(answer.body)))
+        return structs.replace(answer, body=change(dict(answer.body)))
 
     return lie
 
 
 def run(
-    case: Case | Entry, revision: str = "kafka-4", lie: Lie = honest, *, delay: int = 0
+    case: Plan | Entry, revision: str = "kafka-4", lie: Lie = honest, *, delay: int = 0
 ) -> tuple[Recording, Verdict]:
     """A case against a revision, judged by kafka-4."""
     if isinstance(case, Entry):

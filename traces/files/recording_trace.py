@@ -6,8 +6,8 @@ A trace keeps all that the judge saw, the plan, and the verdict with its reasons
 from __future__ import annotations
 
 from fencepost.model.coordinator import Provenance
-from fencepost.model.plans.plan import Case
-from fencepost.model.plans.plan_json import case_from_json, case_json
+from fencepost.model.plans.spelling import plan_json, read_plan
+from fencepost.model.plans.steps import Plan
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import Level
 from fencepost.properties.judging.answer_diff import Recording, names_of
@@ -34,7 +34,7 @@ def trace_of(
         clock=recording.clock,
         lag_ms=recording.lag_ms,
         config=dict(recording.config),
-        plan=case_json(recording.case),
+        plan=plan_json(recording.case),
         events=tuple(recording.history),
         senders=dict(recording.senders),
         names=names_of(recording),
@@ -79,9 +79,9 @@ def verdict_of(
 def recording_of(trace: TraceFile) -> Recording:
     """The recording, as far as a trace holds it."""
     if trace.plan is not None:
-        case = case_from_json(dict(trace.plan))
+        case = read_plan(dict(trace.plan))
     else:
-        case = Case(trace.case or "", "", (), Level.MUST, ())
+        case = Plan(trace.case or "", "", (), Level.MUST, ())
     return Recording(
         case=case,
         config=trace.config,

@@ -22,7 +22,7 @@ from typing import Any, Self
 
 from fencepost.model.bad_input import BadInputError
 from fencepost.model.history.words import plural
-from fencepost.model.plans.plan import LEAST_LAG_MS
+from fencepost.model.plans.times import LEAST_LAG_MS
 from fencepost.model.revision import Revision
 from fencepost.properties.departures.attribution import departures_in
 from fencepost.properties.judging.answer_diff import TOO_LATE

@@ -16,6 +16,8 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
+from msgspec import structs
+
 from fencepost.conformance.run.certify import Options, opened
 from fencepost.conformance.search.compare.compare_search import (
     CompareOptions,
@@ -38,8 +40,8 @@ from fencepost.conformance.search.findings.findings import under
 from fencepost.conformance.search.shrink.shrink_plan import Minimal, Reproducer, smallest
 from fencepost.conformance.targets.target import Target
 from fencepost.model.coordinator import Provenance
-from fencepost.model.plans.plan import Await, Case, RequestStep
 from fencepost.model.plans.plan_order import steps_digest, weight, with_steps
+from fencepost.model.plans.steps import Await, Plan, Request
 from fencepost.model.revision import Revision
 from fencepost.properties.judging.outcome import EXIT_CODES, Overall
 
@@ -154,7 +156,7 @@ class _Examination:
     async def minimal(self, difference: TargetDifference, times: int) -> Minimal[TargetDifference]:
         """The smallest plan that shows the difference in so many of so many runs."""
 
-        async def judge(case: Case) -> TargetDifference | None:
+        async def judge(case: Plan) -> TargetDifference | None:
             shown = await self._shown(case, times)
             return shown[0] if None not in shown else None
 
@@ -169,12 +171,12 @@ class _Examination:
             first, self._pair.apis, judge, at_once=self._pair.at_once, tries=_TRIES, seconds=left
         )
 
-    async def again(self, case: Case) -> int:
+    async def again(self, case: Plan) -> int:
         """How often the difference shows in some more runs."""
         shown = await self._shown(case, CONFIRMATIONS)
         return sum(difference is not None for difference in shown)
 
-    async def _shown(self, case: Case, times: int) -> list[TargetDifference | None]:
+    async def _shown(self, case: Plan, times: int) -> list[TargetDifference | None]:
         """For each run of a plan the difference, if it is this one."""
         exact = self._pair.is_virtual
         runs = await self._pair.run([case] * times)
@@ -182,11 +184,11 @@ class _Examination:
         return [d if d is not None and d.fingerprint == self._gap else None for d in found]
 
 
-def _cut(difference: TargetDifference) -> Case | None:
+def _cut(difference: TargetDifference) -> Plan | None:
     """The plan up to the answers that differ; None where that leaves nothing out."""
     case, number = difference.both.case, difference.number
     step = case.steps[number - 1] if number else None
-    if not isinstance(step, RequestStep):
+    if not isinstance(step, Request):
         return None
     waits = [
         place
@@ -200,7 +202,7 @@ def _cut(difference: TargetDifference) -> Case | None:
 def _named(difference: TargetDifference) -> TargetDifference:
     """The difference with its case under an id that depends on its steps alone."""
     both = difference.both
-    case = replace(both.case, id=f"differs/{steps_digest(both.case.steps)}", about="")
+    case = structs.replace(both.case, id=f"differs/{steps_digest(both.case.steps)}", about="")
     one, other = (under(result, case) for result in both.results)
     return replace(difference, both=Both(case, one, other))
 

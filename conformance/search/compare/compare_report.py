@@ -22,8 +22,7 @@ from fencepost.conformance.search.compare.difference import (
 )
 from fencepost.model.history.events import Sent
 from fencepost.model.history.words import plural, request_words
-from fencepost.model.plans.plan import Await, RequestStep, Settle
-from fencepost.model.plans.plan_json import step_text
+from fencepost.model.plans.steps import Await, Request, Settle, describe
 from fencepost.properties.judging.answer_diff import names_of
 from fencepost.properties.judging.outcome import CaseResult
 
@@ -51,8 +50,8 @@ def steps_of(difference: TargetDifference) -> list[StepRow]:
     lines = []
     for number in shown:
         step = steps[number - 1]
-        if not isinstance(step, RequestStep):
-            lines.append(StepRow(places[number], step_text(step) + _lasting(difference, number)))
+        if not isinstance(step, Request):
+            lines.append(StepRow(places[number], describe(step) + _lasting(difference, number)))
             continue
         outcomes = (difference.one.get(number), difference.other.get(number))
         one, other = (_answer(o, number, places) for o in outcomes)
@@ -96,7 +95,7 @@ def _answer(outcome: RequestOutcome | None, number: int, places: dict[int, int])
     return f"{outcome.words}{later}"
 
 
-def _request(difference: TargetDifference, number: int, step: RequestStep) -> str:
+def _request(difference: TargetDifference, number: int, step: Request) -> str:
     """The request as it was sent, members by name."""
     for result in difference.both.results:
         if result.recording is None:
@@ -108,7 +107,7 @@ def _request(difference: TargetDifference, number: int, step: RequestStep) -> st
                 said = request_words(sent.api, sent.version, sent.body, names)
                 on = "" if sent.connection == step.who else f" on connection {sent.connection}"
                 return f"{step.who} {said}{on}"
-    return step_text(step)
+    return describe(step)
 
 
 def verdict_of(found: TargetComparison, difference: TargetDifference) -> str:

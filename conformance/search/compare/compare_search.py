@@ -32,8 +32,8 @@ from fencepost.conformance.search.compare.difference import (
 from fencepost.conformance.search.compare.differential import Both, TargetPair
 from fencepost.conformance.search.fuzz.drawn_plans import PlanContext, Planner
 from fencepost.model.history.words import plural
-from fencepost.model.plans.plan import Case
 from fencepost.model.plans.plan_order import asks_of, weight
+from fencepost.model.plans.steps import Plan
 from fencepost.model.revision import Revision
 
 KINDS = 4
@@ -46,7 +46,7 @@ _ATTEMPTS = 3
 _BATCH = 300
 _BATCH_VIRTUAL = 50
 
-Written = Iterable[Case | str]
+Written = Iterable[Plan | str]
 """Cases, or what a target lacks for one."""
 
 Kind = DifferenceFingerprint | tuple[Taken, Origin]
@@ -129,10 +129,10 @@ class DifferenceSearch:
                 self.tally.ended = why
                 return
 
-    def _batches(self, stage: CompareStage) -> Iterator[list[Case]]:
+    def _batches(self, stage: CompareStage) -> Iterator[list[Plan]]:
         """Plans to run side by side; those for which something must be started come last."""
         size = _BATCH_VIRTUAL if self._pair.is_virtual else _BATCH
-        batch: list[Case] = []
+        batch: list[Plan] = []
         requests = 0
         for plan in stage.write(self._pair):
             if isinstance(plan, str):
@@ -181,7 +181,7 @@ class DifferenceSearch:
             return None
         return self._first + self._options.lingers_s
 
-    async def _take(self, stage: CompareStage, batch: list[Case]) -> None:
+    async def _take(self, stage: CompareStage, batch: list[Plan]) -> None:
         """Run plans and count their results; on a real clock undecided plans are retried."""
         if self._pair.is_virtual:
             for both in await self._pair.run(batch):
@@ -239,7 +239,7 @@ class DifferenceSearch:
 def stage_of(name: str, entries: Sequence[Entry]) -> CompareStage:
     """The cases of a suite."""
 
-    def write(pair: TargetPair) -> Iterator[Case | str]:
+    def write(pair: TargetPair) -> Iterator[Plan | str]:
         cases = []
         for entry in entries:
             case, lacks = pair.written(entry)
@@ -255,7 +255,7 @@ def stage_of(name: str, entries: Sequence[Entry]) -> CompareStage:
 def walks_stage(name: str, revision: Revision) -> CompareStage:
     """A suite that is generated when it is needed, the shortest walks first."""
 
-    def write(pair: TargetPair) -> Iterator[Case | str]:
+    def write(pair: TargetPair) -> Iterator[Plan | str]:
         entries = find_suite(name, revision).entries
         lengths = {entry.id: len(entry.case({}, delayed=False).steps) for entry in entries}
         for entry in sorted(entries, key=lambda entry: lengths[entry.id]):
@@ -268,7 +268,7 @@ def walks_stage(name: str, revision: Revision) -> CompareStage:
 def plans_stage(seed: int) -> CompareStage:
     """Random plans as `fuzz` draws them, without end."""
 
-    def write(pair: TargetPair) -> Iterator[Case | str]:
+    def write(pair: TargetPair) -> Iterator[Plan | str]:
         if "JoinGroup" not in pair.apis:  # such plans are of members that join
             yield "the target has no JoinGroup"
             return

@@ -33,7 +33,7 @@ from fencepost.conformance.targets.target_registry import find_revision, kafka_v
 from fencepost.model.coordinator import Provenance
 from fencepost.model.history.events import Answered, Disconnected, Restarted, Sent
 from fencepost.model.history.words import answer_words
-from fencepost.model.plans.plan import Pause, RequestStep
+from fencepost.model.plans.steps import Pause, Request
 from fencepost.model.revision import Gate, Release, Revision
 from fencepost.model.revisions.release_revisions import gates_ahead, release
 from fencepost.properties.departures.attribution import departures_in
@@ -102,7 +102,7 @@ def _outcomes(recording: Recording, *, exact: bool) -> Iterator[tuple[int, Reque
             answered.setdefault(event.answer.id, (event, last))
     for number, step in enumerate(recording.case.steps, start=1):
         request_id = f"r{number}"
-        if not isinstance(step, RequestStep):
+        if not isinstance(step, Request):
             continue
         if request_id not in asked:
             yield number, RequestOutcome(UNSENT, words=UNSENT)
@@ -326,7 +326,7 @@ def _difference(
     step = both.case.steps[number - 1] if number else None
     rules = [_rule(result, revision) for result in both.results]
     fingerprint = DifferenceFingerprint(
-        step.api if isinstance(step, RequestStep) else "",
+        step.api if isinstance(step, Request) else "",
         here[0].kind,
         here[1].kind,
         field_that_differs(*here),

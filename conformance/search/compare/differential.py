@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from msgspec import structs
+
 from fencepost.conformance.cases.case_registry import Entry
 from fencepost.conformance.run.certify import OpenTarget, usual_way
 from fencepost.conformance.run.runner import unmet_need
@@ -19,8 +21,8 @@ from fencepost.conformance.search.shrink.shrink_plan import AT_ONCE, fitted
 from fencepost.conformance.targets.target import Hints
 from fencepost.model.coordinator import Hello
 from fencepost.model.history.events import Sent
-from fencepost.model.plans.plan import Case
 from fencepost.model.plans.plan_order import DELAY, Versions
+from fencepost.model.plans.steps import Plan
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 
 _DELAY_MS = 3000
@@ -30,7 +32,7 @@ _DELAY_MS = 3000
 class Both:
     """One plan, run on both targets."""
 
-    case: Case
+    case: Plan
     one: CaseResult
     other: CaseResult
 
@@ -105,36 +107,36 @@ class TargetPair:
         values = {key: (one.config.get(key), other.config.get(key)) for key in keys}
         return {key: pair for key, pair in values.items() if pair[0] != pair[1]}
 
-    def written(self, entry: Entry) -> tuple[Case | None, str]:
+    def written(self, entry: Entry) -> tuple[Plan | None, str]:
         """The case of an entry for both targets, or None and what is lacking."""
         fixed = self.settings
         delayed = bool(fixed.get(DELAY)) if fixed else bool(entry.delayed)
         if entry.delayed is not None and entry.delayed is not delayed:
             return None, DELAY
         case = entry.case({}, delayed=delayed, way=usual_way(self.apis))
-        needs = replace(case.needs, config=self._wanted(case, delayed=delayed))
-        case = self.fitted(replace(case, rules=(), needs=needs))
+        needs = structs.replace(case.needs, config=self._wanted(case, delayed=delayed))
+        case = self.fitted(structs.replace(case, rules=(), needs=needs))
         config = fixed or case.needs.config
         for suite in self.suites:
             if (lacks := unmet_need(case, suite.hello, config)) is not None:
                 return None, lacks
         return case, ""
 
-    def fitted(self, case: Case) -> Case:
+    def fitted(self, case: Plan) -> Plan:
         """The case in versions that both have, as far as those can express it."""
         return fitted(case, self.apis)
 
-    def _wanted(self, case: Case, *, delayed: bool) -> Mapping[str, int | None]:
+    def _wanted(self, case: Plan, *, delayed: bool) -> Mapping[str, int | None]:
         if not any(suite.chooses_settings for suite in self.suites):
             return case.needs.config
         chosen = self.settings or {DELAY: _DELAY_MS if delayed else 0}
         return {**chosen, **case.needs.config}
 
-    def is_near(self, case: Case) -> bool:
+    def is_near(self, case: Plan) -> bool:
         """Whether both can run a plan without starting another coordinator."""
         return self.is_virtual or not (case.restarts or any(self._lacking(case)))
 
-    def _lacking(self, case: Case) -> Iterator[str]:
+    def _lacking(self, case: Plan) -> Iterator[str]:
         """Settings that the first coordinator of a target doesn't have."""
         for suite in self.suites:
             if suite.hello.clock == "real":
@@ -150,14 +152,14 @@ class TargetPair:
         )
         return TargetPair(one, other, self.hints)
 
-    async def run(self, cases: Sequence[Case]) -> list[Both]:
+    async def run(self, cases: Sequence[Plan]) -> list[Both]:
         """Run the plans on both targets, once each, side by side on a real clock."""
         one, other = await asyncio.gather(*(suite.try_cases(cases) for suite in self.suites))
         return [Both(*row) for row in zip(cases, one, other, strict=True)]
 
     async def each(
         self,
-        cases: Sequence[Case],
+        cases: Sequence[Plan],
         is_enough: Callable[[Both], bool],
         until: Callable[[], float | None],
     ) -> None:
@@ -185,7 +187,7 @@ class TargetPair:
                 task.cancel()
             await asyncio.gather(*left, return_exceptions=True)
 
-    async def _both(self, case: Case) -> Both:
+    async def _both(self, case: Plan) -> Both:
         async with asyncio.TaskGroup() as group:
             one, other = (group.create_task(s.try_case(case)) for s in self.suites)
         return Both(case, one.result(), other.result())

@@ -19,6 +19,8 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
+from msgspec import structs
+
 from fencepost.conformance.run.certify import OpenTarget
 from fencepost.conformance.search.shrink.shrink_plan import (
     AT_ONCE,
@@ -28,8 +30,8 @@ from fencepost.conformance.search.shrink.shrink_plan import (
     Reproducer,
     smallest,
 )
-from fencepost.model.plans.plan import Await, Case, Ms, RequestStep
 from fencepost.model.plans.plan_order import DELAY, asking, asks_of, races, with_steps
+from fencepost.model.plans.steps import Await, Ms, Plan, Request
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 from fencepost.properties.oracle.fingerprint import Fingerprint
 from fencepost.properties.workers.processes import Stop
@@ -99,7 +101,7 @@ class Examination:
         whole = self_contained(failure, self.suite)
         loose = races(whole.steps)
 
-        async def judge(case: Case, most_s: float | None) -> CaseResult | None:
+        async def judge(case: Plan, most_s: float | None) -> CaseResult | None:
             open_orders = races(case.steps)
             if not self._virtual and not open_orders <= loose:
                 return None  # whether it fails would depend on timing
@@ -108,14 +110,14 @@ class Examination:
                 raise GivenUpError  # the requests may have come in the order that hides it
             return shown
 
-        async def quick(case: Case) -> CaseResult | None:
+        async def quick(case: Plan) -> CaseResult | None:
             nonlocal most
             shown = await judge(case, None if self._virtual else most)
             if shown is not None:
                 most = max(_LEAST_S, 2 * shown.seconds)
             return shown
 
-        async def patient(case: Case) -> CaseResult | None:
+        async def patient(case: Plan) -> CaseResult | None:
             return await judge(case, None)
 
         begin = beginnings(whole, failure)
@@ -136,7 +138,7 @@ class Examination:
         return min(_SLOW_AT_ONCE if most_s > _SLOW_S else AT_ONCE, self.suite.places)
 
     async def confirmed(
-        self, case: Case, fingerprint: Fingerprint, took_s: float
+        self, case: Plan, fingerprint: Fingerprint, took_s: float
     ) -> tuple[int, int]:
         """How often a case failed with this fingerprint, of how many more runs; 0 of 0: no time.
 
@@ -164,7 +166,7 @@ class Examination:
             return False
 
     async def _shows(
-        self, case: Case, fingerprint: Fingerprint, times: int, most_s: float | None
+        self, case: Plan, fingerprint: Fingerprint, times: int, most_s: float | None
     ) -> CaseResult | None:
         """The first of some runs, if all fail so.
 
@@ -182,14 +184,14 @@ class Examination:
         return results[0]
 
     async def _run(
-        self, cases: Sequence[Case], most_s: float | None, shown: Fingerprint
+        self, cases: Sequence[Plan], most_s: float | None, shown: Fingerprint
     ) -> list[CaseResult]:
         # Only what no departure explains may lie behind one; all else ends a run.
         options = replace(self.suite.options, eager=True, follows=not shown.cause)
         suite = self.suite.with_options(options)
         return list(await asyncio.gather(*(self._one(suite, case, most_s) for case in cases)))
 
-    async def _one(self, suite: OpenTarget, case: Case, most_s: float | None) -> CaseResult:
+    async def _one(self, suite: OpenTarget, case: Plan, most_s: float | None) -> CaseResult:
         async with self._places:
             try:
                 async with asyncio.timeout(most_s):
@@ -205,16 +207,16 @@ def _seen_after(failure: CaseResult) -> float:
     return failure.seconds if violation is None else violation.at_ms / 1000
 
 
-def self_contained(failure: CaseResult, suite: OpenTarget) -> Case:
+def self_contained(failure: CaseResult, suite: OpenTarget) -> Plan:
     """The case with the settings that it was run under, where a case can have its own.
 
     It names no rules, since it is not run to pass.
     """
-    case = replace(failure.case, rules=())
+    case = structs.replace(failure.case, rules=())
     if failure.recording is None or not suite.chooses_settings:
         return case
     config = {DELAY: failure.recording.config.get(DELAY), **case.needs.config}
-    return replace(case, needs=replace(case.needs, config=config))
+    return structs.replace(case, needs=structs.replace(case.needs, config=config))
 
 
 _SHORT = {Ms("rebalance"): Ms("short rebalance"), Ms("formation"): Ms("short rebalance")}
@@ -222,7 +224,7 @@ _SHORTER = {**_SHORT, Ms("session"): Ms("short session")}
 _TIMEOUTS = {"session_timeout_ms", "rebalance_timeout_ms"}
 
 
-def beginnings(case: Case, failure: CaseResult) -> list[Case]:
+def beginnings(case: Plan, failure: CaseResult) -> list[Plan]:
     """Plans that may fail in the same way and are better to start with, the best first.
 
     `failure`: of a run of these steps.
@@ -232,7 +234,7 @@ def beginnings(case: Case, failure: CaseResult) -> list[Case]:
     return [plan for n, plan in enumerate(found) if plan != case and plan not in found[:n]]
 
 
-def _head(case: Case, failure: CaseResult) -> Case:
+def _head(case: Plan, failure: CaseResult) -> Plan:
     """The plan up to the step in which the failure was seen, with a wait for the wrong answer."""
     violation = failure.remaining
     recording = failure.recording
@@ -247,14 +249,14 @@ def _head(case: Case, failure: CaseResult) -> Case:
     return with_steps(case, head)
 
 
-def _hurried(case: Case) -> Iterator[Case]:
+def _hurried(case: Plan) -> Iterator[Plan]:
     for short in (_SHORTER, _SHORT):
 
-        def hurried(ask: RequestStep, short: dict[Ms, Ms] = short) -> RequestStep:
+        def hurried(ask: Request, short: dict[Ms, Ms] = short) -> Request:
             said = {
                 name: short.get(value, value) if name in _TIMEOUTS else value
                 for name, value in ask.fields.items()
             }
-            return replace(ask, fields=said)
+            return structs.replace(ask, fields=said)
 
         yield asking(case, hurried)

@@ -13,12 +13,14 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from msgspec import structs
+
 from fencepost.conformance.run.certify import OpenTarget
 from fencepost.conformance.run.replay import sound_trace
 from fencepost.conformance.search.findings.confirm import CONFIRMATIONS, Examination
 from fencepost.conformance.search.shrink.shrink_plan import Minimal
-from fencepost.model.plans.plan import Case
 from fencepost.model.plans.plan_order import steps_digest, weight
+from fencepost.model.plans.steps import Plan
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS, Level
 from fencepost.properties.judging.explain import sentence, steps_of
@@ -47,7 +49,7 @@ class Finding:
     is_minimal: bool
 
     @property
-    def case(self) -> Case:
+    def case(self) -> Plan:
         """The minimal case."""
         return self.result.case
 
@@ -188,7 +190,7 @@ async def finding_of(
 
 def _again(
     minimal: Minimal[CaseResult], fingerprint: Fingerprint
-) -> tuple[Case, Fingerprint, float]:
+) -> tuple[Plan, Fingerprint, float]:
     return minimal.shown.case, fingerprint, minimal.shown.run.seconds
 
 
@@ -210,12 +212,12 @@ def _unconfirmed(
 
 
 def _named(
-    result: CaseResult, case: Case, fingerprint: Fingerprint, revision: Revision
+    result: CaseResult, case: Plan, fingerprint: Fingerprint, revision: Revision
 ) -> CaseResult:
     """The result of a shrunk case, under an id that depends on its steps alone."""
     name = f"found/{steps_digest(case.steps)}-{fingerprint.rule or fingerprint.wrong}"
     said = replace(result, message=_message(result, revision))
-    return under(said, replace(case, id=name, about=str(fingerprint)))
+    return under(said, structs.replace(case, id=name, about=str(fingerprint)))
 
 
 def _message(result: CaseResult, revision: Revision) -> str:
@@ -230,7 +232,7 @@ def _message(result: CaseResult, revision: Revision) -> str:
     return f"{known}; that is {found.behind}, which is known. Behind it {said}"
 
 
-def under(result: CaseResult, case: Case) -> CaseResult:
+def under(result: CaseResult, case: Plan) -> CaseResult:
     """The result, as one of this case, whose steps are the same."""
     recording = result.recording
     if recording is None:

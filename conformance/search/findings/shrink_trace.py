@@ -14,8 +14,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import structs
 
 from fencepost.conformance.run.certify import OpenTarget, Options, opened
 from fencepost.conformance.run.replay import sound_trace
@@ -31,9 +33,9 @@ from fencepost.conformance.targets.target import Target
 from fencepost.conformance.targets.target_registry import DEFAULT_REVISION, find_revision
 from fencepost.model.coordinator import Answer, Config, Dropped, Reset, Send
 from fencepost.model.history.words import plural
-from fencepost.model.plans.plan import Case
-from fencepost.model.plans.plan_json import case_from_json
 from fencepost.model.plans.plan_order import DELAY
+from fencepost.model.plans.spelling import read_plan
+from fencepost.model.plans.steps import Plan
 from fencepost.model.revision import Revision
 from fencepost.properties.checking.evaluator import broken, denied
 from fencepost.properties.claims.answer_properties import broken_properties
@@ -97,7 +99,7 @@ async def shrink(trace: TraceFile, target: Target, *, seconds: float = SECONDS) 
         examination = Examination(suite, seconds=seconds)
         async with examination.limited():
             found = await finding_of(fingerprint, [failure], examination)
-        named = replace(found.case, id=case.id, about=case.about)
+        named = structs.replace(found.case, id=case.id, about=case.about)
         smaller = sound_trace(under(found.result, named), suite.revision, suite.provenance())
         if smaller is None:
             raise TraceFileError(
@@ -110,7 +112,7 @@ async def shrink(trace: TraceFile, target: Target, *, seconds: float = SECONDS) 
     return Shrunk(smaller, now, before, found.tried, found.is_minimal, found.failed, found.runs)
 
 
-def plan_of(trace: TraceFile) -> Case:
+def plan_of(trace: TraceFile) -> Plan:
     """The plan of a trace, to be shrunk.  Raises TraceFileError if it has none."""
     if trace.plan is None:
         raise TraceFileError(
@@ -119,15 +121,15 @@ def plan_of(trace: TraceFile) -> Case:
             "is null: it is a run of the model or an imported one, and can't be run elsewhere",
             "give a trace that `certify --report` or `fuzz --report` wrote",
         )
-    return replace(case_from_json(dict(trace.plan)), rules=())
+    return structs.replace(read_plan(dict(trace.plan)), rules=())
 
 
-def with_settings(case: Case, trace: TraceFile, suite: OpenTarget) -> Case:
+def with_settings(case: Plan, trace: TraceFile, suite: OpenTarget) -> Plan:
     """The case under the settings that it was recorded with, where a target can choose them."""
     if not suite.chooses_settings:
         return case
     config = {DELAY: trace.config.get(DELAY), **case.needs.config}
-    return replace(case, needs=replace(case.needs, config=config))
+    return structs.replace(case, needs=structs.replace(case.needs, config=config))
 
 
 _IN_PROCESS = ("model", "mutant")
@@ -149,7 +151,7 @@ async def shrink_property(trace: TraceFile, one: Property) -> Shrunk:
     judging = find_revision(trace.revision)
     async with opened(target, judging, Options(persists=True)) as suite:
 
-        async def judge(tried: Case) -> CaseResult | None:
+        async def judge(tried: Plan) -> CaseResult | None:
             (result,) = await suite.try_cases([tried])
             return result if target.sentence(result) else None
 
@@ -163,7 +165,7 @@ async def shrink_property(trace: TraceFile, one: Property) -> Shrunk:
                 "name a property that it breaks; `fencepost properties` lists all",
             )
         minimal = await smallest(Reproducer(first, run), suite.hello.apis, judge)
-        found = under(minimal.shown.run, replace(minimal.shown.case, id=case.id))
+        found = under(minimal.shown.run, structs.replace(minimal.shown.case, id=case.id))
         assert found.recording is not None  # noqa: S101  (it was judged by its recording)
         sentence = broken_properties(found.recording.history, [one]).get(one.id) or denied(one)
         smaller = trace_of(

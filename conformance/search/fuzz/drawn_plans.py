@@ -35,10 +35,10 @@ from fencepost.conformance.search.fuzz.generator import (
 )
 from fencepost.conformance.targets.target import Hints
 from fencepost.model.coordinator import Config, Hello
-from fencepost.model.plans.contrasts import blurred
-from fencepost.model.plans.plan import Case, Needs, RequestStep, Restart, Step, Times, times_for
-from fencepost.model.plans.plan_json import step_json
 from fencepost.model.plans.plan_order import DELAY
+from fencepost.model.plans.spelling import written
+from fencepost.model.plans.steps import Failover, Needs, Plan, PlanStep, Request
+from fencepost.model.plans.times import Times, blurred, times_for
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import Level
 
@@ -109,10 +109,10 @@ class PlanContext:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class DrawnPlan:
     """A plan, the kind of each of its requests, and what it covers in the model."""
 
-    case: Case
+    case: Plan
     words: tuple[str, ...]
     reached: PlanCoverage
     requests: int
@@ -133,7 +133,7 @@ class Planner:
 
     context: PlanContext
     seed: int
-    known: Iterable[Case] = ()
+    known: Iterable[Plan] = ()
     reached: PlanCoverage = field(default_factory=PlanCoverage)
     _random: Random = field(init=False)
     _limits: Random = field(init=False)
@@ -149,14 +149,14 @@ class Planner:
         self._waiting = [_Kept(tuple(acts_of(c)), dict(c.needs.config)) for c in self.known]
         self._waiting.reverse()
 
-    def next(self) -> Plan:
+    def next(self) -> DrawnPlan:
         """Make another plan."""
         while True:
             plan = self._made()
             if plan is not None and plan.requests:
                 return plan
 
-    def _made(self) -> Plan | None:
+    def _made(self) -> DrawnPlan | None:
         random = self._random
         if self._waiting:
             kept = self._waiting.pop()
@@ -206,7 +206,7 @@ class Planner:
 
     def _played(
         self, acts: Sequence[PlannedStep], wanted: Mapping[str, int | None], *, more: int
-    ) -> Plan | None:
+    ) -> DrawnPlan | None:
         """Run these steps as far as they can be run, and `more` that are drawn; see `_finished`."""
         random = self._random
         config = self._config(wanted)
@@ -215,7 +215,7 @@ class Planner:
             context.revision, self._hello(wanted), config, context.times(config), context.departed
         )
         cast = draw_cast(random, config)
-        known = [act.step.who for act in acts if isinstance(act.step, RequestStep)]
+        known = [act.step.who for act in acts if isinstance(act.step, Request)]
         homes = {**{who: home_of(who) for who in known if who != "admin"}, **cast.homes}
         drawer = Drawer(random, dry_run, Participants(homes, config))
         place = random.randrange(len(acts)) if acts and more and random.random() < _CHANGED else -1
@@ -239,7 +239,7 @@ class Planner:
     def _play(self, dry_run: DryRun, act: PlannedStep) -> None:
         """Add a step, if it can be run, and its group is not one that all users share."""
         shared = self.context.hello.clock == "real"
-        if not (shared and isinstance(act.step, RequestStep) and is_about_unnamed_group(act.step)):
+        if not (shared and isinstance(act.step, Request) and is_about_unnamed_group(act.step)):
             dry_run.play(act)
 
     def _unusual(self, drawer: Drawer, dry_run: DryRun) -> PlannedStep:
@@ -253,7 +253,7 @@ class Planner:
 
     def _drawn(self, drawer: Drawer, dry_run: DryRun) -> tuple[PlannedStep, int]:
         act = drawer.draw()
-        home = home_of(act.step.who) if isinstance(act.step, RequestStep) else "g"
+        home = home_of(act.step.who) if isinstance(act.step, Request) else "g"
         key = group_shape(dry_run.group(home)), act.word
         if len(self._seen) >= _MOST_SEEN and key not in self._seen:
             self._seen = Counter(dict(self._seen.most_common(_MOST_SEEN // 2)))
@@ -284,7 +284,7 @@ class Planner:
 
     def _finished(
         self, dry_run: DryRun, wanted: Mapping[str, int | None], *, drawn: bool
-    ) -> Plan | None:
+    ) -> DrawnPlan | None:
         """Make the plan; None if it was drawn and proves nothing, however quick the target is."""
         context = self.context
         real = context.hello.clock == "real"
@@ -292,7 +292,7 @@ class Planner:
         known = any(wanted == settings for settings, _ in context.configs)
         needs = Needs(config=dict(wanted if known else context.configs[0][0]))
         last = dry_run.last_rules[-1] if dry_run.last_rules else "nothing-decided"
-        case = Case(
+        case = Plan(
             f"{_NAMED}/{_digest(steps, needs)}-{last}",
             ABOUT,
             (),
@@ -306,11 +306,11 @@ class Planner:
         is_novel = self.reached.add(dry_run.reached) > 0
         if is_novel and dry_run.acts:
             self._corpus.append(_Kept(tuple(dry_run.acts), needs.config))
-        words = tuple(act.word for act in dry_run.acts if isinstance(act.step, RequestStep))
-        return Plan(case, words, dry_run.reached, dry_run.requests, is_novel)
+        words = tuple(act.word for act in dry_run.acts if isinstance(act.step, Request))
+        return DrawnPlan(case, words, dry_run.reached, dry_run.requests, is_novel)
 
 
-def is_risky(steps: Iterable[Step]) -> bool:
+def is_risky(steps: Iterable[PlanStep]) -> bool:
     """Whether a plan may kill its target: a restart, or a join on which some coordinators abort.
 
     The mock aborts where members' first protocols differ (see
@@ -319,9 +319,9 @@ def is_risky(steps: Iterable[Step]) -> bool:
     """
     first: dict[object, set[str]] = {}
     for step in steps:
-        if isinstance(step, Restart):
+        if isinstance(step, Failover):
             return True
-        if isinstance(step, RequestStep) and step.api == "JoinGroup":
+        if isinstance(step, Request) and step.api == "JoinGroup":
             offered = step.fields.get("protocols") or ()
             if not offered or len({offer.name for offer in offered}) < len(offered):
                 return True
@@ -330,7 +330,7 @@ def is_risky(steps: Iterable[Step]) -> bool:
     return any(len(names) > 1 for names in first.values())
 
 
-def _digest(steps: Iterable[Step], needs: Needs) -> str:
-    said = [step_json(step) for step in steps]
+def _digest(steps: Iterable[PlanStep], needs: Needs) -> str:
+    said = [written(step) for step in steps]
     text = json.dumps([said, dict(sorted(needs.config.items()))])
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGEST]

@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
+from msgspec import structs
+
 from fencepost.conformance.run.runner import CaseUnsupportedError, asked, pause_ms
 from fencepost.conformance.targets.model_coordinator import RunningModel
 from fencepost.model.classic.group import Group
@@ -23,18 +25,18 @@ from fencepost.model.classic.work import Outcome
 from fencepost.model.coordinator import Answer, Config, Hello, Send
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.plans.bind import Knowledge
-from fencepost.model.plans.plan import (
+from fencepost.model.plans.steps import (
     Await,
-    Case,
     DeleteTopics,
     Disconnect,
+    Failover,
     Pause,
-    RequestStep,
-    Restart,
+    Plan,
+    PlanStep,
+    Request,
     Settle,
-    Step,
-    Times,
 )
+from fencepost.model.plans.times import Times
 from fencepost.model.revision import Revision
 
 Pair = tuple[str, str]
@@ -50,7 +52,7 @@ _FAILOVERS_REAL = 2
 class PlannedStep:
     """A step without its waits; `hurry`: the next step does not wait for it; `word`: its kind."""
 
-    step: RequestStep | Pause | Disconnect | Restart | DeleteTopics
+    step: Request | Pause | Disconnect | Failover | DeleteTopics
     hurry: bool = False
     word: str = ""
 
@@ -117,13 +119,13 @@ class DryRun:
         self.hello = hello
         self.times = times
         self.knowledge = Knowledge(times)
-        self.steps: list[Step] = []
+        self.steps: list[PlanStep] = []
         self.acts: list[PlannedStep] = []
         self.requests = 0
         self._plain = Machine(revision, config)
         self._departs = departed is not None
         self._model = _RecordingModel(Machine(departed or revision, config))
-        self._asked: dict[str, tuple[RequestStep, Mapping[str, object]]] = {}
+        self._asked: dict[str, tuple[Request, Mapping[str, object]]] = {}
         self._parked: dict[str, str] = {}
         self._unread: dict[str, str] = {}
 
@@ -149,7 +151,7 @@ class DryRun:
         """Add a step to the plan, if it can be run now; returns whether it could."""
         step = act.step
         match step:
-            case RequestStep():
+            case Request():
                 played = self._ask(step, hurry=act.hurry)
                 if played is None:
                     return False
@@ -161,7 +163,7 @@ class DryRun:
                 self._read()
             case Disconnect():
                 self._disconnect(step)
-            case Restart():
+            case Failover():
                 if not self._may_fail_over():
                     return False
                 self._read()
@@ -189,7 +191,7 @@ class DryRun:
 
     def _tried(self, model: RunningModel, step: object) -> list[Answer]:
         match step:
-            case RequestStep():
+            case Request():
                 try:
                     version, body = asked(step, self.hello, self.knowledge)
                 except CaseUnsupportedError:
@@ -200,7 +202,7 @@ class DryRun:
                 return [*model.handle(request, message), *model.advance_to(model.now_ms)]
             case Pause():
                 return model.advance_to(self._now + pause_ms(step, self.times))
-            case Restart():
+            case Failover():
                 return model.fail_over()
             case DeleteTopics(topics=topics):
                 model.delete_topics(topics)
@@ -208,7 +210,7 @@ class DryRun:
             case _:
                 return []
 
-    def end(self) -> tuple[Step, ...]:
+    def end(self) -> tuple[PlanStep, ...]:
         """The steps of the finished plan."""
         self._read()
         return tuple(self.steps)
@@ -217,7 +219,7 @@ class DryRun:
     def _now(self) -> int:
         return self._model.now_ms
 
-    def _ask(self, step: RequestStep, *, hurry: bool) -> RequestStep | None:
+    def _ask(self, step: Request, *, hurry: bool) -> Request | None:
         connection = step.connection or step.who
         if connection in self._parked:
             return None
@@ -229,7 +231,7 @@ class DryRun:
             self._read()
         self.requests += 1
         number = len(self.steps) + 1
-        ask = replace(step, label=f"{step.who} {step.api} {number}", version=version)
+        ask = structs.replace(step, label=f"{step.who} {step.api} {number}", version=version)
         self.steps.append(ask)
         request_id = f"r{number}"
         self._asked[request_id] = ask, body
@@ -256,7 +258,7 @@ class DryRun:
     def _may_fail_over(self) -> bool:
         if "restart" not in self.hello.features:
             return False
-        before = sum(isinstance(step, Restart) for step in self.steps)
+        before = sum(isinstance(step, Failover) for step in self.steps)
         return self.hello.clock == "virtual" or before < _FAILOVERS_REAL
 
     def _read(self) -> None:
@@ -272,13 +274,13 @@ class DryRun:
         self._unread = {label: c for label, c in self._unread.items() if c != step.who}
 
 
-def acts_of(case: Case) -> list[PlannedStep]:
+def acts_of(case: Plan) -> list[PlannedStep]:
     """The steps of a plan without its waits, each in a hurry where no wait follows."""
     acts = []
     for step, after in zip(case.steps, (*case.steps[1:], Settle()), strict=True):
         if not isinstance(step, Await | Settle):
-            hurry = isinstance(step, RequestStep) and not isinstance(after, Await | Settle)
-            acts.append(PlannedStep(step, hurry, step.api if isinstance(step, RequestStep) else ""))
+            hurry = isinstance(step, Request) and not isinstance(after, Await | Settle)
+            acts.append(PlannedStep(step, hurry, step.api if isinstance(step, Request) else ""))
     return acts
 
 

@@ -35,6 +35,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from msgspec import structs
+
 from fencepost.conformance.run.certify import OpenTarget, Options, opened
 from fencepost.conformance.run.link_faults import is_cut_off
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
@@ -53,8 +55,8 @@ from fencepost.conformance.targets.own_revision import load_named
 from fencepost.conformance.targets.target import Target
 from fencepost.conformance.targets.target_registry import TargetOptions, find_revision, find_target
 from fencepost.model.coordinator import Provenance
-from fencepost.model.plans.plan import Case
-from fencepost.model.plans.plan_json import PlanError, case_from_json, case_json
+from fencepost.model.plans.spelling import PlanError, plan_json, read_plan
+from fencepost.model.plans.steps import Plan
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS, Level
 from fencepost.properties.departures.attribution import departed_by, departures_in
@@ -91,7 +93,7 @@ class FuzzOptions:
     budget: Budget
     seed: int = 0
     known: ListOf = lambda _: ()
-    corpus: Iterable[Case] | None = None
+    corpus: Iterable[Plan] | None = None
     on_tally: OnTally | None = None
     jobs: int | None = 1
     target: str = ""
@@ -174,7 +176,7 @@ class FuzzProgress:
 
     async def searched(
         self, target: Target, suite: OpenTarget, context: PlanContext
-    ) -> list[Case] | None:
+    ) -> list[Plan] | None:
         """Run plans until the budget is spent or the run is stopped (None), or the target died.
 
         Returns the suspects then.
@@ -209,7 +211,7 @@ _APART = 1 << 32
 _MOST = 4
 """So many at most, unless more are asked for: the target needs the processors, too."""
 
-Share = tuple[Tally, dict[str, int], list[Case] | None]
+Share = tuple[Tally, dict[str, int], list[Plan] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +223,7 @@ class Assignment:
     revision: str
     budget: Budget
     seed: int
-    corpus: tuple[Case, ...] | None
+    corpus: tuple[Plan, ...] | None
     known: tuple[KnownFailure, ...]
     known_as: str
 
@@ -233,12 +235,12 @@ class OtherJobs:
     running: tuple[asyncio.Task[Failure | None], ...] = ()
     found: tuple[list[Share], ...] = ()
 
-    async def join(self, progress: FuzzProgress) -> list[Case] | None:
+    async def join(self, progress: FuzzProgress) -> list[Plan] | None:
         """Wait for all, and add what they found; None, or who may have ended their target.
 
         Raises what a fuzzer raises, and WorkerLostError.
         """
-        suspects_found: list[Case] | None = None
+        suspects_found: list[Plan] | None = None
         for task, found in zip(self.running, self.found, strict=True):
             if (failure := await task) is not None:
                 raise failure.error
@@ -425,7 +427,7 @@ async def fuzz(
     `listener` is called meanwhile.  Raises TargetUnavailableError if the target can't be opened.
     """
     progress = FuzzProgress(options)
-    suspects: list[Case] | None = []
+    suspects: list[Plan] | None = []
     fuzzed: FuzzResult | None = None
     while suspects is not None:
         target = open_target()
@@ -446,9 +448,9 @@ async def _session(
     progress: FuzzProgress,
     target: Target,
     suite: OpenTarget,
-    suspects: Sequence[Case],
+    suspects: Sequence[Plan],
     listener: FuzzListener,
-) -> tuple[FuzzResult, list[Case] | None]:
+) -> tuple[FuzzResult, list[Plan] | None]:
     """Run plans while the target lives, then examine the failures; or return the suspects.
 
     After too many deaths the failures are examined, too.
@@ -456,7 +458,7 @@ async def _session(
     options = progress.options
     context = await progress.arrived(target, suite)
     await options.stop.cut(_retry_suspects(progress, suite, suspects))
-    suspects_found: list[Case] | None = None
+    suspects_found: list[Plan] | None = None
     if progress.tally.died < _DEATHS:
         async with other_jobs(progress, target, suite) as others:
             suspects_found = await progress.searched(target, suite, context)
@@ -551,10 +553,10 @@ def _report_unexamined(fuzzed: FuzzResult, listener: FuzzListener) -> FuzzResult
 
 
 async def _retry_suspects(
-    progress: FuzzProgress, suite: OpenTarget, suspects: Sequence[Case]
+    progress: FuzzProgress, suite: OpenTarget, suspects: Sequence[Plan]
 ) -> None:
     """Run the suspects again, each alone with the target where it can be."""
-    alone = [replace(case, isolated=True) for case in suspects]
+    alone = [structs.replace(case, isolated=True) for case in suspects]
     for start in range(0, len(alone), _SUSPECTS_AT_ONCE):
         results = await suite.try_cases(alone[start : start + _SUSPECTS_AT_ONCE])
         for result in results:
@@ -565,7 +567,7 @@ async def _retry_suspects(
             return
 
 
-def read_corpus(directory: Path) -> list[Case]:
+def read_corpus(directory: Path) -> list[Plan]:
     """The plans in a folder, in the order of their names; none if there is no such folder.
 
     Raises PlanError that names the file.
@@ -573,18 +575,18 @@ def read_corpus(directory: Path) -> list[Case]:
     return [_read(path) for path in sorted(directory.glob("*.json"))]
 
 
-def _read(path: Path) -> Case:
+def _read(path: Path) -> Plan:
     try:
-        return case_from_json(read_json(path))
+        return read_plan(read_json(path))
     except ValueError as error:
         remedy = "a corpus holds plans that `fencepost fuzz --corpus` wrote; take the file away"
         raise PlanError(str(path), f"{error}; {remedy}") from error
 
 
-def write_corpus(cases: Iterable[Case], directory: Path) -> None:
+def write_corpus(cases: Iterable[Plan], directory: Path) -> None:
     """Write plans into a folder, made if missing.  Raises ReportError."""
     texts = {
-        f"{case.id.replace('/', '__')}.json": json.dumps(case_json(case), indent=1) + "\n"
+        f"{case.id.replace('/', '__')}.json": json.dumps(plan_json(case), indent=1) + "\n"
         for case in cases
     }
     write_texts(texts, directory, "--corpus")

@@ -33,7 +33,7 @@ from fencepost.conformance.search.fuzz.drawn_plans import (
     FAILING_OVER,
     REAL_SETTINGS,
     SETTINGS,
-    Plan,
+    DrawnPlan,
     PlanContext,
     Planner,
 )
@@ -43,7 +43,7 @@ from fencepost.conformance.targets.target import Configurable, ScopeNeeds, Targe
 from fencepost.model.coordinator import RECORD_LIMIT, Config, CoordinatorFailure, UnsupportedError
 from fencepost.model.history.events import Sent
 from fencepost.model.messages.messages import HeartbeatRequest
-from fencepost.model.plans.plan import Case
+from fencepost.model.plans.steps import Plan
 from fencepost.properties.judging.outcome import CaseResult
 
 _Found = TypeVar("_Found")
@@ -86,13 +86,13 @@ class Fuzzer:
         self._on_tally = on_tally
         self._window = Window(suite.places)
         self._measured: deque[int] = deque(maxlen=_RECENT)
-        self._results: dict[int, tuple[Plan, CaseResult]] = {}
+        self._results: dict[int, tuple[DrawnPlan, CaseResult]] = {}
         self._next = 0
         self._failing_over = self._alone = 0
         self._dead = False
         self._victims: list[CaseResult] = []
 
-    async def run(self, budget: Budget) -> list[Case] | None:
+    async def run(self, budget: Budget) -> list[Plan] | None:
         """Run plans until the budget is spent (None), or the target died (the suspects)."""
         began, working, theirs = time.monotonic(), time.process_time(), started_s()
         before = sum(self._tally.spent.values())
@@ -122,7 +122,7 @@ class Fuzzer:
         self._tally.died += 1
         return suspects(self._victims)
 
-    def _waits_for_others(self, plan: Plan) -> bool:
+    def _waits_for_others(self, plan: DrawnPlan) -> bool:
         """Whether a plan shares a restart: it takes no room from others, and begins by turns."""
         return self._suite.controls is not None and plan.case.restarts
 
@@ -169,13 +169,15 @@ class Fuzzer:
             if pending and not self._dead:
                 self._tally.unknown["it took longer than the time that was left"] += len(pending)
 
-    async def _with_failovers_together(self, budget: Budget, began: float) -> AsyncIterator[Plan]:
+    async def _with_failovers_together(
+        self, budget: Budget, began: float
+    ) -> AsyncIterator[DrawnPlan]:
         """The plans; on a real clock those with a failover come together, now and then.
 
         They share a restart then.  One that starts takes the processors, so the others are late.
         A restart waits for all of them, so no more come before the last ones have ended.
         """
-        held: deque[Plan] = deque()
+        held: deque[DrawnPlan] = deque()
         half = _FAILOVERS_APART_S if budget.seconds is None else budget.seconds / 2
         due = began + min(_FAILOVERS_APART_S, half)
         async for plan in self._plans(budget, began):
@@ -191,12 +193,12 @@ class Fuzzer:
             for waiting in self._released(held):
                 yield waiting
 
-    def _released(self, held: deque[Plan]) -> Iterable[Plan]:
+    def _released(self, held: deque[DrawnPlan]) -> Iterable[DrawnPlan]:
         """What was held, unless the target is dead."""
         while held and not self._dead:
             yield held.popleft()
 
-    async def _plans(self, budget: Budget, began: float) -> AsyncIterator[Plan]:
+    async def _plans(self, budget: Budget, began: float) -> AsyncIterator[DrawnPlan]:
         """Draw plans; on a real clock beside the event loop, one ahead of what is run."""
         requests = 0
         draw = partial(aside, self._planner.next)
@@ -217,7 +219,7 @@ class Fuzzer:
             if drawing is not None:
                 drawing.cancel()
 
-    async def _run(self, number: int, plan: Plan) -> None:
+    async def _run(self, number: int, plan: DrawnPlan) -> None:
         try:
             await self._suite.prepare([plan.case])
             result = await self._tried(plan.case)
@@ -240,7 +242,7 @@ class Fuzzer:
             self._results[number] = plan, result
             self._account()
 
-    async def _tried(self, case: Case) -> CaseResult:
+    async def _tried(self, case: Plan) -> CaseResult:
         """Run a plan; again, as `certify` does, where its failure may not be the target's.
 
         What is listed as a known failure is counted only, so once is enough.
@@ -276,7 +278,7 @@ class Fuzzer:
             self._next = number + 1
             self._count(*self._results.pop(number))
 
-    def _count(self, plan: Plan, result: CaseResult) -> None:
+    def _count(self, plan: DrawnPlan, result: CaseResult) -> None:
         self._tally.add(plan, result, self._key_of(result))
         if self._on_tally is not None:
             self._on_tally(self._tally)
@@ -297,12 +299,12 @@ class Fuzzer:
         return True
 
 
-def _is_alone(plan: Plan) -> bool:
+def _is_alone(plan: DrawnPlan) -> bool:
     """Whether a broker with the settings of this plan has no other one meanwhile."""
     return RECORD_LIMIT in plan.case.needs.config
 
 
-def suspects(victims: Iterable[CaseResult]) -> list[Case]:
+def suspects(victims: Iterable[CaseResult]) -> list[Plan]:
     """The plans that may have killed the target: first those that sent something just before."""
 
     def quiet_ms(result: CaseResult) -> int:

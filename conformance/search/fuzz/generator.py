@@ -21,6 +21,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec import structs
 
 from fencepost.conformance.cases.script import BOTH, RANGE, RENEWED, ROUNDROBIN, subscription
 from fencepost.conformance.search.fuzz.dry_run import DryRun, PlannedStep
@@ -38,21 +39,21 @@ from fencepost.model.messages.messages import (
     SyncAssignment,
     carried_fields,
 )
-from fencepost.model.plans.plan import (
+from fencepost.model.plans.plan_order import DELAY
+from fencepost.model.plans.steps import (
     AssignmentsIfLeader,
     AssignmentsToAll,
     DeleteTopics,
     Disconnect,
+    Failover,
     GenerationOf,
     IdOf,
     Ms,
     Pause,
     ProtocolOf,
-    RequestStep,
-    Restart,
+    Request,
     instance_of,
 )
-from fencepost.model.plans.plan_order import DELAY
 from fencepost.model.table.vocabulary import GroupState
 
 _INT_MAX, _INT_MIN = 2**31 - 1, -(2**31)
@@ -246,7 +247,7 @@ def draw_boundary_value(random: Random, api: str, fields: Iterable[str]) -> Boun
     return boundary
 
 
-def is_about_unnamed_group(ask: RequestStep) -> bool:
+def is_about_unnamed_group(ask: Request) -> bool:
     """Whether a request is about the group with the empty name.
 
     That group has the same name for everybody who shares a broker, so it may hold anything.
@@ -347,7 +348,7 @@ class Drawer:
         if chance < 0.08:
             return PlannedStep(Disconnect(who), word="disconnect")
         if 0.08 <= chance < 0.08 + self._failover:
-            return PlannedStep(Restart(), word="restart")
+            return PlannedStep(Failover(), word="restart")
         if 0 <= chance - 0.08 - self._failover < self._deletes:
             return PlannedStep(DeleteTopics((OWN,)), word="delete-topics")
         again = self._again(who) if chance > 1 - _AGAIN else None
@@ -355,7 +356,7 @@ class Drawer:
 
     def with_boundary_value(self, act: PlannedStep) -> PlannedStep | None:
         """The same request with a boundary value in a field; None where there is none for it."""
-        if not isinstance(act.step, RequestStep):
+        if not isinstance(act.step, Request):
             return None
         who = act.step.who
         boundary = draw_boundary_value(self._random, act.step.api, act.step.fields)
@@ -363,7 +364,7 @@ class Drawer:
             return None
         fields = {**act.step.fields, boundary.field: boundary.draw(self._random, self._about(who))}
         return replace(
-            act, step=replace(act.step, fields=fields), word=f"{act.step.api} {boundary.id}"
+            act, step=structs.replace(act.step, fields=fields), word=f"{act.step.api} {boundary.id}"
         )
 
     def _of_one_who_waits(self, who: str) -> PlannedStep:
@@ -375,7 +376,7 @@ class Drawer:
         if chance < 0.5:
             return PlannedStep(Disconnect(who), word="disconnect")
         if not self._virtual and chance < 0.5 + self._failover:
-            return PlannedStep(Restart(), word="restart")  # while its request is parked
+            return PlannedStep(Failover(), word="restart")  # while its request is parked
         if self._dry_run.waits(who + _SECOND):
             return PlannedStep(Disconnect(who + _SECOND), word="disconnect")
         return self._request(who, self._kind(who), who + _SECOND)
@@ -405,13 +406,13 @@ class Drawer:
         earlier = [
             act.step
             for act in self._dry_run.acts
-            if isinstance(act.step, RequestStep) and act.step.who == who
+            if isinstance(act.step, Request) and act.step.who == who
         ]
         if not earlier:
             return None
         ask = self._random.choice(earlier)
         connection = self._random.choice([None, who + _SECOND])
-        return PlannedStep(replace(ask, connection=connection), word=f"{ask.api} as before")
+        return PlannedStep(structs.replace(ask, connection=connection), word=f"{ask.api} as before")
 
     def _seat(self, who: str) -> Member | None:
         """The member in its group, as far as it knows its id."""
@@ -465,7 +466,7 @@ class Drawer:
         if "fetched" in fields:
             fields = _fetching(fields, version)
         fields = {name: value for name, value in fields.items() if name in carried}
-        ask = RequestStep("", sender, api, fields, version, connection=connection)
+        ask = Request("", sender, api, fields, version, connection=connection)
         return PlannedStep(ask, random.random() < _HURRY, word)
 
     def _boundary_fields(

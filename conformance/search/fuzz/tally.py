@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from fencepost.conformance.search.fuzz.drawn_plans import Plan
+from fencepost.conformance.search.fuzz.drawn_plans import DrawnPlan
 from fencepost.conformance.search.fuzz.dry_run import PlanCoverage
 from fencepost.model.history.events import Sent
-from fencepost.model.plans.plan import Case, DeleteTopics, Disconnect, Pause, RequestStep, Restart
+from fencepost.model.plans.steps import DeleteTopics, Disconnect, Failover, Pause, Plan, Request
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 
 _NUMBER = re.compile(r"\d+")
@@ -22,7 +22,7 @@ WORK = ("drawing plans", "judging", "sending and reading")
 
 OWN = "the target's own"
 _EVENTS = (
-    (Restart, "failover"),
+    (Failover, "failover"),
     (DeleteTopics, "deletion"),
     (Disconnect, "disconnect"),
     (Pause, "pause"),
@@ -62,7 +62,7 @@ class Tally:
     words: Counter[str] = field(default_factory=Counter)
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     covered: PlanCoverage = field(default_factory=PlanCoverage)
-    novel: list[Case] = field(default_factory=list)
+    novel: list[Plan] = field(default_factory=list)
     keeps_novel: bool = False
     failures: dict[FailureKey, list[CaseResult]] = field(default_factory=dict)
     unknown: Counter[str] = field(default_factory=Counter)
@@ -72,7 +72,7 @@ class Tally:
     theirs: float | None = None
     lived: float = 0.0
 
-    def add(self, plan: Plan, result: CaseResult, seen_as: FailureKey | None) -> None:
+    def add(self, plan: DrawnPlan, result: CaseResult, seen_as: FailureKey | None) -> None:
         """Count one more plan; `seen_as`: the key of its failure, None if it didn't fail."""
         self.plans += 1
         self.outcomes[result.outcome] += 1
@@ -132,7 +132,7 @@ def _sent(result: CaseResult) -> int:
     return sum(isinstance(event, Sent) for event in result.recording.history)
 
 
-def _settings(case: Case) -> str:
+def _settings(case: Plan) -> str:
     said = (f"{key}={value}" for key, value in sorted(case.needs.config.items()))
     return ", ".join(said) or OWN
 
@@ -146,4 +146,4 @@ def _events(result: CaseResult) -> set[str]:
 
 def length(result: CaseResult) -> tuple[int, str]:
     """How long the plan of a result is, to sort by."""
-    return sum(isinstance(step, RequestStep) for step in result.case.steps), result.case.id
+    return sum(isinstance(step, Request) for step in result.case.steps), result.case.id

@@ -39,7 +39,7 @@ from fencepost.model.coordinator import Hello
 from fencepost.model.history.events import Sent
 from fencepost.model.history.words import with_names
 from fencepost.model.messages.messages import LeavingMember
-from fencepost.model.plans.plan import GenerationOf, IdOf, Ms, Needs, instance_of
+from fencepost.model.plans.steps import GenerationOf, IdOf, Ms, Needs, instance_of
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS, Level
 from fencepost.properties.checking.evaluator import Coverage

@@ -29,28 +29,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import combinations, islice
 from typing import Any, Generic, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.shapes import wire_fields
-from fencepost.model.plans.plan import (
-    AssignmentsIfLeader,
-    Case,
-    Disconnect,
-    GenerationOf,
-    IdOf,
-    Ms,
-    Pause,
-    ProtocolOf,
-    RequestStep,
-    Step,
-    instance_of,
-)
 from fencepost.model.plans.plan_order import (
     DELAY,
     GROUP,
@@ -73,13 +61,26 @@ from fencepost.model.plans.plan_order import (
     weight,
     with_steps,
 )
+from fencepost.model.plans.steps import (
+    AssignmentsIfLeader,
+    Disconnect,
+    GenerationOf,
+    IdOf,
+    Ms,
+    Pause,
+    Plan,
+    PlanStep,
+    ProtocolOf,
+    Request,
+    instance_of,
+)
 from fencepost.properties.checking.shrinking import without_pairs, without_runs
 from fencepost.properties.workers.processes import Stop
 
 _PROTOCOL_SINCE = 5
 
 
-def shorter_waits(case: Case, apis: Versions) -> Iterator[Case]:
+def shorter_waits(case: Plan, apis: Versions) -> Iterator[Plan]:
     """A pause with fewer or shorter times."""
     del apis
     for place, step in enumerate(case.steps):
@@ -94,7 +95,7 @@ def shorter_waits(case: Case, apis: Versions) -> Iterator[Case]:
             yield put(case, place, replace(step, margins=margins))
 
 
-def no_delay(case: Case, apis: Versions) -> Iterator[Case]:
+def no_delay(case: Plan, apis: Versions) -> Iterator[Plan]:
     """Without an initial delay, where the case sets one."""
     del apis
     if case.needs.config.get(DELAY):
@@ -102,27 +103,27 @@ def no_delay(case: Case, apis: Versions) -> Iterator[Case]:
         yield replace(case, needs=replace(case.needs, config=config))
 
 
-def lower_versions(case: Case, apis: Versions) -> Iterator[Case]:
+def lower_versions(case: Plan, apis: Versions) -> Iterator[Plan]:
     """All requests of an API in a lower version, the lowest first; then each by itself."""
-    asked = {step.api: step for step in case.steps if isinstance(step, RequestStep)}
+    asked = {step.api: step for step in case.steps if isinstance(step, Request)}
     for api in asked:
         low, high = apis.get(api, (0, 0))
         for version in range(low, high):
             yield asking(case, partial(_lowered, api=api, version=version, apis=apis))
     for place, step in enumerate(case.steps):
-        if isinstance(step, RequestStep):
+        if isinstance(step, Request):
             for version in range(apis.get(step.api, (0, 0))[0], version_of(step, apis)):
                 if _can_say(step, version):
                     yield put(case, place, replace(step, version=version, at_most=None))
 
 
-def fitted(case: Case, apis: Versions) -> Case:
+def fitted(case: Plan, apis: Versions) -> Plan:
     """The case in versions that the target has, where a lower one can express the same.
 
     A sync may lose its protocol: it repeats it only so that the coordinator can check it.
     """
 
-    def low_enough(ask: RequestStep) -> RequestStep:
+    def low_enough(ask: Request) -> Request:
         if ask.api not in apis:
             return ask
         if ask.api == "SyncGroup" and apis[ask.api][1] < _PROTOCOL_SINCE:
@@ -133,13 +134,13 @@ def fitted(case: Case, apis: Versions) -> Case:
     return asking(case, low_enough)
 
 
-def _lowered(ask: RequestStep, api: str, version: int, apis: Versions) -> RequestStep:
+def _lowered(ask: Request, api: str, version: int, apis: Versions) -> Request:
     if ask.api != api or version_of(ask, apis) <= version or not _can_say(ask, version):
         return ask
     return replace(ask, version=version, at_most=None)
 
 
-def _can_say(ask: RequestStep, version: int) -> bool:
+def _can_say(ask: Request, version: int) -> bool:
     """Whether a version has the fields of a request; a leave may be written in another form."""
     forms = dict(wire_fields(ALL_APIS[ask.api].request))
     return ask.api == "LeaveGroup" or all(
@@ -148,26 +149,26 @@ def _can_say(ask: RequestStep, version: int) -> bool:
     )
 
 
-def plain_bodies(case: Case, apis: Versions) -> Iterator[Case]:
+def plain_bodies(case: Plan, apis: Versions) -> Iterator[Plan]:
     """What a correct client sends, in all requests, then in one; then requests that say less."""
     del apis
     yield asking(case, _as_usual)
     for place, step in enumerate(case.steps):
-        if isinstance(step, RequestStep):
+        if isinstance(step, Request):
             yield put(case, place, _as_usual(step))
     for place, step in enumerate(case.steps):
-        if isinstance(step, RequestStep):
+        if isinstance(step, Request):
             for said in _plainer(step):
                 yield put(case, place, replace(step, fields=said))
     yield asking(case, _offering_nothing)
 
 
-def _plainer(ask: RequestStep) -> Iterator[dict[str, Any]]:
+def _plainer(ask: Request) -> Iterator[dict[str, Any]]:
     says = usual(ask)
     kind = dict(wire_fields(ALL_APIS[ask.api].request))
     for name, value in ask.fields.items():
         if name == "protocols":
-            bare = tuple(msgspec.structs.replace(offered, metadata=b"") for offered in value)
+            bare = tuple(replace(offered, metadata=b"") for offered in value)
             shorter = [PROTOCOLS, bare, *((offered,) for offered in value), value[:-1]]
             yield from ({**ask.fields, name: said} for said in shorter if said)
             continue
@@ -180,18 +181,18 @@ def _plainer(ask: RequestStep) -> Iterator[dict[str, Any]]:
                 yield {**ask.fields, name: (*value[:at], *value[at + 1 :])}
 
 
-def _as_usual(ask: RequestStep) -> RequestStep:
+def _as_usual(ask: Request) -> Request:
     says = usual(ask)
     return replace(ask, fields={name: says.get(name, said) for name, said in ask.fields.items()})
 
 
-def _offering_nothing(ask: RequestStep) -> RequestStep:
+def _offering_nothing(ask: Request) -> Request:
     if "protocols" not in ask.fields:
         return ask
     return replace(ask, fields={**ask.fields, "protocols": PROTOCOLS})
 
 
-def merged_groups(case: Case, apis: Versions) -> Iterator[Case]:
+def merged_groups(case: Plan, apis: Versions) -> Iterator[Plan]:
     """One group instead of two; and under the usual name."""
     del apis
     groups = groups_of_plan(case.steps)
@@ -201,7 +202,7 @@ def merged_groups(case: Case, apis: Versions) -> Iterator[Case]:
                 yield asking(case, partial(_moved, group=group, other=other))
 
 
-def _moved(ask: RequestStep, group: str, other: str) -> RequestStep:
+def _moved(ask: Request, group: str, other: str) -> Request:
     """The request about another group."""
 
     def named(value: Any, name: str) -> Any:
@@ -211,14 +212,14 @@ def _moved(ask: RequestStep, group: str, other: str) -> RequestStep:
         if isinstance(value, tuple):
             return tuple(named(item, name) for item in value)
         if hasattr(value, "group_id"):
-            return msgspec.structs.replace(value, group_id=named(value.group_id, "group_id"))
+            return replace(value, group_id=named(value.group_id, "group_id"))
         return value
 
     said = {name: named(value, name) for name, value in ask.fields.items()}
     return replace(ask, fields=said)
 
 
-def merged_instances(case: Case, apis: Versions) -> Iterator[Case]:
+def merged_instances(case: Plan, apis: Versions) -> Iterator[Plan]:
     """One instance instead of two: the processes of the one become processes of the other."""
     del apis
     instances = instances_of(case.steps)
@@ -231,7 +232,7 @@ def merged_instances(case: Case, apis: Versions) -> Iterator[Case]:
             yield renamed(case, members, {gone: kept})
 
 
-def merged_members(case: Case, apis: Versions) -> Iterator[Case]:
+def merged_members(case: Plan, apis: Versions) -> Iterator[Plan]:
     """One member instead of two of the same instance, or two dynamic ones."""
     del apis
     names = members_of_plan(case.steps)
@@ -240,15 +241,15 @@ def merged_members(case: Case, apis: Versions) -> Iterator[Case]:
             yield renamed(case, {name: other}, {})
 
 
-def own_connections(case: Case, apis: Versions) -> Iterator[Case]:
+def own_connections(case: Plan, apis: Versions) -> Iterator[Plan]:
     """Each member over its own connection."""
     del apis
     for place, step in enumerate(case.steps):
-        if isinstance(step, RequestStep) and step.connection is not None:
+        if isinstance(step, Request) and step.connection is not None:
             yield put(case, place, replace(step, connection=None))
 
 
-def renamed(case: Case, members: Mapping[str, str], instances: Mapping[str, str]) -> Case:
+def renamed(case: Plan, members: Mapping[str, str], instances: Mapping[str, str]) -> Plan:
     """The case with other names for members and instances."""
 
     def value(said: Any) -> Any:
@@ -263,14 +264,14 @@ def renamed(case: Case, members: Mapping[str, str], instances: Mapping[str, str]
             case _ if hasattr(said, "group_instance_id"):
                 instance = said.group_instance_id
                 instance = instances.get(instance, instance)
-                said = msgspec.structs.replace(said, group_instance_id=instance)
+                said = replace(said, group_instance_id=instance)
                 return mapped(said, value)
             case _:
                 return mapped(said, value)
 
-    def step(old: Step) -> Step:
+    def step(old: PlanStep) -> PlanStep:
         match old:
-            case RequestStep():
+            case Request():
                 said = {name: value(v) for name, v in old.fields.items()}
                 if (instance := said.get("group_instance_id")) is not None:
                     said["group_instance_id"] = instances.get(instance, instance)
@@ -285,7 +286,7 @@ def renamed(case: Case, members: Mapping[str, str], instances: Mapping[str, str]
     return with_steps(case, tuple(map(step, case.steps)))
 
 
-def plain_names(case: Case, apis: Versions) -> Iterator[Case]:
+def plain_names(case: Plan, apis: Versions) -> Iterator[Plan]:
     """Instances A, B, …, their processes by number, dynamic members a, b, … as they appear."""
     del apis
     yield renamed(case, *plain_names_of(case.steps))
@@ -294,10 +295,10 @@ def plain_names(case: Case, apis: Versions) -> Iterator[Case]:
 _PAIRED = 16
 """In longer plans no two steps are left out together: there are too many pairs."""
 
-Edit = Callable[[Case, Versions], Iterator[Case]]
+Edit = Callable[[Plan, Versions], Iterator[Plan]]
 
 
-def single_steps(case: Case) -> Iterator[Case]:
+def single_steps(case: Plan) -> Iterator[Plan]:
     """The plan without each of its steps, and without what depends on it, where that can be run."""
     before = overlaps(case.steps)
     for smaller in _singles(case, {}):
@@ -305,7 +306,7 @@ def single_steps(case: Case) -> Iterator[Case]:
             yield smaller
 
 
-def sensible(edit: Edit, case: Case, apis: Versions) -> Iterator[Case]:
+def sensible(edit: Edit, case: Plan, apis: Versions) -> Iterator[Plan]:
     """The plans that one kind of change gives, if they are simpler and can be run.
 
     `apis`: the versions that the target has.
@@ -324,7 +325,7 @@ def sensible(edit: Edit, case: Case, apis: Versions) -> Iterator[Case]:
 # Leaving out.
 
 
-def _one_group(case: Case, apis: Versions) -> Iterator[Case]:
+def _one_group(case: Plan, apis: Versions) -> Iterator[Plan]:
     """Only what concerns one group, or all but one."""
     del apis
     groups = groups_of_plan(case.steps)
@@ -334,24 +335,24 @@ def _one_group(case: Case, apis: Versions) -> Iterator[Case]:
         yield with_steps(case, tuple(s for s in case.steps if not _is_about_alone(s, drop)))
 
 
-def _is_about(step: Step, group: str) -> bool:
-    return not isinstance(step, RequestStep) or group in groups_of_plan((step,))
+def _is_about(step: PlanStep, group: str) -> bool:
+    return not isinstance(step, Request) or group in groups_of_plan((step,))
 
 
-def _is_about_alone(step: Step, group: str) -> bool:
-    return isinstance(step, RequestStep) and groups_of_plan((step,)) == [group]
+def _is_about_alone(step: PlanStep, group: str) -> bool:
+    return isinstance(step, Request) and groups_of_plan((step,)) == [group]
 
 
-def _without_members(case: Case, apis: Versions) -> Iterator[Case]:
+def _without_members(case: Plan, apis: Versions) -> Iterator[Plan]:
     """Without all that one member does, or one connection."""
     del apis
     for name in reversed(members_of_plan(case.steps)):
         yield with_steps(case, tuple(step for step in case.steps if not _is_by(step, name)))
 
 
-def _is_by(step: Step, name: str) -> bool:
+def _is_by(step: PlanStep, name: str) -> bool:
     match step:
-        case RequestStep():
+        case Request():
             return name in {step.who, connection_of(step)}
         case Disconnect(who=who):
             return who == name
@@ -359,7 +360,7 @@ def _is_by(step: Step, name: str) -> bool:
             return False
 
 
-def _chunks(case: Case, apis: Versions) -> Iterator[Case]:
+def _chunks(case: Plan, apis: Versions) -> Iterator[Plan]:
     """Without halves, quarters and so on, the last first; down to pairs of neighbours."""
     del apis
     size = len(case.steps) // 2
@@ -368,13 +369,13 @@ def _chunks(case: Case, apis: Versions) -> Iterator[Case]:
         size //= 2
 
 
-def _singles(case: Case, apis: Versions) -> Iterator[Case]:
+def _singles(case: Plan, apis: Versions) -> Iterator[Plan]:
     """Without each step, the last first."""
     del apis
     yield from (with_steps(case, kept) for kept in without_runs(case.steps, 1))
 
 
-def _pairs(case: Case, apis: Versions) -> Iterator[Case]:
+def _pairs(case: Plan, apis: Versions) -> Iterator[Plan]:
     """Without two steps."""
     del apis
     if len(case.steps) <= _PAIRED:
@@ -418,11 +419,11 @@ _MOMENT_S = 0.5
 class Reproducer(Generic[T]):
     """A plan that shows a failure, and the run that showed it."""
 
-    case: Case
+    case: Plan
     run: T
 
 
-Judge = Callable[[Case], Coroutine[None, None, T | None]]
+Judge = Callable[[Plan], Coroutine[None, None, T | None]]
 """A plan → the run that showed the failure, None where it did not show.
 
 May raise GivenUpError.
@@ -448,7 +449,7 @@ async def smallest(
     judge: Judge[T],
     *,
     patient: Judge[T] | None = None,
-    begin: Sequence[Case] = (),
+    begin: Sequence[Plan] = (),
     at_once: int = 1,
     tries: int = TRIES,
     seconds: float | None = None,
@@ -491,7 +492,7 @@ class _PlanShrinking(Generic[T]):
         self._known = {_key(first.case)}
         self._given_up: set[_Key] = set()
 
-    async def whole(self, begin: Sequence[Case]) -> bool:
+    async def whole(self, begin: Sequence[Plan]) -> bool:
         """Shrink until no smaller plan shows the failure; returns whether that is sure of each."""
         await self._first(begin[: self._tries])
         while True:
@@ -531,7 +532,7 @@ class _PlanShrinking(Generic[T]):
                 return batch[taken][0]
         return None
 
-    async def _first(self, cases: Sequence[Case]) -> int | None:
+    async def _first(self, cases: Sequence[Plan]) -> int | None:
         """Take the first plan that shows the failure; returns its place, None if none."""
         self.tried += len(cases)
         runs = [asyncio.create_task(self._asked(case)) for case in cases]
@@ -550,14 +551,14 @@ class _PlanShrinking(Generic[T]):
                     self._known.discard(_key(case))  # it was not decided
         return None
 
-    async def _asked(self, case: Case) -> T | None:
+    async def _asked(self, case: Plan) -> T | None:
         try:
             return await self._judge(case)
         except GivenUpError:
             self._given_up.add(_key(case))
             return None
 
-    def _new(self, edit: Edit, place: int) -> Iterator[tuple[int, Case]]:
+    def _new(self, edit: Edit, place: int) -> Iterator[tuple[int, Plan]]:
         """Plans that were not tried yet; those before `place` were tried in a bigger plan."""
         for at, case in enumerate(sensible(edit, self.best.case, self._apis)):
             key = _key(case)
@@ -581,5 +582,5 @@ async def _decided(runs: Sequence[asyncio.Task[T | None]]) -> None:
 _Key = tuple[str, int | None]
 
 
-def _key(case: Case) -> _Key:
+def _key(case: Plan) -> _Key:
     return steps_key(case.steps), case.needs.config.get(DELAY)

@@ -15,7 +15,8 @@ from support.committed import NAMES, committed
 from support.runs import LEVELS, entries
 
 from fencepost.conformance.cases.case_registry import Entry
-from fencepost.model.plans.plan_json import case_from_json, case_json, step_text
+from fencepost.model.plans.spelling import plan_json, read_plan
+from fencepost.model.plans.steps import describe
 
 DIGESTS = {
     name: (plan, words)
@@ -37,8 +38,8 @@ def test_every_case_has_a_digest() -> None:
 @pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)
 def test_a_plan_is_written_and_described_as_before(entry: Entry) -> None:
     cases = [entry.case(LEVELS, delayed=delayed) for delayed in (False, True)]
-    plan = digest(*(json.dumps(case_json(case)) for case in cases))
-    words = digest(*(step_text(step) for case in cases for step in case.steps))
+    plan = digest(*(json.dumps(plan_json(case)) for case in cases))
+    words = digest(*(describe(step) for case in cases for step in case.steps))
     assert (plan, words) == DIGESTS[entry.id]
 
 
@@ -46,4 +47,4 @@ def test_a_plan_is_written_and_described_as_before(entry: Entry) -> None:
 def test_the_plan_of_a_committed_trace_comes_back(name: str) -> None:
     plan = committed(name).plan
     assert plan is not None
-    assert json.dumps(case_json(case_from_json(plan))) == json.dumps(plan)
+    assert json.dumps(plan_json(read_plan(plan))) == json.dumps(plan)

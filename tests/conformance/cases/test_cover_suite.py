@@ -24,8 +24,8 @@ from fencepost.conformance.targets.in_process import InProcessTarget
 from fencepost.model.history.events import Answered, Sent
 from fencepost.model.history.events import Event as Happened
 from fencepost.model.messages.errors import Error
-from fencepost.model.plans.plan import Disconnect, RequestStep
-from fencepost.model.plans.plan_json import case_from_json, case_json
+from fencepost.model.plans.spelling import plan_json, read_plan
+from fencepost.model.plans.steps import Disconnect, Request
 from fencepost.model.revision import Revision, SetRule, derive
 from fencepost.model.revisions import revisions
 from fencepost.properties.judging.outcome import CaseResult, Outcome, Overall
@@ -118,7 +118,7 @@ def test_a_plan_is_answered_as_its_walk_says(pairs: CoverSuite, cast: Any) -> No
 def test_a_plan_survives_being_written_down(pairs: CoverSuite) -> None:
     for entry in pairs.entries:
         case = entry.case(LEVELS, delayed=False)
-        assert case_from_json(json.loads(json.dumps(case_json(case)))) == case
+        assert read_plan(json.loads(json.dumps(plan_json(case)))) == case
 
 
 def test_nobody_is_named_by_an_id_in_a_plan(pairs: CoverSuite) -> None:
@@ -126,7 +126,7 @@ def test_nobody_is_named_by_an_id_in_a_plan(pairs: CoverSuite) -> None:
         step.fields["member_id"]
         for entry in pairs.entries
         for step in entry.case(LEVELS, delayed=False).steps
-        if isinstance(step, RequestStep) and isinstance(step.fields.get("member_id"), str)
+        if isinstance(step, Request) and isinstance(step.fields.get("member_id"), str)
     }
     assert strangers == {"", "strange"}
 

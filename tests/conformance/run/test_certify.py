@@ -26,7 +26,7 @@ from fencepost.conformance.targets.in_process import InProcessCoordinator, InPro
 from fencepost.model.coordinator import Answer, AsyncCoordinator, CoordinatorFailure, Hello, Send
 from fencepost.model.history.events import Answered, Event, Passed, Sent
 from fencepost.model.messages.errors import Error
-from fencepost.model.plans.plan import LEAST_LAG_MS
+from fencepost.model.plans.times import LEAST_LAG_MS
 from fencepost.model.revision import Revision, SetRule, derive
 from fencepost.model.table.table import LEVELS, Level
 from fencepost.properties.judging.answer_diff import Recording

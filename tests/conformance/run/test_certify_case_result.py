@@ -11,7 +11,7 @@ from fencepost.conformance.run.certify import case_result
 from fencepost.conformance.run.replay import sound_trace
 from fencepost.conformance.targets.in_process import ModelCoordinator
 from fencepost.model.coordinator import Provenance
-from fencepost.model.plans.plan import times_for
+from fencepost.model.plans.times import times_for
 from fencepost.properties.judging.answer_diff import Recording
 from fencepost.properties.judging.outcome import Outcome
 from fencepost.properties.oracle.oracle import judge

@@ -19,7 +19,7 @@ from fencepost.conformance.run import latency_monitor
 from fencepost.conformance.run.latency_monitor import Control, LagMeter, Samples, TimerRound
 from fencepost.conformance.targets.target_registry import find_revision
 from fencepost.model.coordinator import Answer, CoordinatorFailure, Send
-from fencepost.model.plans.plan import LEAST_LAG_MS
+from fencepost.model.plans.times import LEAST_LAG_MS
 
 PATIENCE_S = 60
 

@@ -23,7 +23,7 @@ from fencepost.model.coordinator import (
 )
 from fencepost.model.history.events import Answered, Restarted, Sent
 from fencepost.model.messages.messages import HeartbeatResponse, JoinGroupResponse
-from fencepost.model.plans.plan import Case
+from fencepost.model.plans.steps import Plan
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.table.table import Level
@@ -70,7 +70,7 @@ class Resigning(AsyncCoordinator):
 
 
 async def ran(coordinator: Resigning, script: Script) -> CaseRun:
-    case = Case("FAILOVER-LOST/x", "", (), Level.MUST, tuple(script.steps))
+    case = Plan("FAILOVER-LOST/x", "", (), Level.MUST, tuple(script.steps))
     run = CaseRun(case, coordinator, HELLO, CONFIG, KAFKA_4, 1, eager=True)
     await run.run()
     return run
@@ -194,7 +194,7 @@ async def test_behind_a_departure_nothing_is_awaited_for_longer_than_short_timer
     script.join("B1")  # until A1 joins, or its rebalance timeout of half a minute ends
     script.wait("B1")
     target = RealClockModel(revision)
-    case = Case("fuzz/x", "", (), Level.MUST, tuple(script.steps))
+    case = Plan("fuzz/x", "", (), Level.MUST, tuple(script.steps))
     begun = time.monotonic()
     hello = await target.hello()
     run = CaseRun(case, target, hello, QUICK, KAFKA_4, 100, eager=True, follows=True)

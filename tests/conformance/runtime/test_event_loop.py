@@ -7,9 +7,9 @@ import gc
 import threading
 import weakref
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 from support.runs import KAFKA_4, LEVELS
 from support.tcp.over_tcp import catalogue, serving
@@ -66,7 +66,7 @@ async def test_on_a_real_clock_all_is_judged_there(
 
     monkeypatch.setattr(certify, "verdict_of", noted)
     case = catalogue()["HEARTBEAT-STABLE/in-a-stable-group"].case(LEVELS, delayed=False)
-    plan = replace(case, rules=())
+    plan = msgspec.structs.replace(case, rules=())
     async with (
         serving("model") as address,
         opened(TcpTarget(address, capacity=SIDE_BY_SIDE), KAFKA_4, Options()) as suite,

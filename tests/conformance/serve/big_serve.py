@@ -38,7 +38,7 @@ from support.tcp.shaky import Link, Reached, linked
 
 from fencepost.conformance.targets.target_registry import SIDE_BY_SIDE
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
-from fencepost.model.plans.plan import Pause
+from fencepost.model.plans.steps import Pause
 from fencepost.properties.judging.outcome import Outcome
 from fencepost.properties.mutants.mutants import MUTANTS
 

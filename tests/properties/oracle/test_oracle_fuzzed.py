@@ -11,14 +11,14 @@ from fencepost.conformance.cases.script import RANGE, Script
 from fencepost.conformance.run.runner import CaseRun
 from fencepost.conformance.targets.in_process import InProcessCoordinator, ModelCoordinator
 from fencepost.model.coordinator import Answer
-from fencepost.model.plans.plan import Case, Ms
+from fencepost.model.plans.steps import Ms, Plan
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.table.table import Level
 from fencepost.properties.oracle.verdict import Verdict
 
 
 def verdict(script: Script, config: dict[str, int | None]) -> Verdict:
-    case = Case("odd", "", (), Level.MUST, tuple(script.steps))
+    case = Plan("odd", "", (), Level.MUST, tuple(script.steps))
     model = Patient(KAFKA_4)
     in_force = model.reset(config).config
     run = CaseRun(case, InProcessCoordinator(model), model.hello(), in_force, KAFKA_4, 0)

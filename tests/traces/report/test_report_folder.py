@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
+from msgspec import structs
 from rich.console import Console
 from support.runs import KAFKA_4, certificate, result_of
 
-from fencepost.model.plans.plan_json import case_from_json
+from fencepost.model.plans.spelling import read_plan
 from fencepost.model.table.table import Level
 from fencepost.properties.judging.outcome import (
     CaseResult,
@@ -44,7 +45,9 @@ SKIPS = CaseResult(PASSES.case, Outcome.SKIPPED, Level.MUST, "skipped by the use
 def renamed(
     result: CaseResult, case_id: str, *, rules: tuple[str, ...] | None = None, **changes: object
 ) -> CaseResult:
-    case = replace(result.case, id=case_id, rules=result.case.rules if rules is None else rules)
+    case = structs.replace(
+        result.case, id=case_id, rules=result.case.rules if rules is None else rules
+    )
     return replace(result, case=case, **changes)  # type: ignore[arg-type]
 
 
@@ -73,7 +76,7 @@ EACH = (
         message="the history can also be explained without X",
     ),
     CaseResult(
-        replace(PASSES.case, id="SYNC-A/lacks"),
+        structs.replace(PASSES.case, id="SYNC-A/lacks"),
         Outcome.UNSUPPORTED,
         Level.SHOULD,
         "the target lacks restart",
@@ -165,7 +168,7 @@ def test_a_trace_of_a_report_can_be_judged_and_run_again(tmp_path: Path) -> None
     assert trace.judge() == FAILS.verdict
     assert trace.verdict.message == FAILS.message
     assert trace.verdict.because == KAFKA_4.rule("JOIN-STATIC-EMPTY-STABLE").because
-    assert case_from_json(trace.plan) == FAILS.case
+    assert read_plan(trace.plan) == FAILS.case
     assert trace.provenance["seed"] == 7
 
 
@@ -335,7 +338,7 @@ def test_why_cases_are_unsupported_is_said_and_which_rules_nothing_shows() -> No
     ]
     lacks = [
         CaseResult(
-            replace(PASSES.case, id=f"SYNC-A/{number}"),
+            structs.replace(PASSES.case, id=f"SYNC-A/{number}"),
             Outcome.UNSUPPORTED,
             Level.SHOULD,
             f"the target lacks {reason}",
@@ -372,7 +375,7 @@ def test_rules_that_no_case_covers_are_counted_where_the_whole_catalogue_ran(
 
 def test_known_failures_are_a_line_for_each_reason() -> None:
     def listed(name: str, why: str) -> CaseResult:
-        return replace(known(FAILS), case=replace(FAILS.case, id=name), notes=("r1", why))
+        return replace(known(FAILS), case=structs.replace(FAILS.case, id=name), notes=("r1", why))
 
     some = (
         listed("A/1", "known failure: B is late (https://example.org/b)"),

@@ -39,7 +39,7 @@ from fencepost.conformance.targets.target_registry import (
     revision_for_both,
 )
 from fencepost.model.coordinator import Answer, AsyncCoordinator, Config, Provenance, Reset, Send
-from fencepost.model.plans.plan import RequestStep
+from fencepost.model.plans.steps import Request
 
 FOLLOWER = "JOIN-STATIC-EMPTY-STABLE/restart-of-a-follower"
 ZOMBIE = "HEARTBEAT-INSTANCE-FENCED/zombie-beats"
@@ -91,7 +91,7 @@ def test_the_difference_of_two_releases_and_who_is_right() -> None:
     assert "The model (kafka-4) agrees with model. model:kafka-2.6: A1's Heartbeat" in said
     assert "(rule HEARTBEAT-INSTANCE-UNMAPPED, MUST)" in said
     assert said.count("← they differ") == 1
-    asks = [step for step in told.difference.both.case.steps if isinstance(step, RequestStep)]
+    asks = [step for step in told.difference.both.case.steps if isinstance(step, Request)]
     assert [ask.api for ask in asks] == ["JoinGroup", "Heartbeat"]
 
 

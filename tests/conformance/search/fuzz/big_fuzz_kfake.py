@@ -21,8 +21,8 @@ from fencepost.conformance.run.certify import Options, opened
 from fencepost.conformance.run.replay import replay_trace
 from fencepost.conformance.search.shrink.shrink_plan import single_steps
 from fencepost.conformance.targets.target_registry import TargetOptions, find_target
-from fencepost.model.plans.plan_json import case_from_json
 from fencepost.model.plans.plan_order import races
+from fencepost.model.plans.spelling import read_plan
 from fencepost.properties.judging.outcome import CaseResult
 from fencepost.properties.oracle.fingerprint import Fingerprint
 from fencepost.traces.files.trace_file import TraceFile
@@ -73,7 +73,7 @@ def test_at_least_five_distinct_violations_are_found(report: Path) -> None:
 def test_each_says_the_same_when_it_is_replayed(report: Path) -> None:
     for trace in traces(report):
         assert trace.plan is not None
-        loose = bool(races(case_from_json(dict(trace.plan)).steps))
+        loose = bool(races(read_plan(dict(trace.plan)).steps))
         said = ""
         for _ in range(TRIES if loose else 1):
             again = asyncio.run(replay_trace(trace, find_target("kfake", TargetOptions())))
@@ -86,7 +86,7 @@ def test_each_says_the_same_when_it_is_replayed(report: Path) -> None:
 
 def test_no_step_of_any_can_be_left_out(report: Path) -> None:
     plans = [trace.plan for trace in traces(report)]
-    cases = [case_from_json(dict(plan)) for plan in plans if plan is not None]
+    cases = [read_plan(dict(plan)) for plan in plans if plan is not None]
 
     async def run() -> list[tuple[Fingerprint | None, list[CaseResult]]]:
         async with opened(find_target("kfake", TargetOptions()), KAFKA_4, Options()) as suite:

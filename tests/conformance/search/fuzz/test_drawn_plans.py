@@ -38,18 +38,18 @@ from fencepost.model.coordinator import (
     UnsupportedError,
 )
 from fencepost.model.history.events import Sent
-from fencepost.model.plans.contrasts import blurred
-from fencepost.model.plans.plan import (
+from fencepost.model.plans.plan_order import DELAY
+from fencepost.model.plans.spelling import plan_json, read_plan
+from fencepost.model.plans.steps import (
     Await,
-    Case,
     DeleteTopics,
     Disconnect,
-    RequestStep,
-    Restart,
-    Step,
+    Failover,
+    Plan,
+    PlanStep,
+    Request,
 )
-from fencepost.model.plans.plan_json import case_from_json, case_json
-from fencepost.model.plans.plan_order import DELAY
+from fencepost.model.plans.times import blurred
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.properties.departures.known_departures import (
     KFAKE,
@@ -76,7 +76,7 @@ def test_only_a_target_that_lacks_topics_is_asked_for_one() -> None:
     def topics(hello: Hello) -> set[str]:
         made = planner(hello=hello)
         asked = [step for _ in range(400) for step in made.next().case.steps]
-        commits = [s for s in asked if isinstance(s, RequestStep) and s.api == "OffsetCommit"]
+        commits = [s for s in asked if isinstance(s, Request) and s.api == "OffsetCommit"]
         return {topic.name for step in commits for topic in step.fields["topics"]}
 
     def without(feature: str) -> Hello:
@@ -105,7 +105,7 @@ def test_plans_are_well_formed_and_survive_json(hello: Hello) -> None:
         busy: set[str] = set()
         connections: dict[str, str] = {}
         for step in plan.case.steps:
-            if isinstance(step, RequestStep):
+            if isinstance(step, Request):
                 connection = step.connection or step.who
                 assert connection not in busy, plan.case.id
                 asked.add(step.label)
@@ -116,10 +116,10 @@ def test_plans_are_well_formed_and_survive_json(hello: Hello) -> None:
                 busy -= {connections[label] for label in step.labels}
             elif isinstance(step, Disconnect):
                 busy.discard(step.who)
-            elif isinstance(step, Restart):
+            elif isinstance(step, Failover):
                 busy.clear()
         assert len(asked) == plan.requests == len(plan.words)
-        assert case_from_json(case_json(plan.case)) == plan.case
+        assert read_plan(plan_json(plan.case)) == plan.case
 
 
 @pytest.mark.slow
@@ -145,11 +145,11 @@ def test_every_boundary_value_is_drawn() -> None:
 def test_every_version_and_all_kinds_of_fault_are_drawn() -> None:
     made = planner(2)
     steps = [step for _ in range(250) for step in made.next().case.steps]
-    asks = [step for step in steps if isinstance(step, RequestStep)]
+    asks = [step for step in steps if isinstance(step, Request)]
     for api, (low, high) in HELLO.apis.items():
         if api in {ask.api for ask in asks}:
             assert {ask.version for ask in asks if ask.api == api} == set(range(low, high + 1))
-    assert any(isinstance(step, Restart) for step in steps)
+    assert any(isinstance(step, Failover) for step in steps)
     assert any(isinstance(step, Disconnect) for step in steps)
     assert any(ask.connection for ask in asks)
     assert {ask.fields.get("group_id") for ask in asks} >= {"g", "h", ""}
@@ -160,9 +160,7 @@ def test_nobody_asks_a_shared_broker_what_the_group_of_no_name_holds() -> None:
         made = planner(1, hello)
         steps = [step for _ in range(150) for step in made.next().case.steps]
         return any(
-            isinstance(step, RequestStep)
-            and step.api == "OffsetCommit"
-            and not step.fields["group_id"]
+            isinstance(step, Request) and step.api == "OffsetCommit" and not step.fields["group_id"]
             for step in steps
         )
 
@@ -190,7 +188,7 @@ def test_plans_that_some_coordinators_die_of_are_run_alone() -> None:
         script.join("b", protocols=offered)
     assert not is_risky(same.steps)
     assert is_risky(unlike.steps)
-    assert is_risky([Restart()])
+    assert is_risky([Failover()])
 
 
 def test_on_a_real_clock_each_setting_has_its_share_and_some_plans_fail_over() -> None:
@@ -203,7 +201,7 @@ def test_on_a_real_clock_each_setting_has_its_share_and_some_plans_fail_over() -
         for s in REAL_SETTINGS
     ]
     assert min(shares) > 0.1
-    failing_over = [p for p in drawn_plans if any(isinstance(step, Restart) for step in p.steps)]
+    failing_over = [p for p in drawn_plans if any(isinstance(step, Failover) for step in p.steps)]
     assert 0.03 < len(failing_over) / len(drawn_plans) < 0.2
     for settings in REAL_SETTINGS[:FAILING_OVER]:
         assert any(plan.needs.config == settings for plan in failing_over)
@@ -239,7 +237,7 @@ def test_no_plan_is_drawn_that_could_prove_nothing(monkeypatch: pytest.MonkeyPat
     configs = [(dict(s), Machine(KAFKA_4, {**least, **s}).config) for s in REAL_SETTINGS]
     of = {json.dumps(settings): config for settings, config in configs}
 
-    def undecidable(*, judged: bool) -> list[Case]:
+    def undecidable(*, judged: bool) -> list[Plan]:
         with monkeypatch.context() as patch:
             if not judged:
                 patch.setattr(drawn_plans, "blurred", lambda *_: None)
@@ -259,12 +257,12 @@ def test_no_plan_is_drawn_that_could_prove_nothing(monkeypatch: pytest.MonkeyPat
     assert Planner(context, 1, known=asked_for[:1]).next().case.steps == asked_for[0].steps
 
 
-def is_parked_at_failover(steps: Iterable[Step]) -> bool:
+def is_parked_at_failover(steps: Iterable[PlanStep]) -> bool:
     waiting: set[str] = set()
     for step in steps:
-        if isinstance(step, Restart):
+        if isinstance(step, Failover):
             return bool(waiting)
-        if isinstance(step, RequestStep):
+        if isinstance(step, Request):
             waiting.add(step.label)
         elif isinstance(step, Await):
             waiting -= set(step.labels)

@@ -18,19 +18,19 @@ from fencepost.conformance.search.fuzz.dry_run import (
 from fencepost.conformance.targets.in_process import ModelCoordinator
 from fencepost.model.classic.machine import Machine
 from fencepost.model.messages.messages import JoinProtocol
-from fencepost.model.plans.plan import (
+from fencepost.model.plans.steps import (
     Await,
-    Case,
     Disconnect,
+    Failover,
     GenerationOf,
     IdOf,
     Ms,
     Pause,
-    RequestStep,
-    Restart,
+    Plan,
+    Request,
     Settle,
-    times_for,
 )
+from fencepost.model.plans.times import times_for
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.table.table import Level
 from fencepost.properties.departures.known_departures import DEPARTURES, departed
@@ -44,9 +44,9 @@ def dry_run(**settings: Any) -> DryRun:
     return DryRun(KAFKA_4, hello, config, times_for(config, lag_ms=0))
 
 
-def ask(who: str, api: str, *, version: int | None = None, **fields: Any) -> RequestStep:
+def ask(who: str, api: str, *, version: int | None = None, **fields: Any) -> Request:
     said = {"group_id": "g", "member_id": IdOf(who), **fields}
-    return RequestStep("", who, api, said, version)
+    return Request("", who, api, said, version)
 
 
 def join(
@@ -104,7 +104,7 @@ def test_what_is_answered_is_waited_for_and_what_is_parked_settles() -> None:
     assert not made.play(beat("B1"))  # its connection is taken
     made.play(join("A1", "A"))
     kinds = [type(step) for step in made.end()]
-    assert kinds == [RequestStep, Await, RequestStep, Settle, RequestStep, Await]
+    assert kinds == [Request, Await, Request, Settle, Request, Await]
     both = made.end()[-1]
     assert isinstance(both, Await)
     assert {label.split()[0] for label in both.labels} == {"A1", "B1"}
@@ -117,10 +117,10 @@ def test_a_hurry_is_not_waited_for_until_it_must_be() -> None:
     made.play(join("B1", "B"))
     made.play(beat("A1"))
     assert [type(step) for step in made.end()] == [
-        RequestStep,
-        RequestStep,
+        Request,
+        Request,
         Await,
-        RequestStep,
+        Request,
         Await,
     ]
 
@@ -129,7 +129,7 @@ def test_a_dropped_connection_is_not_waited_for() -> None:
     made = dry_run()
     made.play(PlannedStep(join("A1", "A").step, hurry=True))
     made.play(PlannedStep(Disconnect("A1")))
-    assert [type(step) for step in made.end()] == [RequestStep, Disconnect]
+    assert [type(step) for step in made.end()] == [Request, Disconnect]
 
 
 def test_time_passes_and_timers_fire() -> None:
@@ -143,15 +143,15 @@ def test_time_passes_and_timers_fire() -> None:
 def test_no_failover_where_the_target_has_none() -> None:
     made = dry_run()
     made.hello = replace(made.hello, features=frozenset())
-    assert not made.play(PlannedStep(Restart()))
+    assert not made.play(PlannedStep(Failover()))
 
 
 def test_on_a_real_clock_a_plan_fails_over_twice_at_most() -> None:
     made = dry_run()
-    assert all(made.play(PlannedStep(Restart())) for _ in range(5))
+    assert all(made.play(PlannedStep(Failover())) for _ in range(5))
     made = dry_run()
     made.hello = replace(made.hello, clock="real")
-    assert [made.play(PlannedStep(Restart())) for _ in range(4)] == [True, True, False, False]
+    assert [made.play(PlannedStep(Failover())) for _ in range(4)] == [True, True, False, False]
 
 
 def test_acts_of_a_case_make_the_same_case() -> None:
@@ -163,7 +163,7 @@ def test_acts_of_a_case_make_the_same_case() -> None:
         join("B1", "B"),
     ):
         made.play(act)
-    case = Case("c", "", (), Level.MUST, made.end())
+    case = Plan("c", "", (), Level.MUST, made.end())
     again = dry_run()
     for act in acts_of(case):
         assert again.play(act)

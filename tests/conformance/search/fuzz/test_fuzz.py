@@ -42,8 +42,8 @@ from fencepost.conformance.targets.target_registry import TargetOptions, find_ta
 from fencepost.model.classic.machine import Machine
 from fencepost.model.coordinator import AsyncCoordinator, CoordinatorFailure
 from fencepost.model.messages.messages import JoinProtocol
-from fencepost.model.plans.plan import Case, RequestStep
-from fencepost.model.plans.plan_json import PlanError
+from fencepost.model.plans.spelling import PlanError
+from fencepost.model.plans.steps import Plan, Request
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.table.table import Level
 from fencepost.properties.departures.known_departures import DEPARTURES, departed
@@ -232,10 +232,10 @@ class _Frail:
         self.tried = 0
         self.turns = Turns()
 
-    async def prepare(self, cases: Sequence[Case]) -> None:
+    async def prepare(self, cases: Sequence[Plan]) -> None:
         """Nothing is needed."""
 
-    async def try_case(self, case: Case, *, seen_ms: int = 0, has_turn: bool = False) -> CaseResult:
+    async def try_case(self, case: Plan, *, seen_ms: int = 0, has_turn: bool = False) -> CaseResult:
         """A case once."""
         assert seen_ms == 0
         assert has_turn is not case.restarts
@@ -271,7 +271,7 @@ class _Slow(_Frail):
         """The next lag; the last one for ever."""
         return self.lags_ms.pop(0) if len(self.lags_ms) > 1 else self.lags_ms[0]
 
-    async def try_case(self, case: Case, *, seen_ms: int = 0, has_turn: bool = False) -> CaseResult:
+    async def try_case(self, case: Plan, *, seen_ms: int = 0, has_turn: bool = False) -> CaseResult:
         """A case once, in which the control saw 900 ms of lag, and more after a failover."""
         if not has_turn:
             await self.turns.turn()
@@ -302,7 +302,7 @@ class _Closing(_Slow):
         self.times, self.places_closed = times, places
         self.tries: Counter[str] = Counter()
 
-    async def try_case(self, case: Case, *, seen_ms: int = 0, has_turn: bool = False) -> CaseResult:
+    async def try_case(self, case: Plan, *, seen_ms: int = 0, has_turn: bool = False) -> CaseResult:
         """A case once."""
         result = await super().try_case(case, seen_ms=seen_ms, has_turn=has_turn)
         tried = self.tries[case.id]
@@ -370,7 +370,7 @@ async def test_no_more_plans_fail_over_while_some_wait_for_a_failover(
         met: ClassVar[list[str]] = []
 
         async def try_case(
-            self, case: Case, *, seen_ms: int = 0, has_turn: bool = False
+            self, case: Plan, *, seen_ms: int = 0, has_turn: bool = False
         ) -> CaseResult:
             if not case.restarts:
                 self.met.append("other, beside some" if self.under_way else "other")
@@ -401,7 +401,7 @@ async def test_who_waits_for_a_broker_takes_no_room_from_others() -> None:
         most: ClassVar[Counter[str]] = Counter()
 
         async def try_case(
-            self, case: Case, *, seen_ms: int = 0, has_turn: bool = False
+            self, case: Plan, *, seen_ms: int = 0, has_turn: bool = False
         ) -> CaseResult:
             kind = "failing over" if case.restarts else "limited" if case.needs.config else "other"
             self.under_way[kind] += 1
@@ -429,7 +429,7 @@ async def test_who_waits_for_a_broker_takes_no_room_from_others() -> None:
 async def test_what_was_held_does_not_begin_once_the_target_is_dead() -> None:
     class Dies(_Slow):
         async def try_case(
-            self, case: Case, *, seen_ms: int = 0, has_turn: bool = False
+            self, case: Plan, *, seen_ms: int = 0, has_turn: bool = False
         ) -> CaseResult:
             result = await super().try_case(case, seen_ms=seen_ms, has_turn=has_turn)
             return replace(result, outcome=Outcome.FAIL) if len(self.seen) > 200 else result
@@ -457,7 +457,7 @@ def test_what_was_found_is_told_of_a_target_that_dies_too_often(
     monkeypatch.setattr(fuzz_module, "_DEATHS", 1)
     searched = FuzzProgress.searched
 
-    async def dies(progress: FuzzProgress, *args: Any) -> list[Case]:
+    async def dies(progress: FuzzProgress, *args: Any) -> list[Plan]:
         await searched(progress, *args)
         progress.tally.died += 1
         return []
@@ -504,9 +504,7 @@ def test_what_was_met_is_told_of_a_search_that_is_ended() -> None:
 def test_a_join_that_ends_some_coordinators_has_one_to_itself() -> None:
     def joins(*names: str) -> bool:
         offered = tuple(JoinProtocol(name=name, metadata=b"") for name in names)
-        return is_risky(
-            [RequestStep("a JoinGroup", "a", "JoinGroup", fields={"protocols": offered})]
-        )
+        return is_risky([Request("a JoinGroup", "a", "JoinGroup", fields={"protocols": offered})])
 
     assert joins()
     assert joins("range", "range")

@@ -7,6 +7,7 @@ import json
 import re
 from dataclasses import replace
 
+import msgspec
 import pytest
 from support.runs import without_delay
 
@@ -33,9 +34,9 @@ from fencepost.conformance.targets.in_process import InProcessTarget
 from fencepost.model.classic.group import Group
 from fencepost.model.classic.perform import rebalance
 from fencepost.model.classic.work import Work
-from fencepost.model.plans.plan import Case, Step
-from fencepost.model.plans.plan_json import step_from_json, step_json
 from fencepost.model.plans.plan_order import asks_of
+from fencepost.model.plans.spelling import read, written
+from fencepost.model.plans.steps import Plan, PlanStep
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.table.effects import Do
@@ -136,14 +137,14 @@ def unlisted(*, beside: str) -> Revision:
     return departed(KAFKA_4, [DEPARTURES[beside], fault])
 
 
-def in_another_group(case: Case) -> Case:
+def in_another_group(case: Plan) -> Plan:
     """The same with members of other names, in the group "h"."""
 
-    def moved(step: Step) -> Step:
-        text = re.sub(r'"(B1|B|a)(?=[ "])', r'"other \1', json.dumps(step_json(step)))
-        return step_from_json(json.loads(text.replace('"g"', '"h"')))
+    def moved(step: PlanStep) -> PlanStep:
+        text = re.sub(r'"(B1|B|a)(?=[ "])', r'"other \1', json.dumps(written(step)))
+        return read(json.loads(text.replace('"g"', '"h"')))
 
-    return replace(case, steps=tuple(map(moved, case.steps)))
+    return msgspec.structs.replace(case, steps=tuple(map(moved, case.steps)))
 
 
 @pytest.mark.slow
@@ -176,7 +177,7 @@ def test_a_fault_that_looks_like_a_listed_one_is_found_as_itself() -> None:
 
 async def test_a_fault_behind_a_listed_one_is_found_as_itself() -> None:
     first, then = without_delay(LEAVE.case), without_delay("COMMIT-STABLE/commits-keep-alive")
-    both = replace(first, steps=(*first.steps, *in_another_group(then).steps))
+    both = msgspec.structs.replace(first, steps=(*first.steps, *in_another_group(then).steps))
     target = InProcessTarget("departed", unlisted(beside="pending-leave"), "0")
     async with opened(target, KAFKA_4, Options(follows=True)) as suite:
         (result,) = await suite.try_cases([both])
@@ -191,7 +192,7 @@ async def test_a_fault_behind_a_listed_one_is_found_as_itself() -> None:
 
 async def test_what_is_said_of_a_fault_behind_a_listed_one_names_the_same_steps() -> None:
     first, then = without_delay(LEAVE.case), without_delay("COMMIT-STABLE/commits-keep-alive")
-    both = replace(first, steps=(*first.steps, *in_another_group(then).steps))
+    both = msgspec.structs.replace(first, steps=(*first.steps, *in_another_group(then).steps))
     target = InProcessTarget("departed", unlisted(beside="pending-leave"), "0")
     async with opened(target, KAFKA_4, Options(follows=True)) as suite:
         (result,) = await suite.try_cases([both])
@@ -212,7 +213,7 @@ async def test_a_wrong_field_is_not_put_down_to_what_makes_a_later_answer_wrong(
     script = Script(delayed=False)
     script.join("C1", wait=True)
     script.sync("C1", protocol_type=None, version=5, instance="A", generation=-1, wait=True)
-    case = Case("field", "A wrong field.", (), Level.MUST, tuple(script.steps))
+    case = Plan("field", "A wrong field.", (), Level.MUST, tuple(script.steps))
     mutant = find_mutant("join-without-protocol-type").revision
     async with opened(InProcessTarget("mutant", mutant, "0"), KAFKA_4, Options()) as suite:
         (result,) = await suite.try_cases([case])

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+import msgspec
 import pytest
 from support.runs import KAFKA_4, Liar
 
@@ -40,7 +41,6 @@ from fencepost.conformance.targets.in_process import (
 )
 from fencepost.conformance.targets.target_registry import find_revision
 from fencepost.model.coordinator import Answer, AsyncCoordinator, Send
-from fencepost.model.plans.plan import Await, Case, Settle
 from fencepost.model.plans.plan_order import (
     asks_of,
     groups_of_plan,
@@ -51,6 +51,7 @@ from fencepost.model.plans.plan_order import (
     tidied,
     version_of,
 )
+from fencepost.model.plans.steps import Await, Plan, Settle
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 from fencepost.properties.oracle.fingerprint import Fingerprint
 from fencepost.properties.workers.processes import Stop
@@ -168,7 +169,7 @@ def test_no_step_of_a_finding_can_be_left_out(name: str) -> None:
             for f in findings
         ]
 
-    def smaller(finding: Finding) -> list[Case]:
+    def smaller(finding: Finding) -> list[Plan]:
         return list(single_steps(finding.case))
 
     for fingerprint, without_one in with_suite(mutant(name), work):
@@ -309,12 +310,12 @@ def test_what_passed_has_no_shape() -> None:
 
 def test_what_was_given_up_is_asked_about_again_with_patience() -> None:
     whole = THICK.case({}, delayed=False)
-    case = replace(whole, steps=whole.steps[:16])
+    case = msgspec.structs.replace(whole, steps=whole.steps[:16])
     first, *_ = steps = asks_of(case.steps)
     asked: list[int] = []
 
     def judge(*, gives_up: bool) -> Judge[str]:
-        async def judged(smaller: Case) -> str | None:
+        async def judged(smaller: Plan) -> str | None:
             if first not in smaller.steps:
                 return None
             if gives_up and len(smaller.steps) < len(case.steps) - 2:
@@ -344,13 +345,13 @@ class RealClock:
     revision, options, chooses_settings = KAFKA_4, Options(), False
     hello = replace(ModelCoordinator(KAFKA_4).hello(), clock="real")
 
-    def __init__(self, result: Callable[[Case], CaseResult]) -> None:
+    def __init__(self, result: Callable[[Plan], CaseResult]) -> None:
         self._result = result
 
     def with_options(self, _: Options) -> RealClock:
         return self
 
-    async def try_cases(self, cases: Sequence[Case]) -> list[CaseResult]:
+    async def try_cases(self, cases: Sequence[Plan]) -> list[CaseResult]:
         return [self._result(case) for case in cases]
 
     def minimised(self, failure: CaseResult) -> Minimal[CaseResult]:
@@ -372,10 +373,10 @@ def test_a_plan_that_leaves_an_order_open_is_tried_again_before_it_is_called_min
     failure, *_ = failed("kafka-9801", 4)
     asks = asks_of(failure.case.steps)
     steps = [step for ask in asks for step in ((ask,) if loose else (ask, Settle()))]
-    failure = replace(failure, case=replace(failure.case, steps=tuple(steps)))
-    asked: list[Case] = []
+    failure = replace(failure, case=msgspec.structs.replace(failure.case, steps=tuple(steps)))
+    asked: list[Plan] = []
 
-    def fails_at_second(case: Case) -> CaseResult:
+    def fails_at_second(case: Plan) -> CaseResult:
         if case in asked:
             return replace(failure, case=case)
         asked.append(case)
@@ -389,7 +390,7 @@ def test_a_plan_that_leaves_an_order_open_is_tried_again_before_it_is_called_min
 def test_an_end_that_is_wished_for_keeps_what_there_is() -> None:
     case, stop = THICK.case({}, delayed=False), Stop()
 
-    async def judge(smaller: Case) -> str:
+    async def judge(smaller: Plan) -> str:
         if len(smaller.steps) < len(case.steps) // 2:
             stop.ask()
         return "shown"

@@ -28,7 +28,7 @@ from fencepost.conformance.targets.stdio.line_process import LineProcess
 from fencepost.conformance.targets.stdio.protocol_schemas import COMMANDS
 from fencepost.conformance.targets.stdio.stdio import ExecTarget
 from fencepost.model.history.words import with_article
-from fencepost.model.plans.plan import Case, DeleteTopics, Disconnect, Pause, RequestStep, Restart
+from fencepost.model.plans.steps import DeleteTopics, Disconnect, Failover, Pause, Plan, Request
 from fencepost.model.table.table import Level
 from fencepost.properties.judging.outcome import Outcome
 
@@ -55,18 +55,16 @@ HONEST: dict[str, dict[str, Any]] = {
 }
 WRONG_IN_CASE = ("send", "advance", "disconnect", "restart", "delete-topics")
 
-SILENT = Case(
+SILENT = Plan(
     "SILENCE/every-command",
     "every command of the protocol",
     (),
     Level.MUST,
     (
-        RequestStep(
-            "r", "a", "Heartbeat", {"group_id": "g", "generation_id": 1, "member_id": "m"}, 0
-        ),
+        Request("r", "a", "Heartbeat", {"group_id": "g", "generation_id": 1, "member_id": "m"}, 0),
         Pause(margins=1),
         Disconnect("a"),
-        Restart(),
+        Failover(),
         DeleteTopics(("own",)),
     ),
 )

@@ -13,7 +13,8 @@ from fencepost.model.coordinator import CONFIG_DEFAULTS, Send, codes_in
 from fencepost.model.history.words import answer_words
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.plans.bind import Knowledge
-from fencepost.model.plans.plan import IdOf, times_for
+from fencepost.model.plans.steps import IdOf
+from fencepost.model.plans.times import times_for
 
 ODD: tuple[Any, ...] = (
     None,

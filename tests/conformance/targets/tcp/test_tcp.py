@@ -21,7 +21,7 @@ from fencepost.conformance.targets.tcp.tcp_coordinator import TcpScope
 from fencepost.conformance.wire.codec import RequestFrame
 from fencepost.model.coordinator import CoordinatorFailure, Send, UnsupportedError
 from fencepost.model.messages.messages import JoinGroupRequest
-from fencepost.model.plans.plan import RequestStep
+from fencepost.model.plans.steps import Request
 
 
 async def test_what_it_says_of_itself() -> None:
@@ -46,7 +46,7 @@ async def parked(
 def join(rid: str, name: str) -> Send:
     script = Script(delayed=False)
     script.join(name, member_id="")
-    (step,) = (step for step in script.steps if isinstance(step, RequestStep))
+    (step,) = (step for step in script.steps if isinstance(step, Request))
     fields = {**step.fields, "session_timeout_ms": 6000, "rebalance_timeout_ms": 6000}
     return send("JoinGroup", 5, JoinGroupRequest(**fields).to_body(5), rid, name)
 

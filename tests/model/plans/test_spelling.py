@@ -7,26 +7,20 @@ import pytest
 from support.runs import LEVELS, entries, entry
 
 from fencepost.conformance.cases.case_registry import Entry
-from fencepost.model.plans.plan import (
+from fencepost.model.plans.spelling import PlanError, plan_json, read, read_plan, written
+from fencepost.model.plans.steps import (
     DeleteTopics,
     Disconnect,
+    Failover,
     GenerationOf,
     IdOf,
     Ms,
     Needs,
     Pause,
+    PlanStep,
     ProtocolOf,
-    RequestStep,
-    Restart,
+    Request,
     Settle,
-    Step,
-)
-from fencepost.model.plans.plan_json import (
-    PlanError,
-    case_from_json,
-    case_json,
-    step_from_json,
-    step_json,
 )
 from fencepost.model.table.table import Level
 
@@ -41,7 +35,7 @@ def through_text(document: Any) -> Any:
 @pytest.mark.parametrize("delayed", [False, True])
 def test_every_case_comes_back_as_it_was(found: Entry, delayed: bool) -> None:
     case = found.case(LEVELS, delayed=delayed)
-    assert case_from_json(through_text(case_json(case))) == case
+    assert read_plan(through_text(plan_json(case))) == case
 
 
 def test_there_are_cases() -> None:
@@ -51,12 +45,12 @@ def test_there_are_cases() -> None:
 @pytest.mark.parametrize(
     "step",
     [
-        Restart(),
+        Failover(),
         DeleteTopics(("own", "other")),
         Settle(),
         Disconnect("A1"),
         Pause((Ms("session"), Ms("short rebalance")), 3, minus=True),
-        RequestStep(
+        Request(
             "A1 SyncGroup 1",
             "A1",
             "SyncGroup",
@@ -73,20 +67,20 @@ def test_there_are_cases() -> None:
         ),
     ],
 )
-def test_every_kind_of_step_comes_back(step: Step) -> None:
-    assert step_from_json(through_text(step_json(step))) == step
+def test_every_kind_of_step_comes_back(step: PlanStep) -> None:
+    assert read(through_text(written(step))) == step
 
 
 def test_what_a_case_needs_comes_back() -> None:
     case = ENTRIES[0].case(LEVELS, delayed=False)
     needs = Needs((("JoinGroup", 9),), frozenset({"restart"}), {"group.max.size": None})
     bare = type(case)(case.id, "", (), Level.MAY, (), needs, isolated=True)
-    assert case_from_json(through_text(case_json(bare))) == bare
+    assert read_plan(through_text(plan_json(bare))) == bare
 
 
 def a_plan() -> dict[str, Any]:
     found: dict[str, Any] = through_text(
-        case_json(entry("JOIN-STATIC-EMPTY-STABLE/follower").case(LEVELS, delayed=False))
+        plan_json(entry("JOIN-STATIC-EMPTY-STABLE/follower").case(LEVELS, delayed=False))
     )
     return found
 
@@ -126,7 +120,7 @@ def test_what_is_wrong_is_named_with_its_place(
         place = place[key]
     place[path[-1]] = value
     with pytest.raises(PlanError) as raised:
-        case_from_json(plan)
+        read_plan(plan)
     assert said in str(raised.value)
 
 
@@ -135,10 +129,10 @@ def test_what_is_missing_is_named(key: str) -> None:
     plan = a_plan()
     del plan[key]
     with pytest.raises(PlanError, match=rf"\$\.{key}: is missing"):
-        case_from_json(plan)
+        read_plan(plan)
 
 
 def test_what_has_no_json_form_is_refused() -> None:
-    step = RequestStep("x", "A1", "Heartbeat", {"member_id": object()})
+    step = Request("x", "A1", "Heartbeat", {"member_id": object()})
     with pytest.raises(PlanError, match=r"fields\.member_id: object"):
-        step_json(step)
+        written(step)

@@ -10,8 +10,15 @@ from support.runs import LEVELS, entries
 from fencepost.conformance.targets.brokers.mock import SETTINGS, MockTarget
 from fencepost.conformance.targets.target import Hints
 from fencepost.model.coordinator import CONFIG_DEFAULTS, Config
-from fencepost.model.plans.contrasts import Contrast, blurred, contrasts_of
-from fencepost.model.plans.plan import LEAST_LAG_MS, Case, Ms, Pause, RequestStep, Times, times_for
+from fencepost.model.plans.steps import Ms, Pause, Plan, Request
+from fencepost.model.plans.times import (
+    LEAST_LAG_MS,
+    Contrast,
+    Times,
+    blurred,
+    contrasts_of,
+    times_for,
+)
 from fencepost.model.table.table import Level
 
 DELAY = "group.initial.rebalance.delay.ms"
@@ -32,15 +39,15 @@ def times(target: str, lag_ms: int) -> Times:
 
 
 @cache
-def cases(target: str) -> list[Case]:
+def cases(target: str) -> list[Plan]:
     delayed = bool(TARGETS[target][0][DELAY])
     fit = [e for e in entries() if e.delayed in {None, delayed}]
     return [e.case(LEVELS, delayed=delayed) for e in fit]
 
 
-def plan(*fields: str, pauses: tuple[Pause, ...] = ()) -> Case:
-    asks = [RequestStep(f, "a", "JoinGroup", {"session_timeout_ms": Ms(f)}) for f in fields]
-    return Case("x/y", "", (), Level.MUST, (*asks, *pauses))
+def plan(*fields: str, pauses: tuple[Pause, ...] = ()) -> Plan:
+    asks = [Request(f, "a", "JoinGroup", {"session_timeout_ms": Ms(f)}) for f in fields]
+    return Plan("x/y", "", (), Level.MUST, (*asks, *pauses))
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -61,9 +68,7 @@ def test_every_contrast_is_one_or_is_said_to_be_none(target: str, lag_ms: int) -
         for case in cases(target):
             if blurred(case, written, allowed) is not None:
                 continue
-            fields = [
-                v for s in case.steps if isinstance(s, RequestStep) for v in s.fields.values()
-            ]
+            fields = [v for s in case.steps if isinstance(s, Request) for v in s.fields.values()]
             named = {value for value in fields if isinstance(value, Ms)}
             for short in named & {SHORT, Ms("short rebalance")}:
                 for long in named & {LONG, Ms("rebalance")}:

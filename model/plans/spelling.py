@@ -1,46 +1,39 @@
-"""The symbolic plan of a case as JSON, and back; both ways are strict.
+"""Plans as JSON, and back; both ways are strict.
 
-This is how a trace carries its case, so that the case can be run again elsewhere.  A reference is
-an object with one key `ref`, bytes are `{"bytes": base64}`, a message inside another is
-`{"message": name, "fields": {…}}`, a tuple is a list; anything else stands for itself.
-
-A plan's steps in words, for people.
+This is how a trace carries its plan, so that it can be run again elsewhere.  A step is written with
+all its fields, its class as `do`.  A reference is an object with one key `ref`, bytes are
+`{"bytes": base64}`, a message inside another is `{"message": name, "fields": {…}}`, a tuple is a
+list; anything else stands for itself.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
-import dataclasses
 from collections.abc import Iterable, Mapping
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 import msgspec
 
 from fencepost.model.bad_input import BadInputError
 from fencepost.model.messages import draft_messages, messages
 from fencepost.model.messages.draft_messages import ALL_APIS
-from fencepost.model.messages.messages import JoinProtocol, LeavingMember
 from fencepost.model.messages.shapes import Message, wire_fields
-from fencepost.model.plans.plan import (
+from fencepost.model.plans.steps import (
     AssignmentsIfLeader,
     AssignmentsToAll,
-    Await,
-    Case,
-    DeleteTopics,
-    Disconnect,
     GenerationOf,
     IdOf,
     Ms,
     Needs,
     Pause,
+    Plan,
+    PlanStep,
     ProtocolOf,
-    RequestStep,
-    Restart,
-    Settle,
-    Step,
-    Times,
+    Ref,
+    Request,
 )
+from fencepost.model.plans.times import TIME_NAMES
 
 _MESSAGES: dict[str, type[Message]] = {
     name: value
@@ -48,16 +41,10 @@ _MESSAGES: dict[str, type[Message]] = {
     for name, value in sorted(vars(module).items())
     if isinstance(value, type) and issubclass(value, Message) and value is not Message
 }
-_STEPS: Mapping[str, type[Step]] = {
-    "ask": RequestStep,
-    "await": Await,
-    "pause": Pause,
-    "settle": Settle,
-    "disconnect": Disconnect,
-    "restart": Restart,
-    "delete-topics": DeleteTopics,
+_STEPS: Mapping[str, type[PlanStep]] = {
+    str(kind.__struct_config__.tag): kind for kind in get_args(PlanStep)
 }
-_REFERENCES: Mapping[str, type[Any]] = {
+_REFERENCES: Mapping[str, type[Ref]] = {
     "id": IdOf,
     "generation": GenerationOf,
     "ms": Ms,
@@ -65,15 +52,18 @@ _REFERENCES: Mapping[str, type[Any]] = {
     "assignments-if-leader": AssignmentsIfLeader,
     "assignments-to-all": AssignmentsToAll,
 }
-_NAMES = {kind: name for kinds in (_STEPS, _REFERENCES) for name, kind in kinds.items()}
-_TYPES: Mapping[type[Any], dict[str, Any]] = {
-    kind: get_type_hints(kind) | ({"times": tuple[str, ...]} if kind is Pause else {})
-    for kind in (Case, Needs, *_STEPS.values(), *_REFERENCES.values())
+_NAMES: Mapping[type[Any], str] = {
+    kind: name for kinds in (_STEPS, _REFERENCES) for name, kind in kinds.items()
+}
+_KINDS: tuple[type[msgspec.Struct], ...] = (Plan, Needs, *_STEPS.values(), *_REFERENCES.values())
+_TYPES: Mapping[type[msgspec.Struct], dict[str, Any]] = {
+    kind: {name: get_type_hints(kind)[name] for name in kind.__struct_fields__}
+    | ({"times": tuple[str, ...]} if kind is Pause else {})
+    for kind in _KINDS
 }
 """The types of the fields in JSON; a pause names its times."""
 
 _PLAIN = {type(None), bool, int, str}
-_TIMES = {f.name.replace("_", " ") for f in dataclasses.fields(Times)} - {"margin", "settle"}
 
 
 class PlanError(BadInputError):
@@ -85,67 +75,68 @@ class PlanError(BadInputError):
         self.problem = problem
 
 
-def case_json(case: Case) -> dict[str, Any]:
-    """A case as JSON.  Raises PlanError for a value that has no JSON form."""
+def plan_json(plan: Plan) -> dict[str, Any]:
+    """Return a plan as JSON.  Raises PlanError for a value that has no JSON form."""
     return {
-        "id": case.id,
-        "about": case.about,
-        "rules": list(case.rules),
-        "level": case.level.value,
-        "isolated": case.isolated,
+        "id": plan.id,
+        "about": plan.about,
+        "rules": list(plan.rules),
+        "level": plan.level.value,
+        "isolated": plan.isolated,
         "needs": {
-            "apis": [list(pair) for pair in case.needs.apis],
-            "features": sorted(case.needs.features),
-            "config": dict(sorted(case.needs.config.items())),
+            "apis": [list(pair) for pair in plan.needs.apis],
+            "features": sorted(plan.needs.features),
+            "config": dict(sorted(plan.needs.config.items())),
         },
-        "steps": [step_json(s, f"$.steps[{i}]") for i, s in enumerate(case.steps)],
+        "steps": [written(s, f"$.steps[{i}]") for i, s in enumerate(plan.steps)],
     }
 
 
-def case_from_json(document: Any) -> Case:
-    """Read a case from JSON.  Raises PlanError."""
-    said = _record(document, "$", Case, raw=("needs", "steps"))
-    steps = _typed(said["steps"], list[Any], "$.steps")
-    said["steps"] = tuple(step_from_json(s, f"$.steps[{i}]") for i, s in enumerate(steps))
-    needs = _record(said["needs"], "$.needs", Needs, raw=("config",))
+def read_plan(document: Any) -> Plan:
+    """Read a plan from JSON.  Raises PlanError."""
+    fields = _record(document, "$", Plan, raw=("needs", "steps"))
+    steps = _typed(fields["steps"], list[Any], "$.steps")
+    fields["steps"] = tuple(read(s, f"$.steps[{i}]") for i, s in enumerate(steps))
+    needs = _record(fields["needs"], "$.needs", Needs, raw=("config",))
     needs["config"] = _typed(needs["config"], _TYPES[Needs]["config"], "$.needs.config")
-    said["needs"] = Needs(**needs)
-    return Case(**said)
+    fields["needs"] = Needs(**needs)
+    return Plan(**fields)
 
 
-def step_json(step: Step, path: str = "$") -> dict[str, Any]:
-    """One step as JSON.  Raises PlanError."""
+def written(step: PlanStep, path: str = "$") -> dict[str, Any]:
+    """Return one step as JSON.  Raises PlanError."""
     match step:
-        case RequestStep():
+        case Request():
             fields = _write_each(step.fields.items(), f"{path}.fields")
-            return _written("do", step, path, fields=fields)
+            return _tagged("do", step, path, fields=fields)
         case Pause():
-            return _written("do", step, path, times=[time.name for time in step.times])
+            return _tagged("do", step, path, times=[time.name for time in step.times])
         case _:
-            return _written("do", step, path)
+            return _tagged("do", step, path)
 
 
-def step_from_json(document: Any, path: str = "$") -> Step:
+def read(document: Any, path: str = "$") -> PlanStep:
     """Read a step from JSON.  Raises PlanError."""
     do = document.get("do") if isinstance(document, dict) else None
     if not isinstance(do, str) or do not in _STEPS:
         raise PlanError(f"{path}.do", f"is {do!r}, none of {', '.join(_STEPS)}")
-    said = _record(document, path, _STEPS[do], "do", raw=("fields",))
-    if do == "ask":
-        api = said["api"]
+    kind = _STEPS[do]
+    fields = _record(document, path, kind, "do", raw=("fields",))
+    if kind is Request:
+        api = fields["api"]
         if api not in ALL_APIS:
             raise PlanError(f"{path}.api", f"is {api!r}, none of {', '.join(ALL_APIS)}")
-        said["fields"] = _fields(ALL_APIS[api].request, said["fields"], f"{path}.fields")
-    elif do == "pause":
-        said["times"] = tuple(_time(name, f"{path}.times") for name in said["times"])
-    return _STEPS[do](**said)
+        fields["fields"] = _fields(ALL_APIS[api].request, fields["fields"], f"{path}.fields")
+    elif kind is Pause:
+        fields["times"] = tuple(_time(name, f"{path}.times") for name in fields["times"])
+    return kind(**fields)
 
 
-def _written(tag: str, value: Any, path: str, **parts: Any) -> dict[str, Any]:
-    """What it is, under `tag`, and all its fields in their order; `parts`: written already."""
+def _tagged(key: str, value: Any, path: str, **parts: Any) -> dict[str, Any]:
+    """The class's name under a key, and all fields in their order; `parts`: written already."""
     kind = type(value)
     own = {name: None if name in parts else getattr(value, name) for name in _TYPES[kind]}
-    return {tag: _NAMES[kind]} | _write_each(own.items(), path) | parts
+    return {key: _NAMES[kind]} | _write_each(own.items(), path) | parts
 
 
 def _write_each(values: Iterable[tuple[str, Any]], path: str) -> dict[str, Any]:
@@ -172,7 +163,7 @@ def _write(value: Any, path: str) -> Any:
             ]
             return {"message": type(value).__name__, "fields": _write_each(said, path)}
         case _ if type(value) in _REFERENCES.values():
-            return _written("ref", value, path)
+            return _tagged("ref", value, path)
         case _:
             raise PlanError(path, f"{type(value).__name__} {value!r} has no JSON form")
 
@@ -223,8 +214,8 @@ def _fields(message: type[Message], said: Any, path: str) -> Mapping[str, Any]:
 
 
 def _time(name: str, path: str) -> Ms:
-    if name not in _TIMES:
-        raise PlanError(path, f"{name!r} is none of {', '.join(sorted(_TIMES))}")
+    if name not in TIME_NAMES:
+        raise PlanError(path, f"{name!r} is none of {', '.join(sorted(TIME_NAMES))}")
     return Ms(name)
 
 
@@ -267,77 +258,3 @@ def _typed(value: Any, kind: Any, path: str) -> Any:
         return msgspec.convert(value, kind, builtin_types=(bytes,))
     except msgspec.ValidationError as error:
         raise PlanError(path, f"is {value!r}; {error}") from None
-
-
-_TELLING = {
-    "member_id": "member",
-    "group_instance_id": "instance",
-    "member_name": "name",
-    "generation_id": "generation",
-    "session_timeout_ms": "S",
-    "rebalance_timeout_ms": "R",
-    "protocols": "offers",
-    "assignments": "assigns",
-    "members": "rows",
-    "groups": "groups",
-    "group_id": "group",
-}
-
-
-def step_text(step: Step) -> str:
-    """One step in words."""
-    match step:
-        case RequestStep():
-            version = f" v{step.version}" if step.version is not None else ""
-            if step.at_most is not None:
-                version = f" up to v{step.at_most}"
-            told = [
-                f"{word} {value_text(step.fields[name])}"
-                for name, word in _TELLING.items()
-                if name in step.fields and step.fields[name] != "g"
-            ]
-            over = f" on connection {step.connection}" if step.connection else ""
-            return f"{step.who} sends {step.api}{version}{over}: {', '.join(told)}"
-        case Await():
-            return f"wait for {', '.join(step.labels)}"
-        case Pause():
-            times = " + ".join(t.name for t in step.times) or "a moment"
-            share = f"1/{step.parts} of " if step.parts > 1 else ""
-            return f"{share}{times} passes" + (", not quite" if step.minus else "")
-        case Settle():
-            return "a moment, so that what was sent is handled"
-        case Disconnect():
-            return f"{step.who} drops its connection"
-        case Restart():
-            return "the coordinator fails over"
-        case DeleteTopics():
-            return f"the topic{'s' * (len(step.topics) > 1)} {', '.join(step.topics)} deleted"
-
-
-def value_text(value: Any) -> str:
-    """A field's value or reference in words."""
-    match value:
-        case IdOf():
-            return f"{value.who}'s id" + (f" ({value.back} before)" if value.back else "")
-        case GenerationOf():
-            plus = f" + {value.plus}" if value.plus else ""
-            return f"{value.who}'s{plus}"
-        case Ms():
-            return value.name
-        case ProtocolOf():
-            return f"{value.who}'s {value.part}"
-        case AssignmentsIfLeader():
-            names = ", ".join(assignment.decode() for _, assignment in value.by_member)
-            return f"[{names}] if it leads"
-        case AssignmentsToAll():
-            return f"{value.assignment.decode()} to all"
-        case JoinProtocol():
-            return value.name
-        case LeavingMember():
-            return f"({value_text(value.member_id)}, {value.group_instance_id})"
-        case tuple():
-            return "[" + ", ".join(value_text(item) for item in value) + "]"
-        case str():
-            return f'"{value}"'
-        case _:
-            return str(value)

@@ -1,0 +1,253 @@
+"""Steps: what is done to a coordinator, to its clients and around them; plans of steps.
+
+A plan names members ("A1", the first process of instance "A") instead of ids, and times by name
+instead of in ms.  So the same plan runs on a model with a virtual clock and on a broker whose
+settings nobody can change.  References are resolved from the answers as they come.
+
+`describe` says in words what a step of a plan does.  `spelling` writes plans as JSON.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from fencepost.model.messages.messages import JoinProtocol, LeavingMember
+from fencepost.model.table.table import Level
+
+
+def instance_of(who: str) -> str | None:
+    """The instance id that a member of this name has."""
+    return who.rstrip("0123456789") if who[0].isupper() else None
+
+
+class Ref(msgspec.Struct, frozen=True):
+    """A value that is known only while a plan runs."""
+
+
+class IdOf(Ref, frozen=True):
+    """The member id that a member was told last; `back` 1: the one before, and so on.
+
+    Resolves to "" for a member that was told none yet.
+    """
+
+    who: str
+    back: int = 0
+
+
+class GenerationOf(Ref, frozen=True):
+    """The generation that a member was told last, plus `plus`; -1 before any."""
+
+    who: str
+    plus: int = 0
+
+
+class Ms(Ref, frozen=True):
+    """A time by name: `session`, `short session`, `rebalance`, `short rebalance`, `formation`.
+
+    Where time passes in ticks: `tick of time`, `two ticks`, `three ticks`, see `Times`.
+    `formation` is the rebalance timeout of members that form a group.  On a real clock it is no
+    longer than the initial delay, if that is long, so that a member that joins does not prolong the
+    delay.
+    """
+
+    name: str
+
+
+class AssignmentsIfLeader(Ref, frozen=True):
+    """The assignments of a sync: bytes by member, if the sender was told that it is the leader."""
+
+    who: str
+    by_member: tuple[tuple[Any, bytes], ...]
+
+
+class AssignmentsToAll(Ref, frozen=True):
+    """The same assignment for each member that the sender's last join listed; none if it didn't."""
+
+    who: str
+    assignment: bytes
+
+
+class ProtocolOf(Ref, frozen=True):
+    """The protocol that a member was told last; `part` is `type` or `name`."""
+
+    who: str
+    part: str
+
+
+def dashed(name: str) -> str:
+    """The name of a class as it is written in JSON: `stop-polling`."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "-", name).lower()
+
+
+class Step(msgspec.Struct, frozen=True, tag=dashed, tag_field="act", omit_defaults=True):
+    """Something that is done.
+
+    Scenarios write the class as `act` and leave defaults out, which is msgspec's own form; plans
+    write it as `do`, with all fields; see `spelling`.
+    """
+
+
+# What a plan does to a coordinator.
+
+
+class Request(Step, tag="ask", frozen=True):
+    """Send a request.
+
+    `fields`: the message's attributes, values or references.  `version` None: the highest that the
+    target has, but not above `at_most`.
+    """
+
+    label: str
+    who: str
+    api: str
+    fields: Mapping[str, Any]
+    version: int | None = None
+    at_most: int | None = None
+    connection: str | None = None
+    group_ids: tuple[str, ...] = ("g",)
+
+
+class Await(Step, frozen=True):
+    """Wait until these requests are answered."""
+
+    labels: tuple[str, ...]
+
+
+class Pause(Step, frozen=True):
+    """Let time pass: the sum of these times, and some margins that the clock can show.
+
+    `minus`: the margins are subtracted; `parts`: only this part of the sum, e.g. a third.
+    """
+
+    times: tuple[Ms, ...] = ()
+    margins: int = 1
+    minus: bool = False
+    parts: int = 1
+
+
+class Settle(Step, frozen=True):
+    """Give requests a moment to be handled, so that their order is certain."""
+
+
+class Disconnect(Step, frozen=True):
+    """A member's connection drops."""
+
+    who: str
+
+
+class Failover(Step, tag="restart", frozen=True):
+    """The coordinator fails over."""
+
+
+class DeleteTopics(Step, frozen=True):
+    """Topics are deleted, and are never made again."""
+
+    topics: tuple[str, ...]
+
+
+PlanStep = Request | Await | Pause | Settle | Disconnect | Failover | DeleteTopics
+
+
+class Needs(msgspec.Struct, frozen=True):
+    """What a target must have for a plan: API versions, features, settings."""
+
+    apis: tuple[tuple[str, int], ...] = ()
+    features: frozenset[str] = frozenset()
+    config: Mapping[str, int | None] = {}
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """The plan of one case of the catalogue, or of one that was drawn.
+
+    `rules`: what it is about; it passes only if every explanation used all of them.  `isolated`: it
+    may kill its target, so it gets a process of its own.
+    """
+
+    id: str
+    about: str
+    rules: tuple[str, ...]
+    level: Level
+    steps: tuple[PlanStep, ...]
+    needs: Needs = Needs()
+    isolated: bool = False
+
+    @property
+    def restarts(self) -> bool:
+        """Whether the coordinator fails over in it."""
+        return any(isinstance(step, Failover) for step in self.steps)
+
+
+_FIELD_WORDS = {
+    "member_id": "member",
+    "group_instance_id": "instance",
+    "member_name": "name",
+    "generation_id": "generation",
+    "session_timeout_ms": "S",
+    "rebalance_timeout_ms": "R",
+    "protocols": "offers",
+    "assignments": "assigns",
+    "members": "rows",
+    "groups": "groups",
+    "group_id": "group",
+}
+
+
+def describe(step: PlanStep) -> str:
+    """Return one step of a plan in words."""
+    match step:
+        case Request():
+            version = f" v{step.version}" if step.version is not None else ""
+            if step.at_most is not None:
+                version = f" up to v{step.at_most}"
+            fields = [
+                f"{word} {describe_value(step.fields[name])}"
+                for name, word in _FIELD_WORDS.items()
+                if name in step.fields and step.fields[name] != "g"
+            ]
+            over = f" on connection {step.connection}" if step.connection else ""
+            return f"{step.who} sends {step.api}{version}{over}: {', '.join(fields)}"
+        case Await():
+            return f"wait for {', '.join(step.labels)}"
+        case Pause():
+            times = " + ".join(t.name for t in step.times) or "a moment"
+            share = f"1/{step.parts} of " if step.parts > 1 else ""
+            return f"{share}{times} passes" + (", not quite" if step.minus else "")
+        case Settle():
+            return "a moment, so that what was sent is handled"
+        case Disconnect():
+            return f"{step.who} drops its connection"
+        case Failover():
+            return "the coordinator fails over"
+        case DeleteTopics():
+            return f"the topic{'s' * (len(step.topics) > 1)} {', '.join(step.topics)} deleted"
+
+
+def describe_value(value: Any) -> str:
+    """Return a field's value or reference in words."""
+    match value:
+        case IdOf():
+            return f"{value.who}'s id" + (f" ({value.back} before)" if value.back else "")
+        case GenerationOf():
+            plus = f" + {value.plus}" if value.plus else ""
+            return f"{value.who}'s{plus}"
+        case Ms() | JoinProtocol():
+            return value.name
+        case ProtocolOf():
+            return f"{value.who}'s {value.part}"
+        case AssignmentsIfLeader():
+            names = ", ".join(assignment.decode() for _, assignment in value.by_member)
+            return f"[{names}] if it leads"
+        case AssignmentsToAll():
+            return f"{value.assignment.decode()} to all"
+        case LeavingMember():
+            return f"({describe_value(value.member_id)}, {value.group_instance_id})"
+        case tuple():
+            return "[" + ", ".join(describe_value(item) for item in value) + "]"
+        case str():
+            return f'"{value}"'
+        case _:
+            return str(value)

@@ -1,0 +1,177 @@
+"""Named times for a target's settings and clock, and what lag can blur: the contrasts of a plan.
+
+A plan shows a fault by times that it holds against each other: who is silent for a short session
+is removed while one with a long session stays; what is due after a short rebalance comes before
+the rebalance timeout of the others; a pause ends a margin after a timeout.  With much lag, either
+side may come first, and a target with the fault looks like one without it.  Then a run proves
+nothing.
+
+A time and a pause are each up to the lag late: the request that starts the timer, the timer, and
+the answer.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from fencepost.model.plans.steps import Ms, Pause, Plan, Request
+
+LEAST_LAG_MS = 300
+"""A real clock is never trusted to show less."""
+
+_LONG_MS = 30_000
+_LONG_DELAY_MS = 2000
+_TICK_MS = 500
+_SPACE = 8
+"""Times that a case holds against each other differ by so many times the lag."""
+
+_LONGEST_MS = 110_000
+"""A case that had to wait for longer would not be worth it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """The named times, in ms, for a target's settings and clock.
+
+    `margin`: more than the differences that the clock can't show; `tick`: how coarse the target's
+    timers are; `settle`: how long a request may take to be handled when nothing else runs.
+
+    `tick_of_time`: a timeout of `two_ticks` or `three_ticks` ends within the second or third of
+    them: at its end exactly on a virtual clock, clearly before it on a real one.
+    """
+
+    session: int
+    short_session: int
+    rebalance: int
+    short_rebalance: int
+    formation: int
+    delay: int
+    margin: int
+    tick: int
+    settle: int
+    tick_of_time: int
+    two_ticks: int
+    three_ticks: int
+
+    def of(self, time: Ms) -> int:
+        """A named time in ms."""
+        value: int = getattr(self, time.name.replace(" ", "_"))
+        return value
+
+
+TIME_NAMES = {f.name.replace("_", " ") for f in dataclasses.fields(Times)} - {"margin", "settle"}
+"""What a plan may call a time."""
+
+
+def times_for(
+    config: Mapping[str, int | None], *, lag_ms: int, session_ms: int = 60_000, tick_ms: int = 0
+) -> Times:
+    """Times that a target's settings allow and its clock can show (`lag_ms` 0: a virtual clock).
+
+    A short rebalance always ends before a short session that began with it, and that before what is
+    long: as far as the settings allow, the long times grow with the lag, too; see `blurred`.
+    `session_ms`: the long session timeout that is wanted on a real clock; `tick_ms`: how coarse the
+    target's timers are.
+    """
+    least = config.get("group.min.session.timeout.ms") or 0
+    most = config.get("group.max.session.timeout.ms") or 2**31 - 1
+    delay = config.get("group.initial.rebalance.delay.ms") or 0
+    if lag_ms == 0:
+        short = max(least, 1000)
+        session, long = min(20 * short + 4 * delay, most), 10 * short
+        quick = min(2000, short // 2)
+        return Times(session, short, long, quick, long, delay, 1, 0, 0, *_ticks(least, most, 0))
+    space = _SPACE * lag_ms
+    quick = max(1000, 5 * lag_ms)
+    short = max(least, quick + space, delay + 3 * lag_ms)
+    margin = 2 * lag_ms
+    least_long = short + space
+    long = max(_LONG_MS, min(least_long, _LONGEST_MS))
+    if session_ms > _LONG_MS:
+        session_ms = max(session_ms, long + space)
+    elif session_ms < short + 3 * lag_ms + margin:  # no contrast would be left
+        session_ms = least_long if least_long + space <= long else long + space
+    session = max(min(most, session_ms), short)
+    settle = max(20, lag_ms // 8)
+    formation = delay if delay >= _LONG_DELAY_MS else long
+    ticks = _ticks(least, most, 3 * lag_ms + tick_ms)
+    return Times(session, short, long, quick, formation, delay, margin, tick_ms, settle, *ticks)
+
+
+def _ticks(least: int, most: int, spare: int) -> tuple[int, int, int]:
+    """A tick, and two and three ticks less `spare`, so that their end falls within a tick."""
+    tick = max(-(-(least + spare) // 2), 5 * spare, _TICK_MS)
+    return tick, min(2 * tick - spare, most), 3 * tick - spare
+
+
+_LATE = 3
+"""A timer that a request starts shows itself in an answer: three things that may be late."""
+
+_AT_ONCE = 2
+"""What happens at once rather than after a time: the request and its answer may be late."""
+
+_DESIGNED_ALIKE = Ms("formation")
+"""It may equal the initial delay, or the rebalance timeout."""
+
+_TICKS = {Ms("tick of time"), Ms("two ticks"), Ms("three ticks")}
+_LONG = {Ms("session"), Ms("rebalance")}
+"""They are for what shouldn't end at all; ticks are counted, and held against each other."""
+
+_RANKS = {Ms("short rebalance"): 0, Ms("short session"): 1} | dict.fromkeys(_LONG, 2)
+"""A time of a higher rank is meant to be longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """Two named times that a plan holds against each other; `one` None: no time at all.
+
+    `paused`: the plan lets time pass by a clock, so a margin, too, must fit between them.
+    """
+
+    one: Ms | None
+    other: Ms
+    paused: bool = False
+
+    def holds(self, times: Times, lag_ms: int) -> bool:
+        """Whether a target that takes the one for the other can be told from one that doesn't."""
+        if self.one is None:
+            return times.of(self.other) >= _AT_ONCE * lag_ms
+        needed = _LATE * lag_ms + (times.margin if self.paused else 0)
+        longer = times.of(self.other) - times.of(self.one)
+        ranks = _RANKS.get(self.one), _RANKS.get(self.other)
+        if None in ranks or ranks[0] == ranks[1]:
+            return abs(longer) >= needed
+        return (longer if ranks < ranks[::-1] else -longer) >= needed
+
+    def __str__(self) -> str:
+        """The two of them, in words."""
+        return f"{'no time' if self.one is None else self.one.name} and {self.other.name}"
+
+
+def contrasts_of(plan: Plan, times: Times) -> Iterator[Contrast]:
+    """The contrasts of a plan; a time that the target's settings make 0 has none."""
+    pauses = [step for step in plan.steps if isinstance(step, Pause)]
+    fields = [step.fields.values() for step in plan.steps if isinstance(step, Request)]
+    named = {value for values in fields for value in values if isinstance(value, Ms)}
+    named |= {time for step in pauses for time in step.times}
+    paused = any(step.times for step in pauses)
+    ordered = sorted(named - {_DESIGNED_ALIKE}, key=lambda time: time.name)
+    ordered = [time for time in ordered if times.of(time) > 0]
+    yield from (Contrast(None, time) for time in ordered)
+    for one, other in itertools.combinations(ordered, 2):
+        if not {one, other} & _TICKS or not {one, other} & _LONG:
+            yield Contrast(one, other, paused)
+
+
+def blurred(plan: Plan, times: Times, lag_ms: int) -> str | None:
+    """Why a run of the plan with these times proves nothing if so much lag had to be allowed."""
+    has_margin = any(isinstance(step, Pause) and step.margins for step in plan.steps)
+    if has_margin and times.margin < lag_ms:
+        return f"{lag_ms} ms of lag had to be allowed, more than its margin of {times.margin} ms"
+    for contrast in contrasts_of(plan, times):
+        if not contrast.holds(times, lag_ms):
+            return f"{lag_ms} ms of lag had to be allowed, which blurs {contrast}"
+    return None
