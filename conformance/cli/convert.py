@@ -13,7 +13,11 @@ from fencepost.conformance.cli.options.common_options import output_option, own_
 from fencepost.conformance.cli.options.target_options import target_options
 from fencepost.conformance.runtime.event_loop import run
 from fencepost.conformance.search.findings.promote import adopt, corpus_here
-from fencepost.conformance.search.findings.shrink_trace import SECONDS, shrink, shrink_property
+from fencepost.conformance.search.findings.shrink_trace import (
+    SECONDS,
+    shrink_property,
+    shrink_trace,
+)
 from fencepost.conformance.targets.target_registry import TargetOptions, find_target
 from fencepost.properties.claims.property_registry import find_property
 from fencepost.traces.files.trace_file import write_file
@@ -74,7 +78,7 @@ def shrink_command(
             raise click.UsageError(str(error.args[0])) from None
         smaller = run(shrink_property(trace, one))
     else:
-        smaller = run(shrink(trace, find_target(target, told), seconds=examine))
+        smaller = run(shrink_trace(trace, find_target(target, told), seconds=examine))
     click.echo(smaller.text(), err=True)
     _write(smaller.trace.text(), output)
 

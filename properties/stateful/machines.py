@@ -31,7 +31,7 @@ from fencepost.properties.checking.random_walk import (
     walk_scopes,
     walked,
 )
-from fencepost.properties.checking.shrinking import shrunk
+from fencepost.properties.checking.shrinking import Shown, shrink_items
 from fencepost.properties.logic.logic import Property, PropertyKind
 from fencepost.properties.worlds.concretise import Run
 from fencepost.properties.worlds.scope import Scope
@@ -174,12 +174,14 @@ def drawn_walk(context: WalkContext, drawn: tuple[int, Sequence[int]]) -> Walk:
 
 
 def _found(context: WalkContext, first: Walk, examples: int) -> FalsifyingWalk:
-    def shows(choices: Sequence[WalkChoice]) -> Sequence[WalkChoice] | None:
+    def shows(choices: Sequence[WalkChoice]) -> Shown[tuple[WalkChoice, ...], Walk] | None:
         walk = walked(context, choices)
-        return None if walk.finding is None else walk.choices
+        return None if walk.finding is None else Shown(tuple(walk.choices), walk)
 
     plain = partial(simpler, clients=context.scope.clients)
-    walk = walked(context, shrunk(first.choices, shows, plain))
+    shortest = shrink_items(first.choices, shows, plain)
+    assert shortest is not None
+    walk = shortest.run
     assert walk.finding is not None
     acts = tuple(act for act, _ in walk.path if act is not None)
     return FalsifyingWalk(

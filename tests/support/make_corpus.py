@@ -19,12 +19,13 @@ from fencepost.conformance.cases import ENTRIES
 from fencepost.conformance.run.certify import OpenTarget, Options, opened
 from fencepost.conformance.run.replay import sound_trace
 from fencepost.conformance.search.findings.findings import under
-from fencepost.conformance.search.shrink.shrink_plan import Reproducer, smallest
+from fencepost.conformance.search.shrink.shrink_plan import shrinking_plan
 from fencepost.conformance.targets.in_process import InProcessTarget
 from fencepost.model.plans.plan_order import DELAY
 from fencepost.model.plans.steps import Plan
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.revisions.revisions import MUTANT
+from fencepost.properties.checking.shrinking import Shown, shrink
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 from fencepost.properties.mutants.mutant import Mutant
 from fencepost.properties.mutants.mutants import MUTANTS
@@ -73,7 +74,8 @@ async def _smallest(failure: CaseResult, suite: OpenTarget) -> CaseResult:
         (result,) = await suite.try_cases([case])
         return result if result.fingerprint(suite.revision) == fingerprint else None
 
-    minimal = await smallest(Reproducer(failure.case, failure), suite.hello.apis, judge)
+    work = shrinking_plan(Shown(failure.case, failure), suite.hello.apis)
+    minimal = await shrink(work, judge)
     return minimal.shown.run
 
 

@@ -17,9 +17,9 @@ from __future__ import annotations
 import asyncio
 import itertools
 import random
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import Self, TypeVar
 
 import msgspec
 
@@ -57,12 +57,15 @@ from fencepost.conformance.clients.driver_programs import Client, find_client
 from fencepost.conformance.clients.scenario_run import ScenarioRun, assignor_in
 from fencepost.conformance.clients.stage import Stage
 from fencepost.conformance.runtime.event_loop import side_by_side
+from fencepost.properties.checking.shrinking import EditStage, Shown, Shrinking, numbered, shrink
 from fencepost.properties.requirements.client_verdict import Finding, Verdict
 from fencepost.properties.requirements.driver_messages import Introduction
 from fencepost.properties.requirements.evidence import Evidence
 from fencepost.properties.requirements.judges import judge
 from fencepost.properties.requirements.requirements import OBLIGATIONS
 from fencepost.traces.report.known_failures import KnownFailure
+
+R = TypeVar("R")
 
 _NAMES = ("a", "b", "c")
 _RIVAL = "rival"
@@ -252,9 +255,6 @@ def _settle(draft: _Draft) -> None:
     draft.settled(_LEAST_MS)
 
 
-Shows = Callable[[Scenario], Awaitable[bool]]
-
-
 def makes_sense(scenario: Scenario) -> bool:
     """Whether everybody who is named runs then, and nobody is started twice."""
     running: dict[str, str] = {}
@@ -335,22 +335,16 @@ def _plainer(act: AnyAct) -> AnyAct:
     return act
 
 
-async def shortest(scenario: Scenario, shows: Shows, tries: int) -> Scenario:
-    """The smallest scenario that was found to show it, with so many runs at most."""
-    tried = {scenario}
-    while True:
-        for candidate in smaller(scenario):
-            if candidate in tried or not makes_sense(candidate):
-                continue
-            if tries <= 0:
-                return scenario
-            tried.add(candidate)
-            tries -= 1
-            if await shows(candidate):
-                scenario = candidate
-                break
-        else:
-            return scenario
+def shrinking_scenario(first: Shown[Scenario, R], *, tries: int) -> Shrinking[Scenario, R]:
+    """Begin to shrink a scenario, one run after the other."""
+
+    def sensible(scenario: Scenario) -> Iterator[Scenario]:
+        return filter(makes_sense, smaller(scenario))
+
+    def stages(_: Scenario) -> list[EditStage[Scenario]]:
+        return [EditStage([numbered(sensible)])]
+
+    return Shrinking(first, stages, lambda scenario: scenario, tries=tries)
 
 
 CONFIRMATIONS = 3
@@ -493,12 +487,15 @@ class ClientFuzzer:
         if await self._reference_does(found.obligation, found.scenario):
             return None
 
-        async def shows(scenario: Scenario) -> bool:
+        async def shows(scenario: Scenario) -> Evidence | None:
             evidence = await self._run(self._client, scenario)
             verdict = _violation(found.obligation, evidence)
-            return verdict is not None and verdict.observed == found.observed
+            is_same = verdict is not None and verdict.observed == found.observed
+            return evidence if is_same else None
 
-        small = await shortest(found.scenario, shows, self._tries)
+        first = Shown(found.scenario, found.evidence)
+        minimal = await shrink(shrinking_scenario(first, tries=self._tries), shows)
+        small = minimal.shown.value
         if small != found.scenario and await self._reference_does(found.obligation, small):
             small = found.scenario
         return await self._confirmed(found, small)

@@ -37,12 +37,13 @@ from fencepost.conformance.search.compare.difference import (
 from fencepost.conformance.search.compare.differential import Both, TargetPair
 from fencepost.conformance.search.findings.confirm import CONFIRMATIONS
 from fencepost.conformance.search.findings.findings import under
-from fencepost.conformance.search.shrink.shrink_plan import Minimal, Reproducer, smallest
+from fencepost.conformance.search.shrink.shrink_plan import shrinking_plan
 from fencepost.conformance.targets.target import Target
 from fencepost.model.coordinator import Provenance
 from fencepost.model.plans.plan_order import steps_digest, weight, with_steps
 from fencepost.model.plans.steps import Await, Plan, Request
 from fencepost.model.revision import Revision
+from fencepost.properties.checking.shrinking import Minimal, Shown, shrink
 from fencepost.properties.judging.outcome import EXIT_CODES, Overall
 
 EXAMINE_S = 60.0
@@ -114,11 +115,11 @@ class Examiner:
                 difference, seen, case.id, again, CONFIRMATIONS, is_minimal=False, origins=origins
             )
         minimal = await work.minimal(difference, 1)
-        if minimal.shown.case is not case:
-            again = await work.again(minimal.shown.case)
+        if minimal.shown.value is not case:
+            again = await work.again(minimal.shown.value)
         if again < CONFIRMATIONS:  # flaky: shrink again, with plans that differ each time
             minimal = await work.minimal(difference, CONFIRMATIONS)
-            again = await work.again(minimal.shown.case)
+            again = await work.again(minimal.shown.value)
         small = _named(minimal.shown.run)
         origins = better(self._sources.of(small), origins)
         return Confirmed(
@@ -153,23 +154,25 @@ class _Examination:
         self._gap = fingerprint
         self._until = until
 
-    async def minimal(self, difference: TargetDifference, times: int) -> Minimal[TargetDifference]:
+    async def minimal(
+        self, difference: TargetDifference, times: int
+    ) -> Minimal[Plan, TargetDifference]:
         """The smallest plan that shows the difference in so many of so many runs."""
 
         async def judge(case: Plan) -> TargetDifference | None:
             shown = await self._shown(case, times)
             return shown[0] if None not in shown else None
 
-        first = Reproducer(difference.both.case, difference)
+        first = Shown(difference.both.case, difference)
         left = None if self._pair.is_virtual else self._until - time.monotonic()
         if left is not None and left <= 0:
             return Minimal(first, 0, is_minimal=False)
         cut = _cut(difference)
         if cut is not None and (run := await judge(cut)) is not None:
-            first = Reproducer(cut, run)
-        return await smallest(
-            first, self._pair.apis, judge, at_once=self._pair.at_once, tries=_TRIES, seconds=left
-        )
+            first = Shown(cut, run)
+        pair = self._pair
+        work = shrinking_plan(first, pair.apis, at_once=pair.at_once, tries=_TRIES)
+        return await shrink(work, judge, seconds=left)
 
     async def again(self, case: Plan) -> int:
         """How often the difference shows in some more runs."""

@@ -22,16 +22,10 @@ from dataclasses import replace
 from msgspec import structs
 
 from fencepost.conformance.run.certify import OpenTarget
-from fencepost.conformance.search.shrink.shrink_plan import (
-    AT_ONCE,
-    TRIES,
-    GivenUpError,
-    Minimal,
-    Reproducer,
-    smallest,
-)
+from fencepost.conformance.search.shrink.shrink_plan import AT_ONCE, TRIES, shrinking_plan
 from fencepost.model.plans.plan_order import DELAY, asking, asks_of, races, with_steps
 from fencepost.model.plans.steps import Await, Ms, Plan, Request
+from fencepost.properties.checking.shrinking import GivenUpError, Minimal, Shown, shrink
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 from fencepost.properties.oracle.fingerprint import Fingerprint
 from fencepost.properties.workers.processes import Stop
@@ -88,7 +82,7 @@ class Examination:
         async with self._failures:
             yield not self._stop.requested
 
-    async def minimised(self, failure: CaseResult, *, times: int = 1) -> Minimal[CaseResult]:
+    async def minimised(self, failure: CaseResult, *, times: int = 1) -> Minimal[Plan, CaseResult]:
         """Shrink a failed case.
 
         `times`: how often a smaller one must fail to be taken.  Raises ValueError if the case did
@@ -121,16 +115,14 @@ class Examination:
             return await judge(case, None)
 
         begin = beginnings(whole, failure)
-        return await smallest(
-            Reproducer(whole, failure),
+        work = shrinking_plan(
+            Shown(whole, failure),
             self.suite.hello.apis,
-            quick,
-            patient=patient,
             begin=begin[:1] if self._virtual else begin,
             at_once=self._side_by_side(most),
             tries=self._tries,
-            stop=self._stop,
         )
+        return await shrink(work, quick, patient=patient, stop=self._stop)
 
     def _side_by_side(self, most_s: float) -> int:
         if self._virtual:

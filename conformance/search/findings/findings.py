@@ -18,11 +18,11 @@ from msgspec import structs
 from fencepost.conformance.run.certify import OpenTarget
 from fencepost.conformance.run.replay import sound_trace
 from fencepost.conformance.search.findings.confirm import CONFIRMATIONS, Examination
-from fencepost.conformance.search.shrink.shrink_plan import Minimal
 from fencepost.model.plans.plan_order import steps_digest, weight
 from fencepost.model.plans.steps import Plan
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS, Level
+from fencepost.properties.checking.shrinking import Minimal
 from fencepost.properties.judging.explain import sentence, steps_of
 from fencepost.properties.judging.outcome import CaseResult
 from fencepost.properties.oracle.fingerprint import Fingerprint
@@ -177,7 +177,7 @@ async def finding_of(
         minimal = await examination.minimised(first, times=CONFIRMATIONS)
         failed, runs = await examination.confirmed(*_again(minimal, fingerprint))
     return Finding(
-        result=_named(minimal.shown.run, minimal.shown.case, fingerprint, examination.revision),
+        result=_named(minimal.shown.run, minimal.shown.value, fingerprint, examination.revision),
         fingerprint=fingerprint,
         seen=len(results),
         first=first.case.id,
@@ -189,9 +189,9 @@ async def finding_of(
 
 
 def _again(
-    minimal: Minimal[CaseResult], fingerprint: Fingerprint
+    minimal: Minimal[Plan, CaseResult], fingerprint: Fingerprint
 ) -> tuple[Plan, Fingerprint, float]:
-    return minimal.shown.case, fingerprint, minimal.shown.run.seconds
+    return minimal.shown.value, fingerprint, minimal.shown.run.seconds
 
 
 def _unconfirmed(

@@ -23,7 +23,7 @@ from fencepost.conformance.run.certify import OpenTarget, Options, opened
 from fencepost.conformance.run.replay import sound_trace
 from fencepost.conformance.search.findings.confirm import Examination
 from fencepost.conformance.search.findings.findings import finding_of, under
-from fencepost.conformance.search.shrink.shrink_plan import Reproducer, smallest
+from fencepost.conformance.search.shrink.shrink_plan import shrinking_plan
 from fencepost.conformance.targets.in_process import (
     InProcessCoordinator,
     InProcessTarget,
@@ -38,6 +38,7 @@ from fencepost.model.plans.spelling import read_plan
 from fencepost.model.plans.steps import Plan
 from fencepost.model.revision import Revision
 from fencepost.properties.checking.evaluator import broken, denied
+from fencepost.properties.checking.shrinking import Shown, shrink
 from fencepost.properties.claims.answer_properties import broken_properties
 from fencepost.properties.judging.outcome import CaseResult
 from fencepost.properties.logic.logic import Property, PropertyKind
@@ -78,7 +79,7 @@ class Shrunk:
         return said
 
 
-async def shrink(trace: TraceFile, target: Target, *, seconds: float = SECONDS) -> Shrunk:
+async def shrink_trace(trace: TraceFile, target: Target, *, seconds: float = SECONDS) -> Shrunk:
     """The smallest plan that fails on a target as this trace's does.  `seconds`: on a real clock.
 
     Raises TraceFileError where there is no plan, or it does not fail there.
@@ -164,8 +165,8 @@ async def shrink_property(trace: TraceFile, one: Property) -> Shrunk:
                 f"does not break {one.id} on {target.name}",
                 "name a property that it breaks; `fencepost properties` lists all",
             )
-        minimal = await smallest(Reproducer(first, run), suite.hello.apis, judge)
-        found = under(minimal.shown.run, structs.replace(minimal.shown.case, id=case.id))
+        minimal = await shrink(shrinking_plan(Shown(first, run), suite.hello.apis), judge)
+        found = under(minimal.shown.run, structs.replace(minimal.shown.value, id=case.id))
         assert found.recording is not None  # noqa: S101  (it was judged by its recording)
         sentence = broken_properties(found.recording.history, [one]).get(one.id) or denied(one)
         smaller = trace_of(
@@ -177,7 +178,7 @@ async def shrink_property(trace: TraceFile, one: Property) -> Shrunk:
             tool_version=own_version(),
             message=f"{one.id}: {sentence}.",
         )
-    steps = len(minimal.shown.case.steps)
+    steps = len(minimal.shown.value.steps)
     return Shrunk(smaller, steps, len(case.steps), minimal.tried, minimal.is_minimal)
 
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import re
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
@@ -43,7 +44,15 @@ from fencepost.model.plans.steps import GenerationOf, IdOf, Ms, Needs, instance_
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS, Level
 from fencepost.properties.checking.evaluator import Coverage
-from fencepost.properties.checking.shrinking import shrunk, without
+from fencepost.properties.checking.shrinking import (
+    EditStage,
+    Shown,
+    Shrinking,
+    numbered,
+    shrink_items,
+    shrink_now,
+    without,
+)
 from fencepost.properties.claims.answer_properties import broken_properties
 from fencepost.properties.judging.answer_diff import Recording, names_of
 from fencepost.properties.judging.explain import explain
@@ -493,17 +502,14 @@ def search_quickly(
 
 def _shrunk(first: ProgramRun, run: Callable[[Program], ProgramRun]) -> ProgramRun:
     """Shrink a program, one attempt after the other."""
-    best = first
 
-    def shows(moves: Sequence[Move]) -> Sequence[Move] | None:
-        nonlocal best
-        ran = run(first.program._replace(moves=tuple(moves)))
-        if not ran.fails or ran.gravity > first.gravity:
-            return None
-        best = ran
-        return ran.program.moves
+    def shows(moves: tuple[Move, ...]) -> Shown[tuple[Move, ...], ProgramRun] | None:
+        ran = run(first.program._replace(moves=moves))
+        fails = ran.fails and ran.gravity <= first.gravity
+        return Shown(moves, ran) if fails else None
 
-    shrunk(first.program.moves, shows, plainer)
+    smallest = shrink_items(first.program.moves, shows, plainer)
+    best = first if smallest is None else smallest.run
     at_once = run(best.program._replace(delayed=False))
     return at_once if at_once.fails and at_once.gravity <= first.gravity else best
 
@@ -558,16 +564,23 @@ def _drawn(
 
 
 def _shorter(runner: ProgramRunner, best: ProgramRun) -> tuple[ProgramRun, int]:
-    """The shortest program that still fails, and how many were run."""
-    tried = {best.program}
-    while candidates := [p for p in dict.fromkeys(_below(best.program)) if p not in tried]:
-        tried.update(candidates)
-        ran = runner.run(candidates)
-        failing = [r for r in ran if r.fails and r.gravity <= best.gravity]
-        if not failing:
-            break
-        best = min(failing, key=_size)
-    return best, len(tried) - 1
+    """Shrink a program by all smaller ones at once; return it, and how many were run."""
+
+    def run(programs: Sequence[Program]) -> list[Shown[Program, ProgramRun] | None]:
+        ran = runner.run(programs)
+        failing = [r for r in ran if r.fails and r.gravity <= work.best.run.gravity]
+        shortest = min(failing, key=_size, default=None)
+        return [Shown(r.program, r) if r is shortest else None for r in ran]
+
+    work = Shrinking(
+        Shown(best.program, best),
+        lambda _: [EditStage([numbered(_below)])],
+        lambda program: program,
+        tries=sys.maxsize,
+        at_once=sys.maxsize,
+    )
+    minimal = shrink_now(work, run)
+    return minimal.shown.run, minimal.tried
 
 
 def _below(program: Program) -> Iterator[Program]:

@@ -15,7 +15,7 @@ from support.tcp.over_tcp import serving
 from fencepost.conformance.cli.cli import main
 from fencepost.conformance.run.replay import rejudge
 from fencepost.conformance.runtime.unavailable import EXIT_USAGE
-from fencepost.conformance.search.findings.shrink_trace import Shrunk, shrink
+from fencepost.conformance.search.findings.shrink_trace import Shrunk, shrink_trace
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
 from fencepost.model.coordinator import Provenance
 from fencepost.model.revisions import revisions
@@ -112,7 +112,7 @@ def test_on_a_real_clock_it_ends_when_its_time_is_over(seconds: float) -> None:
 
     async def shrunk() -> Shrunk:
         async with serving(TARGET) as address:
-            return await shrink(trace, TcpTarget(address, capacity=8), seconds=seconds)
+            return await shrink_trace(trace, TcpTarget(address, capacity=8), seconds=seconds)
 
     smaller = asyncio.run(shrunk())
     assert smaller.trace.clock == "real"

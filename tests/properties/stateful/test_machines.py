@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.stateful import run_state_machine_as_test
@@ -20,7 +18,6 @@ from fencepost.properties.checking.random_walk import (
     simpler,
     walked,
 )
-from fencepost.properties.checking.shrinking import shrunk
 from fencepost.properties.claims.answer_properties import HISTORY_PROPERTIES
 from fencepost.properties.claims.property_registry import PROPERTIES
 from fencepost.properties.explorer.explorer import Check, explore
@@ -190,48 +187,6 @@ def test_rules_that_cannot_be_reached_are_not_asked_for() -> None:
     coverage.add(unfired)
     assert coverage.unfired(KAFKA_4) == ()
     assert coverage.text(KAFKA_4).endswith("all that can be reached.")
-
-
-# Shrinking.
-
-
-def test_it_leaves_what_is_needed() -> None:
-    def shows(items: Sequence[int]) -> Sequence[int] | None:
-        return items if {3, 7} <= set(items) else None
-
-    assert shrunk(range(20), shows) == (3, 7)
-
-
-def test_it_leaves_out_two_that_need_each_other() -> None:
-    def shows(items: Sequence[str]) -> Sequence[str] | None:
-        return items if items.count("(") == items.count(")") and "x" in items else None
-
-    assert shrunk("(x)()", shows) == ("x",)
-
-
-def test_it_puts_simpler_items_in_place() -> None:
-    def shows(items: Sequence[int]) -> Sequence[int] | None:
-        return items if sum(items) >= 10 else None
-
-    def smaller(item: int) -> Iterator[int]:
-        yield from range(item)
-
-    assert sum(shrunk([50, 60], shows, smaller)) == 10
-
-
-def test_what_shows_nothing_comes_back() -> None:
-    assert shrunk([1, 2], lambda _: None) == (1, 2)
-
-
-def test_it_stops_after_so_many_attempts() -> None:
-    asked = []
-
-    def shows(items: Sequence[int]) -> Sequence[int] | None:
-        asked.append(items)
-        return items if len(items) == 1000 else None
-
-    shrunk(range(1000), shows, attempts=5)
-    assert len(asked) == 6
 
 
 # Strategies and profiles.

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 
 from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.properties.checking.random_walk import Walk, WalkChoice, simpler
-from fencepost.properties.checking.shrinking import shrunk
+from fencepost.properties.checking.shrinking import Shown, shrink_items
 from fencepost.properties.oracle.fingerprint import Fingerprint
 from fencepost.traces.files.run_trace import run_trace
 from fencepost.traces.files.trace_file import TraceFile
@@ -59,9 +59,11 @@ _FINGERPRINT = ("rule", "api", "wrong", "seen")
 ALIKE = ("outcome", *_FINGERPRINT)
 MERGE = Merge(ALIKE, ("traces",), ("smallest", "message"))
 _NUMBERS = 1 << 40
-_ATTEMPTS = 2_000
+_TRIES = 2_000
 _LONGEST_NAME = 120
 _COLUMNS = ["trace", *ALIKE, "message", "turns"]
+
+Choices = tuple[WalkChoice, ...]
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ class Drawn:
 
     model: str
     scope: int
-    choices: tuple[WalkChoice, ...]
+    choices: Choices
 
     def walk(self) -> Walk:
         """The walk of these acts, as far as they can be done."""
@@ -204,14 +206,15 @@ def _shard_of(corpus: Corpus, number: int) -> Shard:
 def smaller(begun: Drawn, judged_by: str, fingerprint: Fingerprint) -> Drawn:
     """The same with acts as few and simple as still have a verdict with this fingerprint."""
 
-    def shows(tried: Sequence[WalkChoice]) -> Sequence[WalkChoice] | None:
-        walk = replace(begun, choices=tuple(tried)).walk()
+    def shows(tried: Choices) -> Shown[Choices, Walk] | None:
+        walk = replace(begun, choices=tried).walk()
         verdict = checker(judged_by).row(row_of(walk, begun.scope) | {"turns": len(tried)})
         is_same = verdict["outcome"] == VIOLATED and Fingerprint(*_words(verdict)) == fingerprint
-        return walk.choices if is_same else None
+        return Shown(tuple(walk.choices), walk) if is_same else None
 
     plain = partial(simpler, clients=SCOPES[begun.scope].clients)
-    return replace(begun, choices=shrunk(begun.choices, shows, plain, attempts=_ATTEMPTS))
+    shortest = shrink_items(begun.choices, shows, plain, tries=_TRIES)
+    return begun if shortest is None else replace(begun, choices=shortest.value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,12 @@ from fencepost.conformance.cases.clients.scenario import (
     Settled,
     Start,
 )
-from fencepost.conformance.search.clients.client_search import makes_sense, shortest, smaller
+from fencepost.conformance.search.clients.client_search import (
+    makes_sense,
+    shrinking_scenario,
+    smaller,
+)
+from fencepost.properties.checking.shrinking import Run, Shown, shrink
 
 LOSE = Provocation("Heartbeat", Action.LOSE, last=3)
 LONG = (
@@ -70,14 +75,19 @@ def test_a_consumer_goes_with_all_that_names_it() -> None:
     )
 
 
+async def shortest(first: Scenario, shows: Run[Scenario, str], tries: int) -> Scenario:
+    work = shrinking_scenario(Shown(first, "shown"), tries=tries)
+    return (await shrink(work, shows)).shown.value
+
+
 async def test_the_shortest_is_found() -> None:
     runs = []
 
-    async def shows(one: Scenario) -> bool:
+    async def shows(one: Scenario) -> str | None:
         runs.append(one)
         assert makes_sense(one)
         kinds = [type(act) for act in one.acts]
-        return Provoke in kinds and Crash in kinds
+        return "shown" if Provoke in kinds and Crash in kinds else None
 
     small = await shortest(scenario(*LONG), shows, 200)
     assert small.acts == (
@@ -92,9 +102,9 @@ async def test_the_shortest_is_found() -> None:
 async def test_no_more_runs_than_are_allowed() -> None:
     runs = []
 
-    async def shows(one: Scenario) -> bool:
+    async def shows(one: Scenario) -> str | None:
         runs.append(one)
-        return False
+        return None
 
     assert await shortest(scenario(*LONG), shows, 3) == scenario(*LONG)
     assert len(runs) == 3

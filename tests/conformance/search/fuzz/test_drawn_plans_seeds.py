@@ -12,7 +12,7 @@ from fencepost.conformance.search.fuzz.drawn_plans import SETTINGS, PlanContext,
 from fencepost.conformance.targets.in_process import ModelCoordinator
 from fencepost.conformance.targets.target import Hints
 from fencepost.model.classic.machine import Machine
-from fencepost.model.plans.plan_json import case_json
+from fencepost.model.plans.spelling import plan_json
 from fencepost.model.revisions.base import KAFKA_4
 
 HELLO = ModelCoordinator(KAFKA_4).hello()
@@ -43,5 +43,5 @@ def test_a_seed_draws_the_plans_that_it_always_drew(seed: int) -> None:
 
 
 def digest_of(planner: Planner) -> str:
-    plans = [case_json(planner.next().case) for _ in range(20)]
+    plans = [plan_json(planner.next().case) for _ in range(20)]
     return hashlib.sha256(json.dumps(plans, sort_keys=True).encode()).hexdigest()[:12]

@@ -26,14 +26,7 @@ from fencepost.conformance.search.findings.findings import (
     findings_from,
     trace_of_finding,
 )
-from fencepost.conformance.search.shrink.shrink_plan import (
-    GivenUpError,
-    Judge,
-    Minimal,
-    Reproducer,
-    single_steps,
-    smallest,
-)
+from fencepost.conformance.search.shrink.shrink_plan import shrinking_plan, single_steps
 from fencepost.conformance.targets.in_process import (
     InProcessCoordinator,
     InProcessTarget,
@@ -52,6 +45,7 @@ from fencepost.model.plans.plan_order import (
     version_of,
 )
 from fencepost.model.plans.steps import Await, Plan, Settle
+from fencepost.properties.checking.shrinking import GivenUpError, Minimal, Run, Shown, shrink
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 from fencepost.properties.oracle.fingerprint import Fingerprint
 from fencepost.properties.workers.processes import Stop
@@ -314,7 +308,7 @@ def test_what_was_given_up_is_asked_about_again_with_patience() -> None:
     first, *_ = steps = asks_of(case.steps)
     asked: list[int] = []
 
-    def judge(*, gives_up: bool) -> Judge[str]:
+    def judge(*, gives_up: bool) -> Run[Plan, str]:
         async def judged(smaller: Plan) -> str | None:
             if first not in smaller.steps:
                 return None
@@ -325,17 +319,17 @@ def test_what_was_given_up_is_asked_about_again_with_patience() -> None:
 
         return judged
 
-    async def run(patient: Judge[str] | None) -> Minimal[str]:
-        shown = Reproducer(case, "shown")
-        return await smallest(shown, KAFKA_4.apis, judge(gives_up=True), patient=patient)
+    async def run(patient: Run[Plan, str] | None) -> Minimal[Plan, str]:
+        work = shrinking_plan(Shown(case, "shown"), KAFKA_4.apis)
+        return await shrink(work, judge(gives_up=True), patient=patient)
 
     hasty = asyncio.run(run(None))
-    assert len(hasty.shown.case.steps) > 1
+    assert len(hasty.shown.value.steps) > 1
     assert not hasty.is_minimal
     minimal = asyncio.run(run(judge(gives_up=False)))
     assert minimal.is_minimal
-    assert [ask.api for ask in asks_of(minimal.shown.case.steps)] == [steps[0].api]
-    assert len(minimal.shown.case.steps) == 1
+    assert [ask.api for ask in asks_of(minimal.shown.value.steps)] == [steps[0].api]
+    assert len(minimal.shown.value.steps) == 1
 
 
 class RealClock:
@@ -354,7 +348,7 @@ class RealClock:
     async def try_cases(self, cases: Sequence[Plan]) -> list[CaseResult]:
         return [self._result(case) for case in cases]
 
-    def minimised(self, failure: CaseResult) -> Minimal[CaseResult]:
+    def minimised(self, failure: CaseResult) -> Minimal[Plan, CaseResult]:
         return asyncio.run(Examination(cast("OpenTarget", self)).minimised(failure))
 
 
@@ -395,12 +389,12 @@ def test_an_end_that_is_wished_for_keeps_what_there_is() -> None:
             stop.ask()
         return "shown"
 
-    async def run() -> Minimal[str]:
-        return await smallest(Reproducer(case, "shown"), KAFKA_4.apis, judge, stop=stop)
+    async def run() -> Minimal[Plan, str]:
+        return await shrink(shrinking_plan(Shown(case, "shown"), KAFKA_4.apis), judge, stop=stop)
 
     minimal = asyncio.run(run())
     assert not minimal.is_minimal
-    assert 1 < len(minimal.shown.case.steps) < len(case.steps)
+    assert 1 < len(minimal.shown.value.steps) < len(case.steps)
 
 
 def test_a_plan_is_made_smaller_from_its_head_on() -> None:

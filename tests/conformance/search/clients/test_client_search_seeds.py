@@ -1,0 +1,74 @@
+"""Every seed draws the scenarios that it always drew, and they shrink by the same runs."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from typing import Any
+
+import pytest
+
+from fencepost.conformance.cases.clients.scenario import Scenario
+from fencepost.conformance.search.clients.client_search import drawn, shrinking_scenario
+from fencepost.properties.checking.shrinking import Shown, shrink
+from fencepost.properties.requirements.driver_messages import Introduction
+
+LIBRARY = Introduction(
+    1,
+    1,
+    "lib",
+    "1",
+    "c",
+    ("static", "cooperative", "auto-commit", "manual-commit"),
+    ("range", "cooperative-sticky"),
+)
+# fmt: off
+SCENARIOS = (
+    "8db3fe5e1734", "37012744c86a", "5d49cdfad8b4", "802ffde00175", "7816b5fc0887",
+    "7b307efbf6b2", "58e9cdf91da0", "4c8eaef6bc6d", "759145201fbd", "e9942c23cb25",
+    "619bb5dc9ce7", "458a283ddcb0", "9be44b0c472f", "97480e09b2ed", "68a6f6fd15c8",
+    "851bfe41616d", "5604480f5052", "37df4aac7072", "d444f3d73f7c", "3f35f2deb9d7",
+)
+SHRUNK = (
+    (1, ("Provoke", "Crash"), 28, "f07569297fd9", "a7b92c9c711e"),
+    (1, ("Commit", "Close"), 46, "795d3a7135ba", "019afeed145d"),
+    (1, ("Unsubscribe",), 17, "f843e387b1d0", "9881643c6bfe"),
+    (2, ("Provoke", "Crash"), 26, "15834a4774d8", "4e6903802fb3"),
+    (2, ("Commit", "Close"), 30, "111397033594", "35c47633d92f"),
+    (2, ("Unsubscribe",), 17, "d5ecc7d125c5", "139a9aad3c84"),
+    (3, ("Provoke", "Crash"), 28, "075012103c05", "e56019b87cd2"),
+    (3, ("Commit", "Close"), 25, "07021083ea75", "d637d46fe9c6"),
+    (3, ("Unsubscribe",), 15, "06afbfcf8b43", "024d61d0a4eb"),
+)
+# fmt: on
+
+
+def digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:12]
+
+
+@pytest.mark.parametrize("seed", range(1, 21))
+def test_a_seed_draws_the_scenarios_that_it_always_drew(seed: int) -> None:
+    scenarios = [drawn(seed, number, LIBRARY).to_json() for number in range(20)]
+    assert digest(scenarios) == SCENARIOS[seed - 1]
+
+
+@pytest.mark.parametrize(("seed", "needed", "runs", "order", "smallest"), SHRUNK)
+async def test_a_scenario_shrinks_by_the_same_runs(
+    seed: int, needed: tuple[str, ...], runs: int, order: str, smallest: str
+) -> None:
+    def has_all(one: Scenario) -> bool:
+        return {*needed} <= {type(act).__name__ for act in one.acts}
+
+    tried = []
+
+    async def shows(one: Scenario) -> str | None:
+        tried.append(one.to_json()["acts"])
+        return "shown" if has_all(one) else None
+
+    numbered = (drawn(seed, number, LIBRARY) for number in itertools.count())
+    first = Shown(next(filter(has_all, numbered)), "shown")
+    minimal = await shrink(shrinking_scenario(first, tries=200), shows)
+    assert (len(tried), digest(tried)) == (runs, order)
+    assert digest(minimal.shown.value.to_json()) == smallest
