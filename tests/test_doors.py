@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import doctest
 import importlib
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -88,6 +89,19 @@ def test_type_checkers_see_each_public_name_as_it_is(door: ModuleType) -> None:
         for name, (module, there) in importable(door).items()
         if getattr(door, name) is not getattr(importlib.import_module(module), there)
     ] == []
+
+
+def test_each_public_name_is_in_an_example(door: ModuleType) -> None:
+    """A name that no example needs is one that users don't need."""
+    pages = [*(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.py")]
+    imports = "\n".join(
+        words
+        for page in pages
+        for words in re.findall(
+            rf"^from {door.__name__} import (.+)$", page.read_text("utf-8"), re.MULTILINE
+        )
+    )
+    assert set(door.__all__) - set(re.findall(r"\w+", imports)) == set()
 
 
 def test_an_unknown_name_is_refused_by_name(door: ModuleType) -> None:
