@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,16 +10,24 @@ from typing import Any
 
 from support.places import ROOT
 
-from tools.nightly.dedup import EACH_TIME, TARGETS, ShardFinding, entries_of
+from fencepost.conformance.search.findings.tracked_bugs import (
+    EACH_TIME,
+    Sighting,
+    TrackedBug,
+    track_bugs,
+)
+from fencepost.properties.oracle.fingerprint import Bug
 from tools.nightly.nightly import NightOptions
+from tools.nightly.nightly_report import days_between
+from tools.nightly.schedule import TARGETS
 
 TONIGHT, BEFORE = "2026-03-02", "2026-03-01"
 LONG_S = 300.0
 MUTANT = "mutant:empty-group-unlisted"
 
 
-def shard_finding(shard: str = "mock", **fields: Any) -> ShardFinding:
-    seen = ShardFinding(
+def shard_finding(shard: str = "mock", **fields: Any) -> Sighting:
+    seen = Sighting(
         "mock", "HEARTBEAT-STABLE", "MUST", "a shape", "It is wrong.", 1, EACH_TIME, shard, 7
     )
     return replace(seen, **fields)
@@ -35,6 +44,22 @@ def night_options(folder: Path, **fields: Any) -> NightOptions:
     return replace(made, **fields)
 
 
-def statuses(*findings: ShardFinding, **fields: Any) -> list[str]:
-    whole = {"tonight": TONIGHT, "corpus": {}, "before": ()} | fields
-    return [entry.status for entry in entries_of(findings, **whole)]
+def entries_of(
+    found: Iterable[Sighting],
+    *,
+    tonight: str = TONIGHT,
+    corpus: Mapping[Bug, str] | None = None,
+    before: Sequence[TrackedBug] = (),
+) -> list[TrackedBug]:
+    """Track bugs from night to night, and forget uncertain ones after a week."""
+    return track_bugs(
+        found,
+        tonight,
+        before,
+        corpus=corpus,
+        is_long_ago=lambda last: days_between(str(last), tonight) >= 7,
+    )
+
+
+def statuses(*findings: Sighting, **fields: Any) -> list[str]:
+    return [entry.status for entry in entries_of(findings, **fields)]

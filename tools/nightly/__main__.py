@@ -16,14 +16,15 @@ import click
 from fencepost.conformance.cli.cli import exit_code, exit_codes
 from fencepost.conformance.cli.options.common_options import echo_json, json_option
 from fencepost.conformance.runtime.event_loop import run_until_told
+from fencepost.conformance.search.findings.tracked_bugs import TrackedBug
 from fencepost.conformance.targets.target_registry import TargetOptions, find_target
 from fencepost.model.history.words import how_often
 from fencepost.properties.workers.processes import Stop
 from fencepost.traces.files.trace_causes import CorpusFolder, cause_sentence
 from fencepost.traces.report.report_folder import write_texts
-from tools.nightly.dedup import NEW, OPEN, TARGETS, WEIGHTS, NightlyBug, targets_of, weights_of
 from tools.nightly.nightly import Night, NightOptions, NightPart, run_night
 from tools.nightly.nightly_report import NAME, SURE_WORDS, Before, NightReport
+from tools.nightly.schedule import TARGETS, WEIGHTS, targets_of, weights_of
 
 _MINUTES = 60.0
 _SOME = 20
@@ -171,7 +172,7 @@ def _before(named: Path | None, report: Path) -> Before | None:
 
 
 def _echo(told: NightReport, report: Path) -> None:
-    urgent = [entry for entry in told.entries if entry.status in {NEW, OPEN}]
+    urgent = [entry for entry in told.entries if entry.is_pending]
     for entry in urgent[:_SOME]:
         click.echo()
         what = entry.cause or entry.shape
@@ -186,9 +187,9 @@ def _echo(told: NightReport, report: Path) -> None:
     click.echo(f"\n{told.summary()}: {report / 'index.html'}")
 
 
-def _how(entry: NightlyBug) -> str:
+def _how(entry: TrackedBug) -> str:
     if not entry.seen:
-        return f"not seen tonight, last on {entry.last_night}"
+        return f"not seen tonight, last on {entry.last_run}"
     return f"seen {how_often(entry.seen)}; {SURE_WORDS[entry.sure]}"
 
 

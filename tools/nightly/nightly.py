@@ -14,21 +14,11 @@ from datetime import datetime
 from pathlib import Path
 from zlib import crc32
 
+from fencepost.conformance.search.findings.tracked_bugs import Sighting
 from fencepost.model.history.words import plural
 from fencepost.properties.mutants.mutants import MUTANTS as ALL_MUTANTS
 from fencepost.properties.oracle.fingerprint import Bug, origin_of
 from fencepost.properties.workers.processes import Stop, Task, run_tasks
-from tools.nightly.dedup import (
-    MODEL,
-    MUTANTS,
-    TESTS,
-    TRACES,
-    Schedule,
-    ShardFinding,
-    weights_of,
-    why_not,
-    with_cause,
-)
 from tools.nightly.nightly_search import (
     MutantResult,
     MutantTask,
@@ -42,6 +32,16 @@ from tools.nightly.nightly_search import (
     search_mutants,
     search_target,
     why_no_tests,
+    with_cause,
+)
+from tools.nightly.schedule import (
+    MODEL,
+    MUTANTS,
+    TESTS,
+    TRACES,
+    Schedule,
+    weights_of,
+    why_not,
 )
 
 DONE, CUT, SKIPPED, FAILED, UNAVAILABLE = "done", "cut short", "skipped", "failed", "unavailable"
@@ -135,7 +135,7 @@ class Night:
 
     options: NightOptions
     parts: list[NightPart] = field(default_factory=list)
-    findings: list[ShardFinding] = field(default_factory=list)
+    findings: list[Sighting] = field(default_factory=list)
     totals: dict[str, TargetTotals] = field(default_factory=dict)
     mutant_results: list[MutantResult] = field(default_factory=list)
     stopped: bool = False

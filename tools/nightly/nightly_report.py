@@ -16,11 +16,22 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from statistics import median_low
 from typing import Any, Self
 
+from msgspec import convert
+
 from fencepost.conformance.runtime.unavailable import EXIT_UNAVAILABLE
+from fencepost.conformance.search.findings.tracked_bugs import (
+    EACH_TIME,
+    NEW,
+    OPEN,
+    TrackedBug,
+    trace_texts,
+    track_bugs,
+)
 from fencepost.model.history.words import plural
 from fencepost.properties.judging.outcome import EXIT_CODES, Overall
 from fencepost.properties.oracle.fingerprint import Bug
@@ -30,7 +41,6 @@ from fencepost.traces.files.trace_file import TraceFile, TraceFileError
 from fencepost.traces.pages.trace_data import ShownTrace
 from fencepost.traces.pages.trace_page import page_with_traces
 from fencepost.traces.report.report_folder import INDEX, ReportError, check_document, write_texts
-from tools.nightly.dedup import EACH_TIME, NEW, OPEN, NightlyBug, entries_of, trace_texts
 from tools.nightly.nightly import FAILED, UNAVAILABLE, Night, TargetTotals
 
 _OUTCOMES = {0: "holds", 1: "violated"}
@@ -206,6 +216,8 @@ VERSION = 1
 NAME = "nightly.json"
 SCHEMA_FILE = Path(__file__).with_name("nightly-1.schema.json")
 _LONGEST_PAGE_TRACE = 60_000
+_FORGOTTEN_DAYS = 7
+_NIGHTS = {"first_run": "first_night", "last_run": "last_night"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +225,7 @@ class Before:
     """What is kept of the night before: its name, its entries, its coverage by target."""
 
     night: str
-    entries: tuple[NightlyBug, ...]
+    entries: tuple[TrackedBug, ...]
     coverage: Mapping[str, Mapping[str, Any]]
 
     def told_well(self) -> frozenset[Bug]:
@@ -221,7 +233,7 @@ class Before:
         return frozenset(
             bug
             for entry in self.entries
-            if entry.status in {NEW, OPEN} and entry.sure == EACH_TIME and entry.trace
+            if entry.is_pending and entry.sure == EACH_TIME and entry.trace
             for bug in entry.by_fingerprints
         )
 
@@ -240,7 +252,7 @@ class Before:
             )
         return cls(
             document["night"],
-            tuple(NightlyBug.from_json(row) for row in document["entries"]),
+            tuple(_entry_from_json(row) for row in document["entries"]),
             {row["target"]: row for row in document["coverage"]},
         )
 
@@ -251,21 +263,24 @@ class NightReport:
 
     night: Night
     before: Before | None
-    entries: tuple[NightlyBug, ...]
+    entries: tuple[TrackedBug, ...]
 
     @classmethod
     def of(cls, night: Night, before: Before | None) -> Self:
         """Make the report of a night."""
-        entries = entries_of(
+        tonight = night.options.tonight
+
+        entries = track_bugs(
             night.findings,
-            tonight=night.options.tonight,
-            corpus=night.options.corpus or {},
-            before=() if before is None else before.entries,
+            tonight,
+            () if before is None else before.entries,
+            corpus=night.options.corpus,
+            is_long_ago=lambda last: days_between(str(last), tonight) >= _FORGOTTEN_DAYS,
         )
         return cls(night, before, tuple(entries))
 
     @property
-    def new(self) -> tuple[NightlyBug, ...]:
+    def new(self) -> tuple[TrackedBug, ...]:
         """The bugs that are new tonight."""
         return tuple(entry for entry in self.entries if entry.status == NEW)
 
@@ -325,7 +340,7 @@ class NightReport:
                 }
                 for part in night.parts
             ],
-            "entries": [entry.to_json() for entry in self.entries],
+            "entries": [_entry_json(entry) for entry in self.entries],
             "mutants": _mutants(night),
             "coverage": [
                 _coverage(name, totals, None if self.before is None else self.before.coverage)
@@ -351,8 +366,22 @@ class NightReport:
         )
 
 
+def days_between(night: str, later: str) -> int:
+    """The days from one night to another."""
+    return (date.fromisoformat(later) - date.fromisoformat(night)).days
+
+
+def _entry_json(entry: TrackedBug) -> dict[str, Any]:
+    return {_NIGHTS.get(name, name): value for name, value in entry.to_json().items()}
+
+
+def _entry_from_json(row: Mapping[str, Any]) -> TrackedBug:
+    runs = {night: run for run, night in _NIGHTS.items()}
+    return convert({runs.get(name, name): value for name, value in row.items()}, TrackedBug)
+
+
 def _shown(
-    entries: Sequence[NightlyBug], texts: Mapping[str, str], folder: Path
+    entries: Sequence[TrackedBug], texts: Mapping[str, str], folder: Path
 ) -> dict[str, ShownTrace]:
     """The traces for the page: tonight's, and those of earlier nights that are still there."""
     found: dict[str, ShownTrace] = {}

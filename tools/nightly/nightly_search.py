@@ -25,7 +25,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Any
 from fencepost.conformance.runtime.toolchain.child import Child
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.search.findings.findings import Finding
+from fencepost.conformance.search.findings.tracked_bugs import EACH_TIME, UNTRIED, Sighting
 from fencepost.conformance.search.fuzz.fuzz import FuzzListener, FuzzOptions, FuzzResult, fuzz
 from fencepost.conformance.search.fuzz.tally import Budget, Tally
 from fencepost.conformance.targets.target import Target
@@ -47,9 +48,9 @@ from fencepost.model.table.table import Level
 from fencepost.properties.oracle.fingerprint import Fingerprint
 from fencepost.properties.workers.processes import Stop, Tell
 from fencepost.traces.files.bounded import pip_install
+from fencepost.traces.files.trace_causes import cause_of_text
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.report.known_failures import KnownFailure, aliases_of, load
-from tools.nightly.dedup import EACH_TIME, SOMETIMES, UNTRIED, ShardFinding
 
 if TYPE_CHECKING:
     from fencepost.traces.pipeline.corpus.triage import Triaged
@@ -100,7 +101,7 @@ class ShardReport:
     """What a shard reports; `unavailable`: why the target can't be opened, or ""."""
 
     target: str
-    findings: tuple[ShardFinding, ...] = ()
+    findings: tuple[Sighting, ...] = ()
     covered: ShardCoverage = field(default_factory=ShardCoverage)
     version: str = ""
     plans: int = 0
@@ -184,7 +185,7 @@ class _ShardReporter(FuzzListener):
     def found(self, finding: Finding, why: str, trace: TraceFile | None) -> None:
         """A finding."""
         self._told.add(finding.fingerprint)
-        self._say(_finding(self._given, finding, why, trace))
+        self._say(self._sighting(finding, why, trace))
 
     def rest(self) -> None:
         """Report the findings that were not reported yet, as unconfirmed: no more will come."""
@@ -192,7 +193,7 @@ class _ShardReporter(FuzzListener):
             return
         for finding in self._result_so_far.findings.all:
             if finding.fingerprint not in self._told:
-                self._say(_finding(self._given, finding, "", None))
+                self._say(self._sighting(finding))
 
     def lost(self, why: str) -> None:
         """The target can't be opened, or can't be opened again."""
@@ -202,35 +203,30 @@ class _ShardReporter(FuzzListener):
         else:
             self._tell(ShardReport(self._given.target, trouble=why))
 
-    def _say(self, finding: ShardFinding) -> None:
+    def _sighting(
+        self, finding: Finding, why: str = "", trace: TraceFile | None = None
+    ) -> Sighting:
+        given, text = self._given, None if trace is None else trace.text()
+        return Sighting.of(
+            finding, given.target, given.seed, shard=given.shard, known=why, trace=text
+        )
+
+    def _say(self, finding: Sighting) -> None:
         self._tell(ShardReport(self._given.target, (finding,)))
 
 
-def _finding(
-    given: SearchTask, finding: Finding, why: str, trace: TraceFile | None
-) -> ShardFinding:
-    sure = UNTRIED if not finding.runs else SOMETIMES if finding.is_flaky else EACH_TIME
-    return ShardFinding(
-        given.target,
-        finding.fingerprint.rule,
-        finding.result.level.value,
-        str(finding.fingerprint),
-        finding.sentence,
-        finding.seen,
-        sure,
-        given.shard,
-        given.seed,
-        why,
-        None if trace is None else trace.text(),
-        finding.fingerprint.cause,
-    )
+def with_cause(finding: Sighting) -> Sighting:
+    """The same finding, with the known cause of what its trace shows."""
+    if finding.trace is None:
+        return finding
+    return replace(finding, cause=cause_of_text(finding.trace))
 
 
-def _counted(given: SearchTask, fuzzed: FuzzResult) -> Iterator[ShardFinding]:
+def _counted(given: SearchTask, fuzzed: FuzzResult) -> Iterator[Sighting]:
     """Findings that are known well and were only counted."""
     for fingerprint, seen in fuzzed.findings.known.items():
         level = fuzzed.revision.rule(fingerprint.rule).level if fingerprint.rule else Level.MUST
-        yield ShardFinding(
+        yield Sighting(
             given.target,
             fingerprint.rule,
             level.value,
@@ -391,9 +387,9 @@ def _of(kind: str, items: Sequence[Mapping[str, Any]]) -> frozenset[str]:
     return frozenset(row["item"] for row in items if row["kind"] == kind)
 
 
-def _trace_finding(given: TracesTask, seed: int, one: Triaged) -> ShardFinding:
+def _trace_finding(given: TracesTask, seed: int, one: Triaged) -> Sighting:
     level = None if one.file is None else one.file.verdict.level
-    return ShardFinding(
+    return Sighting(
         "model",
         one.fingerprint.rule,
         level or Level.MUST.value,
@@ -427,7 +423,7 @@ class Tested:
     that was running when the time was over.
     """
 
-    findings: tuple[ShardFinding, ...] = ()
+    findings: tuple[Sighting, ...] = ()
     ran: tuple[str, ...] = ()
     files: int = 0
     cut: str = ""
@@ -461,7 +457,7 @@ async def run_tests(
     files = files_of(root, seed)
     until = time.monotonic() + seconds
     ran: list[str] = []
-    findings: list[ShardFinding] = []
+    findings: list[Sighting] = []
     trouble: list[str] = []
     for file in files:
         left = until - time.monotonic()
@@ -530,5 +526,5 @@ async def _result(waiting: asyncio.Task[int]) -> int | None:
         return None
 
 
-def _test_finding(test: str, why: str, shard: str, seed: int) -> ShardFinding:
-    return ShardFinding(TESTS_TARGET, "", Level.MUST.value, test, why, 1, EACH_TIME, shard, seed)
+def _test_finding(test: str, why: str, shard: str, seed: int) -> Sighting:
+    return Sighting(TESTS_TARGET, "", Level.MUST.value, test, why, 1, EACH_TIME, shard, seed)

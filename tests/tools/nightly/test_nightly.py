@@ -14,20 +14,19 @@ from support.night_findings import LONG_S, MUTANT, night_options
 from support.places import ROOT
 
 from fencepost.conformance.cli.cli import exit_code, main
+from fencepost.conformance.search.findings.tracked_bugs import NEW, OPEN
 from fencepost.properties.workers.processes import Stop
 from tools.nightly.__main__ import nightly_command
-from tools.nightly.dedup import (
+from tools.nightly.nightly import CUT, DONE, SKIPPED, NightPart, run_night
+from tools.nightly.nightly_report import NightReport
+from tools.nightly.schedule import (
     FIRST_TARGETS,
-    NEW,
-    OPEN,
     OTHER_TARGETS,
     WEIGHTS,
     Schedule,
     targets_of,
     weights_of,
 )
-from tools.nightly.nightly import CUT, DONE, SKIPPED, NightPart, run_night
-from tools.nightly.nightly_report import NightReport
 
 NIGHT = (
     f"{AS_FROM_A_TERMINAL}; import runpy, sys; sys.path.insert(0, {str(ROOT)!r});"

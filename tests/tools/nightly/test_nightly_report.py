@@ -10,15 +10,15 @@ from jsonschema import Draft202012Validator
 from support.committed import committed
 from support.night_findings import night_options, shard_finding
 
+from fencepost.conformance.search.findings.tracked_bugs import SOMETIMES, UNTRIED, Sighting
 from fencepost.traces.report.report_folder import ReportError
-from tools.nightly.dedup import SOMETIMES, UNTRIED, ShardFinding
 from tools.nightly.nightly import DONE, FAILED, SKIPPED, UNAVAILABLE, Night, NightPart, TargetTotals
 from tools.nightly.nightly_report import SCHEMA_FILE, Before, NightReport
 from tools.nightly.nightly_search import ShardCoverage
 
 
 def report(
-    folder: Path, *found: ShardFinding, before: Before | None = None, **parts: str
+    folder: Path, *found: Sighting, before: Before | None = None, **parts: str
 ) -> NightReport:
     night = Night(night_options(folder), findings=list(found))
     night.parts = [NightPart(name, status) for name, status in (parts or {"mock": DONE}).items()]
@@ -49,7 +49,7 @@ def report(
     ],
 )
 def test_the_exit_code_says_what_is_new(
-    tmp_path: Path, found: list[ShardFinding], part: str, code: int, summary: str
+    tmp_path: Path, found: list[Sighting], part: str, code: int, summary: str
 ) -> None:
     told = report(tmp_path, *found, mock=part)
     assert (told.exit_code(), told.summary()) == (code, summary)

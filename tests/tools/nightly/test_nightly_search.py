@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from support.night_findings import LONG_S, MUTANT
 
+from fencepost.conformance.search.findings.tracked_bugs import EACH_TIME, UNTRIED
 from fencepost.properties.workers.processes import Stop
 from fencepost.traces.files.trace_file import TraceFile
-from tools.nightly.dedup import EACH_TIME, UNTRIED
 from tools.nightly.nightly_search import (
     MutantResult,
     MutantTask,

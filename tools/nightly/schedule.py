@@ -1,0 +1,82 @@
+"""The parts of a nightly run, and how much time each of them gets.
+
+A part gets its share of the time that is left when it begins.  So a part that ends early leaves
+time to the others, and one that takes too long takes it from all that follow.  A target needs some
+minutes; if there is no time for all, the old releases take turns, night by night.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+
+from fencepost.conformance.runtime.toolchain.found_tools import cache_folder
+from fencepost.traces.files.bounded import pip_install
+
+MODEL, MUTANTS, TRACES, TESTS, TARGETS = "model", "mutants", "traces", "tests", "targets"
+WEIGHTS: Mapping[str, float] = {MODEL: 10, MUTANTS: 18, TRACES: 10, TESTS: 17, TARGETS: 45}
+"""The parts in their order, and the weight of each."""
+
+FIRST_TARGETS = ("mock", "kfake", "kafka:4.3.0")
+"""Searched every night."""
+OTHER_TARGETS = tuple(
+    f"kafka:{version}"
+    for version in (
+        *("4.1.1", "3.9.1+new", "3.9.1+old", "3.3.1", "3.1.2"),
+        *("2.8.0", "2.6.0", "2.4.1", "2.3.0"),
+    )
+)
+"""These take turns; the releases that have a certificate."""
+
+_LEAST_TARGET_S = 240.0
+
+
+class Schedule:
+    """Shares out the time of a night as parts begin; `until`: its end, on the caller's clock."""
+
+    def __init__(self, weights: Mapping[str, float], until: float) -> None:
+        self._weights = dict(weights)
+        self._until = until
+
+    def begin(self, part: str, now: float) -> float:
+        """The seconds that a part may take that begins now; 0 if none are left."""
+        waiting = sum(self._weights.values())
+        mine = self._weights.pop(part)
+        left = max(0.0, self._until - now)
+        return left * mine / waiting if waiting else 0.0
+
+
+def weights_of(parts: Sequence[str], targets: Sequence[str]) -> dict[str, float]:
+    """The weight of each part, targets one by one, in their order."""
+    weights = {part: WEIGHTS[part] for part in WEIGHTS if part in parts and part != TARGETS}
+    if TARGETS in parts:
+        weights |= {target: WEIGHTS[TARGETS] / len(targets) for target in targets}
+    return weights
+
+
+def targets_of(seed: int, seconds: float) -> tuple[str, ...]:
+    """The targets of a night that has so much time for them."""
+    room = max(0, int(seconds // _LEAST_TARGET_S) - len(FIRST_TARGETS))
+    first = seed * max(room, 1) % len(OTHER_TARGETS)
+    turned = OTHER_TARGETS[first:] + OTHER_TARGETS[:first]
+    return FIRST_TARGETS + turned[:room]
+
+
+def why_not(target: str) -> str:
+    """What is missing to start a target here, or ""."""
+    if target == "mock" and importlib.util.find_spec("confluent_kafka") is None:
+        return f"confluent-kafka is missing: {pip_install('mock')}"
+    if target == "kfake" and not _has("go") and not (cache_folder() / "kfake").is_dir():
+        return "go is not on the PATH: install Go 1.22 or later"
+    if target.startswith("kafka:"):
+        if not _has("java") and not os.environ.get("JAVA_HOME"):
+            return "java is not on the PATH: install Java 17 or later"
+        if not _has("mvn") and not (cache_folder() / "kafka").is_dir():
+            return "mvn is not on the PATH: install Maven 3.6 or later"
+    return ""
+
+
+def _has(program: str) -> bool:
+    return shutil.which(program) is not None
