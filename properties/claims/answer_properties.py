@@ -1,26 +1,23 @@
-"""The history properties: what must hold of answers alone, whoever gave them.
+"""Define the history properties: they must hold of answers alone, whatever coordinator gave them.
 
-They need no table and no revision, so they also apply to a coordinator that nobody has a model of.
+They need no table and no revision, so they also apply to a coordinator without a model.
 
     >>> from fencepost.properties.claims.answer_properties import broken_properties
     >>> broken_properties([])
     {}
 
-History properties: each answer is readable in its version, and each request is answered in time.
+Bounds: each answer is readable in its version, and each request is answered in time.  A JoinGroup
+may wait for the rebalance that it takes part in, a SyncGroup until the members that owe one are
+removed; all other requests are answered at once.
 
-A JoinGroup may wait for the rebalance that it takes part in, a SyncGroup until the members that owe
-one are removed; all other requests are answered at once.
+Generations: all members of a generation get the same answers.  Generation numbers never fall while
+one coordinator has the group.  A generation counts as stored once a SyncGroup of it was answered
+NONE; a failover may bring the group back to the last stored one, and higher numbers may then be
+used again, for other members.
 
-History properties: all members of a generation are told the same.
-
-Generation numbers never fall while one coordinator has the group.  A generation counts as stored
-once a SyncGroup of it was answered NONE; a failover may bring the group back to the last stored
-one, and higher numbers may then be used again, for other members.
-
-History properties: ids are handed out once, and who was fenced or replaced stays out.
-
-They hold one thing against a coordinator without knowing its state: that it answered NONE, or an
-error that only a member gets, to a client after an answer that said that it is no member.
+Ids: an id is handed out once, and a fenced or replaced member stays out.  The violation is always
+one kind of answer, which needs no knowledge of the coordinator's state: NONE, or an error that only
+a member gets, to a client after an answer by which it is no member.
 """
 
 from __future__ import annotations
@@ -46,8 +43,8 @@ from fencepost.properties.claims.history_index import (
     NONE,
     Claim,
     Exchange,
+    Joined,
     Reading,
-    Told,
     read,
 )
 from fencepost.properties.logic.logic import Property
@@ -71,14 +68,14 @@ def _any_answer(reading: Reading) -> bool:
 
 
 def _bound_ms(reading: Reading, e: Exchange) -> int:
-    """How long it may wait for its answer, in ms."""
-    if e.join is None and not isinstance(e.asked, SyncGroupRequest):
+    """Return the ms that a request may wait for its answer."""
+    if e.join is None and not isinstance(e.message, SyncGroupRequest):
         return 0
     return max(reading.longest_rebalance_ms.get(e.group, 0), _DELAY_MS)
 
 
 def _due(reading: Reading) -> Iterator[tuple[Exchange, int]]:
-    """Requests whose waiting time ended within the history, each with that time."""
+    """Yield requests whose waiting time ended within the history, each with that time."""
     if not reading.virtual:
         return
     for e in reading.exchanges:
@@ -89,19 +86,19 @@ def _due(reading: Reading) -> Iterator[tuple[Exchange, int]]:
 
 
 def _cut_ms(reading: Reading, e: Exchange) -> int:
-    """When its client gave it up, or its coordinator failed over."""
+    """Return the time at which its client gave it up, or its coordinator failed over."""
     cut = min([e.dropped, *(p for p in reading.takeovers if p > e.sent)])
     return NEVER if cut == NEVER else reading[cut].at_ms
 
 
 def _superseded(reading: Reading, e: Exchange) -> bool:
-    """Whether the same member joined again meanwhile: the earlier join may stay unanswered."""
-    asked = e.join
-    return asked is not None and any(
+    """Return True if the member joined again meanwhile: the earlier join may stay unanswered."""
+    join = e.join
+    return join is not None and any(
         e.sent < other.sent < e.answered
         and (again := other.join) is not None
-        and again.group_id == asked.group_id
-        and (asked.member_id or asked.group_instance_id)
+        and again.group_id == join.group_id
+        and (join.member_id or join.group_instance_id)
         in {again.member_id or NEVER, again.group_instance_id or NEVER}
         for other in reading.exchanges
     )
@@ -115,8 +112,8 @@ def _endless(reading: Reading) -> str | None:
     for e, bound in _due(reading):
         waited = e.answered_ms - e.sent_ms if e.answered < NEVER else reading.end_ms - e.sent_ms
         if waited > bound:
-            found = "was answered only after" if e.answered < NEVER else "had no answer after"
-            return f"{e} {found} {waited} ms, and may wait {bound} ms"
+            problem = "was answered only after" if e.answered < NEVER else "had no answer after"
+            return f"{e} {problem} {waited} ms, and may wait {bound} ms"
     return None
 
 
@@ -152,8 +149,8 @@ _EPOCH = "answers of one generation, between two failovers"
 
 
 def _fall(reading: Reading) -> str | None:
-    for n, later in enumerate(reading.told):
-        for earlier in reading.told[:n]:
+    for n, later in enumerate(reading.joined):
+        for earlier in reading.joined[:n]:
             if _before(reading, earlier, later):
                 was, now = earlier.answer.generation_id, later.answer.generation_id
                 if now < was:
@@ -161,49 +158,49 @@ def _fall(reading: Reading) -> str | None:
                         f"{earlier.exchange} was told generation {was}, "
                         f"and {later.exchange} after it generation {now}"
                     )
-        stored, told_so = _last_stored(reading, later)
-        if told_so is not None and later.answer.generation_id < stored:
+        stored, sync = _last_stored(reading, later)
+        if sync is not None and later.answer.generation_id < stored:
             return (
-                f"{told_so} showed that generation {stored} was stored, "
+                f"{sync} showed that generation {stored} was stored, "
                 f"and {later.exchange} was told generation {later.answer.generation_id} after it"
             )
     return None
 
 
-def _before(reading: Reading, earlier: Told, later: Told) -> bool:
-    """Whether one was answered before the other was sent, by the same coordinator."""
-    same = earlier.asked.group_id == later.asked.group_id and earlier.exchange.before(
+def _before(reading: Reading, earlier: Joined, later: Joined) -> bool:
+    """Return True if one was answered before the other was sent, by the same coordinator."""
+    same = earlier.message.group_id == later.message.group_id and earlier.exchange.before(
         later.exchange
     )
     return same and reading.epoch(earlier.exchange) == reading.epoch(later.exchange) >= 0
 
 
-def _last_stored(reading: Reading, told: Told) -> tuple[int, Exchange | None]:
-    """The highest generation that was stored before a request was sent."""
-    found = [
-        (asked.generation_id, e)
-        for e, asked, _ in reading.synced
-        if asked.group_id == told.asked.group_id and e.before(told.exchange)
+def _last_stored(reading: Reading, join: Joined) -> tuple[int, Exchange | None]:
+    """Return the highest generation that was stored before a request was sent."""
+    generations = [
+        (request.generation_id, e)
+        for e, request, _ in reading.synced
+        if request.group_id == join.message.group_id and e.before(join.exchange)
     ]
-    return max(found, key=lambda pair: pair[0], default=(-1, None))
+    return max(generations, key=lambda pair: pair[0], default=(-1, None))
 
 
-def _several_told(reading: Reading) -> bool:
+def _several_joined(reading: Reading) -> bool:
     return any(
         _before(reading, earlier, later)
-        for n, later in enumerate(reading.told)
-        for earlier in reading.told[:n]
+        for n, later in enumerate(reading.joined)
+        for earlier in reading.joined[:n]
     )
 
 
-def _generations(reading: Reading) -> Iterator[list[Told]]:
-    """Successful joins, by generation."""
-    found: dict[tuple[str, int, int], list[Told]] = {}
-    for told in reading.told:
-        if (epoch := reading.epoch(told.exchange)) >= 0:
-            key = (told.asked.group_id, told.answer.generation_id, epoch)
-            found.setdefault(key, []).append(told)
-    yield from found.values()
+def _generations(reading: Reading) -> Iterator[list[Joined]]:
+    """Yield successful joins, by generation."""
+    generations: dict[tuple[str, int, int], list[Joined]] = {}
+    for join in reading.joined:
+        if (epoch := reading.epoch(join.exchange)) >= 0:
+            key = (join.message.group_id, join.answer.generation_id, epoch)
+            generations.setdefault(key, []).append(join)
+    yield from generations.values()
 
 
 def _shared(reading: Reading) -> bool:
@@ -226,18 +223,18 @@ def _leaders(reading: Reading) -> str | None:
     for generation in _generations(reading):
         seats = [(t, _leading(reading, t)) for t in generation]
         known = [(t, seat) for t, seat in seats if seat is not None]
-        for told, seat in known[1:]:
+        for join, seat in known[1:]:
             first, leads = known[0]
             if seat != leads:
                 return (
-                    f"in generation {told.answer.generation_id} {first.exchange} was told that "
-                    f"{leads} leads, and {told.exchange} that {seat} does"
+                    f"in generation {join.answer.generation_id} {first.exchange} was told that "
+                    f"{leads} leads, and {join.exchange} that {seat} does"
                 )
     return None
 
 
-def _leading(reading: Reading, told: Told) -> str | None:
-    return reading.seat(told.asked.group_id, told.answer.leader)
+def _leading(reading: Reading, join: Joined) -> str | None:
+    return reading.seat(join.message.group_id, join.answer.leader)
 
 
 def _assignments(reading: Reading) -> str | None:
@@ -252,17 +249,17 @@ def _assignments(reading: Reading) -> str | None:
 
 
 def _assigned(reading: Reading) -> Iterator[list[tuple[Exchange, bytes]]]:
-    """Assignments by group, generation and seat.  Stored with it, so over failovers too."""
-    found: dict[tuple[str, int, str], list[tuple[Exchange, bytes]]] = {}
-    for e, asked, answer in reading.synced:
-        if asked.group_instance_id is not None:
-            seat: str | None = f"instance {asked.group_instance_id}"
+    """Yield assignments by group, generation and seat; stored with it, so over failovers too."""
+    assignments: dict[tuple[str, int, str], list[tuple[Exchange, bytes]]] = {}
+    for e, request, answer in reading.synced:
+        if request.group_instance_id is not None:
+            seat: str | None = f"instance {request.group_instance_id}"
         else:
-            seat = reading.seat(asked.group_id, asked.member_id)
+            seat = reading.seat(request.group_id, request.member_id)
         if seat is not None:
-            key = (asked.group_id, asked.generation_id, seat)
-            found.setdefault(key, []).append((e, answer.assignment))
-    yield from found.values()
+            key = (request.group_id, request.generation_id, seat)
+            assignments.setdefault(key, []).append((e, answer.assignment))
+    yield from assignments.values()
 
 
 def _assigned_twice(reading: Reading) -> bool:
@@ -270,27 +267,27 @@ def _assigned_twice(reading: Reading) -> bool:
 
 
 def _lists(reading: Reading) -> str | None:
-    for told in reading.told:
-        answer = told.answer
+    for join in reading.joined:
+        answer = join.answer
         leads = answer.leader == answer.member_id
         if answer.members and not leads:
-            return f"{told.exchange} was told that {answer.leader!r} leads, and given the members"
+            return f"{join.exchange} was told that {answer.leader!r} leads, and given the members"
         if leads and answer.member_id not in {row.member_id for row in answer.members}:
-            return f"{told.exchange} was told that it leads, and not given the members with itself"
+            return f"{join.exchange} was told that it leads, and not given the members with itself"
     for generation in _generations(reading):
-        given = [(t, _leading(reading, t)) for t in generation if t.answer.members]
-        for told, seat in given[1:]:
-            if seat != given[0][1] and None not in {seat, given[0][1]}:
+        lists = [(t, _leading(reading, t)) for t in generation if t.answer.members]
+        for join, seat in lists[1:]:
+            if seat != lists[0][1] and None not in {seat, lists[0][1]}:
                 return (
-                    f"in generation {told.answer.generation_id} both {given[0][0].exchange} and "
-                    f"{told.exchange} were given the members"
+                    f"in generation {join.answer.generation_id} both {lists[0][0].exchange} and "
+                    f"{join.exchange} were given the members"
                 )
     return None
 
 
 def _leader_and_follower(reading: Reading) -> bool:
     return any(
-        len({bool(told.answer.members) for told in generation}) > 1
+        len({bool(join.answer.members) for join in generation}) > 1
         for generation in _generations(reading)
     )
 
@@ -303,7 +300,7 @@ GENERATION_PROPERTIES = (
         "one group, between two failovers; over a failover generations may fall to the highest of "
         "which a SyncGroup was answered NONE, and no further",
         _fall,
-        _several_told,
+        _several_joined,
     ),
     history_property(
         "one-generation-one-protocol",
@@ -358,14 +355,14 @@ _FAILOVER = (
 
 
 def _handed_out(reading: Reading) -> Iterator[tuple[str, str, Exchange]]:
-    """(group, member id, exchange) of each join that was told another id than it named."""
+    """Yield (group, member id, exchange) of each join whose answer has another id than it named."""
     for e in reading.answered:
-        asked = e.join
-        if asked is None or not isinstance(e.answer, JoinGroupResponse):
+        join = e.join
+        if join is None or not isinstance(e.answer, JoinGroupResponse):
             continue
-        new = e.answer.member_id not in {"", asked.member_id}
+        new = e.answer.member_id not in {"", join.member_id}
         if new and e.answer.error_code in _HANDS_OUT:
-            yield asked.group_id, e.answer.member_id, e
+            yield join.group_id, e.answer.member_id, e
 
 
 def _one_id_for_two(reading: Reading) -> str | None:
@@ -383,30 +380,30 @@ def _two_were_given_ids(reading: Reading) -> bool:
 
 
 class _Out(NamedTuple):
-    """An id that is no member any more: since which exchange, and why."""
+    """An id that is no member any more: the exchange by which it left, and the reason."""
 
     group: str
     member_id: str
     since: Exchange
     why: str
-    successor: Told | None
+    successor: Joined | None
 
 
 def _replaced(reading: Reading) -> Iterator[_Out]:
-    """Ids whose instance was given a new id, to another process."""
-    for n, new in enumerate(reading.told):
-        if new.instance is None or new.asked.member_id:
+    """Yield ids whose instance got a new id, for another process."""
+    for n, new in enumerate(reading.joined):
+        if new.instance is None or new.message.member_id:
             continue
-        for old in reading.told[:n]:
-            same = (old.asked.group_id, old.instance) == (new.asked.group_id, new.instance)
+        for old in reading.joined[:n]:
+            same = (old.message.group_id, old.instance) == (new.message.group_id, new.instance)
             other = old.answer.member_id != new.answer.member_id
             if same and other and old.exchange.before(new.exchange):
                 why = f"{new.exchange} gave instance {new.instance} another id"
-                yield _Out(old.asked.group_id, old.answer.member_id, new.exchange, why, new)
+                yield _Out(old.message.group_id, old.answer.member_id, new.exchange, why, new)
 
 
 def _fenced(reading: Reading) -> Iterator[_Out]:
-    """Ids that were answered FENCED_INSTANCE_ID: the id that was sent, or the one held before."""
+    """Yield the ids of FENCED_INSTANCE_ID answers: the id that was sent, or the earlier holder."""
     for e in reading.answered:
         for claim in reading.claims[e.send.id]:
             if claim.error != _FENCED:
@@ -418,24 +415,24 @@ def _fenced(reading: Reading) -> Iterator[_Out]:
 
 
 def _stays_so(reading: Reading, out: _Out, later: Exchange) -> bool:
-    """Whether an id that is out must still be out when a later request is answered."""
+    """Return True if a removed id must still be out when a later request is answered."""
     if not out.since.before(later):
         return False
     between = [p for p in reading.takeovers if out.since.sent < p < later.answered]
     if not between:
         return True
-    if not reading.virtual and isinstance(later.asked, HeartbeatRequest):
+    if not reading.virtual and isinstance(later.message, HeartbeatRequest):
         return False  # a coordinator that loads answers heartbeats NONE, whoever sends them
     return out.successor is not None and _stored(reading, out.successor, between[0])
 
 
-def _stored(reading: Reading, told: Told, takeover: int) -> bool:
-    """Whether a sync shows that what the coordinator told was stored before a failover."""
-    for e, asked, _ in reading.synced:
-        same = (asked.group_id, asked.generation_id)
-        if same != (told.asked.group_id, told.answer.generation_id) or e.answered > takeover:
+def _stored(reading: Reading, join: Joined, takeover: int) -> bool:
+    """Return True if a sync shows that a join's answer was stored before a failover."""
+    for e, request, _ in reading.synced:
+        same = (request.group_id, request.generation_id)
+        if same != (join.message.group_id, join.answer.generation_id) or e.answered > takeover:
             continue
-        if e.before(told.exchange) or reading.epoch(e) == reading.epoch(told.exchange) >= 0:
+        if e.before(join.exchange) or reading.epoch(e) == reading.epoch(join.exchange) >= 0:
             return True
     return False
 
@@ -464,7 +461,7 @@ def _fenced_counts(reading: Reading) -> str | None:
 
 
 def _spoken_of(reading: Reading, outs: list[_Out]) -> bool:
-    """Whether a request named an id that was out."""
+    """Return True if a request named an id that was out."""
     return any(
         (out.group, out.member_id) == (claim.group, claim.member_id)
         and _stays_so(reading, out, later)
@@ -483,7 +480,7 @@ def _fenced_speaks(reading: Reading) -> bool:
 
 
 def _rosters(reading: Reading) -> Iterator[tuple[Exchange, list[tuple[str, str | None]]]]:
-    """Lists of members that answers show, as (member id, instance)."""
+    """Yield the lists of members in answers, as (member id, instance)."""
     for e in reading.answered:
         match e.answer:
             case JoinGroupResponse(members=rows) if rows:
@@ -512,21 +509,21 @@ def _static_roster(reading: Reading) -> bool:
     )
 
 
-def _given(reading: Reading) -> tuple[set[tuple[str, str]], set[tuple[str, str, str | None]]]:
-    """Ids that clients can know, told in a join or shown in a list; and with which instance."""
-    given = {(group, member_id) for group, member_id, _ in _handed_out(reading)}
+def _known_ids(reading: Reading) -> tuple[set[tuple[str, str]], set[tuple[str, str, str | None]]]:
+    """Return the ids that clients can know, from joins or lists; and with which instance."""
+    ids = {(group, member_id) for group, member_id, _ in _handed_out(reading)}
     seats: set[tuple[str, str, str | None]] = set()
-    for told in reading.told:
-        group = told.asked.group_id
-        seats.add((group, told.answer.member_id, told.instance))
-        seats |= {(group, row.member_id, row.group_instance_id) for row in told.answer.members}
-    return given | {(group, member_id) for group, member_id, _ in seats}, seats
+    for join in reading.joined:
+        group = join.message.group_id
+        seats.add((group, join.answer.member_id, join.instance))
+        seats |= {(group, row.member_id, row.group_instance_id) for row in join.answer.members}
+    return ids | {(group, member_id) for group, member_id, _ in seats}, seats
 
 
 def _asks(reading: Reading) -> Iterator[tuple[Exchange, Claim]]:
-    """The claims of all requests other than joins."""
+    """Yield the claims of all requests other than joins."""
     for e in reading.answered:
-        loading = isinstance(e.asked, HeartbeatRequest) and not reading.virtual
+        loading = isinstance(e.message, HeartbeatRequest) and not reading.virtual
         if e.join is None and not (loading and reading.takeovers):
             for claim in reading.claims[e.send.id]:
                 if claim.member_id:
@@ -534,13 +531,13 @@ def _asks(reading: Reading) -> Iterator[tuple[Exchange, Claim]]:
 
 
 def _let_in(reading: Reading) -> str | None:
-    given, seats = _given(reading)
+    ids, seats = _known_ids(reading)
     for e, claim in _asks(reading):
         if claim.error != NONE:
             continue
-        if (claim.group, claim.member_id) not in given:
+        if (claim.group, claim.member_id) not in ids:
             return f"{e} was answered NONE under {claim.member_id!r}, which nobody was given"
-        leaves = isinstance(e.asked, LeaveGroupRequest)
+        leaves = isinstance(e.message, LeaveGroupRequest)
         if claim.instance is not None and not leaves and claim[:3] not in seats:
             return (
                 f"{e} was answered NONE as instance {claim.instance}, "
@@ -550,9 +547,9 @@ def _let_in(reading: Reading) -> str | None:
 
 
 def _a_stranger_asks(reading: Reading) -> bool:
-    given, seats = _given(reading)
+    ids, seats = _known_ids(reading)
     return any(
-        (claim.group, claim.member_id) not in given
+        (claim.group, claim.member_id) not in ids
         or (claim.instance is not None and claim[:3] not in seats)
         for _, claim in _asks(reading)
     )
@@ -632,10 +629,10 @@ HISTORY_PROPERTIES: tuple[Property, ...] = (
 def broken_properties(
     history: Sequence[Event], properties: Iterable[Property] = HISTORY_PROPERTIES
 ) -> Mapping[str, str]:
-    """Return the properties that a history breaks: id → what is wrong, in one sentence."""
+    """Return the properties that a history breaks: id → the violation in one sentence."""
     reading = read(history)
-    said = ((one.id, one.holds(reading)) for one in properties if one.holds is not None)
-    return {name: sentence for name, sentence in said if sentence is not None}
+    verdicts = ((each.id, each.holds(reading)) for each in properties if each.holds is not None)
+    return {name: sentence for name, sentence in verdicts if sentence is not None}
 
 
 def reached_properties(
@@ -643,4 +640,6 @@ def reached_properties(
 ) -> frozenset[str]:
     """Return the ids of the properties whose premise a history reaches; it tests no others."""
     reading = read(history)
-    return frozenset(one.id for one in properties if callable(one.premise) and one.premise(reading))
+    return frozenset(
+        each.id for each in properties if callable(each.premise) and each.premise(reading)
+    )

@@ -1,9 +1,9 @@
-"""History properties: a static member that restarts in a stable group causes no rebalance.
+"""Define history properties: a restart of a static member in a stable group has no rebalance.
 
 A history shows that a group is Stable if a SyncGroup or Heartbeat of its generation was answered
 NONE after the generation was assigned, no request that may start a rebalance was sent since or was
-still under way, nobody's session can have ended, and there was no failover.  So whatever happens
-next has a cause that can be seen.
+still under way, no session can have ended, and there was no failover.  So a rebalance after that
+has a cause in the history.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from fencepost.model.messages.messages import (
     SyncGroupRequest,
 )
 from fencepost.properties.claims.function_property import history_property
-from fencepost.properties.claims.history_index import NEVER, NONE, Exchange, Reading, Told
+from fencepost.properties.claims.history_index import NEVER, NONE, Exchange, Joined, Reading
 
 _REBALANCE = Error.REBALANCE_IN_PROGRESS.value
 
@@ -37,7 +37,7 @@ class _Calm:
 
 
 def _calms(reading: Reading) -> Iterator[tuple[_Calm, Exchange]]:
-    """Each request that was sent while its group was known to be Stable, in order of sending."""
+    """Yield each request that was sent while its group was known to be Stable, in that order."""
     if reading.takeovers:
         return  # of each member's protocols the selected one alone was stored
     calm: dict[str, _Calm] = {}
@@ -59,34 +59,34 @@ def _calms(reading: Reading) -> Iterator[tuple[_Calm, Exchange]]:
 
 
 def _evidence(reading: Reading, request: Exchange) -> _Calm | None:
-    """The evidence that the group was Stable when this request was sent."""
+    """Return the evidence that the group was Stable when this request was sent."""
     group = request.group
     earlier = [e for e in reading.exchanges if e.group == group and e.sent < request.sent]
-    for sync, asked, _ in reversed(reading.synced):
-        if asked.group_id != group or not sync.before(request):
+    for sync, message, _ in reversed(reading.synced):
+        if message.group_id != group or not sync.before(request):
             continue
         calm = all(e.sent < sync.sent and e.before(sync) for e in earlier if _disturbs(e))
-        return _Calm(group, asked.generation_id, sync) if calm else None
+        return _Calm(group, message.generation_id, sync) if calm else None
     return None
 
 
 def _disturbs(e: Exchange) -> bool:
-    """Whether a request may start a rebalance once it is handled, even if it isn't answered."""
-    known = isinstance(e.asked, JoinGroupRequest | LeaveGroupRequest)
+    """Return True if a request may start a rebalance once it is handled, even without an answer."""
+    known = isinstance(e.message, JoinGroupRequest | LeaveGroupRequest)
     return known or e.join is not None or "/" in e.send.api
 
 
 def _in_time(reading: Reading, calm: _Calm, request: Exchange) -> bool:
-    """Whether no timer can have fired: too little time has passed since the group was founded.
+    """Return True if no timer can have fired since the group was founded.
 
-    Too little for the shortest timeout that any member asked for.
+    No more time has passed than the shortest timeout of any member.
     """
     if reading.virtual and request.sent_ms == calm.since.answered_ms:
         return True
     joins = [
-        (e.sent_ms, asked)
+        (e.sent_ms, join)
         for e in reading.exchanges
-        if e.group == calm.group and (asked := e.join) is not None
+        if e.group == calm.group and (join := e.join) is not None
     ]
     timeouts = [t for _, a in joins for t in (a.session_timeout_ms, a.rebalance_timeout_ms)]
     shortest = min((t for t in timeouts if t > 0), default=0)
@@ -95,39 +95,41 @@ def _in_time(reading: Reading, calm: _Calm, request: Exchange) -> bool:
 
 
 def _restarts(reading: Reading, calm: _Calm, request: Exchange) -> bool:
-    """Whether it is the join of a restarted static member with the same subscription as before."""
-    asked = request.join
-    if asked is None or asked.member_id or asked.group_instance_id is None:
+    """Return True for the join of a restarted static member with its subscription of before."""
+    join = request.join
+    if join is None or join.member_id or join.group_instance_id is None:
         return False
-    told = _last_told(reading, request, asked.group_instance_id)
-    if told is None or told.answer.generation_id != calm.generation:
+    last = _last_join(reading, request, join.group_instance_id)
+    if last is None or last.answer.generation_id != calm.generation:
         return False
-    if _subscription(told.asked) != _subscription(asked):
+    if _subscription(last.message) != _subscription(join):
         return False
-    selected = told.answer.protocol_name
-    votes = {t.asked.protocols[0].name for t in reading.told if t.asked.group_id == calm.group}
-    return votes == {selected} and told.asked.session_timeout_ms == asked.session_timeout_ms
+    selected = last.answer.protocol_name
+    votes = {
+        t.message.protocols[0].name for t in reading.joined if t.message.group_id == calm.group
+    }
+    return votes == {selected} and last.message.session_timeout_ms == join.session_timeout_ms
 
 
-def _last_told(reading: Reading, request: Exchange, instance: str) -> Told | None:
-    """What the instance was told last, if its last join before this one was answered NONE."""
+def _last_join(reading: Reading, request: Exchange, instance: str) -> Joined | None:
+    """Return the last join of an instance, if it was answered NONE before this one was sent."""
     own = {mid for (g, mid), i in reading.instances.items() if (g, i) == (request.group, instance)}
     joins = [
         e
         for e in reading.exchanges
         if e.sent < request.sent
         and e.group == request.group
-        and (asked := e.join) is not None
-        and (asked.group_instance_id == instance or asked.member_id in own)
+        and (join := e.join) is not None
+        and (join.group_instance_id == instance or join.member_id in own)
     ]
     last = joins[-1] if joins else None
     if last is None or not last.before(request):
         return None
-    return next((t for t in reading.told if t.exchange is last and t.instance == instance), None)
+    return next((t for t in reading.joined if t.exchange is last and t.instance == instance), None)
 
 
-def _subscription(asked: JoinGroupRequest) -> tuple[object, ...]:
-    return asked.protocol_type, asked.protocols
+def _subscription(join: JoinGroupRequest) -> tuple[object, ...]:
+    return join.protocol_type, join.protocols
 
 
 def _loud(reading: Reading) -> str | None:
@@ -140,12 +142,12 @@ def _loud(reading: Reading) -> str | None:
                 continue
             assert isinstance(answer, JoinGroupResponse)
             if answer.error_code != NONE or answer.generation_id != calm.generation:
-                said = error_name(answer.error_code)
+                error = error_name(answer.error_code)
                 return (
                     f"{request} restarts in generation {calm.generation}, which was stable, and "
-                    f"was told {said}, generation {answer.generation_id}"
+                    f"was told {error}, generation {answer.generation_id}"
                 )
-        elif calm.restarts and _told_of_a_rebalance(calm, request):
+        elif calm.restarts and _rebalance_answered(calm, request):
             return (
                 f"{request} was told REBALANCE_IN_PROGRESS in generation {calm.generation} after "
                 f"{len(calm.restarts)} restarts of static members and nothing else"
@@ -153,10 +155,10 @@ def _loud(reading: Reading) -> str | None:
     return None
 
 
-def _told_of_a_rebalance(calm: _Calm, request: Exchange) -> bool:
-    if not isinstance(request.asked, HeartbeatRequest | SyncGroupRequest):
+def _rebalance_answered(calm: _Calm, request: Exchange) -> bool:
+    if not isinstance(request.message, HeartbeatRequest | SyncGroupRequest):
         return False
-    current = request.asked.generation_id == calm.generation
+    current = request.message.generation_id == calm.generation
     return current and getattr(request.answer, "error_code", NONE) == _REBALANCE
 
 
@@ -166,7 +168,7 @@ def _restarted_in_calm(reading: Reading) -> bool:
 
 def _causeless(reading: Reading) -> str | None:
     for calm, request in _calms(reading):
-        if not calm.restarts and _told_of_a_rebalance(calm, request):
+        if not calm.restarts and _rebalance_answered(calm, request):
             return (
                 f"{request} was told REBALANCE_IN_PROGRESS in generation {calm.generation}, "
                 f"and nothing had happened since {calm.since} showed it to be stable"
@@ -174,9 +176,9 @@ def _causeless(reading: Reading) -> str | None:
     return None
 
 
-def _asked_in_calm(reading: Reading) -> bool:
+def _request_in_calm(reading: Reading) -> bool:
     return any(
-        isinstance(request.asked, HeartbeatRequest | SyncGroupRequest)
+        isinstance(request.message, HeartbeatRequest | SyncGroupRequest)
         for _, request in _calms(reading)
     )
 
@@ -206,6 +208,6 @@ QUIET_PROPERTIES = (
         src.KIP_BACKGROUND,
         _SCOPE,
         _causeless,
-        _asked_in_calm,
+        _request_in_calm,
     ),
 )

@@ -1,4 +1,4 @@
-"""Properties that are functions: of steps and worlds (`run_property`), of histories.
+"""Make properties from functions: of steps and worlds (`run_property`), of histories.
 
 A function can't be proved, so these are checked by exploration, by Hypothesis, or on the answers of
 any coordinator.  A history knows no states, so exploration doesn't check history properties: its
@@ -38,7 +38,7 @@ def run_property(
 ) -> Property:
     """Make a property of this kind.  `proof`, `answers`: why these engines don't check it.
 
-    `expected`: where it fails, beside the waivers, which name the rules.
+    `expected`: revisions in which it fails, beside the waivers, which name the rules.
     """
     return Property(
         id=name,

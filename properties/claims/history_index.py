@@ -1,4 +1,4 @@
-"""An index of a history: which request was answered how, and what came before what.
+"""Index a history: requests with their answers, and their order.
 
 A request takes effect after it was sent and before its answer was read; so of two requests one came
 first only if it was answered before the other was sent.  Nothing more is known with a real clock;
@@ -46,17 +46,17 @@ _SAYS_NOTHING = Error.UNKNOWN_TOPIC_OR_PARTITION.value
 
 @dataclass(slots=True)
 class Exchange:
-    """A request and what became of it.
+    """A request and its answer.
 
     `sent`, `answered`: places in the history, `answered` NEVER if it was not; `sent_ms`,
     `answered_ms` likewise in ms.  `answer` is None also where its connection was closed (`closed`)
-    or its body can't be read (`problem`).  `dropped`: at which place the client gave it up.
-    `group`: the one that it is about; the first, if there are several.  `join`: what it asked, if
-    it is a join, also as a draft says it.
+    or its body can't be read (`problem`).  `dropped`: the place at which the client gave it up.
+    `group`: the group that it is about; the first, if there are several.  `join`: the request, if
+    it is a join, also in the form of a draft.
     """
 
     send: Send
-    asked: Message
+    message: Message
     sent: int
     sent_ms: int
     answer: Message | None = None
@@ -70,21 +70,21 @@ class Exchange:
     join: JoinGroupRequest | None = field(init=False)
 
     def __post_init__(self) -> None:
-        """Read `group` and `join`, which are asked for again and again."""
-        self.join = _as_join(self.asked)
-        self.group = next(iter(groups_of(self.asked, self.send.version) or [""]), "")
+        """Read `group` and `join`, which are needed again and again."""
+        self.join = _as_join(self.message)
+        self.group = next(iter(groups_of(self.message, self.send.version) or [""]), "")
 
     def __str__(self) -> str:
-        """As a finding names it."""
+        """Return its name in findings."""
         return f"{self.send.id} ({self.send.api} v{self.send.version})"
 
     def before(self, other: Exchange) -> bool:
-        """Return whether it had been answered when the other one was sent."""
+        """Return True if it had been answered when the other one was sent."""
         return self.answered < other.sent
 
 
 class Claim(NamedTuple):
-    """What one request, or one row of it, said of itself, and the error that it was told."""
+    """The ids in one request, or in one row of it, and the error in its answer."""
 
     group: str
     member_id: str
@@ -92,11 +92,11 @@ class Claim(NamedTuple):
     error: int | str
 
 
-class Told(NamedTuple):
+class Joined(NamedTuple):
     """A successful join: the exchange, its request and its answer, and the instance it named."""
 
     exchange: Exchange
-    asked: JoinGroupRequest
+    message: JoinGroupRequest
     answer: JoinGroupResponse
     instance: str | None
 
@@ -106,7 +106,7 @@ class Reading(tuple[Event, ...]):  # noqa: SLOT001  (it keeps what it found)
 
     @cached_property
     def virtual(self) -> bool:
-        """Whether a virtual clock is seen to be at work."""
+        """True if the history is of a virtual clock."""
         return any(isinstance(event, Handled) for event in self)
 
     @cached_property
@@ -116,49 +116,49 @@ class Reading(tuple[Event, ...]):  # noqa: SLOT001  (it keeps what it found)
 
     @cached_property
     def exchanges(self) -> tuple[Exchange, ...]:
-        """All requests, in the order in which they were sent."""
+        """All requests, in the order of sending."""
         return tuple(_Reader(self).read().values())
 
     @cached_property
     def answered(self) -> tuple[Exchange, ...]:
-        """Those with a readable answer, in the order in which they were answered."""
-        found = [e for e in self.exchanges if e.answer is not None]
-        return tuple(sorted(found, key=lambda e: e.answered))
+        """Requests with a readable answer, in the order of answers."""
+        readable = [e for e in self.exchanges if e.answer is not None]
+        return tuple(sorted(readable, key=lambda e: e.answered))
 
     @cached_property
     def claims(self) -> dict[str, tuple[Claim, ...]]:
-        """Request → what each member that it speaks of was told, of those that are answered."""
+        """Request → the claims of its members and their answers, of answered requests."""
         return {e.send.id: tuple(_claims(e)) for e in self.answered}
 
     @cached_property
     def longest_rebalance_ms(self) -> dict[str, int]:
-        """Group → the longest time that a member asked a rebalance to wait for it, in ms."""
+        """Group → the longest rebalance timeout of its members, in ms."""
         longest: dict[str, int] = {}
         for e in self.exchanges:
             if e.join is not None:
                 # A JoinGroup of version 0 has no rebalance timeout; the session timeout counts.
-                said = e.join.rebalance_timeout_ms
-                said = e.join.session_timeout_ms if said < 0 else said
-                longest[e.group] = max(longest.get(e.group, 0), said)
+                timeout_ms = e.join.rebalance_timeout_ms
+                timeout_ms = e.join.session_timeout_ms if timeout_ms < 0 else timeout_ms
+                longest[e.group] = max(longest.get(e.group, 0), timeout_ms)
         return longest
 
     @cached_property
     def takeovers(self) -> tuple[int, ...]:
-        """The places of failovers."""
+        """Places of failovers."""
         return tuple(n for n, event in enumerate(self) if isinstance(event, Restarted))
 
     def epoch(self, exchange: Exchange) -> int:
-        """Return how many failovers there were before its answer; -1 if one came in between."""
+        """Return the number of failovers before its answer; -1 if one came in between."""
         at = sum(place < exchange.answered for place in self.takeovers)
         return at if at == sum(place < exchange.sent for place in self.takeovers) else -1
 
     @cached_property
-    def told(self) -> tuple[Told, ...]:
+    def joined(self) -> tuple[Joined, ...]:
         """Joins answered NONE, in the order of their answers."""
         return tuple(
-            Told(e, asked, e.answer, asked.group_instance_id)
+            Joined(e, request, e.answer, request.group_instance_id)
             for e in self.answered
-            if (asked := e.join) is not None
+            if (request := e.join) is not None
             and isinstance(e.answer, JoinGroupResponse)
             and e.answer.error_code == NONE
         )
@@ -167,9 +167,9 @@ class Reading(tuple[Event, ...]):  # noqa: SLOT001  (it keeps what it found)
     def synced(self) -> tuple[tuple[Exchange, SyncGroupRequest, SyncGroupResponse], ...]:
         """Syncs answered NONE, in the order of their answers: their generation was stored."""
         return tuple(
-            (e, e.asked, e.answer)
+            (e, e.message, e.answer)
             for e in self.answered
-            if isinstance(e.asked, SyncGroupRequest)
+            if isinstance(e.message, SyncGroupRequest)
             and isinstance(e.answer, SyncGroupResponse)
             and e.answer.error_code == NONE
         )
@@ -178,23 +178,23 @@ class Reading(tuple[Event, ...]):  # noqa: SLOT001  (it keeps what it found)
     def instances(self) -> dict[tuple[str, str], str]:
         """(group, member id) → its instance, as far as answers tell."""
         known: dict[tuple[str, str], str] = {}
-        for told in self.told:
-            if told.instance is not None:
-                known.setdefault((told.asked.group_id, told.answer.member_id), told.instance)
-            for row in told.answer.members:
+        for join in self.joined:
+            if join.instance is not None:
+                known.setdefault((join.message.group_id, join.answer.member_id), join.instance)
+            for row in join.answer.members:
                 if row.group_instance_id is not None:
-                    known.setdefault((told.asked.group_id, row.member_id), row.group_instance_id)
+                    known.setdefault((join.message.group_id, row.member_id), row.group_instance_id)
         return known
 
     @cached_property
     def dynamic(self) -> frozenset[tuple[str, str]]:
         """(group, member id) of those that joined without an instance."""
         return frozenset(
-            (t.asked.group_id, t.answer.member_id) for t in self.told if t.instance is None
+            (t.message.group_id, t.answer.member_id) for t in self.joined if t.instance is None
         )
 
     def seat(self, group: str, member_id: str) -> str | None:
-        """Return who a member id is beyond restarts: its instance, or itself; None if unknown."""
+        """Return a member's identity beyond restarts: its instance, or its id; None if unknown."""
         instance = self.instances.get((group, member_id))
         if instance is not None:
             return f"instance {instance}"
@@ -202,7 +202,7 @@ class Reading(tuple[Event, ...]):  # noqa: SLOT001  (it keeps what it found)
 
 
 def read(history: Sequence[Event]) -> Reading:
-    """Return the index of a history; the same one if it was made before."""
+    """Return the index of a history; the same object if it is one already."""
     return history if isinstance(history, Reading) else Reading(history)
 
 
@@ -225,52 +225,54 @@ def _as_join(message: Message) -> JoinGroupRequest | None:
 
 
 def _claims(exchange: Exchange) -> Iterator[Claim]:
-    asked, answer = exchange.join or exchange.asked, exchange.answer
-    match asked:
+    request, answer = exchange.join or exchange.message, exchange.answer
+    match request:
         case JoinGroupRequest() | SyncGroupRequest() | HeartbeatRequest():
             error: int | str = getattr(answer, "error_code", NONE)
-            yield Claim(asked.group_id, asked.member_id, asked.group_instance_id, error)
+            yield Claim(request.group_id, request.member_id, request.group_instance_id, error)
         case OffsetCommitRequest() if isinstance(answer, OffsetCommitResponse):
             errors = {p.error_code for t in answer.topics for p in t.partitions} - {_SAYS_NOTHING}
-            if errors and asked.generation_id >= 0:
+            if errors and request.generation_id >= 0:
                 error = NONE if NONE in errors else next(iter(errors))
-                yield Claim(asked.group_id, asked.member_id, asked.group_instance_id, error)
+                yield Claim(request.group_id, request.member_id, request.group_instance_id, error)
         case LeaveGroupRequest() if isinstance(answer, LeaveGroupResponse):
-            rows = asked.rows(exchange.send.version)
+            rows = request.rows(exchange.send.version)
             listed = exchange.send.version >= _LEAVE_ROWS_SINCE
-            told = [r.error_code for r in answer.members] if listed else [answer.error_code]
-            for row, code in zip(rows, told, strict=False):
-                yield Claim(asked.group_id, row.member_id, row.group_instance_id, code)
+            errors_of_rows = (
+                [r.error_code for r in answer.members] if listed else [answer.error_code]
+            )
+            for row, code in zip(rows, errors_of_rows, strict=False):
+                yield Claim(request.group_id, row.member_id, row.group_instance_id, code)
         case _:
             return
 
 
 @dataclass(slots=True)
 class _Reader:
-    """One reading."""
+    """A reading of one history."""
 
     history: Sequence[Event]
-    found: dict[str, Exchange] = field(default_factory=dict)
+    exchanges: dict[str, Exchange] = field(default_factory=dict)
 
     def read(self) -> dict[str, Exchange]:
         for place, event in enumerate(self.history):
             match event:
                 case Sent(request=request):
                     kind = ALL_APIS[request.api].request
-                    asked = kind.from_body(dict(request.body), request.version)
-                    self.found[request.id] = Exchange(request, asked, place, event.at_ms)
+                    message = kind.from_body(dict(request.body), request.version)
+                    self.exchanges[request.id] = Exchange(request, message, place, event.at_ms)
                 case Answered():
                     self._answered(place, event)
                 case Disconnected() | Restarted():
                     for request_id in event.dropped:
-                        if (exchange := self.found.get(request_id)) is not None:
+                        if (exchange := self.exchanges.get(request_id)) is not None:
                             exchange.dropped = min(exchange.dropped, place)
                 case _:
                     pass
-        return self.found
+        return self.exchanges
 
     def _answered(self, place: int, event: Answered) -> None:
-        exchange = self.found.get(event.answer.id)
+        exchange = self.exchanges.get(event.answer.id)
         if exchange is None or exchange.dropped < place:
             return
         exchange.answered, exchange.answered_ms = place, event.at_ms

@@ -1,6 +1,6 @@
-"""The state properties that are formulas: what holds of every group that can be reached.
+"""Define the state properties that are formulas: they hold of every reachable group.
 
-PROMISED are what a protocol author asks for.  BOOKS say how a coordinator keeps its data
+PROMISED are the promises of a protocol author.  BOOKS define how a coordinator keeps its data
 consistent; the proofs of the others need them.
 """
 
@@ -157,7 +157,7 @@ PROMISED = (
         src.KAFKA_SYNC,
     ),
 )
-"""What a protocol author asks for."""
+"""The promises of a protocol author."""
 
 BOOKS = (
     state_property(
@@ -274,7 +274,7 @@ BOOKS = (
         src.KIP_FAULT,
     ),
 )
-"""How a coordinator keeps its books: needed by the proofs, and worth knowing."""
+"""The consistency of a coordinator's data: needed by the proofs, and worth knowing."""
 
 INVARIANTS: tuple[Property, ...] = (*PROMISED, *BOOKS)
 
@@ -305,10 +305,7 @@ STORED = (
         src.KAFKA_FAILOVER,
     ),
 )
-"""What a group owes to whoever takes it over: what matters is stored while it matters.
-
-A failover would otherwise revive an id that was replaced, or members of a group that has emptied.
-"""
+"""The duties of a group to the next coordinator: state is stored while it matters."""
 
 WITHIN_A_BATCH = frozenset({"settled-has-members", "sync-timer-has-a-debtor", "stable-is-stored"})
-"""What may fail between the rows of a leave that rebalances once, at its end."""
+"""Invariants that may fail between the rows of a leave that rebalances once, at its end."""

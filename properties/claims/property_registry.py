@@ -1,6 +1,6 @@
-"""The registry: every property, by id.
+"""Register every property, by id.
 
-A property says itself which engines check it and why the others don't; the matrix of both is made
+A property lists the engines that check it, and why the others don't; the matrix of both is made
 from that.  FORMULAS are those that a proof can take.
 """
 
@@ -23,12 +23,12 @@ from fencepost.properties.logic.signature import SYNC_TIMER
 
 
 def _by_id(*groups: tuple[Property, ...]) -> dict[str, Property]:
-    found: dict[str, Property] = {}
-    for one in (one for group in groups for one in group):
-        if one.id in found:
-            raise ValueError(f"two properties are called {one.id}; rename one")
-        found[one.id] = one
-    return found
+    by_id: dict[str, Property] = {}
+    for each in (each for group in groups for each in group):
+        if each.id in by_id:
+            raise ValueError(f"two properties are called {each.id}; rename one")
+        by_id[each.id] = each
+    return by_id
 
 
 PROPERTIES: Mapping[str, Property] = _by_id(
@@ -59,39 +59,39 @@ FORMULAS: tuple[Property, ...] = (*INVARIANTS, *STORED, *STEPS)
 
 def find_formula(name: str) -> Property:
     """Return the formula property of this id.  Raises KeyError that names it and what there is."""
-    for one in FORMULAS:
-        if one.id == name:
-            return one
-    known = [one.id for one in FORMULAS]
+    for formula in FORMULAS:
+        if formula.id == name:
+            return formula
+    known = [formula.id for formula in FORMULAS]
     near = did_you_mean(name, known)
     raise KeyError(f"no property {name!r}{near}; there are {', '.join(known)}")
 
 
-def adapted(one: Property, revision: Revision) -> Property:
-    """Return the property as a revision is asked: without a wait for syncs, that there is none."""
-    if one.id != "sync-timer-has-a-debtor":
-        return one
+def adapted(claim: Property, revision: Revision) -> Property:
+    """Return the property for a revision: without a wait for syncs, that there is none."""
+    if claim.id != "sync-timer-has-a-debtor":
+        return claim
     if any(Do.START_SYNC_TIMER in rule.effect for _, rule in revision.rules()):
-        return one
+        return claim
     no_timer = negate(SYNC_TIMER.now())
     meaning = "Nothing starts a wait for syncs, so none ever ends."
     return replace(
-        one, id="nobody-waits-for-syncs", meaning=meaning, formula=no_timer, premise=no_timer
+        claim, id="nobody-waits-for-syncs", meaning=meaning, formula=no_timer, premise=no_timer
     )
 
 
-def expected_in(one: Property, revision: Revision) -> tuple[str, frozenset[str] | None] | None:
+def expected_in(claim: Property, revision: Revision) -> tuple[str, frozenset[str] | None] | None:
     """Return why the property fails in this revision, and by which rules; None if it must hold.
 
     The rules are None where they aren't named.  A release profile, and a revision without a known
-    name (a mutant, say), fail where what they are made from does; a draft says so itself.
+    name (a mutant, say), fail where their bases do; a draft has its own entry.
     """
     for name in revisions.lineage(revision):
-        if name in one.expected:
-            rules = one.expected_rules.get(name)
+        if name in claim.expected:
+            rules = claim.expected_rules.get(name)
             if rules is not None:
                 rules -= {rule.id for _, rule in revision.rules() if rule.defensive is not None}
-            return one.expected[name], rules
+            return claim.expected[name], rules
         if name in revisions.NAMES and not revisions.is_release(name):
             break
     return None

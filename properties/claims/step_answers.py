@@ -1,11 +1,8 @@
-"""The step properties of what each kind of request is answered, and of how long a rebalance waits.
+"""Define the step properties of answers, deadlines and bytes, which proofs leave out.
 
 Nearly each speaks for rows of the table that no other property speaks of.  The sources are KIP-345
 and those that it builds on: KIP-394 (an id first), KIP-389 (the size of groups), KIP-814.
-
-The step properties that speak of bytes, answers or deadlines, which proofs leave out.
-
-Those that speak of membership alone are formulas (`fencepost.properties.claims.step_formulas`).
+Properties of membership alone are formulas (`fencepost.properties.claims.step_formulas`).
 """
 
 from __future__ import annotations
@@ -14,10 +11,6 @@ from functools import partial
 
 from fencepost.model.classic.rules import rule_sources as src
 from fencepost.properties.claims import step_checks as checks
-from fencepost.properties.claims import step_checks as joins
-from fencepost.properties.claims import step_checks as leaves
-from fencepost.properties.claims import wait_checks as operators
-from fencepost.properties.claims import wait_checks as refusals
 from fencepost.properties.claims import wait_checks as waits
 from fencepost.properties.claims.function_property import run_property
 from fencepost.properties.logic.logic import PropertyKind
@@ -35,8 +28,8 @@ OF_JOINS = (
         "in; below version 4 no join is told MEMBER_ID_REQUIRED.",
         f"{src.KIP_394}; {src.KIP_JOIN}",
         "joins that name neither member nor instance, and aren't refused for something else",
-        joins.id_first,
-        joins.nameless,
+        checks.id_first,
+        checks.nameless,
         expected=dict.fromkeys(("comment-table-1", "comment-table-2"), _ANY_VERSION),
     ),
     _property(
@@ -45,16 +38,16 @@ OF_JOINS = (
         "and no members; FENCED_INSTANCE_ID and UNKNOWN_MEMBER_ID repeat that id.",
         f"{src.KIP_JOIN}; {src.KAFKA_JOIN}",
         "joins that are told an error other than MEMBER_ID_REQUIRED, at once or when they waited",
-        joins.refusal_tells_nothing,
-        joins.somebody_refused,
+        checks.refusal_tells_nothing,
+        checks.somebody_refused,
     ),
     _property(
         "the-replaced-is-fenced",
         "What a member waits for when its instance is replaced is answered FENCED_INSTANCE_ID.",
         src.KIP_JOIN,
         "joins and syncs that were parked by the old holder of an instance",
-        joins.replaced_fenced,
-        joins.waiting_replaced,
+        checks.replaced_fenced,
+        checks.waiting_replaced,
     ),
     _property(
         "the-welcomed-know-the-group",
@@ -62,7 +55,7 @@ OF_JOINS = (
         "instance and what it offers.",
         f"{src.KIP_PUBLIC}; {src.KIP_BACKGROUND}",
         "joins answered NONE",
-        joins.welcome,
+        checks.welcome,
         checks.speaks_of_leader,
     ),
     _property(
@@ -70,8 +63,8 @@ OF_JOINS = (
         "When the leader of a stable group joins again under its id, a rebalance begins.",
         src.KIP_BACKGROUND,
         "joins under the leader's member id, and its own instance if any, that aren't refused",
-        joins.leader_heard,
-        joins.leader_rejoins,
+        checks.leader_heard,
+        checks.leader_rejoins,
         expected=dict.fromkeys(
             ("comment-table-1", "comment-table-2"),
             "row 4 gives whoever is known with its instance its old assignment, also the leader",
@@ -83,7 +76,7 @@ OF_JOINS = (
         "skips the assignment, and below that it follows; nobody else is told to skip it.",
         src.KIP_814,
         "joins answered NONE",
-        joins.skips_assignment,
+        checks.skips_assignment,
         checks.speaks_of_leader,
         expected={"comment-table-2": "the comment is older than KIP-814"},
     ),
@@ -122,7 +115,7 @@ OF_WAITS = (
         src.KIP_BACKGROUND,
         "syncs answered NONE, at once or when they waited",
         waits.assignment_is_there,
-        lambda view: bool(waits.told_assignments(view)),
+        lambda view: bool(waits.assignments_in_answers(view)),
     ),
     _property(
         "who-waited-has-a-whole-session",
@@ -145,7 +138,7 @@ OF_WAITS = (
         "A member's heartbeat is told REBALANCE_IN_PROGRESS while joins are waited for, else NONE.",
         f"{src.KIP_BACKGROUND}; {src.KAFKA_10134}",
         "heartbeats in the group's generation, under the member's own instance if any",
-        waits.rebalance_told,
+        waits.rebalance_in_answer,
         waits.beats,
     ),
     _property(
@@ -154,7 +147,7 @@ OF_WAITS = (
         "INCONSISTENT_GROUP_PROTOCOL, and changes nothing.",
         src.KAFKA_CHECKS,
         "syncs in the group's generation, from version 5 on",
-        waits.other_protocol_told,
+        waits.other_protocol_refused,
         waits.other_protocol,
     ),
 )
@@ -165,8 +158,8 @@ OF_LEAVES = (
         "for all.",
         src.KIP_LEAVE,
         "LeaveGroup, also of a group that doesn't exist; below version 3 there are no rows",
-        leaves.rows_answered,
-        leaves.left,
+        checks.rows_answered,
+        checks.left,
         expected={"kip-345": "its text has INVALID_GROUP_ID for a group that doesn't exist"},
     ),
     _property(
@@ -176,8 +169,8 @@ OF_LEAVES = (
         "Those who were told NONE are gone, and nobody else.",
         f"{src.KIP_LEAVE}; {src.KIP_SCALE_DOWN}",
         "leaves of every version of a group that exists; rows count in their order",
-        leaves.exactly_the_named,
-        leaves.named_exist,
+        checks.exactly_the_named,
+        checks.named_exist,
     ),
 )
 OF_OPERATORS = (
@@ -186,8 +179,8 @@ OF_OPERATORS = (
         "A committed offset is what is read after it.",
         src.KAFKA_COMMIT,
         "commits that are told NONE",
-        operators.stored,
-        operators.accepted,
+        waits.stored,
+        waits.accepted,
     ),
     _property(
         "members-commit-and-nobody-else",
@@ -195,28 +188,28 @@ OF_OPERATORS = (
         "others only without a generation and while the group is Empty.",
         f"{src.KAFKA_COMMIT}; {src.KAFKA_8487}",
         "commits to groups that exist",
-        operators.commit_told,
-        operators.commits,
+        waits.commit_answered,
+        waits.commits,
     ),
     _property(
         "a-commit-keeps-alive",
         "A commit of a member that is accepted starts its session anew.",
         f"{src.KIP_ROLLING}; {src.KAFKA_COMMIT}",
         "commits that are told NONE",
-        operators.commit_kept_alive,
-        operators.member_commits,
+        waits.commit_kept_alive,
+        waits.member_commits,
     ),
     _property(
         "operators-see-the-group",
         "A group is listed, and described with its state and its members' ids and instances.",
         f"{src.KIP_PUBLIC}; {src.KAFKA_ADMIN}",
         "DescribeGroups and ListGroups",
-        operators.shown,
-        operators.looks,
+        waits.described,
+        waits.looks,
     ),
 )
 ANSWER_PROPERTIES = (*OF_JOINS, *OF_WAITS, *OF_LEAVES, *OF_OPERATORS)
-"""The step properties of what is answered."""
+"""The step properties of answers."""
 
 
 _step_property = partial(run_property, PropertyKind.STEP, proof=_NO_BYTES)
@@ -244,7 +237,7 @@ STEP_PROPERTIES = (
         "A join that is welcomed is told the generation that the group has.",
         src.KIP_BACKGROUND,
         "joins answered NONE",
-        checks.told_generation,
+        checks.generation_in_answer,
         checks.speaks_of_leader,
     ),
     _step_property(
@@ -252,7 +245,7 @@ STEP_PROPERTIES = (
         "The leader that a join is told of is a member.",
         f"{src.KIP_BACKGROUND}; {src.KIP_814}",
         "joins answered NONE; a restarted instance below Join v9 is told the id from before",
-        checks.leader_told,
+        checks.leader_in_answer,
         checks.speaks_of_leader,
     ),
     _step_property(
@@ -308,24 +301,24 @@ STEP_PROPERTIES = (
         "A heartbeat, sync or commit under an id that is no member's gets UNKNOWN_MEMBER_ID.",
         f"{src.KAFKA_VALIDATE}; {src.KAFKA_8487}",
         "groups with members, requests without an instance id; in every state of the group",
-        refusals.stranger_told,
-        refusals.stranger,
+        waits.stranger_refused,
+        waits.stranger,
     ),
     _step_property(
         "another-generation-is-told-so",
         "A member's heartbeat, sync or commit of another generation gets ILLEGAL_GENERATION.",
         f"{src.KAFKA_VALIDATE}; {src.KAFKA_8487}",
         "groups with members, members under their own instance; it changes nothing",
-        refusals.late_told,
-        refusals.late,
+        waits.late_refused,
+        waits.late,
     ),
     _step_property(
         "a-refused-commit-stores-nothing",
         "An offset whose commit was refused is not stored.",
         src.KAFKA_COMMIT,
         "commits answered with an error",
-        refusals.offsets,
-        refusals.refused_commit,
+        waits.offsets,
+        waits.refused_commit,
         answers="what is stored is seen by OffsetFetch, which the catalogue asks",
     ),
 )

@@ -1,16 +1,11 @@
-"""Checks of step properties about members: whom a step answers, adds and removes.
+"""Check steps for properties about members, joins and leaves.
 
-Each check returns None, or what is wrong in one sentence.  Beside it stands its premise: whether
+The checks are about members: the answers to them, their coming and going; about joins: the answers
+to welcomed, refused and replaced members; about leaves: exactly the named members go, and each row
+says so.
+
+Each check returns None, or the violation in one sentence.  Beside it stands its premise: true if
 the step is of that kind at all.  `fencepost.properties.claims.step_answers` names them.
-
-Checks of step properties about joins: what the welcomed, the refused and the replaced are told.
-
-Each check returns None, or what is wrong in one sentence; its premise stands beside it.
-`fencepost.properties.claims.step_answers` names them.
-
-Checks of step properties about leaves: exactly those go who are named, each row says so.
-
-`fencepost.properties.claims.step_answers` names them.
 """
 
 from __future__ import annotations
@@ -47,7 +42,7 @@ def members(group: Group | None) -> tuple[Member, ...]:
 
 
 def _versions(view: StepView) -> dict[str, int]:
-    """Version of each request that may be answered in this step."""
+    """Return the version of each request that may be answered in this step."""
     versions = {
         parked.request_id: parked.version
         for member in members(view.before)
@@ -67,9 +62,9 @@ def answers(view: StepView) -> Iterator[tuple[str, Message]]:
 
 
 def own_answer(view: StepView) -> Message | None:
-    """Return the answer to the step's own request, None if it waits or nobody asked."""
-    asked = view.event.id if isinstance(view.event, Incoming) else None
-    return next((message for request_id, message in answers(view) if request_id == asked), None)
+    """Return the answer to the step's own request, None if it waits or there is no request."""
+    own_id = view.event.id if isinstance(view.event, Incoming) else None
+    return next((message for request_id, message in answers(view) if request_id == own_id), None)
 
 
 def joined(view: StepView) -> list[JoinGroupResponse]:
@@ -97,7 +92,7 @@ def shape(view: StepView) -> str | None:
 
 
 def agreement(view: StepView) -> str | None:
-    """Check that joins that complete together are told the same, and that one of them leads."""
+    """Check that joins that complete together get the same answer, and that one of them leads."""
     all_joined = joined(view)
     for field in ("generation_id", "protocol_name", "protocol_type", "leader"):
         if len({getattr(message, field) for message in all_joined}) > 1:
@@ -111,16 +106,16 @@ def agreement(view: StepView) -> str | None:
     return None
 
 
-def told_generation(view: StepView) -> str | None:
-    """Check that the generation told is the group's."""
+def generation_in_answer(view: StepView) -> str | None:
+    """Check that the generation in the answer is the group's."""
     for message in joined(view):
         if view.after is None or message.generation_id != view.after.generation_id:
             return f"{message.member_id} was told a generation that is not the group's"
     return None
 
 
-def leader_told(view: StepView) -> str | None:
-    """Check that the leader told is a member."""
+def leader_in_answer(view: StepView) -> str | None:
+    """Check that the leader in the answer is a member."""
     versions = _versions(view)
     ids = {member.member_id for member in members(view.after)}
     for request_id, message in answers(view):
@@ -135,7 +130,7 @@ def leader_told(view: StepView) -> str | None:
 
 
 def speaks_of_leader(view: StepView) -> bool:
-    """Return whether a join was answered NONE."""
+    """Return True if a join was answered NONE."""
     return bool(joined(view))
 
 
@@ -159,7 +154,7 @@ def unanswered(view: StepView) -> str | None:
 
 
 def had_parked(view: StepView) -> bool:
-    """Return whether a request was open."""
+    """Return True if a request was open."""
     return bool(_versions(view))
 
 
@@ -183,10 +178,10 @@ def restarted(view: StepView) -> tuple[Member, JoinGroupRequest] | None:
 
 def quiet_restart(view: StepView) -> str | None:
     """Check that a restart in a stable group changes nothing else."""
-    found = restarted(view)
-    if found is None:
+    restart = restarted(view)
+    if restart is None:
         return None
-    holder, message = found
+    holder, message = restart
     before, after = view.before, view.after
     assert before is not None
     if after is None or after.state is not GroupState.STABLE:
@@ -209,32 +204,32 @@ def quiet_restart(view: StepView) -> str | None:
 
 
 def _accepted_join(view: StepView) -> Member | None:
-    """The member under which a join was taken in, answered or parked."""
+    """Return the member of an accepted join, answered or parked."""
     event = view.event
     if not isinstance(event, Incoming) or not isinstance(event.message, JoinGroupRequest):
         return None
-    told = own_answer(view)
+    answer = own_answer(view)
     for member in members(view.after):
         parked = member.joining is not None and member.joining.request_id == event.id
         if parked:
             return member
         if (
-            isinstance(told, JoinGroupResponse)
-            and told.error_code == NONE
-            and told.member_id == member.member_id
+            isinstance(answer, JoinGroupResponse)
+            and answer.error_code == NONE
+            and answer.member_id == member.member_id
         ):
             return member
     return None
 
 
 def moved_in(view: StepView) -> Member | None:
-    """Return the member of an accepted join that changes what it offers."""
+    """Return the member of an accepted join that changes its subscription."""
     member = _accepted_join(view)
     if member is None or view.before is None:
         return member
     known = view.before.member(member.member_id)
-    told = own_answer(view)
-    unchanged = known is not None and isinstance(told, JoinGroupResponse)
+    answer = own_answer(view)
+    unchanged = known is not None and isinstance(answer, JoinGroupResponse)
     return None if unchanged and member.joining is None else member
 
 
@@ -261,9 +256,9 @@ def heard(view: StepView) -> Member | None:
     event = view.event
     if not isinstance(event, Incoming) or not isinstance(event.message, HeartbeatRequest):
         return None
-    told = own_answer(view)
+    answer = own_answer(view)
     alive = {NONE, Error.REBALANCE_IN_PROGRESS.value}
-    if not isinstance(told, HeartbeatResponse) or told.error_code not in alive:
+    if not isinstance(answer, HeartbeatResponse) or answer.error_code not in alive:
         return None
     return None if view.after is None else view.after.member(event.message.member_id)
 
@@ -311,55 +306,55 @@ _ID_FIRST_SINCE = 4
 _SKIPS_SINCE = 9
 
 
-def asked(view: StepView) -> tuple[Incoming, JoinGroupRequest] | None:
-    """Return the join that the step is about."""
+def own_join(view: StepView) -> tuple[Incoming, JoinGroupRequest] | None:
+    """Return the join of the step."""
     event = view.event
     if isinstance(event, Incoming) and isinstance(event.message, JoinGroupRequest):
         return event, event.message
     return None
 
 
-def _told(view: StepView) -> JoinGroupResponse | None:
-    """The answer to the step's own join, if it was answered at once."""
-    found = own_answer(view)
-    return found if isinstance(found, JoinGroupResponse) else None
+def _own_join_answer(view: StepView) -> JoinGroupResponse | None:
+    """Return the answer to the step's own join, if it was answered at once."""
+    answer = own_answer(view)
+    return answer if isinstance(answer, JoinGroupResponse) else None
 
 
 def nameless(view: StepView) -> bool:
-    """Return whether a join names neither member nor instance, and was let in or given an id."""
-    found = asked(view)
-    if found is None or found[1].member_id or found[1].group_instance_id is not None:
+    """Return True if a join without member and instance was accepted, or got an id."""
+    join = own_join(view)
+    if join is None or join[1].member_id or join[1].group_instance_id is not None:
         return False
-    told = _told(view)
-    return told is None or told.error_code in {NONE, _ID_REQUIRED}
+    answer = _own_join_answer(view)
+    return answer is None or answer.error_code in {NONE, _ID_REQUIRED}
 
 
 def id_first(view: StepView) -> str | None:
-    """Check that from version 4 on a newcomer is told a pending id, and below never asked to."""
-    found = asked(view)
-    if found is None or not nameless(view):
+    """Check that from version 4 on a newcomer gets a pending id, and never below."""
+    join = own_join(view)
+    if join is None or not nameless(view):
         return None
-    told = _told(view)
-    required = told is not None and told.error_code == _ID_REQUIRED
-    if found[0].version < _ID_FIRST_SINCE:
+    answer = _own_join_answer(view)
+    required = answer is not None and answer.error_code == _ID_REQUIRED
+    if join[0].version < _ID_FIRST_SINCE:
         return "below version 4 MEMBER_ID_REQUIRED was answered" if required else None
-    if told is None or not required:
+    if answer is None or not required:
         return "a join without any id was let in before its client was told an id"
-    if view.after is None or told.member_id not in view.after.pending:
-        return f"MEMBER_ID_REQUIRED tells the id {told.member_id!r}, which is not pending"
+    if view.after is None or answer.member_id not in view.after.pending:
+        return f"MEMBER_ID_REQUIRED tells the id {answer.member_id!r}, which is not pending"
     if len(members(view.after)) > len(members(view.before)):
         return "somebody became a member before its client was told its id"
     return None
 
 
 def _refused(view: StepView) -> Iterator[tuple[JoinGroupResponse, str, bool]]:
-    """Each refused join: the answer, the id that it was sent under, whether it is the step's."""
+    """Yield each refused join: the answer, the id in the request, true for the step's own."""
     parked = {
         member.joining.request_id: member.member_id
         for member in members(view.before)
         if member.joining is not None
     }
-    own = asked(view)
+    own = own_join(view)
     for request_id, message in answers(view):
         if not isinstance(message, JoinGroupResponse):
             continue
@@ -372,12 +367,12 @@ def _refused(view: StepView) -> Iterator[tuple[JoinGroupResponse, str, bool]]:
 
 
 def somebody_refused(view: StepView) -> bool:
-    """Return whether a join was refused."""
+    """Return True if a join was refused."""
     return any(True for _ in _refused(view))
 
 
 def refusal_tells_nothing(view: StepView) -> str | None:
-    """Check that a refused join is told its error and nothing that it doesn't know."""
+    """Check that the answer to a refused join has its error and nothing that it doesn't know."""
     for message, sent, own in _refused(view):
         error = error_name(message.error_code)
         if message.member_id not in {"", sent}:
@@ -390,7 +385,7 @@ def refusal_tells_nothing(view: StepView) -> str | None:
 
 
 def _replaced(view: StepView) -> Iterator[Member]:
-    """The members whose instance this step maps to another member."""
+    """Yield the members whose instance this step maps to another member."""
     before, after = view.before, view.after
     if before is None or after is None or not isinstance(view.event, Incoming):
         return
@@ -402,16 +397,16 @@ def _replaced(view: StepView) -> Iterator[Member]:
 
 
 def waiting_replaced(view: StepView) -> bool:
-    """Return whether a member was replaced whose request waits."""
+    """Return True if a member with a waiting request was replaced."""
     return any(m.joining is not None or m.syncing is not None for m in _replaced(view))
 
 
 def replaced_fenced(view: StepView) -> str | None:
-    """Check that what a replaced member waits for is answered FENCED_INSTANCE_ID."""
-    told = dict(answers(view))
+    """Check that the waiting request of a replaced member is answered FENCED_INSTANCE_ID."""
+    by_request = dict(answers(view))
     for member in _replaced(view):
         for parked in (member.joining, member.syncing):
-            message = None if parked is None else told.get(parked.request_id)
+            message = None if parked is None else by_request.get(parked.request_id)
             if isinstance(message, JoinGroupResponse | SyncGroupResponse):
                 error = message.error_code
                 if error != Error.FENCED_INSTANCE_ID.value:
@@ -420,7 +415,7 @@ def replaced_fenced(view: StepView) -> str | None:
 
 
 def welcome(view: StepView) -> str | None:
-    """Check that the welcomed are told the group's protocol, and their leader who is there."""
+    """Check that welcomed members get the group's protocol, and a leader who is a member."""
     group = view.after
     for message in joined(view):
         if group is None:
@@ -441,26 +436,26 @@ def welcome(view: StepView) -> str | None:
 
 
 def leader_restarted(view: StepView) -> bool:
-    """Return whether the leader of a stable group restarts, and is welcomed at once."""
-    found, told, group = asked(view), _told(view), view.before
-    if found is None or group is None or group.state is not GroupState.STABLE:
+    """Return True if the leader of a stable group restarts, and is welcomed at once."""
+    join, answer, group = own_join(view), _own_join_answer(view), view.before
+    if join is None or group is None or group.state is not GroupState.STABLE:
         return False
-    instance = found[1].group_instance_id
-    if told is None or told.error_code != NONE or told.generation_id != group.generation_id:
+    instance = join[1].group_instance_id
+    if answer is None or answer.error_code != NONE or answer.generation_id != group.generation_id:
         return False  # refused, or a vote for another protocol began a generation
-    anew = not found[1].member_id and instance is not None
+    anew = not join[1].member_id and instance is not None
     return anew and group.leader is not None and group.holder(instance or "") == group.leader
 
 
 def leader_rejoins(view: StepView) -> bool:
-    """Return whether the leader of a stable group joins again under its id, and isn't refused."""
-    found, told, group = asked(view), _told(view), view.before
-    if found is None or group is None or group.state is not GroupState.STABLE:
+    """Return True if the leader of a stable group joins again under its id, and isn't refused."""
+    join, answer, group = own_join(view), _own_join_answer(view), view.before
+    if join is None or group is None or group.state is not GroupState.STABLE:
         return False
-    message = found[1]
+    message = join[1]
     instance = message.group_instance_id
     own = instance is None or group.holder(instance) == message.member_id
-    refused = told is not None and told.error_code != NONE
+    refused = answer is not None and answer.error_code != NONE
     return own and bool(message.member_id) and message.member_id == group.leader and not refused
 
 
@@ -482,13 +477,13 @@ def skips_assignment(view: StepView) -> str | None:
     for message in joined(view):
         if message.skip_assignment and not again:
             return f"{message.member_id} was told to skip the assignment, and nobody else makes it"
-    told, found = _told(view), asked(view)
-    if not again or told is None or found is None:
+    answer, join = _own_join_answer(view), own_join(view)
+    if not again or answer is None or join is None:
         return None
-    leads = told.leader == told.member_id
-    if found[0].version >= _SKIPS_SINCE and not (leads and told.skip_assignment):
+    leads = answer.leader == answer.member_id
+    if join[0].version >= _SKIPS_SINCE and not (leads and answer.skip_assignment):
         return "a restarted leader was not told that it leads and skips the assignment"
-    if found[0].version < _SKIPS_SINCE and leads:
+    if join[0].version < _SKIPS_SINCE and leads:
         return "below version 9 a restarted leader was told that it leads, so it assigns anew"
     return None
 
@@ -499,46 +494,46 @@ _ROWS_SINCE = 3
 
 
 def _leave(view: StepView) -> tuple[LeaveGroupRequest, int, LeaveGroupResponse] | None:
-    """The leave that the step is about, its version, and its answer."""
+    """Return the leave of the step, its version, and its answer."""
     event = view.event
     if not isinstance(event, Incoming) or not isinstance(event.message, LeaveGroupRequest):
         return None
-    told = own_answer(view)
-    if not isinstance(told, LeaveGroupResponse):
+    answer = own_answer(view)
+    if not isinstance(answer, LeaveGroupResponse):
         return None
-    return event.message, event.version, told
+    return event.message, event.version, answer
 
 
 def left(view: StepView) -> bool:
-    """Return whether a leave was answered; a draft's is one, though not looked at."""
+    """Return True if a leave was answered; a draft's is one, though not looked at."""
     draft = any(isinstance(m, DraftLeaveGroupResponse) for _, m in answers(view))
     return draft or _leave(view) is not None
 
 
 def rows_answered(view: StepView) -> str | None:
     """Check that each row is answered by one that repeats its ids, under no error for all."""
-    found = _leave(view)
-    if found is None:
+    leave = _leave(view)
+    if leave is None:
         return None
-    asked, version, told = found
+    message, version, answer = leave
     if version < _ROWS_SINCE:
-        return "below version 3 a leave was answered in rows" if told.members else None
-    if told.error_code != NONE:
-        return f"a leave was refused as a whole, with {error_name(told.error_code)}"
-    sent = [(row.member_id, row.group_instance_id) for row in asked.members]
-    said = [(row.member_id, row.group_instance_id) for row in told.members]
-    return None if sent == said else f"a leave of {sent} was answered about {said}"
+        return "below version 3 a leave was answered in rows" if answer.members else None
+    if answer.error_code != NONE:
+        return f"a leave was refused as a whole, with {error_name(answer.error_code)}"
+    sent = [(row.member_id, row.group_instance_id) for row in message.members]
+    answered = [(row.member_id, row.group_instance_id) for row in answer.members]
+    return None if sent == answered else f"a leave of {sent} was answered about {answered}"
 
 
 def named_exist(view: StepView) -> bool:
-    """Return whether somebody leaves a group that there is."""
+    """Return True if somebody leaves a group that exists."""
     if view.before is None:
         return False
     return left(view)
 
 
 def _row(group: Group, gone: set[str], row: LeavingMember) -> tuple[int | str, str]:
-    """What a row is to be answered, and whom it removes; "" for nobody."""
+    """Return the right error of a row, and the member that it removes; "" for none."""
     instance = row.group_instance_id
     holder = None if instance is None else group.holder(instance)
     holder = None if holder in gone else holder
@@ -554,14 +549,18 @@ def _row(group: Group, gone: set[str], row: LeavingMember) -> tuple[int | str, s
 
 
 def exactly_the_named(view: StepView) -> str | None:
-    """Check that a row is told NONE if it names a member, and that exactly those are gone."""
-    found = _leave(view)
-    if found is None or view.before is None:
+    """Check that a row is answered NONE if it names a member, and that exactly those leave."""
+    leave = _leave(view)
+    if leave is None or view.before is None:
         return None
-    asked, version, told = found
+    message, version, answer = leave
     gone: set[str] = set()
-    said = [row.error_code for row in told.members] if version >= _ROWS_SINCE else [told.error_code]
-    for row, error in zip(asked.rows(version), said, strict=False):
+    errors = (
+        [row.error_code for row in answer.members]
+        if version >= _ROWS_SINCE
+        else [answer.error_code]
+    )
+    for row, error in zip(message.rows(version), errors, strict=False):
         right, leaver = _row(view.before, gone, row)
         gone |= {leaver} - {""}
         if error != right:

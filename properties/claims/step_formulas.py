@@ -1,18 +1,15 @@
-"""The step properties that are formulas: what holds of every step of a group.
+"""Define the step properties that are formulas: they hold of every step of a group.
 
-They say what a step may do to members that it is not about, to ids that were retired, and to the
+They limit the effect of a step on members that it is not about, on retired ids, and on the
 generation.  Where Kafka does more than the KIP says, the property follows the KIP, and the rules
 that break it are named as an expected violation.
 
-Step properties about zombies: clients that name an instance with an id that is not its holder's.
+Zombies: clients that name an instance with an id that is not its holder's.  These properties state
+the promise of fencing, and name the checks that answer before the instance's holder is looked up.
 
-They say what fencing promises, and which checks answer before the instance's holder is looked up.
-
-Step properties of groups with static and dynamic members, and of what may start a rebalance.
-
-A step that is about one member changes no other, except at the ends of the two waits and at a
-failover.  KIP-345 leaves it to be verified that static and dynamic members don't touch each other's
-guarantees; it is verified here.
+Mixed groups: a step that is about one member changes no other, except at the ends of the two waits
+and at a failover.  KIP-345 leaves it to be verified that static and dynamic members don't touch
+each other's guarantees; it is verified here, as is which steps may start a rebalance.
 """
 
 from __future__ import annotations
@@ -251,12 +248,12 @@ GENERATION_NEVER_FALLS = step_property(
     src.KIP_BACKGROUND,
 )
 
-_TOLD_TO_HAVE_LEFT = all_of(is_now(EVENT, LEAVE_ROW), is_now(ANSWER, Error.NONE))
+_LEAVE_ANSWERED = all_of(is_now(EVENT, LEAVE_ROW), is_now(ANSWER, Error.NONE))
 LEAVE_TAKES_EFFECT = step_property(
     "leave-takes-effect",
     "Whoever is told that it has left is neither a member nor pending any more.",
-    implies(_TOLD_TO_HAVE_LEFT, for_all(X, implies(NAMED.now(X), negate(is_valid_then(X))))),
-    all_of(_TOLD_TO_HAVE_LEFT, exists(X, NAMED.now(X))),
+    implies(_LEAVE_ANSWERED, for_all(X, implies(NAMED.now(X), negate(is_valid_then(X))))),
+    all_of(_LEAVE_ANSWERED, exists(X, NAMED.now(X))),
     src.KIP_LEAVE,
     "rows of a leave that are answered NONE",
 )
@@ -289,7 +286,7 @@ ONE_BY_ONE = (
     LEAVE_TAKES_EFFECT,
     SESSION_TAKES_THE_SILENT,
 )
-"""What becomes of ids, of static members and of the generation."""
+"""Properties of ids, of static members and of the generation."""
 
 
 _ZOMBIE = all_of(
@@ -342,8 +339,8 @@ ANSWERED_BEFORE_FENCING = frozenset(
         "COMMIT-OUTSIDE-TOO-LARGE",
     }
 )
-"""The rules that answer a zombie before anybody asks whose instance it names."""
-ZOMBIE_IS_TOLD = step_property(
+"""The rules that answer a zombie before the holder of the instance is looked up."""
+ZOMBIE_IS_FENCED = step_property(
     "zombie-is-told",
     "Such a request is answered FENCED_INSTANCE_ID where the instance has a holder and "
     "UNKNOWN_MEMBER_ID where it has none, unless a check that comes first answers.",
@@ -360,7 +357,7 @@ ZOMBIE_IS_TOLD = step_property(
     "timeout, size, protocols, topics, and commits by hand to a group without members",
 )
 
-ZOMBIES = (ZOMBIE_CHANGES_NOTHING, ZOMBIE_IS_TOLD)
+ZOMBIES = (ZOMBIE_CHANGES_NOTHING, ZOMBIE_IS_FENCED)
 
 
 _GOES = all_of(MEMBER.now(X), negate(MEMBER.then(X)))

@@ -1,14 +1,10 @@
-"""Checks of step properties about rebalances: who is waited for, how long, and who assigns.
+"""Check steps for properties about rebalances, refusals, offsets and descriptions.
 
-Each check returns None, or what is wrong in one sentence; its premise stands beside it.
-`fencepost.properties.claims.step_answers` names them.
+The checks are about rebalances: the members to wait for, the length of the wait, the leader's
+assignments; about requests of strangers and of another generation, and commits, which are refused;
+about offsets, and the descriptions of a group for operators.
 
-Checks of step properties: requests of strangers, of another generation, and commits are refused.
-
-`fencepost.properties.claims.step_answers` names them.
-
-Checks of step properties about offsets, and about what operators are shown of a group.
-
+Each check returns None, or the violation in one sentence; its premise stands beside it.
 `fencepost.properties.claims.step_answers` names them.
 """
 
@@ -40,7 +36,7 @@ _MOVING = Error.REBALANCE_IN_PROGRESS.value
 
 
 def _due(group: Group, kind: str, subject: str = "") -> int | None:
-    """The latest moment at which a timer ends; None if it doesn't run."""
+    """Return the latest moment at which a timer ends; None if it doesn't run."""
     return next((t.latest for t in group.timers if t[:2] == (kind, subject)), None)
 
 
@@ -49,7 +45,7 @@ def _state(group: Group | None) -> GroupState:
 
 
 def completed_early(view: StepView) -> bool:
-    """Return whether the wait for joins ended, and not because its time was over."""
+    """Return True if the wait for joins ended before its time was over."""
     if isinstance(view.event, Timer) and view.event.kind == JOIN:
         return False
     return (
@@ -78,7 +74,7 @@ def _settled_group(view: StepView) -> bool:
 
 
 def waits_for_joins(view: StepView) -> bool:
-    """Return whether a rebalance of a group with members begins, or goes on as nobody is late."""
+    """Return True if a rebalance of a group with members begins, or goes on as nobody is late."""
     group = view.after
     if group is None or group.state is not GroupState.PREPARING or not group.members:
         return False
@@ -107,29 +103,29 @@ def wait_lasts(view: StepView) -> str | None:
 
 
 def assigned(view: StepView) -> bool:
-    """Return whether assignments came in; a failover finds those of before."""
+    """Return True if assignments came in; a failover has those of before."""
     if isinstance(view.event, Failover):
         return False
     return _state(view.before) is GroupState.COMPLETING and _state(view.after) is GroupState.STABLE
 
 
 def leader_assigned(view: StepView) -> str | None:
-    """Check that the leader's SyncGroup alone says who is assigned what."""
+    """Check that the assignments are those of the leader's SyncGroup alone."""
     before, after, event = view.before, view.after, view.event
     if not assigned(view) or before is None or after is None:
         return None
     message = event.message if isinstance(event, Incoming) else None
     if not isinstance(message, SyncGroupRequest) or message.member_id != before.leader:
         return "assignments were taken from somebody who doesn't lead"
-    given = {a.member_id: a.assignment for a in message.assignments}
+    sent = {a.member_id: a.assignment for a in message.assignments}
     for member in after.members:
-        if member.assignment != given.get(member.member_id, b""):
+        if member.assignment != sent.get(member.member_id, b""):
             return f"{member.member_id} has another assignment than the leader gave it"
     return None
 
 
-def told_assignments(view: StepView) -> list[tuple[str, bytes]]:
-    """Return who is told an assignment in this step: (member id, assignment)."""
+def assignments_in_answers(view: StepView) -> list[tuple[str, bytes]]:
+    """Return the assignments in the answers of this step: (member id, assignment)."""
     askers = {m.syncing.request_id: m.member_id for m in members(view.before) if m.syncing}
     event = view.event
     if isinstance(event, Incoming) and isinstance(event.message, SyncGroupRequest):
@@ -144,8 +140,8 @@ def told_assignments(view: StepView) -> list[tuple[str, bytes]]:
 
 
 def assignment_is_there(view: StepView) -> str | None:
-    """Check that who is told an assignment is told its own, in a stable group."""
-    for member_id, assignment in told_assignments(view):
+    """Check that an assignment in an answer is the member's own, in a stable group."""
+    for member_id, assignment in assignments_in_answers(view):
         member = None if view.after is None else view.after.member(member_id)
         if member is None or _state(view.after) is not GroupState.STABLE:
             return f"{member_id} was told an assignment before the leader made any"
@@ -155,11 +151,11 @@ def assignment_is_there(view: StepView) -> str | None:
 
 
 def _released(view: StepView) -> Iterator[Member]:
-    """The members that waited and are told how things stand: they are members still."""
-    told = dict(answers(view))
+    """Yield the members whose waiting requests were answered, and which are members still."""
+    by_request = dict(answers(view))
     for member in members(view.before):
         for parked in (member.joining, member.syncing):
-            message = None if parked is None else told.get(parked.request_id)
+            message = None if parked is None else by_request.get(parked.request_id)
             if isinstance(message, JoinGroupResponse | SyncGroupResponse):
                 still = None if view.after is None else view.after.member(member.member_id)
                 if message.error_code in {NONE, _MOVING} and still is not None:
@@ -167,12 +163,12 @@ def _released(view: StepView) -> Iterator[Member]:
 
 
 def somebody_released(view: StepView) -> bool:
-    """Return whether a request that waited was answered, and its sender stays a member."""
+    """Return True if a waiting request was answered, and its sender stays a member."""
     return any(True for _ in _released(view))
 
 
 def released_alive(view: StepView) -> str | None:
-    """Check that whoever was kept waiting has its whole session before it when it is answered."""
+    """Check that a member whose request waited has its whole session ahead when it is answered."""
     for member in _released(view):
         assert view.after is not None
         if _due(view.after, SESSION, member.member_id) != view.now_ms + member.session_timeout_ms:
@@ -181,7 +177,7 @@ def released_alive(view: StepView) -> str | None:
 
 
 def sync_waits_at_timer(view: StepView) -> bool:
-    """Return whether a timer ends while a member's SyncGroup waits."""
+    """Return True if a timer ends while a member's SyncGroup waits."""
     return isinstance(view.event, Timer) and any(m.syncing for m in members(view.before))
 
 
@@ -200,7 +196,7 @@ Sender = HeartbeatRequest | SyncGroupRequest | OffsetCommitRequest
 
 
 def present(group: Group | None, message: Sender) -> bool:
-    """Return whether a member speaks of the group's generation, and under its own instance."""
+    """Return True if a member speaks of the group's generation, and under its own instance."""
     if group is None or group.member(message.member_id) is None:
         return False
     instance = message.group_instance_id
@@ -209,28 +205,30 @@ def present(group: Group | None, message: Sender) -> bool:
 
 
 def beats(view: StepView) -> bool:
-    """Return whether a member of the generation sends a heartbeat."""
+    """Return True if a member of the generation sends a heartbeat."""
     event = view.event
     if not isinstance(event, Incoming) or not isinstance(event.message, HeartbeatRequest):
         return False
     return present(view.before, event.message)
 
 
-def rebalance_told(view: StepView) -> str | None:
-    """Check that a heartbeat tells of a rebalance if one is prepared, and only then."""
+def rebalance_in_answer(view: StepView) -> str | None:
+    """Check that a heartbeat is answered with a rebalance if one is prepared, and only then."""
     if not beats(view):
         return None
-    told = own_answer(view)
+    answer = own_answer(view)
     state = _state(view.before)
     right = _MOVING if state is GroupState.PREPARING else NONE
-    if isinstance(told, HeartbeatResponse) and told.error_code == right:
+    if isinstance(answer, HeartbeatResponse) and answer.error_code == right:
         return None
-    said = error_name(told.error_code) if isinstance(told, HeartbeatResponse) else "nothing"
-    return f"in {state.value} a member's heartbeat was told {said}, not {error_name(right)}"
+    error_word = (
+        error_name(answer.error_code) if isinstance(answer, HeartbeatResponse) else "nothing"
+    )
+    return f"in {state.value} a member's heartbeat was told {error_word}, not {error_name(right)}"
 
 
 def other_protocol(view: StepView) -> bool:
-    """Return whether a member's SyncGroup names another protocol than was selected."""
+    """Return True if a member's SyncGroup names another protocol than the selected one."""
     event, before = view.event, view.before
     if not isinstance(event, Incoming) or not isinstance(event.message, SyncGroupRequest):
         return False
@@ -241,16 +239,16 @@ def other_protocol(view: StepView) -> bool:
         (message.protocol_type, before.protocol_type),
         (message.protocol_name, before.protocol_name),
     )
-    return any(said is not None and said != selected for said, selected in pairs)
+    return any(sent is not None and sent != selected for sent, selected in pairs)
 
 
-def other_protocol_told(view: StepView) -> str | None:
+def other_protocol_refused(view: StepView) -> str | None:
     """Check that such a SyncGroup is refused, and changes nothing."""
     if not other_protocol(view):
         return None
-    told = own_answer(view)
+    answer = own_answer(view)
     refused = Error.INCONSISTENT_GROUP_PROTOCOL.value
-    if not isinstance(told, SyncGroupResponse) or told.error_code != refused:
+    if not isinstance(answer, SyncGroupResponse) or answer.error_code != refused:
         return "a SyncGroup with a protocol that was not selected was not refused"
     return None if view.after == view.before else "a SyncGroup that was refused changed the group"
 
@@ -259,7 +257,7 @@ Caller = HeartbeatRequest | SyncGroupRequest | OffsetCommitRequest
 
 
 def _calling(view: StepView) -> Caller | None:
-    """A request of a member, of a group that has some."""
+    """Return a request of a member, of a group that has some."""
     event, before = view.event, view.before
     if before is None or not before.members or not isinstance(event, Incoming):
         return None
@@ -270,7 +268,7 @@ def _calling(view: StepView) -> Caller | None:
 
 
 def error(view: StepView) -> int | str | None:
-    """Return the error that the step's request was answered, None if it wasn't or rows differ."""
+    """Return the error in the answer to the step's request; None: no answer, or rows differ."""
     message = own_answer(view)
     if isinstance(message, OffsetCommitResponse):
         codes = {p.error_code for topic in message.topics for p in topic.partitions}
@@ -281,28 +279,28 @@ def error(view: StepView) -> int | str | None:
 
 
 def stranger(view: StepView) -> bool:
-    """Return whether an id that is no member's asks, without an instance."""
+    """Return True if an id that is no member's sends a request, without an instance."""
     message = _calling(view)
     if message is None:
         return False
     before = view.before
     assert before is not None
-    given = bool(message.member_id) and message.group_instance_id is None
-    return given and before.member(message.member_id) is None
+    has_id = bool(message.member_id) and message.group_instance_id is None
+    return has_id and before.member(message.member_id) is None
 
 
-def stranger_told(view: StepView) -> str | None:
+def stranger_refused(view: StepView) -> str | None:
     """Check that a stranger is answered UNKNOWN_MEMBER_ID."""
     if not stranger(view):
         return None
-    told = error(view)
-    if told != Error.UNKNOWN_MEMBER_ID.value:
-        return f"an id that is no member's was answered {told} instead of UNKNOWN_MEMBER_ID"
+    code = error(view)
+    if code != Error.UNKNOWN_MEMBER_ID.value:
+        return f"an id that is no member's was answered {code} instead of UNKNOWN_MEMBER_ID"
     return None
 
 
 def late(view: StepView) -> bool:
-    """Return whether a member asks in another generation."""
+    """Return True if a member sends a request in another generation."""
     message = _calling(view)
     if message is None:
         return False
@@ -314,20 +312,20 @@ def late(view: StepView) -> bool:
     return member and own and message.generation_id != before.generation_id
 
 
-def late_told(view: StepView) -> str | None:
+def late_refused(view: StepView) -> str | None:
     """Check that another generation is answered ILLEGAL_GENERATION, and nothing changes."""
     if not late(view):
         return None
-    told = error(view)
-    if told != Error.ILLEGAL_GENERATION.value:
-        return f"another generation was answered {told} instead of ILLEGAL_GENERATION"
+    code = error(view)
+    if code != Error.ILLEGAL_GENERATION.value:
+        return f"another generation was answered {code} instead of ILLEGAL_GENERATION"
     if view.after != view.before:
         return "a request of another generation changed the group"
     return None
 
 
 def refused_commit(view: StepView) -> bool:
-    """Return whether a commit was refused."""
+    """Return True if a commit was refused."""
     event = view.event
     if not isinstance(event, Incoming) or not isinstance(event.message, OffsetCommitRequest):
         return False
@@ -344,28 +342,28 @@ def offsets(view: StepView) -> str | None:
 
 
 def _commit(view: StepView) -> tuple[OffsetCommitRequest, int | str] | None:
-    """The commit that the step is about, and the error that all its rows were told."""
+    """Return the commit of the step, and the error of all its rows."""
     event = view.event
     if not isinstance(event, Incoming) or not isinstance(event.message, OffsetCommitRequest):
         return None
-    told = error(view)
-    return None if told is None else (event.message, told)
+    code = error(view)
+    return None if code is None else (event.message, code)
 
 
 def accepted(view: StepView) -> bool:
-    """Return whether a commit was accepted."""
-    found = _commit(view)
-    return found is not None and found[1] == NONE
+    """Return True if a commit was accepted."""
+    commit = _commit(view)
+    return commit is not None and commit[1] == NONE
 
 
 def stored(view: StepView) -> str | None:
-    """Check that an accepted commit is what will be read."""
-    found = _commit(view)
-    if found is None or not accepted(view):
+    """Check that an accepted commit is stored."""
+    commit = _commit(view)
+    if commit is None or not accepted(view):
         return None
     offsets = () if view.after is None else view.after.offsets
     held = {(o.topic, o.partition): o.offset for o in offsets}
-    for topic in found[0].topics:
+    for topic in commit[0].topics:
         for part in topic.partitions:
             if held.get((topic.name, part.partition_index)) != part.committed_offset:
                 return f"the commit of {topic.name}-{part.partition_index} was told NONE and lost"
@@ -373,45 +371,45 @@ def stored(view: StepView) -> str | None:
 
 
 def commits(view: StepView) -> bool:
-    """Return whether somebody commits, to a group whose members would do so."""
+    """Return True if somebody commits, to a group whose members would do so."""
     return _commit(view) is not None and view.before is not None
 
 
-def commit_told(view: StepView) -> str | None:
+def commit_answered(view: StepView) -> str | None:
     """Check that members commit unless they wait for an assignment, and others where none are."""
-    found, group = _commit(view), view.before
-    if found is None or group is None:
+    commit, group = _commit(view), view.before
+    if commit is None or group is None:
         return None
-    message, told = found
+    message, code = commit
     if group.state is GroupState.EMPTY:
         may = True if message.generation_id < 0 else None
     elif group.state is GroupState.COMPLETING:
         may = False
     else:
         may = present(group, message)
-    if may is None or may is (told == NONE):
+    if may is None or may is (code == NONE):
         return None
     who = f"{message.member_id or 'somebody who is no member'} in generation"
     verb = "was refused with" if may else "was answered"
     return f"in {group.state.value} a commit of {who} {message.generation_id} {verb} " + error_name(
-        told
+        code
     )
 
 
 def member_commits(view: StepView) -> bool:
-    """Return whether a member's commit was accepted."""
-    found = _commit(view)
-    return found is not None and accepted(view) and present(view.before, found[0])
+    """Return True if a member's commit was accepted."""
+    commit = _commit(view)
+    return commit is not None and accepted(view) and present(view.before, commit[0])
 
 
 def commit_kept_alive(view: StepView) -> str | None:
     """Check that an accepted commit restarts the session of the member that sent it."""
-    found = _commit(view)
-    if found is None or not member_commits(view) or view.after is None:
+    commit = _commit(view)
+    if commit is None or not member_commits(view) or view.after is None:
         return None
-    member = view.after.member(found[0].member_id)
+    member = view.after.member(commit[0].member_id)
     if member is None:
-        return f"{found[0].member_id} committed and is no member any more"
+        return f"{commit[0].member_id} committed and is no member any more"
     due = (SESSION, member.member_id, view.now_ms + member.session_timeout_ms)
     if any((t.kind, t.subject, t.latest) == due for t in view.after.timers):
         return None
@@ -419,7 +417,7 @@ def commit_kept_alive(view: StepView) -> str | None:
 
 
 def looks(view: StepView) -> bool:
-    """Return whether an operator asks about a group that there is."""
+    """Return True if an operator asks about a group that exists."""
     event = view.event
     asks = DescribeGroupsRequest | ListGroupsRequest
     return (
@@ -427,18 +425,22 @@ def looks(view: StepView) -> bool:
     )
 
 
-def shown(view: StepView) -> str | None:
+def described(view: StepView) -> str | None:
     """Check that a description has the group's members with their instances, a list the group."""
     group = view.before
     if group is None or not looks(view):
         return None
-    told = own_answer(view)
+    answer = own_answer(view)
     here = {(m.member_id, m.group_instance_id) for m in group.members}
-    match told:
+    match answer:
         case DescribeGroupsResponse(groups=(row,)):
-            said = {(m.member_id, m.group_instance_id) for m in row.members}
-            if (row.error_code, row.group_state, said) != (NONE, group.state.value, here):
-                return f"the group is described as {row.group_state} with {sorted(map(str, said))}"
+            ids = {(m.member_id, m.group_instance_id) for m in row.members}
+            if (row.error_code, row.group_state, ids) != (
+                NONE,
+                group.state.value,
+                here,
+            ):
+                return f"the group is described as {row.group_state} with {sorted(map(str, ids))}"
         case ListGroupsResponse(error_code=Error.NONE.value, groups=rows):
             if [row.group_state for row in rows] != [group.state.value]:
                 return f"a group that is {group.state.value} is listed as {[*rows] or 'nothing'}"

@@ -1,6 +1,6 @@
-"""Waivers: where properties fail on purpose, by revision, by which rules, and why.
+"""List waivers: properties that fail on purpose, by revision, with the rules and the reason.
 
-The proofs found those of formulas, explorations the others.  A rule that is named here and doesn't
+The proofs gave those of formulas, explorations the others.  A rule that is named here and doesn't
 fail is an error, just as one that fails and isn't named.  Release profiles fail where `kafka-4`
 does, except for rules that can't be reached in them; a patch (`kafka-2.8.0`) fails where the
 release does whose tables it has (`fencepost.model.revisions.revisions.lineage`).
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 Why = tuple[str, frozenset[str]]
-"""Why a property fails, and by which rules."""
+"""The reason why a property fails, and the rules that break it."""
 
 _BEFORE_2_6_1 = ("kafka-2.3", "kafka-2.4", "kafka-2.5")
 _DRAFTS = ("member-name-draft", "two-list-leave-draft", "tuple-list-leave-draft")
@@ -33,7 +33,7 @@ def _in(revisions: tuple[str, ...], why: str, *rules: str) -> dict[str, Why]:
 
 
 def _also(base: Mapping[str, Why], revision: str, why: str, *rules: str) -> dict[str, Why]:
-    """The same, and in one revision more."""
+    """Copy a waiver to one more revision."""
     old = base.get(revision)
     first, known = old if old is not None else ("", frozenset())
     whole = f"{first}; {why}" if first else why
@@ -63,7 +63,7 @@ _ZOMBIE_CHANGES = {
         "JOIN-GROUP-FULL-PENDING",
     ),
 }
-_ZOMBIE_TOLD = {
+_ZOMBIE_FENCED = {
     **_in(
         _ALL_BUT_STRICT,
         f"{_GIVES_BACK}; a pending id with an instance is an internal error in a join",
@@ -111,7 +111,7 @@ EXPECTED: Mapping[str, Mapping[str, Why]] = {
     ),
     "zombie-is-told": _also(
         _also(
-            _ZOMBIE_TOLD,
+            _ZOMBIE_FENCED,
             _COMMENT_2,
             f"{_MISMATCH}; {_TAKES_OVER}; {_UPGRADED}",
             "JOIN-INSTANCE-FENCED",
@@ -156,14 +156,14 @@ EXPECTED: Mapping[str, Mapping[str, Why]] = {
         (_COMMENT_2,), f"{_COMES_AGAIN}; {_TAKES_OVER}", *_BRINGS_ITS_ID, _COMES_BACK
     ),
 }
-"""Property → revision → why it fails there, and by which rules."""
+"""Property → revision → the reason for its failure there, and the rules."""
 
 
 def reasons(name: str) -> dict[str, str]:
-    """Revision → why a property fails there."""
+    """Return revision → the reason for a property's failure there."""
     return {revision: why for revision, (why, _) in EXPECTED.get(name, {}).items()}
 
 
 def rules(name: str) -> dict[str, frozenset[str]]:
-    """Revision → by which rules a property fails there."""
-    return {revision: found for revision, (_, found) in EXPECTED.get(name, {}).items()}
+    """Return revision → the rules that break a property there."""
+    return {revision: ids for revision, (_, ids) in EXPECTED.get(name, {}).items()}

@@ -1,4 +1,4 @@
-"""State properties of a group and its clients: what clients were told agrees with what is.
+"""Define state properties of a group and its clients: the answers agree with the state.
 
 They need both sides.  Proofs leave them out, since a proof knows no clients; some have a
 counterpart about answers alone in `fencepost.properties.claims.answer_properties`.
@@ -47,7 +47,7 @@ def _two_consumers(view: WorldView) -> str | None:
 
 
 def _current(view: WorldView) -> list[tuple[Client, Seat]]:
-    """The clients that were told the present generation, if that is known after a failover."""
+    """Return the clients that have the present generation, if that is known after a failover."""
     group = view.group
     if group is None or view.fails_over:
         return []
@@ -67,19 +67,19 @@ def _leading_seats(view: WorldView) -> str | None:
 
 
 def _protocols(view: WorldView) -> str | None:
-    told = sorted({str(client.protocol) for client, _ in _current(view)})
-    if len(told) > 1:
-        return f"in one generation these protocols were told: {', '.join(told)}"
+    protocols = sorted({str(client.protocol) for client, _ in _current(view)})
+    if len(protocols) > 1:
+        return f"in one generation these protocols were told: {', '.join(protocols)}"
     return None
 
 
 def _assignments(view: WorldView) -> str | None:
-    seen: dict[str, bytes] = {}
+    by_seat: dict[str, bytes] = {}
     for client, seat in _current(view):
         if client.assignment is None:
             continue
         name = _seat(client, seat)
-        if seen.setdefault(name, client.assignment) != client.assignment:
+        if by_seat.setdefault(name, client.assignment) != client.assignment:
             return f"in one generation {name} was told two assignments"
     return None
 

@@ -1,16 +1,14 @@
-"""Expands a chunk of one breadth-first level: the only loop that runs a system's code.
+"""Expand a chunk of a breadth-first level: the only loop that runs a system's code.
 
-The same loop serves one process and many.  It is given a table of known states, adds to it what it
-finds, and returns what the explorer must file, in the order in which it was found.
+The same loop serves one process and many.  It takes a table of known states, adds new states to it,
+and returns the results that the explorer must file, in the order in which they turned up.
 
-Systems that keep their states as integers, and how the explorer describes them.
+Compact systems keep their states and actions as integers.  The engine works on the integers; checks
+and the result get the states and actions that these stand for.  It is the same exploration, since
+integers are equal exactly where states are, and come in the same order.
 
-The engine sees integers for states and for actions; checks, and the result, see what these stand
-for.  It is the same exploration, since integers are equal exactly where states are, and come in the
-same order.
-
-With several processes, each worker gives its own numbers to what it meets first.  It hands over
-what it learnt with each chunk, and the parent replaces them with its own numbers.
+With several processes, each worker gives its own numbers to new states.  It hands over its
+numbering with each chunk, and the parent replaces the numbers with its own.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Found(Generic[S, A]):
+class Violation(Generic[S, A]):
     """A check that does not hold at a position of the level; `step` if it is a step from there."""
 
     position: int
@@ -45,16 +43,16 @@ class Found(Generic[S, A]):
 class Expanded(Generic[S, A]):
     """The result of a chunk: positions are those of the level, checks are numbers.
 
-    `stopped`: where it stopped expanding because something was found; `edges`: (position, action,
-    number of the target in the table used), if wanted; `refused`: there was no room for a state;
-    `learnt`: what a worker's system came to know (see `compact.py`).
+    `stopped`: it stopped expanding because of a violation; `edges`: (position, action, number of
+    the target in the table used), if the manner keeps them; `refused`: there was no room for a
+    state; `learnt`: new numbers of a worker's system.
     """
 
     transitions: int = 0
     fresh: list[tuple[int, A, S]] = field(default_factory=list)
     edges: list[tuple[int, A, int]] = field(default_factory=list)
-    states: dict[int, Found[S, A]] = field(default_factory=dict)
-    steps: dict[int, Found[S, A]] = field(default_factory=dict)
+    states: dict[int, Violation[S, A]] = field(default_factory=dict)
+    steps: dict[int, Violation[S, A]] = field(default_factory=dict)
     state_witnesses: set[int] = field(default_factory=set)
     step_witnesses: set[int] = field(default_factory=set)
     stopped: bool = False
@@ -63,26 +61,27 @@ class Expanded(Generic[S, A]):
 
 
 class Judge(Generic[S, A]):
-    """The checks still open in a level, and what they found in the present chunk.
+    """The checks still open in a level, and their violations in the present chunk.
 
-    Each is asked until it first fails: of a level's states that is the first in its order, as long
-    as a judge meets them in that order.
+    Each is evaluated until it first fails: of a level's states that is the first in its order, as
+    long as a judge meets them in that order.
     """
 
     def __init__(
         self,
         checks: Sequence[Check[S, A]],
         closed: set[int],
-        seen: set[int],
+        met: set[int],
         quiet: Callable[[A], bool] | None = None,
     ) -> None:
-        """`closed`: checks that are already violated; `seen`: checks whose premise was met.
+        """Leave out the checks that are `closed`, and the witnesses of those in `met`.
 
-        `quiet`: whether no check of steps has anything against a step by this action.
+        `closed`: checks that are already violated; `met`: checks whose premise was met.  `quiet`:
+        true of an action whose steps violate no check of steps.
         """
         self.quiet = quiet
         opened = [(i, c) for i, c in enumerate(checks) if i not in closed]
-        unseen = [(i, c) for i, c in enumerate(checks) if i not in seen]
+        unseen = [(i, c) for i, c in enumerate(checks) if i not in met]
         self.states = tuple((i, c.state) for i, c in opened if c.state is not None)
         self.steps = tuple((i, c.step) for i, c in opened if c.step and not c.by_action)
         self.of_actions = tuple((i, c.step) for i, c in opened if c.step and c.by_action)
@@ -97,7 +96,7 @@ class Judge(Generic[S, A]):
 
     @property
     def judges_steps(self) -> bool:
-        """Whether any check looks at steps."""
+        """True if any check looks at steps."""
         return bool(self.steps or self.step_witnesses or self.of_actions or self.action_witnesses)
 
     def judge_state(self, position: int, state: S, into: Expanded[S, A]) -> None:
@@ -105,7 +104,7 @@ class Judge(Generic[S, A]):
         for i, holds in self.states:
             sentence = holds(state)
             if sentence is not None:
-                into.states[i] = Found(position, sentence)
+                into.states[i] = Violation(position, sentence)
                 self.states = _without(self.states, i)
         for i, met in self.witnesses:
             if met(state):
@@ -121,11 +120,11 @@ class Judge(Generic[S, A]):
             self._judge_action(position, state, action, following, into)
         if not self.steps and not self.step_witnesses:
             return
-        asked = self.steps if self.quiet is None or not self.quiet(action) else ()
-        for i, holds in asked:
+        checks = self.steps if self.quiet is None or not self.quiet(action) else ()
+        for i, holds in checks:
             sentence = holds(state, action, following)
             if sentence is not None:
-                into.steps[i] = Found(position, sentence, (action, following))
+                into.steps[i] = Violation(position, sentence, (action, following))
                 self.steps = _without(self.steps, i)
         for i, met in self.step_witnesses:
             if met(state, action, following):
@@ -139,7 +138,7 @@ class Judge(Generic[S, A]):
         for i, holds in self.of_actions:
             sentence = holds(state, action, following)
             if sentence is not None:
-                into.steps[i] = Found(position, sentence, (action, following))
+                into.steps[i] = Violation(position, sentence, (action, following))
                 self.of_actions = _without(self.of_actions, i)
         for i, met in self.action_witnesses:
             if met(state, action, following):
@@ -153,7 +152,7 @@ def _without(items: tuple[tuple[int, T], ...], number: int) -> tuple[tuple[int, 
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How a level is expanded.
+    """The options for expanding a level.
 
     `expand`: if false, its states are only checked; `stop`: at the first violation; `edges`: keep
     them all; `limit`: the most states that the table may hold.
@@ -175,12 +174,12 @@ def expand_chunk(
 ) -> Expanded[S, A]:
     """Check and expand the states of a chunk, whose positions in the level begin with `first`.
 
-    Adds new states to `known`, numbered on.  What the system or a check raises is raised with a
-    note that shows the state.
+    Adds new states to `known`, numbered on.  An exception of the system or a check is raised with a
+    note of the state.
 
-    When it stops: at a state that fails a check, before that state is expanded; at a step that
-    fails, after its state is expanded, and the later states are only checked, since one of them
-    that fails is nearer than the step.
+    With `stop` it stops: at a state that fails a check, before that state is expanded; at a step
+    that fails, after its state is expanded, and the later states are only checked, since one of
+    them that fails is nearer than the step.
     """
     done: Expanded[S, A] = Expanded()
     successors: Callable[[S], Iterable[tuple[A, S]]] = (
@@ -230,10 +229,10 @@ def _nothing(_state: object) -> tuple[()]:
 
 
 class Translation(Protocol):
-    """Translates the numbers of one worker to those of this process."""
+    """A translation of the numbers of one worker to those of this process."""
 
     def adopt(self, learnt: Any) -> None:
-        """Take over what the worker learnt, in the order in which it was handed over."""
+        """Adopt a worker's new numbers, in the order in which they were handed over."""
         ...
 
     def state(self, state: int) -> int:
@@ -253,11 +252,11 @@ class CompactSystem(Protocol[S_co, A_co]):
     """A system whose states and actions are integers that stand for others."""
 
     def initial(self) -> Iterable[int]:
-        """See System."""
+        """Return the initial states, as System."""
         ...
 
     def successors(self, state: int) -> Iterable[tuple[int, int]]:
-        """See System."""
+        """Return the enabled actions and the next states, as System."""
         ...
 
     def opened(self, state: int) -> S_co:
@@ -269,11 +268,11 @@ class CompactSystem(Protocol[S_co, A_co]):
         ...
 
     def begin(self) -> None:
-        """Remember from now on what is learnt, to hand it over."""
+        """Record new numbers from now on, to hand them over."""
         ...
 
     def learnt(self) -> object:
-        """Return what was learnt since; it can be pickled."""
+        """Return the new numbers since the last call; they can be pickled."""
         ...
 
     def translation(self) -> Translation:
@@ -282,12 +281,12 @@ class CompactSystem(Protocol[S_co, A_co]):
 
 
 def is_compact(system: object) -> TypeGuard[CompactSystem[Any, Any]]:
-    """Return whether the states of a system are integers that stand for others."""
+    """Return True if the states of a system are integers that stand for others."""
     return hasattr(system, "translation")
 
 
 class Opened(Generic[S, A]):
-    """Converts checks and results of a compact system to what its integers stand for."""
+    """Converts checks and results of a compact system to the states and actions of its integers."""
 
     def __init__(self, system: CompactSystem[S, A]) -> None:
         self._system = system
@@ -296,7 +295,7 @@ class Opened(Generic[S, A]):
 
     def check(self, check: Check[S, A]) -> Check[int, int]:
         """Return the check on integers."""
-        one, step, met, step_met = check.state, check.step, check.witness, check.step_witness
+        holds, step, met, step_met = check.state, check.step, check.witness, check.step_witness
         world, act = self._world, self._system.act
         opened = self._system.opened
 
@@ -309,7 +308,7 @@ class Opened(Generic[S, A]):
 
         return Check(
             check.name,
-            state=None if one is None else lambda state: one(world(state)),
+            state=None if holds is None else lambda state: holds(world(state)),
             step=of_step(step),
             witness=None if met is None else lambda state: met(world(state)),
             step_witness=of_step(step_met),
@@ -321,14 +320,14 @@ class Opened(Generic[S, A]):
         known: dict[int, bool] = {}
 
         def is_quiet(action: int) -> bool:
-            found = known.get(action)
-            if found is None:
-                found = known[action] = quiet(self._system.act(action))
-            return found
+            answer = known.get(action)
+            if answer is None:
+                answer = known[action] = quiet(self._system.act(action))
+            return answer
 
         return is_quiet
 
-    def result(self, found: Exploration[int, int]) -> Exploration[S, A]:
+    def result(self, result: Exploration[int, int]) -> Exploration[S, A]:
         """Convert the result."""
         opened, act = self._system.opened, self._system.act
         violations = {
@@ -337,16 +336,16 @@ class Opened(Generic[S, A]):
                 v.sentence,
                 tuple((None if a is None else act(a), opened(s)) for a, s in v.trace),
             )
-            for name, v in found.violations.items()
+            for name, v in result.violations.items()
         }
         graph: Graph[S, A] | None = None
-        if found.graph is not None:
-            edges = [(source, act(a), target) for source, a, target in found.graph.edges]
-            graph = Graph([opened(s) for s in found.graph.states], edges, found.graph.initial)
-        return replace(found, violations=violations, graph=graph)  # type: ignore[arg-type,return-value]
+        if result.graph is not None:
+            edges = [(source, act(a), target) for source, a, target in result.graph.edges]
+            graph = Graph([opened(s) for s in result.graph.states], edges, result.graph.initial)
+        return replace(result, violations=violations, graph=graph)  # type: ignore[arg-type,return-value]
 
     def _world(self, state: int) -> S:
-        """Many checks ask about the same state."""
+        """Return the state of a number; cached, since many checks look at the same state."""
         if state != self._at or self._last is None:
             self._last = self._system.opened(state)
             self._at = state
@@ -354,13 +353,15 @@ class Opened(Generic[S, A]):
 
 
 def translated(done: Expanded[int, int], translation: Translation) -> None:
-    """What a worker handed over, in one's own numbers."""
+    """Replace the numbers of a worker's chunk by this process's numbers."""
     translation.adopt(done.learnt)
     done.learnt = None
     state, action = translation.state, translation.action
     done.fresh = [(position, action(a), state(s)) for position, a, s in done.fresh]
     done.edges = [(position, action(a), number) for position, a, number in done.edges]
-    for number, found in done.steps.items():
-        if found.step is not None:
-            a, s = found.step
-            done.steps[number] = Found(found.position, found.sentence, (action(a), state(s)))
+    for number, violation in done.steps.items():
+        if violation.step is not None:
+            a, s = violation.step
+            done.steps[number] = Violation(
+                violation.position, violation.sentence, (action(a), state(s))
+            )

@@ -1,12 +1,10 @@
-"""The terms of exploration: a system, checks of its states and steps, and what was found.
+"""Define a system, the checks of its states and steps, the result; export graphs.
 
-The engine knows three things of a system: where it starts, what can happen in a state, and what
-follows.  States and actions are opaque; they need `==` and `hash`, nothing else.
+The engine uses three things of a system: its initial states, the actions that are enabled in a
+state, and the next states.  States and actions are opaque; they need `==` and `hash`, nothing else.
 
-Converts a kept graph for other tools: networkx, GraphML, DOT.
-
-States and actions, which are opaque, become text by functions of the caller, otherwise by `repr`.
-All attributes are strings, since every tool reads those.
+A kept graph is converted to networkx, GraphML and DOT.  States and actions become text by functions
+of the caller, otherwise by `repr`.  All attributes are strings, since every tool reads those.
 """
 
 from __future__ import annotations
@@ -46,12 +44,12 @@ class System(Protocol[S, A_co]):
 
 @dataclass(frozen=True, slots=True)
 class Check(Generic[S, A]):
-    """What must hold, and a premise that must be met so that the check is not vacuous.
+    """A condition that must hold, and a premise that must be met so that it is not vacuous.
 
-    `state`, `step`: None where it holds, else a sentence that says what is wrong.  `witness`,
+    `state`, `step`: None where it holds, else the violation in a sentence.  `witness`,
     `step_witness`: true where the premise is met.  All are called once per state or transition, in
     no promised order, perhaps in another process.  `by_action`: `step` and `step_witness` look at
-    nothing but the action, so that each action is looked at once.
+    nothing but the action, so that each action is checked once.
     """
 
     name: str
@@ -64,10 +62,10 @@ class Check(Generic[S, A]):
 
 @dataclass(frozen=True, slots=True)
 class FailedCheck(Generic[S, A]):
-    """A check that does not hold, with a shortest trace to where it fails.
+    """A check that does not hold, with a shortest trace to its violation.
 
-    `trace`: (None, initial state), then each action with the state that follows; for a step that is
-    wrong, the last entry is that step.
+    `trace`: (None, initial state), then each action with the state that follows; for a violating
+    step, the last entry is that step.
     """
 
     check: str
@@ -76,13 +74,13 @@ class FailedCheck(Generic[S, A]):
 
     @property
     def depth(self) -> int:
-        """The number of actions in the trace."""
+        """Number of actions in the trace."""
         return len(self.trace) - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Graph(Generic[S, A]):
-    """What was explored: states in the order found, edges (source, action, target) by index.
+    """The explored part: states in the order of discovery, edges (source, action, target) by index.
 
     The first `initial` states are those that the system may start in.
     """
@@ -94,7 +92,7 @@ class Graph(Generic[S, A]):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far an exploration is: a level (depth) is done, and the next has `frontier` states."""
+    """The progress of an exploration: a level (depth) is done, the next has `frontier` states."""
 
     level: int
     states: int
@@ -107,11 +105,11 @@ class Progress:
 class Exploration(Generic[S, A]):
     """The result of an exploration.
 
-    `states`: how many distinct ones; `transitions`: enabled (state, action) pairs of the states
-    that were expanded, self-loops included; `levels`: new states per depth, the initial ones first;
-    `complete`: every reachable state was expanded; `violations`: per check a shortest one;
-    `witnesses`: per check whose premise was met, after how many actions it first was; `seconds` on
-    the wall clock; `peak_bytes`: see `peak_bytes`; `graph`: if it was kept.
+    `states`: number of distinct states; `transitions`: number of enabled (state, action) pairs of
+    the expanded states, self-loops included; `levels`: new states per depth, the initial ones
+    first; `complete`: every reachable state was expanded; `violations`: per check a shortest one;
+    `witnesses`: per check whose premise was met, the number of actions until then; `seconds` on the
+    wall clock; `peak_bytes`: see `peak_bytes`; `graph`: if it was kept.
     """
 
     states: int
@@ -137,11 +135,11 @@ def peak_bytes(processes: int = 0) -> int:
 
 def unique_names(names: Iterable[str]) -> None:
     """Raise ValueError if two checks have one name: findings are filed by it."""
-    seen = set()
+    visited = set()
     for name in names:
-        if name in seen:
+        if name in visited:
             raise ValueError(f"two checks are called {name!r}; give each a name of its own")
-        seen.add(name)
+        visited.add(name)
 
 
 SUFFIXES = (".dot", ".graphml")
@@ -199,6 +197,6 @@ def _dot_lines(
 
 
 def _quoted(text: str) -> str:
-    r"""A string of DOT: like JSON's, but a backslash starts nothing except `\"` and `\n`."""
+    r"""Return a string of DOT: as of JSON, but a backslash starts only `\"` and `\n`."""
     inner = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{inner}"'

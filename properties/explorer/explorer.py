@@ -1,21 +1,18 @@
-"""Explores exhaustively, breadth first: each reachable state, and the shortest way to a failure.
+"""Explore a system exhaustively, breadth first, and find a shortest trace to each violation.
 
-States are found level by level, within a level in the order of the states that they come from, then
-in the order of `successors`.  Whichever process does the work, results are filed in that order, so
-they and all traces are the same with any number of processes.
+States are visited level by level, within a level in the order of the states that they come from,
+then in the order of `successors`.  Whichever process does the work, results are filed in that
+order, so they and all traces are equal for any number of processes.
 
-The explorer knows initial states, actions and next states, nothing else.  Per state it keeps the
-state, its number, where it came from and by which action.
+Per state the explorer keeps the state, its number, the state before it and the action between them.
 
     result = explore(system, [Check("one leader", state=one_leader)])
     result.violations["one leader"].trace
 
-Worker processes for one level of an exploration.
-
-Workers are forked for each level, so they start with all that is known and nothing needs to be sent
-to them, systems made of closures included; a state crosses a pipe once, from the worker that finds
-it.  Workers take short chunks from a common counter, and results are handed on in the order of the
-chunks.
+Worker processes are forked for each level, so they start with all known states, and nothing needs
+to be sent to them, systems made of closures included; a state crosses a pipe once, from the worker
+that discovers it.  Workers take short chunks from a common counter, and results are passed on in
+the order of the chunks.
 """
 
 from __future__ import annotations
@@ -35,10 +32,10 @@ from typing import TYPE_CHECKING, Generic, Self, cast
 
 from fencepost.properties.explorer.chunk import (
     Expanded,
-    Found,
     Judge,
     Manner,
     Opened,
+    Violation,
     expand_chunk,
     is_compact,
     translated,
@@ -115,7 +112,7 @@ class LevelWorkers(Generic[S, A]):
     def results(self) -> Iterator[tuple[int, Expanded[S, A]]]:
         """Yield the worker and the result of each chunk, in the order of the chunks.
 
-        Raises what a chunk raised, when it is its turn, and WorkerLostError.
+        Raises a chunk's exception at its turn, and WorkerLostError.
         """
         workers = {worker.pipe: n for n, worker in enumerate(self._group.workers)}
         waiting: dict[int, tuple[int, Expanded[S, A] | Failure]] = {}
@@ -136,7 +133,7 @@ class LevelWorkers(Generic[S, A]):
             yield worker, result
 
     def _work(self, pipe: Connection) -> None:
-        """In a worker: expand chunks as long as there are any."""
+        """Expand chunks in a worker as long as there are any."""
         gc.freeze()  # what is shared with the parent is never copied just to be looked through
         listen(pipe)
         if is_compact(self._system):
@@ -195,7 +192,7 @@ __all__ = [
 
 _CHUNK = 1024
 _PER_PROCESS = 32
-"""A level with fewer states for each process is quicker done without them."""
+"""With fewer states for each process, a level is faster in one process."""
 
 
 def explore(
@@ -210,21 +207,20 @@ def explore(
     progress: Callable[[Progress], None] | None = None,
     quiet: Callable[[A], bool] | None = None,
 ) -> Exploration[S, A]:
-    """Visit every state that can be reached, check it, and count it.
+    """Visit every reachable state, check it, and count it.
 
     `jobs`: processes, forked from this one for each level (POSIX); it pays where `successors` is
-    slow.  `max_states`: no more are kept, and the level in which more turn up is the last to be
-    expanded.  `max_depth`: states that many actions away are checked, but not expanded (so nothing
-    says whether there is more: `complete` is false).  `stop_at_first`: end at the first violation,
-    the nearest one; otherwise all checks go on.  `progress` is called after each level.  `quiet`:
-    returns whether an action alone shows that no check of steps fails; then those are not evaluated
-    (their witnesses are).
+    slow.  `max_states`: the most states to keep; the level that exceeds it is the last to be
+    expanded.  `max_depth`: states this many actions away are checked, but not expanded (so
+    `complete` is false).  `stop_at_first`: end at the first violation, the nearest one; otherwise
+    all checks go on.  `progress` is called after each level.  `quiet`: returns True if an action
+    alone shows that no check of steps fails; then those are not evaluated (their witnesses are).
 
-    A system with a compact form (`compact()`, see `compact.py`) is explored in that form.  A
-    FrontierSystem (see `frontier.py`) is expanded by whole levels; `jobs` are threads then.
+    A system with a compact form (`compact()`) is explored in that form.  A FrontierSystem (see
+    `frontier.py`) is expanded by whole levels; `jobs` are threads then.
 
-    Raises ValueError for numbers that make no sense and for two checks of one name, and what the
-    system or a check raises, with a note of the state.
+    Raises ValueError for impossible numbers and for two checks of one name, and the exceptions of
+    the system or a check, with a note of the state.
     """
     for name, value, least in (
         ("jobs", jobs, 1),
@@ -249,8 +245,8 @@ def explore(
         compact = system.compact()
         opened: Opened[S, A] = Opened(compact)
         checked = tuple(opened.check(check) for check in singly)
-        asked = None if quiet is None else opened.quiet(quiet)
-        numbers: _Explorer[int, int] = _Explorer(compact, checked, manner, jobs, asked)
+        quiet_act = None if quiet is None else opened.quiet(quiet)
+        numbers: _Explorer[int, int] = _Explorer(compact, checked, manner, jobs, quiet_act)
         return opened.result(numbers.run(max_depth, progress))
     explorer = _Explorer(cast("System[S, A]", system), singly, manner, jobs, quiet)
     return explorer.run(max_depth, progress)
@@ -326,26 +322,28 @@ class _Explorer(Generic[S, A]):
         )
 
     def _level(self, depth: int, frontier: list[S], *, expand: bool) -> None:
-        """Expand a level and file what came of it."""
+        """Expand a level and file its results."""
         first = len(self.known) - len(frontier)
-        states: dict[int, Found[S, A]] = {}
-        steps: dict[int, Found[S, A]] = {}
+        states: dict[int, Violation[S, A]] = {}
+        steps: dict[int, Violation[S, A]] = {}
         with closing(self._expanded(frontier, expand=expand)) as chunks:
             for done in chunks:
-                for number, found in done.states.items():
-                    states.setdefault(number, found)
+                for number, violation in done.states.items():
+                    states.setdefault(number, violation)
                 if not self.stopped:
-                    for number, found in done.steps.items():
-                        steps.setdefault(number, found)
+                    for number, violation in done.steps.items():
+                        steps.setdefault(number, violation)
                     self._count(done, depth, first)
                 self.stopped = self.stopped or done.stopped
                 if self.manner.stop and states:
                     break
-        for number, found in (states if self.manner.stop and states else steps | states).items():
-            self.violations[number] = self._violation(number, first, found)
+        for number, violation in (
+            states if self.manner.stop and states else steps | states
+        ).items():
+            self.violations[number] = self._violation(number, first, violation)
 
     def _expanded(self, frontier: list[S], *, expand: bool) -> Generator[Expanded[S, A]]:
-        """What came of the chunks of a level, in their order, already in the table."""
+        """Yield the results of a level's chunks in order, their states already in the table."""
         judge = Judge(self.checks, set(self.violations), set(self.witnesses), self.quiet)
         manner = replace(self.manner, expand=expand)
         if self.jobs > 1 and len(frontier) >= self.jobs * _PER_PROCESS:
@@ -371,9 +369,10 @@ class _Explorer(Generic[S, A]):
             manner = replace(manner, expand=expand and not self.stopped)
 
     def _number(self, done: Expanded[S, A], base: int, numbers: array[int]) -> None:
-        """Put a worker's finds into the table, our numbers in place of its own.
+        """Put a worker's new states into the table, with the table's numbers in place of its own.
 
-        `numbers`: ours of the states that are new to the worker, which count from `base`.
+        `numbers`: the table's numbers of the states that are new to the worker, whose own count
+        from `base`.
         """
         known, limit = self.known, self.manner.limit
         fresh = []
@@ -411,10 +410,10 @@ class _Explorer(Generic[S, A]):
         self.parents.append(parent)
         self.actions.append(action)
 
-    def _violation(self, number: int, first: int, found: Found[S, A]) -> FailedCheck[S, A]:
+    def _violation(self, number: int, first: int, violation: Violation[S, A]) -> FailedCheck[S, A]:
         labels = list(self.labels)
         path: list[int] = []
-        index = first + found.position
+        index = first + violation.position
         while index >= 0:
             path.append(index)
             index = self.parents[index]
@@ -423,13 +422,13 @@ class _Explorer(Generic[S, A]):
             (labels[self.actions[i]] if self.parents[i] >= 0 else None, state)
             for i, state in zip(path, _picked(self.known, path), strict=True)
         ]
-        if found.step is not None:
-            trace.append(found.step)
-        return FailedCheck(self.checks[number].name, found.sentence, tuple(trace))
+        if violation.step is not None:
+            trace.append(violation.step)
+        return FailedCheck(self.checks[number].name, violation.sentence, tuple(trace))
 
 
 def _picked(known: dict[S, int], indices: list[int]) -> Iterator[S]:
-    """The states of ascending numbers: a table lists its states in the order found."""
+    """Yield the states of ascending numbers: a table lists its states in the order of discovery."""
     at = 0
     states = iter(known)
     for index in indices:

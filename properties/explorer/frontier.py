@@ -1,8 +1,8 @@
-"""Explores whole frontiers at once, for systems whose states fit into one 64-bit word.
+"""Explore whole frontiers at once, for systems whose states fit into one 64-bit word.
 
-A level is found with arrays: the system turns the words of a level into the words that follow,
-action by action; duplicates are removed by sorting, visited states by binary search in one sorted
-array.  Sixteen bytes are kept per state, and no way back: a trace is found by expanding the levels
+A level is computed with arrays: the system turns the words of a level into the next words, action
+by action; duplicates are removed by sorting, visited states by binary search in one sorted array.
+Sixteen bytes are kept per state, and no predecessor: a trace is built by expanding the levels
 before it once more.
 
 States of a level are in the order of their words, so of several shortest traces the one through the
@@ -48,7 +48,7 @@ class FrontierSystem(Protocol[S_co, A_co]):
         ...
 
     def prepare(self, words: Words) -> None:
-        """Called with each level before it is judged and expanded, by one thread."""
+        """Prepare a level before it is checked and expanded; called by one thread."""
         ...
 
     def expand(self, words: Words) -> Iterable[tuple[A_co, NDArray[np.intp], Words]]:
@@ -66,9 +66,9 @@ class FrontierSystem(Protocol[S_co, A_co]):
 
 @dataclass(frozen=True, slots=True)
 class FrontierCheck(Generic[S]):
-    """What must hold in each of many states at once.
+    """A condition that must hold in each of many states at once.
 
-    `broken`: for each word of a chunk whether it fails; `sentence`: what is wrong with such a
+    `broken`: returns for each word of a chunk if it fails; `sentence`: the violation in such a
     state.
     """
 
@@ -146,25 +146,25 @@ class FrontierExplorer(Generic[S, A]):
         )
 
     def _next(self, frontier: Words, pool: ThreadPoolExecutor) -> Words:
-        """The level that comes of one."""
-        found = []
+        """Return the level after this one."""
+        parts = []
         for transitions, words in pool.map(self._new, _chunks(frontier)):
             self.transitions += transitions
-            found.append(words)
-        return self._room(_unique(found))
+            parts.append(words)
+        return self._room(_unique(parts))
 
     def _new(self, words: Words) -> tuple[int, Words]:
-        """The number of transitions from a stretch, and its new states, sorted."""
+        """Return the number of transitions from a stretch, and its new states, sorted."""
         transitions = 0
-        found = []
+        parts = []
         for _, places, following in self.system.expand(words):
             transitions += following.size
-            found.append(following[following != words[places]])
-        candidates = _unique(found)
+            parts.append(following[following != words[places]])
+        candidates = _unique(parts)
         return transitions, candidates[~_contained(candidates, self.visited)]
 
     def _room(self, level: Words) -> Words:
-        """As many states of a new level as may be kept."""
+        """Return as many states of a new level as may be kept."""
         if self.limit is not None and self.visited.size + level.size > self.limit:
             self.complete = False
             return level[: self.limit - self.visited.size]
@@ -186,7 +186,7 @@ class FrontierExplorer(Generic[S, A]):
                     first += words.size
 
     def _judge_singly(self, check: Check[S, A], depth: int, frontier: Words) -> None:
-        """A check of one state at a time, with the states decoded: slow."""
+        """Evaluate a check of one state at a time, with the states decoded: slow."""
         for place, word in enumerate(frontier.tolist()):
             state = self.system.decode(word)
             if check.state is not None and check.name not in self.violations:
@@ -207,7 +207,7 @@ class FrontierExplorer(Generic[S, A]):
         self.violations[name] = FailedCheck(name, sentence, tuple(reversed(trace)))
 
     def _before(self, level: Words, word: np.uint64) -> tuple[A, np.uint64]:
-        """The first action and state of a level from which a state comes."""
+        """Return the first action and state of a level that lead to a state."""
         self.system.prepare(level)
         for words in _chunks(level):
             ways = [
@@ -221,7 +221,7 @@ class FrontierExplorer(Generic[S, A]):
         raise ValueError(f"nothing leads to the word {word}; `expand` must say the same each time")
 
     def _graph(self) -> Graph[S, A]:
-        """All that was expanded, once more, with indices in the order of the levels."""
+        """Return the graph of all expanded states, with indices in the order of the levels."""
         listed = np.concatenate(self.levels) if self.levels else self.visited
         order = np.argsort(listed)
         edges: list[tuple[int, A, int]] = []
@@ -247,7 +247,7 @@ def _chunks(words: Words) -> Iterator[Words]:
 
 
 def _unique(parts: Sequence[Words]) -> Words:
-    """The words of all parts, sorted, each once."""
+    """Return the words of all parts, sorted, each once."""
     if not parts:
         return np.empty(0, np.uint64)
     words = np.sort(np.concatenate(parts))
@@ -255,12 +255,12 @@ def _unique(parts: Sequence[Words]) -> Words:
 
 
 def _contained(words: Words, table: Words) -> NDArray[np.bool_]:
-    """For each of some sorted words whether it is in a sorted table."""
+    """Return for each of some sorted words True if it is in a sorted table."""
     places = np.searchsorted(table, words)
-    found: NDArray[np.bool_] = table[places.clip(max=table.size - 1)] == words
-    return found
+    is_there: NDArray[np.bool_] = table[places.clip(max=table.size - 1)] == words
+    return is_there
 
 
 def _merged(table: Words, level: Words) -> Words:
-    """A sorted table with the words of a sorted level, none of which it has."""
+    """Merge a sorted table with the words of a sorted level, none of which it has."""
     return np.sort(np.concatenate((table, level)), kind="stable")

@@ -1,28 +1,27 @@
-"""Liveness: is there a run that never gets where it should?
+"""Find a run that never reaches its goal: liveness on a graph that was kept.
 
-On a graph that was kept, this looks for a fair run that from some moment on never meets a goal.  In
-a finite graph every endless run stays, from some moment on, in the states and edges that it visits
-again and again, and those are strongly connected.  So the goals are taken out, and what is left is
-divided into strongly connected components; a run that avoids the goals for ever ends up in one of
-them.  Of each, `fair` says whether a run could go on in it for ever under the assumptions made
-about the environment.
+This looks for a fair run that from some moment on never meets a goal.  In a finite graph every
+endless run stays, from some moment on, in the states and edges that it visits again and again, and
+those are strongly connected.  So the goals are removed, and the rest is divided into strongly
+connected components; a run that avoids the goals for ever ends up in one of them.  For each, `fair`
+decides if a run could go on in it for ever under the assumptions made about the environment.
 
 The assumptions of the algorithm:
 
-- The graph is complete.  Where a limit cut the exploration, None says nothing, and a state that was
-  never expanded looks like one where nothing can happen.
-- `fair` is asked about whole components, with all their edges.  That is exact for assumptions that
-  a larger set of edges can only help to meet: that something happens again and again ("each client
-  is scheduled", "what is enabled all the time in the component is taken in it, or is disabled
-  somewhere in it").  An assumption that something happens only finitely often must be put into
-  `allowed`, which takes those edges out before the components are formed; otherwise a component
-  that breaks it hides a smaller one that does not.  (Strong fairness, "whatever is enabled again
-  and again is taken", needs such a removal per component, which is not done here.)
-- A state that cannot be left is a component of its own: the run ends there, or stands still.  So is
-  every other state by itself, but those are only asked about if nothing leads out of them in the
-  whole graph, or a self-loop that is allowed keeps a run there.
-- The goal is to be met again and again ("always eventually").  For "once is enough", take out of
-  the graph what follows a goal: `stem_through_goals=False`.
+- The graph is complete.  Where a limit cut the exploration, a result of None means nothing, and a
+  state that was never expanded looks like one where nothing can happen.
+- `fair` is evaluated for whole components, with all their edges.  That is exact for assumptions
+  that a larger set of edges can only help to meet: that something happens again and again ("each
+  client is scheduled", "an action that is enabled all the time in the component is taken in it, or
+  is disabled somewhere in it").  An assumption that something happens only finitely often must be
+  put into `allowed`, which removes those edges before the components are formed; otherwise a
+  component that breaks it hides a smaller one that does not.  (Strong fairness, "an action that is
+  enabled again and again is taken", needs such a removal per component, which is not done here.)
+- A state without a way out is a component of its own: the run ends there, or stands still.  So is
+  every other state by itself, but those are only evaluated if nothing leads out of them in the
+  whole graph, or an allowed self-loop keeps a run there.
+- The goal is to be met again and again ("always eventually").  For "once is enough", remove from
+  the graph the states behind a goal: `stem_through_goals=False`.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ class Component(Generic[S, A]):
 
     @property
     def actions(self) -> frozenset[A]:
-        """The actions that happen in it."""
+        """Actions that happen in it."""
         return frozenset(action for _, action, _ in self.edges)
 
     def members(self) -> list[S]:
@@ -65,10 +64,10 @@ class Component(Generic[S, A]):
 class Lasso(Generic[S, A]):
     """A run that avoids the goals: the stem once, then the cycle for ever.
 
-    `stem`: (None, initial state), then each action with the state that follows; its last state is
-    where the cycle begins.  `cycle`: the actions and states from there, back to there; it takes
-    every action of the component at least once, but need not pass through all of its states (which
-    the run that `fair` was asked about may).  Empty where nothing happens.
+    `stem`: (None, initial state), then each action with the state that follows; the cycle begins at
+    its last state.  `cycle`: the actions and states from there, back to there; it takes every
+    action of the component at least once, but need not pass through all of its states (the run that
+    `fair` judged may).  Empty where nothing happens.
     """
 
     stem: tuple[Step[A, S], ...]
@@ -86,8 +85,8 @@ def find_lasso(
 ) -> Lasso[S, A] | None:
     """Return a fair run that from some moment on never meets a goal, or None if there is none.
 
-    Of several components the one with the shortest stem, then with the lowest index; the same at
-    each call.  `allowed`: edges that may be taken again and again (others only on the stem).
+    Of several components: the one with the shortest stem, then with the lowest index, at each call.
+    `allowed`: edges that may be taken again and again (others only on the stem).
     """
     goals = {i for i, state in enumerate(graph.states) if goal(state)}
     came = _shortest(graph, set() if stem_through_goals else goals)
@@ -108,12 +107,12 @@ def find_lasso(
     component_of = {
         i: members for members in nx.strongly_connected_components(bare) for i in members
     }
-    asked: set[int] = set()
+    judged: set[int] = set()
     for entry in came:
         members = component_of.get(entry)
-        if members is None or entry in asked:
+        if members is None or entry in judged:
             continue
-        asked |= members
+        judged |= members
         states_in = tuple(sorted(members))
         edges = tuple(e for i in states_in for e in inner[i] if e[2] in members)
         component = Component(graph, states_in, edges)
@@ -124,7 +123,7 @@ def find_lasso(
 
 
 def _shortest(graph: Graph[S, A], shunned: set[int]) -> dict[int, tuple[int, A] | None]:
-    """How each reachable state is first reached, breadth first, in the order of the search."""
+    """Return the edge by which a search, breadth first, reaches each state first, in its order."""
     out: dict[int, list[tuple[A, int]]] = defaultdict(list)
     for source, action, target in graph.edges:
         out[source].append((action, target))
@@ -154,7 +153,7 @@ def _stem(
 
 
 def _tour(component: Component[S, A], entry: int) -> tuple[tuple[A, S], ...]:
-    """A closed walk from a state that takes every action of its component, the nearest next."""
+    """Return a closed walk from a state that takes every action of its component, nearest first."""
     out: dict[int, list[tuple[int, A, int]]] = defaultdict(list)
     for edge in component.edges:
         out[edge[0]].append(edge)
@@ -173,12 +172,12 @@ def _tour(component: Component[S, A], entry: int) -> tuple[tuple[A, S], ...]:
 
 
 def _way(
-    out: dict[int, list[tuple[int, A, int]]], start: int, wanted: Callable[[int], bool]
+    out: dict[int, list[tuple[int, A, int]]], start: int, is_goal: Callable[[int], bool]
 ) -> list[tuple[int, A, int]]:
-    """The edges of a shortest way, within a component, from `start` to a state that is wanted."""
+    """Return the edges of a shortest way, within a component, from `start` to a goal."""
     came: dict[int, tuple[int, A, int] | None] = {start: None}
     queue = deque([start])
-    while not wanted(at := queue.popleft()):
+    while not is_goal(at := queue.popleft()):
         for edge in out[at]:
             if edge[2] not in came:
                 came[edge[2]] = edge

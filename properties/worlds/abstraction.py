@@ -1,12 +1,10 @@
-"""Abstracts a group, or a step of it, to the finite structure that formulas speak of.
+"""Abstract a group, a step or an event to the finite structure that formulas speak of.
 
 It also evaluates formulas on such structures.  A formula is compiled once; a group is abstracted
 each time, which takes some microseconds.
 
-Abstracts what happened to a group to the event that formulas speak of.
-
-Of a request it keeps the id and instance that it names, the fresh id, the answer, and what its
-protocols change.  A batch of several rows names several members and no single one.
+Of a request the abstraction keeps the id and instance that it names, the fresh id, the answer, and
+the changes by its protocols.  A batch of several rows names several members and no single one.
 """
 
 from __future__ import annotations
@@ -42,12 +40,12 @@ from fencepost.properties.logic.signature import (
 from fencepost.properties.worlds.views import StepView
 
 Ids = frozenset[str]
-_NOBODY: Ids = frozenset()
+_NO_IDS: frozenset[Any] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class AbstractEvent:
-    """What happens, as formulas see it.  "" and None: not given."""
+    """An event as formulas see it.  "" and None: absent."""
 
     event: str
     deciding_rule: str = ""
@@ -56,24 +54,24 @@ class AbstractEvent:
     the_instance_sent: str | None = None
     the_fresh_id: str = ""
     the_timers_id: str = ""
-    named: Ids = _NOBODY
+    named: Ids = _NO_IDS
     selected_protocol: Hashable = Change.MEANINGLESS
     protocols: Hashable = Change.MEANINGLESS
     trigger: Trigger | None = None
 
     @property
     def mid_given(self) -> bool:
-        """Whether a member id is sent."""
+        """True if a member id is sent."""
         return bool(self.the_id_sent)
 
     @property
     def inst_given(self) -> bool:
-        """Whether an instance is sent."""
+        """True if an instance is sent."""
         return self.the_instance_sent is not None
 
 
 def abstract_event(view: StepView) -> AbstractEvent:
-    """Return what happened, as formulas see it; a batch of several rows names no single id."""
+    """Return the event of a step as formulas see it; a batch of several rows names no single id."""
     event = view.event
     if isinstance(event, Incoming):
         return _request(view, event)
@@ -85,7 +83,7 @@ def abstract_event(view: StepView) -> AbstractEvent:
             SYNC: SYNC_PHASE,
             CLEANUP_TIMER: CLEANUP,
         }
-        named = _one(event.subject or None)
+        named = _one_id(event.subject or None)
         return AbstractEvent(kinds[event.kind], rule, the_timers_id=event.subject, named=named)
     return AbstractEvent(FAILOVER, rule)
 
@@ -113,7 +111,7 @@ def _request(view: StepView, request: Incoming) -> AbstractEvent:
     rows = sent_pairs(request)
     rule = _deciding(view.rules)
     if rows is not None and len(rows) != 1:
-        named = _NOBODY.union(*(_named(view.before, *row) for row in rows))
+        named = _NO_IDS.union(*(_named(view.before, *row) for row in rows))
         return AbstractEvent(
             "LeaveGroup", rule, _answer(view, request), the_fresh_id=request.fresh_id, named=named
         )
@@ -146,12 +144,12 @@ def _named(group: Group | None, member_id: str, instance: str | None) -> Ids:
     if member_id:
         return frozenset([member_id])
     if group is None or instance is None:
-        return _NOBODY
-    return _one(group.holder(instance))
+        return _NO_IDS
+    return _one_id(group.holder(instance))
 
 
 def _deciding(rules: tuple[Rule, ...]) -> str:
-    """The rule that decides: behind those that only hand a leave's rows on."""
+    """Return the rule that decides: behind those that only pass on the rows of a leave."""
     for rule in rules:
         if Do.ANSWER_ROWS not in rule.effect and rule.id != "LEAVE-BATCH":
             return rule.id
@@ -161,7 +159,7 @@ def _deciding(rules: tuple[Rule, ...]) -> str:
 def _offered(
     group: Group | None, message: Any, member_id: str, instance: str | None
 ) -> tuple[Change, Change]:
-    """What an offer of protocols changes: the selected one (a tie may), the member's own."""
+    """Return the changes by an offer of protocols: of the selected (or a tie), of the member's."""
     protocols = getattr(message, "protocols", None)
     if group is None or protocols is None:
         return Change.MEANINGLESS, Change.MEANINGLESS
@@ -189,7 +187,7 @@ def _own(view: StepView, request_id: str) -> Emission | None:
 
 
 def _answer(view: StepView, request: Incoming) -> Error | None:
-    """The error (or NONE) that the request is answered; of rows and topics, the first one's."""
+    """Return the error (or NONE) in the answer to the request; of rows and topics, the first."""
     emission = _own(view, request.id)
     message: Any = None if emission is None else emission.message
     if message is None:
@@ -206,13 +204,13 @@ def _codes(message: Any) -> Iterator[int | str]:
             yield from _codes(row)
 
 
-def told(view: StepView) -> Ids:
-    """Whose id the answer to the request tells, or will tell."""
+def ids_in_answer(view: StepView) -> Ids:
+    """Return the ids that the answer to the request contains, or will contain."""
     if not isinstance(view.event, Incoming):
-        return _NOBODY
+        return _NO_IDS
     emission = _own(view, view.event.id)
     if emission is not None and isinstance(emission.message, JoinGroupResponse):
-        return _one(emission.message.member_id or None)
+        return _one_id(emission.message.member_id or None)
     members = () if view.after is None else view.after.members
     waiting = (m for m in members if m.joining is not None)
     return frozenset(
@@ -220,12 +218,11 @@ def told(view: StepView) -> Ids:
     )
 
 
-def _one(member_id: str | None) -> Ids:
-    return _NOBODY if member_id is None else frozenset([member_id])
+def _one_id(member_id: str | None) -> Ids:
+    return _NO_IDS if member_id is None else frozenset([member_id])
 
 
 Pairs = frozenset[tuple[str, str]]
-_NO_IDS: frozenset[Any] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,8 +255,8 @@ class AbstractGroup:
     deferred: bool = False
 
     def differences(self, other: AbstractGroup) -> tuple[str, ...]:
-        """Return the names of what differs; `caller`, which is part of a step, is left out."""
-        names = (one.name for one in fields(self) if one.name != "caller")
+        """Return the names of the fields that differ, but for `caller`, which is part of a step."""
+        names = (each.name for each in fields(self) if each.name != "caller")
         return tuple(name for name in names if getattr(self, name) != getattr(other, name))
 
 
@@ -276,7 +273,7 @@ _NO_GROUP = AbstractGroup()
 
 
 def abstract_group(group: Group | None, caller: Ids = _NO_IDS) -> AbstractGroup:
-    """Return the group as formulas see it.  `caller`: whom the answer of the step speaks of."""
+    """Return the group as formulas see it.  `caller`: ids that the answer of the step speaks of."""
     if group is None:
         return AbstractGroup(caller=caller) if caller else _NO_GROUP
     members = group.members
@@ -319,14 +316,12 @@ def _seats(group: Group) -> Pairs:
     )
 
 
-def _one_id(member_id: str | None) -> Ids:
-    return _NO_IDS if member_id is None else frozenset([member_id])
-
-
 def abstract_step(view: StepView) -> AbstractStep:
     """Return the step as formulas see it."""
     return AbstractStep(
-        abstract_group(view.before), abstract_event(view), abstract_group(view.after, told(view))
+        abstract_group(view.before),
+        abstract_event(view),
+        abstract_group(view.after, ids_in_answer(view)),
     )
 
 
@@ -335,16 +330,16 @@ _COMPILED: dict[int, tuple[Formula, Closure]] = {}
 
 def compiled(formula: Formula) -> Closure:
     """Return the formula as a function of (group now, group then, event), compiled once."""
-    found = _COMPILED.get(id(formula))
-    if found is None:
-        found = _COMPILED[id(formula)] = (formula, compile_closure(formula))
-    return found[1]
+    entry = _COMPILED.get(id(formula))
+    if entry is None:
+        entry = _COMPILED[id(formula)] = (formula, compile_closure(formula))
+    return entry[1]
 
 
 def evaluate(
     formula: Formula, thing: Group | AbstractGroup | StepView | AbstractStep | None
 ) -> bool:
-    """Return whether a formula holds of a group (None: there is none) or of a step."""
+    """Return True if a formula holds of a group (None: there is none) or of a step."""
     closure = compiled(formula)
     match thing:
         case StepView():

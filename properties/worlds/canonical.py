@@ -1,10 +1,10 @@
-"""The canonical form of a group: states that differ only in names are one state.
+"""Give a group its canonical form: states that differ only in names are one state.
 
-Member ids are renamed after what they are in the group (the holder of an instance, a dynamic
-member, a pending id), generations are shifted, deadlines count from now.  This is sound because the
-table looks at none of these: it compares ids and generations for equality and order, and time only
-as a difference.  Choices that the machine lists in the order of names are listed in another order,
-never other choices.
+Member ids are renamed by their place in the group (the holder of an instance, a dynamic member, a
+pending id), generations are shifted, deadlines count from now.  This is sound because the table
+looks at none of these: it compares ids and generations for equality and order, and time only as a
+difference.  Choices that the machine lists in the order of names are listed in another order, never
+other choices.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _CURRENT = 1
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """A group in canonical form, and how to get there.
+    """A group in canonical form, and the renaming that led to it.
 
-    `ids`: canonical names of the ids that the group knows; `shift`: what to add to a generation.
+    `ids`: canonical names of the ids that the group knows; `shift`: number to add to a generation.
     `waits`: the name that the request being handled would have had before, if it is parked now.
     """
 
@@ -44,12 +44,12 @@ class Naming:
 
 
 def request_name(kind: str, member_id: str) -> str:
-    """Return how the parked request of a member is called; `kind`: "join" or "sync"."""
+    """Return the name of a member's parked request; `kind`: "join" or "sync"."""
     return f"{kind}{_OF}{member_id}"
 
 
 def known_as(client: Client, naming: Naming) -> Client:
-    """Rename what a client knows to the names of its group; mark what the group doesn't know."""
+    """Rename a client's ids and generations to those of its group; mark those it doesn't know."""
     ids = naming.ids
 
     def name(member_id: str) -> str:
@@ -103,7 +103,7 @@ def named(group: Group | None, *, keep_generations: bool) -> Naming:
     """Return the canonical form of a group.
 
     `keep_generations`: where a failover may bring an earlier generation back, they are not shifted,
-    and what is stored counts.
+    and the stored group counts.
     """
     if group is None:
         return Naming(None, {}, 0)

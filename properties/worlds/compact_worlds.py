@@ -1,19 +1,17 @@
-"""Worlds as numbers: the same worlds, acts and order, at a small part of the cost.
+"""Represent worlds as numbers: the same worlds, acts and order, at a small part of the cost.
 
-A group, and what one client knows, are each kept once and have a number; a world is one integer
-made of them.  What an act does depends on the group and on the client that acts, so the model is
-asked once for each such pair; what it means to the other clients depends on how ids and generations
-are renamed, so that is asked once for each renaming and client.  The rest of a step is looking up.
+A group, and the knowledge of one client, are each kept once and have a number; a world is one
+integer made of them.  The effect of an act depends on the group and on the client that acts, so the
+model is asked once for each such pair; its effect on the other clients depends on the renaming of
+ids and generations, so that is computed once for each renaming and client.  The rest of a step is
+looking up.
 
-Whenever something is not known yet, `fencepost.properties.worlds.world` is asked, and a test
-compares the two.  Numbers are given in the order in which things are met, so they differ between
-processes: see `memo_exchange.py`.
+Results that are not known yet come from `fencepost.properties.worlds.world`, and a test compares
+the two.  Numbers are given in the order of discovery, so they differ between processes.
 
-What one process found out about worlds, in the numbers of another.
-
-Processes that explore worlds together (see `fencepost.properties.worlds.compact_worlds`) hand over
-everything that the model was asked, so that no process asks again in a later level what any other
-has asked.  What only takes looking up is not handed over.
+Processes that explore worlds together share memoised transitions: they hand over all answers of the
+model, so that no process computes in a later level what another has computed.  Results that only
+take looking up are not handed over.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
 
 
 BITS = 20
-"""For the number of what a client knows."""
+"""Bits for the number of a client's knowledge."""
 MASK = (1 << BITS) - 1
 NOBODY = -1
 
@@ -47,7 +45,7 @@ class Note(NamedTuple):
 
 
 class MemoMove(NamedTuple):
-    """What an act comes to: its note, the acting client after it, who is renamed how, the group.
+    """The effect of an act: its note, the acting client after it, the renaming, the group.
 
     All are numbers; `own` is NOBODY if nobody acts.
     """
@@ -59,11 +57,11 @@ class MemoMove(NamedTuple):
 
 
 class Learnt(NamedTuple):
-    """What a process came to know, in its own numbers, for another one.
+    """New results of a process, in its own numbers, for another one.
 
-    `groups`, `clients`, `notes`, `renamings`: those that are new, numbered on from what both know.
-    `pairs`: of a group and a client that acts, each with as many moves as `lengths` says, whose
-    numbers are in `moves`.
+    `groups`, `clients`, `notes`, `renamings`: the new ones, numbered on from those that both know.
+    `pairs`: of a group and a client that acts; the numbers of their moves are in `moves`, and
+    `lengths` has the number of moves of each.
     """
 
     groups: list[Group | None]
@@ -76,7 +74,7 @@ class Learnt(NamedTuple):
 
 
 class WorldsTranslation:
-    """From the numbers of one worker to those of the process that it was forked from."""
+    """A translation from a worker's numbers to those of the process that it was forked from."""
 
     def __init__(self, owner: CompactWorlds) -> None:
         self._owner = owner
@@ -87,7 +85,7 @@ class WorldsTranslation:
         self._renamings: list[int] = []
 
     def adopt(self, learnt: Learnt) -> None:
-        """Take over what the worker learnt."""
+        """Adopt the worker's new numbers."""
         owner = self._owner
         self._groups += [owner.number_of_group(group) for group in learnt.groups]
         self._clients += [owner.number_of_client(Client(*client)) for client in learnt.clients]
@@ -107,7 +105,7 @@ class WorldsTranslation:
             owner.moves.setdefault(own, moves)
 
     def state(self, state: int) -> int:
-        """Return the world of the worker's number, in one's own."""
+        """Return the world of the worker's number as a number of the owner."""
         owner = self._owner
         key = self._group(state >> owner.bits)
         for shift in owner.shifts:
@@ -115,7 +113,7 @@ class WorldsTranslation:
         return key
 
     def action(self, action: int) -> int:
-        """Return the act of the worker's number, in one's own."""
+        """Return the act of the worker's number as a number of the owner."""
         count = self._owner.count + 1
         note, index = divmod(action, count)
         return self._note(note) * count + index
@@ -144,7 +142,7 @@ class WorldsTranslation:
 
 
 class _Renaming(dict[int, int]):
-    """What a client (its number) knows after a step that it did not take, in the new names."""
+    """The numbers of clients after a step that they did not take, in the new names."""
 
     __slots__ = ("emissions", "naming", "owner")
 
@@ -158,12 +156,12 @@ class _Renaming(dict[int, int]):
     def __missing__(self, number: int) -> int:
         owner = self.owner
         client = owner.worlds.overheard(owner.clients[number], self.emissions)
-        found = self[number] = owner.number_of_client(known_as(client, self.naming))
-        return found
+        renamed = self[number] = owner.number_of_client(known_as(client, self.naming))
+        return renamed
 
 
 class _Placed(dict[tuple[int, ...], int]):
-    """Clients in the order of a world, as the low bits of its number."""
+    """The clients of a world in order, as the low bits of its number."""
 
     __slots__ = ("owner",)
 
@@ -201,7 +199,7 @@ class CompactWorlds:
         self.shifts = tuple(BITS * (count - 1 - i) for i in range(count))
         kinds = [(s.instance, tuple(sorted(s.versions.items())), s.patience) for s in worlds.seats]
         self._like = tuple(kinds.index(kind) for kind in kinds)
-        """For each client the first one that asks as it does."""
+        """For each client the first one that sends the same requests."""
         self._world = worlds.world
         self._acts: dict[int, Act] = {}
         self._base = (0, 0, 0, 0)
@@ -215,7 +213,7 @@ class CompactWorlds:
             yield self.closed(world)
 
     def successors(self, key: int) -> Iterator[tuple[int, int]]:
-        """Yield every enabled act with what it leads to, in the order of `Worlds.successors`."""
+        """Yield every enabled act and its next world, in the order of `Worlds.successors`."""
         count = self.count
         bits = self.bits
         group = key >> bits
@@ -225,19 +223,19 @@ class CompactWorlds:
         for index in range(count):
             like = self._like[index]
             pair = base + (like << BITS) + parts[index]
-            found = moves.get(pair)
-            if found is None:
-                found = self._learn(pair, self._by_client(group, parts[index], like))
-            for note, own, renaming, after in found:
+            choices = moves.get(pair)
+            if choices is None:
+                choices = self._learn(pair, self._by_client(group, parts[index], like))
+            for note, own, renaming, after in choices:
                 known = renamings[renaming]
                 row = [known[part] for part in parts]
                 row[index] = own
                 yield note * (count + 1) + index, after << bits | placed[tuple(row)]
         pair = base + (count << BITS)
-        found = moves.get(pair)
-        if found is None:
-            found = self._learn(pair, self._by_nobody(group))
-        for note, _, renaming, after in found:
+        choices = moves.get(pair)
+        if choices is None:
+            choices = self._learn(pair, self._by_nobody(group))
+        for note, _, renaming, after in choices:
             known = renamings[renaming]
             yield (
                 note * (count + 1) + count,
@@ -275,7 +273,7 @@ class CompactWorlds:
         return number
 
     def number_of_client(self, client: Client) -> int:
-        """Return the number of what a client knows.  Raises OverflowError."""
+        """Return the number of a client's knowledge.  Raises OverflowError."""
         number = self._client_numbers.setdefault(client, len(self.clients))
         if number == len(self.clients):
             if number > MASK:
@@ -291,9 +289,9 @@ class CompactWorlds:
         return number
 
     def number_of_renaming(self, naming: Naming, emissions: tuple[Emission, ...]) -> int:
-        """Of what the other clients notice of a step: new names, and answers that are not NOW's."""
-        told = tuple((e.request_id, e.message) for e in emissions)
-        key = (tuple(naming.ids.items()), naming.shift, told)
+        """Return the number of a step's effect on the others: new names, and their answers."""
+        answers = tuple((e.request_id, e.message) for e in emissions)
+        key = (tuple(naming.ids.items()), naming.shift, answers)
         number = self._renaming_numbers.setdefault(key, len(self.renamings))
         if number == len(self.renamings):
             naming = Naming(None, naming.ids, naming.shift)
@@ -303,12 +301,12 @@ class CompactWorlds:
     # What one process learns and another can use: see `fencepost.properties.worlds.compact_worlds`.
 
     def begin(self) -> None:
-        """Remember from here on what is learnt."""
+        """Record new results from now on."""
         self._base = self.sizes()
         self._new_moves = {}
 
     def learnt(self) -> Learnt:
-        """Return what was learnt since `begin` or the last call."""
+        """Return the new results since `begin` or the last call."""
         groups, clients, notes, renamings = self._base
         self._base = self.sizes()
         moves, self._new_moves = self._new_moves or {}, {}
@@ -319,24 +317,24 @@ class CompactWorlds:
             [(r.naming.ids, r.naming.shift, r.emissions) for r in self.renamings[renamings:]],
             array("q", moves),
             array("q", map(len, moves.values())),
-            array("q", [n for found in moves.values() for move in found for n in move]),
+            array("q", [n for choices in moves.values() for move in choices for n in move]),
         )
 
     def translation(self) -> WorldsTranslation:
-        """For a worker that is forked now."""
+        """Return a translation for a worker that is forked now."""
         return WorldsTranslation(self)
 
     def sizes(self) -> tuple[int, int, int, int]:
-        """Return how many groups, clients, notes and renamings there are."""
+        """Return the numbers of groups, clients, notes and renamings."""
         return len(self.groups), len(self.clients), len(self.notes), len(self.renamings)
 
     # What is not known yet.
 
-    def _learn(self, pair: int, found: tuple[MemoMove, ...]) -> tuple[MemoMove, ...]:
-        self.moves[pair] = found
+    def _learn(self, pair: int, choices: tuple[MemoMove, ...]) -> tuple[MemoMove, ...]:
+        self.moves[pair] = choices
         if self._new_moves is not None:
-            self._new_moves[pair] = found
-        return found
+            self._new_moves[pair] = choices
+        return choices
 
     def _by_client(self, group: int, part: int, like: int) -> tuple[MemoMove, ...]:
         client = self.clients[part]

@@ -1,7 +1,7 @@
-"""Turns a path through worlds into a run that happened: real ids, real times, real answers.
+"""Turn a path through worlds into a concrete run: real ids, real times, real answers.
 
 Worlds are folded: names are canonical, equal clients are interchangeable.  A run follows the path
-and keeps, beside each world, what its names stand for: an id that was never used before, a client,
+and keeps, beside each world, the meaning of its names: an id that was never used before, a client,
 a generation, a time.  The result is a history: it can be judged, replayed, written to a file and
 read.
 """
@@ -25,12 +25,12 @@ from fencepost.model.messages.messages import (
 from fencepost.model.messages.shapes import Message
 from fencepost.properties.worlds.canonical import FRESH, NOW
 from fencepost.properties.worlds.world import STRANGE, Act, Transition, World, Worlds
-from fencepost.properties.worlds.world_client import TICK_MS, Client, told
+from fencepost.properties.worlds.world_client import TICK_MS, Client, after_answer
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One step of a run: what was done by whom, what was seen, by which rules, and the world."""
+    """A step of a run: the act and its client, the events, the rules, and the world after it."""
 
     act: Act
     events: tuple[Entry, ...]
@@ -42,7 +42,7 @@ class Turn:
 class Run:
     """A concrete run.
 
-    `names`: member id → the client first told of it (`c1`); `senders`: request id → its client.
+    `names`: member id → the first client that read it (`c1`); `senders`: request id → its client.
     """
 
     turns: tuple[Turn, ...]
@@ -69,16 +69,16 @@ def unfold(worlds: Worlds, path: Sequence[tuple[Act | None, World]]) -> Run:
 
 @dataclass(slots=True)
 class _Unfolding:
-    """What the names of the present world stand for.
+    """The meaning of the names in the present world.
 
-    `clients`: what each real client knows, by real index; `who`: index in the world → real index;
-    `ids`: name in the world → real id; `offset`: what to add to a generation of the world.
+    `clients`: the knowledge of each real client, by real index; `who`: index in the world → real
+    index; `ids`: name in the world → real id; `offset`: number to add to a generation of the world.
     """
 
     worlds: Worlds
     clients: list[Client]
     who: tuple[int, ...] = field(init=False)
-    lives: list[int] = field(init=False)
+    incarnations: list[int] = field(init=False)
     open: dict[int, Send] = field(default_factory=dict)
     ids: dict[str, str] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
@@ -91,7 +91,7 @@ class _Unfolding:
     def __post_init__(self) -> None:
         count = len(self.worlds.seats)
         self.who = tuple(range(count))
-        self.lives = [1] * count
+        self.incarnations = [1] * count
         for client in self.clients:
             if client.member_id:
                 self.ids[client.member_id] = client.member_id
@@ -134,7 +134,7 @@ class _Unfolding:
             self.ids[FRESH] = f"{seat.instance or name}-{self.handed_out}"
         send = Send(
             f"r{self.requests}",
-            f"{name}.{self.lives[real]}",
+            f"{name}.{self.incarnations[real]}",
             name,
             ask.api,
             ask.version,
@@ -151,7 +151,7 @@ class _Unfolding:
         return (*events, Passed(self.now)) if fired else tuple(events)
 
     def _passed(self, world: World, done: Transition) -> tuple[Entry, ...]:
-        """Each timer's answers come at its deadline."""
+        """Let time pass: each timer's answers come at its deadline."""
         began = self.now
         events: list[Entry] = []
         for view in done.views:
@@ -165,8 +165,8 @@ class _Unfolding:
         client = self.clients[real]
         knows_nothing = Client(offers=client.offers)
         self.clients[real] = knows_nothing if kind == "restart" else client._replace(waits="")
-        connection = f"c{real + 1}.{self.lives[real]}"
-        self.lives[real] += 1
+        connection = f"c{real + 1}.{self.incarnations[real]}"
+        self.incarnations[real] += 1
         dropped = self.open.pop(real, None)
         return Disconnected(self.now, connection, () if dropped is None else (dropped.id,))
 
@@ -187,7 +187,7 @@ class _Unfolding:
                 if send is None or emission.message is None:
                     continue
                 message = self._real(emission.message)
-                self.clients[index] = told(self.clients[index], message)
+                self.clients[index] = after_answer(self.clients[index], message)
                 body = message.to_body(send.version)
                 if member_id := body.get("memberId"):
                     self.names.setdefault(member_id, send.client_id)
@@ -195,7 +195,7 @@ class _Unfolding:
         return answers
 
     def _real(self, message: Message) -> Message:
-        """An answer in real ids and generations."""
+        """Return an answer in real ids and generations."""
         match message:
             case JoinGroupResponse():
                 generation = message.generation_id

@@ -1,13 +1,11 @@
-"""A scope: how much is explored, by clients, instances, members and kinds of acts.
+"""Define scopes: the bounds of an exploration, and all named scopes.
 
-What is not bounded here is not bounded at all.
+A scope bounds clients, instances, members and kinds of acts; nothing else is bounded.
 
-All named scopes: small worlds, each with what it is there for, and who uses them.
-
-Everything at once is too much even for two clients: a static and a dynamic member with all that can
-happen to them have fifty thousand transitions, which take two hundred thousand steps to walk.  So
-each use has a list of small scopes, each about something else; together they are explored in
-seconds.
+Named scopes are small worlds, each with its purpose and its users.  One scope with everything is
+too much even for two clients: a static and a dynamic member with all acts have fifty thousand
+transitions, which take two hundred thousand steps to walk.  So each use has a list of small scopes,
+each about something else; together they are explored in seconds.
 """
 
 from __future__ import annotations
@@ -82,13 +80,12 @@ class Scope:
 
     `clients` in all, the last `dynamic` of them without an instance, the others sharing `instances`
     in turn; the first `old` of them speak old versions.  The last `zombies` of the static ones were
-    members once and still have an id that nobody knows any more.  `members`: members and pending
-    ids at once at most.  `offers`: how many subscriptions a client may change between.
+    members once and still have an id that the group doesn't know any more.  `members`: members and
+    pending ids at once at most.  `offers`: number of subscriptions a client may change between.
     `delay_ticks`: group.initial.rebalance.delay.ms in ticks.  `generations`: the highest, where a
     failover can bring an earlier one back (otherwise unbounded).  `uneven`: every second client has
-    timeouts twice as long.  `places`: group.max.size.  `acts`: what happens, also those of
-    `fencepost.properties.worlds.world_client`.  `fold`: see
-    `fencepost.properties.worlds.world`.
+    timeouts twice as long.  `places`: group.max.size.  `acts`: the acts that may happen, also those
+    of `fencepost.properties.worlds.world_client`.  `fold`: see `fencepost.properties.worlds.world`.
     """
 
     clients: int = 2
@@ -106,7 +103,7 @@ class Scope:
     fold: bool = True
 
     def __post_init__(self) -> None:
-        """Raises ScopeError."""
+        """Check the bounds; raises ScopeError."""
         if self.clients < 1:
             raise ScopeError(f"{self.clients} clients; there must be one at least")
         if not 0 <= self.dynamic <= self.clients:
@@ -131,7 +128,7 @@ class Scope:
             raise ScopeError(f"no act {unknown[0]!r}; there are {', '.join((*ACTS, *ODD_ACTS))}")
 
     def seats(self, revision: Revision) -> tuple[Seat, ...]:
-        """Return who the clients are; each speaks the highest versions that the revision knows."""
+        """Return the clients; each speaks the highest versions that the revision knows."""
         static = self.clients - self.dynamic
         instances = [_INSTANCES[i % self.instances] for i in range(static)]
         kinds: list[str | None] = [*instances, *([None] * self.dynamic)]
@@ -148,7 +145,7 @@ class Scope:
         return config if self.places is None else config | {"group.max.size": self.places}
 
     def newcomers(self) -> tuple[Client, ...]:
-        """Return what the clients know at the beginning."""
+        """Return the clients at the beginning."""
         static = self.clients - self.dynamic
         zombies = range(static - self.zombies, static)
         return tuple(
@@ -160,11 +157,11 @@ class Scope:
 
     @property
     def fails_over(self) -> bool:
-        """Whether the coordinator may fail over: then generations may come back."""
+        """True if the coordinator may fail over: then generations may come back."""
         return "failover" in self.acts
 
     def allows(self, group: Group | None) -> bool:
-        """Return whether a group is within the bounds."""
+        """Return True if a group is within the bounds."""
         if group is None:
             return True
         if self.fails_over and group.generation_id > self.generations:
@@ -186,9 +183,9 @@ def _seat(revision: Revision, instance: str | None, *, old: bool, patience: int)
 
 @dataclass(frozen=True, slots=True)
 class NamedScope:
-    """A scope with a name; `about`: who its clients are, and what they do.
+    """A scope with a name; `about`: its clients, and their acts.
 
-    `max_depth`: how many steps are explored at most; None: as many as there are.
+    `max_depth`: the most steps to explore; None: all.
     """
 
     name: str
@@ -225,7 +222,7 @@ BOUNDS: dict[str, NamedScope] = {
     )
 }
 MILLION_STATES = 2_154_427
-"""The distinct worlds of kafka-4 at the bound `million`."""
+"""Number of distinct worlds of kafka-4 at the bound `million`."""
 
 _SHARED_SCOPES: tuple[NamedScope, ...] = (
     NamedScope(
@@ -325,7 +322,7 @@ CHECK_SCOPES: tuple[NamedScope, ...] = (
         Scope(clients=2, members=2, acts=("join", "sync", "heartbeat", "quit", "restart", "tick")),
     ),
 )
-"""Where properties are checked (`fencepost check --question`)."""
+"""Scopes in which properties are checked (`fencepost check --question`)."""
 
 # Where promises are put to the test: what comes in the end, on unfolded worlds.
 PROMISE_SCOPES: tuple[NamedScope, ...] = (
@@ -534,7 +531,7 @@ MUTANT_SCOPES: tuple[NamedScope, ...] = (
 )
 
 COMPARED_SCOPES: tuple[Scope, ...] = tuple(replace(s.scope, zombies=0) for s in MUTANT_SCOPES)
-"""Where a mutant is compared with kafka-4; comparison begins before any id is known."""
+"""Scopes in which a mutant is compared with kafka-4; comparison begins before any id is known."""
 
 ENDING_SCOPES: tuple[NamedScope, ...] = (
     NamedScope(
@@ -554,12 +551,12 @@ ENDING_SCOPES: tuple[NamedScope, ...] = (
         ),
     ),
 )
-"""Where runs are looked for that never get there."""
+"""Scopes that are searched for runs that never reach a promise's goal."""
 
 
 def find_check_scope(name: str) -> NamedScope:
     """Return the scope of CHECK_SCOPES with this name.  Raises KeyError that names all."""
-    for one in CHECK_SCOPES:
-        if one.name == name:
-            return one
+    for scope in CHECK_SCOPES:
+        if scope.name == name:
+            return scope
     raise KeyError(f"no question {name!r}; there are {', '.join(s.name for s in CHECK_SCOPES)}")

@@ -1,7 +1,7 @@
-"""What properties are evaluated on: a world, and a step of a group.
+"""Define the views that properties are evaluated on: a world, and a step of a group.
 
-A view holds what happened and nothing that one engine alone knows, so exploration, Hypothesis and a
-recorded trace show the same.
+A view holds events and state, and nothing that one engine alone knows, so exploration, Hypothesis
+and a recorded trace have equal views.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Failover:
 
 
 Event = Incoming | Timer | Failover
-"""What happens to a group: a request, a timer that reached its deadline, a failover."""
+"""An event of a group: a request, a timer that reached its deadline, a failover."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,11 +57,11 @@ class StepView:
 
     @property
     def now_ms(self) -> int:
-        """When it happens, on the clock of the group's deadlines."""
+        """Time of the event, on the clock of the group's deadlines."""
         return self.event.earliest if isinstance(self.event, Timer) else 0
 
     def names(self) -> tuple[tuple[str, str | None], ...]:
-        """The (member id, instance id) pairs that a request speaks of; none for another event."""
+        """Return the (member id, instance id) pairs of a request; none for another event."""
         if not isinstance(self.event, Incoming):
             return ()
         message = self.event.message

@@ -1,21 +1,19 @@
-"""Worlds: the real model with its clients as a system to explore, within a scope.
+"""Build worlds: the real model with its clients as a system to explore, within a scope.
 
-A world is a group in canonical form (`fencepost.properties.worlds.canonical`) and what each client
-knows.  Time passes in ticks: a session lasts two, a rebalance timeout three; all timers that are
-due in a tick fire, in every order that their deadlines allow, so each path is a run that a clock
-could have.  A timer that is due at once (an initial delay of 0) fires before anything else happens.
+A world is a group in canonical form (`fencepost.properties.worlds.canonical`) and the knowledge of
+each client.  Time passes in ticks: a session lasts two, a rebalance timeout three; all timers that
+are due in a tick fire, each at its deadline, in every order that their deadlines allow, so each
+path is a run that a clock could have.  A timer that is due at once (an initial delay of 0) fires
+before anything else happens.
 
-A world is bounded by its `Scope` alone: how many clients, how many members and pending ids at once,
-which kinds of acts.  Generations, ids and restarts are not bounded, since worlds that differ in
-names alone are one.  Clients of one kind are folded: worlds that differ only in which of two equal
-clients knows what are one world.  That would be unsound for a property of one client along a path
-(fairness), so lassos are looked for without folding.
+A world is bounded by its `Scope` alone: the numbers of clients, of members and pending ids at once,
+and the kinds of acts.  Generations, ids and restarts are not bounded, since worlds that differ in
+names alone are one.  Clients of one kind are folded: worlds that differ only in the assignment of
+knowledge to equal clients are one world.  That would be unsound for a property of one client along
+a path (fairness), so lassos are searched for without folding.
 
-The outcomes of what happens to a group: each judged, and in canonical form.
-
-All timers that are due in a tick fire, each at its deadline, in every order that their deadlines
-allow; one that is due at once fires before anything else happens.  Two outcomes are one if they
-have the same group, names and answers, and no different notes.
+Outcomes of an event are judged, and in canonical form.  Two outcomes are one if they have the same
+group, names and answers, and no different notes.
 """
 
 from __future__ import annotations
@@ -50,14 +48,14 @@ from fencepost.properties.worlds.world_client import (
     Ask,
     Client,
     Seat,
-    told,
+    after_answer,
 )
 
 _INSTANT = Span(0, 0)
 
 
 class Transition(NamedTuple):
-    """One outcome for the group: its steps, whom they answer, and the names afterwards."""
+    """An outcome for the group: its steps, its answers, and the names afterwards."""
 
     naming: Naming
     emissions: tuple[Emission, ...]
@@ -66,7 +64,7 @@ class Transition(NamedTuple):
     about: tuple[str, ...]
 
 
-_Found = tuple[Group | None, tuple[Emission, ...], tuple[StepView, ...]]
+_Raw = tuple[Group | None, tuple[Emission, ...], tuple[StepView, ...]]
 Judge = Callable[[StepView], tuple[Iterable[str], Iterable[str]]]
 
 
@@ -121,8 +119,8 @@ class Outcomes:
         emissions: tuple[Emission, ...],
         views: tuple[StepView, ...],
         until: int,
-    ) -> Iterator[_Found]:
-        """Timers that are due fire, each at its deadline, those due together in every order."""
+    ) -> Iterator[_Raw]:
+        """Fire the timers that are due, each at its deadline, those due together in every order."""
         timers = () if group is None else group.timers
         first = min((t.earliest for t in timers), default=until + 1)
         if first > until:
@@ -141,16 +139,17 @@ class Outcomes:
         rules = tuple(self._rules[r] for r in outcome.rules)
         return StepView(group, event, outcome.group, outcome.emissions, rules)
 
-    def _made(self, before: Group | None, found: Iterable[_Found]) -> tuple[Transition, ...]:
-        """What was found, judged, in canonical form, each once.  `before` is in canonical form."""
-        every = tuple(self._judged(before, *one) for one in found)
+    def _made(self, before: Group | None, outcomes: Iterable[_Raw]) -> tuple[Transition, ...]:
+        """Judge outcomes and give them canonical form, each once.  `before` has it already."""
+        every = tuple(self._judged(before, *transition) for transition in outcomes)
         if len(every) == 1:
             return every
         made: dict[tuple[object, ...], Transition] = {}
-        for one in every:
-            ids = tuple(sorted(one.naming.ids.items()))
-            key = (one.naming.group, ids, one.emissions, one.faults, one.about)
-            made.setdefault(key, one)
+        for transition in every:
+            ids = tuple(sorted(transition.naming.ids.items()))
+            notes = transition.faults, transition.about
+            key = (transition.naming.group, ids, transition.emissions, *notes)
+            made.setdefault(key, transition)
         return tuple(made.values())
 
     def _judged(
@@ -182,7 +181,7 @@ class Outcomes:
 
 
 def _earlier(group: Group | None) -> Group | None:
-    """A group whose deadlines have come nearer by a tick."""
+    """Return the group with deadlines that have come nearer by a tick."""
     if group is None:
         return None
     timers = tuple(Timer(t[0], t[1], t[2] - TICK_MS, t[3] - TICK_MS) for t in group.timers)
@@ -195,17 +194,17 @@ STRANGE = "strange"
 
 
 class World(NamedTuple):
-    """A group, None if there is none, and what its clients know."""
+    """A group, None if there is none, and the knowledge of its clients."""
 
     group: Group | None
     clients: tuple[Client, ...]
 
 
 class Act(NamedTuple):
-    """What happens: its kind, the client that does it (-1: no client), and which outcome.
+    """An act: its kind, the client that does it (-1: no client), and its outcome.
 
-    The evaluator's notes (`fencepost.properties.checking.evaluator`): `faults`, and what the act
-    was `about`.
+    The evaluator's notes (`fencepost.properties.checking.evaluator`): `faults`, and the properties
+    that the act was `about`.
     """
 
     kind: str
@@ -230,11 +229,11 @@ class Worlds:
     # The system, as the explorer wants it.
 
     def initial(self) -> Iterable[World]:
-        """No group, and clients that know nothing (zombies: an id that nobody knows)."""
+        """Yield the world without a group; clients know nothing (zombies: an unknown id)."""
         yield World(None, self.scope.newcomers())
 
     def successors(self, world: World) -> Iterator[tuple[Act, World]]:
-        """Yield every enabled act with what it leads to."""
+        """Yield every enabled act and its next world."""
         for kind, index in self.enabled(world):
             if kind in {"restart", "drop"}:
                 yield Act(kind, index), self._placed(*self._cut_off(world, kind, index))[0]
@@ -267,7 +266,7 @@ class Worlds:
         return WorldView(world.group, world.clients, self.seats, scope.fails_over, scope.places)
 
     def enabled(self, world: World) -> Iterator[tuple[ActKind, int]]:
-        """Yield the kinds of acts that can happen now, and whose they are."""
+        """Yield the kinds of acts that can happen now, and their clients."""
         for index, client in enumerate(world.clients):
             for kind in self.scope.acts:
                 if self._can(world.group, client, kind, self.seats[index]):
@@ -309,7 +308,7 @@ class Worlds:
     # The same for the explorer, which keeps worlds as numbers.
 
     def compact(self) -> CompactWorlds:
-        """These worlds as integers."""
+        """Return these worlds as integers."""
         return CompactWorlds(self)
 
     def world(self, group: Group | None, clients: tuple[Client, ...]) -> World:
@@ -323,9 +322,9 @@ class Worlds:
     def moves(
         self, group: Group | None, client: Client, index: int
     ) -> Iterator[tuple[Note, Client, Naming, tuple[Emission, ...]]]:
-        """Yield what the client of this seat that knows this can do; it depends on no other client.
+        """Yield the acts of a client with this knowledge and seat; they depend on no other client.
 
-        The client afterwards and what the others may be told are in the names of before.
+        The client afterwards and the answers to others are in the names of before.
         """
         alone = World(group, (client,) * len(self.seats))
         for kind in self.scope.acts:
@@ -335,10 +334,10 @@ class Worlds:
                 naming, clients = self._cut_off(alone, kind, index)
                 yield Note(kind), clients[index], naming, ()
                 continue
-            found = self._found(alone, kind, index)
-            for choice, done in enumerate(found):
+            outcomes = self._outcomes_of(alone, kind, index)
+            for choice, done in enumerate(outcomes):
                 if self.scope.allows(done.naming.group):
-                    own = _asked(self.asking(client, kind), done)
+                    own = _after_request(self.asking(client, kind), done)
                     others = tuple(e for e in done.emissions if e.request_id != NOW)
                     yield Note(kind, choice, done.faults, done.about), own, done.naming, others
 
@@ -347,21 +346,21 @@ class Worlds:
     ) -> Iterator[tuple[Note, Naming, tuple[Emission, ...]]]:
         """Yield the acts of no client (time, failover) on a group."""
         for kind in self._nobodys(group):
-            for choice, done in enumerate(self._found(World(group, ()), kind, -1)):
+            for choice, done in enumerate(self._outcomes_of(World(group, ()), kind, -1)):
                 if self.scope.allows(done.naming.group):
                     note = Note(kind, choice, done.faults, done.about)
                     yield note, done.naming, done.emissions
 
     def transitions(self, world: World, kind: str, index: int) -> tuple[Transition, ...]:
-        """Return what an act does to the group; remembered, since many worlds share a group."""
+        """Return the outcomes of an act for the group; cached, since many worlds share a group."""
         ask = () if index < 0 else self.ask(world.clients[index], kind, index)
         key = (world.group, kind, *ask)
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = self._found(world, kind, index)
-        return found
+        outcomes = self._known.get(key)
+        if outcomes is None:
+            outcomes = self._known[key] = self._outcomes_of(world, kind, index)
+        return outcomes
 
-    def _found(self, world: World, kind: str, index: int) -> tuple[Transition, ...]:
+    def _outcomes_of(self, world: World, kind: str, index: int) -> tuple[Transition, ...]:
         if kind == "tick":
             return self._outcomes.tick(world.group)
         if kind == "failover":
@@ -397,7 +396,7 @@ class Worlds:
                 raise ValueError(f"no act {kind!r}; there are {', '.join(ACTS)}")
 
     def asking(self, client: Client, kind: str) -> Client:
-        """Return what a client knows once it has sent this request, before any answer."""
+        """Return the client after it sent this request, before any answer."""
         if kind == "change":
             client = client._replace(offers=(client.offers + 1) % self.scope.offers)
         if kind in {"join", "change", "stranger"} or (kind in ODD_ACTS and ODD_ACTS[kind].joins):
@@ -407,14 +406,14 @@ class Worlds:
     # What it means to the clients.
 
     def _after(self, world: World, kind: str, index: int, done: Transition) -> World:
-        clients = self._told(world, kind, index, done)
+        clients = self._clients_after(world, kind, index, done)
         return self._placed(done.naming, clients)[0]
 
-    def _told(self, world: World, kind: str, index: int, done: Transition) -> list[Client]:
-        """What the clients know afterwards, in the names of before."""
+    def _clients_after(self, world: World, kind: str, index: int, done: Transition) -> list[Client]:
+        """Return the clients after an outcome, in the names of before."""
         clients = list(world.clients)
         if index >= 0:
-            clients[index] = _asked(self.asking(clients[index], kind), done)
+            clients[index] = _after_request(self.asking(clients[index], kind), done)
         for i, client in enumerate(world.clients):
             if i != index:
                 clients[i] = self.overheard(client, done.emissions)
@@ -422,11 +421,11 @@ class Worlds:
 
     @staticmethod
     def overheard(client: Client, emissions: Iterable[Emission]) -> Client:
-        """Return what a client knows after a step of another one: its own request was answered."""
+        """Return a client after a step of another: its own request was answered."""
         after = client
         for emission in emissions:
             if client.waits and client.waits == emission.request_id:
-                after = told(client, emission.message)
+                after = after_answer(client, emission.message)
         return after
 
     def _cut_off(self, world: World, kind: str, index: int) -> tuple[Naming, list[Client]]:
@@ -439,7 +438,7 @@ class Worlds:
     def places(
         self, world: World, act: Act, done: Transition | None
     ) -> tuple[tuple[int, ...], dict[str, str]]:
-        """Return where clients and ids went in a step.
+        """Return the new places of clients and ids after a step.
 
         For each client of the next world its index in this one; each id of this world (and FRESH,
         where one was handed out) with its name in the next.
@@ -447,21 +446,21 @@ class Worlds:
         if done is None:
             naming, clients = self._cut_off(world, act.kind, act.client)
         else:
-            naming, clients = done.naming, self._told(world, act.kind, act.client, done)
+            naming, clients = done.naming, self._clients_after(world, act.kind, act.client, done)
         _, who, others = self._placed(naming, clients)
         return who, {**naming.ids, **others}
 
     def _placed(
         self, naming: Naming, clients: Sequence[Client]
     ) -> tuple[World, tuple[int, ...], dict[str, str]]:
-        """The world of a renamed group and clients that still use the old names."""
+        """Return the world of a renamed group and clients that still use the old names."""
         placed, who, others = self.arranged([known_as(client, naming) for client in clients])
         return World(naming.group, placed), who, others
 
     def arranged(
         self, renamed: Sequence[Client]
     ) -> tuple[tuple[Client, ...], tuple[int, ...], dict[str, str]]:
-        """Clients in canonical order, where each was before, and names of ids that are unknown."""
+        """Return clients in canonical order, their places before, and names of unknown ids."""
         who = list(range(len(renamed)))
         if self.scope.fold:
             for kind in self._kinds:
@@ -480,16 +479,16 @@ class Worlds:
         return len(group.members) + len(group.pending) < self.scope.members
 
 
-def _asked(client: Client, done: Transition) -> Client:
-    """The client whose request was handled: it was answered, or it waits."""
+def _after_request(client: Client, done: Transition) -> Client:
+    """Return the client whose request was handled: it was answered, or it waits."""
     for emission in done.emissions:
         if emission.request_id == NOW:
-            return told(client, emission.message)
+            return after_answer(client, emission.message)
     return client._replace(waits=done.naming.waits)
 
 
 def _alike(seats: Sequence[Seat], clients: Sequence[Client]) -> tuple[tuple[int, ...], ...]:
-    """Which clients are of one kind, by index; those alone in their kind are left out."""
+    """Group clients of one kind, by index; those alone in their kind are left out."""
     kinds: dict[tuple[object, ...], list[int]] = {}
     for index, (seat, client) in enumerate(zip(seats, clients, strict=True)):
         versions = tuple(sorted(seat.versions.items()))

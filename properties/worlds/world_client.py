@@ -1,15 +1,14 @@
-"""A client: what it was told, what it may ask, and what it makes of an answer.
+"""Model a client of a world: its knowledge, its possible requests, its use of answers.
 
 The same clients drive the model everywhere: in exploration, by Hypothesis and in the traces made
-from either.  A client remembers the member id, the generation and, if it leads, whom it has to
+from either.  A client remembers the member id, the generation and, if it leads, the members to
 assign.  It sends any request that its state allows, in any order, also one that a good library
 would not send.  Two clients of one instance are how zombies arise.
 
-Acts that no good client does: those of operators and of badly configured or written clients.
-
-Few scopes need them.  Operators ask about the group without being in it.  The others say what no
-good library says: an instance that isn't the sender's, a protocol that wasn't selected, assignments
-that aren't the sender's to make.
+Odd acts are those of operators and of badly configured or written clients; few scopes need them.
+Operators ask about the group without being in it.  The others send what no good library sends: an
+instance that isn't the sender's, a protocol that wasn't selected, assignments that aren't the
+sender's to make.
 """
 
 from __future__ import annotations
@@ -66,12 +65,12 @@ OFFERS = (
     (JoinProtocol(name="range", metadata=b"b"),),
     (JoinProtocol(name="sticky", metadata=b"a"), JoinProtocol(name="range", metadata=b"a")),
 )
-"""What a client may offer; which of them is part of its state."""
+"""Subscriptions that a client may offer; the choice is part of its state."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """Who a client is: its instance (None: dynamic) and the version of each API that it speaks.
+    """The identity of a client: its instance (None: dynamic) and the version of each API it speaks.
 
     `patience`: the factor by which its timeouts are longer than the usual ones.
     """
@@ -82,17 +81,18 @@ class Seat:
 
     @property
     def name(self) -> str:
-        """How traces call it."""
+        """Return its name in traces."""
         return "dynamic" if self.instance is None else self.instance
 
 
 class Client(NamedTuple):
-    """What a client knows.
+    """The knowledge of a client.
 
-    `member_id`: "" before it was told one; `generation`: -1 before.  `leads`: whether it was told
-    that it leads; `roster`: the ids that it has to assign, () once it has.  `assignment`: as told
-    in this generation, None before. `waits`: the name (`fencepost.properties.worlds.canonical`) of
-    its request that has no answer, "" if none. `offers`: index into OFFERS.
+    `member_id`: "" before an answer gave it one; `generation`: -1 before.  `leads`: true if an
+    answer made it the leader; `roster`: the ids that it has to assign, () once it has.
+    `assignment`: as answered in this generation, None before. `waits`: the name
+    (`fencepost.properties.worlds.canonical`) of its request that has no answer, "" if none.
+    `offers`: index into OFFERS.
     """
 
     member_id: str = ""
@@ -106,7 +106,7 @@ class Client(NamedTuple):
 
 
 class Ask(NamedTuple):
-    """A request about to be sent: the API, its version, what it says."""
+    """A request to be sent: the API, its version, its body."""
 
     api: str
     version: int
@@ -118,7 +118,7 @@ def _instance(seat: Seat, api: str, version: int) -> str | None:
 
 
 def join(seat: Seat, client: Client, member_id: str | None = None) -> Ask:
-    """JoinGroup under the id that it knows, or under another one."""
+    """Make a JoinGroup under the id that it knows, or under another one."""
     mid = client.member_id if member_id is None else member_id
     if seat.instance is not None and MEMBER_NAME in seat.versions:
         message: Message = MemberNameJoinGroupRequest(
@@ -145,7 +145,7 @@ def join(seat: Seat, client: Client, member_id: str | None = None) -> Ask:
 
 
 def sync(seat: Seat, client: Client) -> Ask:
-    """SyncGroup; a leader assigns something to everybody of its roster, in its own name."""
+    """Make a SyncGroup; a leader assigns something to all of its roster, in its own name."""
     version = seat.versions["SyncGroup"]
     message = SyncGroupRequest(
         **_member(seat, client, "SyncGroup"),
@@ -159,13 +159,13 @@ def sync(seat: Seat, client: Client) -> Ask:
 
 
 def heartbeat(seat: Seat, client: Client) -> Ask:
-    """Heartbeat."""
+    """Make a Heartbeat."""
     message = HeartbeatRequest(**_member(seat, client, "Heartbeat"))
     return Ask("Heartbeat", seat.versions["Heartbeat"], message)
 
 
 def _member(seat: Seat, client: Client, api: str) -> dict[str, Any]:
-    """The fields by which a member says who it is."""
+    """Return the fields by which a member identifies itself."""
     return {
         "group_id": GROUP,
         "generation_id": client.generation,
@@ -175,7 +175,7 @@ def _member(seat: Seat, client: Client, api: str) -> dict[str, Any]:
 
 
 def commit(seat: Seat, client: Client) -> Ask:
-    """OffsetCommit of one offset."""
+    """Make an OffsetCommit of one offset."""
     partition = CommitPartition(partition_index=0, committed_offset=1)
     topics = (CommitTopic(name="t", partitions=(partition,)),)
     message = OffsetCommitRequest(**_member(seat, client, "OffsetCommit"), topics=topics)
@@ -183,7 +183,7 @@ def commit(seat: Seat, client: Client) -> Ask:
 
 
 def leave(seat: Seat, client: Client, *, by_instance: bool = False) -> Ask:
-    """LeaveGroup: of itself, or (as an operator does) of whoever holds its instance."""
+    """Make a LeaveGroup: of itself, or (as an operator does) of the holder of its instance."""
     mid = "" if by_instance else client.member_id
     version = seat.versions["LeaveGroup"]
     if TWO_LIST in seat.versions:
@@ -203,12 +203,12 @@ def leave(seat: Seat, client: Client, *, by_instance: bool = False) -> Ask:
     return Ask("LeaveGroup", version, LeaveGroupRequest(group_id=GROUP, members=(leaving,)))
 
 
-def told(client: Client, message: Message | None) -> Client:
-    """Return what a client knows after an answer; None: it will not be answered.
+def after_answer(client: Client, message: Message | None) -> Client:
+    """Return a client after an answer; None: it will not be answered.
 
     MEMBER_ID_REQUIRED gives it an id, UNKNOWN_MEMBER_ID takes it away, as in client libraries; any
     other error changes nothing: a client that was fenced goes on under its old id, as a zombie
-    does.  (What a client may ask that keeps an unknown id it may ask once before it is told so.)
+    does.  (A request that keeps an unknown id can be sent once before that error.)
     """
     if getattr(message, "error_code", None) == Error.UNKNOWN_MEMBER_ID.value:
         return Client(offers=client.offers)
@@ -238,15 +238,15 @@ NOBODYS_INSTANCE = "Z"
 
 _ABOVE_ANY_MAXIMUM = 2 * (CONFIG_DEFAULTS["group.max.session.timeout.ms"] or 0)
 _FETCH_VERSION = 7
-"""The last version that asks about one group at its top level."""
+"""The last version with one group at its top level."""
 
 
 @dataclass(frozen=True, slots=True)
 class OddAct:
-    """An odd act: what it is, the request, who can do it, and whether it is a join.
+    """An odd act: its description, its request, and the clients that can do it.
 
-    `member`: only a client that was given a generation; else anybody.  `since`: the API and the
-    version from which its request can be said.
+    `member`: only a client with a generation; else any.  `joins`: it is a join.  `since`: the
+    API and the lowest version that can express its request.
     """
 
     about: str
@@ -256,7 +256,7 @@ class OddAct:
     since: tuple[str, int] | None = None
 
     def can(self, seat: Seat, client: Client) -> bool:
-        """Return whether a client that waits for nothing can do it."""
+        """Return True if a client that waits for nothing can do it."""
         if self.since is not None and seat.versions[self.since[0]] < self.since[1]:
             return False
         return not self.member or (bool(client.member_id) and client.generation >= 0)
