@@ -32,7 +32,8 @@ if TYPE_CHECKING:
         UnknownTargetError,
         find_target,
     )
-    from fencepost.properties.judging.outcome import CaseResult, Certificate, Outcome
+    from fencepost.properties.judging.outcome import CaseResult, Outcome
+    from fencepost.properties.judging.report import Certificate
     from fencepost.traces.report.report_folder import write_report
 
 __all__ = [

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from fencepost.traces.report.known_failures import read
+from fencepost.traces.files.known_failure_lists import read
 
 FOLDER = Path(__file__).resolve().parent.parent / "examples" / "ci"
 COMMANDS = Path(sys.executable).parent

@@ -44,10 +44,11 @@ from fencepost.conformance.targets.target_registry import (
 )
 from fencepost.model.history.words import plural
 from fencepost.model.table.table import Level
-from fencepost.properties.judging.outcome import Graded, Outcome
+from fencepost.properties.judging.known_failures import aliases_of
+from fencepost.properties.judging.outcome import CheckResult, Outcome
+from fencepost.traces.files.known_failure_lists import drafted_list
 from fencepost.traces.report.certificate_data import read_certificate_file
 from fencepost.traces.report.certificate_diff import PAGE, CertificateDiff, diff_certificates
-from fencepost.traces.report.known_failures import aliases_of, drafted_list
 from fencepost.traces.report.report_folder import (
     INDEX,
     certificate_json,
@@ -172,7 +173,7 @@ def _afterwards(
 
 
 @contextmanager
-def case_progress(total: int, *, is_quiet: bool) -> Iterator[Callable[[Graded], None] | None]:
+def case_progress(total: int, *, is_quiet: bool) -> Iterator[Callable[[CheckResult], None] | None]:
     """Tell on stderr how many cases are done: a bar, or lines where stderr is no terminal.
 
     `is_quiet`: no lines, as with `--json`.
@@ -198,7 +199,7 @@ def case_progress(total: int, *, is_quiet: bool) -> Iterator[Callable[[Graded], 
     ) as bar:
         task = bar.add_task("certifying", total=total)
 
-        def show(result: Graded) -> None:
+        def show(result: CheckResult) -> None:
             nonlocal failed
             failed += result.outcome is Outcome.FAIL
             said = f"certifying ({failed} failed)" if failed else "certifying"
@@ -216,7 +217,7 @@ class PlainProgress:
         self._began = self._last = clock()
         self._done = self._failed = self._told = 0
 
-    def __call__(self, result: Graded) -> None:
+    def __call__(self, result: CheckResult) -> None:
         """One more case is done."""
         self._done += 1
         self._failed += result.outcome is Outcome.FAIL

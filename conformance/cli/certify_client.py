@@ -26,23 +26,21 @@ from fencepost.conformance.cli.options.target_options import (
     write_list,
     written_list_option,
 )
-from fencepost.conformance.clients.certificate.client_certificate import (
-    certificate_json,
-    read_client_certificate,
-)
-from fencepost.conformance.clients.certificate.client_folder import (
-    INDEX,
-    certificate_of,
-    print_certificate,
-    write_report,
-)
-from fencepost.conformance.clients.certificate.known_client_failures import drafted_list
+from fencepost.conformance.clients.certify_client import certificate_of
 from fencepost.conformance.clients.driver_programs import find_client
 from fencepost.conformance.clients.stage import SERVE
 from fencepost.conformance.runtime.event_loop import run
 from fencepost.conformance.targets.target_registry import find_revision
 from fencepost.model.table.table import Level
+from fencepost.traces.files.known_failure_lists import drafted_client_list
 from fencepost.traces.report.certificate_diff import diff_certificates
+from fencepost.traces.report.client_certificate import read_client_certificate
+from fencepost.traces.report.report_folder import (
+    INDEX,
+    certificate_json,
+    print_certificate,
+    write_report,
+)
 
 
 @click.command(
@@ -138,7 +136,7 @@ def certify_client_command(
     if report is not None:
         write_report(certificate, report, diff)
     if written is not None:
-        write_list(drafted_list(document, kept), written)
+        write_list(drafted_client_list(document, kept), written)
     if as_json:
         compared = {} if diff is None else {"diff": diff.to_json()}
         echo_json({**document, **compared})

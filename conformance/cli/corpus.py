@@ -20,7 +20,7 @@ from fencepost.conformance.cli.options.log_options import (
     master_option,
     scope_options,
 )
-from fencepost.properties.judging.outcome import EXIT_CODES, Overall
+from fencepost.properties.judging.report import EXIT_CODES, Overall
 from fencepost.properties.mutants.mutants import MUTANTS
 from fencepost.properties.worlds.scope import Scope
 from fencepost.traces.pipeline.corpus.corpus import SHARD_TRACES, corpus_recipe

@@ -23,7 +23,7 @@ from fencepost.conformance.cli.options.log_options import scope_options
 from fencepost.conformance.targets.target_registry import find_revision
 from fencepost.model.history.words import plural
 from fencepost.properties.diff.revision_diff import Comparison, compare_revisions
-from fencepost.properties.judging.outcome import EXIT_CODES, Overall
+from fencepost.properties.judging.report import EXIT_CODES, Overall
 from fencepost.properties.worlds.scope import DIFF_SCOPES, NamedScope, Scope
 from fencepost.traces.files.difference_trace import (
     DifferenceStory,

@@ -52,9 +52,10 @@ from fencepost.conformance.targets.target_registry import (
     revision_for,
 )
 from fencepost.model.revision import Revision
+from fencepost.properties.judging.known_failures import KnownFailure, aliases_of
 from fencepost.properties.workers.processes import Stop
+from fencepost.traces.files.known_failure_lists import load
 from fencepost.traces.files.trace_file import TraceFile
-from fencepost.traces.report.known_failures import KnownFailure, aliases_of, load
 
 _REQUESTS = 10_000
 _EVERY_S = 2.0

@@ -20,7 +20,6 @@ from fencepost.conformance.cli.options.common_options import (
     report_option,
 )
 from fencepost.conformance.cli.options.target_options import known_failures_options, tell_of_no_use
-from fencepost.conformance.clients.certificate.known_client_failures import load_known
 from fencepost.conformance.clients.driver_programs import Client, find_client
 from fencepost.conformance.clients.stage import ServedStage
 from fencepost.conformance.runtime.event_loop import run
@@ -35,6 +34,7 @@ from fencepost.conformance.search.clients.client_fuzz_report import (
 from fencepost.conformance.search.clients.client_search import ClientFuzzer, ClientSearch
 from fencepost.conformance.targets.target_registry import find_revision
 from fencepost.model.revision import Revision
+from fencepost.traces.files.known_failure_lists import CLIENT_FOLDER, load
 
 _SCENARIOS = 50
 _TRIES = 40
@@ -142,5 +142,5 @@ async def _searched(
         if lists is not None:
             version = (await fuzzer.introduction()).version
             tell_of_no_use(lists, client.name, version)
-            fuzzer.known = load_known(client.name, version, lists)
+            fuzzer.known = load(client.name, version, lists, folder=CLIENT_FOLDER)
         return await fuzzer.search(seed, range(count))

@@ -7,66 +7,41 @@ violated is told only when a second run shows the same; what stays unknown is tr
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from fencepost.conformance.cases.clients.scenario import Scenario
+from fencepost.conformance.cases.clients.scenario_catalogue import SCENARIOS, chosen
 from fencepost.conformance.clients.driver import DriverPool
 from fencepost.conformance.clients.driver_programs import Client
 from fencepost.conformance.clients.scenario_run import ScenarioRun, assignor_in
-from fencepost.conformance.clients.stage import Stage
+from fencepost.conformance.clients.stage import Stage, staged
 from fencepost.conformance.runtime.event_loop import side_by_side
+from fencepost.model.coordinator import Provenance
+from fencepost.model.history.words import plural
+from fencepost.model.revision import Revision
 from fencepost.model.table.table import Level
 from fencepost.properties.judging.outcome import Outcome
+from fencepost.properties.judging.report import apply
 from fencepost.properties.requirements.client_verdict import Finding, Verdict
 from fencepost.properties.requirements.driver_messages import Introduction
 from fencepost.properties.requirements.evidence import Evidence
 from fencepost.properties.requirements.judges import judge
-from fencepost.properties.requirements.requirements import OBLIGATIONS
+from fencepost.traces.files.bounded import all_versions
+from fencepost.traces.files.known_failure_lists import CLIENT_FOLDER, load
+from fencepost.traces.report.client_certificate import (
+    ClientCase,
+    ClientCertificate,
+    ClientResult,
+)
 
 JOBS = 6
 ATTEMPTS = 3
 _CONFIRMED = 2
-"""So many runs must show a violation."""
-
-
-class OfObligation:
-    """What was seen of an obligation in a scenario."""
-
-    __slots__ = ()
-    obligation: str
-    scenario: Scenario
-
-    @property
-    def id(self) -> str:
-        """The obligation and the scenario: the case, where it is one of the catalogue."""
-        return f"{self.obligation}/{self.scenario.id}"
-
-    @property
-    def level(self) -> Level:
-        """The obligation's."""
-        return OBLIGATIONS[self.obligation].level
-
-
-@dataclass(frozen=True, slots=True)
-class ClientResult(OfObligation):
-    """What came out for an obligation in a scenario.
-
-    `message`: the sentence of what was seen; `observed`: its signature, which known failures are
-    matched by; `evidence`: of the run that shows it, None where nothing was run; `at_ms`: where on
-    its timeline.
-    """
-
-    obligation: str
-    scenario: Scenario
-    outcome: Outcome
-    message: str = ""
-    observed: str = ""
-    attempts: int = 0
-    notes: tuple[str, ...] = ()
-    evidence: Evidence | None = None
-    at_ms: float | None = None
+"""How many runs must show a violation."""
 
 
 Progress = Callable[[ClientResult], None]
@@ -143,8 +118,8 @@ class ClientCertifier:
         lacks = self._lacks(scenario)
         if lacks:
             found = [
-                ClientResult(obligation, scenario, Outcome.UNSUPPORTED, lacks)
-                for obligation in scenario.obligations
+                ClientResult(case, Outcome.UNSUPPORTED, case.level, lacks, attempts=0)
+                for case in (ClientCase(one, scenario) for one in scenario.obligations)
             ]
         else:
             async with self._places:
@@ -182,16 +157,60 @@ class ClientCertifier:
             return await ScenarioRun(scenario, place, self._pool, label).run()
 
     @staticmethod
-    def _result(name: str, scenario: Scenario, case: _Tried) -> ClientResult:
-        outcome, verdict, evidence, notes = case.decided()
+    def _result(name: str, scenario: Scenario, tried: _Tried) -> ClientResult:
+        outcome, verdict, evidence, notes = tried.decided()
+        case = ClientCase(name, scenario)
         return ClientResult(
-            obligation=name,
-            scenario=scenario,
+            case=case,
             outcome=outcome,
+            level=case.level,
             message=verdict.sentence,
             observed=verdict.observed if outcome is Outcome.FAIL else "",
-            attempts=len(case.verdicts),
+            attempts=len(tried.verdicts),
             notes=notes,
             evidence=evidence,
             at_ms=verdict.at_ms,
         )
+
+
+async def certificate_of(
+    client: Client,
+    broker: str,
+    revision: Revision,
+    *,
+    patterns: Sequence[str] = (),
+    level: Level = Level.SHOULD,
+    jobs: int = JOBS,
+    known_failures: Sequence[Path] | None = (),
+    progress: Progress | None = None,
+) -> ClientCertificate:
+    """Hold a client to its obligations.
+
+    `broker`: `serve`, or a target.  `patterns`: of cases, obligations or scenarios: only these.
+    `known_failures`: lists beside the shipped one; None: no list at all.
+
+    Raises NoScenarioError, KnownFailuresError, UnknownTargetError and TargetUnavailableError.
+    """
+    began = time.monotonic()
+    scenarios = chosen(patterns)
+    cases = sum(len(one.obligations) for one in scenarios.values())
+    every = sum(len(one.obligations) for one in SCENARIOS.values())
+    notes = (f"{plural(every - cases, 'case')} not chosen",) if cases < every else ()
+    async with staged(broker, revision) as stage:
+        certifier = ClientCertifier(client, stage, jobs=jobs, progress=progress)
+        results = tuple(await certifier.run(list(scenarios.values())))
+    made = certifier.introduction
+    if known_failures is not None:
+        known = load(client.name, made.version, known_failures, folder=CLIENT_FOLDER)
+        results = apply(results, known, revision)
+    return ClientCertificate(
+        provenance=Provenance(client.name, made.client, made.version),
+        introduction=made,
+        broker=broker,
+        revision=revision.name,
+        results=results,
+        level=level,
+        versions=all_versions(),
+        seconds=time.monotonic() - began,
+        notes=notes,
+    )

@@ -23,9 +23,10 @@ from fencepost.model.history.words import plural
 from fencepost.model.revision import Revision
 from fencepost.model.suggestions import did_you_mean
 from fencepost.model.table.table import Level
-from fencepost.properties.judging.outcome import Certificate
+from fencepost.properties.judging.known_failures import aliases_of
+from fencepost.properties.judging.report import Certificate, apply
 from fencepost.traces.files.bounded import all_versions
-from fencepost.traces.report.known_failures import aliases_of, apply, load
+from fencepost.traces.files.known_failure_lists import load
 
 
 class NoCaseError(BadInputError):

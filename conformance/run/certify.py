@@ -98,10 +98,11 @@ from fencepost.model.table.table import Level
 from fencepost.properties.departures.known_departures import coordinator_of
 from fencepost.properties.judging.answer_diff import Recording
 from fencepost.properties.judging.explain import sentence, signature
-from fencepost.properties.judging.outcome import CaseResult, Certificate, Outcome, graded
+from fencepost.properties.judging.outcome import CaseResult, Outcome, graded
+from fencepost.properties.judging.report import Certificate
+from fencepost.properties.judging.target_coverage import coverage_of, without_unreachable
 from fencepost.properties.oracle.fingerprint import kind_of
 from fencepost.properties.oracle.verdict import Verdict, Violation, Wrong, nearest
-from fencepost.traces.report.target_coverage import coverage_of, without_unreachable
 
 
 def case_result(

@@ -22,11 +22,6 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from fencepost.conformance.clients.certificate.client_certificate import (
-    checked,
-    is_client_certificate,
-)
-from fencepost.conformance.clients.certificate.client_folder import index_page
 from fencepost.conformance.clients.driver_programs import LIBRARIES
 from fencepost.conformance.targets.brokers.kafka_version import (
     KafkaVersionError,
@@ -35,6 +30,7 @@ from fencepost.conformance.targets.brokers.kafka_version import (
 from fencepost.model.history.words import plural
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import find as find_revision
+from fencepost.properties.judging.known_failures import UNEXPLAINED
 from fencepost.properties.requirements.requirements import AREAS, Obligation, in_area
 from fencepost.traces.files.bounded import read_json
 from fencepost.traces.report.certificate_data import (
@@ -49,7 +45,8 @@ from fencepost.traces.report.certificate_data import (
     read_certificate,
     read_certificate_file,
 )
-from fencepost.traces.report.known_failures import UNEXPLAINED
+from fencepost.traces.report.client_certificate import checked, is_client_certificate
+from fencepost.traces.report.report_folder import client_index
 
 _FILE = "certificate.json"
 _KAFKA = "kafka:"
@@ -287,7 +284,7 @@ class ClientResult:
         """Its page, with the traces that lie beside it."""
         names = [case["trace"] for case in self.document["cases"] if case["trace"] is not None]
         there = {name: self.folder / name for name in names if (self.folder / name).is_file()}
-        return index_page(self.document, {name: read_json(path) for name, path in there.items()})
+        return client_index(self.document, {name: read_json(path) for name, path in there.items()})
 
 
 def part_clients(paths: Sequence[Path]) -> tuple[list[ClientResult], list[Path]]:

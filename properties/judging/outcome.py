@@ -1,23 +1,22 @@
-"""The result of a case and of a whole certificate: outcomes, the overall verdict, exit codes."""
+"""The result of one check: its outcome, the level at which it counts, and the evidence."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any, Protocol
+from typing import Protocol
 
-from fencepost.model.coordinator import Config, Provenance
 from fencepost.model.plans.steps import Plan
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS, Level
 from fencepost.properties.departures.attribution import Attribution, attributed, departures_in
 from fencepost.properties.departures.known_departures import DEPARTURES
-from fencepost.properties.judging.answer_diff import Recording, signature
+from fencepost.properties.judging.answer_diff import TOO_LATE, Recording, signature
+from fencepost.properties.judging.known_failures import KnownFailure, note_of, stale_note
 from fencepost.properties.oracle.fingerprint import (
     TARGET_FAILED,
     Fingerprint,
+    broken_rule,
     fingerprint_of,
     without_names,
 )
@@ -37,59 +36,148 @@ class Outcome(Enum):
 
 
 _FAILED = {Outcome.FAIL, Outcome.KNOWN_FAILURE, Outcome.STALE_KNOWN_FAILURE}
+UNTESTED = (Outcome.UNSUPPORTED, Outcome.SKIPPED)
+"""Outcomes of cases that were not run to their end."""
+
+NOT_LISTED = (Outcome.FAIL, Outcome.STALE_KNOWN_FAILURE)
+"""Outcomes that make a verdict `violated`."""
+
+TRACED = (*NOT_LISTED, Outcome.KNOWN_FAILURE, Outcome.UNKNOWN)
+"""Outcomes of which a report keeps a trace."""
 
 
-class Overall(Enum):
-    """The verdict of a certificate."""
+class Check(Protocol):
+    """What is checked: a case of the catalogue, or a requirement in a scenario.
 
-    HOLDS = "holds"
-    VIOLATED = "violated"
-    UNKNOWN = "unknown"
+    `rules`: the clauses that it is about.
+    """
 
+    @property
+    def id(self) -> str:
+        """Return the id, which never changes once it is published."""
+        ...
 
-EXIT_CODES = {Overall.HOLDS: 0, Overall.VIOLATED: 1, Overall.UNKNOWN: 2}
+    @property
+    def about(self) -> str:
+        """Return what is checked, in a sentence."""
+        ...
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """Return the ids of the clauses."""
+        ...
+
+    @property
+    def level(self) -> Level:
+        """Return the level of the clauses."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
-class CaseResult:
-    """The result of one case: its outcome, the level at which it failed, and the evidence.
+class CheckResult:
+    """The result of one check.
 
-    `level`: the case's, if it did not fail.  `message`: one sentence, members by name; "" for a
-    pass.  `observed`: the signature of what was seen, which a known failure must match; it is the
-    same for the same fault in every run.  `attempts`: how often the case was run; `seconds`: how
-    long the last run took; `judged_s`: the processor time that it took to judge what was recorded.
+    `level`: the check's, or that of its failure.  `message`: one sentence with the names of this
+    run; "" for a pass.  `observed`: the signature of what was seen, which a known failure must
+    match; it is the same for the same fault in every run.  `attempts`: how often it was run;
+    `seconds`: of the last run.  `known`: the entry of a list that covers the failure.  `stale`: in
+    which other way than listed it fails, "" if it doesn't.
     """
 
-    case: Plan
+    case: Check
     outcome: Outcome
     level: Level
     message: str = ""
     observed: str = ""
-    verdict: Verdict | None = None
-    recording: Recording | None = None
     attempts: int = 1
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
+    known: KnownFailure | None = None
+    stale: str = ""
+
+    @property
+    def all_notes(self) -> tuple[str, ...]:
+        """Return the notes with those about the list of known failures, as they are written."""
+        known = () if self.known is None else (note_of(self.known.reason),)
+        return (*self.notes, *known, *((stale_note(self.stale),) if self.stale else ()))
+
+    @property
+    def has_trace(self) -> bool:
+        """Tell if a report keeps a trace of it."""
+        return False
+
+    @property
+    def lag_ms(self) -> int:
+        """Return the lag that was allowed for, in ms."""
+        return 0
+
+    def is_covered_by(self, entry: KnownFailure) -> bool:
+        """Tell if an entry that names the check is about what was seen in it."""
+        # One that comes now and then is unknown if it didn't come each time.
+        seen = self.outcome is Outcome.FAIL or (
+            self.outcome is Outcome.UNKNOWN and entry.intermittent
+        )
+        # An answer that is wrong as listed, and was waited for in vain at first, is the same.
+        answer = self.observed.removesuffix(f", {TOO_LATE}")
+        return seen and (entry.shows_as(self.observed) or entry.shows_as(answer))
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult(CheckResult):
+    """The result of a case of the catalogue, or of a plan.
+
+    `judged_s`: the processor time that it took to judge what was recorded.
+    """
+
+    case: Plan
+    verdict: Verdict | None = None
+    recording: Recording | None = None
     judged_s: float = 0.0
 
     @property
+    def has_trace(self) -> bool:
+        """Tell if a report keeps a trace of it."""
+        return self.recording is not None and self.outcome in TRACED
+
+    @property
+    def lag_ms(self) -> int:
+        """Return the lag that was allowed for, in ms."""
+        return 0 if self.recording is None else self.recording.lag_ms
+
+    def broken(self, revision: Revision) -> str | None:
+        """Return the id of the rule that was broken, of the revision that judged."""
+        rule = None if self.violation is None else broken_rule(self.violation, revision)
+        return None if rule is None else rule.id
+
+    def listed_rules(self, revision: Revision) -> tuple[str, ...]:
+        """Return the rules by which a list may name the failure: the broken one.
+
+        Of an answer too early, or in wrong bytes, also those that took the request in.
+        """
+        violation = self.violation
+        if violation is None:
+            return ()
+        either = violation.wait is not None or violation.detail.startswith("bytes ")
+        return (self.broken(revision) or "", *(violation.decided_by if either else ()))
+
+    @property
     def violation(self) -> Violation | None:
-        """The violation that the oracle found, whatever the outcome is."""
+        """Return the violation that the oracle found, whatever the outcome is."""
         return self.verdict.violation if self.verdict is not None else None
 
     @property
     def remaining(self) -> Violation | None:
-        """The violation that known departures leave, once the failure is attributed."""
+        """Return the violation that known departures leave, once the failure is attributed."""
         found = None if self.recording is None else self.recording.attribution
         if found is not None and found.behind:
             return found.verdict.violation
         return self.violation
 
     def fingerprint(self, revision: Revision) -> Fingerprint | None:
-        """The fingerprint of the failure, for the revision that judged; None where nothing failed.
+        """Return the fingerprint of the failure for the revision that judged.
 
-        A known failure has one, too.  Where known departures explain only the first of what is
-        wrong, it is the fingerprint of what remains.
+        None where nothing failed.  A known failure has one, too.  Where known departures explain
+        only the first of what is wrong, it is the fingerprint of what remains.
         """
         if self.outcome not in _FAILED:
             return None
@@ -103,7 +191,7 @@ class CaseResult:
         return fingerprint_of(remaining, revision, self.recording.history, observed, found.cause)
 
     def attribution(self, revision: Revision) -> Attribution:
-        """What is known of the failure; it is looked for once.  Raises ValueError without one."""
+        """Look for what explains the failure, once.  Raises ValueError without one."""
         recording = self.recording
         if recording is None or self.violation is None:
             raise ValueError(f"{self.case.id} shows no failure that could be attributed")
@@ -111,10 +199,11 @@ class CaseResult:
 
 
 def graded(verdict: Verdict, recording: Recording, revision: Revision) -> Verdict:
-    """The verdict with its violation as grave as its fault, which has one level wherever it shows.
+    """Return the verdict with its violation as grave as its fault.
 
-    A violation has the level of the rule that was broken.  Where known departures explain the whole
-    recording, they are the fault, and it is no graver than they are.
+    A fault has one level wherever it shows.  A violation has the level of the rule that was broken.
+    Where known departures explain the whole recording, they are the fault, and it is no graver than
+    they are.
     """
     violation = verdict.violation
     if violation is None:
@@ -137,91 +226,3 @@ def _attribution_of(recording: Recording, revision: Revision) -> Attribution:
             coordinator=recording.coordinator,
         )
     return recording.attribution
-
-
-@dataclass(frozen=True, slots=True)
-class CertificateCoverage:
-    """The rules that were covered, were not, and can't be, the last with the reason."""
-
-    covered: tuple[str, ...]
-    missed: tuple[str, ...]
-    unreachable: Mapping[str, str]
-
-
-class Graded(Protocol):
-    """A result: how it came out, and at which level that counts."""
-
-    @property
-    def outcome(self) -> Outcome:
-        """How it came out."""
-        ...
-
-    @property
-    def level(self) -> Level:
-        """The level at which it counts."""
-        ...
-
-
-class Certified:
-    """What all certificates derive from their results: counts, the verdict, the exit code.
-
-    `level`: the least binding level that decides.
-    """
-
-    __slots__ = ()
-    results: Sequence[Graded]
-    level: Level
-
-    def counts(self) -> Counter[tuple[Level, Outcome]]:
-        """How many cases came out how, by level."""
-        return Counter((r.level, r.outcome) for r in self.results)
-
-    def deciding(self, result: Graded) -> bool:
-        """Whether a case's level counts for the verdict."""
-        return LEVELS.index(result.level) <= LEVELS.index(self.level)
-
-    def overall(self) -> Overall:
-        """Violated if a deciding case failed or is stale; else unknown if one is; else it holds.
-
-        Where no case at all could be tested, nothing is known.
-        """
-        outcomes = {r.outcome for r in self.results if self.deciding(r)}
-        if outcomes & {Outcome.FAIL, Outcome.STALE_KNOWN_FAILURE}:
-            return Overall.VIOLATED
-        if Outcome.UNKNOWN in outcomes or not self.tested():
-            return Overall.UNKNOWN
-        return Overall.HOLDS
-
-    def tested(self) -> bool:
-        """Whether any case was tested: not all were skipped, or asked for what the target lacks."""
-        untested = {Outcome.UNSUPPORTED, Outcome.SKIPPED}
-        return any(result.outcome not in untested for result in self.results)
-
-    def exit_code(self) -> int:
-        """The exit code of the verdict."""
-        return EXIT_CODES[self.overall()]
-
-
-@dataclass(frozen=True, slots=True)
-class Certificate(Certified):
-    """All results of one target under one revision.
-
-    `suite`: name and figures of a generated suite; empty for the catalogue.
-    """
-
-    provenance: Provenance
-    revision: str
-    clock: str
-    config: Config
-    settings_source: Mapping[str, str]
-    advertised: Mapping[str, tuple[int, int]]
-    working: Mapping[str, tuple[int, int]]
-    results: tuple[CaseResult, ...]
-    coverage: CertificateCoverage
-    seed: int
-    level: Level
-    versions: Mapping[str, str]
-    lag_ms: int = 0
-    seconds: float = 0.0
-    notes: tuple[str, ...] = field(default=())
-    suite: Mapping[str, Any] = field(default_factory=dict)

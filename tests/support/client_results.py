@@ -7,11 +7,16 @@ from typing import Any
 from support.client_story import assigned, deed, evidence, leave, life, read, settled
 
 from fencepost.conformance.cases.clients.scenario_catalogue import SCENARIOS
-from fencepost.conformance.clients.certificate.client_certificate import ClientCertificate
-from fencepost.conformance.clients.certify_client import ClientResult
+from fencepost.model.coordinator import Provenance
 from fencepost.model.table.table import Level
+from fencepost.properties.judging.known_failures import KnownFailure
 from fencepost.properties.judging.outcome import Outcome
 from fencepost.properties.requirements.driver_messages import Introduction
+from fencepost.traces.report.client_certificate import (
+    ClientCase,
+    ClientCertificate,
+    ClientResult,
+)
 
 A = life(ended=1000, how="closed")
 RUN = evidence(
@@ -34,7 +39,13 @@ def result(
     scenario: str = "static-life",
     **fields: Any,
 ) -> ClientResult:
-    return ClientResult(obligation, SCENARIOS[scenario], outcome, **fields)
+    case = ClientCase(obligation, SCENARIOS[scenario])
+    return ClientResult(case, outcome, case.level, **{"attempts": 0, **fields})
+
+
+def listed(why: str, link: str) -> KnownFailure:
+    """An entry of a list, of which the reason alone counts."""
+    return KnownFailure("lib", "*", "A/1", "A", "seen", why, link)
 
 
 FAILED = result(
@@ -53,11 +64,13 @@ UNDECIDED = result(
 )
 
 
-def certificate(*results: ClientResult, **fields: Any) -> ClientCertificate:
+def certificate(
+    *results: ClientResult, client: str = "lib:1.2.3", **fields: Any
+) -> ClientCertificate:
     introduction = Introduction(1, 1, "lib", "1.2.3", "c", ("static",), ("range",))
     return ClientCertificate(
         **{
-            "client": "lib:1.2.3",
+            "provenance": Provenance(client, "lib", "1.2.3"),
             "introduction": introduction,
             "broker": "serve",
             "revision": "kafka-4",

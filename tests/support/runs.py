@@ -33,12 +33,8 @@ from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.model.table.table import Level
 from fencepost.properties.judging.answer_diff import Recording, signature
 from fencepost.properties.judging.explain import explain
-from fencepost.properties.judging.outcome import (
-    CaseResult,
-    Certificate,
-    CertificateCoverage,
-    Outcome,
-)
+from fencepost.properties.judging.outcome import CaseResult, Outcome
+from fencepost.properties.judging.report import Certificate, CertificateCoverage
 from fencepost.properties.oracle.oracle import judge
 from fencepost.properties.oracle.verdict import Verdict
 
@@ -205,8 +201,8 @@ def result_of(case_id: str, revision: str = "kafka-4", lie: Lie = honest) -> Cas
         recording.case.level,
         explain(verdict, recording, KAFKA_4).sentence if failed else "",
         signature(verdict, recording),
-        verdict,
-        recording,
+        verdict=verdict,
+        recording=recording,
         seconds=1.25,
     )
 

@@ -18,6 +18,7 @@ from typing import Any
 from fencepost.conformance.cases.case_registry import AREAS, area
 from fencepost.conformance.targets.brokers.kafka_version import parse_kafka_version
 from fencepost.model.history.words import plural
+from fencepost.properties.judging.known_failures import note_of, read_notes
 from fencepost.properties.judging.outcome import Outcome
 from fencepost.traces.files.bounded import read_json
 
@@ -67,7 +68,7 @@ def _case(case: Mapping[str, Any]) -> dict[str, Any]:
     return found | {
         "rule": case["rule"],
         "observed": case["observed"],
-        "why": " ".join(note for note in case["notes"] if note.startswith("known failure: ")),
+        "why": note_of(known) if (known := read_notes(case["notes"]).reason) else "",
     }
 
 
@@ -193,7 +194,7 @@ def by_reason(cases: Mapping[str, Mapping[str, Any]], outcome: Outcome) -> Itera
     reasons: dict[str, list[str]] = {}
     for case_id, case in cases.items():
         if case["outcome"] == outcome.value:
-            why = case["why"].removeprefix("known failure: ")
+            why = read_notes([case["why"]]).reason or case["why"]
             reasons.setdefault(why, []).append(case_id)
     for why, case_ids in sorted(reasons.items(), key=lambda item: (-len(item[1]), item[0])):
         title = _TITLES[outcome]

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fencepost.conformance.clients.certificate.client_certificate import kept
 from fencepost.conformance.clients.driver_programs import LIBRARIES
 from fencepost.properties.judging.outcome import Outcome
 from fencepost.properties.requirements.requirements import AREAS, OBLIGATIONS
 from fencepost.traces.files.bounded import read_json
+from fencepost.traces.report.client_certificate import kept
 from tools.docs.certificates_page import by_reason, matrix_lines, write_kept
 
 FOLDER = "certificates/clients"

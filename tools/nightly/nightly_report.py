@@ -33,7 +33,7 @@ from fencepost.conformance.search.findings.tracked_bugs import (
     track_bugs,
 )
 from fencepost.model.history.words import plural
-from fencepost.properties.judging.outcome import EXIT_CODES, Overall
+from fencepost.properties.judging.report import EXIT_CODES, Overall
 from fencepost.properties.oracle.fingerprint import Bug
 from fencepost.traces.files.bounded import DocumentError, own_version, read_json, schema_error
 from fencepost.traces.files.trace_causes import cause_sentence

@@ -45,12 +45,13 @@ from fencepost.conformance.targets.target_registry import (
 )
 from fencepost.model.revisions.revisions import MUTANT
 from fencepost.model.table.table import Level
+from fencepost.properties.judging.known_failures import KnownFailure, aliases_of
 from fencepost.properties.oracle.fingerprint import Fingerprint
 from fencepost.properties.workers.processes import Stop, Tell
 from fencepost.traces.files.bounded import pip_install
+from fencepost.traces.files.known_failure_lists import load
 from fencepost.traces.files.trace_causes import cause_of_text
 from fencepost.traces.files.trace_file import TraceFile
-from fencepost.traces.report.known_failures import KnownFailure, aliases_of, load
 
 if TYPE_CHECKING:
     from fencepost.traces.pipeline.corpus.triage import Triaged

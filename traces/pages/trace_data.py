@@ -19,7 +19,6 @@ the model gives it.
 from __future__ import annotations
 
 import json
-import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -32,6 +31,7 @@ from fencepost.model.history.words import NEW_ID, Body, Names, answer_words, dec
 from fencepost.model.messages.errors import error_name
 from fencepost.model.messages.shapes import Message
 from fencepost.model.table.table import Rule
+from fencepost.properties.judging.known_failures import read_notes
 from fencepost.properties.oracle.verdict import Happened, Wrong
 from fencepost.traces.files.run_trace import COUNTEREXAMPLE, DIFFERENCE, KNOWN
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
@@ -100,7 +100,6 @@ def _word(key: str, value: Any, names: Names) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-_NOTE = re.compile(r"known failure: (?P<why>.*?)(?: \((?P<link>https://[^\s()]+)\))?")
 _TONES = {COUNTEREXAMPLE: "violated", KNOWN: "excused", DIFFERENCE: "index"}
 """What a run of the model shows → how its page is coloured; its answers are right in any case."""
 _BESIDE = {"known-failure", "stale-known-failure"}
@@ -124,11 +123,9 @@ NO_CASE = CaseNote()
 
 def case_note(case: Mapping[str, Any]) -> CaseNote:
     """Read it from a case of a certificate."""
-    found = next(filter(None, map(_NOTE.fullmatch, case.get("notes", ()))), None)
-    why, link = ("", "") if found is None else (found["why"], found["link"] or "")
-    stale = next((n for n in case.get("notes", ()) if n.startswith("stale: ")), "")
-    why = why or stale.removeprefix("stale: ")
-    return CaseNote(case.get("about", ""), case["outcome"], why, link)
+    known = read_notes(case.get("notes", ()))
+    about, outcome = case.get("about", ""), case["outcome"]
+    return CaseNote(about, outcome, known.why or known.stale, known.link)
 
 
 def verdict_json(story: TraceWithModel, case: CaseNote) -> dict[str, Any]:

@@ -31,6 +31,7 @@ from fencepost.model.history.words import made_by, plural
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.model.table.table import LEVELS, Level
+from fencepost.properties.judging.known_failures import KnownNotes, read_notes
 from fencepost.properties.oracle.fingerprint import without_names
 from fencepost.traces.files.bounded import DocumentError, read_json
 
@@ -60,7 +61,8 @@ class CaseRow:
     """A case of a certificate.
 
     `rule`: the first that it is about, of `rules`; `broken`: the one that was broken, None if none
-    is named; `observed`: the signature; `trace`: the name of its file, None if it left none.
+    is named; `observed`: the signature; `trace`: the name of its file, None if it left none;
+    `known`: why the failure is known, "" unless a list says so.
     """
 
     id: str
@@ -72,10 +74,11 @@ class CaseRow:
     rules: tuple[str, ...] = ()
     broken: str | None = None
     observed: str = ""
+    known: str = ""
 
     def reason(self) -> str:
         """Return the reason without details of this case; of a known failure the known one."""
-        return self.message.rpartition("known failure: ")[2] or "no reason is recorded"
+        return self.known or self.message or "no reason is recorded"
 
 
 def by_reason(cases: Iterable[CaseRow]) -> list[tuple[str, list[CaseRow]]]:
@@ -156,18 +159,20 @@ def read_certificate(document: Mapping[str, Any], revision: Revision) -> Certifi
 def _case(row: Mapping[str, Any], levels: Mapping[str, str]) -> CaseRow:
     rules = tuple(row.get("rules") or [row["id"].partition("/")[0]])
     about = rules[0]
-    listed = [n for n in row.get("notes", ()) if n.startswith(("known failure: ", "stale: "))]
-    message = " ".join([row.get("message") or row.get("why", ""), *listed]).strip()
+    notes, said = row.get("notes", ()), row.get("message") or row.get("why", "")
+    known = read_notes((*notes, row.get("why", "")))
+    listed = [note for note in notes if read_notes([note]) != KnownNotes()]
     return CaseRow(
         id=row["id"],
         outcome=row["outcome"],
         level=row.get("level") or levels.get(about, Level.MUST.value),
         rule=about,
-        message=message,
+        message=" ".join([said, *listed]).strip(),
         trace=row.get("trace"),
         rules=rules,
         broken=row.get("rule"),
         observed=row.get("observed", ""),
+        known=known.reason,
     )
 
 

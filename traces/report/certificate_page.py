@@ -33,6 +33,7 @@ from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.model.table.table import LEVELS
 from fencepost.model.table.vocabulary import GroupState
+from fencepost.properties.judging.known_failures import read_notes
 from fencepost.traces.pages.decisions import edges
 from fencepost.traces.pages.html import page, site_page
 from fencepost.traces.pages.trace_data import ShownTrace
@@ -349,7 +350,6 @@ def _sentences(held: Sequence[CertificateView]) -> dict[str, str]:
     }
 
 
-_KNOWN = "known failure: "
 _BAD = OUTCOMES[1:]
 _COLUMNS = {"did": "done", "sent": "wire", "saw": "user", "delivered": "user"}
 """Kinds of rows, and the column that each stands in; all others are told across."""
@@ -394,8 +394,7 @@ def client_tone(document: Mapping[str, Any]) -> str:
 
 
 def _shown(case: Mapping[str, Any]) -> dict[str, Any]:
-    known = [note for note in case["notes"] if note.startswith(_KNOWN)]
-    reason = known[0].removeprefix(_KNOWN) if known else case["message"] or "no reason is recorded"
+    reason = read_notes(case["notes"]).reason or case["message"] or "no reason is recorded"
     anchor = case["id"].replace("/", "--")
     return {**case, "reason": reason, "anchor": anchor, "others": [*case["notes"]]}
 

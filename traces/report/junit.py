@@ -12,17 +12,20 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from fencepost.model.revision import Revision
 from fencepost.model.revisions import revisions
 from fencepost.model.table.table import LEVELS
 from fencepost.properties.judging.explain import explained
-from fencepost.properties.judging.outcome import CaseResult, Certificate, Certified, Graded, Outcome
-from fencepost.traces.report.known_failures import STALE
-from fencepost.traces.report.report_text import FAILED, subject
+from fencepost.properties.judging.known_failures import stale_note
+from fencepost.properties.judging.outcome import NOT_LISTED, CaseResult, CheckResult, Outcome
+from fencepost.properties.judging.report import Certificate, Report
+from fencepost.properties.requirements.requirements import AREAS, OBLIGATIONS
+from fencepost.traces.report.client_certificate import ClientCertificate, ClientResult
 
-TOLD = (*FAILED, Outcome.UNKNOWN)
-"""Outcomes whose case is told at length."""
+_LONG = (*NOT_LISTED, Outcome.UNKNOWN)
+"""Outcomes whose case has a text behind its message."""
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -58,13 +61,17 @@ class JUnitCase:
                 return "skipped"
 
 
-def junit_xml(certificate: Certificate) -> str:
-    """The document.  With a virtual clock it holds no times."""
-    revision = revisions.find(certificate.revision)
-    real = certificate.clock == "real"
-    results = sorted(certificate.results, key=lambda r: (area(r.case.id), LEVELS.index(r.level)))
-    cases = [_case(certificate, result, revision, real=real) for result in results]
-    return junit_document(subject(certificate), cases, certificate.seconds if real else None)
+def junit_xml(report: Certificate | ClientCertificate) -> str:
+    """Write the document.  With a virtual clock it holds no times, nor has that of a client."""
+    if isinstance(report, ClientCertificate):
+        found = [_client_case(report, one) for one in report.by_obligation()]
+        found.sort(key=lambda case: _client_order(case.suite))
+        return junit_document(report.subject, found, None)
+    revision = revisions.find(report.revision)
+    real = report.clock == "real"
+    results = sorted(report.results, key=lambda r: (area(r.case.id), LEVELS.index(r.level)))
+    cases = [_case(report, result, revision, real=real) for result in results]
+    return junit_document(report.subject, cases, report.seconds if real else None)
 
 
 def junit_document(name: str, cases: Sequence[JUnitCase], seconds: float | None) -> str:
@@ -100,11 +107,8 @@ def _count(element: ET.Element, cases: Sequence[JUnitCase]) -> None:
 def _case(
     certificate: Certificate, result: CaseResult, revision: Revision, *, real: bool
 ) -> JUnitCase:
-    message, text = result.message, ""
-    if result.outcome is Outcome.KNOWN_FAILURE:
-        message = "; ".join([*result.notes[-1:], result.observed])
-    message = "\n".join([message, *(n for n in result.notes if n.startswith(STALE))])
-    if result.outcome in TOLD:
+    message, text = _message(result), ""
+    if result.outcome in _LONG:
         explanation = explained(result, revision)
         steps = explanation.steps if explanation is not None else ()
         text = "\n".join([result.case.about, "", message, "", *steps]).strip("\n")
@@ -117,15 +121,39 @@ def _case(
         message=message,
         text=text,
         seconds=result.seconds if real else None,
-        aside=aside(certificate, result),
+        aside=_aside(certificate, result),
     )
 
 
-def aside(certificate: Certified, result: Graded) -> str:
-    """Why what a case found doesn't count at the level that was asked for; "" if it counts."""
-    if certificate.deciding(result) or result.outcome not in TOLD:
+def _client_case(report: ClientCertificate, result: ClientResult) -> JUnitCase:
+    of, message = OBLIGATIONS[result.obligation].area, _message(result)
+    return JUnitCase(
+        suite=f"{of} {result.level.value}",
+        group=f"clients.{of}",
+        name=result.case.id,
+        outcome=result.outcome,
+        message=message,
+        text=f"{result.case.about}\n\n{message}" if result.outcome in _LONG else "",
+        aside=_aside(report, result),
+    )
+
+
+def _client_order(suite: str) -> tuple[int, int]:
+    of, _, level = suite.partition(" ")
+    return list(AREAS).index(of), [one.value for one in LEVELS].index(level)
+
+
+def _message(result: CheckResult) -> str:
+    if result.outcome is Outcome.KNOWN_FAILURE:
+        return "; ".join([*result.all_notes[-1:], result.observed])
+    return "\n".join([result.message, *([stale_note(result.stale)] if result.stale else [])])
+
+
+def _aside(report: Report[Any], result: CheckResult) -> str:
+    """Say why what a case found doesn't count at the level that was asked for; "" if it counts."""
+    if report.deciding(result) or result.outcome not in _LONG:
         return ""
-    level = certificate.level.value
+    level = report.level.value
     found = f"{result.outcome.value} at {result.level.value}"
     return f"{found}, not counted at --level {level.lower()}"
 

@@ -15,23 +15,19 @@ from typing import TYPE_CHECKING, Any
 from fencepost.model.bad_input import BadInputError
 from fencepost.model.revision import Revision
 from fencepost.model.revisions import revisions
-from fencepost.model.table.table import LEVELS
 from fencepost.properties.judging.explain import expected_answers
-from fencepost.properties.judging.outcome import CaseResult, Certificate, Outcome
-from fencepost.properties.oracle.fingerprint import broken_rule
+from fencepost.properties.judging.outcome import CaseResult
+from fencepost.properties.judging.report import Certificate
+from fencepost.properties.requirements.requirements import AREAS, OBLIGATIONS
 from fencepost.traces.files.bounded import schema_error
 from fencepost.traces.files.recording_trace import trace_of
 from fencepost.traces.files.trace_file import TraceFile
+from fencepost.traces.report import client_certificate
 from fencepost.traces.report.certificate_data import FORMAT, read_certificate
 from fencepost.traces.report.certificate_diff import PAGE, CertificateDiff, diff_page
+from fencepost.traces.report.client_certificate import ClientCertificate, ClientResult, trace_json
 from fencepost.traces.report.junit import junit_xml
-from fencepost.traces.report.report_text import (
-    broken_versions,
-    certified,
-    left_out,
-    print_certificate,
-    verdict_line,
-)
+from fencepost.traces.report.report_text import print_certificate
 
 if TYPE_CHECKING:
     from fencepost.traces.pages.trace_data import ShownTrace
@@ -39,86 +35,97 @@ if TYPE_CHECKING:
 __all__ = [
     "ReportError",
     "certificate_json",
-    "certificate_text",
-    "certified",
     "check_document",
     "junit_xml",
     "print_certificate",
     "trace_name",
     "traces",
-    "verdict_line",
     "write_report",
     "write_texts",
 ]
 
 VERSION = 1
 SCHEMA_FILE = Path(__file__).with_name("certificate-1.schema.json")
-_TRACED = (
-    Outcome.FAIL,
-    Outcome.KNOWN_FAILURE,
-    Outcome.STALE_KNOWN_FAILURE,
-    Outcome.UNKNOWN,
-)
+Judged = Certificate | ClientCertificate
+"""The report of a coordinator, or of a client."""
 
 
 class ReportError(BadInputError):
     """A report can't be written.  `str()` names the file, the problem and the remedy."""
 
 
-def certificate_json(certificate: Certificate) -> dict[str, Any]:
-    """The certificate as a JSON object that its schema allows."""
-    real = certificate.clock == "real"
-    revision = revisions.find(certificate.revision)
-    provenance, coverage = certificate.provenance, certificate.coverage
-    counts = certificate.counts()
-    document: dict[str, Any] = {
+def certificate_json(report: Judged) -> dict[str, Any]:
+    """Write a report as a JSON object that its schema allows."""
+    made = report.provenance
+    verdict = {
+        "revision": report.revision,
+        "verdict": report.overall().value,
+        "certified": report.certified(),
+        "left_out": list(report.left_out()),
+        "summary": report.summary(),
+        "exit_code": report.exit_code(),
+        "level": report.level.value,
+    }
+    subject = {
+        "target": made.target,
+        "implementation": made.implementation,
+        "version": made.version,
+    }
+    versions = dict(sorted(report.versions.items()))
+    seconds = {"seconds": round(report.seconds, 3)}
+    if isinstance(report, ClientCertificate):
+        introduction = report.introduction
+        return {
+            "format": client_certificate.FORMAT,
+            "format_version": client_certificate.VERSION,
+            **subject,
+            "language": introduction.language,
+            "features": sorted(introduction.features),
+            "assignors": list(introduction.assignors),
+            "broker": report.broker,
+            **verdict,
+            "counts": report.counts_json(),
+            "versions": versions,
+            "cases": list(map(_client_case, report.results)),
+            **seconds,
+        }
+    revision, real = revisions.find(report.revision), report.clock == "real"
+    return {
         "format": FORMAT,
         "format_version": VERSION,
-        "target": provenance.target,
-        "implementation": provenance.implementation,
-        "version": provenance.version,
-        "address": provenance.address,
-        "revision": certificate.revision,
-        "verdict": certificate.overall().value,
-        "certified": certified(certificate),
-        "left_out": list(left_out(certificate)),
-        "summary": verdict_line(certificate),
-        "exit_code": certificate.exit_code(),
-        "level": certificate.level.value,
-        "seed": certificate.seed,
-        "clock": certificate.clock,
-        "lag_ms": certificate.lag_ms,
-        "config": dict(sorted(certificate.config.items())),
-        "settings_source": dict(sorted(certificate.settings_source.items())),
+        **subject,
+        "address": made.address,
+        **verdict,
+        "seed": report.seed,
+        "clock": report.clock,
+        "lag_ms": report.lag_ms,
+        "config": dict(sorted(report.config.items())),
+        "settings_source": dict(sorted(report.settings_source.items())),
         "apis": {
-            "advertised": {a: list(v) for a, v in sorted(certificate.advertised.items())},
-            "working": {a: list(v) for a, v in sorted(certificate.working.items())},
-            "advertised_but_broken": broken_versions(certificate),
+            "advertised": {a: list(v) for a, v in sorted(report.advertised.items())},
+            "working": {a: list(v) for a, v in sorted(report.working.items())},
+            "advertised_but_broken": report.broken_versions(),
         },
-        "counts": {
-            level.value: {outcome.value: counts[level, outcome] for outcome in Outcome}
-            for level in LEVELS
-        },
+        "counts": report.counts_json(),
         "rules": {
-            "covered": list(coverage.covered),
-            "missed": list(coverage.missed),
-            "unreachable": dict(sorted(coverage.unreachable.items())),
+            "covered": list(report.coverage.covered),
+            "missed": list(report.coverage.missed),
+            "unreachable": dict(sorted(report.coverage.unreachable.items())),
         },
-        "versions": dict(sorted(certificate.versions.items())),
-        "cases": [_case(result, revision, real=real) for result in certificate.results],
+        "versions": versions,
+        "cases": [_case(result, revision, real=real) for result in report.results],
+        **({"suite": dict(report.suite)} if report.suite else {}),
+        **(seconds if real else {}),
     }
-    if certificate.suite:
-        document["suite"] = dict(certificate.suite)
-    if real:
-        document["seconds"] = round(certificate.seconds, 3)
+
+
+def checked_json(report: Judged) -> dict[str, Any]:
+    """Write a report as JSON, and hold it to its schema.  Raises ReportError."""
+    document = certificate_json(report)
+    is_client = isinstance(report, ClientCertificate)
+    schema = client_certificate.SCHEMA_FILE if is_client else SCHEMA_FILE
+    check_document(document, schema, "certificate.json")
     return document
-
-
-def certificate_text(certificate: Certificate) -> str:
-    """The text of certificate.json, checked against the schema.  Raises ReportError."""
-    document = certificate_json(certificate)
-    check_document(document, SCHEMA_FILE, "certificate.json")
-    return json.dumps(document, indent=1) + "\n"
 
 
 def check_document(document: Mapping[str, Any], schema_file: Path, name: str) -> None:
@@ -137,7 +144,7 @@ def trace_name(case_id: str) -> str:
 
 
 def traces(certificate: Certificate) -> dict[str, TraceFile]:
-    """The traces of a report by relative file name."""
+    """Return the traces of a report by relative file name."""
     revision = revisions.find(certificate.revision)
     tool = certificate.versions.get("fencepost", "")
     return {
@@ -151,29 +158,49 @@ def traces(certificate: Certificate) -> dict[str, TraceFile]:
             message=result.message,
         )
         for result in certificate.results
-        if result.recording is not None and _has_trace(result)
+        if result.recording is not None and result.has_trace
     }
 
 
-def write_report(
-    certificate: Certificate, directory: Path, diff: CertificateDiff | None = None
-) -> None:
+def write_report(report: Judged, directory: Path, diff: CertificateDiff | None = None) -> None:
     """Write certificate.json, junit.xml, index.html and traces/ into a folder, made if missing.
 
     `diff`: the comparison with an older one, for which diff.html is written.  Raises ReportError.
     """
-    text, kept = certificate_text(certificate), traces(certificate)
-    document = json.loads(text)
+    document = checked_json(report)
+    texts = {"certificate.json": "", "junit.xml": junit_xml(report)}
+    if isinstance(report, ClientCertificate):
+        texts |= _client_texts(report, document, diff)
+    else:
+        kept = traces(report)
+        texts["certificate.json"] = json.dumps(document, indent=1) + "\n"
+        texts[INDEX] = certificate_index(document, kept)
+        texts |= {name: trace.text() for name, trace in kept.items()}
+        if diff is not None:
+            tone = read_certificate(document, revisions.find(report.revision)).tone
+            texts[PAGE] = diff_page(diff, document, shown(document["cases"], kept), tone)
+    write_texts(texts, directory, "--report")
+
+
+def _client_texts(
+    report: ClientCertificate, document: Mapping[str, Any], diff: CertificateDiff | None
+) -> dict[str, str]:
+    from fencepost.traces.report.certificate_page import client_tone  # noqa: PLC0415  (Jinja)
+
+    kept = {trace_name(one.case.id): trace_json(one) for one in report.results if one.has_trace}
     texts = {
-        "certificate.json": text,
-        "junit.xml": junit_xml(certificate),
-        INDEX: certificate_index(document, kept),
-        **{name: trace.text() for name, trace in kept.items()},
+        "certificate.json": client_text(document),
+        INDEX: client_index(document, kept),
+        **{name: client_text(trace) for name, trace in kept.items()},
     }
     if diff is not None:
-        tone = read_certificate(document, revisions.find(document["revision"])).tone
-        texts[PAGE] = diff_page(diff, document, shown(document["cases"], kept), tone)
-    write_texts(texts, directory, "--report")
+        texts[PAGE] = diff_page(diff, document, {}, client_tone(document))
+    return texts
+
+
+def client_text(document: Mapping[str, Any]) -> str:
+    """Write JSON as the files of a client have it: without escapes."""
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
 def write_texts(texts: Mapping[str, str], directory: Path, option: str) -> None:
@@ -199,30 +226,40 @@ def make_folder(folder: Path) -> None:
         raise ReportError(f"{folder} {problem}; choose another folder") from error
 
 
-def _has_trace(result: CaseResult) -> bool:
-    return result.recording is not None and result.outcome in _TRACED
-
-
 def _case(result: CaseResult, revision: Revision, *, real: bool) -> dict[str, Any]:
-    violation = result.violation
-    rule = broken_rule(violation, revision) if violation is not None else None
     document: dict[str, Any] = {
         "id": result.case.id,
         "about": result.case.about,
         "level": result.level.value,
         "rules": list(result.case.rules),
         "outcome": result.outcome.value,
-        "rule": rule.id if rule is not None else None,
+        "rule": result.broken(revision),
         "message": result.message,
         "expected": expected_answers(result.verdict, result.recording),
         "observed": result.observed,
-        "trace": trace_name(result.case.id) if _has_trace(result) else None,
+        "trace": trace_name(result.case.id) if result.has_trace else None,
         "attempts": result.attempts,
-        "notes": list(result.notes),
+        "notes": list(result.all_notes),
     }
     if real:
         document["seconds"] = round(result.seconds, 3)
     return document
+
+
+def _client_case(result: ClientResult) -> dict[str, Any]:
+    return {
+        "id": result.case.id,
+        "rule": result.obligation,
+        "scenario": result.case.scenario.id,
+        "about": result.case.about,
+        "level": result.level.value,
+        "outcome": result.outcome.value,
+        "message": result.message,
+        "observed": result.observed,
+        "trace": trace_name(result.case.id) if result.has_trace else None,
+        "attempts": result.attempts,
+        "notes": list(result.all_notes),
+    }
 
 
 INDEX = "index.html"
@@ -234,6 +271,16 @@ def certificate_index(document: Mapping[str, Any], traces: Mapping[str, TraceFil
     from fencepost.traces.report.certificate_page import certificate_page  # noqa: PLC0415  (Jinja)
 
     return certificate_page([document], [shown(document["cases"], traces)])
+
+
+def client_index(
+    document: Mapping[str, Any], traces: Mapping[str, Mapping[str, Any]], title: str = ""
+) -> str:
+    """Make the page of a client's certificate; `traces`: by the names that its cases have."""
+    from fencepost.traces.report.certificate_page import client_page  # noqa: PLC0415  (Jinja)
+
+    areas = {name: row.area for name, row in OBLIGATIONS.items()}
+    return client_page(document, traces, AREAS, areas, title)
 
 
 def certificate_from_folder(document: Mapping[str, Any], folder: Path) -> dict[str, ShownTrace]:

@@ -5,9 +5,7 @@ with their steps.  Known failures are one line for each reason, since a target m
 All of it fits on two screens, and the report has the rest.  The output is plain text where it does
 not go to a terminal.
 
-The verdict of a certificate in one line, and the figures that every form of it shows.
-
-A target is certified if all that was tested holds and no case was left out.
+Failures of a client are grouped by requirement, with the scenarios that show them.
 """
 
 from __future__ import annotations
@@ -16,150 +14,25 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from fencepost.model.history.words import made_by, plural
+from fencepost.model.history.words import plural
 from fencepost.model.revision import Revision
 from fencepost.model.revisions import revisions
 from fencepost.model.revisions.revisions import is_in_a_file
 from fencepost.model.table.table import LEVELS, Level
 from fencepost.properties.judging.explain import explained
-from fencepost.properties.judging.outcome import (
-    CaseResult,
-    Certificate,
-    Certified,
-    Outcome,
-    Overall,
-)
-from fencepost.properties.oracle.fingerprint import broken_rule
+from fencepost.properties.judging.known_failures import UNEXPLAINED, stale_note
+from fencepost.properties.judging.outcome import NOT_LISTED, CaseResult, Outcome
+from fencepost.properties.judging.report import Certificate, Overall, Report
+from fencepost.properties.requirements.requirements import OBLIGATIONS
 from fencepost.traces.report.certificate_data import CaseRow, Cause, causes_of, masking
-from fencepost.traces.report.known_failures import KNOWN, STALE, UNEXPLAINED
-
-FAILED = (Outcome.FAIL, Outcome.STALE_KNOWN_FAILURE)
-
-
-def left_out(certificate: Certificate) -> tuple[str, ...]:
-    """What a certificate says nothing about: cases that were not run, and its own notes."""
-    count = Counter(result.outcome for result in certificate.results)
-    reasons = [
-        f"{count[outcome]} {outcome.value}"
-        for outcome in (Outcome.UNSUPPORTED, Outcome.SKIPPED)
-        if count[outcome]
-    ]
-    return (*reasons, *certificate.notes)
-
-
-def is_whole(certificate: Certificate) -> bool:
-    """Whether the whole catalogue was run: no case was skipped or not chosen."""
-    skipped = any(result.outcome is Outcome.SKIPPED for result in certificate.results)
-    return not (certificate.suite or certificate.notes or skipped)
-
-
-def certified(certificate: Certificate) -> bool:
-    """Whether it holds and nothing was left out."""
-    return certificate.overall() is Overall.HOLDS and not left_out(certificate)
-
-
-def excused(certificate: Certificate) -> bool:
-    """Whether it holds only because failures at MUST are listed as known."""
-    return certificate.overall() is Overall.HOLDS and any(
-        result.outcome is Outcome.KNOWN_FAILURE and result.level is Level.MUST
-        for result in certificate.results
-    )
-
-
-def broken_versions(certificate: Certificate) -> dict[str, list[int]]:
-    """API → the versions that the target advertises and can't speak."""
-    broken = {}
-    for api, (low, high) in sorted(certificate.advertised.items()):
-        working = certificate.working.get(api)
-        rest = [
-            version
-            for version in range(low, high + 1)
-            if working is None or not working[0] <= version <= working[1]
-        ]
-        if rest:
-            broken[api] = rest
-    return broken
-
-
-def spans(versions: Iterable[int]) -> str:
-    """Versions in order as people write them: `version 3`, `versions 0, 4 and 7 to 9`."""
-    runs: list[list[int]] = []
-    for version in versions:
-        if runs and version == runs[-1][-1] + 1:
-            runs[-1].append(version)
-        else:
-            runs.append([version])
-    parts: list[str] = []
-    for run in runs:
-        is_long = run[-1] - run[0] > 1
-        parts += [f"{run[0]} to {run[-1]}"] if is_long else map(str, run)
-    if len(parts) == 1:
-        return f"versions {parts[0]}" if len(runs[0]) > 1 else f"version {parts[0]}"
-    return f"versions {', '.join(parts[:-1])} and {parts[-1]}"
-
-
-def subject(certificate: Certificate) -> str:
-    """What was held to what, e.g. `mock (librdkafka 2.16.1) under kafka-4`.
-
-    A suite other than the catalogue is named, too.
-    """
-    provenance = certificate.provenance
-    suite = f", suite {certificate.suite['name']}" if certificate.suite else ""
-    made = made_by(provenance.implementation, provenance.version)
-    return f"{provenance.target} ({made}) under {certificate.revision}{suite}"
-
-
-def verdict_line(certificate: Certificate) -> str:
-    """The verdict, e.g. `mock (librdkafka 2.16.1) under kafka-4: holds; certified`.
-
-    One that rests on known failures at MUST begins with how many cases pass.
-    """
-    deciding = Counter(r.outcome for r in certificate.results if certificate.deciding(r))
-    others = [r for r in certificate.results if not certificate.deciding(r)]
-    known = sum(r.outcome is Outcome.KNOWN_FAILURE for r in certificate.results)
-    overall = certificate.overall()
-    if overall is Overall.VIOLATED:
-        failed, stale = deciding[Outcome.FAIL], deciding[Outcome.STALE_KNOWN_FAILURE]
-        parts = [plural(failed, "case")] if failed else []
-        parts += [plural(stale, "stale known failure")] if stale else []
-        said = f"violated by {' and '.join(parts)}"
-        if undecided := deciding[Outcome.UNKNOWN]:
-            said += f", {undecided} undecided"
-    elif not certificate.tested():
-        said = f"unknown: no case {'could be tested' if certificate.results else 'was run'}"
-    elif overall is Overall.UNKNOWN:
-        said = f"unknown: {plural(deciding[Outcome.UNKNOWN], 'case')} could not be decided"
-    elif excused(certificate):
-        passed = sum(r.outcome is Outcome.PASS for r in certificate.results)
-        said = f"passes {passed} of {len(certificate.results)}; {plural(known, 'known failure')}; "
-        said += "holds apart from " + ("it" if known == 1 else "them")
-    else:
-        said = "holds"
-    if known and not excused(certificate):
-        said += f", with {plural(known, 'known failure')}"
-    if below := _below(others):
-        said += f", and {below} below {certificate.level.value} (not counted)"
-    rest = ", ".join(left_out(certificate))
-    if certified(certificate):
-        said += "; certified"
-    elif rest:
-        said += f"; not certified: {rest}" if overall is Overall.HOLDS else f"; {rest}"
-    return f"{subject(certificate)}: {said}"
-
-
-def _below(others: Iterable[CaseResult]) -> str:
-    count = Counter(r.outcome for r in others)
-    failed = count[Outcome.FAIL] + count[Outcome.STALE_KNOWN_FAILURE]
-    parts = [plural(failed, "failure")] if failed else []
-    parts += [f"{count[Outcome.UNKNOWN]} unknown"] if count[Outcome.UNKNOWN] else []
-    return " and ".join(parts)
-
+from fencepost.traces.report.client_certificate import ClientCertificate
 
 COLOURS = {
     Outcome.PASS: "green",
@@ -189,29 +62,79 @@ _MOST_CAUSES, _TOLD_IN_FULL, _MOST_STEPS = 12, 3, 8
 """So many causes are told, so many of them with steps, and with so many steps each."""
 
 
+def spans(versions: Iterable[int]) -> str:
+    """Versions in order as people write them: `version 3`, `versions 0, 4 and 7 to 9`."""
+    runs: list[list[int]] = []
+    for version in versions:
+        if runs and version == runs[-1][-1] + 1:
+            runs[-1].append(version)
+        else:
+            runs.append([version])
+    parts: list[str] = []
+    for run in runs:
+        is_long = run[-1] - run[0] > 1
+        parts += [f"{run[0]} to {run[-1]}"] if is_long else map(str, run)
+    if len(parts) == 1:
+        return f"versions {parts[0]}" if len(runs[0]) > 1 else f"version {parts[0]}"
+    return f"versions {', '.join(parts[:-1])} and {parts[-1]}"
+
+
 def print_certificate(
-    certificate: Certificate, console: Console, *, reported: bool = False
+    report: Certificate | ClientCertificate, console: Console, *, reported: bool = False
 ) -> None:
-    """Print a certificate for people.  `reported`: a report is written, too, which has the rest."""
-    revision = revisions.find(certificate.revision)
-    report = "the report" if reported else "--report DIR"
-    _failures(certificate, revision, console, report)
-    _known(certificate, console, report)
-    _undecided(certificate, console)
-    _unsupported(certificate, console, report)
-    if certificate.results:
-        console.print(counts_table(certificate, console))
+    """Print a report for people.  `reported`: files are written, too, which have the rest."""
+    rest = "the report" if reported else "--report DIR"
+    if isinstance(report, ClientCertificate):
+        _client_failures(report, console)
+        _client_cases(report, Outcome.KNOWN_FAILURE, "Known failures", console)
+        _client_cases(report, Outcome.UNKNOWN, "Not decided", console)
+    else:
+        _failures(report, revisions.find(report.revision), console, rest)
+        _known(report, console, rest)
+        _undecided(report, console)
+        _unsupported(report, console, rest)
+    if report.results:
+        console.print(_counts_table(report, console))
         console.print()
-    for api, versions in broken_versions(certificate).items():
-        say(console, f"advertised but broken: {api} {spans(versions)}", "yellow")
-    _rules(certificate, console)
-    style = EXCUSED if excused(certificate) else OVERALL[certificate.overall()]
-    say(console, verdict_line(certificate), style)
+    if isinstance(report, Certificate):
+        for api, versions in report.broken_versions().items():
+            say(console, f"advertised but broken: {api} {spans(versions)}", "yellow")
+        _rules(report, console)
+    style = EXCUSED if report.excused() else OVERALL[report.overall()]
+    say(console, report.summary(), style)
+
+
+def _client_failures(report: ClientCertificate, console: Console) -> None:
+    """Print what failed: each requirement once, with its sentence and the scenarios."""
+    bad = report.of(*NOT_LISTED)
+    for name in dict.fromkeys(result.obligation for result in bad):
+        own = [result for result in bad if result.obligation == name]
+        _title(own[0].outcome, own[0].level, name, console)
+        say(console, f"  {OBLIGATIONS[name].sentence}", "italic")
+        for result in own:
+            say(console, f"  {result.case.scenario.id}: {result.message}")
+            for note in result.all_notes:
+                say(console, f"    note: {note}", "dim")
+        console.print()
+
+
+def _client_cases(
+    report: ClientCertificate, outcome: Outcome, title: str, console: Console
+) -> None:
+    found = report.of(outcome)
+    if not found:
+        return
+    say(console, f"{title} ({len(found)}):", "bold")
+    for result in found:
+        say(console, f"  {result.level.value}  {result.case.id}", COLOURS[outcome])
+        known = result.message if result.known is None else result.known.reason
+        say(console, f"      {known}")
+    console.print()
 
 
 def _failures(certificate: Certificate, revision: Revision, console: Console, report: str) -> None:
     """Print one case of each cause, and what else fails for it."""
-    failed = {r.case.id: r for r in certificate.results if r.outcome in FAILED}
+    failed = {r.case.id: r for r in certificate.of(*NOT_LISTED)}
     causes = causes_of(_row(result, revision) for result in failed.values())
     most = _MOST_STEPS if len(causes) > _TOLD_IN_FULL else None
     for number, cause in enumerate(causes[:_MOST_CAUSES]):
@@ -219,7 +142,7 @@ def _failures(certificate: Certificate, revision: Revision, console: Console, re
         if number < _TOLD_IN_FULL:
             _violation(first, revision, console, most)
         else:
-            _title(first, console)
+            _title(first.outcome, first.level, first.case.id, console)
             say(console, f"  {_shortened(first.message)}")
         _others(cause, console)
         console.print()
@@ -254,7 +177,6 @@ def _shortened(sentence: str) -> str:
 
 
 def _row(result: CaseResult, revision: Revision) -> CaseRow:
-    rule = broken_rule(result.violation, revision) if result.violation is not None else None
     return CaseRow(
         id=result.case.id,
         outcome=result.outcome.value,
@@ -263,26 +185,25 @@ def _row(result: CaseResult, revision: Revision) -> CaseRow:
         message=result.message,
         trace=None,
         rules=result.case.rules,
-        broken=None if rule is None else rule.id,
+        broken=result.broken(revision),
         observed=result.observed,
     )
 
 
-def _title(result: CaseResult, console: Console) -> None:
-    title = Text(f"{result.outcome.value.upper()}  {result.level.value}  ", style="bold red")
-    console.print(title + Text(result.case.id, style="bold"), soft_wrap=True)
+def _title(outcome: Outcome, level: Level, name: str, console: Console) -> None:
+    title = Text(f"{outcome.value.upper()}  {level.value}  ", style="bold red")
+    console.print(title + Text(name, style="bold"), soft_wrap=True)
 
 
 def _violation(
     result: CaseResult, revision: Revision, console: Console, most_steps: int | None
 ) -> None:
     """Print a failure; `most_steps`: as many of its last steps, None for all."""
-    _title(result, console)
+    _title(result.outcome, result.level, result.case.id, console)
     say(console, f"  {result.case.about}", "italic")
     say(console, f"  {result.message}")
-    for note in result.notes:
-        if note.startswith(STALE):
-            say(console, f"  {note}")
+    if result.stale:
+        say(console, f"  {stale_note(result.stale)}")
     explanation = explained(result, revision)
     if explanation is not None and explanation.rule is not None:
         width = len(str(len(explanation.steps))) + 1
@@ -295,8 +216,7 @@ def _violation(
             style = "red" if step.endswith("← wrong") else ""
             say(console, f"    {number:>{width}} {words}", style)
     for note in result.notes:
-        if not note.startswith(STALE):
-            say(console, f"    note: {note}", "dim")
+        say(console, f"    note: {note}", "dim")
 
 
 def _excerpt(steps: Sequence[str], most: int | None) -> range:
@@ -314,7 +234,7 @@ def _excerpt(steps: Sequence[str], most: int | None) -> range:
 
 def _known(certificate: Certificate, console: Console, report: str) -> None:
     """Known failures, a line for each reason, the commonest first."""
-    results = [r for r in certificate.results if r.outcome is Outcome.KNOWN_FAILURE]
+    results = certificate.of(Outcome.KNOWN_FAILURE)
     if not results:
         return
     reasons = Counter(_reason(result) for result in results)
@@ -326,14 +246,13 @@ def _known(certificate: Certificate, console: Console, report: str) -> None:
 
 
 def _reason(result: CaseResult) -> str:
-    listed = (n.removeprefix(KNOWN) for n in result.notes if n.startswith(KNOWN))
-    why = next(listed, result.observed or result.message)
+    why = result.observed or result.message if result.known is None else result.known.reason
     return f"{UNEXPLAINED}: say in the list why" if why.startswith(UNEXPLAINED) else why
 
 
 def _undecided(certificate: Certificate, console: Console) -> None:
     """The cases that were not decided, two lines each."""
-    results = [r for r in certificate.results if r.outcome is Outcome.UNKNOWN]
+    results = certificate.of(Outcome.UNKNOWN)
     if not results:
         return
     say(console, f"Not decided ({len(results)}):", "bold")
@@ -356,7 +275,7 @@ def _undecided(certificate: Certificate, console: Console) -> None:
 
 def _unsupported(certificate: Certificate, console: Console, report: str) -> None:
     """What the target lacks, by the number of cases that need it."""
-    results = [r for r in certificate.results if r.outcome is Outcome.UNSUPPORTED]
+    results = certificate.of(Outcome.UNSUPPORTED)
     if not results:
         return
     reasons = Counter(_lacking([result.message for result in results])).most_common()
@@ -387,7 +306,7 @@ def _rules(certificate: Certificate, console: Console) -> None:
     coverage = certificate.coverage
     for said, rules in (
         ("can't be reached on this target", sorted(coverage.unreachable)),
-        ("covered by no case that passed", coverage.missed if is_whole(certificate) else ()),
+        ("covered by no case that passed", coverage.missed if certificate.is_whole() else ()),
     ):
         if rules:
             more = len(rules) - _NAMED
@@ -395,9 +314,9 @@ def _rules(certificate: Certificate, console: Console) -> None:
             say(console, f"{plural(len(rules), 'rule')} {said}: {named}", "dim")
 
 
-def counts_table(certificate: Certified, console: Console) -> Table:
+def _counts_table(report: Report[Any], console: Console) -> Table:
     """How many cases came out how, by level."""
-    counts = certificate.counts()
+    counts = report.counts()
     levels = [level for level in LEVELS if any(counts[level, o] for o in Outcome)]
     table = Table(box=box.SIMPLE_HEAD if console.is_terminal else None, pad_edge=False)
     table.add_column("cases")

@@ -32,7 +32,8 @@ from fencepost.conformance.targets.tcp.security import (
     tls_context,
 )
 from fencepost.model.coordinator import CONFIG_DEFAULTS
-from fencepost.traces.report.known_failures import KnownFailure, of_no_use, read
+from fencepost.properties.judging.known_failures import KnownFailure
+from fencepost.traces.files.known_failure_lists import of_no_use, read
 from fencepost.traces.report.report_folder import write_texts
 
 if TYPE_CHECKING:

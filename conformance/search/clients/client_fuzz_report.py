@@ -10,24 +10,30 @@ from typing import Any
 import msgspec
 
 from fencepost.conformance.cases.clients.scenario import Scenario, read_scenario
-from fencepost.conformance.clients.certificate.client_certificate import TRACE_FORMAT as FORMAT
-from fencepost.conformance.clients.certificate.client_certificate import (
-    ClientCertificate,
-    certificate_json,
-    trace_json,
-    trace_name,
-)
-from fencepost.conformance.clients.certificate.client_folder import INDEX, index_page
-from fencepost.conformance.clients.certify_client import ClientResult
 from fencepost.conformance.search.clients.client_search import ClientFinding, ClientSearch
 from fencepost.model.bad_input import BadInputError
+from fencepost.model.coordinator import Provenance
 from fencepost.model.history.words import plural
 from fencepost.model.table.table import Level
-from fencepost.properties.judging.outcome import EXIT_CODES, Outcome, Overall
+from fencepost.properties.judging.known_failures import note_of
+from fencepost.properties.judging.outcome import Outcome
+from fencepost.properties.judging.report import EXIT_CODES, Overall
 from fencepost.properties.requirements.requirements import find_obligation
 from fencepost.traces.files.bounded import all_versions, read_json
-from fencepost.traces.report.known_failures import KNOWN
-from fencepost.traces.report.report_folder import write_texts
+from fencepost.traces.report.client_certificate import TRACE_FORMAT as FORMAT
+from fencepost.traces.report.client_certificate import (
+    ClientCase,
+    ClientCertificate,
+    ClientResult,
+    trace_json,
+)
+from fencepost.traces.report.report_folder import (
+    INDEX,
+    certificate_json,
+    client_index,
+    trace_name,
+    write_texts,
+)
 
 FILE = "fuzz-client.json"
 
@@ -68,7 +74,7 @@ def finding_lines(one: ClientFinding) -> Iterator[str]:
     yield f"  {one.message}"
     yield f"  {_seen(one)}"
     if one.why:
-        yield f"  {KNOWN}{one.why}"
+        yield f"  {note_of(one.why)}"
         return
     for act in one.scenario.to_json()["acts"]:
         name = act.pop("act")
@@ -129,12 +135,20 @@ def write_search(
 ) -> None:
     """Write fuzz-client.json, index.html and traces/ into a folder.  Raises ReportError."""
     results = [_result(one) for one in search.findings]
-    traces = {trace_name(result.id): trace_json(result) for result in results}
+    traces = {trace_name(result.case.id): trace_json(result) for result in results}
     certificate = ClientCertificate(
-        client, search.introduction, "serve", revision, tuple(results), Level.MAY, all_versions()
+        provenance=Provenance(client, search.introduction.client, search.introduction.version),
+        introduction=search.introduction,
+        broker="serve",
+        revision=revision,
+        results=tuple(results),
+        level=Level.MAY,
+        versions=all_versions(),
     )
     told = {"verdict": verdict(search).value, "summary": summary(search)}
-    page = index_page({**certificate_json(certificate), **told}, traces, title=f"{client}: search")
+    page = client_index(
+        {**certificate_json(certificate), **told}, traces, title=f"{client}: search"
+    )
     texts = {
         FILE: _text(search_json(search, client, seed, revision)),
         INDEX: page,
@@ -144,17 +158,17 @@ def write_search(
 
 
 def _result(one: ClientFinding) -> ClientResult:
-    notes = (_seen(one), *([f"{KNOWN}{one.why}"] if one.why else []))
+    notes = (_seen(one), *([note_of(one.why)] if one.why else []))
     return ClientResult(
-        one.obligation,
-        one.scenario,
+        ClientCase(one.obligation, one.scenario),
         _outcome(one),
+        one.level,
         one.message,
         one.observed,
-        one.runs,
-        notes,
-        one.evidence,
-        one.at_ms,
+        attempts=one.runs,
+        notes=notes,
+        evidence=one.evidence,
+        at_ms=one.at_ms,
     )
 
 

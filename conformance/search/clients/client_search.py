@@ -51,19 +51,19 @@ from fencepost.conformance.cases.clients.scenario import (
     process_of,
 )
 from fencepost.conformance.cases.clients.scenario_catalogue import ASSIGNORS, passed
-from fencepost.conformance.clients.certify_client import OfObligation
 from fencepost.conformance.clients.driver import DriverPool
 from fencepost.conformance.clients.driver_programs import Client, find_client
 from fencepost.conformance.clients.scenario_run import ScenarioRun, assignor_in
 from fencepost.conformance.clients.stage import Stage
 from fencepost.conformance.runtime.event_loop import side_by_side
 from fencepost.properties.checking.shrinking import EditStage, Shown, Shrinking, numbered, shrink
+from fencepost.properties.judging.known_failures import KnownFailure
 from fencepost.properties.requirements.client_verdict import Finding, Verdict
 from fencepost.properties.requirements.driver_messages import Introduction
 from fencepost.properties.requirements.evidence import Evidence
 from fencepost.properties.requirements.judges import judge
 from fencepost.properties.requirements.requirements import OBLIGATIONS
-from fencepost.traces.report.known_failures import KnownFailure
+from fencepost.traces.report.client_certificate import OfObligation
 
 R = TypeVar("R")
 

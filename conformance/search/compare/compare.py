@@ -44,7 +44,7 @@ from fencepost.model.plans.plan_order import steps_digest, weight, with_steps
 from fencepost.model.plans.steps import Await, Plan, Request
 from fencepost.model.revision import Revision
 from fencepost.properties.checking.shrinking import Minimal, Shown, shrink
-from fencepost.properties.judging.outcome import EXIT_CODES, Overall
+from fencepost.properties.judging.report import EXIT_CODES, Overall
 
 EXAMINE_S = 60.0
 """The time limit to shrink one difference, in seconds, on a real clock."""

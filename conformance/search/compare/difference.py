@@ -39,11 +39,12 @@ from fencepost.model.revisions.release_revisions import gates_ahead, release
 from fencepost.properties.departures.attribution import departures_in
 from fencepost.properties.judging.answer_diff import Recording, names_of
 from fencepost.properties.judging.explain import signature
+from fencepost.properties.judging.known_failures import KnownFailure, aliases_of
 from fencepost.properties.judging.outcome import CaseResult
 from fencepost.properties.oracle.fingerprint import broken_rule, kind_of
 from fencepost.properties.oracle.oracle import judge
 from fencepost.properties.oracle.verdict import Verdict
-from fencepost.traces.report.known_failures import KnownFailure, aliases_of, load
+from fencepost.traces.files.known_failure_lists import load
 
 _IDS = ("memberId", "leader")
 _LEFT_OUT = {"throttleTimeMs", "errorMessage", "clientId", "clientHost", "host", "port"}

@@ -61,13 +61,14 @@ from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS, Level
 from fencepost.properties.departures.attribution import departed_by, departures_in
 from fencepost.properties.departures.known_departures import DEPARTURES
-from fencepost.properties.judging.outcome import EXIT_CODES, CaseResult, Outcome, Overall
+from fencepost.properties.judging.known_failures import KnownFailure, KnownReasons
+from fencepost.properties.judging.outcome import CaseResult, Outcome
+from fencepost.properties.judging.report import EXIT_CODES, Overall
+from fencepost.properties.judging.target_coverage import unreachable
 from fencepost.properties.workers.processes import Failure, Stop, Task, Tell, run_task
 from fencepost.traces.files.bounded import read_json
 from fencepost.traces.files.trace_file import TraceFile
-from fencepost.traces.report.known_failures import KnownFailure, KnownReasons
 from fencepost.traces.report.report_folder import write_texts
-from fencepost.traces.report.target_coverage import unreachable
 
 LEVEL = Level.SHOULD
 """The least binding level that counts."""

@@ -18,7 +18,8 @@ from fencepost.conformance.targets.in_process import (
 )
 from fencepost.model.coordinator import AsyncCoordinator, Hello
 from fencepost.model.revisions.base import KAFKA_4
-from fencepost.properties.judging.outcome import Certificate, Outcome, Overall
+from fencepost.properties.judging.outcome import Outcome
+from fencepost.properties.judging.report import Certificate, Overall
 
 BEFORE_INSTANCES = {
     "JoinGroup": 4,

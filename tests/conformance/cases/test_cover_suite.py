@@ -28,11 +28,12 @@ from fencepost.model.plans.spelling import plan_json, read_plan
 from fencepost.model.plans.steps import Disconnect, Request
 from fencepost.model.revision import Revision, SetRule, derive
 from fencepost.model.revisions import revisions
-from fencepost.properties.judging.outcome import CaseResult, Outcome, Overall
+from fencepost.properties.judging.outcome import CaseResult, Outcome
+from fencepost.properties.judging.report import Overall
 from fencepost.properties.mutants.mutants import find_mutant
 from fencepost.properties.worlds.concretise import unfold
 from fencepost.properties.worlds.scope import COVER_SCOPES
-from fencepost.traces.report.known_failures import drafted_list
+from fencepost.traces.files.known_failure_lists import drafted_list
 
 ADAPTER = program(
     "-c", "from fencepost.conformance.cli.cli import main; main()", "adapter", "model"

@@ -9,7 +9,8 @@ from support.history_page import Row, rows
 
 from fencepost.conformance.cases import entry
 from fencepost.conformance.targets.brokers.kafka_version import parse_kafka_version
-from fencepost.traces.report.known_failures import KnownFailure, load
+from fencepost.properties.judging.known_failures import KnownFailure
+from fencepost.traces.files.known_failure_lists import load
 
 ROWS = rows()
 MOCK = "2.16.0"

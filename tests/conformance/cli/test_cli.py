@@ -20,8 +20,8 @@ from support.in_this_process import invoke
 from support.places import ROOT, TESTS
 
 from fencepost.conformance.cli.cli import main
+from fencepost.traces.files.known_failure_lists import drafted_list
 from fencepost.traces.report import report_folder
-from fencepost.traces.report.known_failures import drafted_list
 
 LIARS = TESTS / "conformance" / "stdio_liars"
 ZOMBIE = "JOIN-INSTANCE-FENCED/zombie-joins"

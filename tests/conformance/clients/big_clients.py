@@ -15,18 +15,15 @@ from support.client_liars import LIARS
 from support.client_scenarios import broken_by
 from support.places import ROOT
 
-from fencepost.conformance.clients.certificate.client_certificate import (
-    ClientCertificate,
-    certificate_json,
-    kept,
-)
-from fencepost.conformance.clients.certificate.client_folder import certificate_of
-from fencepost.conformance.clients.certificate.known_client_failures import load_known
+from fencepost.conformance.clients.certify_client import certificate_of
 from fencepost.conformance.clients.driver_programs import find_client
 from fencepost.conformance.targets.target_registry import find_revision
 from fencepost.properties.judging.outcome import Outcome
 from fencepost.properties.mutants.client_mutants import CLIENT_MUTANTS, ClientMutant
 from fencepost.properties.requirements.requirements import OBLIGATIONS
+from fencepost.traces.files.known_failure_lists import CLIENT_FOLDER, load
+from fencepost.traces.report.client_certificate import ClientCertificate, kept
+from fencepost.traces.report.report_folder import certificate_json
 from tools.docs.certificates_page import differences
 from tools.docs.clients_page import FOLDER, read_all
 
@@ -47,7 +44,7 @@ def _target(old: dict[str, Any]) -> str:
 
 def _shaky(certificate: dict[str, Any]) -> list[str]:
     """The cases whose known failure comes and goes."""
-    known = load_known(certificate["target"], certificate["version"])
+    known = load(certificate["target"], certificate["version"], folder=CLIENT_FOLDER)
     return [entry.case for entry in known if entry.intermittent]
 
 
@@ -58,7 +55,7 @@ async def test_the_reference_client_does_all_that_it_owes(broker: str) -> None:
     certificate = await certified("reference", broker)
     sys.stdout.write(f"{certificate.summary()}; {certificate.seconds:.0f} s\n")
     assert certificate.exit_code() == 0
-    outcomes = {r.id: r.outcome for r in certificate.results}
+    outcomes = {r.case.id: r.outcome for r in certificate.results}
     lacks = {name for name, outcome in outcomes.items() if outcome is Outcome.UNSUPPORTED}
     assert set(outcomes.values()) <= {Outcome.PASS, Outcome.UNSUPPORTED}
     assert not lacks if broker == "serve" else len(outcomes) - len(lacks) > 50

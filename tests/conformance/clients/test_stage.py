@@ -31,7 +31,7 @@ async def test_a_real_broker_is_recorded_and_gives_the_same_verdict() -> None:
     ):
         certifier = ClientCertifier(find_client("reference"), stage)
         results = await certifier.run([SCENARIOS["static-life"], SCENARIOS["expired"]])
-    outcomes = {result.id: result.outcome for result in results}
+    outcomes = {result.case.id: result.outcome for result in results}
     expired = {name for name in outcomes if name.endswith("/expired")}
     assert {outcomes[name] for name in expired} == {Outcome.UNSUPPORTED}
     assert {outcome for name, outcome in outcomes.items() if name not in expired} == {Outcome.PASS}

@@ -15,7 +15,7 @@ from fencepost.conformance.targets.target_registry import (
     find_target,
 )
 from fencepost.model.table.table import Level
-from fencepost.traces.report.known_failures import KnownFailuresError
+from fencepost.traces.files.known_failure_lists import KnownFailuresError
 from fencepost.traces.report.report_folder import certificate_json
 
 ZOMBIE = "JOIN-INSTANCE-FENCED/zombie-joins"

@@ -30,7 +30,8 @@ from fencepost.model.plans.times import LEAST_LAG_MS
 from fencepost.model.revision import Revision, SetRule, derive
 from fencepost.model.table.table import LEVELS, Level
 from fencepost.properties.judging.answer_diff import Recording
-from fencepost.properties.judging.outcome import CaseResult, Certificate, Outcome, Overall
+from fencepost.properties.judging.outcome import CaseResult, Outcome
+from fencepost.properties.judging.report import Certificate, Overall
 
 FIRST = "JOIN-STATIC-EMPTY-NEW/first-member"
 ZOMBIE = "HEARTBEAT-INSTANCE-FENCED/zombie-beats"

@@ -14,9 +14,9 @@ from fencepost.model.coordinator import Provenance
 from fencepost.model.plans.times import times_for
 from fencepost.properties.judging.answer_diff import Recording
 from fencepost.properties.judging.outcome import Outcome
+from fencepost.properties.judging.target_coverage import coverage_of
 from fencepost.properties.oracle.oracle import judge
 from fencepost.properties.oracle.verdict import Verdict
-from fencepost.traces.report.target_coverage import coverage_of
 
 HELLO = ModelCoordinator(KAFKA_4).hello()
 FOLLOWER = "JOIN-STATIC-EMPTY-STABLE/follower"

@@ -24,7 +24,8 @@ from fencepost.model.coordinator import Answer, AsyncCoordinator, Hello, Send
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import APIS, JoinGroupResponse
 from fencepost.model.revisions.base import KAFKA_4
-from fencepost.properties.judging.outcome import CaseResult, Certificate, Outcome
+from fencepost.properties.judging.outcome import CaseResult, Outcome
+from fencepost.properties.judging.report import Certificate
 
 LEGACY = "JOIN-DYNAMIC-EMPTY-LEGACY"
 FENCED = "HEARTBEAT-INSTANCE-FENCED/instance-of-another"

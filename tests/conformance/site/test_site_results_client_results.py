@@ -7,11 +7,11 @@ import pytest
 from support.client_results import FAILED, LACKS, certificate, result
 from support.places import ROOT
 
-from fencepost.conformance.clients.certificate.client_certificate import certificate_json, kept
-from fencepost.conformance.clients.certificate.client_folder import write_report
 from fencepost.conformance.site.site import write_site
 from fencepost.conformance.site.site_results import part_clients, parts
 from fencepost.traces.report.certificate_data import CertificateFileError
+from fencepost.traces.report.client_certificate import kept
+from fencepost.traces.report.report_folder import certificate_json, write_report
 
 COORDINATOR = next(iter(sorted((ROOT / "docs" / "certificates").glob("kafka-*.json"))))
 WHOLE = certificate(result(), FAILED, LACKS)

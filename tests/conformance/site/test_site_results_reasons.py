@@ -9,7 +9,7 @@ from support.kept import kept, write_kept
 
 from fencepost.conformance.site.comparison import causes, compare
 from fencepost.conformance.site.site_results import Reasons, Result, read_results
-from fencepost.traces.report.known_failures import UNEXPLAINED
+from fencepost.properties.judging.known_failures import UNEXPLAINED
 
 RULE = "HEARTBEAT-STABLE"
 BUG = "beats are not heard (https://issues.apache.org/jira/browse/KAFKA-9801)"

@@ -27,7 +27,7 @@ from fencepost.model.table.effects import Do
 from fencepost.model.table.expr import Point
 from fencepost.model.table.table import Level
 from fencepost.model.table.vocabulary import Availability, GroupId, feasible
-from fencepost.properties.judging.outcome import Overall
+from fencepost.properties.judging.report import Overall
 from fencepost.properties.mutants import mutants
 from fencepost.properties.mutants.mutant import Mutant
 from fencepost.properties.mutants.mutants import MUTANTS, find_mutant

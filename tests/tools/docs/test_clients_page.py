@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
-from support.client_results import LACKS, certificate, result
+from support.client_results import LACKS, certificate, listed, result
 from support.places import ROOT
 
 from fencepost.conformance.cases.clients.scenario_catalogue import SCENARIOS, cases_of
-from fencepost.conformance.clients.certificate.client_certificate import (
-    certificate_json,
-    kept,
-    unfolded,
-)
-from fencepost.conformance.clients.certificate.known_client_failures import load_known
 from fencepost.model.table.table import Level
+from fencepost.properties.judging.known_failures import KnownFailure
 from fencepost.properties.judging.outcome import Outcome
 from fencepost.properties.requirements.requirements import OBLIGATIONS
+from fencepost.traces.files.known_failure_lists import CLIENT_FOLDER, load
+from fencepost.traces.report.client_certificate import kept, unfolded
+from fencepost.traces.report.report_folder import certificate_json
 from tools.docs.clients_page import FOLDER, PAGE, main, page, read_all, write
 
 DOCS = ROOT / "docs"
@@ -27,9 +26,13 @@ KNOWN = result(
     Outcome.KNOWN_FAILURE,
     "CLIENT-CLOSE-IN-TIME",
     observed="late",
-    notes=("known failure: it waits (https://bugs.example/3)",),
+    known=listed("it waits", "https://bugs.example/3"),
 )
 WHOLE = certificate_json(certificate(result(), KNOWN, LACKS, client="java:4.3.0"))
+
+
+def known_of(document: dict[str, Any]) -> list[KnownFailure]:
+    return load(document["target"], document["version"], folder=CLIENT_FOLDER)
 
 
 def test_the_page_is_what_is_made_now() -> None:
@@ -42,7 +45,7 @@ def test_what_is_kept_is_of_today() -> None:
     cases = {case for scenario in SCENARIOS.values() for case in cases_of(scenario)}
     for document in read_all(DOCS / FOLDER):
         assert set(document["cases"]) == cases
-        listed = {e.case for e in load_known(document["target"], document["version"])}
+        listed = {e.case for e in known_of(document)}
         known = {n for n, c in document["cases"].items() if c["outcome"] == "known-failure"}
         assert known <= listed
 
@@ -51,7 +54,7 @@ def test_each_failure_of_a_must_leads_to_a_page_that_names_it() -> None:
     found = [
         entry
         for document in read_all(DOCS / FOLDER)
-        for entry in load_known(document["target"], document["version"])
+        for entry in known_of(document)
         if OBLIGATIONS[entry.rule].level is Level.MUST
     ]
     assert found

@@ -18,7 +18,8 @@ from support.command import RUN
 from support.places import ROOT
 
 from fencepost.conformance.targets.target_registry import TargetOptions, find_target
-from fencepost.traces.report.known_failures import aliases_of, load
+from fencepost.properties.judging.known_failures import aliases_of
+from fencepost.traces.files.known_failure_lists import load
 from tools.docs.certificates_page import differences, file_of, kept, page, read_all, write
 
 DOCS = ROOT / "docs"

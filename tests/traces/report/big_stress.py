@@ -52,11 +52,13 @@ from fencepost.conformance.targets.target_registry import (
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
 from fencepost.model.revision import Revision
 from fencepost.properties.departures.known_departures import DEPARTURES
+from fencepost.properties.judging.known_failures import KnownFailure, aliases_of
 from fencepost.properties.judging.outcome import CaseResult, Outcome
+from fencepost.properties.judging.report import apply
 from fencepost.properties.mutants.mutants import MUTANTS
+from fencepost.traces.files.known_failure_lists import load
 from fencepost.traces.files.trace_causes import known_cause
 from fencepost.traces.files.trace_file import TraceFile
-from fencepost.traces.report.known_failures import KnownFailure, aliases_of, apply, load
 from fencepost.traces.report.report_folder import trace_name
 
 SEED = int(os.environ.get("FENCEPOST_STRESS_SEED", "1"))

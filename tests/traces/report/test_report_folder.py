@@ -14,23 +14,17 @@ from support.runs import KAFKA_4, certificate, result_of
 
 from fencepost.model.plans.spelling import read_plan
 from fencepost.model.table.table import Level
-from fencepost.properties.judging.outcome import (
-    CaseResult,
-    Certificate,
-    CertificateCoverage,
-    Outcome,
-)
+from fencepost.properties.judging.known_failures import UNEXPLAINED, KnownFailure
+from fencepost.properties.judging.outcome import CaseResult, Outcome
+from fencepost.properties.judging.report import Certificate, CertificateCoverage, apply
 from fencepost.traces.files.trace_file import TraceFile
-from fencepost.traces.report.known_failures import UNEXPLAINED, KnownFailure, apply
 from fencepost.traces.report.report_folder import (
     SCHEMA_FILE,
     ReportError,
     certificate_json,
-    certificate_text,
-    certified,
+    checked_json,
     junit_xml,
     print_certificate,
-    verdict_line,
     write_report,
 )
 from fencepost.traces.report.report_text import _excerpt, spans
@@ -56,6 +50,10 @@ def known(result: CaseResult) -> CaseResult:
         "mock", "*", result.case.id, "R", result.observed, "an early draft", "https://example.org"
     )
     return apply([result], [entry], KAFKA_4)[0]
+
+
+def listed(why: str, link: str) -> KnownFailure:
+    return KnownFailure("mock", "*", "A/1", "R", "seen", why, link)
 
 
 def stale(result: CaseResult) -> CaseResult:
@@ -99,7 +97,7 @@ def test_each_outcome_is_represented() -> None:
 def test_the_schema_is_one_and_allows_what_is_written() -> None:
     schema = json.loads(SCHEMA_FILE.read_text("utf-8"))
     Draft202012Validator.check_schema(schema)
-    Draft202012Validator(schema).validate(json.loads(certificate_text(MADE)))
+    Draft202012Validator(schema).validate(checked_json(MADE))
 
 
 def test_the_certificate_says_it_all() -> None:
@@ -132,7 +130,7 @@ def test_the_certificate_says_it_all() -> None:
 
 def test_a_fault_of_ours_is_called_one() -> None:
     with pytest.raises(ReportError, match=r"\$\.seed.*report it"):
-        certificate_text(replace(MADE, seed="seven"))  # type: ignore[arg-type]
+        checked_json(replace(MADE, seed="seven"))  # type: ignore[arg-type]
 
 
 def test_a_report_is_the_same_bytes_twice(tmp_path: Path) -> None:
@@ -178,7 +176,7 @@ def test_a_real_clock_tells_how_long_it_took() -> None:
     assert certificate_json(made)["cases"][0]["seconds"] == 1.25
     assert ET.fromstring(junit_xml(made)).get("time") == "12.500"
     assert "time=" not in junit_xml(MADE)
-    certificate_text(made)
+    checked_json(made)
 
 
 def test_where_it_can_not_be_written_is_named(tmp_path: Path) -> None:
@@ -311,10 +309,10 @@ def test_undecided_cases_can_be_run_again_with_one_command() -> None:
 
 
 def test_reasons_that_nobody_wrote_yet_are_one_line() -> None:
-    notes = (f"known failure: {UNEXPLAINED}: it was answered {n}" for n in range(5))
+    entries = (listed(f"{UNEXPLAINED}: it was answered {n}", "") for n in range(5))
     results = (
-        renamed(FAILS, f"A/{n}", outcome=Outcome.KNOWN_FAILURE, notes=(note,))
-        for n, note in enumerate(notes)
+        renamed(FAILS, f"A/{n}", outcome=Outcome.KNOWN_FAILURE, known=entry)
+        for n, entry in enumerate(entries)
     )
     assert f"  5  {UNEXPLAINED}: say in the list why" in printed(certificate(*results)).splitlines()
 
@@ -374,13 +372,14 @@ def test_rules_that_no_case_covers_are_counted_where_the_whole_catalogue_ran(
 
 
 def test_known_failures_are_a_line_for_each_reason() -> None:
-    def listed(name: str, why: str) -> CaseResult:
-        return replace(known(FAILS), case=structs.replace(FAILS.case, id=name), notes=("r1", why))
+    def known_by(name: str, entry: KnownFailure) -> CaseResult:
+        return replace(
+            known(FAILS), case=structs.replace(FAILS.case, id=name), notes=("r1",), known=entry
+        )
 
-    some = (
-        listed("A/1", "known failure: B is late (https://example.org/b)"),
-        *(listed(f"A/{n}", "known failure: A is lost (https://example.org/a)") for n in range(10)),
-    )
+    late = listed("B is late", "https://example.org/b")
+    lost = listed("A is lost", "https://example.org/a")
+    some = (known_by("A/1", late), *(known_by(f"A/{n}", lost) for n in range(10)))
     lines = printed(certificate(*some)).splitlines()
     assert lines[:3] == [
         "Known failures (11) by reason, --report DIR names the cases:",
@@ -392,7 +391,8 @@ def test_known_failures_are_a_line_for_each_reason() -> None:
 
 def test_of_a_stale_known_failure_the_violation_comes_first() -> None:
     note = 'stale: listed as a known failure ("x"), but fails in another way ("y")'
-    stale = replace(FAILS, outcome=Outcome.STALE_KNOWN_FAILURE, notes=("lag", note))
+    said = note.removeprefix("stale: ")
+    stale = replace(FAILS, outcome=Outcome.STALE_KNOWN_FAILURE, notes=("lag",), stale=said)
     lines = printed(certificate(stale)).splitlines()
     assert lines[2:4] == [f"  {FAILS.message}", f"  {note}"]
     assert "    note: lag" in lines
@@ -453,8 +453,8 @@ def test_markup_in_a_message_is_no_markup() -> None:
     ],
 )
 def test_the_verdict_in_one_line(made: Certificate, said: str, is_certified: bool) -> None:
-    assert verdict_line(made).partition(" under kafka-4: ")[2] == said
-    assert certified(made) is is_certified
+    assert made.summary().partition(" under kafka-4: ")[2] == said
+    assert made.certified() is is_certified
 
 
 def test_who_has_nothing_that_could_be_tested_holds_nothing() -> None:

@@ -10,10 +10,10 @@ from fencepost.conformance.clients.driver_programs import find_client
 from fencepost.conformance.clients.stage import ServedStage
 from fencepost.conformance.search.clients.client_search import JUDGED, ClientFuzzer, ClientSearch
 from fencepost.conformance.targets.target_registry import find_revision
+from fencepost.properties.judging.known_failures import KnownFailure
 from fencepost.properties.requirements.driver_messages import Introduction
 from fencepost.properties.requirements.evidence import Evidence
 from fencepost.properties.requirements.requirements import OBLIGATIONS
-from fencepost.traces.report.known_failures import KnownFailure
 
 A = life()
 RIGHT = evidence(A, settled(A, 10, 0, 1))

@@ -48,10 +48,10 @@ from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.table.table import Level
 from fencepost.properties.departures.known_departures import DEPARTURES, departed
 from fencepost.properties.judging.answer_diff import Recording
+from fencepost.properties.judging.known_failures import KnownFailure
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 from fencepost.properties.workers.processes import Stop
 from fencepost.traces.files.trace_file import TraceFile
-from fencepost.traces.report.known_failures import KnownFailure
 
 
 def run(target: str, requests: int, *, seed: int = 1, **options: Any) -> FuzzResult:

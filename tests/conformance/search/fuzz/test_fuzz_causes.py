@@ -51,11 +51,12 @@ from fencepost.properties.departures.known_departures import (
     departed,
 )
 from fencepost.properties.departures.mutation_operators import afterwards
+from fencepost.properties.judging.known_failures import KnownFailure, KnownReasons
 from fencepost.properties.mutants.mutants import find_mutant
 from fencepost.properties.oracle.verdict import Wrong
+from fencepost.traces.files.known_failure_lists import SCHEMA_FILE, load
 from fencepost.traces.files.trace_causes import known_cause
 from fencepost.traces.files.trace_file import TraceFile
-from fencepost.traces.report.known_failures import SCHEMA_FILE, KnownFailure, KnownReasons, load
 from fencepost.traces.report.report_folder import trace_name
 
 _STEPS = re.compile(r"\(step (\d+)(?:, answered in (\d+))?\)")

@@ -13,7 +13,8 @@ from fencepost.conformance.cases import matching
 from fencepost.conformance.run.certify import Options, certify
 from fencepost.conformance.targets.target_registry import TargetOptions, find_target
 from fencepost.model.table.table import Level
-from fencepost.properties.judging.outcome import CaseResult, Certificate, Outcome, Overall
+from fencepost.properties.judging.outcome import CaseResult, Outcome
+from fencepost.properties.judging.report import Certificate, Overall
 from fencepost.properties.oracle.fingerprint import broken_rule
 
 TOY = ROOT / "examples" / "toy-coordinator.mjs"

@@ -40,7 +40,8 @@ from fencepost.model.table.vocabulary import (
     Room,
     Subject,
 )
-from fencepost.properties.judging.outcome import CaseResult, CertificateCoverage, Outcome
+from fencepost.properties.judging.outcome import CaseResult, Outcome
+from fencepost.properties.judging.report import CertificateCoverage
 
 _DELAY, _SIZE = "group.initial.rebalance.delay.ms", "group.max.size"
 _CLEANUP = "offsets.retention.check.interval.ms"

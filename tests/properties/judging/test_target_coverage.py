@@ -8,7 +8,7 @@ from fencepost.conformance.targets.in_process import ModelCoordinator
 from fencepost.model.classic.machine import Machine
 from fencepost.model.coordinator import Config
 from fencepost.model.revisions.base import KAFKA_4
-from fencepost.traces.report.target_coverage import unreachable
+from fencepost.properties.judging.target_coverage import unreachable
 
 HELLO = ModelCoordinator(KAFKA_4).hello()
 PROMPT: Config = Machine(KAFKA_4, {"group.initial.rebalance.delay.ms": 0}).config

@@ -5,27 +5,25 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from support.client_results import FAILED, LACKS, UNDECIDED, certificate, result
+from support.client_results import FAILED, LACKS, UNDECIDED, certificate, listed, result
 
-from fencepost.conformance.clients.certificate.client_certificate import (
-    SCHEMA_FILE,
-    by_obligation,
-    certificate_json,
-    checked,
-    checked_json,
-    is_client_certificate,
-    kept,
-)
-from fencepost.conformance.clients.certify_client import ClientResult
 from fencepost.model.table.table import Level
 from fencepost.properties.judging.outcome import Outcome
 from fencepost.traces.files.bounded import read_json
 from fencepost.traces.report.certificate_data import CertificateFileError
+from fencepost.traces.report.client_certificate import (
+    SCHEMA_FILE,
+    ClientResult,
+    checked,
+    is_client_certificate,
+    kept,
+)
+from fencepost.traces.report.report_folder import certificate_json, checked_json
 
 PASSED = result()
-KNOWN = result(Outcome.KNOWN_FAILURE, notes=("known failure: a reason (link)",))
+KNOWN = result(Outcome.KNOWN_FAILURE, known=listed("a reason", "link"))
 
-SMALL = result(Outcome.KNOWN_FAILURE, "CLIENT-CLOSE-IN-TIME", notes=KNOWN.notes)
+SMALL = result(Outcome.KNOWN_FAILURE, "CLIENT-CLOSE-IN-TIME", known=KNOWN.known)
 
 
 @pytest.mark.parametrize(
@@ -76,8 +74,8 @@ def test_a_case_says_what_was_seen() -> None:
 
 
 def test_results_by_obligation_are_in_the_tables_order() -> None:
-    found = by_obligation([LACKS, FAILED, UNDECIDED])
-    assert list(found) == [FAILED.obligation, UNDECIDED.obligation, LACKS.obligation]
+    found = certificate(LACKS, FAILED, UNDECIDED).by_obligation()
+    assert found == [FAILED, UNDECIDED, LACKS]
 
 
 WHOLE = certificate_json(certificate(PASSED, UNDECIDED))
@@ -86,7 +84,10 @@ WHOLE = certificate_json(certificate(PASSED, UNDECIDED))
 @pytest.mark.parametrize("document", [WHOLE, kept(WHOLE)])
 def test_both_forms_are_read_alike_and_what_is_missing_is_named(document: dict[str, Any]) -> None:
     path = Path("old.json")
-    assert [case["id"] for case in checked(document, path)["cases"]] == [PASSED.id, UNDECIDED.id]
+    assert [case["id"] for case in checked(document, path)["cases"]] == [
+        PASSED.case.id,
+        UNDECIDED.case.id,
+    ]
     for key in document.keys() - {"format", "format_version", "cases"}:
         rest = {name: value for name, value in document.items() if name != key}
         with pytest.raises(CertificateFileError, match=rf"^old\.json: is no .*{key}.*; give a "):

@@ -9,20 +9,17 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from support.client_results import FAILED, LACKS, UNDECIDED, certificate, result
+from support.client_results import FAILED, LACKS, UNDECIDED, certificate, listed, result
 
-from fencepost.conformance.clients.certificate.client_certificate import (
+from fencepost.properties.judging.outcome import Outcome
+from fencepost.traces.report.certificate_diff import diff_certificates
+from fencepost.traces.report.client_certificate import read_client_certificate, trace_json
+from fencepost.traces.report.report_folder import (
     certificate_json,
-    read_client_certificate,
-    trace_json,
-)
-from fencepost.conformance.clients.certificate.client_folder import (
     junit_xml,
     print_certificate,
     write_report,
 )
-from fencepost.properties.judging.outcome import Outcome
-from fencepost.traces.report.certificate_diff import diff_certificates
 
 ALL = certificate(result(), FAILED, LACKS, UNDECIDED)
 
@@ -43,7 +40,7 @@ def test_a_report_has_all_forms_and_a_trace_of_what_did_not_pass(tmp_path: Path)
     )
     better = certificate(result(), replace(FAILED, outcome=Outcome.PASS), LACKS, UNDECIDED)
     diff = diff_certificates(old, certificate_json(better))
-    assert [change.id for change in diff.fixed] == [FAILED.id]
+    assert [change.id for change in diff.fixed] == [FAILED.case.id]
     write_report(better, tmp_path, diff)
     page = (tmp_path / "diff.html").read_text("utf-8")
     assert re.search(r"</span> fixed case</h2>", page)
@@ -97,7 +94,7 @@ def test_the_console_says_what_failed_first_and_the_verdict_last() -> None:
     known = result(
         Outcome.KNOWN_FAILURE,
         "CLIENT-CLOSE-IN-TIME",
-        notes=("known failure: it is slow (https://bugs.example/2)",),
+        known=listed("it is slow", "https://bugs.example/2"),
     )
     stream = io.StringIO()
     print_certificate(certificate(FAILED, known, UNDECIDED), Console(file=stream, width=120))

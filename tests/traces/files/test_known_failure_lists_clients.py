@@ -8,31 +8,40 @@ import pytest
 from support.client_results import FAILED, LACKS, UNDECIDED, certificate, result
 
 from fencepost.conformance.cases.clients.scenario_catalogue import SCENARIOS, cases_of
-from fencepost.conformance.clients.certificate.client_certificate import certificate_json
-from fencepost.conformance.clients.certificate.known_client_failures import (
-    FOLDER,
-    apply,
-    drafted_list,
-    load_known,
-)
 from fencepost.conformance.clients.driver_programs import LIBRARIES
+from fencepost.model.revisions.base import KAFKA_4
+from fencepost.properties.judging.known_failures import KnownFailure
 from fencepost.properties.judging.outcome import Outcome
+from fencepost.properties.judging.report import apply
 from fencepost.properties.requirements.requirements import OBLIGATIONS
-from fencepost.traces.report.known_failures import KnownFailure, KnownFailuresError, read
+from fencepost.traces.files.known_failure_lists import (
+    CLIENT_FOLDER,
+    KnownFailuresError,
+    drafted_client_list,
+    load,
+    read,
+)
+from fencepost.traces.report.report_folder import certificate_json
 
 ENTRY = KnownFailure(
-    "lib", "*", FAILED.id, FAILED.obligation, FAILED.observed, "it leaves", "https://bugs.example/1"
+    "lib",
+    "*",
+    FAILED.case.id,
+    FAILED.obligation,
+    FAILED.observed,
+    "it leaves",
+    "https://bugs.example/1",
 )
 
 
 def outcome(found: object, *entries: KnownFailure) -> Outcome:
-    return apply([found], entries)[0].outcome  # type: ignore[list-item]
+    return apply([found], entries, KAFKA_4)[0].outcome  # type: ignore[list-item]
 
 
 def test_a_listed_failure_is_known_and_says_why() -> None:
-    (known,) = apply([FAILED], [ENTRY])
+    (known,) = apply([FAILED], [ENTRY], KAFKA_4)
     assert known.outcome is Outcome.KNOWN_FAILURE
-    assert known.notes == ("known failure: it leaves (https://bugs.example/1)",)
+    assert known.all_notes == ("known failure: it leaves (https://bugs.example/1)",)
 
 
 def test_what_passes_or_fails_otherwise_is_stale() -> None:
@@ -45,7 +54,7 @@ def test_what_comes_now_and_then_may_pass_or_stay_undecided() -> None:
     now_and_then = replace(ENTRY, intermittent=True)
     assert outcome(result(), now_and_then) is Outcome.PASS
     assert outcome(FAILED, now_and_then) is Outcome.KNOWN_FAILURE
-    undecided = replace(UNDECIDED, obligation=FAILED.obligation)
+    undecided = replace(UNDECIDED, case=FAILED.case)
     assert outcome(undecided, now_and_then) is Outcome.KNOWN_FAILURE
     assert outcome(undecided, ENTRY) is Outcome.UNKNOWN
     assert outcome(LACKS, ENTRY) is Outcome.UNSUPPORTED
@@ -54,23 +63,23 @@ def test_what_comes_now_and_then_may_pass_or_stay_undecided() -> None:
 def test_a_list_that_was_written_makes_the_failures_known(tmp_path: Path) -> None:
     file = tmp_path / "lib.json"
     failed = certificate_json(certificate(FAILED, LACKS))
-    file.write_text(json.dumps(drafted_list(failed)), "utf-8")
-    (entry,) = load_known("lib:1.2.3", "1.2.3", [file])
+    file.write_text(json.dumps(drafted_client_list(failed)), "utf-8")
+    (entry,) = load("lib:1.2.3", "1.2.3", [file], folder=CLIENT_FOLDER)
     assert entry.why.startswith("not explained yet")
     assert outcome(FAILED, entry) is Outcome.KNOWN_FAILURE
-    assert load_known("lib:1.3.0", "1.3.0", [file]) == []
+    assert load("lib:1.3.0", "1.3.0", [file], folder=CLIENT_FOLDER) == []
     explained = replace(entry, why="it leaves")
-    assert drafted_list(failed, [explained])["entries"][0]["why"] == "it leaves"
+    assert drafted_client_list(failed, [explained])["entries"][0]["why"] == "it leaves"
 
 
 def test_a_list_that_cant_be_read_is_named(tmp_path: Path) -> None:
     file = tmp_path / "lib.json"
     file.write_text(json.dumps({"format": "something else"}), "utf-8")
     with pytest.raises(KnownFailuresError, match=r"lib\.json"):
-        load_known("lib", "1", [file])
+        load("lib", "1", [file], folder=CLIENT_FOLDER)
 
 
-@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.json")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(CLIENT_FOLDER.glob("*.json")), ids=lambda path: path.stem)
 def test_a_shipped_list_is_of_a_client_and_of_cases_that_there_are(path: Path) -> None:
     cases = {case for scenario in SCENARIOS.values() for case in cases_of(scenario)}
     assert path.stem in LIBRARIES

@@ -1,31 +1,28 @@
-"""A client's certificate: its results, its verdict, and its form as JSON.
+"""The report of a client: results by requirement, the certificate's short form, the traces.
 
-The short form of a client's certificate, which a repository keeps: the same in every run.
+A repository keeps the short form, which is the same in every run.  It has no times and no names of
+a run; what the tables say is not in it, and is put back when it is read.
 
-It has no times and no names of a run; what the tables say is not in it, and is put back when it is
-read.
-
-The trace of a run, as JSON: what was done, sent and answered, and what users saw, in order.
-
-Records are counted: what a user was given of a partition within a moment is one row.
+In a trace, records are counted: those of a partition that a user got within a moment are one row.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 import msgspec
 
-from fencepost.conformance.clients.certify_client import ClientResult
 from fencepost.model.history.words import plural
 from fencepost.model.messages.errors import error_name
 from fencepost.model.messages.messages import JoinGroupResponse, SyncGroupRequest
 from fencepost.model.table.table import LEVELS, Level
-from fencepost.properties.judging.outcome import Certified, Outcome, Overall
+from fencepost.properties.judging.known_failures import KnownFailure, note_of, read_notes
+from fencepost.properties.judging.outcome import TRACED, CheckResult, Outcome
+from fencepost.properties.judging.report import Overall, Report
 from fencepost.properties.requirements.driver_messages import (
     Assigned,
     Ended,
@@ -49,8 +46,114 @@ from fencepost.properties.requirements.evidence import (
 from fencepost.properties.requirements.requirements import OBLIGATIONS
 from fencepost.traces.files.bounded import DocumentError, read_json, schema_error
 from fencepost.traces.report.certificate_data import CertificateFileError
-from fencepost.traces.report.known_failures import KNOWN
-from fencepost.traces.report.report_folder import check_document
+
+FORMAT = "fencepost-client-certificate"
+VERSION = 1
+SCHEMA_FILE = Path(__file__).with_name("client-certificate-1.schema.json")
+
+_REMEDY = "give a certificate.json that `fencepost certify-client CLIENT --report DIR` wrote"
+
+
+class PlayedScenario(Protocol):
+    """A scenario that a client went through."""
+
+    @property
+    def id(self) -> str:
+        """Return its id."""
+        ...
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as a trace has it."""
+        ...
+
+
+class OfObligation:
+    """A requirement in a scenario."""
+
+    __slots__ = ()
+    obligation: str
+    scenario: PlayedScenario
+
+    @property
+    def id(self) -> str:
+        """Return the requirement and the scenario: the case, where it is one of the catalogue."""
+        return f"{self.obligation}/{self.scenario.id}"
+
+    @property
+    def about(self) -> str:
+        """Return the sentence of the requirement."""
+        return OBLIGATIONS[self.obligation].sentence
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """Return the requirement."""
+        return (self.obligation,)
+
+    @property
+    def level(self) -> Level:
+        """Return the level of the requirement."""
+        return OBLIGATIONS[self.obligation].level
+
+
+@dataclass(frozen=True, slots=True)
+class ClientCase(OfObligation):
+    """A requirement in a scenario, as a check."""
+
+    obligation: str
+    scenario: PlayedScenario
+
+
+@dataclass(frozen=True, slots=True)
+class ClientResult(CheckResult):
+    """The result of one requirement in one scenario.
+
+    `evidence`: of the run that shows it, None where nothing was run; `at_ms`: where on its
+    timeline.
+    """
+
+    case: ClientCase
+    evidence: Evidence | None = None
+    at_ms: float | None = None
+
+    @property
+    def obligation(self) -> str:
+        """Return the id of the requirement."""
+        return self.case.obligation
+
+    @property
+    def has_trace(self) -> bool:
+        """Tell if a report keeps a trace of it."""
+        return self.evidence is not None and self.outcome in TRACED
+
+    def is_covered_by(self, entry: KnownFailure) -> bool:
+        """Tell if an entry that names the case is about what was seen in it.
+
+        An undecided case has no signature.
+        """
+        if self.outcome is Outcome.UNKNOWN:
+            return entry.intermittent
+        return self.outcome is Outcome.FAIL and entry.shows_as(self.observed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientCertificate(Report[ClientResult]):
+    """The report of a client on one kind of broker; `broker`: as `--broker` names it."""
+
+    tells_undecided: ClassVar[bool] = False
+
+    introduction: Introduction
+    broker: str
+
+    @property
+    def conditions(self) -> str:
+        """Return the broker."""
+        return f"on {self.broker}"
+
+    def by_obligation(self) -> list[ClientResult]:
+        """Return the results in the order of the table of requirements."""
+        places = {name: place for place, name in enumerate(OBLIGATIONS)}
+        return sorted(self.results, key=lambda result: places[result.obligation])
+
 
 _KEPT = (
     "format",
@@ -67,7 +170,7 @@ _KEPT = (
 
 
 def kept(certificate: Mapping[str, Any]) -> dict[str, Any]:
-    """What is kept of a certificate (the JSON of `certify-client --json`)."""
+    """Return what is kept of a certificate (the JSON of `certify-client --json`)."""
     return {
         **{key: certificate[key] for key in _KEPT},
         "cases": {case["id"]: _compact_case(case) for case in certificate["cases"]},
@@ -82,8 +185,8 @@ def _compact_case(case: Mapping[str, Any]) -> dict[str, Any]:
         case Outcome.UNSUPPORTED | Outcome.UNKNOWN:
             return found | {"why": case["message"]}
         case _:
-            known = [note for note in case["notes"] if note.startswith(KNOWN)]
-            return found | {"observed": case["observed"], "why": known[0] if known else ""}
+            known = read_notes(case["notes"]).reason
+            return found | {"observed": case["observed"], "why": note_of(known) if known else ""}
 
 
 class _Case(msgspec.Struct):
@@ -114,7 +217,7 @@ def short_form_error(document: Mapping[str, Any]) -> str | None:
 
 
 def unfolded(document: Mapping[str, Any]) -> dict[str, Any]:
-    """A certificate in the form of the report, whichever it has; the short one has no traces."""
+    """Return a certificate in the form of the report; the short form names no traces."""
     if not isinstance(document["cases"], Mapping):
         return dict(document)
     cases = [_full_case(name, case) for name, case in document["cases"].items()]
@@ -140,142 +243,12 @@ def _full_case(name: str, case: Mapping[str, Any]) -> dict[str, Any]:
         "message": case.get("observed") or why,
         "observed": case.get("observed", ""),
         "trace": None,
-        "notes": [why] if why.startswith(KNOWN) else [],
+        "notes": [why] if read_notes([why]).reason else [],
     }
-
-
-FORMAT = "fencepost-client-certificate"
-VERSION = 1
-SCHEMA_FILE = Path(__file__).with_name("client-certificate-1.schema.json")
-
-_REMEDY = "give a certificate.json that `fencepost certify-client CLIENT --report DIR` wrote"
-
-TRACED = {
-    Outcome.FAIL,
-    Outcome.KNOWN_FAILURE,
-    Outcome.STALE_KNOWN_FAILURE,
-    Outcome.UNKNOWN,
-}
-"""The outcomes of cases that leave a trace."""
-
-
-@dataclass(frozen=True, slots=True)
-class ClientCertificate(Certified):
-    """All results of one client on one kind of broker.
-
-    `client`: as it was given; `broker`: as `--broker` names it; `revision`: that the broker serves;
-    `notes`: what was left out.
-    """
-
-    client: str
-    introduction: Introduction
-    broker: str
-    revision: str
-    results: tuple[ClientResult, ...]
-    level: Level
-    versions: Mapping[str, str]
-    seconds: float = 0.0
-    notes: tuple[str, ...] = ()
-
-    @property
-    def subject(self) -> str:
-        """What was held to what, e.g. `kafka-python (kafka-python 3.0.12) on serve`."""
-        made = f"{self.introduction.client} {self.introduction.version}".strip()
-        return f"{self.client} ({made}) on {self.broker}"
-
-    def left_out(self) -> tuple[str, ...]:
-        """What it says nothing about."""
-        count = Counter(result.outcome for result in self.results)
-        counted = [
-            f"{count[outcome]} {outcome.value}"
-            for outcome in (Outcome.UNSUPPORTED, Outcome.SKIPPED)
-            if count[outcome]
-        ]
-        return (*counted, *self.notes)
-
-    def is_certified(self) -> bool:
-        """Whether it holds, and nothing was left out."""
-        return self.overall() is Overall.HOLDS and not self.left_out()
-
-    def is_excused(self) -> bool:
-        """Whether it holds only because failures at MUST are listed as known."""
-        return self.overall() is Overall.HOLDS and any(
-            r.outcome is Outcome.KNOWN_FAILURE and r.level is Level.MUST for r in self.results
-        )
-
-    def summary(self) -> str:
-        """The verdict in one line."""
-        deciding = Counter(r.outcome for r in self.results if self.deciding(r))
-        below = sum(r.outcome is Outcome.FAIL for r in self.results if not self.deciding(r))
-        known = sum(r.outcome is Outcome.KNOWN_FAILURE for r in self.results)
-        match self.overall():
-            case Overall.VIOLATED:
-                failed, stale = deciding[Outcome.FAIL], deciding[Outcome.STALE_KNOWN_FAILURE]
-                parts = [plural(failed, "case")] if failed else []
-                parts += [plural(stale, "stale known failure")] if stale else []
-                said = f"violated by {' and '.join(parts)}"
-            case Overall.UNKNOWN if not self.tested():
-                said = "unknown: no case could be tested"
-            case Overall.UNKNOWN:
-                said = f"unknown: {plural(deciding[Outcome.UNKNOWN], 'case')} could not be decided"
-            case _ if self.is_excused():
-                passed = sum(r.outcome is Outcome.PASS for r in self.results)
-                said = f"passes {passed} of {len(self.results)}; {plural(known, 'known failure')}; "
-                said += f"holds apart from {'it' if known == 1 else 'them'}"
-            case _:
-                said = "holds"
-        if known and not self.is_excused():
-            said += f", with {plural(known, 'known failure')}"
-        if below:
-            said += f", and {plural(below, 'failure')} below {self.level.value} (not counted)"
-        rest = ", ".join(self.left_out())
-        if self.is_certified():
-            said += "; certified"
-        elif rest:
-            said += f"; not certified: {rest}" if self.overall() is Overall.HOLDS else f"; {rest}"
-        return f"{self.subject}: {said}"
-
-
-def certificate_json(certificate: ClientCertificate) -> dict[str, Any]:
-    """The certificate as a JSON object that its schema allows."""
-    introduction = certificate.introduction
-    counts = certificate.counts()
-    return {
-        "format": FORMAT,
-        "format_version": VERSION,
-        "target": certificate.client,
-        "implementation": introduction.client,
-        "version": introduction.version,
-        "language": introduction.language,
-        "features": sorted(introduction.features),
-        "assignors": list(introduction.assignors),
-        "broker": certificate.broker,
-        "revision": certificate.revision,
-        "verdict": certificate.overall().value,
-        "certified": certificate.is_certified(),
-        "left_out": list(certificate.left_out()),
-        "summary": certificate.summary(),
-        "exit_code": certificate.exit_code(),
-        "level": certificate.level.value,
-        "counts": {
-            level.value: {outcome.value: counts[level, outcome] for outcome in Outcome}
-            for level in LEVELS
-        },
-        "versions": dict(sorted(certificate.versions.items())),
-        "cases": [_case(result) for result in certificate.results],
-        "seconds": round(certificate.seconds, 3),
-    }
-
-
-def checked_json(certificate: ClientCertificate) -> dict[str, Any]:
-    """The same, held to its schema.  Raises ReportError."""
-    document = certificate_json(certificate)
-    check_document(document, SCHEMA_FILE, "certificate.json")
-    return document
 
 
 def is_client_certificate(document: Any) -> bool:
-    """Whether a JSON document is a certificate of a client."""
+    """Tell if a JSON document is a certificate of a client."""
     return isinstance(document, dict) and document.get("format") == FORMAT
 
 
@@ -309,40 +282,6 @@ def checked(document: Any, path: Path) -> dict[str, Any]:
     return unfolded(document)
 
 
-def trace_name(case_id: str) -> str:
-    """Where a report keeps the trace of a case, relative to its folder."""
-    return f"traces/{case_id.replace('/', '__')}.json"
-
-
-def has_trace(result: ClientResult) -> bool:
-    """Whether a report keeps a trace of a case."""
-    return result.evidence is not None and result.outcome in TRACED
-
-
-def by_obligation(results: Sequence[ClientResult]) -> dict[str, list[ClientResult]]:
-    """The results of each obligation, in the table's order."""
-    found: dict[str, list[ClientResult]] = {name: [] for name in OBLIGATIONS}
-    for result in results:
-        found[result.obligation].append(result)
-    return {name: cases for name, cases in found.items() if cases}
-
-
-def _case(result: ClientResult) -> dict[str, Any]:
-    return {
-        "id": result.id,
-        "rule": result.obligation,
-        "scenario": result.scenario.id,
-        "about": OBLIGATIONS[result.obligation].sentence,
-        "level": result.level.value,
-        "outcome": result.outcome.value,
-        "message": result.message,
-        "observed": result.observed,
-        "trace": trace_name(result.id) if has_trace(result) else None,
-        "attempts": result.attempts,
-        "notes": list(result.notes),
-    }
-
-
 TRACE_FORMAT = "fencepost-client-trace"
 TRACE_VERSION = 1
 
@@ -353,18 +292,18 @@ _SHORT = 13
 
 
 def trace_json(result: ClientResult) -> dict[str, Any]:
-    """The trace of a result that has evidence."""
+    """Return the trace of a result that has evidence."""
     evidence = result.evidence
     if evidence is None:
-        raise ValueError(f"{result.id} has no evidence")
+        raise ValueError(f"{result.case.id} has no evidence")
     rows = sorted(_rows(evidence), key=lambda row: row["at_ms"])
     at_ms = result.at_ms
     return {
         "format": TRACE_FORMAT,
         "format_version": TRACE_VERSION,
-        "case": result.id,
+        "case": result.case.id,
         "message": result.message,
-        "scenario": result.scenario.to_json(),
+        "scenario": result.case.scenario.to_json(),
         "lives": [
             {"id": life.id, "instance": life.instance, "process": life.process}
             for life in evidence.lives

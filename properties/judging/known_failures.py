@@ -1,0 +1,186 @@
+"""Known failures: faults of a target that are listed with a reason, so that they don't fail a run.
+
+A failure is the listed one if target, version, case and signature (`CheckResult.observed`) are the
+same.  A case that is listed but passes, or fails in another way, is stale: the list is wrong, and
+that counts as much as a failure.
+
+An entry with a `cause` covers what that departure explains, in any case or random plan, and nothing
+that merely looks like it.  An entry without one covers its own case alone.  Where a fault depends
+on the target's timers and may be seen in any case, its entry says so (`anywhere`): it covers what
+has its look and no known cause, in the cases of the catalogue.
+
+A certificate has a known failure as a note, which is written by `note_of` and read by `read_notes`.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import NamedTuple, Self
+
+from fencepost.properties.departures.attribution import departures_in
+
+ANY_NUMBER = " #*"
+"""In a signature: any number of a request, where it depends on when timers fire."""
+
+UNEXPLAINED = "not explained yet"
+"""The reason in a list that was just written, until somebody says why."""
+
+_KNOWN, _STALE = "known failure: ", "stale: "
+_NUMBER = r"(?: #\d+)?"
+_NOTE = re.compile(r"(?P<why>.*?)(?: \((?P<link>https://[^\s()]+)\))?")
+_COMPARE: Mapping[str, Callable[[int, int], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFailure:
+    """One entry of a list.
+
+    `observed`: the signature as the certificate has it; ` #*` stands for any number of a request.
+    `versions`: comparisons such as `>=2.16,<2.17`, or `*`.  `link`: may be "".  `intermittent`: the
+    failure depends on something that no case can control (`why` says what), so a pass is not stale.
+    `anywhere`: the failure depends on when the target's timers fire, so it may be seen in any case,
+    in any generation, and is known in all.  `cause`: the known departure that explains it, in any
+    case or plan, or "".
+    """
+
+    target: str
+    versions: str
+    case: str
+    rule: str
+    observed: str
+    why: str
+    link: str
+    intermittent: bool = False
+    anywhere: bool = False
+    cause: str = ""
+
+    def shows_as(self, observed: str) -> bool:
+        """Tell if an observed signature is that of this entry."""
+        if ANY_NUMBER not in self.observed:
+            return self.observed == observed
+        parts = map(re.escape, self.observed.split(ANY_NUMBER))
+        return re.fullmatch(_NUMBER.join(parts), observed) is not None
+
+    @property
+    def reason(self) -> str:
+        """Return the reason, with the link if there is one."""
+        return f"{self.why} ({self.link})" if self.link else self.why
+
+
+def note_of(reason: str) -> str:
+    """Write the note of a known failure."""
+    return f"{_KNOWN}{reason}"
+
+
+def stale_note(said: str) -> str:
+    """Write the note of a case that fails in another way than is listed."""
+    return f"{_STALE}{said}"
+
+
+class KnownNotes(NamedTuple):
+    """The notes of a case in a certificate, as far as they are about known failures.
+
+    `reason`: of a known failure, with its link; `why`, `link`: its parts; `stale`: what is listed
+    instead of what was seen.  Each is "" for none.
+    """
+
+    reason: str = ""
+    why: str = ""
+    link: str = ""
+    stale: str = ""
+
+
+def read_notes(notes: Iterable[str]) -> KnownNotes:
+    """Read the notes of a case in a certificate's file, in which all notes are text."""
+    notes = list(notes)
+    reason = next((n.removeprefix(_KNOWN) for n in notes if n.startswith(_KNOWN)), "")
+    stale = next((n.removeprefix(_STALE) for n in notes if n.startswith(_STALE)), "")
+    parts = _NOTE.fullmatch(reason)
+    why, link = (reason, "") if parts is None else (parts["why"], parts["link"] or "")
+    return KnownNotes(reason, why, link, stale)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownReasons:
+    """The reasons of known failures by departure, for plans that are no cases of the catalogue."""
+
+    by_cause: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, entries: Iterable[KnownFailure]) -> Self:
+        """Make it from entries; entries without a cause say nothing of other plans."""
+        by_cause: dict[str, str] = {}
+        for entry in entries:
+            if entry.cause:  # the shortest reason: others say more of their case than of the cause
+                why = by_cause.get(entry.cause, entry.why)
+                by_cause[entry.cause] = min(why, entry.why, key=len)
+        return cls(by_cause)
+
+    def of_cause(self, cause: str) -> str:
+        """Return the reasons of all departures of a cause.
+
+        "" where it has none, or one isn't listed.
+        """
+        return "; and ".join(self.each_of(cause))
+
+    def each_of(self, cause: str) -> tuple[str, ...]:
+        """Return the reasons of `of_cause` one by one."""
+        found = [self.by_cause.get(name, "") for name in departures_in(cause)]
+        return tuple(dict.fromkeys(found)) if all(found) else ()
+
+
+def aliases_of(target: object) -> frozenset[str]:
+    """Return what else a target is called in the lists."""
+    found: frozenset[str] = getattr(target, "aliases", frozenset())
+    return found
+
+
+def range_of(version: str) -> str:
+    """Return the versions that differ from this one in the last number alone, or `*`."""
+    numbers = _numbers(version)
+    if not numbers:
+        return "*"
+    return f">={_dotted(numbers)},<{_dotted((*numbers[:-1], numbers[-1] + 1))}"
+
+
+def matches(versions: str, version: str) -> bool:
+    """Tell if a version lies in a range; a version without numbers lies in `*` alone."""
+    if versions == "*":
+        return True
+    numbers = _numbers(version)
+    if not numbers:
+        return False
+    return all(_holds(part.strip(), numbers) for part in versions.split(","))
+
+
+def listed_as(entries: Sequence[KnownFailure]) -> str:
+    """Return the signatures of entries in words."""
+    return " or ".join(f'"{entry.observed}"' for entry in entries)
+
+
+def _holds(comparison: str, version: tuple[int, ...]) -> bool:
+    sign = comparison[:2] if comparison[:2] in _COMPARE else comparison[:1]
+    bound = _numbers(comparison[len(sign) :].strip())
+    pairs = zip_longest(version, bound, fillvalue=0)
+    first = next(((a, b) for a, b in pairs if a != b), (0, 0))
+    return _COMPARE[sign](*first)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    found = re.match(r"v?(\d+(?:\.\d+)*)", version)
+    return tuple(map(int, found[1].split("."))) if found else ()
+
+
+def _dotted(numbers: tuple[int, ...]) -> str:
+    return ".".join(map(str, numbers))

@@ -1,0 +1,299 @@
+"""All results of one target or client: counts, the verdict, its sentence, the exit code.
+
+A target is certified if all that was tested holds and no case was left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Any, ClassVar, Generic, TypeVar
+
+from fencepost.model.coordinator import Config, Provenance
+from fencepost.model.history.words import made_by, plural
+from fencepost.model.plans.times import LEAST_LAG_MS
+from fencepost.model.revision import Revision
+from fencepost.model.table.table import LEVELS, Level
+from fencepost.properties.departures.attribution import departures_in
+from fencepost.properties.judging.answer_diff import TOO_LATE
+from fencepost.properties.judging.known_failures import KnownFailure, listed_as
+from fencepost.properties.judging.outcome import (
+    NOT_LISTED,
+    UNTESTED,
+    CaseResult,
+    CheckResult,
+    Outcome,
+)
+from fencepost.properties.oracle.fingerprint import without_names
+
+
+class Overall(Enum):
+    """The verdict of a report."""
+
+    HOLDS = "holds"
+    VIOLATED = "violated"
+    UNKNOWN = "unknown"
+
+
+EXIT_CODES = {Overall.HOLDS: 0, Overall.VIOLATED: 1, Overall.UNKNOWN: 2}
+
+ResultT = TypeVar("ResultT", bound=CheckResult)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report(Generic[ResultT]):
+    """All results of one subject under one revision.
+
+    `provenance`: the subject.  `revision`: the one that judges, or that a client's broker serves.
+    `level`: the least binding level that decides.  `notes`: what was left out.
+    """
+
+    tells_undecided: ClassVar[bool] = True
+    """The summary counts undecided cases, too, where the verdict does not rest on them."""
+
+    provenance: Provenance
+    revision: str
+    results: tuple[ResultT, ...]
+    level: Level
+    versions: Mapping[str, str]
+    seconds: float = 0.0
+    notes: tuple[str, ...] = ()
+
+    @property
+    def subject(self) -> str:
+        """Return what is held to what, e.g. `mock (librdkafka 2.16.1) under kafka-4`."""
+        made = made_by(self.provenance.implementation, self.provenance.version)
+        return f"{self.provenance.target} ({made}) {self.conditions}"
+
+    @property
+    def conditions(self) -> str:
+        """Return under which conditions, e.g. `under kafka-4`."""
+        return f"under {self.revision}"
+
+    def of(self, *outcomes: Outcome) -> list[ResultT]:
+        """Return the results with one of these outcomes."""
+        return [result for result in self.results if result.outcome in outcomes]
+
+    def counts(self) -> Counter[tuple[Level, Outcome]]:
+        """Count the results by level and outcome."""
+        return Counter((r.level, r.outcome) for r in self.results)
+
+    def counts_json(self) -> dict[str, dict[str, int]]:
+        """Return the counts as a certificate has them, with zeros."""
+        counts = self.counts()
+        return {
+            level.value: {outcome.value: counts[level, outcome] for outcome in Outcome}
+            for level in LEVELS
+        }
+
+    def deciding(self, result: CheckResult) -> bool:
+        """Tell if a result's level counts for the verdict."""
+        return LEVELS.index(result.level) <= LEVELS.index(self.level)
+
+    def overall(self) -> Overall:
+        """Return the verdict.
+
+        Violated if a deciding case failed or is stale; else unknown if one is; else it holds.
+        Where no case at all could be tested, nothing is known.
+        """
+        outcomes = {r.outcome for r in self.results if self.deciding(r)}
+        if not outcomes.isdisjoint(NOT_LISTED):
+            return Overall.VIOLATED
+        if Outcome.UNKNOWN in outcomes or not self.tested():
+            return Overall.UNKNOWN
+        return Overall.HOLDS
+
+    def tested(self) -> bool:
+        """Tell if any case was tested: not all were skipped, or need what the subject lacks."""
+        return any(result.outcome not in UNTESTED for result in self.results)
+
+    def exit_code(self) -> int:
+        """Return the exit code of the verdict."""
+        return EXIT_CODES[self.overall()]
+
+    def left_out(self) -> tuple[str, ...]:
+        """Return what the report says nothing about: cases that were not run, and its notes."""
+        counts = Counter(result.outcome for result in self.results)
+        counted = (f"{counts[one]} {one.value}" for one in UNTESTED if counts[one])
+        return (*counted, *self.notes)
+
+    def certified(self) -> bool:
+        """Tell if it holds and nothing was left out."""
+        return self.overall() is Overall.HOLDS and not self.left_out()
+
+    def excused(self) -> bool:
+        """Tell if it holds only because failures at MUST are listed as known."""
+        return self.overall() is Overall.HOLDS and any(
+            result.level is Level.MUST for result in self.of(Outcome.KNOWN_FAILURE)
+        )
+
+    def summary(self) -> str:
+        """Return the verdict in a line, e.g. `mock (librdkafka 2.16.1) under kafka-4: holds`.
+
+        One that rests on known failures at MUST begins with how many cases pass.
+        """
+        known = len(self.of(Outcome.KNOWN_FAILURE))
+        excused = self.excused()
+        said = self._verdict_words(Counter(r.outcome for r in self.results if self.deciding(r)))
+        if known and not excused:
+            said += f", with {plural(known, 'known failure')}"
+        if below := self._below([r for r in self.results if not self.deciding(r)]):
+            said += f", and {below} below {self.level.value} (not counted)"
+        rest = ", ".join(self.left_out())
+        if self.certified():
+            said += "; certified"
+        elif rest:
+            holds = self.overall() is Overall.HOLDS
+            said += f"; not certified: {rest}" if holds else f"; {rest}"
+        return f"{self.subject}: {said}"
+
+    def _verdict_words(self, deciding: Counter[Outcome]) -> str:
+        overall = self.overall()
+        if overall is Overall.VIOLATED:
+            failed, stale = (deciding[outcome] for outcome in NOT_LISTED)
+            parts = [plural(failed, "case")] if failed else []
+            parts += [plural(stale, "stale known failure")] if stale else []
+            undecided = deciding[Outcome.UNKNOWN] if self.tells_undecided else 0
+            rest = f", {undecided} undecided" if undecided else ""
+            return f"violated by {' and '.join(parts)}{rest}"
+        if not self.tested():
+            return f"unknown: no case {'could be tested' if self.results else 'was run'}"
+        if overall is Overall.UNKNOWN:
+            return f"unknown: {plural(deciding[Outcome.UNKNOWN], 'case')} could not be decided"
+        if not self.excused():
+            return "holds"
+        passed, known = len(self.of(Outcome.PASS)), len(self.of(Outcome.KNOWN_FAILURE))
+        return (
+            f"passes {passed} of {len(self.results)}; {plural(known, 'known failure')}; "
+            f"holds apart from {'it' if known == 1 else 'them'}"
+        )
+
+    def _below(self, others: Sequence[CheckResult]) -> str:
+        count = Counter(r.outcome for r in others)
+        failed = sum(count[one] for one in (NOT_LISTED if self.tells_undecided else NOT_LISTED[:1]))
+        undecided = count[Outcome.UNKNOWN] if self.tells_undecided else 0
+        parts = [plural(failed, "failure")] if failed else []
+        parts += [f"{undecided} unknown"] if undecided else []
+        return " and ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateCoverage:
+    """The rules that were covered, were not, and can't be, the last with the reason."""
+
+    covered: tuple[str, ...]
+    missed: tuple[str, ...]
+    unreachable: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certificate(Report[CaseResult]):
+    """The report of a coordinator.
+
+    `suite`: name and figures of a generated suite; empty for the catalogue.
+    """
+
+    clock: str
+    config: Config
+    settings_source: Mapping[str, str]
+    advertised: Mapping[str, tuple[int, int]]
+    working: Mapping[str, tuple[int, int]]
+    coverage: CertificateCoverage
+    seed: int
+    lag_ms: int = 0
+    suite: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def conditions(self) -> str:
+        """Return the revision, and the suite unless it is the catalogue."""
+        suite = f", suite {self.suite['name']}" if self.suite else ""
+        return f"under {self.revision}{suite}"
+
+    def is_whole(self) -> bool:
+        """Tell if the whole catalogue was run: no case was skipped or left out."""
+        return not (self.suite or self.notes or self.of(Outcome.SKIPPED))
+
+    def broken_versions(self) -> dict[str, list[int]]:
+        """Return API → the versions that the target advertises and can't speak."""
+        broken = {}
+        for api, (low, high) in sorted(self.advertised.items()):
+            working = self.working.get(api)
+            rest = [
+                version
+                for version in range(low, high + 1)
+                if working is None or not working[0] <= version <= working[1]
+            ]
+            if rest:
+                broken[api] = rest
+        return broken
+
+
+_GENERATION = re.compile(r"generation \d+")
+
+
+def apply(
+    results: Iterable[ResultT], known: Sequence[KnownFailure], revision: Revision
+) -> tuple[ResultT, ...]:
+    """Mark failures that are listed as known, and cases whose entry is wrong as stale.
+
+    A result that is unknown, unsupported or skipped stays, since it says nothing about the list.
+    There is one exception: a failure that its entry calls intermittent is known, too, where the
+    case is unknown because it did not fail each time.
+    """
+    by_case: dict[str, list[KnownFailure]] = {}
+    for entry in known:
+        by_case.setdefault(entry.case, []).append(entry)
+    # A steady failure says best what the cause is; an intermittent one may have more to it.
+    steady_first = sorted(known, key=lambda entry: entry.intermittent)
+    by_cause = {entry.cause: entry for entry in reversed(steady_first) if entry.cause}
+    anywhere = {_look(e.rule, e.observed): e for e in reversed(known) if e.anywhere}
+
+    def applied(result: ResultT) -> ResultT:
+        entries = by_case.get(result.case.id, [])
+        if isinstance(result, CaseResult) and result.outcome is Outcome.FAIL and result.violation:
+            names = departures_in(result.attribution(revision).cause)
+            if names and all(name in by_cause for name in names):
+                own = (e for e in entries if e.cause in names)
+                return _as_known(result, next(own, by_cause[names[0]]))
+            # What no listed departure explains is none of theirs, whatever it looks like.
+            entries = [e for e in entries if not e.cause or not e.shows_as(result.observed)]
+            looks = (_look(rule, result.observed) for rule in result.listed_rules(revision))
+            found = (anywhere[look] for look in looks if look in anywhere)
+            general = next(found, None) if not names else None
+            if general is not None and not any(e.shows_as(result.observed) for e in entries):
+                return _as_known(result, general)
+        return _applied(result, entries)
+
+    return tuple(map(applied, results))
+
+
+def _applied(result: ResultT, entries: Sequence[KnownFailure]) -> ResultT:
+    if (entry := next(filter(result.is_covered_by, entries), None)) is not None:
+        return _as_known(result, entry)
+    if not entries or result.outcome not in {Outcome.PASS, Outcome.FAIL}:
+        return result
+    listed = listed_as(entries)
+    if result.outcome is Outcome.FAIL:
+        other = f'but fails in another way ("{result.observed}")'
+        said = f"listed as a known failure ({listed}), {other}"
+        return replace(result, outcome=Outcome.STALE_KNOWN_FAILURE, stale=said)
+    if (often := next((e for e in entries if e.intermittent), None)) is not None:
+        return replace(result, notes=(*result.notes, f"fails now and then: {often.why}"))
+    is_of_lateness = any(entry.observed.endswith(TOO_LATE) for entry in entries)
+    if result.lag_ms > LEAST_LAG_MS and is_of_lateness:
+        message = f"{listed} would not be seen with {result.lag_ms} ms of lag"
+        return replace(result, outcome=Outcome.UNKNOWN, message=message)
+    message = f"listed as a known failure ({listed}), but passes: take it off the list"
+    return replace(result, outcome=Outcome.STALE_KNOWN_FAILURE, message=message)
+
+
+def _look(rule: str, observed: str) -> tuple[str, str]:
+    """Return what is the same in all cases: the generation depends on the timers, too."""
+    return rule, _GENERATION.sub("generation …", without_names(observed))
+
+
+def _as_known(result: ResultT, entry: KnownFailure) -> ResultT:
+    return replace(result, outcome=Outcome.KNOWN_FAILURE, known=entry)

@@ -1,0 +1,194 @@
+"""Read and draft lists of known failures, of brokers and of clients, as JSON files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from fencepost.model.bad_input import BadInputError
+from fencepost.model.history.words import plural
+from fencepost.properties.judging.known_failures import (
+    UNEXPLAINED,
+    KnownFailure,
+    matches,
+    range_of,
+)
+from fencepost.properties.judging.outcome import NOT_LISTED, Outcome
+from fencepost.traces.files.bounded import DocumentError, read_json, schema_error
+
+FORMAT = "fencepost-known-failures"
+VERSION = 1
+FOLDER = Path(__file__).with_name("known-failures")
+CLIENT_FOLDER = Path(__file__).with_name("known-client-failures")
+"""The shipped lists: a file for each kind of broker, and for each client."""
+
+SCHEMA_FILE = Path(__file__).with_name("known-failures-1.schema.json")
+
+_SEE = "`fencepost schema known-failures` prints what is allowed"
+_UNLISTED = {outcome.value for outcome in NOT_LISTED}
+_PLACES = {"tcp", "exec"}
+"""Targets whose name is an address or a command, which may change: a list names the kind alone."""
+
+_WHOLE = {"mutant"}
+"""Clients that a list names whole; of all others the kind, beside their versions."""
+
+_MOST_NAMED = 3
+"""How many targets the message about an unused list names."""
+
+
+class KnownFailuresError(BadInputError):
+    """A list of known failures can't be read; `str()` names the file, the entry and the remedy."""
+
+
+def load(
+    target_name: str,
+    version: str,
+    extra_files: Iterable[Path] = (),
+    aliases: frozenset[str] = frozenset(),
+    folder: Path = FOLDER,
+) -> list[KnownFailure]:
+    """Load the entries for a target at a version: from the shipped list, then from the files.
+
+    `aliases`: other names of the target in the lists; `folder`: of the shipped lists.  Raises
+    KnownFailuresError.
+    """
+    kind = target_name.partition(":")[0]
+    shipped = folder / f"{kind}.json"
+    files = [shipped] if re.fullmatch(r"[\w-]+", kind) and shipped.is_file() else []
+    return [
+        entry
+        for path in (*files, *extra_files)
+        for entry in read(path)
+        if _is_for(entry, aliases | {kind, target_name}, version)
+    ]
+
+
+def of_no_use(
+    files: Iterable[Path],
+    target_name: str,
+    version: str,
+    aliases: frozenset[str] = frozenset(),
+) -> Iterator[str]:
+    """Say which lists have entries, but none for the target at this version."""
+    names = aliases | {target_name.partition(":")[0], target_name}
+    for path in files:
+        entries = read(path)
+        if entries and not any(_is_for(entry, names, version) for entry in entries):
+            whom = list(dict.fromkeys(f"{e.target} {e.versions}" for e in entries))
+            more = f" and {len(whom) - _MOST_NAMED} more" if len(whom) > _MOST_NAMED else ""
+            yield (
+                f"{path} lists {plural(len(entries), 'known failure')}, none for {target_name} "
+                f"(version {version}); it is for {', '.join(whom[:_MOST_NAMED])}{more}"
+            )
+
+
+def _is_for(entry: KnownFailure, names: Collection[str], version: str) -> bool:
+    return entry.target in names and matches(entry.versions, version)
+
+
+def read(path: Path) -> list[KnownFailure]:
+    """Read all entries of a file.  Raises KnownFailuresError."""
+    try:
+        document = read_json(path)
+    except DocumentError as error:
+        raise KnownFailuresError(f"{error}; a list is one JSON object: {_SEE}") from error
+    wrong = schema_error(document, SCHEMA_FILE)
+    if wrong is not None:
+        raise KnownFailuresError(
+            f"{path}: {_place(document, wrong.absolute_path)}: {wrong.message}; {_SEE}"
+        )
+    return [KnownFailure(**entry) for entry in document["entries"]]
+
+
+def drafted_list(
+    certificate: Mapping[str, Any], target: str, old: Iterable[KnownFailure] = ()
+) -> dict[str, Any]:
+    """Draft a list of all failures of a certificate (JSON), so that with it the target holds.
+
+    `target`: what it is called, as in the command; `old`: entries to be kept unless the certificate
+    shows that they are out of date.  A new entry's reason is the sentence of the failure, to be
+    replaced by what was found out; the link is to be added.  Where the same failure is listed for
+    another version, its reason and link are taken.
+    """
+    kind = target.partition(":")[0]
+    version = str(certificate["version"])
+    own: list[KnownFailure] = []
+    others: list[KnownFailure] = []
+    for entry in dict.fromkeys(old):
+        is_own = _is_for(entry, {kind, target}, version)
+        (own if is_own else others).append(entry)
+    rows = {case["id"]: case for case in certificate["cases"]}
+    kept = [e for e in own if e.case not in rows or not _is_outdated(e, rows[e.case])]
+    told = {(e.case, e.observed): e for e in others if e.target in {kind, target}}
+    new = []
+    for case in certificate["cases"]:
+        listed = any(e.case == case["id"] and e.shows_as(case["observed"]) for e in kept)
+        if case["outcome"] in _UNLISTED and case["observed"] and not listed:
+            before = told.get((case["id"], case["observed"]))
+            new.append(
+                KnownFailure(
+                    target=kind if kind in _PLACES else target,
+                    versions=_open_range(version) if kind in _PLACES else range_of(version),
+                    case=case["id"],
+                    rule=case["rule"] or case["id"].partition("/")[0],
+                    observed=case["observed"],
+                    why=before.why if before else f"{UNEXPLAINED}: {_reason_of(case)}",
+                    link=before.link if before else "",
+                )
+            )
+    entries = [_as_json(entry) for entry in (*others, *kept, *new)]
+    return {"format": FORMAT, "version": VERSION, "entries": entries}
+
+
+def drafted_client_list(
+    certificate: Mapping[str, Any], old: Iterable[KnownFailure] = ()
+) -> dict[str, Any]:
+    """Draft a list as `drafted_list`, for a client."""
+    client = certificate["target"]
+    kind = client.partition(":")[0]
+    return drafted_list(certificate, client if kind in _WHOLE else kind, old)
+
+
+def _is_outdated(entry: KnownFailure, row: Mapping[str, Any]) -> bool:
+    """Tell if a case of a certificate shows that an entry is wrong."""
+    match row["outcome"]:
+        case Outcome.STALE_KNOWN_FAILURE.value:
+            return True
+        case Outcome.FAIL.value:  # without the list
+            return not entry.shows_as(row["observed"])
+        case Outcome.PASS.value:
+            return not entry.intermittent
+        case _:
+            return False
+
+
+def _reason_of(case: Mapping[str, Any]) -> str:
+    return str(case["message"] or case["observed"])
+
+
+def _as_json(entry: KnownFailure) -> dict[str, Any]:
+    """Write an entry without its default values."""
+    usual = {"intermittent": False, "anywhere": False, "cause": ""}
+    return {key: value for key, value in asdict(entry).items() if usual.get(key) != value}
+
+
+def _open_range(version: str) -> str:
+    """Return this version and all later ones.
+
+    For a target that is being made, a fixed failure shows as stale.
+    """
+    return range_of(version).partition(",")[0]
+
+
+def _place(document: Any, path: Iterable[str | int]) -> str:
+    keys = list(path)
+    match keys:
+        case ["entries", int() as index, *rest]:
+            entry = document["entries"][index]
+            case_id = entry.get("case", "?") if isinstance(entry, dict) else "?"
+            return " ".join([f"entry {index + 1} (case {case_id})", *map(str, rest)])
+        case _:
+            return ".".join(map(str, keys)) or "the whole"
