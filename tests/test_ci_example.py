@@ -27,14 +27,14 @@ needs_command = pytest.mark.skipif(
 )
 
 
-def job() -> dict[str, Any]:
-    workflow = yaml.safe_load((FOLDER / "certify.yml").read_text("utf-8"))
+def job(name: str = "certify") -> dict[str, Any]:
+    workflow = yaml.safe_load((FOLDER / f"{name}.yml").read_text("utf-8"))
     (found,) = workflow["jobs"].values()
     return dict(found)
 
 
-def commands() -> list[str]:
-    return [step["run"] for step in job()["steps"] if "run" in step]
+def commands(name: str = "certify") -> list[str]:
+    return [step["run"] for step in job(name)["steps"] if "run" in step]
 
 
 @contextmanager
@@ -52,18 +52,20 @@ def serving(target: str) -> Iterator[str]:
             broker.terminate()
 
 
-def run_steps(folder: Path, address: str) -> subprocess.CompletedProcess[str] | None:
+def run_steps(
+    folder: Path, address: str, name: str = "certify", **variables: str
+) -> subprocess.CompletedProcess[str] | None:
     """What the first command of ours that fails says, or the last one."""
-    shutil.copytree(FOLDER, folder / "ci")
+    shutil.copytree(FOLDER, folder / "ci", dirs_exist_ok=True)
     (entry,) = read(FOLDER / "known-failures.json")
     environment = (
         os.environ
-        | job()["env"]
-        | {"BROKER": address, "CASES": entry.case}
+        | job(name)["env"]
+        | {"BROKER": address, "CASES": entry.case, **variables}
         | {"PATH": f"{COMMANDS}{os.pathsep}{os.environ['PATH']}"}
     )
     done = None
-    for command in commands():
+    for command in commands(name):
         if shlex.split(command)[0] in ELSEWHERE:
             continue
         done = subprocess.run(
@@ -82,13 +84,38 @@ def run_steps(folder: Path, address: str) -> subprocess.CompletedProcess[str] | 
     return done
 
 
-def test_each_step_does_one_thing() -> None:
-    steps = job()["steps"]
+@pytest.mark.parametrize(("name", "first"), [("certify", "fencepost"), ("nightly", "if")])
+def test_each_step_does_one_thing(name: str, first: str) -> None:
+    steps = job(name)["steps"]
     assert all(("uses" in step) != ("run" in step) for step in steps)
-    assert {shlex.split(command)[0] for command in commands()} == {*ELSEWHERE, "fencepost"}
-    kept = next(step for step in steps if step.get("with", {}).get("path"))
+    assert {shlex.split(command)[0] for command in commands(name)} == {*ELSEWHERE, first}
+    kept = next(step for step in steps if "upload-artifact" in step.get("uses", ""))
     assert kept["if"] == "always()", "a failed run is the one that is read"
-    assert f"--report {kept['with']['path']}" in " ".join(commands())
+    assert f"--report {kept['with']['path']}" in " ".join(commands(name))
+
+
+def test_a_night_gets_the_report_of_the_night_before_also_when_that_failed() -> None:
+    (restored, saved) = (
+        next(step for step in job("nightly")["steps"] if f"cache/{word}" in step.get("uses", ""))
+        for word in ("restore", "save")
+    )
+    assert restored["with"]["path"] == saved["with"]["path"] == "night"
+    assert saved["with"]["key"].startswith(restored["with"]["restore-keys"])
+    assert saved["if"] == "always()"
+
+
+@pytest.mark.slow
+@needs_command
+def test_the_second_night_is_compared_with_the_first(tmp_path: Path) -> None:
+    nights = []
+    with serving("mutant:pending-does-not-block") as address:
+        for _ in range(2):
+            done = run_steps(tmp_path, address, "nightly", MINUTES="0.1")
+            assert done is not None
+            nights.append(done.stdout)
+            assert (tmp_path / "night" / "fuzz.json").is_file(), done.stdout
+    assert "compared with the run before: " not in nights[0]
+    assert "compared with the run before: " in nights[1]
 
 
 @pytest.mark.slow

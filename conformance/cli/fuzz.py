@@ -26,6 +26,7 @@ from fencepost.conformance.cli.options.target_options import (
 )
 from fencepost.conformance.runtime.event_loop import run_until_told
 from fencepost.conformance.search.findings.findings import Finding
+from fencepost.conformance.search.fuzz.earlier_run import EarlierRun
 from fencepost.conformance.search.fuzz.fuzz import (
     FuzzListener,
     FuzzOptions,
@@ -96,6 +97,13 @@ _EVERY_S = 2.0
     help="How long to shrink and confirm what was found, on a real clock "
     "[default: as long as the search took, at least 300].",
 )
+@click.option(
+    "--before",
+    type=click.Path(path_type=Path),
+    metavar="REPORT",
+    help="Say what is new since an earlier run: its --report DIR or fuzz.json.  What is open still "
+    "fails the run.",
+)
 @revision_of_target_option
 @known_failures_options
 @target_options
@@ -110,6 +118,7 @@ def fuzz_command(
     jobs: int | None,
     corpus: Path | None,
     examine: float | None,
+    before: Path | None,
     revision: str | None,
     lists: tuple[Path, ...],
     no_known_failures: bool,
@@ -128,6 +137,10 @@ def fuzz_command(
         requests = _REQUESTS
     if report is not None:
         told = replace(told, logs=report.absolute() / "logs")
+
+    earlier = None
+    if before is not None:
+        earlier = EarlierRun.read(before, find_target(target, told).name)
 
     def known(held: Target) -> Sequence[KnownFailure]:
         if no_known_failures:
@@ -152,8 +165,10 @@ def fuzz_command(
         )
         return fuzz(lambda: find_target(target, told), options, listener)
 
-    listener = _News(report, judge, is_shown=not as_json)
+    listener = _News(report, judge, earlier, is_shown=not as_json)
     fuzzed = run_until_told(searched)
+    if earlier is not None:
+        fuzzed = fuzzed.compared_with(earlier)
     if corpus is not None:
         write_corpus(fuzzed.tally.novel, corpus)
     if report is not None:
@@ -174,9 +189,12 @@ def _echo(lines: Iterable[str]) -> None:
 class _News(FuzzListener):
     """Shows findings as they come, and keeps their traces at once."""
 
-    def __init__(self, report: Path | None, judge: Revision, *, is_shown: bool) -> None:
+    def __init__(
+        self, report: Path | None, judge: Revision, earlier: EarlierRun | None, *, is_shown: bool
+    ) -> None:
         self._report = report
         self._revision = judge
+        self._earlier = earlier
         self._is_shown = is_shown
         self._number = 0
 
@@ -191,7 +209,8 @@ class _News(FuzzListener):
         if self._report is not None and trace is not None:
             write_trace(finding.case.id, trace, self._report)
         if self._is_shown:
-            _echo(finding_lines(self._number, finding, why, self._revision))
+            status = "" if self._earlier is None else self._earlier.status_of(finding, why)
+            _echo(finding_lines(self._number, finding, why, self._revision, status))
 
 
 class _Progress:

@@ -13,7 +13,8 @@ from fencepost.conformance.cli.options.common_options import (
     output_option,
     own_revisions_option,
 )
-from fencepost.conformance.search.fuzz.fuzz_report import FORMAT, fuzz_index, traces_of
+from fencepost.conformance.search.fuzz.earlier_run import FORMAT
+from fencepost.conformance.search.fuzz.fuzz_report import fuzz_index, traces_of
 from fencepost.model.history.words import plural
 from fencepost.traces.files.bounded import DocumentError, read_json
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError

@@ -18,7 +18,7 @@ from fencepost.conformance.search.findings.tracked_bugs import (
 )
 from fencepost.properties.oracle.fingerprint import Bug
 from tools.nightly.nightly import NightOptions
-from tools.nightly.nightly_report import days_between
+from tools.nightly.nightly_report import day_of
 from tools.nightly.schedule import TARGETS
 
 TONIGHT, BEFORE = "2026-03-02", "2026-03-01"
@@ -51,14 +51,8 @@ def entries_of(
     corpus: Mapping[Bug, str] | None = None,
     before: Sequence[TrackedBug] = (),
 ) -> list[TrackedBug]:
-    """Track bugs from night to night, and forget uncertain ones after a week."""
-    return track_bugs(
-        found,
-        tonight,
-        before,
-        corpus=corpus,
-        is_long_ago=lambda last: days_between(str(last), tonight) >= 7,
-    )
+    """Track bugs from night to night."""
+    return track_bugs(found, day_of(tonight), before, corpus)
 
 
 def statuses(*findings: Sighting, **fields: Any) -> list[str]:

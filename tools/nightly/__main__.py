@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import click
@@ -189,7 +189,7 @@ def _echo(told: NightReport, report: Path) -> None:
 
 def _how(entry: TrackedBug) -> str:
     if not entry.seen:
-        return f"not seen tonight, last on {entry.last_run}"
+        return f"not seen tonight, last on {date.fromordinal(entry.last_run)}"
     return f"seen {how_often(entry.seen)}; {SURE_WORDS[entry.sure]}"
 
 

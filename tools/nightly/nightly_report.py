@@ -216,7 +216,6 @@ VERSION = 1
 NAME = "nightly.json"
 SCHEMA_FILE = Path(__file__).with_name("nightly-1.schema.json")
 _LONGEST_PAGE_TRACE = 60_000
-_FORGOTTEN_DAYS = 7
 _NIGHTS = {"first_run": "first_night", "last_run": "last_night"}
 
 
@@ -268,14 +267,11 @@ class NightReport:
     @classmethod
     def of(cls, night: Night, before: Before | None) -> Self:
         """Make the report of a night."""
-        tonight = night.options.tonight
-
         entries = track_bugs(
             night.findings,
-            tonight,
+            day_of(night.options.tonight),
             () if before is None else before.entries,
-            corpus=night.options.corpus,
-            is_long_ago=lambda last: days_between(str(last), tonight) >= _FORGOTTEN_DAYS,
+            night.options.corpus,
         )
         return cls(night, before, tuple(entries))
 
@@ -366,18 +362,21 @@ class NightReport:
         )
 
 
-def days_between(night: str, later: str) -> int:
-    """The days from one night to another."""
-    return (date.fromisoformat(later) - date.fromisoformat(night)).days
+def day_of(night: str) -> int:
+    """Return the number of a night's day, which counts runs."""
+    return date.fromisoformat(night).toordinal()
 
 
 def _entry_json(entry: TrackedBug) -> dict[str, Any]:
-    return {_NIGHTS.get(name, name): value for name, value in entry.to_json().items()}
+    days = {_NIGHTS[run]: date.fromordinal(getattr(entry, run)).isoformat() for run in _NIGHTS}
+    row = {_NIGHTS.get(name, name): value for name, value in entry.to_json().items()}
+    return {**row, **days}
 
 
 def _entry_from_json(row: Mapping[str, Any]) -> TrackedBug:
-    runs = {night: run for run, night in _NIGHTS.items()}
-    return convert({runs.get(name, name): value for name, value in row.items()}, TrackedBug)
+    days = {run: day_of(row[night]) for run, night in _NIGHTS.items()}
+    rest = {name: value for name, value in row.items() if name not in _NIGHTS.values()}
+    return convert({**rest, **days}, TrackedBug)
 
 
 def _shown(

@@ -6,13 +6,14 @@ merely looks like the failures of a cause is a bug of its own.
 
 A bug is new unless it is listed as a known failure, is in the corpus, or was open after the run
 before.  A bug that was open and is not seen stays open, for a random search may miss it.  A bug
-that was flaky and now fails each time is new again.
+that was flaky and now fails each time is new again.  A bug that never failed each time and is not
+seen in seven runs is dropped: then the load or the network was the likely cause.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,11 +31,9 @@ EACH_TIME, SOMETIMES, UNTRIED = "each time", "now and then", "not tried again"
 SURENESS = (EACH_TIME, SOMETIMES, UNTRIED)
 """How surely a finding fails again, the surest first."""
 
-Run = str | int
-"""The name of a run: its night, or its number."""
-
 _NO_WORD = re.compile(r"[^a-z0-9]+")
 _LONGEST = 100
+_FORGOTTEN = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +118,8 @@ class TrackedBug(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     shards: tuple[str, ...] = ()
     targets: tuple[str, ...]
     seed: int
-    first_run: Run
-    last_run: Run
+    first_run: int
+    last_run: int
     trace: str | None
 
     @property
@@ -146,17 +145,14 @@ class TrackedBug(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 def track_bugs(
     sightings: Iterable[Sighting],
-    run: Run,
+    run: int,
     before: Sequence[TrackedBug],
-    *,
     corpus: Mapping[Bug, str] | None = None,
-    is_long_ago: Callable[[Run], bool] = lambda _: False,
 ) -> list[TrackedBug]:
     """Make an entry for each bug, the most urgent first.
 
-    `run`: the name of this run; `before`: the entries of the run before; `corpus`: the bugs of its
-    traces, with their names; `is_long_ago`: of the run in which an open bug was last seen: it is
-    dropped then, unless it failed each time, since the load or the network was the likely cause.
+    `run`: the number of this run, or the ordinal of its day; `before`: the entries of the run
+    before; `corpus`: the bugs of its traces, with their names.
     """
     adopted = corpus or {}
     was_open = {entry.bug: entry for entry in before if entry.is_pending}
@@ -169,7 +165,7 @@ def track_bugs(
         replace(entry, status=OPEN, seen=0, shards=())
         for bug, entry in was_open.items()
         if bug not in {*by_bug, *adopted, *explained}
-        and (entry.sure == EACH_TIME or not is_long_ago(entry.last_run))
+        and (entry.sure == EACH_TIME or run - entry.last_run < _FORGOTTEN)
     ]
     return sorted(entries, key=_urgency)
 
@@ -186,7 +182,7 @@ def trace_texts(entries: Iterable[TrackedBug], sightings: Iterable[Sighting]) ->
 def _entry(
     bug: Bug,
     alike: Sequence[Sighting],
-    run: Run,
+    run: int,
     corpus: Mapping[Bug, str],
     was_open: Mapping[Bug, TrackedBug],
 ) -> TrackedBug:

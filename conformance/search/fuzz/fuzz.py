@@ -49,6 +49,7 @@ from fencepost.conformance.search.findings.findings import (
     unexamined,
 )
 from fencepost.conformance.search.fuzz.drawn_plans import PlanContext, Planner
+from fencepost.conformance.search.fuzz.earlier_run import EarlierRun, SinceBefore
 from fencepost.conformance.search.fuzz.fuzz_engine import Fuzzer, plan_context_of
 from fencepost.conformance.search.fuzz.tally import Budget, FailureKey, OnTally, Tally, length
 from fencepost.conformance.targets.own_revision import load_named
@@ -68,7 +69,7 @@ from fencepost.properties.judging.target_coverage import unreachable
 from fencepost.properties.workers.processes import Failure, Stop, Task, Tell, run_task
 from fencepost.traces.files.bounded import read_json
 from fencepost.traces.files.trace_file import TraceFile
-from fencepost.traces.report.report_folder import write_texts
+from fencepost.traces.report.report_folder import trace_name, write_texts
 
 LEVEL = Level.SHOULD
 """The least binding level that counts."""
@@ -350,7 +351,8 @@ class FuzzResult:
     `known`: how often known failures were seen, by their reason; `listed`: findings that are known,
     one for each reason, with the reason; `unreachable`: rules
     that can't be reached on this target, with the reason; `traces`: of each finding; `budget`: what
-    was asked for; `gave_up`: why the search ended early, or ""; `stopped`: the user stopped it.
+    was asked for; `gave_up`: why the search ended early, or ""; `stopped`: the user stopped it;
+    `since`: the findings compared with those of an earlier run.
     """
 
     provenance: Provenance
@@ -366,6 +368,7 @@ class FuzzResult:
     budget: Budget = field(default_factory=Budget)
     gave_up: str = ""
     stopped: bool = False
+    since: SinceBefore | None = None
 
     @property
     def ended(self) -> str:
@@ -392,6 +395,12 @@ class FuzzResult:
             if rule.id not in covered and rule.id not in self.unreachable
         )
 
+    def compared_with(self, earlier: EarlierRun) -> FuzzResult:
+        """The same result, compared with an earlier run."""
+        found = [*(("", finding) for finding in self.found), *self.listed]
+        files = {case: (trace_name(case), trace.text()) for case, trace in self.traces.items()}
+        return replace(self, since=earlier.compared(found, files, self.seed))
+
     @property
     def found(self) -> tuple[Finding, ...]:
         """New findings, the surest first."""
@@ -400,10 +409,13 @@ class FuzzResult:
     def exit_code(self) -> int:
         """1 if a finding fails each time or the target could not be kept alive.
 
-        2 if all findings are flaky or unconfirmed, else 0.
+        2 if all findings are flaky or unconfirmed, else 0.  Compared with an earlier run, a finding
+        also counts as certain if it failed each time then.
         """
         if self.findings.findings or self.gave_up:
             return EXIT_CODES[Overall.VIOLATED]
+        if self.since is not None:
+            return EXIT_CODES[self.since.overall()]
         return EXIT_CODES[Overall.UNKNOWN if self.found else Overall.HOLDS]
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from fencepost.conformance.search.findings.findings import Finding
+from fencepost.conformance.search.fuzz.earlier_run import FILE, FORMAT, VERSION
 from fencepost.conformance.search.fuzz.fuzz import FuzzResult
 from fencepost.conformance.search.fuzz.tally import Tally
 from fencepost.model.history.words import how_often, plural
@@ -24,8 +25,6 @@ from fencepost.traces.pages.trace_data import ShownTrace
 from fencepost.traces.report.certificate_page import FindingEntry, FindingSection, findings_page
 from fencepost.traces.report.report_folder import INDEX, trace_name, write_texts
 
-FORMAT = "fencepost-fuzz"
-VERSION = 1
 _LONGEST_LIST = 12
 _BUSY = 0.8
 """From this share of the cores on, they are the limit."""
@@ -76,6 +75,8 @@ def fuzz_json(fuzzed: FuzzResult) -> dict[str, Any]:
         document["processor_seconds"] = {w: round(s, 1) for w, s in tally.spent.items()}
         document["target_processor_seconds"] = tally.theirs and round(tally.theirs, 1)
         document["plans_at_once"] = round(at_once(tally), 1)
+    if fuzzed.since is not None:
+        document["before"] = fuzzed.since.to_json()
     return document
 
 
@@ -94,6 +95,7 @@ def _finding(finding: Finding, fuzzed: FuzzResult) -> dict[str, Any]:
         "tried": finding.tried,
         "is_minimal": finding.is_minimal,
         "trace": trace_name(finding.case.id) if finding.case.id in fuzzed.traces else None,
+        **({} if fuzzed.since is None else {"status": fuzzed.since.status_of(finding)}),
     }
 
 
@@ -153,7 +155,8 @@ def lines(fuzzed: FuzzResult) -> Iterator[str]:
     yield from search_lines(fuzzed)
     found = [*(("", finding) for finding in fuzzed.found), *fuzzed.listed]
     for number, (why, finding) in enumerate(found, start=1):
-        yield from finding_lines(number, finding, why, fuzzed.revision)
+        status = "" if fuzzed.since is None else fuzzed.since.status_of(finding)
+        yield from finding_lines(number, finding, why, fuzzed.revision, status)
     yield from verdict_lines(fuzzed)
 
 
@@ -201,10 +204,16 @@ def search_lines(fuzzed: FuzzResult) -> Iterator[str]:
         yield "stopped early"
 
 
-def finding_lines(number: int, finding: Finding, why: str, revision: Revision) -> Iterator[str]:
-    """One finding; `why`: the reason why it is known, "" for a new one."""
+def finding_lines(
+    number: int, finding: Finding, why: str, revision: Revision, status: str = ""
+) -> Iterator[str]:
+    """Describe one finding.
+
+    `why`: the reason why it is known, or ""; `status`: since an earlier run, "" without one.
+    """
     sure = ["flaky"] * finding.is_flaky + ["unconfirmed"] * (not finding.runs)
-    kind = " ".join(["known"] * bool(why) + sure + ["finding"])
+    known = [status] if status else ["known"] * bool(why)
+    kind = " ".join([*known, *sure, "finding"])
     again = f"failed in {finding.failed} of {plural(finding.runs, 'more run')}"
     if not finding.runs:
         again = "not tried again"
@@ -230,6 +239,10 @@ def verdict_lines(fuzzed: FuzzResult) -> Iterator[str]:
     yield ""
     if not (fuzzed.gave_up or fuzzed.stopped):  # else it was said above
         yield f"ended: {fuzzed.ended}"
+    if fuzzed.since is not None:
+        yield f"compared with the run before: {fuzzed.since.counts()}"
+        for bug in fuzzed.since.not_seen:
+            yield f"not seen this time: {bug.cause or bug.shape} (last in run {bug.last_run})"
     yield _verdict(fuzzed)
 
 
@@ -243,14 +256,17 @@ def _verdict(fuzzed: FuzzResult) -> str:
     parts += [f"{unsure} not confirmed"] if unsure else []
     parts += [f"{known} known ones"] if known else []
     parts += ["the target could not be kept alive"] if fuzzed.gave_up else []
-    return "; ".join(parts)
+    since = "" if fuzzed.since is None else f" (bugs: {fuzzed.since.new_and_open()})"
+    return "; ".join(parts) + since
 
 
 def write_report(fuzzed: FuzzResult, directory: Path) -> None:
     """Write fuzz.json, a page to read and a trace for each finding.  Raises ReportError."""
     document = fuzz_json(fuzzed)
     kept = {trace_name(case): trace for case, trace in fuzzed.traces.items()}
-    texts = {"fuzz.json": json.dumps(document, indent=1) + "\n"}
+    if fuzzed.since is not None:
+        kept |= fuzzed.since.traces
+    texts = {FILE: json.dumps(document, indent=1) + "\n"}
     texts |= {INDEX: fuzz_index(document, kept)}
     texts |= {name: trace.text() for name, trace in kept.items()}
     write_texts(texts, directory, "--report")
@@ -276,6 +292,8 @@ def fuzz_index(document: Mapping[str, Any], traces: Mapping[str, TraceFile]) -> 
         FindingSection(title, outcome, [_told(row) for row in document.get(key, ())])
         for key, (title, outcome) in _KINDS.items()
     ]
+    earlier = [row for row in document.get("before", {}).get("bugs", ()) if not row["seen"]]
+    groups.append(FindingSection("unseen violation", "unknown", [_entry(row) for row in earlier]))
     shown = {
         name: ShownTrace(t, t.case or name, name, _LONGEST) for name, t in sorted(traces.items())
     }
@@ -291,6 +309,7 @@ def fuzz_index(document: Mapping[str, Any], traces: Mapping[str, TraceFile]) -> 
 def traces_of(document: Mapping[str, Any], folder: Path) -> dict[str, TraceFile]:
     """The traces of a run that lie in a folder.  Raises TraceFileError for a bad one."""
     rows = [row for key in _KINDS for row in document.get(key, ())]
+    rows += document.get("before", {}).get("bugs", ())
     names = [row["trace"] for row in rows if row["trace"] is not None]
     return {name: TraceFile.read(folder / name) for name in names if (folder / name).is_file()}
 
@@ -302,8 +321,16 @@ def _told(row: Mapping[str, Any]) -> FindingEntry:
     sentence = row["message"] + (f" Known: {row['known']}." if row.get("known") else "")
     if row.get("cause"):
         sentence += f" {cause_sentence(row['cause'])}"
+    seen += f"; {row['status']}" if "status" in row else ""
     rule = row["rule"] or "no rule"
     return FindingEntry(row["shape"], rule, row["level"], sentence, seen, row["trace"])
+
+
+def _entry(bug: Mapping[str, Any]) -> FindingEntry:
+    """A bug of runs before that was not seen."""
+    seen = f"last seen in run {bug['last_run']}; {bug['status']}"
+    rule = bug["rule"] or "no rule"
+    return FindingEntry(bug["shape"], rule, bug["level"], bug["sentence"], seen, bug["trace"])
 
 
 def _facts(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

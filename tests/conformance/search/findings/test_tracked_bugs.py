@@ -17,6 +17,7 @@ from fencepost.conformance.search.findings.tracked_bugs import (
     UNTRIED,
     trace_texts,
 )
+from tools.nightly.nightly_report import day_of
 from tools.nightly.nightly_search import with_cause
 
 
@@ -117,12 +118,13 @@ def test_a_bug_that_is_listed_for_one_release_is_new_in_another() -> None:
 
 
 def test_what_is_not_met_tonight_stays_open_until_it_is_adopted() -> None:
+    first = day_of("2026-02-27")
     entries = entries_of([shard_finding()], tonight="2026-02-27")
     for night in ("2026-02-28", BEFORE):
         entries = entries_of([], tonight=night, before=entries)
-        assert [(e.status, e.seen, e.last_run) for e in entries] == [(OPEN, 0, "2026-02-27")]
+        assert [(e.status, e.seen, e.last_run) for e in entries] == [(OPEN, 0, first)]
     (again,) = entries_of([shard_finding()], before=entries)
-    assert (again.status, again.first_run, again.last_run) == (OPEN, "2026-02-27", TONIGHT)
+    assert (again.status, again.first_run, again.last_run) == (OPEN, first, day_of(TONIGHT))
     assert entries_of([], corpus={again.bug: "x"}, before=[again]) == []
 
 

@@ -1,0 +1,248 @@
+"""Read the report of an earlier fuzz run, and compare the findings of a run with it.
+
+Reports name their runs by number: a report that was compared with none is run 1.  So a chain of
+nights keeps the bugs that a later night does not see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from msgspec import Struct, ValidationError, convert
+from msgspec.structs import replace
+
+from fencepost.conformance.search.findings.findings import Finding
+from fencepost.conformance.search.findings.tracked_bugs import (
+    EACH_TIME,
+    KNOWN,
+    NEW,
+    OPEN,
+    SOMETIMES,
+    UNTRIED,
+    Sighting,
+    TrackedBug,
+    track_bugs,
+)
+from fencepost.model.bad_input import BadInputError
+from fencepost.properties.judging.report import Overall
+from fencepost.properties.oracle.fingerprint import bug_of, origin_of
+from fencepost.traces.files.bounded import DocumentError, read_json
+from fencepost.traces.files.trace_file import TraceFile, TraceFileError
+
+FORMAT = "fencepost-fuzz"
+VERSION = 1
+FILE = "fuzz.json"
+
+_TRACES = Path("traces")
+_PLACES = {"tcp", "exec"}
+"""Targets whose name is an address or a command, which may be another each night."""
+
+
+@dataclass(frozen=True, slots=True)
+class SinceBefore:
+    """The bugs of a run, compared with the run before.
+
+    `run`: the number of this run; `traces`: of bugs that were not seen, by the names of their
+    files.
+    """
+
+    run: int
+    bugs: tuple[TrackedBug, ...]
+    traces: Mapping[str, TraceFile] = field(default_factory=dict)
+
+    @property
+    def not_seen(self) -> tuple[TrackedBug, ...]:
+        """The bugs that the run before had open, and this one did not see."""
+        return tuple(bug for bug in self.bugs if not bug.seen)
+
+    def count(self, status: str) -> int:
+        """Count the bugs of this status that were seen."""
+        return sum(bug.status == status and bug.seen > 0 for bug in self.bugs)
+
+    def status_of(self, finding: Finding) -> str:
+        """Return the status of the bug that a finding shows."""
+        return {bug.bug[1]: bug.status for bug in self.bugs}[_what(finding)]
+
+    def overall(self) -> Overall:
+        """Violated if a new or open bug was seen that fails each time, in this run or before."""
+        pending = [bug for bug in self.bugs if bug.is_pending and bug.seen]
+        if any(bug.sure == EACH_TIME for bug in pending):
+            return Overall.VIOLATED
+        return Overall.UNKNOWN if pending else Overall.HOLDS
+
+    def counts(self) -> str:
+        """Count the bugs by status, in words."""
+        seen = ", ".join(f"{self.count(status)} {status}" for status in (NEW, OPEN, KNOWN))
+        return f"{seen}, {len(self.not_seen)} not seen this time"
+
+    def new_and_open(self) -> str:
+        """Count what the exit code depends on, in words."""
+        return f"{self.count(NEW)} new, {self.count(OPEN)} open"
+
+    def to_json(self) -> dict[str, Any]:
+        """For the report."""
+        return {
+            "run": self.run,
+            **{status: self.count(status) for status in (NEW, OPEN, KNOWN)},
+            "not_seen": len(self.not_seen),
+            "bugs": [bug.to_json() for bug in self.bugs],
+        }
+
+
+class EarlierRunError(BadInputError):
+    """A report can't be compared with.  `str()` names the file, the problem and the remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierRun:
+    """The bugs of an earlier run, and its traces that are still there."""
+
+    number: int
+    origin: str
+    bugs: tuple[TrackedBug, ...]
+    traces: Mapping[str, TraceFile]
+
+    @classmethod
+    def read(cls, report: Path, target: str) -> Self:
+        """Read the folder or fuzz.json of a run against this target.  Raises EarlierRunError."""
+        path = report / FILE if report.is_dir() else report
+        try:
+            read = convert(read_json(path), _Report)
+        except DocumentError as error:
+            raise EarlierRunError(f"{error}; {_REMEDY}") from error
+        except ValidationError as error:
+            raise EarlierRunError(
+                f"{path}: is no report of `fencepost fuzz` ({error}); {_REMEDY}"
+            ) from error
+        origin = origin_of(target)
+        if not _is_same(origin_of(read.target), origin):
+            raise EarlierRunError(
+                f"{path}: is a report of {read.target}, not of {target}; "
+                "give --before a report of the same target"
+            )
+        bugs = read.tracked()
+        traces = dict(_traces(path.parent, bugs))
+        return cls(
+            1 if read.before is None else read.before.run,
+            origin,
+            tuple(
+                replace(bug, origin=origin, trace=bug.trace if bug.trace in traces else None)
+                for bug in bugs
+            ),
+            traces,
+        )
+
+    def status_of(self, finding: Finding, why: str) -> str:
+        """Return the status of one finding; `why`: the reason why it is known, or ""."""
+        return self._since([self._sighting(finding, why, 0)]).status_of(finding)
+
+    def compared(
+        self,
+        found: Iterable[tuple[str, Finding]],
+        traces: Mapping[str, tuple[str, str]],
+        seed: int,
+    ) -> SinceBefore:
+        """Compare findings, each with the reason why it is known, or "".
+
+        `traces`: case → the name and the text of its file.
+        """
+        return self._since(
+            self._sighting(finding, why, seed, traces.get(finding.case.id))
+            for why, finding in found
+        )
+
+    def _since(self, sightings: Iterable[Sighting]) -> SinceBefore:
+        run = self.number + 1
+        bugs = tuple(track_bugs(sightings, run, self.bugs))
+        names = {bug.trace for bug in bugs if not bug.seen}
+        return SinceBefore(run, bugs, {n: t for n, t in self.traces.items() if n in names})
+
+    def _sighting(
+        self, finding: Finding, why: str, seed: int, trace: tuple[str, str] | None = None
+    ) -> Sighting:
+        file, text = trace or ("", None)
+        return Sighting.of(finding, self.origin, seed, known=why, trace=text, file=file)
+
+
+_REMEDY = "name the folder or the fuzz.json that an earlier `fencepost fuzz --report` wrote"
+
+
+class _Row(Struct, frozen=True):
+    """A finding, as far as it is compared."""
+
+    shape: str
+    rule: str
+    level: str
+    message: str
+    seen: int
+    failed: int
+    runs: int
+    trace: str | None
+    cause: str = ""
+    known: str = ""
+
+
+class _Before(Struct, frozen=True):
+    run: int
+    bugs: tuple[TrackedBug, ...]
+
+
+class _Report(Struct, frozen=True):
+    """A fuzz.json, as far as it is read."""
+
+    format: Literal["fencepost-fuzz"]
+    format_version: Literal[1]
+    target: str
+    seed: int
+    findings: tuple[_Row, ...]
+    flaky: tuple[_Row, ...]
+    unconfirmed: tuple[_Row, ...]
+    known_findings: tuple[_Row, ...]
+    before: _Before | None = None
+
+    def tracked(self) -> tuple[TrackedBug, ...]:
+        """Return the bugs of all findings, and those that only runs before it saw."""
+        if self.before is not None:
+            return self.before.bugs
+        rows = (*self.findings, *self.flaky, *self.unconfirmed, *self.known_findings)
+        return tuple(track_bugs(map(self._sighting, rows), 1, ()))
+
+    def _sighting(self, row: _Row) -> Sighting:
+        sure = UNTRIED if not row.runs else SOMETIMES if row.failed < row.runs else EACH_TIME
+        return Sighting(
+            self.target,
+            row.rule,
+            row.level,
+            row.shape,
+            row.message,
+            row.seen,
+            sure,
+            "",
+            self.seed,
+            row.known,
+            row.trace and "",
+            row.cause,
+            row.trace or "",
+        )
+
+
+def _what(finding: Finding) -> str:
+    return bug_of("", finding.fingerprint)[1]
+
+
+def _is_same(one: str, other: str) -> bool:
+    kind = one.partition(":")[0]
+    return one == other or (kind in _PLACES and kind == other.partition(":")[0])
+
+
+def _traces(folder: Path, bugs: Iterable[TrackedBug]) -> Iterator[tuple[str, TraceFile]]:
+    """Read the traces of bugs; what is gone or damaged is left out."""
+    for bug in bugs:
+        if bug.is_pending and bug.trace is not None and Path(bug.trace).parent == _TRACES:
+            try:
+                yield bug.trace, TraceFile.read(folder / bug.trace)
+            except TraceFileError:
+                continue
