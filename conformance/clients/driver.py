@@ -17,7 +17,7 @@ import asyncio
 import itertools
 import shlex
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Self, cast
@@ -28,24 +28,22 @@ from fencepost.conformance.clients.driver_programs import Client
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.targets.stdio.line_process import END_S, LineProcess, Pipes
 from fencepost.conformance.targets.stdio.protocol_schemas import LineError, decode_line, shortened
+from fencepost.model.plans.steps import Close, UserStep
 from fencepost.properties.requirements.driver_messages import (
     AnyCommand,
     AnyEvent,
     AnyReply,
     Bye,
-    Close,
-    Commit,
     ConsumerSettings,
     Done,
     Hello,
     Introduction,
-    PollOn,
     Refused,
     Start,
-    StopPolling,
-    Subscribe,
-    Unsubscribe,
     Unsupported,
+    UserCommand,
+    command_line,
+    command_name,
     event_of,
     reply_of,
 )
@@ -101,7 +99,7 @@ class _Sent:
 
     def __init__(self, command: AnyCommand) -> None:
         self.command = command
-        self.name = str(type(command).__struct_config__.tag)
+        self.name = command_name(command)
         self.reply: asyncio.Future[AnyReply] = asyncio.get_running_loop().create_future()
 
     async def answer(self, within_s: float) -> AnyReply:
@@ -165,30 +163,10 @@ class Driver:
         fields = msgspec.structs.asdict(settings)
         return await self._do(Start(id=next(self._ids), consumer=consumer, **fields))
 
-    async def stop_polling(self, consumer: str) -> Reply:
-        """Have its user stop polling."""
-        return await self._do(StopPolling(next(self._ids), consumer))
-
-    async def poll_on(self, consumer: str) -> Reply:
-        """Have its user poll on."""
-        return await self._do(PollOn(next(self._ids), consumer))
-
-    async def commit(self, consumer: str) -> Reply:
-        """Commit what was read."""
-        return await self._do(Commit(next(self._ids), consumer))
-
-    async def subscribe(self, consumer: str, topics: Sequence[str]) -> Reply:
-        """Subscribe to other topics."""
-        return await self._do(Subscribe(next(self._ids), consumer, tuple(topics)))
-
-    async def unsubscribe(self, consumer: str) -> Reply:
-        """Give up all topics."""
-        return await self._do(Unsubscribe(next(self._ids), consumer))
-
-    async def close(self, consumer: str, timeout_ms: int = 10_000) -> Reply:
-        """Close a consumer cleanly."""
-        command = Close(next(self._ids), consumer, timeout_ms)
-        return await self._do(command, timeout_ms / 1000 + CLOSE_MORE_S)
+    async def do(self, step: UserStep) -> Reply:
+        """Have a consumer's user do something.  A close may take a bit longer than its timeout."""
+        within_s = step.timeout_ms / 1000 + CLOSE_MORE_S if isinstance(step, Close) else None
+        return await self._do(UserCommand(next(self._ids), step), within_s)
 
     async def bye(self) -> None:
         """Have the driver exit, and wait until it has."""
@@ -291,7 +269,7 @@ class Driver:
     def _send(self, command: AnyCommand) -> _Sent:
         self._refuse_broken()
         sent = self._open[command.id] = _Sent(command)
-        self._process.write(msgspec.json.encode(command))
+        self._process.write(command_line(command))
         return sent
 
     def _refuse_broken(self) -> None:

@@ -39,9 +39,7 @@ from fencepost.model.client.client_interface import (
     AnswerRead,
     Asked,
     Assigned,
-    Close,
     Closed,
-    Commit,
     Committed,
     ConnectionLost,
     Endpoint,
@@ -49,14 +47,9 @@ from fencepost.model.client.client_interface import (
     HangUp,
     Input,
     Lost,
-    PollOn,
     Records,
     Revoked,
     Role,
-    Start,
-    StopPolling,
-    Subscribe,
-    Unsubscribe,
     UserEvent,
     Woken,
 )
@@ -64,6 +57,7 @@ from fencepost.model.client.client_state import ClientState
 from fencepost.model.messages.cluster_messages import ClusterResponse
 from fencepost.model.messages.messages import APIS
 from fencepost.model.messages.shapes import Message
+from fencepost.model.plans.steps import Close, Commit, Start, UserStep
 from fencepost.properties.mutants.client_mutants import find_client_mutant
 from fencepost.properties.requirements import driver_messages
 from fencepost.traces.files.bounded import own_version
@@ -232,15 +226,17 @@ class _User:
         self.is_closed = False
         settings = _settings(told, conduct)
         self.consumer = ReferenceConsumer(settings, parse_address(told.bootstrap), self._see)
-        self.consumer.give(Start())
+        self.consumer.give(Start(name))
 
-    def commit(self, command: driver_messages.Commit) -> None:
-        self._commits.append(command.id)
-        self.consumer.give(Commit())
-
-    def close(self, command: driver_messages.Close) -> None:
-        self._close = command.id, now_ms()
-        self.consumer.give(Close(command.timeout_ms))
+    def do(self, number: int, step: UserStep) -> None:
+        """Give the client a step; a commit and a close are answered when they have ended."""
+        if isinstance(step, Commit):
+            self._commits.append(number)
+        elif isinstance(step, Close):
+            self._close = number, now_ms()
+        self.consumer.give(step)
+        if not isinstance(step, Commit | Close):
+            self._say(driver_messages.Done(id=number, ok=True))
 
     def _see(self, event: UserEvent) -> None:
         name, at_ms = self.name, now_ms()
@@ -327,7 +323,7 @@ class ReferenceDriver:
     def obey(self, line: bytes) -> bool:
         """Do what a line says; returns False after `bye`."""
         try:
-            command = msgspec.json.decode(line, type=driver_messages.AnyCommand)
+            command = driver_messages.command_of(msgspec.json.decode(line))
         except msgspec.ValidationError as error:
             self._refuse_line(line, str(error))
             return True
@@ -377,29 +373,13 @@ class ReferenceDriver:
             self._users[command.consumer] = user
             self._say(driver_messages.Done(id=command.id, ok=True))
 
-    def _tell_user(self, command: driver_messages.ConsumerCommand) -> None:
-        user = self._users.get(command.consumer)
+    def _tell_user(self, command: driver_messages.UserCommand) -> None:
+        consumer = command.step.consumer
+        user = self._users.get(consumer)
         if user is None or user.is_closed:
-            self._unsupported(command.id, f"there is no consumer {command.consumer}; start it")
-            return
-        match command:
-            case driver_messages.Commit():
-                user.commit(command)
-                return
-            case driver_messages.Close():
-                user.close(command)
-                return
-            case driver_messages.StopPolling():
-                user.consumer.give(StopPolling())
-            case driver_messages.PollOn():
-                user.consumer.give(PollOn())
-            case driver_messages.Subscribe(topics=topics):
-                user.consumer.give(Subscribe(topics))
-            case driver_messages.Unsubscribe():
-                user.consumer.give(Unsubscribe())
-            case _:
-                pass
-        self._say(driver_messages.Done(id=command.id, ok=True))
+            self._unsupported(command.id, f"there is no consumer {consumer}; start it")
+        else:
+            user.do(command.id, command.step)
 
     def _refuse_line(self, line: bytes, why: str) -> None:
         """A command that isn't one: answered, if it says to whom."""

@@ -14,39 +14,23 @@ from itertools import chain
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from fencepost.conformance.cases.clients.scenario import (
     PARTITIONS,
     Answered,
-    AnyAct,
     AnyCondition,
     Assigned,
-    Await,
     Calls,
-    Close,
-    Commit,
-    Crash,
-    Expire,
-    Load,
-    Move,
-    NotAvailable,
+    InjectFaults,
     Parked,
     Passed,
-    PollOn,
-    Produce,
-    Provoke,
     Read,
-    Relent,
-    Remove,
-    Restart,
     Scenario,
-    Settings,
+    ScenarioStep,
     Settled,
-    Start,
-    StopPolling,
-    Subscribe,
     Told,
-    Unsubscribe,
+    Until,
     client_id,
     process_of,
 )
@@ -59,6 +43,27 @@ from fencepost.conformance.wire.codec import API_KEYS
 from fencepost.model.messages.errors import Error as Code
 from fencepost.model.messages.messages import APIS, OffsetCommitRequest
 from fencepost.model.messages.shapes import Message, ShapeError
+from fencepost.model.plans.steps import (
+    ClearFaults,
+    Close,
+    Commit,
+    Crash,
+    ExpireSession,
+    Failover,
+    Loading,
+    Produce,
+    RemoveMember,
+    RestartBroker,
+    ResumePolling,
+    Settings,
+    Start,
+    StopPolling,
+    Subscribe,
+    Unavailable,
+    Unsubscribe,
+    UserStep,
+    step_name,
+)
 from fencepost.properties.requirements.driver_messages import (
     ConsumerSettings,
     Done,
@@ -404,8 +409,8 @@ class ScenarioRun:
         await self._tidy(evidence)
         return evidence
 
-    async def _do(self, act: AnyAct) -> None:
-        if isinstance(act, Await):
+    async def _do(self, act: ScenarioStep) -> None:
+        if isinstance(act, Until):
             await self._await(act)
             return
         self._since = self.timeline.now_ms()
@@ -418,11 +423,11 @@ class ScenarioRun:
                 for partition in range(PARTITIONS):
                     await self._produce(partition, count)
                 self._note("produce")
-            case Remove(consumer=consumer):
+            case RemoveMember(consumer=consumer):
                 life = self._life(consumer)
                 code = await self._place.broker.remove(self._place.group, life.instance or "")
                 self._note("remove", life, "ok" if code == 0 else f"error {code}")
-            case Close() | StopPolling() | PollOn() | Commit() | Unsubscribe() | Subscribe() as act:
+            case Close() | StopPolling() | ResumePolling() | Commit() | Unsubscribe() | Subscribe():
                 await self._tell(act)
             case _:
                 await self._provoke(act)
@@ -467,56 +472,40 @@ class ScenarioRun:
         self._note("crash")
         await self._pool.give_back(driver, clean=False)
 
-    async def _tell(
-        self, act: Close | StopPolling | PollOn | Commit | Unsubscribe | Subscribe
-    ) -> None:
+    async def _tell(self, act: UserStep) -> None:
         life = self._life(act.consumer)
-        driver, name = self._drivers[life.process], self._name(life)
-        limit_ms = None
-        match act:
-            case Close(timeout_ms=timeout_ms):
-                limit_ms = float(timeout_ms)
-                self.timeline.end(life, "closed")
-                asked, reply = "close", await driver.close(name, timeout_ms)
-            case StopPolling():
-                asked, reply = "stop-polling", await driver.stop_polling(name)
-            case PollOn():
-                asked, reply = "poll-on", await driver.poll_on(name)
-            case Commit():
-                asked, reply = "commit", await driver.commit(name)
-            case Unsubscribe():
-                asked, reply = "unsubscribe", await driver.unsubscribe(name)
-            case _:
-                asked, reply = "subscribe", await driver.subscribe(name, (self._place.topic,))
-        self._note_reply(asked, life, reply, limit_ms)
+        step, limit_ms = structs.replace(act, consumer=self._name(life)), None
+        if isinstance(step, Close):
+            limit_ms = float(step.timeout_ms)
+            self.timeline.end(life, "closed")
+        elif isinstance(step, Subscribe):
+            step = structs.replace(step, topics=(self._place.topic,))
+        reply = await self._drivers[life.process].do(step)
+        self._note_reply(step_name(act), life, reply, limit_ms)
 
-    async def _provoke(self, act: AnyAct) -> None:
+    async def _provoke(self, act: ScenarioStep) -> None:
         broker = self._served()
         group = self._place.group
+        life, outcome = None, "ok"
         match act:
-            case Provoke(provocations=provocations):
+            case InjectFaults(provocations=provocations):
                 broker.provoke(*provocations)
-                self._note("provoke")
-            case Relent():
+            case ClearFaults():
                 broker.relent()
-                self._note("relent")
-            case Expire(consumer=consumer):
+            case ExpireSession(consumer=consumer):
                 life = self._life(consumer)
-                found = await broker.expire(group, life.instance or "")
-                self._note("expire", life, "ok" if found else "no such member")
-            case Move():
+                if not await broker.expire(group, life.instance or ""):
+                    outcome = "no such member"
+            case Failover():
                 await broker.move_coordinator(group)
-                self._note("move")
-            case Load(ms=ms):
+            case Loading(ms=ms):
                 self._beside(broker.load(group, ms))
-                self._note("load")
-            case NotAvailable(ms=ms):
+            case Unavailable(ms=ms):
                 self._beside(broker.not_available(group, ms))
-                self._note("not-available")
-            case Restart(as_of=as_of, down_ms=down_ms):
+            case RestartBroker(as_of=as_of, down_ms=down_ms):
                 await broker.restart(as_of=as_of, down_ms=down_ms)
                 self._note_versions()
-                self._note("restart")
+        self._note(step_name(act), life, outcome)
 
     def _served(self) -> ApplicationBroker:
         if self._place.served is None:
@@ -526,9 +515,9 @@ class ScenarioRun:
     def _beside(self, work: Coroutine[Any, Any, None]) -> None:
         self._tasks.append(asyncio.create_task(work))
 
-    async def _await(self, act: Await) -> None:
+    async def _await(self, act: Until) -> None:
         began = self.timeline.now_ms()
-        while not is_met(act.until, self.timeline.evidence(), self._since, began):
+        while not is_met(act.condition, self.timeline.evidence(), self._since, began):
             if self.timeline.now_ms() - began > act.within_ms:
                 said = f"{_words(act)} was not seen within {act.within_ms / 1000:g} s"
                 self.timeline.unmet.append((began, said))
@@ -596,7 +585,7 @@ class ScenarioRun:
 async def _closed(driver: Driver, name: str) -> bool:
     """Whether a consumer was closed well."""
     try:
-        return isinstance(await driver.close(name, 2000), Done)
+        return isinstance(await driver.do(Close(name, 2000)), Done)
     except DriverError:
         return False
 
@@ -605,8 +594,8 @@ def _with_instance(settings: ConsumerSettings, instance: str) -> ConsumerSetting
     return msgspec.structs.replace(settings, instance=instance)
 
 
-def _words(act: Await) -> str:
-    fields = msgspec.to_builtins(act.until)
+def _words(act: Until) -> str:
+    fields = msgspec.to_builtins(act.condition)
     name = fields.pop("until")
     told = ", ".join(f"{v}" if not isinstance(v, list) else " ".join(v) for v in fields.values())
     return f"{name} ({told})"

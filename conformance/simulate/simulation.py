@@ -30,16 +30,12 @@ from fencepost.model.client.client import step
 from fencepost.model.client.client_interface import (
     AnswerRead,
     Asked,
-    Close,
     Closed,
     ConnectionLost,
     Endpoint,
     HangUp,
     Input,
-    PollOn,
     Role,
-    Start,
-    StopPolling,
     UserEvent,
     Woken,
 )
@@ -49,6 +45,7 @@ from fencepost.model.messages.cluster_messages import ClusterRequest, ClusterRes
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import APIS
 from fencepost.model.messages.shapes import Message
+from fencepost.model.plans.steps import Close, ResumePolling, Start, StopPolling
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
 
@@ -218,7 +215,7 @@ class Simulation:
         if name in self._clients and self._clients[name].is_alive:
             raise ValueError(f"{name} runs: close or kill it first")
         self._clients[name] = _Client(settings, self.now_ms)
-        self.give(name, Start())
+        self.give(name, Start(name))
 
     def give(self, name: str, given: Input) -> None:
         """Give a client an input, now."""
@@ -243,7 +240,7 @@ class Simulation:
 
     def close(self, name: str, timeout_ms: int = 10_000) -> None:
         """Close a consumer in good order."""
-        self.give(name, Close(timeout_ms))
+        self.give(name, Close(name, timeout_ms))
 
     def kill(self, name: str) -> None:
         """End a process at once; its connections end with it."""
@@ -472,9 +469,9 @@ class Simulation:
 
             def poll_on() -> None:
                 if self._clients[name] is client:
-                    self.give(name, PollOn())
+                    self.give(name, ResumePolling(name))
 
-            self.give(name, StopPolling())
+            self.give(name, StopPolling(name))
             self._agenda.put((self.now_ms + busy_ms, name, Turn.WAKE, 0), poll_on)
         self.give(name, AnswerRead(waiting.correlation_id, answer))
 

@@ -21,20 +21,13 @@ from fencepost.model.client.behaviour import ClientSettings, Occasion
 from fencepost.model.client.client_interface import (
     AnswerRead,
     Asked,
-    Close,
     Closed,
-    Commit,
     ConnectionLost,
     Endpoint,
     HangUp,
     Input,
-    PollOn,
     Revoked,
     Role,
-    Start,
-    StopPolling,
-    Subscribe,
-    Unsubscribe,
     UserEvent,
     Woken,
 )
@@ -65,6 +58,15 @@ from fencepost.model.messages.messages import (
     OffsetCommitResponse,
     OffsetFetchResponse,
     SyncGroupResponse,
+)
+from fencepost.model.plans.steps import (
+    Close,
+    Commit,
+    ResumePolling,
+    Start,
+    StopPolling,
+    Subscribe,
+    Unsubscribe,
 )
 
 _API = "LeaveGroup"
@@ -242,7 +244,7 @@ def _take(work: ClientWork, given: Input) -> None:
         case StopPolling():
             poll_by = work.now_ms + work.settings.max_poll_interval_ms
             work.change(is_polling=False, poll_by_ms=poll_by)
-        case PollOn():
+        case ResumePolling():
             work.change(is_polling=True, poll_by_ms=None, was_told=False)
         case Commit():
             committing.commit_for_user(work)

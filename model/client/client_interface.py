@@ -14,6 +14,7 @@ import msgspec
 from fencepost.model.messages.cluster_messages import ClusterRequest, ClusterResponse
 from fencepost.model.messages.shapes import Message
 from fencepost.model.messages.subscription import TopicPartition
+from fencepost.model.plans.steps import Start, UserStep
 
 
 class Role(Enum):
@@ -39,38 +40,6 @@ BOOTSTRAP = Endpoint(Role.BOOTSTRAP)
 # Inputs.
 
 
-class Start(msgspec.Struct, frozen=True):
-    """The user makes the consumer, subscribes to the settings' topics, and polls without end."""
-
-
-class StopPolling(msgspec.Struct, frozen=True):
-    """The user is busy with what it was given, and doesn't poll."""
-
-
-class PollOn(msgspec.Struct, frozen=True):
-    """The user polls without end again, also after an error."""
-
-
-class Commit(msgspec.Struct, frozen=True):
-    """The user commits what it has read, and waits for the outcome: `Committed`."""
-
-
-class Subscribe(msgspec.Struct, frozen=True):
-    """The user subscribes to these topics instead of those before."""
-
-    topics: tuple[str, ...]
-
-
-class Unsubscribe(msgspec.Struct, frozen=True):
-    """The user subscribes to nothing any more."""
-
-
-class Close(msgspec.Struct, frozen=True):
-    """The user closes the consumer; it is `Closed` after so long at the latest."""
-
-    timeout_ms: int = 10_000
-
-
 class AnswerRead(msgspec.Struct, frozen=True):
     """The answer to a request was read."""
 
@@ -88,18 +57,8 @@ class Woken(msgspec.Struct, frozen=True):
     """Nothing but time has passed."""
 
 
-Input = (
-    Start
-    | StopPolling
-    | PollOn
-    | Commit
-    | Subscribe
-    | Unsubscribe
-    | Close
-    | AnswerRead
-    | ConnectionLost
-    | Woken
-)
+Input = Start | UserStep | AnswerRead | ConnectionLost | Woken
+"""The user makes the consumer and polls without end from `Start` on; a `Close` ends it."""
 
 
 # Outputs.

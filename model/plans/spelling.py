@@ -41,8 +41,12 @@ _MESSAGES: dict[str, type[Message]] = {
     for name, value in sorted(vars(module).items())
     if isinstance(value, type) and issubclass(value, Message) and value is not Message
 }
+_RENAMED = {"move": "restart"}
+"""A failover has another name in plans than in scenarios."""
 _STEPS: Mapping[str, type[PlanStep]] = {
-    str(kind.__struct_config__.tag): kind for kind in get_args(PlanStep)
+    _RENAMED.get(tag, tag): kind
+    for kind in get_args(PlanStep)
+    if isinstance(tag := kind.__struct_config__.tag, str)
 }
 _REFERENCES: Mapping[str, type[Ref]] = {
     "id": IdOf,

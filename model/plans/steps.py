@@ -139,7 +139,7 @@ class Disconnect(Step, frozen=True):
     who: str
 
 
-class Failover(Step, tag="restart", frozen=True):
+class Failover(Step, tag="move", frozen=True):
     """The coordinator fails over."""
 
 
@@ -179,6 +179,127 @@ class Plan(msgspec.Struct, frozen=True):
     def restarts(self) -> bool:
         """Whether the coordinator fails over in it."""
         return any(isinstance(step, Failover) for step in self.steps)
+
+
+# What a consumer's user does, and what is done to its process.
+
+
+class Settings(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a consumer is set, where that is not the same in all scenarios; None: as in all.
+
+    `assignor` None: the one that the scenario names, or the library's usual one.
+    """
+
+    session_timeout_ms: int | None = None
+    heartbeat_interval_ms: int | None = None
+    max_poll_interval_ms: int | None = None
+    auto_commit_ms: int | None = None
+    assignor: str | None = None
+
+
+class Start(Step, frozen=True):
+    """Start a consumer in a process, which is started if it doesn't run; `instance`: its id."""
+
+    consumer: str
+    instance: str | None = None
+    process: str = ""
+    settings: Settings = Settings()
+
+
+class StopPolling(Step, frozen=True):
+    """The user stops polling."""
+
+    consumer: str
+
+
+class ResumePolling(Step, tag="poll-on", frozen=True):
+    """The user polls on, also after an error that the library calls fatal."""
+
+    consumer: str
+
+
+class Commit(Step, frozen=True):
+    """Commit what was read, and wait for the answer."""
+
+    consumer: str
+
+
+class Unsubscribe(Step, frozen=True):
+    """Give up all topics."""
+
+    consumer: str
+
+
+class Subscribe(Step, frozen=True):
+    """Ask for other topics."""
+
+    consumer: str
+    topics: tuple[str, ...] = ()
+    """In a scenario none are named: it has one topic."""
+
+
+class Close(Step, frozen=True):
+    """Close the consumer cleanly."""
+
+    consumer: str
+    timeout_ms: int = 5000
+
+
+class Crash(Step, frozen=True):
+    """Kill a process with all its consumers."""
+
+    process: str
+
+
+UserStep = StopPolling | ResumePolling | Commit | Unsubscribe | Subscribe | Close
+
+# What happens around them.
+
+
+class Produce(Step, frozen=True):
+    """Append so many records to each partition."""
+
+    count: int = 5
+
+
+class ClearFaults(Step, tag="relent", frozen=True):
+    """Let nothing go wrong any more."""
+
+
+class RemoveMember(Step, tag="remove", frozen=True):
+    """Remove a static consumer from its group, as an administrator does."""
+
+    consumer: str
+
+
+class ExpireSession(Step, tag="expire", frozen=True):
+    """End the session of a static consumer."""
+
+    consumer: str
+
+
+class Loading(Step, tag="load", frozen=True):
+    """The coordinator loads for a time."""
+
+    ms: int
+
+
+class Unavailable(Step, tag="not-available", frozen=True):
+    """No coordinator is available for a time."""
+
+    ms: int
+
+
+class RestartBroker(Step, tag="restart", frozen=True):
+    """Restart the broker; `as_of`: as another release."""
+
+    as_of: str | None = None
+    down_ms: int = 0
+
+
+def step_name(step: Step) -> str:
+    """Return the name of a step's class, as scenarios write it."""
+    return str(step.__struct_config__.tag)
 
 
 _FIELD_WORDS = {

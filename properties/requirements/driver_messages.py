@@ -11,11 +11,23 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args
 
 import msgspec
 from msgspec import Meta
+
+from fencepost.model.plans.steps import (
+    Close,
+    Commit,
+    ResumePolling,
+    StopPolling,
+    Subscribe,
+    Unsubscribe,
+    UserStep,
+    dashed,
+)
 
 PROTOCOL = 1
 FEATURES = (
@@ -72,12 +84,6 @@ class ConsumerSettings(Message, kw_only=True, frozen=True):
     settings: dict[str, str | int | float | bool] = {}
 
 
-class ConsumerCommand(Command, frozen=True):
-    """What one consumer is told."""
-
-    consumer: str
-
-
 class Start(ConsumerSettings, tag_field="cmd", tag="start", kw_only=True, frozen=True):
     """Make a consumer, subscribe it, and poll without end, as the documentation shows it."""
 
@@ -85,39 +91,75 @@ class Start(ConsumerSettings, tag_field="cmd", tag="start", kw_only=True, frozen
     consumer: str
 
 
-class StopPolling(ConsumerCommand, tag="stop-polling", frozen=True):
-    """The user stops polling."""
-
-
-class PollOn(ConsumerCommand, tag="poll-on", frozen=True):
-    """The user polls on, also after an error that the library calls fatal."""
-
-
-class Commit(ConsumerCommand, tag="commit", frozen=True):
-    """Commit what was read, and wait for the answer."""
-
-
-class Unsubscribe(ConsumerCommand, tag="unsubscribe", frozen=True):
-    """Give up all topics."""
-
-
-class Subscribe(ConsumerCommand, tag="subscribe", frozen=True):
-    """Ask for other topics."""
-
-    topics: tuple[str, ...]
-
-
-class Close(ConsumerCommand, tag="close", frozen=True):
-    """Close the consumer cleanly."""
-
-    timeout_ms: int = 10_000
-
-
 class Bye(Command, tag="bye", frozen=True):
     """Answer, and exit with 0."""
 
 
-AnyCommand = Hello | Start | StopPolling | PollOn | Commit | Unsubscribe | Subscribe | Close | Bye
+def _command(name: str, step: type[UserStep], **defaults: Any) -> type[Any]:
+    """Make the command of a user's step: its fields, after an `id`.
+
+    `defaults`: those of the protocol, where they are not the step's.
+    """
+    fields: list[Any] = [("id", int)]
+    for field in msgspec.structs.fields(step):
+        default = defaults.get(field.name, field.default)
+        optional = () if default is msgspec.NODEFAULT else (default,)
+        fields.append((field.name, field.type, *optional))
+    return msgspec.defstruct(
+        name,
+        fields,
+        bases=(Message,),
+        namespace={"__doc__": step.__doc__},
+        tag_field="cmd",
+        tag=dashed(name),
+        frozen=True,
+    )
+
+
+_USER_COMMANDS: Mapping[type[UserStep], type[Any]] = {
+    StopPolling: _command("StopPolling", StopPolling),
+    ResumePolling: _command("PollOn", ResumePolling),
+    Commit: _command("Commit", Commit),
+    Unsubscribe: _command("Unsubscribe", Unsubscribe),
+    Subscribe: _command("Subscribe", Subscribe, topics=msgspec.NODEFAULT),
+    Close: _command("Close", Close, timeout_ms=10_000),
+}
+_USER_STEPS = {command: step for step, command in _USER_COMMANDS.items()}
+_COMMANDS: Any = Union[(Hello, Start, *_USER_STEPS, Bye)]
+COMMAND_NAMES = tuple(str(kind.__struct_config__.tag) for kind in get_args(_COMMANDS))
+
+
+class UserCommand(NamedTuple):
+    """A step of a consumer's user, as a command."""
+
+    id: int
+    step: UserStep
+
+
+AnyCommand = Hello | Start | UserCommand | Bye
+
+
+def command_name(command: AnyCommand) -> str:
+    """Return the name of a command, as it stands on its line."""
+    kind = _USER_COMMANDS[type(command.step)] if isinstance(command, UserCommand) else type(command)
+    return str(kind.__struct_config__.tag)
+
+
+def command_line(command: AnyCommand) -> bytes:
+    """Return the line of a command."""
+    if isinstance(command, UserCommand):
+        kind = _USER_COMMANDS[type(command.step)]
+        return msgspec.json.encode(kind(command.id, *msgspec.structs.astuple(command.step)))
+    return msgspec.json.encode(command)
+
+
+def command_of(line: Any) -> AnyCommand:
+    """Return the command that an object says.  Raises msgspec.ValidationError."""
+    command = msgspec.convert(line, _COMMANDS)
+    if (step := _USER_STEPS.get(type(command))) is None:
+        return command  # type: ignore[no-any-return]
+    number, *fields = msgspec.structs.astuple(command)
+    return UserCommand(number, step(*fields))
 
 
 class ClientError(Message, frozen=True):
@@ -256,7 +298,7 @@ def protocol_schema() -> dict[str, Any]:
     """The JSON Schema of all lines; `$defs` has each type of above by its name."""
     replies = get_args(AnyReply)  # they have no tag: which one it is depends on the command
     (command, event, *reply), definitions = msgspec.json.schema_components(
-        (AnyCommand, AnyEvent, *replies), ref_template="#/$defs/{name}"
+        (_COMMANDS, AnyEvent, *replies), ref_template="#/$defs/{name}"
     )
     kinds = {"command": command, "reply": {"anyOf": reply}, "event": event}
     return {

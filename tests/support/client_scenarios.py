@@ -22,15 +22,11 @@ from fencepost.model.client.behaviour import MEMBER_APIS, RIGHT, ClientSettings,
 from fencepost.model.client.client_interface import (
     Assigned,
     Closed,
-    Commit,
     Committed,
     ErrorTold,
     Lost,
-    PollOn,
     Records,
     Revoked,
-    StopPolling,
-    Unsubscribe,
 )
 from fencepost.model.client.client_state import Phase
 from fencepost.model.messages.errors import Error
@@ -41,6 +37,7 @@ from fencepost.model.messages.messages import (
     SyncGroupRequest,
 )
 from fencepost.model.messages.subscription import TopicPartition, decode_assignment
+from fencepost.model.plans.steps import Commit, ResumePolling, StopPolling, Unsubscribe
 
 GROUP, TOPIC, PARTITIONS = "g", "t", 6
 SESSION_MS, BEAT_MS, POLL_MS = 10_000, 1000, 20_000
@@ -250,7 +247,7 @@ def a_static_member_says_nothing_at_the_end(conduct: Conduct) -> None:
 def a_static_member_unsubscribes(conduct: Conduct) -> None:
     sim = simulation()
     group_of(sim, conduct)
-    sim.give("a", Unsubscribe())
+    sim.give("a", Unsubscribe("a"))
     sim.run_for(1000)
     assert not sim.asked_by("a", "LeaveGroup")
     assert owned(sim, "a") == set()
@@ -452,7 +449,7 @@ def who_polls_on_is_told_again(conduct: Conduct) -> None:
     asked = len(sim.asked_by("a"))
     for count in (1, 2, 3):
         assert [told.code for told in seen(sim, "a", ErrorTold)] == [FENCED.name] * count
-        sim.give("a", PollOn())
+        sim.give("a", ResumePolling("a"))
         sim.run_for(1000)
     assert len(sim.asked_by("a")) == asked
 
@@ -516,7 +513,7 @@ def no_records_for_the_fenced(conduct: Conduct) -> None:
 def no_commits_of_the_fenced(conduct: Conduct) -> None:
     sim = simulation()
     fenced_ms = _fence(sim, conduct)
-    sim.give("a", Commit())
+    sim.give("a", Commit("a"))
     sim.run_for(5000)
     assert not [each for each in sim.asked_by("a", "OffsetCommit") if each.at_ms > fenced_ms]
     assert seen(sim, "a", Committed) == [Committed(FENCED.name)]
@@ -528,7 +525,7 @@ def a_replaced_member_that_commits(conduct: Conduct) -> None:
     group_of(sim, conduct, heartbeat_interval_ms=SESSION_MS // 2, auto_commit_ms=None)
     sim.start("thief", settings("a"))
     sim.run_for(500)
-    sim.give("a", Commit())
+    sim.give("a", Commit("a"))
     sim.run_for(2000)
     assert seen(sim, "a", Committed) == [Committed(FENCED.name)]
     assert len(sim.asked_by("a", "OffsetCommit")) == 1
@@ -594,9 +591,9 @@ def a_leader_comes_back_and_skips_the_assignment(conduct: Conduct) -> None:
 def who_was_busy_for_too_long_comes_back(conduct: Conduct) -> None:
     sim = simulation()
     group_of(sim, conduct)
-    sim.give("a", StopPolling())
+    sim.give("a", StopPolling("a"))
     sim.run_for(POLL_MS + 2 * SESSION_MS)
-    sim.give("a", PollOn())
+    sim.give("a", ResumePolling("a"))
     sim.run_for(5000)
     joined_as_itself(sim, "a", times=2)
     shared(sim, "a")
@@ -704,11 +701,11 @@ def what_was_given_back_is_assigned(conduct: Conduct) -> None:
 def the_user_is_busy(conduct: Conduct) -> None:
     sim = simulation()
     group_of(sim, conduct)
-    sim.give("a", StopPolling())
+    sim.give("a", StopPolling("a"))
     before = len(sim.asked_by("a", "Heartbeat"))
     sim.run_for(POLL_MS - 5 * BEAT_MS)
     assert len(sim.asked_by("a", "Heartbeat")) - before >= 14
-    sim.give("a", PollOn())
+    sim.give("a", ResumePolling("a"))
     sim.run_for(2000)
     assert len(joins(sim, "a")) == 1
 
@@ -717,7 +714,7 @@ def the_user_is_busy(conduct: Conduct) -> None:
 def the_user_is_busy_for_too_long(conduct: Conduct) -> None:
     sim = simulation()
     group_of(sim, conduct, "b")
-    sim.give("a", StopPolling())
+    sim.give("a", StopPolling("a"))
     sim.run_for(POLL_MS + 2 * BEAT_MS)
     beats = len(sim.asked_by("a", "Heartbeat"))
     assert len(owned(sim, "b")) == PARTITIONS / 2
@@ -725,7 +722,7 @@ def the_user_is_busy_for_too_long(conduct: Conduct) -> None:
     assert len(sim.asked_by("a", "Heartbeat")) == beats
     assert not sim.asked_by("a", "LeaveGroup")
     assert owned(sim, "b") == all_partitions()
-    sim.give("a", PollOn())
+    sim.give("a", ResumePolling("a"))
     sim.run_for(5000)
     assert seen(sim, "a", Lost)
     shared(sim, "a", "b")
@@ -736,10 +733,10 @@ def a_dynamic_member_is_busy_for_too_long(conduct: Conduct) -> None:
     sim = simulation()
     sim.start("a", settings(None, conduct))
     sim.run_for(5000)
-    sim.give("a", StopPolling())
+    sim.give("a", StopPolling("a"))
     sim.run_for(POLL_MS + BEAT_MS)
     assert len(sim.asked_by("a", "LeaveGroup")) == 1
-    sim.give("a", PollOn())
+    sim.give("a", ResumePolling("a"))
     sim.run_for(5000)
     shared(sim, "a")
 

@@ -74,6 +74,7 @@ from fencepost.model.messages.messages import (
     SyncGroupResponse,
 )
 from fencepost.model.messages.subscription import TopicPartition, decode_assignment
+from fencepost.model.plans.steps import Close
 from fencepost.properties.requirements.driver_messages import (
     Assigned,
     ConsumerSettings,
@@ -360,7 +361,7 @@ class RealDeployment(Deployment):
         one = self._consumers[consumer]
         if one.driver is None:
             return
-        reply = await one.driver.close(consumer, _CLOSE_MS)
+        reply = await one.driver.do(Close(consumer, _CLOSE_MS))
         one.look()
         driver, one.driver = one.driver, None
         if not is_over and isinstance(reply, Done):

@@ -1,147 +1,47 @@
 """A scenario: what is done to a client, and which obligations its evidence is judged by.
 
-What can be done in a scenario, and what can be waited for: data that can be written as JSON.
+What can be waited for: data that can be written as JSON, as all steps can.
 
 Times are ms.  A consumer is named as in its `Start`; `Start` of the same name again is a restart.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from fencepost.conformance.cases.clients.provocation import Provocation
+from fencepost.model.plans.steps import (
+    ClearFaults,
+    Close,
+    Commit,
+    Crash,
+    ExpireSession,
+    Failover,
+    Loading,
+    Produce,
+    RemoveMember,
+    RestartBroker,
+    ResumePolling,
+    Start,
+    Step,
+    StopPolling,
+    Subscribe,
+    Unavailable,
+    Unsubscribe,
+    dashed,
+)
 
 
-def _dashed(name: str) -> str:
-    """The name of a class as it is written in JSON: `stop-polling`."""
-    return re.sub(r"(?<!^)(?=[A-Z])", "-", name).lower()
-
-
-class Act(msgspec.Struct, frozen=True, tag=_dashed, tag_field="act", omit_defaults=True):
-    """Something that is done."""
-
-
-class Settings(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a consumer is set, where that is not the same in all scenarios; None: as in all.
-
-    `assignor` None: the one that the scenario names, or the library's usual one.
-    """
-
-    session_timeout_ms: int | None = None
-    heartbeat_interval_ms: int | None = None
-    max_poll_interval_ms: int | None = None
-    auto_commit_ms: int | None = None
-    assignor: str | None = None
-
-
-class Start(Act, frozen=True):
-    """Start a consumer in a process, which is started if it doesn't run; `instance`: its id."""
-
-    consumer: str
-    instance: str | None = None
-    process: str = ""
-    settings: Settings = Settings()
-
-
-class Close(Act, frozen=True):
-    """Close a consumer."""
-
-    consumer: str
-    timeout_ms: int = 5000
-
-
-class Crash(Act, frozen=True):
-    """Kill a process with all its consumers."""
-
-    process: str
-
-
-class StopPolling(Act, frozen=True):
-    """Its user polls no more."""
-
-    consumer: str
-
-
-class PollOn(Act, frozen=True):
-    """Its user polls on."""
-
-    consumer: str
-
-
-class Commit(Act, frozen=True):
-    """Its user commits what it has read."""
-
-    consumer: str
-
-
-class Unsubscribe(Act, frozen=True):
-    """Its user gives up all topics."""
-
-    consumer: str
-
-
-class Subscribe(Act, frozen=True):
-    """Its user subscribes to the scenario's topic again."""
-
-    consumer: str
-
-
-class Produce(Act, frozen=True):
-    """Append so many records to each partition."""
-
-    count: int = 5
-
-
-class Provoke(Act, frozen=True):
+class InjectFaults(Step, tag="provoke", frozen=True):
     """Let something go wrong from now on."""
 
     provocations: tuple[Provocation, ...]
 
 
-class Relent(Act, frozen=True):
-    """Let nothing go wrong any more."""
-
-
-class Remove(Act, frozen=True):
-    """Remove a static consumer from its group, as an administrator does."""
-
-    consumer: str
-
-
-class Expire(Act, frozen=True):
-    """End the session of a static consumer."""
-
-    consumer: str
-
-
-class Move(Act, frozen=True):
-    """Fail the coordinator over to another node."""
-
-
-class Load(Act, frozen=True):
-    """For so long, the coordinator loads."""
-
-    ms: int
-
-
-class NotAvailable(Act, frozen=True):
-    """For so long, no coordinator is available."""
-
-    ms: int
-
-
-class Restart(Act, frozen=True):
-    """Restart the broker; `as_of`: as another release."""
-
-    as_of: str | None = None
-    down_ms: int = 0
-
-
-class Condition(msgspec.Struct, frozen=True, tag=_dashed, tag_field="until", omit_defaults=True):
+class Condition(msgspec.Struct, frozen=True, tag=dashed, tag_field="until", omit_defaults=True):
     """Something that is waited for."""
 
 
@@ -205,38 +105,46 @@ class Passed(Condition, frozen=True):
 AnyCondition = Settled | Assigned | Calls | Answered | Parked | Told | Read | Passed
 
 
-class Await(Act, frozen=True):
+class Until(Step, tag="await", frozen=True):
     """Wait for a condition, so long at most.
 
     `needed`: without it the scenario shows nothing; else it goes on, and the judges see.
     """
 
-    until: AnyCondition
+    condition: AnyCondition = msgspec.field(name="until")
     within_ms: int = 15_000
     needed: bool = False
 
 
-AnyAct = (
+ScenarioStep = (
     Start
     | Close
     | Crash
     | StopPolling
-    | PollOn
+    | ResumePolling
     | Commit
     | Unsubscribe
     | Subscribe
     | Produce
-    | Provoke
-    | Relent
-    | Remove
-    | Expire
-    | Move
-    | Load
-    | NotAvailable
-    | Restart
-    | Await
+    | InjectFaults
+    | ClearFaults
+    | RemoveMember
+    | ExpireSession
+    | Failover
+    | Loading
+    | Unavailable
+    | RestartBroker
+    | Until
 )
-SERVED_ONLY = (Provoke, Relent, Expire, Move, Load, NotAvailable, Restart)
+SERVED_ONLY = (
+    InjectFaults,
+    ClearFaults,
+    ExpireSession,
+    Failover,
+    Loading,
+    Unavailable,
+    RestartBroker,
+)
 """What no real broker does when it is told to."""
 
 
@@ -266,7 +174,7 @@ class Scenario(msgspec.Struct, frozen=True, omit_defaults=True):
     id: str
     about: str
     obligations: tuple[str, ...]
-    acts: tuple[AnyAct, ...]
+    acts: tuple[ScenarioStep, ...]
     needs: tuple[str, ...] = ("static",)
     assignor: str | None = None
     broker: Setting = Setting()

@@ -17,36 +17,38 @@ import msgspec
 from fencepost.conformance.cases.clients.provocation import Action, Provocation
 from fencepost.conformance.cases.clients.scenario import (
     Answered,
-    AnyAct,
     Assigned,
-    Await,
     Calls,
-    Close,
-    Commit,
-    Crash,
-    Expire,
-    Load,
-    Move,
-    NotAvailable,
+    InjectFaults,
     Parked,
     Passed,
-    PollOn,
-    Produce,
-    Provoke,
     Read,
-    Remove,
-    Restart,
     Scenario,
+    ScenarioStep,
     Setting,
-    Settings,
     Settled,
-    Start,
-    StopPolling,
     Told,
-    Unsubscribe,
+    Until,
     client_id,
 )
 from fencepost.model.bad_input import BadInputError
+from fencepost.model.plans.steps import (
+    Close,
+    Commit,
+    Crash,
+    ExpireSession,
+    Failover,
+    Loading,
+    Produce,
+    RemoveMember,
+    RestartBroker,
+    ResumePolling,
+    Settings,
+    Start,
+    StopPolling,
+    Unavailable,
+    Unsubscribe,
+)
 from fencepost.model.suggestions import did_you_mean
 
 A = "a"
@@ -85,19 +87,19 @@ _ANSWERED = (
 )
 
 
-def settled(*consumers: str, needed: bool = True) -> Await:
+def settled(*consumers: str, needed: bool = True) -> Until:
     """Wait until these are the whole group."""
-    return Await(Settled(consumers), needed=needed)
+    return Until(Settled(consumers), needed=needed)
 
 
-def begun(settings: Settings | None = None) -> tuple[AnyAct, ...]:
+def begun(settings: Settings | None = None) -> tuple[ScenarioStep, ...]:
     """One static member in a group of its own."""
     return Start(A, I1, settings=settings or Settings()), settled(A)
 
 
-def passed(ms: int) -> Await:
+def passed(ms: int) -> Until:
     """Let so much time pass."""
-    return Await(Passed(ms), within_ms=ms + 1000)
+    return Until(Passed(ms), within_ms=ms + 1000)
 
 
 def _silence(*apis: str) -> tuple[Provocation, ...]:
@@ -105,11 +107,11 @@ def _silence(*apis: str) -> tuple[Provocation, ...]:
     return tuple(Provocation(api, Action.DELAY, last=None, ms=60_000) for api in apis)
 
 
-_LIFE: tuple[AnyAct, ...] = (
+_LIFE: tuple[ScenarioStep, ...] = (
     settled(A),
-    Await(Read(A)),
+    Until(Read(A)),
     Commit(A),
-    Await(Calls(A, "Heartbeat", 2)),
+    Until(Calls(A, "Heartbeat", 2)),
     Close(A),
     passed(500),
 )
@@ -140,13 +142,13 @@ ORDINARY = (
         ("CLIENT-CLOSE-REBALANCING",),
         (
             *begun(),
-            Provoke(
+            InjectFaults(
                 (
                     Provocation("Heartbeat", Action.ERROR, A1, code="REBALANCE_IN_PROGRESS"),
                     Provocation("JoinGroup", Action.DELAY, A1, ms=6000),
                 )
             ),
-            Await(Parked(A, "JoinGroup"), needed=True),
+            Until(Parked(A, "JoinGroup"), needed=True),
             Close(A, timeout_ms=3000),
             passed(500),
         ),
@@ -157,10 +159,10 @@ ORDINARY = (
         ("CLIENT-CLOSE-IN-TIME", "CLIENT-CLOSE-STATIC-STAYS"),
         (
             *begun(Settings(auto_commit_ms=300)),
-            NotAvailable(30_000),
+            Unavailable(30_000),
             Produce(),
-            Await(Read(A), within_ms=3000),
-            Await(Calls(A, "FindCoordinator"), needed=True),
+            Until(Read(A), within_ms=3000),
+            Until(Calls(A, "FindCoordinator"), needed=True),
             Close(A, timeout_ms=3000),
             passed(500),
         ),
@@ -171,11 +173,11 @@ ORDINARY = (
         ("CLIENT-CLOSE-BROKER-GONE",),
         (
             *begun(Settings(auto_commit_ms=300)),
-            Provoke(_silence(*_ANSWERED)),
+            InjectFaults(_silence(*_ANSWERED)),
             Produce(),
-            Await(Read(A), within_ms=3000),
-            Await(Parked(A, "OffsetCommit"), within_ms=3000),
-            Provoke(_silence("Fetch", "Metadata")),
+            Until(Read(A), within_ms=3000),
+            Until(Parked(A, "OffsetCommit"), within_ms=3000),
+            InjectFaults(_silence("Fetch", "Metadata")),
             passed(300),
             Close(A, timeout_ms=3000),
         ),
@@ -188,7 +190,7 @@ ORDINARY = (
             *begun(Settings(session_timeout_ms=3000, max_poll_interval_ms=20_000)),
             StopPolling(A),
             passed(5000),
-            PollOn(A),
+            ResumePolling(A),
             passed(500),
         ),
     ),
@@ -204,8 +206,8 @@ ORDINARY = (
             *begun(Settings(session_timeout_ms=3000, max_poll_interval_ms=4000)),
             StopPolling(A),
             passed(10_000),
-            PollOn(A),
-            Await(Calls(A, "JoinGroup")),
+            ResumePolling(A),
+            Until(Calls(A, "JoinGroup")),
             settled(A, needed=False),
         ),
     ),
@@ -238,13 +240,13 @@ ORDINARY = (
         (
             Produce(),
             *begun(),
-            Await(Read(A)),
+            Until(Read(A)),
             Commit(A),
-            Restart(as_of="2.3", down_ms=300),
+            RestartBroker(as_of="2.3", down_ms=300),
             passed(500),
             settled(A, needed=False),
             Produce(),
-            Await(Read(A)),
+            Until(Read(A)),
             Commit(A),
         ),
     ),
@@ -258,15 +260,15 @@ _A, _B, _C = (("a", "i-1"), ("b", "i-2"), ("c", "i-3"))
 _LEADER = ("CLIENT-LEADER-MEMBERS", "CLIENT-LEADER-ONCE", "CLIENT-LEADER-WHOLE")
 
 
-def _group(*members: tuple[str, str]) -> tuple[AnyAct, ...]:
+def _group(*members: tuple[str, str]) -> tuple[ScenarioStep, ...]:
     """Members that come one after the other; the first one leads."""
-    acts: list[AnyAct] = []
+    acts: list[ScenarioStep] = []
     for index, (name, instance) in enumerate(members):
         acts += [Start(name, instance), settled(*(m for m, _ in members[: index + 1]))]
     return tuple(acts)
 
 
-def _restarted(name: str, instance: str, *group: tuple[str, str]) -> tuple[AnyAct, ...]:
+def _restarted(name: str, instance: str, *group: tuple[str, str]) -> tuple[ScenarioStep, ...]:
     return (
         Close(name),
         Start(name, instance),
@@ -319,8 +321,8 @@ def _rebalanced(assignor: str) -> Scenario:
         (
             *_group(_A, _B, _C),
             *_restarted(*_B, _A, _B, _C),
-            Provoke((again,)),
-            Await(Calls("a", "JoinGroup"), needed=True),
+            InjectFaults((again,)),
+            Until(Calls("a", "JoinGroup"), needed=True),
             settled("a", "b", "c", needed=False),
         ),
         assignor=assignor,
@@ -376,7 +378,7 @@ def _told_in(name: str, api: str, code: str, *obligations: str) -> Scenario:
     provoked = [_error(api, code)]
     if api == _JOIN:
         provoked.insert(0, _error(_HEARTBEAT, _REBALANCE))
-    act = Provoke(tuple(provoked))
+    act = InjectFaults(tuple(provoked))
     start = begun()
     return Scenario(
         f"{name}-in-{api.lower().removesuffix('group')}",
@@ -384,22 +386,22 @@ def _told_in(name: str, api: str, code: str, *obligations: str) -> Scenario:
         obligations,
         (
             *((act, *start[:1]) if api == _SYNC else (*start, act)),
-            Await(Answered(A, api, code), needed=True),
-            Await(Calls(A, _JOIN)),
+            Until(Answered(A, api, code), needed=True),
+            Until(Calls(A, _JOIN)),
             settled(A, needed=False),
         ),
     )
 
 
-def _fenced_in(api: str, *begin: AnyAct) -> Scenario:
+def _fenced_in(api: str, *begin: ScenarioStep) -> Scenario:
     return Scenario(
         f"fenced-in-{api.lower().removesuffix('group')}",
         f"A static member is answered {_FENCED} in {api}.",
         (f"CLIENT-FENCED-{api.upper().removesuffix('GROUP')}", "CLIENT-FENCED-NO-JOIN"),
         (
             *begin,
-            Await(Answered(A, api, _FENCED), needed=True),
-            Await(Told(A, "FENCED"), within_ms=5000),
+            Until(Answered(A, api, _FENCED), needed=True),
+            Until(Told(A, "FENCED"), within_ms=5000),
             passed(SILENCE_MS),
         ),
     )
@@ -412,8 +414,8 @@ _COMMIT_FENCED = Scenario(
     (
         Produce(),
         *begun(),
-        Await(Read(A), needed=True),
-        Provoke((_error(_COMMIT, _FENCED, last=None),)),
+        Until(Read(A), needed=True),
+        InjectFaults((_error(_COMMIT, _FENCED, last=None),)),
         Commit(A),
         passed(SILENCE_MS),
     ),
@@ -421,8 +423,8 @@ _COMMIT_FENCED = Scenario(
 )
 
 _COMES_BACK = (
-    Await(Assigned(A), within_ms=8000),
-    PollOn(A),  # a user whose library raises an error may have a loop that goes on
+    Until(Assigned(A), within_ms=8000),
+    ResumePolling(A),  # a user whose library raises an error may have a loop that goes on
     settled(A, needed=False),
 )
 
@@ -442,14 +444,14 @@ TROUBLE = (
         (
             *begun(),
             Produce(),
-            Await(Read(A)),
+            Until(Read(A)),
             Start("b", I1),
-            Await(Assigned("b"), needed=True),
-            Await(Told(A, "FENCED"), within_ms=6000),
+            Until(Assigned("b"), needed=True),
+            Until(Told(A, "FENCED"), within_ms=6000),
             passed(500),
             Produce(),
             passed(SILENCE_MS),
-            PollOn(A),
+            ResumePolling(A),
             passed(500),
             Produce(),
             passed(SILENCE_MS),
@@ -469,14 +471,14 @@ TROUBLE = (
         (
             *begun(_COMMITTING),
             Produce(),
-            Await(Read(A)),
+            Until(Read(A)),
             Start("b", I1, settings=_COMMITTING),
             Produce(),
-            Await(Told(A, "FENCED"), within_ms=6000),
+            Until(Told(A, "FENCED"), within_ms=6000),
             passed(500),
             Produce(),
             passed(SILENCE_MS),
-            PollOn(A),
+            ResumePolling(A),
             passed(SILENCE_MS),
             Close(A),
             passed(500),
@@ -489,20 +491,22 @@ TROUBLE = (
         ("CLIENT-FENCED-LATE-COMMIT",),
         (
             Start(A, I1, settings=_SELDOM_BEATING),
-            Await(Assigned(A), needed=True),
+            Until(Assigned(A), needed=True),
             Produce(),
-            Await(Read(A), needed=True),
+            Until(Read(A), needed=True),
             Start("b", I1, settings=_SELDOM_BEATING),
-            Await(Assigned("b"), needed=True),
+            Until(Assigned("b"), needed=True),
             Commit(A),
             passed(SILENCE_MS),
         ),
         needs=("static", "manual-commit"),
     ),
     _fenced_in(
-        _JOIN, *begun(), Provoke((_error(_HEARTBEAT, _REBALANCE), _error(_JOIN, _FENCED, None)))
+        _JOIN,
+        *begun(),
+        InjectFaults((_error(_HEARTBEAT, _REBALANCE), _error(_JOIN, _FENCED, None))),
     ),
-    _fenced_in(_SYNC, Provoke((_error(_SYNC, _FENCED),)), *begun()[:1]),
+    _fenced_in(_SYNC, InjectFaults((_error(_SYNC, _FENCED),)), *begun()[:1]),
     _COMMIT_FENCED,
     Scenario(
         "removed",
@@ -511,10 +515,10 @@ TROUBLE = (
         (
             *begun(_COMMITTING),
             Produce(),
-            Await(Read(A)),
-            Remove(A),
+            Until(Read(A)),
+            RemoveMember(A),
             Produce(),
-            Await(Calls(A, _JOIN)),
+            Until(Calls(A, _JOIN)),
             settled(A, needed=False),
         ),
     ),
@@ -525,10 +529,10 @@ TROUBLE = (
         (
             *begun(_COMMITTING),
             Produce(),
-            Await(Read(A)),
-            Expire(A),
+            Until(Read(A)),
+            ExpireSession(A),
             Produce(),
-            Await(Calls(A, _JOIN)),
+            Until(Calls(A, _JOIN)),
             settled(A, needed=False),
         ),
     ),
@@ -536,13 +540,13 @@ TROUBLE = (
         "join-answer-lost",
         "The answer to the JoinGroup of a static member is lost.",
         ("CLIENT-JOIN-LOST-ANSWER", "CLIENT-JOIN-SILENT"),
-        (Provoke((Provocation(_JOIN, Action.LOSE, A1),)), Start(A, I1), *_COMES_BACK),
+        (InjectFaults((Provocation(_JOIN, Action.LOSE, A1),)), Start(A, I1), *_COMES_BACK),
     ),
     Scenario(
         "join-cut",
         "The connection of a static member is cut while its JoinGroup is parked.",
         ("CLIENT-JOIN-CUT", "CLIENT-JOIN-SILENT"),
-        (Provoke((Provocation(_JOIN, Action.CUT, A1, ms=500),)), Start(A, I1), *_COMES_BACK),
+        (InjectFaults((Provocation(_JOIN, Action.CUT, A1, ms=500),)), Start(A, I1), *_COMES_BACK),
         broker=Setting(delay_ms=2000),
     ),
     *(
@@ -567,14 +571,14 @@ TROUBLE = (
         "coordinator-moves",
         "The coordinator moves to another node.",
         ("CLIENT-JOIN-COORDINATOR", "CLIENT-JOIN-SILENT"),
-        (*begun(), Move(), passed(SILENCE_MS), settled(A, needed=False)),
+        (*begun(), Failover(), passed(SILENCE_MS), settled(A, needed=False)),
         broker=Setting(nodes=2),
     ),
     Scenario(
         "coordinator-not-available",
         "No coordinator is available for a while.",
         ("CLIENT-JOIN-COORDINATOR", *_OUTAGE),
-        (*begun(), NotAvailable(_OUTAGE_MS), passed(_OUTAGE_MS), settled(A, needed=False)),
+        (*begun(), Unavailable(_OUTAGE_MS), passed(_OUTAGE_MS), settled(A, needed=False)),
     ),
     Scenario(
         "coordinator-loads",
@@ -583,7 +587,7 @@ TROUBLE = (
         (
             *begun(_COMMITTING),
             Produce(),
-            Load(_OUTAGE_MS),
+            Loading(_OUTAGE_MS),
             Start("b", "i-2", settings=_COMMITTING),
             passed(_OUTAGE_MS),
             settled(A, "b", needed=False),

@@ -25,28 +25,12 @@ import msgspec
 
 from fencepost.conformance.cases.clients.provocation import Action, Provocation
 from fencepost.conformance.cases.clients.scenario import (
-    AnyAct,
-    Await,
-    Close,
-    Commit,
-    Crash,
-    Expire,
-    Load,
-    Move,
-    NotAvailable,
-    PollOn,
-    Produce,
-    Provoke,
-    Relent,
-    Remove,
+    InjectFaults,
     Scenario,
+    ScenarioStep,
     Setting,
-    Settings,
     Settled,
-    Start,
-    StopPolling,
-    Subscribe,
-    Unsubscribe,
+    Until,
     client_id,
     process_of,
 )
@@ -56,6 +40,24 @@ from fencepost.conformance.clients.driver_programs import Client, find_client
 from fencepost.conformance.clients.scenario_run import ScenarioRun, assignor_in
 from fencepost.conformance.clients.stage import Stage
 from fencepost.conformance.runtime.event_loop import side_by_side
+from fencepost.model.plans.steps import (
+    ClearFaults,
+    Close,
+    Commit,
+    Crash,
+    ExpireSession,
+    Failover,
+    Loading,
+    Produce,
+    RemoveMember,
+    ResumePolling,
+    Settings,
+    Start,
+    StopPolling,
+    Subscribe,
+    Unavailable,
+    Unsubscribe,
+)
 from fencepost.properties.checking.shrinking import EditStage, Shown, Shrinking, numbered, shrink
 from fencepost.properties.judging.known_failures import KnownFailure
 from fencepost.properties.requirements.client_verdict import Finding, Verdict
@@ -97,7 +99,7 @@ class _Draft:
     lives: dict[str, int] = field(default_factory=dict)
     running: list[str] = field(default_factory=list)
     settings: Settings = field(default_factory=Settings)
-    acts: list[AnyAct] = field(default_factory=list)
+    acts: list[ScenarioStep] = field(default_factory=list)
 
     def start(self, name: str) -> None:
         self.lives[name] = self.lives.get(name, 0) + 1
@@ -108,7 +110,7 @@ class _Draft:
         return self.dice.choice(self.running)
 
     def settled(self, within_ms: int, *, needed: bool = False) -> None:
-        self.acts.append(Await(Settled(tuple(self.running)), within_ms, needed))
+        self.acts.append(Until(Settled(tuple(self.running)), within_ms, needed))
 
 
 def drawn(seed: int, number: int, introduction: Introduction) -> Scenario:
@@ -131,8 +133,8 @@ def drawn(seed: int, number: int, introduction: Introduction) -> Scenario:
     for _ in range(dice.choice(_STEPS)):
         steps = _possible(draft)
         dice.choices([step for step, _ in steps], [weight for _, weight in steps])[0](draft)
-    draft.acts.append(Relent())
-    draft.acts += [PollOn(name) for name in draft.running]
+    draft.acts.append(ClearFaults())
+    draft.acts += [ResumePolling(name) for name in draft.running]
     draft.settled(_END_MS)
     draft.acts.append(passed(500))
     return Scenario(
@@ -178,14 +180,16 @@ def _error(draft: _Draft) -> None:
     api = draft.dice.choice(list(_ERRORS))
     code = draft.dice.choice(_ERRORS[api])
     last = draft.dice.choice((1, 1, 3))
-    draft.acts.append(Provoke((Provocation(api, Action.ERROR, _who(draft), last=last, code=code),)))
+    draft.acts.append(
+        InjectFaults((Provocation(api, Action.ERROR, _who(draft), last=last, code=code),))
+    )
 
 
 def _trouble(draft: _Draft) -> None:
     api = draft.dice.choice(list(_ERRORS))
     action = draft.dice.choice((Action.LOSE, Action.CUT, Action.DELAY, Action.THROTTLE))
     ms = 0 if action is Action.LOSE else draft.dice.choice(_LATE_MS)
-    draft.acts.append(Provoke((Provocation(api, action, _who(draft), ms=ms),)))
+    draft.acts.append(InjectFaults((Provocation(api, action, _who(draft), ms=ms),)))
 
 
 def _who(draft: _Draft) -> str:
@@ -217,15 +221,15 @@ def _rival(draft: _Draft) -> None:
 
 def _remove(draft: _Draft) -> None:
     static = [name for name in draft.running if draft.instances[name] is not None]
-    draft.acts.append(draft.dice.choice((Remove, Expire))(draft.dice.choice(static)))
+    draft.acts.append(draft.dice.choice((RemoveMember, ExpireSession))(draft.dice.choice(static)))
 
 
 def _move(draft: _Draft) -> None:
-    draft.acts.append(Move())
+    draft.acts.append(Failover())
 
 
 def _outage(draft: _Draft) -> None:
-    kind = draft.dice.choice((Load, NotAvailable))
+    kind = draft.dice.choice((Loading, Unavailable))
     draft.acts.append(kind(draft.dice.choice(_OUTAGES_MS)))
 
 
@@ -239,7 +243,7 @@ def _commit(draft: _Draft) -> None:
 
 def _stop_polling(draft: _Draft) -> None:
     name = draft.anyone()
-    draft.acts += [StopPolling(name), passed(draft.dice.choice(_PAUSES_MS)), PollOn(name)]
+    draft.acts += [StopPolling(name), passed(draft.dice.choice(_PAUSES_MS)), ResumePolling(name)]
 
 
 def _unsubscribe(draft: _Draft) -> None:
@@ -278,8 +282,8 @@ def makes_sense(scenario: Scenario) -> bool:
     return any(isinstance(act, Start) for act in scenario.acts)
 
 
-def _named(act: AnyAct) -> set[str]:
-    told = act.until if isinstance(act, Await) else act
+def _named(act: ScenarioStep) -> set[str]:
+    told = act.condition if isinstance(act, Until) else act
     if isinstance(told, Settled):
         return set(told.consumers)
     name = getattr(told, "consumer", None)
@@ -307,31 +311,31 @@ def smaller(scenario: Scenario) -> Iterator[Scenario]:
             yield _with(scenario, (*scenario.acts[:index], plain, *scenario.acts[index + 1 :]))
 
 
-def _with(scenario: Scenario, acts: tuple[AnyAct, ...]) -> Scenario:
+def _with(scenario: Scenario, acts: tuple[ScenarioStep, ...]) -> Scenario:
     return msgspec.structs.replace(scenario, acts=acts)
 
 
 def _without(scenario: Scenario, name: str) -> Scenario:
     """It without one of its consumers."""
-    kept: list[AnyAct] = []
+    kept: list[ScenarioStep] = []
     for act in scenario.acts:
-        if isinstance(act, Await) and isinstance(act.until, Settled):
-            rest = tuple(one for one in act.until.consumers if one != name)
+        if isinstance(act, Until) and isinstance(act.condition, Settled):
+            rest = tuple(one for one in act.condition.consumers if one != name)
             if rest:
-                kept.append(msgspec.structs.replace(act, until=Settled(rest)))
+                kept.append(msgspec.structs.replace(act, condition=Settled(rest)))
         elif name not in _named(act) and not (isinstance(act, Crash) and act.process == name):
             kept.append(act)
     return _with(scenario, tuple(kept))
 
 
-def _plainer(act: AnyAct) -> AnyAct:
+def _plainer(act: ScenarioStep) -> ScenarioStep:
     """An act that asks for less."""
     match act:
         case Start(settings=settings) if settings != Settings():
             return msgspec.structs.replace(act, settings=Settings())
-        case Provoke(provocations=provocations):
+        case InjectFaults(provocations=provocations):
             once = (msgspec.structs.replace(p, last=msgspec.UNSET) for p in provocations)
-            return Provoke(tuple(once))
+            return InjectFaults(tuple(once))
     return act
 
 

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.conformance.cases.clients.scenario import Scenario, Start
+from fencepost.conformance.cases.clients.scenario import Scenario
 from fencepost.conformance.cases.clients.scenario_catalogue import settled
 from fencepost.conformance.cli.cli import exit_code, fencepost
+from fencepost.model.plans.steps import Start
 
 SHORT = Scenario("drawn-0-0", "A member.", (), (Start("a", "i-1"), settled("a")))
 

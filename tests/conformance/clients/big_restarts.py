@@ -32,6 +32,7 @@ from fencepost.conformance.serve.application_broker import ApplicationBroker
 from fencepost.conformance.serve.broker_history import History, RecordedExchange
 from fencepost.conformance.targets.target_registry import find_revision
 from fencepost.model.messages.errors import error_name
+from fencepost.model.plans.steps import Close, StopPolling
 from fencepost.model.table.vocabulary import GroupState
 from fencepost.properties.requirements.driver_messages import (
     Assigned,
@@ -154,7 +155,7 @@ class Fleet:
     async def close_and_start(self, number: int) -> None:
         driver, member = self.drivers[number // EACH], f"i{number}"
         self.note(member, "closed")
-        done(await driver.close(member))
+        done(await driver.do(Close(member, 10_000)))
         self.fold()
         self.came[member] = "closed"
         await self.start(member, driver)
@@ -167,7 +168,7 @@ class Fleet:
         driver = self.drivers[place]
         members = [f"i{number}" for number in range(place * EACH, (place + 1) * EACH)]
         for member in members:
-            done(await driver.stop_polling(member))
+            done(await driver.do(StopPolling(member)))
             self.note(member, "crashed")
         self.fold()
         await self.pool.give_back(driver, clean=False)

@@ -16,6 +16,14 @@ from fencepost.conformance.clients import driver as driver_module
 from fencepost.conformance.clients.driver import Driver, DriverError, Heard, Late
 from fencepost.conformance.clients.driver_programs import Client, Program
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
+from fencepost.model.plans.steps import (
+    Close,
+    Commit,
+    ResumePolling,
+    StopPolling,
+    Subscribe,
+    Unsubscribe,
+)
 from fencepost.properties.requirements.driver_messages import (
     Assigned,
     ClientError,
@@ -55,13 +63,13 @@ async def test_an_honest_driver_is_heard() -> None:
             lambda heard: isinstance(heard.event, Records) and heard.event.first == 7, PATIENCE_S
         )
         assert second is driver.events[2]
-        assert await driver.stop_polling("a") == Done(3, ok=True)
-        assert await driver.poll_on("a") == Done(4, ok=True)
+        assert await driver.do(StopPolling("a")) == Done(3, ok=True)
+        assert await driver.do(ResumePolling("a")) == Done(4, ok=True)
         fenced = ClientError("FENCED_INSTANCE_ID", fatal=True, message="another has it")
-        assert await driver.commit("a") == Refused(5, fenced)
-        assert await driver.unsubscribe("a") == Unsupported(6, "it keeps its topics")
-        assert await driver.subscribe("a", ["u"]) == Done(7, ok=True)
-        assert await driver.close("a") == Done(8, ok=True, took_ms=12.5)
+        assert await driver.do(Commit("a")) == Refused(5, fenced)
+        assert await driver.do(Unsubscribe("a")) == Unsupported(6, "it keeps its topics")
+        assert await driver.do(Subscribe("a", ("u",))) == Done(7, ok=True)
+        assert await driver.do(Close("a", 10_000)) == Done(8, ok=True, took_ms=12.5)
         await driver.bye()
         assert driver.fault is None
     assigned = driver.events[0].event
@@ -87,7 +95,7 @@ async def test_a_driver_that_was_killed_says_no_more() -> None:
         await driver.start_consumer("a", SETTINGS)
         await driver.crash()
         with pytest.raises(DriverError, match="ended before"):
-            await driver.commit("a")
+            await driver.do(Commit("a"))
         assert driver.fault is None
 
 
@@ -122,7 +130,7 @@ async def test_a_lie_is_the_drivers_fault(lie: str, monkeypatch: pytest.MonkeyPa
                 await driver.wait_for(lambda _: False, PATIENCE_S)
             assert str(raised.value) == driver.fault
         with pytest.raises(DriverError, match=re.escape(str(driver.fault))):
-            await driver.commit("a")
+            await driver.do(Commit("a"))
 
 
 @pytest.mark.parametrize(
@@ -153,12 +161,12 @@ async def test_a_library_that_does_not_return_is_late(monkeypatch: pytest.Monkey
         await driver.start_consumer("a", SETTINGS)
         with monkeypatch.context() as patched:
             patched.setattr(driver_module, "REPLY_S", SILENT_S)
-            late = await driver.commit("a")
+            late = await driver.do(Commit("a"))
         assert isinstance(late, Late)
         assert (late.command, late.reply) == ("commit", None)
         assert "the library had not returned from commit after" in str(late)
-        await driver.poll_on("a")  # the fake answers the commit now
-        assert isinstance(await driver.close("a"), Done)
+        await driver.do(ResumePolling("a"))  # the fake answers the commit now
+        assert isinstance(await driver.do(Close("a", 10_000)), Done)
         assert driver.fault is None
 
 
@@ -168,7 +176,7 @@ async def test_a_driver_that_does_not_answer_is_at_fault(monkeypatch: pytest.Mon
         monkeypatch.setattr(driver_module, "REPLY_S", SILENT_S)
         monkeypatch.setattr(driver_module, "HELLO_S", SILENT_S)
         with pytest.raises(DriverError, match=r"answered no `commit` nor `hello` for 0\.1 s"):
-            await driver.commit("a")
+            await driver.do(Commit("a"))
 
 
 @pytest.mark.parametrize(

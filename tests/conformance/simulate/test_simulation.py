@@ -26,15 +26,14 @@ from fencepost.model.client.behaviour import RIGHT
 from fencepost.model.client.client_interface import (
     Assigned,
     Closed,
-    Commit,
     Committed,
     ErrorTold,
     Lost,
     Records,
     Revoked,
-    Subscribe,
 )
 from fencepost.model.client.duties import DUTIES
+from fencepost.model.plans.steps import Commit, Subscribe
 from fencepost.properties.mutants.client_mutants import CLIENT_MUTANTS, ClientMutant
 from fencepost.properties.requirements.requirements import OBLIGATIONS
 
@@ -154,7 +153,7 @@ def test_what_is_committed_is_not_read_again() -> None:
 def test_a_user_commits() -> None:
     sim = simulation()
     group_of(sim, RIGHT, auto_commit_ms=None)
-    sim.give("a", Commit())
+    sim.give("a", Commit("a"))
     sim.run_for(100)
     assert seen(sim, "a", Committed) == [Committed("NONE")]
     assert len(sim.asked_by("a", "OffsetCommit")) == 1
@@ -165,7 +164,7 @@ def test_a_commit_in_a_rebalance_is_refused_here() -> None:
     group_of(sim, RIGHT)
     sim.start("b", settings("b"))
     run_until_joining(sim, "a")
-    sim.give("a", Commit())
+    sim.give("a", Commit("a"))
     assert seen(sim, "a", Committed) == [Committed("REBALANCE_IN_PROGRESS")]
 
 
@@ -173,7 +172,7 @@ def test_another_subscription_is_joined_with() -> None:
     sim = Simulation({"t": 2, "u": 3})
     sim.start("a", settings("a"))
     sim.run_for(5000)
-    sim.give("a", Subscribe(("t", "u")))
+    sim.give("a", Subscribe("a", ("t", "u")))
     sim.run_for(5000)
     assert len(joins(sim, "a")) == 2
     assert len(owned(sim, "a")) == 5

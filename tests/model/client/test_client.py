@@ -14,9 +14,7 @@ from fencepost.model.client.client_interface import (
     AnswerRead,
     Asked,
     Assigned,
-    Close,
     Closed,
-    Commit,
     Committed,
     ConnectionLost,
     Endpoint,
@@ -24,13 +22,8 @@ from fencepost.model.client.client_interface import (
     HangUp,
     Input,
     Lost,
-    PollOn,
     Records,
     Revoked,
-    Start,
-    StopPolling,
-    Subscribe,
-    Unsubscribe,
     Woken,
 )
 from fencepost.model.client.client_state import ClientState
@@ -72,6 +65,15 @@ from fencepost.model.messages.messages import (
 )
 from fencepost.model.messages.shapes import Message
 from fencepost.model.messages.subscription import TopicPartition, encode_assignment
+from fencepost.model.plans.steps import (
+    Close,
+    Commit,
+    ResumePolling,
+    Start,
+    StopPolling,
+    Subscribe,
+    Unsubscribe,
+)
 
 NODES = (BrokerNode(1, "one", 9092), BrokerNode(2, "two", 9092))
 CODES = (*[0] * 40, 3, 14, 15, 16, 22, 25, 27, 79, 82, 81, 30, 35, -1, 99)
@@ -94,13 +96,13 @@ ACTS = st.lists(
     max_size=60,
 )
 USER: tuple[Input, ...] = (
-    StopPolling(),
-    PollOn(),
-    PollOn(),
-    Commit(),
-    Subscribe(("t", "u")),
-    Unsubscribe(),
-    Close(3000),
+    StopPolling("a"),
+    ResumePolling("a"),
+    ResumePolling("a"),
+    Commit("a"),
+    Subscribe("a", ("t", "u")),
+    Unsubscribe("a"),
+    Close("a", 3000),
 )
 
 
@@ -278,7 +280,7 @@ def test_at_each_step(
     consumer: ClientSettings, highest: dict[str, int], acts: list[tuple[str, int, int]]
 ) -> None:
     watched = Watched(consumer, highest)
-    watched.give(Start())
+    watched.give(Start("a"))
     for act in acts:
         watched.act(*act)
 
@@ -289,11 +291,11 @@ def test_close_ends_in_time_whatever_happened_before(
     consumer: ClientSettings, acts: list[tuple[str, int, int]]
 ) -> None:
     watched = Watched(consumer, {})
-    watched.give(Start())
+    watched.give(Start("a"))
     for act in acts:
         watched.act(*act)
     begun_ms = watched.now_ms
-    watched.give(Close(3000))
+    watched.give(Close("a", 3000))
     while watched.wake_at_ms is not None:
         watched.act("w", 0, 0)
     assert watched.is_over
@@ -303,7 +305,7 @@ def test_close_ends_in_time_whatever_happened_before(
 
 def test_an_answer_to_nothing_that_was_asked_changes_nothing() -> None:
     consumer = ClientSettings(group_id="g", topics=("t",))
-    started = step(consumer, ClientState(), Start(), 0)
+    started = step(consumer, ClientState(), Start("a"), 0)
     done = step(consumer, started.state, AnswerRead(99, HeartbeatResponse(error_code=82)), 1)
     assert done.state == started.state
     assert (done.requests, done.events) == ((), ())
@@ -311,7 +313,7 @@ def test_an_answer_to_nothing_that_was_asked_changes_nothing() -> None:
 
 def test_an_answer_of_a_kind_that_no_client_asks_for_is_our_own_fault() -> None:
     consumer = ClientSettings(group_id="g", topics=("t",))
-    started = step(consumer, ClientState(), Start(), 0)
+    started = step(consumer, ClientState(), Start("a"), 0)
     describe = APIS["DescribeGroups"].response(groups=())
     with pytest.raises(TypeError, match="answers nothing that a client asks"):
         step(consumer, started.state, AnswerRead(1, describe), 1)
@@ -320,7 +322,7 @@ def test_an_answer_of_a_kind_that_no_client_asks_for_is_our_own_fault() -> None:
 def test_a_throttled_client_pauses_on_that_connection() -> None:
     """The broker throttles for 7 s: no heartbeat for so long, then one at once."""
     watched = Watched(ClientSettings(group_id="g", topics=("t",), auto_commit_ms=None), {})
-    watched.give(Start())
+    watched.give(Start("a"))
     while "Heartbeat" not in {asked.api for asked in watched.open.values()}:
         watched.act("a" if watched.open else "w", 0, 0)
     (beat,) = (asked for asked in watched.open.values() if asked.api == "Heartbeat")

@@ -16,6 +16,14 @@ from kafka import KafkaAdminClient, KafkaProducer
 
 from fencepost.conformance.clients.driver import Driver, Heard
 from fencepost.conformance.clients.driver_programs import Client
+from fencepost.model.plans.steps import (
+    Close,
+    Commit,
+    ResumePolling,
+    StopPolling,
+    Subscribe,
+    Unsubscribe,
+)
 from fencepost.properties.requirements.driver_messages import (
     Assigned,
     ConsumerSettings,
@@ -155,18 +163,18 @@ async def _one_consumer(contract: Contract, driver: Driver, *, static: bool) -> 
     note("start", await driver.start_consumer("a", settings))
     note("assigned", told(await driver.wait_for(of(Assigned), PATIENCE_S)))
     note("records", await reading.until(PARTITIONS * EACH))
-    note("commit", await driver.commit("a"))
-    note("stop-polling", await driver.stop_polling("a"))
+    note("commit", await driver.do(Commit("a")))
+    note("stop-polling", await driver.do(StopPolling("a")))
     await asyncio.to_thread(contract.broker.produce)
-    note("poll-on", await driver.poll_on("a"))
+    note("poll-on", await driver.do(ResumePolling("a")))
     note("records after poll-on", await reading.until(2 * PARTITIONS * EACH))
-    note("commit again", await driver.commit("a"))
+    note("commit again", await driver.do(Commit("a")))
     at = len(events)
-    note("unsubscribe", await driver.unsubscribe("a"))
+    note("unsubscribe", await driver.do(Unsubscribe("a")))
     note("revoked", told(await driver.wait_for(of((Revoked, Lost)), 3.0, at)))
-    note("subscribe", await driver.subscribe("a", [contract.broker.topic]))
+    note("subscribe", await driver.do(Subscribe("a", (contract.broker.topic,))))
     note("assigned again", told(await driver.wait_for(of(Assigned), PATIENCE_S, at)))
-    note("close", await driver.close("a"))
+    note("close", await driver.do(Close("a", 10_000)))
     at = len(events)
     await asyncio.to_thread(contract.broker.produce)
     note("start again", await driver.start_consumer("a", settings))
@@ -178,7 +186,7 @@ async def _two_consumers(contract: Contract, driver: Driver, *, static: bool) ->
     settings = contract.settings("i2" if static else None, "b")
     note("start a second", await driver.start_consumer("b", settings))
     note("its assignment", told(await driver.wait_for(of(Assigned, "b"), PATIENCE_S, at)))
-    note("close the second", await driver.close("b"))
+    note("close the second", await driver.do(Close("b", 10_000)))
 
 
 async def _fenced(contract: Contract, driver: Driver) -> None:
@@ -187,10 +195,10 @@ async def _fenced(contract: Contract, driver: Driver) -> None:
         note("another takes i1", await other.start_consumer("x", contract.settings("i1", "x")))
         note("the other is assigned", told(await other.wait_for(of(Assigned, "x"), PATIENCE_S)))
         note("the first is told", told(await driver.wait_for(of(Error), 20.0, at)))
-        note("commit, fenced", await driver.commit("a"))
+        note("commit, fenced", await driver.do(Commit("a")))
         at = len(driver.events)
-        note("poll-on, fenced", await driver.poll_on("a"))
+        note("poll-on, fenced", await driver.do(ResumePolling("a")))
         note("and is told", told(await driver.wait_for(of(Error), 5.0, at)))
-        note("close, fenced", await driver.close("a"))
+        note("close, fenced", await driver.do(Close("a", 10_000)))
         note("the other is told", told(await other.wait_for(of(Error, "x"), 0.1)))
-        note("close the other", await other.close("x"))
+        note("close the other", await other.do(Close("x", 10_000)))

@@ -15,6 +15,7 @@ from fencepost.conformance.simulate.deployment_scenario import DeploymentScenari
 from fencepost.conformance.simulate.simulation import Told
 from fencepost.model.client import client_interface
 from fencepost.model.messages.subscription import TopicPartition
+from fencepost.model.plans.steps import Close
 from fencepost.properties.requirements.driver_messages import (
     AnyEvent,
     Assigned,
@@ -48,9 +49,9 @@ class FakeDriver:
         self.settings = settings
         return self._reply
 
-    async def close(self, consumer: str, timeout_ms: int) -> Any:
-        assert timeout_ms > 0
-        self.asked.append(f"close {consumer}")
+    async def do(self, step: Close) -> Any:
+        assert step.timeout_ms > 0
+        self.asked.append(f"close {step.consumer}")
         return self._reply
 
     async def bye(self) -> None:

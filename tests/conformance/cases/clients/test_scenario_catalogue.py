@@ -5,19 +5,14 @@ import json
 import msgspec
 import pytest
 
-from fencepost.conformance.cases.clients.scenario import (
-    Await,
-    Close,
-    Scenario,
-    Start,
-    read_scenario,
-)
+from fencepost.conformance.cases.clients.scenario import Scenario, Until, read_scenario
 from fencepost.conformance.cases.clients.scenario_catalogue import (
     SCENARIOS,
     NoScenarioError,
     cases_of,
     chosen,
 )
+from fencepost.model.plans.steps import Close, Start
 from fencepost.properties.requirements.requirements import OBLIGATIONS
 
 
@@ -40,7 +35,7 @@ def test_who_is_named_was_started(scenario: Scenario) -> None:
     for act in scenario.acts:
         if isinstance(act, Start):
             started.add(act.consumer)
-        named = getattr(act.until if isinstance(act, Await) else act, "consumer", None)
+        named = getattr(act.condition if isinstance(act, Until) else act, "consumer", None)
         assert named is None or named in started
         if isinstance(act, Close):
             started.remove(act.consumer)

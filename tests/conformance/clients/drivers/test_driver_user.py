@@ -12,6 +12,7 @@ from support.places import TESTS
 from fencepost.conformance.clients import driver as driver_module
 from fencepost.conformance.clients.driver import Driver, Heard, Late
 from fencepost.conformance.clients.driver_programs import Client, Program
+from fencepost.model.plans.steps import Close, Commit, ResumePolling, StopPolling, Unsubscribe
 from fencepost.properties.requirements.driver_messages import (
     ConsumerSettings,
     Done,
@@ -57,23 +58,23 @@ async def test_it_polls_without_end_until_it_is_told(toy: Driver) -> None:
     assert isinstance(await toy.start_consumer("a", settings()), Done)
     for _ in range(3):
         await next_of(toy, Records)
-    assert isinstance(await toy.stop_polling("a"), Done)
+    assert isinstance(await toy.do(StopPolling("a")), Done)
     count = len(toy.events)
-    assert isinstance(await toy.commit("a"), Done)
+    assert isinstance(await toy.do(Commit("a")), Done)
     assert [heard for heard in toy.events[count:] if of(Records)(heard)] == []
-    assert isinstance(await toy.poll_on("a"), Done)
+    assert isinstance(await toy.do(ResumePolling("a")), Done)
     await next_of(toy, Records)
-    assert isinstance(await toy.close("a"), Done)
+    assert isinstance(await toy.do(Close("a", 10_000)), Done)
     await toy.bye()
 
 
 async def test_a_name_is_started_again_after_a_close(toy: Driver) -> None:
     for _ in range(2):
         await toy.start_consumer("a", settings())
-        closed = await toy.close("a")
+        closed = await toy.do(Close("a", 10_000))
         assert isinstance(closed, Done)
         assert closed.took_ms is not None
-    assert await toy.commit("a") == Unsupported(6, "there is no consumer for commit")
+    assert await toy.do(Commit("a")) == Unsupported(6, "there is no consumer for commit")
 
 
 async def test_a_fatal_error_ends_the_users_loop_until_poll_on(toy: Driver) -> None:
@@ -83,10 +84,10 @@ async def test_a_fatal_error_ends_the_users_loop_until_poll_on(toy: Driver) -> N
     error = heard.event
     assert isinstance(error, Error)
     assert (error.where, error.code, error.fatal) == ("poll", "FENCED_INSTANCE_ID", True)
-    await toy.commit("a")
+    await toy.do(Commit("a"))
     assert sum(map(of(Error), toy.events)) == 1
     count = len(toy.events)
-    await toy.poll_on("a")
+    await toy.do(ResumePolling("a"))
     assert await toy.wait_for(of(Error), PATIENCE_S, since=count) is not None
 
 
@@ -103,14 +104,14 @@ async def test_what_is_refused_is_told_as_the_library_does(toy: Driver) -> None:
     refused = await toy.start_consumer("a", settings(group="refused"))
     assert isinstance(refused, Refused)
     assert (refused.error.code, refused.error.message) == ("REBALANCE_IN_PROGRESS", "not now")
-    assert await toy.commit("a") == Unsupported(3, "there is no consumer")
+    assert await toy.do(Commit("a")) == Unsupported(3, "there is no consumer")
     await toy.start_consumer("b", settings())
-    assert isinstance(await toy.close("b", timeout_ms=1), Refused)
+    assert isinstance(await toy.do(Close("b", timeout_ms=1)), Refused)
 
 
 async def test_what_is_only_logged_is_told_as_a_log(toy: Driver) -> None:
     await toy.start_consumer("a", settings())
-    await toy.commit("a")
+    await toy.do(Commit("a"))
     heard = await toy.wait_for(of(Log), PATIENCE_S)
     assert heard is not None
     assert isinstance(heard.event, Log)
@@ -123,6 +124,6 @@ async def test_a_library_that_hangs_holds_up_nobody_else(
     await toy.start_consumer("a", settings())
     with monkeypatch.context() as patched:
         patched.setattr(driver_module, "REPLY_S", SILENT_S)
-        assert isinstance(await toy.unsubscribe("a"), Late)
+        assert isinstance(await toy.do(Unsubscribe("a")), Late)
     assert isinstance(await toy.start_consumer("b", settings()), Done)
-    assert isinstance(await toy.close("b"), Done)
+    assert isinstance(await toy.do(Close("b", 10_000)), Done)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from support.client_story import deed, evidence, heartbeat, life, settled
 
-from fencepost.conformance.cases.clients.scenario import Provoke, Scenario
+from fencepost.conformance.cases.clients.scenario import InjectFaults, Scenario
 from fencepost.conformance.clients.driver_programs import find_client
 from fencepost.conformance.clients.stage import ServedStage
 from fencepost.conformance.search.clients.client_search import JUDGED, ClientFuzzer, ClientSearch
@@ -41,7 +41,7 @@ class ToldFuzzer(ClientFuzzer):
 
 
 def provokes(scenario: Scenario) -> bool:
-    return any(isinstance(act, Provoke) for act in scenario.acts)
+    return any(isinstance(act, InjectFaults) for act in scenario.acts)
 
 
 def liar(client: str, scenario: Scenario) -> Evidence:
@@ -61,7 +61,7 @@ async def test_a_violation_is_shrunk_and_confirmed() -> None:
     assert (found.obligation, found.observed) == (EVERY, OBSERVED)
     assert (found.seen, found.runs, found.is_confirmed) == (3, 3, True)
     kinds = [type(act).__name__ for act in found.scenario.acts]
-    assert sorted(kinds) == ["Provoke", "Start"]
+    assert sorted(kinds) == ["InjectFaults", "Start"]
     assert found.acts > 2
     assert {client for client, _ in fuzzer.ran} == {"reference", "mutant:no-instance-in-heartbeat"}
 

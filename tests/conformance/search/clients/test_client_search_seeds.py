@@ -31,13 +31,13 @@ SCENARIOS = (
     "851bfe41616d", "5604480f5052", "37df4aac7072", "d444f3d73f7c", "3f35f2deb9d7",
 )
 SHRUNK = (
-    (1, ("Provoke", "Crash"), 28, "f07569297fd9", "a7b92c9c711e"),
+    (1, ("InjectFaults", "Crash"), 28, "f07569297fd9", "a7b92c9c711e"),
     (1, ("Commit", "Close"), 46, "795d3a7135ba", "019afeed145d"),
     (1, ("Unsubscribe",), 17, "f843e387b1d0", "9881643c6bfe"),
-    (2, ("Provoke", "Crash"), 26, "15834a4774d8", "4e6903802fb3"),
+    (2, ("InjectFaults", "Crash"), 26, "15834a4774d8", "4e6903802fb3"),
     (2, ("Commit", "Close"), 30, "111397033594", "35c47633d92f"),
     (2, ("Unsubscribe",), 17, "d5ecc7d125c5", "139a9aad3c84"),
-    (3, ("Provoke", "Crash"), 28, "075012103c05", "e56019b87cd2"),
+    (3, ("InjectFaults", "Crash"), 28, "075012103c05", "e56019b87cd2"),
     (3, ("Commit", "Close"), 25, "07021083ea75", "d637d46fe9c6"),
     (3, ("Unsubscribe",), 15, "06afbfcf8b43", "024d61d0a4eb"),
 )

@@ -5,24 +5,19 @@ import pytest
 
 from fencepost.conformance.cases.clients.provocation import Action, Provocation
 from fencepost.conformance.cases.clients.scenario import (
-    AnyAct,
-    Await,
-    Close,
-    Commit,
-    Crash,
-    Produce,
-    Provoke,
+    InjectFaults,
     Scenario,
+    ScenarioStep,
     Setting,
-    Settings,
     Settled,
-    Start,
+    Until,
 )
 from fencepost.conformance.search.clients.client_search import (
     makes_sense,
     shrinking_scenario,
     smaller,
 )
+from fencepost.model.plans.steps import Close, Commit, Crash, Produce, Settings, Start
 from fencepost.properties.checking.shrinking import Run, Shown, shrink
 
 LOSE = Provocation("Heartbeat", Action.LOSE, last=3)
@@ -30,17 +25,17 @@ LONG = (
     Produce(),
     Start("a", "i-a", settings=Settings(auto_commit_ms=300)),
     Start("b", "i-b"),
-    Await(Settled(("a", "b"))),
-    Provoke((LOSE,)),
+    Until(Settled(("a", "b"))),
+    InjectFaults((LOSE,)),
     Crash("b"),
     Start("b", "i-b"),
     Commit("b"),
     Close("a"),
-    Await(Settled(("b",))),
+    Until(Settled(("b",))),
 )
 
 
-def scenario(*acts: AnyAct) -> Scenario:
+def scenario(*acts: ScenarioStep) -> Scenario:
     return Scenario("drawn", "Drawn.", (), acts, (), "range", Setting(nodes=2))
 
 
@@ -57,10 +52,10 @@ def test_what_makes_sense() -> None:
         (Start("a"), Close("a"), Commit("a")),
         (Start("a"), Crash("b")),
         (Start("a"), Crash("a"), Close("a")),
-        (Start("a"), Await(Settled(("a", "b")))),
+        (Start("a"), Until(Settled(("a", "b")))),
     ],
 )
-def test_what_makes_no_sense(acts: tuple[AnyAct, ...]) -> None:
+def test_what_makes_no_sense(acts: tuple[ScenarioStep, ...]) -> None:
     assert not makes_sense(scenario(*acts))
 
 
@@ -69,9 +64,9 @@ def test_a_consumer_goes_with_all_that_names_it() -> None:
     assert alone.acts == (
         Produce(),
         Start("b", "i-b"),
-        Await(Settled(("b",))),
+        Until(Settled(("b",))),
         *LONG[4:8],
-        Await(Settled(("b",))),
+        Until(Settled(("b",))),
     )
 
 
@@ -87,12 +82,12 @@ async def test_the_shortest_is_found() -> None:
         runs.append(one)
         assert makes_sense(one)
         kinds = [type(act) for act in one.acts]
-        return "shown" if Provoke in kinds and Crash in kinds else None
+        return "shown" if InjectFaults in kinds and Crash in kinds else None
 
     small = await shortest(scenario(*LONG), shows, 200)
     assert small.acts == (
         Start("b", "i-b"),
-        Provoke((msgspec.structs.replace(LOSE, last=msgspec.UNSET),)),
+        InjectFaults((msgspec.structs.replace(LOSE, last=msgspec.UNSET),)),
         Crash("b"),
     )
     assert (small.assignor, small.broker) == (None, Setting())
