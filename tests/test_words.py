@@ -23,8 +23,10 @@ ROOMS_DONE: tuple[str, ...] = (
     "model/revision.py",
     "model/suggestions.py",
     "properties/claims",
+    "properties/departures",
     "properties/explorer",
     "properties/logic",
+    "properties/oracle",
     "properties/workers",
     "properties/worlds",
 )
@@ -82,7 +84,6 @@ WORDS = {
 """Words that no name contains, each with better ones."""
 
 WHOLE_NAMES = {
-    "besides": "others",
     "cast": "processes",
     "given": "inputs, arguments",
     "life": "run",

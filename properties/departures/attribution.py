@@ -1,18 +1,17 @@
-"""Attribute a history that is wrong: which known departures explain it, and what they leave.
+"""Attribute a wrong history: find the known departures that explain it, and the rest.
 
 A history has a known cause if the revision can't explain it, and the revision with departures can
-explain all of it: with one, or with several of those that one coordinator has all at once.  Where
-something wrong remains, there is no known cause, and what remains is the failure: the departures
-explain what was wrong before it.  So a fault that nobody has listed is not put down to a listed one
-that it looks like, or that came first.
+explain all of it: with one, or with several of those that one coordinator has all at once.  If
+something wrong remains, there is no known cause, and the rest is the failure: the departures
+explain the violations before it.  So a new fault is not attributed to a listed one that it looks
+like, or that came first.
 
-Where several would do, those of the coordinator that was tested come first: what it is not known to
-do is the less likely cause.
+Where several would do, those of the tested coordinator come first: a departure that it isn't known
+for is the less likely cause.
 
-A departure that changes nothing of what the revision did on its way to the violation explains no
-more than the revision, so it isn't tried.
-
-What a run of a revision touches: the decisions of its tables, and the answers that it gives.
+A departure that changes nothing of the revision's run up to the violation explains no more than the
+revision, so it isn't tried.  For this the run is watched: the decisions of the tables, and the
+answers.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ _TWISTED = frozenset(do for departure in DEPARTURES.values() for do in departure
 
 
 class Footprint:
-    """Watches a revision: whatever runs `revision` here leaves what it touched.
+    """Watches a revision: records all that a run of `revision` uses.
 
     `decided`: (table, point) → the rule that was given.  Each step, and each answer, is also done
     as each departure would do it, as long as that makes no difference.
@@ -93,7 +92,7 @@ class Footprint:
         )
 
     def _compared(self, do: Do) -> Twist:
-        """Perform a step as the revision does, and note whose twists would do something else."""
+        """Perform a step as the revision does, and note the twists that would do something else."""
         inner = self._base.twists.get(do)
         twists = {d.name: d.twists[do] for d in DEPARTURES.values() if do in d.twists}
 
@@ -127,7 +126,7 @@ def _state_of(works: list[Work]) -> list[tuple[object, ...]]:
 
 
 class _WatchedTable(Table):
-    """A table that notes which rule it gave for which point."""
+    """A table that notes the rule that it gave for each point."""
 
     noted: dict[tuple[str, Point], Rule]
 
@@ -139,10 +138,10 @@ class _WatchedTable(Table):
 
 
 def _watched(table: Table, noted: dict[tuple[str, Point], Rule]) -> Table:
-    """Return the same table, with what it knows, and nothing compiled anew."""
+    """Return a watched copy of the table, without compiling it anew."""
     watched = object.__new__(_WatchedTable)
-    for one in fields(Table):
-        object.__setattr__(watched, one.name, getattr(table, one.name))
+    for each in fields(Table):
+        object.__setattr__(watched, each.name, getattr(table, each.name))
     object.__setattr__(watched, "noted", noted)
     return watched
 
@@ -154,7 +153,7 @@ _LIMIT = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """What is known of a failure.
+    """The known causes of a failure.
 
     `cause`: the departures that explain all of the history, `NAME` or `NAME + NAME`; "" if none do.
     Then `behind` are the departures that explain it up to `verdict`'s violation, "" if none help.
@@ -166,7 +165,7 @@ class Attribution:
 
 
 class _Followed:
-    """How far a revision with departures explains a history; it is followed as far as is asked."""
+    """The part of a history that a revision with departures explains; followed on demand."""
 
     def __init__(
         self, together: tuple[Departure, ...], oracle: Oracle, history: Sequence[Event]
@@ -182,13 +181,13 @@ class _Followed:
 
     @cached_property
     def holds(self) -> bool:
-        """Whether it explains all; it isn't followed further than it does."""
+        """True if it explains all; it isn't followed further than it does."""
         self._go_on(self._oracle.holds)
         return self._oracle.holds()
 
     @property
     def is_unknown(self) -> bool:
-        """Whether there was too much to follow."""
+        """True if there was too much to follow."""
         return self._oracle.unknown is not None
 
     @cached_property
@@ -198,7 +197,7 @@ class _Followed:
 
     @cached_property
     def reach(self) -> int:
-        """How many events it explains."""
+        """Number of events that it explains."""
         violation = self.verdict.violation
         reach = self._place if self._oracle.open() else self._place - 1
         if violation is not None and violation.wrong is Wrong.DEVIATION:
@@ -207,7 +206,7 @@ class _Followed:
 
     @property
     def tolerated(self) -> frozenset[str]:
-        """The requests before the violation whose answers differ in a field."""
+        """Requests before the violation whose answers differ in a field."""
         self._go_on(self._oracle.open)
         best = min(self._oracle.explanations(), key=Candidate.strain)
         return frozenset(r for r, d in best.deviations if d.level is not Level.MAY)
@@ -219,7 +218,7 @@ class _Followed:
 
 
 def departures_in(cause: str) -> tuple[str, ...]:
-    """Return the names of the departures that a cause is made of."""
+    """Return the names of the departures in a cause."""
     return tuple(cause.split(_AND)) if cause else ()
 
 
@@ -238,7 +237,7 @@ def attributed(
 ) -> Attribution:
     """Attribute a history under a group's settings.
 
-    `lag_ms`: as the oracle's; `coordinator`: which one was tested, as in a departure's `of`.
+    `lag_ms`: as the oracle's; `coordinator`: the tested one, as in a departure's `of`.
     """
     footprint = Footprint(base)
     alone = {name: departed(base, (departure,)) for name, departure in DEPARTURES.items()}
@@ -253,19 +252,19 @@ def attributed(
         return _Followed(together, oracle, history)
 
     def tried() -> Iterator[_Followed]:
-        """Yield what may explain more: departures alone, then all those of a coordinator."""
+        """Yield attempts to explain more: departures alone, then all those of a coordinator."""
         idle = set(footprint.untouched(alone, config))
-        ones = [(d,) for name, d in DEPARTURES.items() if name not in idle]
+        single = [(d,) for name, d in DEPARTURES.items() if name not in idle]
         several = [f for f in families() if not idle.issuperset(d.name for d in f)]
-        yield from map(followed, sorted(ones, key=is_strange))
+        yield from map(followed, sorted(single, key=is_strange))
         yield from map(followed, sorted(several, key=is_strange))
 
     plain = followed(())
     if plain.holds or plain.is_unknown:
         return Attribution("", "", plain.verdict)
-    for one in tried():
-        if one.holds:
-            least = _needed(one, followed)
+    for attempt in tried():
+        if attempt.holds:
+            least = _needed(attempt, followed)
             return Attribution(least.names, "", least.verdict)
     first = plain.verdict.violation
     if first is None:
@@ -273,9 +272,11 @@ def attributed(
     # A departure that makes another answer wrong hides a wrong field before it, but explains none.
     hidden = first.request_id if first.wrong is Wrong.DEVIATION else ""
     known = (
-        one for one in tried() if one.verdict.violation is not None and hidden not in one.tolerated
+        attempt
+        for attempt in tried()
+        if attempt.verdict.violation is not None and hidden not in attempt.tolerated
     )
-    best = max(known, key=lambda one: one.reach, default=plain)
+    best = max(known, key=lambda attempt: attempt.reach, default=plain)
     if best.reach <= plain.reach:
         return Attribution("", "", plain.verdict)
     best = _needed(best, followed)

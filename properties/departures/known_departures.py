@@ -1,17 +1,13 @@
-"""Known departures: what coordinators in use are known to do differently from the model.
+"""List the known departures: differences of coordinators in use from the model.
 
 A departure is a small change that any revision can have.  If the revision can't explain a history,
 and the revision with the departure can, the departure is the cause.  Those of Kafka are described
-in `docs/findings/` under their names, with how they were seen; those of kfake, in
-`departures_of_kfake`, in its source.  A mutant is an invented bug; a departure does what was
-observed, as far as that can be told.
+in `docs/findings/` under their names, with the observations; those of kfake, in
+`departures_of_kfake`, are read from its source.  A mutant is an invented bug; a departure does what
+was observed, as far as that is known.
 
-A departure: a small change that any revision can have, and revisions that have some.
-
-Known departures of kfake: what its coordinator does differently, by its source.
-
-Which member leads, once the leader is gone, and whose join comes first depends on the order of a
-map, so most of them show in turns.
+In kfake, the next leader after the leader has gone, and the join that comes first, depend on the
+order of a map, so most of its departures show in turns.
 """
 
 from __future__ import annotations
@@ -55,7 +51,7 @@ ADDING = (Do.ADD_DYNAMIC, Do.ADMIT_PENDING, Do.ADD_STATIC)
 """The effects that add a member under a new id."""
 
 _KEPT = 256
-"""So many revisions with departures are kept: each failure is attributed with the same ones."""
+"""Revisions with departures to cache: each failure is attributed with the same ones."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,8 +59,8 @@ class Departure:
     """A known departure.
 
     `about`: its title; `of`: the coordinators that have it; `twists`: the effects that it changes;
-    `level`: how grave it is at most, whichever rule it is met at; `tables`: makes another table of
-    a revision's table, by name; the others as a revision's.
+    `level`: the gravest level of its violations, whichever rule they break; `tables`: makes another
+    table of a revision's table, by name; the others as a revision's.
     """
 
     name: str
@@ -79,17 +75,17 @@ class Departure:
 
     @property
     def described(self) -> str:
-        """Where it is described: a page of this project, or an address."""
+        """Its description: a page of this project, or an address."""
         return _KFAKE_SOURCE if self.of == {KFAKE} else f"docs/findings/{self.name}.md"
 
 
 def coordinator_of(target: str) -> str:
-    """Return which coordinator a target has, by its name, such as `kafka:3.9.1+old`; "": unknown.
+    """Return the coordinator of a target, by its name, such as `kafka:3.9.1+old`; "": unknown.
 
     Kafka has the new one from 4.0 on, and the old one before, unless the name chooses.
     """
-    if found := _KAFKA.match(target):
-        is_new = found["choice"] == "+new" or int(found["major"]) >= 4
+    if name := _KAFKA.match(target):
+        is_new = name["choice"] == "+new" or int(name["major"]) >= 4
         return NEW if is_new else OLD
     return KFAKE if target.startswith(KFAKE) else ""
 
@@ -103,15 +99,15 @@ def departed(base: Revision, departures: Iterable[Departure]) -> Revision:
 def _departed(base: Revision, departures: tuple[Departure, ...]) -> Revision:
     twists, tables = dict(base.twists), dict(base.tables)
     distort = base.distort
-    for one in departures:
-        for do, twist in one.twists.items():
+    for departure in departures:
+        for do, twist in departure.twists.items():
             twists[do] = in_turn(twists[do], twist) if do in twists else twist
-        tables |= {name: change(tables[name]) for name, change in one.tables.items()}
-        if one.distort is not None:
-            distort = one.distort if distort is None else _both(distort, one.distort)
+        tables |= {name: change(tables[name]) for name, change in departure.tables.items()}
+        if departure.distort is not None:
+            distort = departure.distort if distort is None else _both(distort, departure.distort)
     return dataclasses.replace(
         base,
-        name=" + ".join([base.name, *(one.name for one in departures)]),
+        name=" + ".join([base.name, *(departure.name for departure in departures)]),
         twists=twists,
         tables=tables,
         distort=distort,
@@ -126,7 +122,7 @@ def _both(first: Distortion, second: Distortion) -> Distortion:
 
 _KFAKE = frozenset({KFAKE})
 COMPLETE = (Do.COMPLETE_JOIN, Do.START_SYNC_TIMER)
-"""What completes a join phase."""
+"""Effects that complete a join phase."""
 
 
 def _first(*rules: Rule) -> Callable[[Table], Table]:
@@ -163,14 +159,14 @@ def _absent(rule_id: str) -> Rule:
 
 
 def _nameless(message: Message) -> Message:
-    told = {Error.NONE.value, Error.MEMBER_ID_REQUIRED.value}
-    if isinstance(message, JoinGroupResponse) and message.error_code not in told:
+    with_id = {Error.NONE.value, Error.MEMBER_ID_REQUIRED.value}
+    if isinstance(message, JoinGroupResponse) and message.error_code not in with_id:
         return structs.replace(message, member_id="")
     return message
 
 
 def _instance_first(table: Table) -> Table:
-    """A commit is held to its instance first; without members a generation is wrong."""
+    """Check the instance of a commit first; without members a generation is wrong."""
     ids = ("COMMIT-INSTANCE-UNMAPPED", "COMMIT-INSTANCE-FENCED")
     instance = (rule for rule in table.checks if rule.id in ids)
     generation = Rule(
@@ -185,7 +181,7 @@ def _instance_first(table: Table) -> Table:
 
 
 def _is_waiting(work: Work) -> bool:
-    """Whether the join phase still waits for a member, pending ids aside."""
+    """Return True if the join phase still waits for a member, pending ids aside."""
     group = work.group
     joined = all(m.joining is not None for m in group.members)
     over = group.members and joined and group.delay is None
@@ -197,12 +193,12 @@ def _not_begun(work: Work) -> bool:
 
 
 def _everybody_leads(own: Effect) -> Effect:
-    def told(work: Work, emission: Emission) -> Message | None:
+    def lead(work: Work, emission: Emission) -> Message | None:
         answer = emission.message
         assert isinstance(answer, JoinGroupResponse)
         return joined_answer(structs.replace(work.group, leader=answer.member_id), answer.member_id)
 
-    wrong = retold(told)(own)
+    wrong = retold(lead)(own)
 
     def effect(work: Work) -> list[Work] | None:
         return wrong(work) if work.group.leader is None else own(work)
@@ -216,7 +212,7 @@ def _still_vacant(before: Group, work: Work) -> None:
 
 
 def _vacant_unless_answered(before: Group, work: Work) -> None:
-    """A leader that restarts goes on leading only where that is answered at once."""
+    """Let a leader that restarts go on leading only where that is answered at once."""
     if work.rule != "JOIN-STATIC-EMPTY-STABLE":
         vacant(before, work)
 
@@ -225,14 +221,15 @@ PENDING_ASIDE: Mapping[Do, Twist] = {
     Do.COMPLETE_JOIN: unless(_is_waiting),
     Do.START_SYNC_TIMER: unless(_not_begun),
 }
-"""No join phase waits for ids that were handed out, if it completes when it is looked at."""
+"""Join phases don't wait for ids that were handed out, if they complete when they are checked."""
 
 EVERYBODY_LEADS: Mapping[Do, Twist] = {
     Do.REMOVE_MEMBER: in_turn(one_only, afterwards(vacant)),
     Do.REMOVE_HOLDER: in_turn(one_only, afterwards(vacant)),
     Do.COMPLETE_JOIN: _everybody_leads,
 }
-"""Nobody leads once the leader has left, and then each survivor is told that it does."""
+"""Without a leader, once it has left, each survivor is answered as the leader.
+"""
 
 OF_KFAKE: tuple[Departure, ...] = (
     Departure(
@@ -344,7 +341,7 @@ def _unanswered_sync(_: Work, emission: Emission) -> Message | None:
 
 
 def _replaced(before: Group, work: Work) -> Member | None:
-    """Returns who held the instance before."""
+    """Return the holder of the instance before."""
     return before.member(before.holder(work.instance or "") or "")
 
 
@@ -355,7 +352,7 @@ def _old_session(before: Group, work: Work) -> None:
 
 
 def _awaits_replaced(before: Group, work: Work) -> None:
-    """The sync that the replaced id owed is awaited further, though nobody can send it."""
+    """Wait for the sync that the replaced id owed, though nobody can send it."""
     old = _replaced(before, work)
     if before.awaits_replaced or (old is not None and old.owes_sync):
         timers = (timer for timer in before.timers if timer.kind == SYNC)
@@ -373,38 +370,38 @@ def _unseen_when_made(before: Group, work: Work) -> None:
 
 
 def _unseen_until_written(before: Group, work: Work) -> None:
-    """A commit that stores nothing writes nothing: it takes until something else is written."""
+    """Write nothing for a commit that stores nothing: it takes until something else is written."""
     if before == Group() and not work.group.offsets:
         now = work.span.earliest
         work.group = work.group.with_timer(CREATION, "", now, now + _EVER_MS)
 
 
-def _seen_when_written(_: Group, work: Work) -> None:
+def _visible_when_written(_: Group, work: Work) -> None:
     work.group = work.group.without_timer(CREATION)
 
 
 def _undone(_: Group, work: Work) -> None:
-    """A write that fails takes back what isn't written, and that is the group."""
+    """Undo all that isn't written when a write fails, and that is the group."""
     if work.group.has_timer(CREATION):
         work.forget()
 
 
 def _still_new(before: Group, work: Work) -> None:
-    """A restart before the first join was answered stays new, but gets a session timer."""
+    """Leave a restart before the first join's answer new, but with a session timer."""
     old = _replaced(before, work)
     if old is not None and old.new:
         changed_member(work, work.caller, lambda member: replace(member, new=True))
 
 
 def _keeps_the_subscription(_: Group, work: Work) -> None:
-    """What the refused process offers stays, as if its holder offered it."""
+    """Keep the subscription of the refused process, as if the holder had sent it."""
     offered = join_request(work).protocols
     holder = work.group.holder(work.instance or "") or ""
     changed_member(work, holder, lambda member: replace(member, protocols=offered))
 
 
 def _miscounted(_: Group, work: Work) -> None:
-    """A protocol that is offered twice counts twice, so no protocol is supported by all members."""
+    """Count a protocol that is offered twice twice, so no protocol is supported by all members."""
     changed_members(work, _without_repeated)
 
 
@@ -415,7 +412,7 @@ def _without_repeated(member: Member) -> Member:
 
 
 def _fails_without_candidates(own: Effect) -> Effect:
-    """No member is told of a generation for which no protocol can be chosen.
+    """Answer no member with a generation for which no protocol can be chosen.
 
     The last request, a join or a leave, is answered an error; so are some others.
     """
@@ -425,8 +422,8 @@ def _fails_without_candidates(own: Effect) -> Effect:
         if not group.members or group.candidates():
             return own(work)
         work.group = replace(group, generation_id=group.generation_id + 1)
-        asked = [m.joining.request_id for m in group.members if m.joining is not None]
-        for request_id in (*asked, *([] if work.request is None else [work.request.id])):
+        joins = [m.joining.request_id for m in group.members if m.joining is not None]
+        for request_id in (*joins, *([] if work.request is None else [work.request.id])):
             work.emit(request_id, None)
         return None
 
@@ -434,7 +431,7 @@ def _fails_without_candidates(own: Effect) -> Effect:
 
 
 def _restart_fails_without_candidates(own: Effect) -> Effect:
-    """A restart can't be told of the current generation either: it is answered an error."""
+    """Answer a restart an error, since it can't get the current generation either."""
 
     def effect(work: Work) -> list[Work] | None:
         if work.group.candidates():
@@ -464,8 +461,8 @@ _OFFERING = (
 _EVER_MS = 10**9
 
 _WRITTEN_LATER: Mapping[Do, Twist] = {
-    Do.STORE_OFFSETS: in_turn(afterwards(_seen_when_written), afterwards(_unseen_until_written)),
-    Do.PERSIST: afterwards(_seen_when_written),
+    Do.STORE_OFFSETS: in_turn(afterwards(_visible_when_written), afterwards(_unseen_until_written)),
+    Do.PERSIST: afterwards(_visible_when_written),
 }
 
 _MAKING = (Do.CREATE_GROUP, Do.HAND_OUT_PENDING, Do.ADD_DYNAMIC, Do.ADD_STATIC)
@@ -473,8 +470,8 @@ _MAKING = (Do.CREATE_GROUP, Do.HAND_OUT_PENDING, Do.ADD_DYNAMIC, Do.ADD_STATIC)
 _BOTH, _NEW, _OLD = map(frozenset, ((OLD, NEW), (NEW,), (OLD,)))
 
 DEPARTURES: Mapping[str, Departure] = {
-    one.name: one
-    for one in (
+    departure.name: departure
+    for departure in (
         Departure(
             "protocol-twice",
             "a member that offers a protocol twice shuts the group",
@@ -582,7 +579,7 @@ DEPARTURES: Mapping[str, Departure] = {
             "a group that was just made is neither listed nor described",
             _NEW,
             {**dict.fromkeys(_MAKING, afterwards(_unseen_when_made)), **_WRITTEN_LATER},
-            Level.SHOULD,  # nobody's membership hangs on what an administrator is shown
+            Level.SHOULD,  # no membership depends on an administrator's view
         ),
         Departure(
             "undone-group",

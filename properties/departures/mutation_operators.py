@@ -1,7 +1,7 @@
-"""Mutation operators: ways to perform an effect wrongly, each made from the right one.
+"""Define mutation operators: ways to perform an effect wrongly, each made from the right one.
 
-A twist takes the model's own effect and returns another; whatever the own effect forks into is
-twisted alike.  Nothing here knows the protocol.
+A twist takes the model's own effect and returns another; all forks of the effect are twisted alike.
+Nothing here knows the protocol.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from fencepost.model.messages.shapes import Message
 from fencepost.model.revision import Twist
 
 After = Callable[[Group, Work], None]
-"""What is done once the step is done: the group before it, and the work after it."""
+"""A function to run after the step: it takes the group before it, and the work after it."""
 
 
 def afterwards(after: After, *rules: str) -> Twist:
@@ -84,14 +84,14 @@ def retold(change: Callable[[Work, Emission], Message | None]) -> Twist:
 
     def twist(own: Effect) -> Effect:
         def effect(work: Work) -> list[Work]:
-            said = len(work.emissions)
+            before = len(work.emissions)
             works = own(work) or [work]
             for done in works:
-                fresh = done.emissions[said:]
-                told = [(e, e.message if e.message is None else change(done, e)) for e in fresh]
-                done.emissions[said:] = [
+                fresh = done.emissions[before:]
+                changed = [(e, e.message if e.message is None else change(done, e)) for e in fresh]
+                done.emissions[before:] = [
                     replace(e, message=message)
-                    for e, message in told
+                    for e, message in changed
                     if message is not None or e.message is None
                 ]
             return works
@@ -114,12 +114,12 @@ def changed_members(work: Work, change: Callable[[Member], Member]) -> None:
 
 
 def unanswered(_: Work, __: Emission) -> Message | None:
-    """For `retold`: nothing is said."""
+    """Answer nothing, for `retold`."""
     return None
 
 
 def vacant(before: Group, work: Work) -> None:
-    """For `afterwards`: a leader that is gone leaves its chair empty."""
+    """Leave the group without a leader once the leader is gone, for `afterwards`."""
     if before.leader is not None and work.group.member(before.leader) is None:
         work.group = replace(work.group, leader=None)
 
@@ -128,8 +128,8 @@ def in_turn(*twists: Twist) -> Twist:
     """Apply several twists to one effect, the first innermost."""
 
     def twist(own: Effect) -> Effect:
-        for one in twists:
-            own = one(own)
+        for change in twists:
+            own = change(own)
         return own
 
     return twist

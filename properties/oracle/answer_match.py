@@ -1,10 +1,10 @@
-"""Compares an answer with the model's: the same, nearly the same (a deviation), or no match.
+"""Compare an answer with the model's: equal, nearly equal (a deviation), or no match.
 
 Ids that the model made up are bound to those that the target chose, which must be new; the order of
 members means nothing.  If the target answers one error where the model gives another, the group is
-the same afterwards.  So the history is followed further, and the answer matches with a deviation,
-as severe as the rule is binding.  Success where the model gives an error (or the other way round),
-or another generation, id, leader, member list or assignment, is no match.
+unchanged in both.  So the history is followed further, and the answer matches with a deviation, as
+severe as the rule is binding.  Success where the model gives an error (or the other way round), or
+another generation, id, leader, member list or assignment, is no match.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from fencepost.model.table.table import LEVELS, Level
 
 _REQUIRED = Error.MEMBER_ID_REQUIRED.value
 FRESH = "\x00"
-"""How ids begin that the model made up; no id on a wire has it."""
+"""Prefix of ids that the model made up; no id on a wire has it."""
 
 MOST_NEW = 6
-"""Of more new members in one answer it can't be said who is who."""
+"""With more new members in one answer, the orders are too many to try."""
 
 
 class Deviation(msgspec.Struct, frozen=True):
-    """A field that differs although the history stays possible; `rule`: the one that answers."""
+    """A field that differs although the history stays possible; `rule`: the rule that answers."""
 
     level: Level
     field: str
@@ -51,7 +51,7 @@ class Deviation(msgspec.Struct, frozen=True):
     rule: str = ""
 
     def __str__(self) -> str:
-        """As the report says it."""
+        """Return the deviation as a report has it."""
         if self.field.endswith("errorCode"):
             return (
                 f"{self.field} {error_name(self.observed)} instead of {error_name(self.expected)}"
@@ -63,8 +63,8 @@ class Deviation(msgspec.Struct, frozen=True):
 class Match:
     """One way in which an answer matches.
 
-    `bindings`: made-up ids and the real ones; `shift`: from which generation on the target counts
-    differently, and by how much.
+    `bindings`: made-up ids and the real ones; `shift`: the generation from which on the target
+    counts differently, and the difference.
     """
 
     bindings: dict[str, str] = field(default_factory=dict)
@@ -73,16 +73,16 @@ class Match:
 
 
 class _NoMatchError(Exception):
-    """The answers can't be the same.  `args[0]` says which field differs."""
+    """The answers can't be equal.  `args[0]`: the field that differs."""
 
 
 class _Matcher:
     """One comparison of an answer with the model's."""
 
-    def __init__(self, level: Level, seen: frozenset[str], told: int) -> None:
+    def __init__(self, level: Level, known_ids: frozenset[str], last_generation: int) -> None:
         self.level = level
-        self.seen = seen
-        self.told = told
+        self.known_ids = known_ids
+        self.last_generation = last_generation
         self.match = Match()
 
     def differs(self, name: str, expected: Any, observed: Any) -> None:
@@ -98,24 +98,24 @@ class _Matcher:
             self.match.deviations.append(Deviation(lesser, name, expected, observed))
 
     def member_id(self, name: str, expected: str, observed: str) -> None:
-        """Compare ids: the same, or a made-up one that now gets its real one, which must be new."""
+        """Compare ids: equal, or a made-up one that is bound to its real one, which must be new."""
         if expected.startswith(FRESH):
             expected = self.match.bindings.get(expected, expected)
         if not expected.startswith(FRESH):
             self.same(name, expected, observed)
-        elif not observed or observed in self.seen or observed in self.match.bindings.values():
+        elif not observed or observed in self.known_ids or observed in self.match.bindings.values():
             self.differs(name, "a new id", observed)
         else:
             self.match.bindings[expected] = observed
 
     def generation(self, expected: int, observed: int) -> None:
-        """Compare generations: the same; or, told for the first time, higher than any before.
+        """Compare generations: equal; or, in the first answer with it, higher than any before.
 
-        That the model adds exactly one doesn't count: members compare for equality.
+        The exact increment doesn't count: members compare for equality.
         """
         if expected == observed:
             return
-        if min(expected, observed) <= self.told:
+        if min(expected, observed) <= self.last_generation:
             self.differs("generationId", expected, observed)
         self.match.shift = (expected, observed - expected)
         self.nearly("generationId", expected, observed, Level.MAY)
@@ -129,30 +129,38 @@ class _Matcher:
 
 
 def matches(
-    expected: Message, observed: Message, level: Level, seen: frozenset[str], told: int = -1
+    expected: Message,
+    observed: Message,
+    level: Level,
+    known_ids: frozenset[str],
+    last_generation: int = -1,
 ) -> list[Match]:
     """Return the ways in which an observed answer is the expected one; none if it can't be.
 
-    `seen`: the ids that were told before; `told`: the last generation that was told of the group;
-    `level`: how binding the rule is that answers.
+    `known_ids`: the ids in earlier answers; `last_generation`: the last generation in an answer of
+    the group; `level`: the level of the rule that answers.
     """
-    found: list[Match] = []
+    ways: list[Match] = []
     for order in _member_orders(expected, observed):
-        matcher = _Matcher(level, seen, told)
+        matcher = _Matcher(level, known_ids, last_generation)
         try:
             _compare(matcher, expected, observed, order)
         except _NoMatchError:
             continue
-        if matcher.match.bindings not in [m.bindings for m in found]:
-            found.append(matcher.match)
-    return found
+        if matcher.match.bindings not in [m.bindings for m in ways]:
+            ways.append(matcher.match)
+    return ways
 
 
 def first_difference(
-    expected: Message, observed: Message, level: Level, seen: frozenset[str], told: int = -1
+    expected: Message,
+    observed: Message,
+    level: Level,
+    known_ids: frozenset[str],
+    last_generation: int = -1,
 ) -> str:
-    """Return why an answer is not the expected one, in words."""
-    matcher = _Matcher(level, seen, told)
+    """Explain why an answer is not the expected one."""
+    matcher = _Matcher(level, known_ids, last_generation)
     try:
         _compare(matcher, expected, observed, next(_member_orders(expected, observed)))
     except _NoMatchError as error:
@@ -168,7 +176,7 @@ def _plain(value: Any) -> str:
 
 
 def _member_orders(expected: Message, observed: Message) -> Iterator[tuple[Any, ...]]:
-    """Every way to put the expected members beside the observed ones that could fit.
+    """Yield every way to put the expected members beside the observed ones that could fit.
 
     For an answer about several groups, an order for each of them.
     """
@@ -184,9 +192,9 @@ def _member_orders(expected: Message, observed: Message) -> Iterator[tuple[Any, 
 
 
 def has_too_many_new(message: Message) -> bool:
-    """Return whether some group has too many new members to try all orders.
+    """Return True if some group has too many new members to try all orders.
 
-    Instance ids say who is who, so only new members that have none, or the same, are counted.
+    Instance ids identify members, so only new members without one, or with equal ones, are counted.
     """
     rows: list[Sequence[Any]]
     match message:
@@ -200,23 +208,23 @@ def has_too_many_new(message: Message) -> bool:
     return any(len(alike) > MOST_NEW for each in new for alike in _by_seat(*each).values())
 
 
-def _orders(wanted: Sequence[Any], got: Sequence[Any]) -> Iterator[tuple[int, ...]]:
+def _orders(expected: Sequence[Any], got: Sequence[Any]) -> Iterator[tuple[int, ...]]:
     place = {row.member_id: j for j, row in enumerate(got)}
-    known = {i: place.get(row.member_id) for i, row in enumerate(wanted) if not _is_new(row)}
-    if len(wanted) != len(got) or None in known.values():
+    known = {i: place.get(row.member_id) for i, row in enumerate(expected) if not _is_new(row)}
+    if len(expected) != len(got) or None in known.values():
         yield ()
         return
     taken = set(known.values())
     rest = [j for j in range(len(got)) if j not in taken]
-    new = [i for i in range(len(wanted)) if i not in known]
-    ours, theirs = _by_seat(wanted, new), _by_seat(got, rest)
+    new = [i for i in range(len(expected)) if i not in known]
+    ours, theirs = _by_seat(expected, new), _by_seat(got, rest)
     anywhere = ours.pop(None, [])
     seated = [i for alike in ours.values() for i in alike]
     for seats in product(*(permutations(theirs.get(k, []), len(v)) for k, v in ours.items())):
         sat = [j for alike in seats for j in alike]
         for others in permutations(sorted(set(rest).difference(sat))):
             order = {**known, **dict(zip((*seated, *anywhere), (*sat, *others), strict=True))}
-            yield tuple(int(order[i] or 0) for i in range(len(wanted)))
+            yield tuple(int(order[i] or 0) for i in range(len(expected)))
             if len(anywhere) > MOST_NEW:
                 return
     if rest:
@@ -224,7 +232,7 @@ def _orders(wanted: Sequence[Any], got: Sequence[Any]) -> Iterator[tuple[int, ..
 
 
 def _by_seat(rows: Sequence[Any], places: Sequence[int]) -> dict[str | None, list[int]]:
-    """Places of members by their instance id; None for those that have none."""
+    """Return the places of members by their instance id; None for those that have none."""
     alike: dict[str | None, list[int]] = {}
     for i in places:
         alike.setdefault(rows[i].group_instance_id or None, []).append(i)
@@ -232,7 +240,7 @@ def _by_seat(rows: Sequence[Any], places: Sequence[int]) -> dict[str | None, lis
 
 
 def _is_new(row: Any) -> bool:
-    """Whether the model made up this member's id."""
+    """Return True if the model made up this member's id."""
     return bool(row.member_id.startswith(FRESH))
 
 
@@ -289,8 +297,8 @@ def _join(
     m.same("members", len(expected.members), len(observed.members))
     m.member_id("memberId", expected.member_id, observed.member_id)
     if len(order) != len(expected.members):
-        wanted = sorted(r.member_id for r in expected.members)
-        m.differs("members", wanted, sorted(r.member_id for r in observed.members))
+        expected_ids = sorted(r.member_id for r in expected.members)
+        m.differs("members", expected_ids, sorted(r.member_id for r in observed.members))
     for row, place in zip(expected.members, order, strict=True):
         got = observed.members[place]
         m.member_id("members.memberId", row.member_id, got.member_id)
@@ -355,17 +363,23 @@ def _describe(
         m.same("groups.protocolData", row.protocol_data, got.protocol_data)
     m.same("groups.members", len(row.members), len(got.members))
     if len(order) != len(row.members):
-        wanted = sorted(r.member_id for r in row.members)
-        m.differs("groups.members", wanted, sorted(r.member_id for r in got.members))
+        expected_ids = sorted(r.member_id for r in row.members)
+        m.differs("groups.members", expected_ids, sorted(r.member_id for r in got.members))
     for member, place in zip(row.members, order, strict=True):
-        seen = got.members[place]
-        m.member_id("groups.members.memberId", member.member_id, seen.member_id)
-        m.same("groups.members.groupInstanceId", member.group_instance_id, seen.group_instance_id)
-        m.nearly("groups.members.clientId", member.client_id, seen.client_id, Level.SHOULD)
+        got_member = got.members[place]
+        m.member_id("groups.members.memberId", member.member_id, got_member.member_id)
+        m.same(
+            "groups.members.groupInstanceId", member.group_instance_id, got_member.group_instance_id
+        )
+        m.nearly("groups.members.clientId", member.client_id, got_member.client_id, Level.SHOULD)
         if stable:
-            m.same("groups.members.memberMetadata", member.member_metadata, seen.member_metadata)
             m.same(
-                "groups.members.memberAssignment", member.member_assignment, seen.member_assignment
+                "groups.members.memberMetadata", member.member_metadata, got_member.member_metadata
+            )
+            m.same(
+                "groups.members.memberAssignment",
+                member.member_assignment,
+                got_member.member_assignment,
             )
 
 
@@ -389,11 +403,11 @@ def renamed(message: Message, names: Mapping[str, str]) -> Any:
     return replace(message, **changes) if changes else message
 
 
-def told_ids(message: Message) -> Iterator[str]:
-    """Yield the member ids that an answer tells."""
+def ids_in(message: Message) -> Iterator[str]:
+    """Yield the member ids in an answer."""
     for name in ("member_id", "leader"):
         if value := getattr(message, name, ""):
             yield value
     for rows in ("members", "groups"):
         for row in getattr(message, rows, ()) or ():
-            yield from told_ids(row)
+            yield from ids_in(row)

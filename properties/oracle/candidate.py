@@ -1,4 +1,4 @@
-"""A candidate: one state of the model that explains all that was seen so far.
+"""Define a candidate: one state of the model that explains all events so far.
 
 Two candidates that agree in all but times are merged into one with the wider intervals.  That may
 allow more than the model does, never less.  `oracle.py` defines the terms.
@@ -27,7 +27,7 @@ NOTED = Level.MAY
 
 
 class Emitted(NamedTuple):
-    """An answer of the model that nobody has read yet, given in [earliest, latest] ms."""
+    """An answer of the model that is not read yet, given in [earliest, latest] ms."""
 
     request_id: str
     message: Message | None
@@ -39,10 +39,10 @@ class Emitted(NamedTuple):
 class Candidate(msgspec.Struct, frozen=True):
     """One state of the model that explains the history so far.
 
-    `unapplied`: requests that haven't taken effect; `emitted`: answers that nobody has read yet;
+    `unapplied`: requests that haven't taken effect; `emitted`: answers that are not read yet;
     `now`: ms, the earliest time at which all this can have happened; `used`: the rules that every
-    run to this candidate used; `told`: the last generation that was told, by group; `past`: one run
-    that led here, if that is remembered.
+    run to this candidate used; `generations`: the last generation in an answer, by group; `past`:
+    one run that led here, if that is remembered.
     """
 
     groups: Groups = ()
@@ -51,11 +51,11 @@ class Candidate(msgspec.Struct, frozen=True):
     now: int = 0
     used: frozenset[str] = frozenset()
     deviations: tuple[tuple[str, Deviation], ...] = ()
-    told: tuple[tuple[str, int], ...] = ()
+    generations: tuple[tuple[str, int], ...] = ()
     past: Past | None = None
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether two are the same; how they came about doesn't count."""
+        """Return True if two are equal; their pasts don't count."""
         if not isinstance(other, Candidate):
             return NotImplemented
         return self is other or self._compared() == other._compared()
@@ -68,23 +68,23 @@ class Candidate(msgspec.Struct, frozen=True):
             self.emitted,
             self.used,
             self.deviations,
-            self.told,
+            self.generations,
         )
 
     def __hash__(self) -> int:
-        """Return a hash of what mostly differs, since searches hash every state that they meet."""
+        """Return a hash of the parts that mostly differ: searches hash each state they visit."""
         groups = [(g.generation_id, g.leader, g.timers) for _, g in self.groups]
         answers = [(e.request_id, e.rule) for e in self.emitted]
         return hash((self.now, self.unapplied, *groups, *answers))
 
-    def last_told(self, group_id: str) -> int:
-        """Return the last generation of this group that was told; -1 if none was."""
-        return dict(self.told).get(group_id, -1)
+    def last_generation(self, group_id: str) -> int:
+        """Return the last generation of this group in an answer; -1 if there is none."""
+        return dict(self.generations).get(group_id, -1)
 
-    def telling(self, group_id: str, generation_id: int) -> Candidate:
-        """Return the candidate after this generation of the group was told."""
-        told = {**dict(self.told), group_id: generation_id}
-        return replace(self, told=tuple(sorted(told.items())))
+    def with_generation(self, group_id: str, generation_id: int) -> Candidate:
+        """Return the candidate after an answer with this generation of the group."""
+        generations = {**dict(self.generations), group_id: generation_id}
+        return replace(self, generations=tuple(sorted(generations.items())))
 
     def shifted(
         self, group_id: str, shift: tuple[int, int] | None, request_ids: Container[str]
@@ -131,7 +131,7 @@ class Candidate(msgspec.Struct, frozen=True):
         return replace(self, emitted=tuple(e for e in self.emitted if e.request_id != request_id))
 
     def gravity(self) -> int:
-        """Return how severe the worst deviation is: 0 for none, then MAY, SHOULD, MUST."""
+        """Return the gravity of the worst deviation: 0 for none, then MAY, SHOULD, MUST."""
         return max((len(LEVELS) - LEVELS.index(d.level) for _, d in self.deviations), default=0)
 
     def wrong(self) -> tuple[Beside, ...]:
@@ -141,17 +141,17 @@ class Candidate(msgspec.Struct, frozen=True):
         return tuple(sorted(graver, key=lambda each: LEVELS.index(each.level)))
 
     def malformed(self, answer: Answer, rule: str) -> Candidate:
-        """Return the candidate with what was found in the bytes of an answer that a rule gives."""
+        """Return the candidate with the errors in the bytes of an answer that a rule gives."""
         if not answer.findings:
             return self
-        found = (
+        deviations = (
             (answer.id, Deviation(Level.SHOULD, "bytes", "as the version says", finding, rule))
             for finding in answer.findings
         )
-        return replace(self, deviations=(*self.deviations, *found))
+        return replace(self, deviations=(*self.deviations, *deviations))
 
     def strain(self) -> tuple[int, bool]:
-        """Return how far-fetched it is: its gravity, and whether an unused group was removed."""
+        """Return how implausible it is: its gravity, and whether an unused group was removed."""
         return self.gravity(), "CLEANUP-UNUSED" in self.used
 
     def bound(self, names: Mapping[str, str]) -> Candidate:
@@ -166,11 +166,11 @@ class Candidate(msgspec.Struct, frozen=True):
         return replace(self, groups=groups, emitted=emitted)
 
     def after(self, event: Happened | Learned) -> Candidate:
-        """Return the same candidate with one more event in its past."""
+        """Return this candidate with one more event in its past."""
         return replace(self, past=Past(self.past, event))
 
     def timeless(self) -> Candidate:
-        """Return the candidate without times: where two agree in it, they are taken as one."""
+        """Return the candidate without times: two that agree in it are merged."""
         groups = tuple(
             (
                 name,

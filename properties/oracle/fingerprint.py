@@ -1,15 +1,15 @@
-"""The fingerprint of a failure, and the three ways in which two failures are compared.
+"""Compute the fingerprint of a failure, and compare two failures in three ways.
 
 Equal fingerprints (`==`): the same rule is broken by the same kind of request in the same way, the
-answer is of the same kind, and the same known departures explain it, or none do.  A plan is made
-smaller, failures are grouped, and findings are confirmed by this.  Names, generations, numbers and
-times are left out, since they change with every step that is left out.
+answer is of the same kind, and the same known departures explain it, or none do.  Shrinking,
+grouping of failures and confirmation of findings use it.  Names, generations, numbers and times are
+left out, since they change with every step that is left out.
 
-The same `by_observed`: the same rule, and the same observed words without names and numbers.  A
-list of known failures holds no more than these, so it is compared by them.
+Equal `by_observed`: the same rule, and the same observed words without names and numbers.  A list
+of known failures holds no more than these, so it is compared by them.
 
-The same `bug_of`: the same implementation, and the same known cause or, where no cause is known,
-the same fingerprint.  The corpus and the nightly report count bugs by this.
+Equal `bug_of`: the same implementation, and the same known cause or, where no cause is known, the
+same fingerprint.  The corpus and the nightly report count bugs by it.
 """
 
 from __future__ import annotations
@@ -43,42 +43,42 @@ Bug = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, order=True)
 class Fingerprint:
-    """What stays the same wherever the same fault is seen.
+    """The properties of a failure that don't change between its occurrences.
 
     `rule`: the broken rule's id, "" for none; `api`: of the request; `wrong`: the name of a `Wrong`
-    or another word for how it failed; `seen`: the kind of the answer, without names and numbers;
-    `observed`: the observed words without names and numbers, which `==` does not compare;
-    `cause`: the known departures that explain the failure, or "".
+    or another word for the kind of failure; `answer_kind`: the kind of the answer, without names
+    and numbers; `observed`: the observed words without names and numbers, which `==` does not
+    compare; `cause`: the known departures that explain the failure, or "".
     """
 
     rule: str = ""
     api: str = ""
     wrong: str = ""
-    seen: str = ""
+    answer_kind: str = ""
     observed: str = field(default="", compare=False)
     cause: str = ""
 
     def __str__(self) -> str:
-        """In words, for a list; without the cause."""
-        parts = (self.rule, self.api, self.wrong, self.seen)
+        """Return it in words, for a list; without the cause."""
+        parts = (self.rule, self.api, self.wrong, self.answer_kind)
         return " · ".join(part for part in parts if part)
 
     @property
     def by_observed(self) -> tuple[str, str]:
-        """The rule and the observed words: what an entry of a list of known failures holds."""
+        """The rule and the observed words, as an entry of a list of known failures has them."""
         return self.rule, self.observed
 
 
 def origin_of(target: str) -> str:
-    """The implementation that a target's name means: all versions of Kafka are one."""
+    """Return the implementation that a target's name means: all versions of Kafka are one."""
     return "kafka" if target.startswith("kafka:") else target
 
 
 def bug_of(target: str, fingerprint: Fingerprint | str, cause: str = "") -> Bug:
-    """The bug that a failure of a target shows.
+    """Return the bug behind a failure of a target.
 
-    `fingerprint`: the record, or its words; `cause`: the known departures that explain it, if the
-    words are given.
+    `fingerprint`: the record, or its words; `cause`: the known departures that explain it, if it is
+    given as words.
     """
     if isinstance(fingerprint, Fingerprint):
         cause = cause or fingerprint.cause
@@ -86,8 +86,8 @@ def bug_of(target: str, fingerprint: Fingerprint | str, cause: str = "") -> Bug:
 
 
 def without_names(observed: str) -> str:
-    """Observed words without the names of members, lists of them, and numbers."""
-    text = _SENDER.sub(lambda found: f"{found['api']}: ", observed)
+    """Return observed words without the names of members, lists of them, and numbers."""
+    text = _SENDER.sub(lambda sender: f"{sender['api']}: ", observed)
     text = _LIST.sub("[…]", text)
     return _NUMBER.sub("…", _MEMBER.sub("…", text))
 
@@ -99,7 +99,7 @@ def rule_levels(revision: Revision) -> Mapping[str, Level]:
 
 
 def broken_rule(violation: Violation, revision: Revision) -> Rule | None:
-    """The rule that gives the right answer; where none is due yet, the rule that waits."""
+    """Return the rule that gives the right answer; where none is due yet, the rule that waits."""
     chosen = nearest(violation.allowed)
     ids = [chosen.rule] if chosen is not None else []
     if violation.wait is not None:
@@ -119,25 +119,25 @@ def fingerprint_of(
     observed: str = "",
     cause: str = "",
 ) -> Fingerprint:
-    """The fingerprint of a violation of a revision.
+    """Return the fingerprint of a violation of a revision.
 
-    `history`: where the request is found; `observed`: the violation's observed words, if known;
-    `cause`: the known departures that explain it.
+    `history`: contains the request; `observed`: the violation's observed words, if known; `cause`:
+    the known departures that explain it.
     """
     rule = broken_rule(violation, revision)
-    asked = (event.request for event in history if isinstance(event, Sent))
-    api = next((request.api for request in asked if request.id == violation.request_id), "")
+    requests = (event.request for event in history if isinstance(event, Sent))
+    api = next((request.api for request in requests if request.id == violation.request_id), "")
     return Fingerprint(
         rule.id if rule is not None else "",
         api,
         violation.wrong.name,
-        _seen(violation),
+        _answer_kind(violation),
         without_names(observed),
         cause,
     )
 
 
-def _seen(violation: Violation) -> str:
+def _answer_kind(violation: Violation) -> str:
     match violation.wrong:
         case Wrong.SILENCE | Wrong.CLOSED:
             return ""
@@ -152,31 +152,31 @@ def _seen(violation: Violation) -> str:
 
 
 def _field(text: str) -> str:
-    found = _FIELD.match(text)
-    return found.group().rstrip(".") if found is not None else ""
+    match = _FIELD.match(text)
+    return match.group().rstrip(".") if match is not None else ""
 
 
 def kind_of(body: Mapping[str, Any] | None) -> str:
-    """What kind of answer this is: its error codes, who leads, the states of groups.
+    """Return the kind of an answer: its error codes, the leader, the states of groups.
 
-    In which order a target lists groups means nothing, and may be another each time.
+    The order in which a target lists groups means nothing, and may be another each time.
     """
     return ", ".join(dict.fromkeys(_kind(body or {})))
 
 
-def _kind(said: Mapping[str, Any]) -> Iterator[str]:
-    if "errorCode" in said:
-        yield error_name(said["errorCode"])
-    if said.get("leader"):
-        yield "leads" if said["leader"] == said.get("memberId") else "follows"
-    if "groupState" in said:
-        yield str(said["groupState"])
-    for value in said.values():
+def _kind(body: Mapping[str, Any]) -> Iterator[str]:
+    if "errorCode" in body:
+        yield error_name(body["errorCode"])
+    if body.get("leader"):
+        yield "leads" if body["leader"] == body.get("memberId") else "follows"
+    if "groupState" in body:
+        yield str(body["groupState"])
+    for value in body.values():
         rows = [row for row in value if isinstance(row, Mapping)] if isinstance(value, list) else []
         for row in sorted(rows, key=_state):
             yield from _kind(row)
 
 
 def _state(row: Mapping[str, Any]) -> str:
-    """The state of a group, "" where a row is none: those stay as they are."""
+    """Return the state of a group; "" for rows without one, which keep their order."""
     return str(row.get("groupState", ""))

@@ -1,30 +1,29 @@
-"""The oracle: can a run of the model explain what was sent and answered?
+"""Decide whether a run of the model can explain a history: the oracle.
 
 A broker may handle two requests that overlap in either order, and fire a timer a little late; some
-choices (who leads, which ids it makes up) are its own.  So one cannot run the model beside it and
+choices (the leader, the ids it makes up) are its own.  So one cannot run the model beside it and
 compare each answer.  Instead the oracle keeps *all* states in which the model can be, after all
-that was seen.  When an answer leaves none, no run of the model gives these answers, and the broker
+events so far.  When an answer leaves none, no run of the model gives these answers, and the broker
 is wrong.
 
 The terms, each used in this sense only:
 
-- **History**: what was sent and read, with times in ms: requests sent, answers read, lost
-  connections, restarts of the coordinator, topics deleted, time without an answer (see
-  `fencepost.model.history.events`).
-- **Step**: what happens inside the coordinator: a request *takes effect*, or a timer *fires*.
-  Where the settings say so, a group that nobody uses may be removed at any time; that counts as a
-  timer, too.  Nobody sees a step; only answers are seen.
+- **History**: the events with times in ms: requests sent, answers read, lost connections, restarts
+  of the coordinator, topics deleted, time without an answer (see `fencepost.model.history.events`).
+- **Step**: an event inside the coordinator: a request *takes effect*, or a timer *fires*. If the
+  settings allow it, an unused group may be removed at any time; that counts as a timer, too.  Steps
+  can't be observed, only answers.
 - **Window**: the times at which a step may happen.  A request takes effect at its sending at the
   earliest, and before its answer is read; a timer fires at its deadline at the earliest.
-- **Lag** (`lag_ms`): how late things may be.  A request takes effect at most that long after it was
-  sent, a timer fires at most that long after its deadline, and an answer is read at most that long
-  after it was given.  With lag 0 the clock is virtual: everything happens exactly on time.
-  Otherwise a leader's assignments are written first, which is done at most that long afterwards.
+- **Lag** (`lag_ms`): the longest delay of an event.  A request takes effect at most this long after
+  it was sent, a timer fires at most this long after its deadline, and an answer is read at most
+  this long after it was given.  With lag 0 the clock is virtual: everything happens exactly on
+  time. Otherwise a leader's assignments are written first, which takes at most this long.
 - **Candidate**: one state of the model that agrees with the history so far: its groups, with an
   interval for each timer; the requests that haven't taken effect yet; the answers that were given
   and not read yet (`candidate.py`).
 - **Explanation**: the run of the model that leads to a candidate.  Candidates remember it only on
-  demand (`provenance.py`).
+  demand (`verdict.Past`).
 - **Deviation**: an answer that differs from the model's in a way that changes nothing for the
   group, such as another error code.  It is noted, and the history is followed further.
 
@@ -33,17 +32,16 @@ first.  Then the second reads FENCED_INSTANCE_ID.  Only the run in which the fir
 that answer, so its state is the one candidate that is kept.
 
 The oracle searches only when an answer was read, or when silence is evidence: then it tries all
-orders of the steps whose windows allow it, until the model gives that answer (`search.py`).
+orders of the steps whose windows allow it, until the model gives that answer (`oracle_search.py`).
 Candidates that agree in all but times are merged into one with wider intervals, so they stay few.
 There a wrong history may be accepted; a right one is never rejected.
 
 A verdict is *violated*: no candidate is left; or *unknown*: there were too many to follow.
 Otherwise it holds, and lists the rules that every explanation used.
 
-Say until when a request was to wait that was answered too early, and by which rule.
-
-The rule that took the request in only says that it waits.  If the answer is one that the end of a
-phase gives, what was broken is the phase: its timer was to run longer, or was begun anew.
+For an answer that came too early, the verdict names the end of the wait and the rule.  The rule
+that accepted the request only parks it.  If the answer is one that the end of a phase gives, the
+phase is broken: its timer was to run longer, or was begun anew.
 """
 
 from __future__ import annotations
@@ -80,8 +78,8 @@ from fencepost.properties.oracle.answer_match import (
     Match,
     first_difference,
     has_too_many_new,
+    ids_in,
     matches,
-    told_ids,
 )
 from fencepost.properties.oracle.candidate import NOTED, Candidate, Emitted, merged
 from fencepost.properties.oracle.fingerprint import broken_rule, rule_levels
@@ -99,24 +97,24 @@ def wait_of(
     at_ms: int,
     body: Mapping[str, Any] | None,
 ) -> Wait | None:
-    """Return until when a request waits that was answered with `body` at `at_ms`.
+    """Return the end of the wait of a request that was answered with `body` at `at_ms`.
 
-    None if no timer ends the wait, or if too many states would have to be looked at.  Of several
-    waits the longest is taken: it is that of the candidate in which most has happened.
+    None if no timer ends the wait, or if there are too many states.  Of several waits the longest
+    is taken: it is that of the candidate in which most has happened.
     """
     try:
         reached = search.explore(candidates, at_ms, lambda _: False, everything=True)
     except TooManyError:
         return None
-    found = [
+    waits = [
         (group_id, group, timer)
         for candidate in reached
         for group_id, group in candidate.groups
         if _has_parked(group, request_id) and (timer := phase_timer(group)) is not None
     ]
-    if not found:
+    if not waits:
         return None
-    group_id, group, timer = max(found, key=lambda each: each[2].earliest)
+    group_id, group, timer = max(waits, key=lambda each: each[2].earliest)
     if timer.kind == SYNC:
         return Wait("", timer.earliest, _SYNCS)
     rule = ""
@@ -148,7 +146,7 @@ def _begins_a_generation(body: Mapping[str, Any], group: Group) -> bool:
 
 
 def _is_within(timer: Timer, wider: Timer) -> bool:
-    """Whether a timer is the other one, whose window may have become wider."""
+    """Return True if a timer is the other one, whose window may have become wider."""
     same = timer.kind == wider.kind
     return same and wider.earliest <= timer.earliest and timer.latest <= wider.latest
 
@@ -156,8 +154,8 @@ def _is_within(timer: Timer, wider: Timer) -> bool:
 class Oracle:
     """Follows one history of the groups of one case, event by event (`observe`).
 
-    `lag_ms` 0 means a virtual clock.  `limit`: how many states may be looked at for one event;
-    beyond, the verdict is unknown.
+    `lag_ms` 0 means a virtual clock.  `limit`: the most states for one event; beyond, the verdict
+    is unknown.
     """
 
     def __init__(
@@ -171,24 +169,24 @@ class Oracle:
         self.unknown: str | None = None
         self._search = Search(self.machine, lag_ms, limit)
         self._candidates = [Candidate()]
-        self._seen: set[str] = set()
+        self._known_ids: set[str] = set()
         self._levels = rule_levels(revision)
 
     # What the judge asks.
 
     def open(self) -> bool:
-        """Return whether the history so far is explained."""
+        """Return True if the history so far is explained."""
         return self.violation is None and self.unknown is None
 
     def holds(self) -> bool:
-        """Return whether it is explained without a deviation that is more than a note.
+        """Return True if it is explained without a deviation that is more than a note.
 
         Once it isn't, it never is again.
         """
         return self.open() and any(not c.wrong() for c in self._candidates)
 
     def explanations(self) -> tuple[Candidate, ...]:
-        """Return the candidates that are left; after a violation, those before it."""
+        """Return the remaining candidates; after a violation, those before it."""
         return tuple(self._candidates)
 
     def next_deadline_ms(self, after_ms: int = -1) -> int | None:
@@ -261,13 +259,13 @@ class Oracle:
             self.unknown = f"{revision.name} knows no {request.api}"
             return
         row = (request.id, request.client_id, request.api, request.version)
-        incoming = Incoming(*row, self._asked(request), FRESH + request.id)
+        incoming = Incoming(*row, self._message_of(request), FRESH + request.id)
         self._search.sent(incoming, event.at_ms, event.ended_ms)
         self._candidates = [
             replace(c, unapplied=(*c.unapplied, request.id)) for c in self._candidates
         ]
 
-    def _asked(self, request: Send) -> Message:
+    def _message_of(self, request: Send) -> Message:
         """Return the message of a request."""
         return ALL_APIS[request.api].request.from_body(dict(request.body), request.version)
 
@@ -276,7 +274,7 @@ class Oracle:
         return ALL_APIS[request.api].response.from_body(body, request.version)
 
     def _let_timers_fire(self, at_ms: int) -> None:
-        """With a virtual clock, a timer that may have fired has fired before a request, or waits.
+        """Fire timers that may have fired before a request, or let them wait (virtual clock).
 
         Only where its deadline is open (a session that may have been restarted) is there a choice.
         """
@@ -308,7 +306,7 @@ class Oracle:
             wrong = Wrong.ANSWER if reached else Wrong.EARLY
             self._violate(wrong, answer.id, answer.at_ms, body, reached, wrong.value)
             return
-        self._seen.update(told_ids(observed))
+        self._known_ids.update(ids_in(observed))
         least = min(c.gravity() for c in kept)
         bearable = max(least, 2)  # what is graver than SHOULD is followed only if nothing better is
         self._candidates = merged([c for c in kept if c.gravity() <= bearable])
@@ -334,9 +332,9 @@ class Oracle:
         rest = candidate.without_emission(request_id)
         level = self._levels.get(emitted.rule, Level.MUST)
         expected = emitted.message.as_carried(self._search.requests[request_id].incoming.version)
-        told = candidate.last_told(self._group_of(request_id))
-        found = matches(expected, observed, level, frozenset(self._seen), told)
-        agreed = (self._agreed(rest, emitted, observed, match) for match in found)
+        last_generation = candidate.last_generation(self._group_of(request_id))
+        ways = matches(expected, observed, level, frozenset(self._known_ids), last_generation)
+        agreed = (self._agreed(rest, emitted, observed, match) for match in ways)
         return [each.malformed(answer, emitted.rule) for each in agreed]
 
     def _group_of(self, request_id: str) -> str:
@@ -345,7 +343,7 @@ class Oracle:
     def _agreed(
         self, candidate: Candidate, emitted: Emitted, observed: Message, match: Match
     ) -> Candidate:
-        """The candidate once an answer of its own was matched with what was read."""
+        """Return the candidate after one of its answers was matched with an observed one."""
         request_id = emitted.request_id
         group_id = self._group_of(request_id)
         agreed = candidate.bound(match.bindings)
@@ -353,12 +351,12 @@ class Oracle:
             same_group = [r for r in self._search.requests if self._group_of(r) == group_id]
             agreed = agreed.shifted(group_id, match.shift, same_group)
         if isinstance(observed, JoinGroupResponse) and observed.error_code == 0:
-            agreed = agreed.telling(group_id, observed.generation_id)
+            agreed = agreed.with_generation(group_id, observed.generation_id)
         deviations = ((request_id, replace(d, rule=emitted.rule)) for d in match.deviations)
         return replace(agreed, deviations=(*agreed.deviations, *deviations))
 
     def _passed(self, at_ms: int, *, timers: bool) -> None:
-        """Drop the candidates in which something that must have happened by now has not."""
+        """Drop the candidates in which a step that must have happened by now has not."""
         limit = at_ms + 1 if self._exact else at_ms
 
         def overdue(candidate: Candidate) -> bool:
@@ -420,7 +418,7 @@ class Oracle:
         detail: str,
     ) -> None:
         request = self._search.requests[request_id].incoming
-        seen = frozenset(self._seen)
+        known_ids = frozenset(self._known_ids)
         observed = None
         if body is not None and wrong is not Wrong.SHAPE:
             observed = self._read(request, body)
@@ -433,14 +431,16 @@ class Oracle:
             if observed is not None:
                 level = self._levels.get(emitted.rule, Level.MUST)
                 shaped = emitted.message.as_carried(request.version)
-                told = candidate.last_told(self._group_of(request_id))
-                difference = first_difference(shaped, observed, level, seen, told) or detail
+                last_generation = candidate.last_generation(self._group_of(request_id))
+                difference = (
+                    first_difference(shaped, observed, level, known_ids, last_generation) or detail
+                )
             expected = emitted.message.to_body(request.version)
             name = f"{emitted.rule} {expected}"
             first = allowed.setdefault(name, Allowed(expected, emitted.rule, difference))
             by_ms = max(emitted.latest, first.by_ms or 0)
             allowed[name] = dataclasses.replace(first, by_ms=by_ms)
-        found = Violation(
+        violation = Violation(
             wrong,
             Level.MUST,
             request_id,
@@ -453,8 +453,10 @@ class Oracle:
             if wrong is Wrong.EARLY
             else None,
         )
-        rule = broken_rule(found, self.machine.revision)
-        self.violation = found if rule is None else dataclasses.replace(found, level=rule.level)
+        rule = broken_rule(violation, self.machine.revision)
+        self.violation = (
+            violation if rule is None else dataclasses.replace(violation, level=rule.level)
+        )
 
 
 def judge(

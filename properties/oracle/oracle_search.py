@@ -1,7 +1,7 @@
-"""The search behind the oracle: what may have happened, in which order.
+"""Search the possible steps of a history in all possible orders, for the oracle.
 
 A step of a candidate is a request that takes effect or a timer that fires, each somewhere in its
-window.  None may be put off past the end of its window, and none happens before a step that was
+window.  None may be delayed past the end of its window, and none happens before a step that was
 already taken.  `oracle.py` defines the terms.
 """
 
@@ -32,10 +32,10 @@ FOREVER = 10**15
 
 
 class Request(msgspec.Struct, frozen=True):
-    """A request that was sent, and the groups that it is about; `of_all`: all that there are.
+    """A request that was sent, and the groups that it is about; `of_all`: all existing groups.
 
-    `deleted`: which topics may have been deleted before it is handled, each as one set.  `deletes`:
-    it is none, but the removal of these topics' offsets from a group.
+    `deleted`: the topics that may have been deleted before it is handled, each as one set.
+    `deletes`: it is no request, but the removal of these topics' offsets from a group.
     """
 
     incoming: Incoming
@@ -48,7 +48,7 @@ class Request(msgspec.Struct, frozen=True):
 
 
 class Step(NamedTuple):
-    """Something that may happen next, somewhere in [earliest, latest] ms."""
+    """A step that may happen next, somewhere in [earliest, latest] ms."""
 
     earliest: int
     latest: int
@@ -65,12 +65,12 @@ class TooManyError(Exception):
 class Search:
     """The steps of one history.
 
-    `requests`: all that were sent; `known`: the groups that they are about; `dropped`: those whose
-    connection is gone, and since when; `deleted`: the topics that are gone;
-    `decided`: the rules that decided each request, on any path; `still`: timers wait, a request is
-    being handled (virtual clock); `limit`: how many states may be looked at for one event;
-    `remembers`: whether candidates keep their provenance; `renewed`: the rule that began a join
-    phase's timer anew, by group and timer, for timers that may still run.
+    `requests`: all that were sent; `known`: the groups that they are about; `dropped`: those
+    without a connection, and the time of its end; `deleted`: the deleted topics; `decided`: the
+    rules that decided each request, on any path; `still`: timers wait, a request is being handled
+    (virtual clock); `limit`: the most states for one event; `remembers`: true if candidates keep
+    their provenance; `renewed`: the rule that began a join phase's timer anew, by group and timer,
+    for timers that may still run.
     """
 
     machine: Machine
@@ -86,29 +86,28 @@ class Search:
     renewed: dict[tuple[str, Timer], str] = field(default_factory=dict)
 
     def sent(self, incoming: Incoming, sent_ms: int, written_ms: int) -> None:
-        """Take in a request.
+        """Add a request.
 
-        One that asks for all groups may be handled after later ones, so it is about their groups,
-        too.
+        A request for all groups may be handled after later ones, so it is about their groups, too.
         """
         named = groups_of(incoming.message, incoming.version)
-        asked = tuple(sorted(self.known) or [""] if named is None else named)
+        group_ids = tuple(sorted(self.known) or [""] if named is None else named)
         deleted = (self.deleted,)
         request = Request(
-            incoming, asked, sent_ms, written_ms, of_all=named is None, deleted=deleted
+            incoming, group_ids, sent_ms, written_ms, of_all=named is None, deleted=deleted
         )
         self.requests[incoming.id] = request
-        if self.known.issuperset(asked):
+        if self.known.issuperset(group_ids):
             return
-        self.known.update(asked)
+        self.known.update(group_ids)
         every = tuple(sorted(self.known))
         for listing in [r for r in self.requests.values() if r.of_all]:
             self.requests[listing.incoming.id] = replace(listing, group_ids=every)
 
     def delete(self, event: TopicsDeleted, candidates: list[Candidate]) -> list[Candidate]:
-        """Take in that topics are deleted; return the candidates, whose groups have still to learn.
+        """Delete topics; return the candidates, whose groups have still to remove their offsets.
 
-        What is being handled meanwhile may find each of them or not.
+        A request that is being handled meanwhile may find each of them or not.
         """
         topics = frozenset(event.topics)
         for request_id in {r for c in candidates for r in c.unapplied}:
@@ -127,7 +126,7 @@ class Search:
         return [replace(c, unapplied=(*c.unapplied, *removals)) for c in candidates]
 
     def failed_over(self, event: Restarted, candidates: list[Candidate]) -> list[Candidate]:
-        """Return the candidates after the coordinator failed over, without what was dropped."""
+        """Return the candidates after the coordinator failed over, without the dropped requests."""
         after: list[Candidate] = []
         for candidate in candidates:
             span = Span(max(candidate.now, event.begun_ms), event.at_ms)
@@ -161,7 +160,7 @@ class Search:
         if not everything and all(map(goal, candidates)):
             return list(candidates)
         reached: list[Candidate] = []
-        seen = set(candidates)
+        visited = set(candidates)
         queue = deque(candidates)
         while queue:
             candidate = queue.popleft()
@@ -171,10 +170,10 @@ class Search:
                 reached.append(candidate)
                 continue
             for following in self._successors(candidate, horizon):
-                if following not in seen:
-                    if len(seen) >= self.limit:
+                if following not in visited:
+                    if len(visited) >= self.limit:
                         raise TooManyError
-                    seen.add(following)
+                    visited.add(following)
                     queue.append(following)
         return reached
 
@@ -194,9 +193,9 @@ class Search:
         self.renewed = {k: rule for k, rule in self.renewed.items() if k[1].earliest >= since[k[0]]}
 
     def steps(self, candidate: Candidate, horizon: int) -> list[Step]:
-        """Return what may happen next, each with its window.
+        """Return the steps that may happen next, each with its window.
 
-        Timers that begin after the horizon are left out: they hinder nothing that comes before.
+        Timers that begin after the horizon are left out: they delay no earlier step.
         """
         steps = []
         for request_id in candidate.unapplied:
@@ -216,7 +215,7 @@ class Search:
         return steps
 
     def may_fire(self, candidate: Candidate, at_ms: int) -> bool:
-        """Return whether a timer may have fired by then."""
+        """Return True if a timer may have fired by then."""
         if self.still:
             return False
         return any(
@@ -226,7 +225,7 @@ class Search:
         )
 
     def is_overdue(self, candidate: Candidate, limit: int, *, timers: bool) -> bool:
-        """Return whether a request, or a timer, must have had its step before the limit."""
+        """Return True if a request, or a timer, must have had its step before the limit."""
         for request_id in candidate.unapplied:
             if self._latest_ms(request_id) < limit:
                 return True
@@ -236,7 +235,7 @@ class Search:
         return any(t.latest < limit for _, group in candidate.groups for t in group.timers)
 
     def _latest_ms(self, request_id: str) -> int:
-        """When a request takes effect at the latest; it may be lost with its connection."""
+        """Return the latest time for a request's effect; it may be lost with its connection."""
         latest = self.requests[request_id].written_ms + self.lag_ms
         return FOREVER if self.dropped.get(request_id, FOREVER) <= latest else latest
 
@@ -323,7 +322,7 @@ def _join_timer(group: Group | None) -> Timer | None:
 
 
 def _with_rows(emitted: tuple[Emitted, ...], new: Emitted) -> tuple[Emitted, ...]:
-    """The answers with one more; a second one to a request for several groups adds its rows."""
+    """Add an answer; a second one to a request for several groups adds its rows."""
     for i, old in enumerate(emitted):
         if old.request_id == new.request_id:
             if old.message is None or new.message is None:

@@ -1,11 +1,11 @@
-"""What the oracle says: what went wrong, at which request, and what would have been right.
+"""Define the oracle's verdict, and the provenance of a candidate.
 
-The provenance of a candidate: the steps of the model that led to it, each linked to the last.
+A verdict names the violation, its request, and the right answers.
 
-It is for people who want to read an explanation: each step with the group before it, its outcome
-and its time; and what the answers that were read later told about it (the real ids, how the target
-counts generations).  It is not part of a judgment, so two candidates that differ only in it are the
-same.
+The provenance is the steps of the model that led to a candidate, each linked to the last: each step
+with the group before it, its outcome and its time; and the facts that later answers gave about it
+(the real ids, the generations as the target counts them).  It is for an explanation and not part of
+a judgment, so two candidates that differ only in it are equal.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Wrong(Enum):
 class Allowed:
     """An answer that the model would have given.
 
-    Its body, the rule that gives it, and how the observed answer differs from it; `by_ms`: the last
+    Its body, the rule that gives it, and its difference to the observed answer; `by_ms`: the last
     moment at which the model gives it, if that is known.
     """
 
@@ -59,11 +59,11 @@ def distance(allowed: Allowed) -> tuple[bool, str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Why a request was still to wait when it was answered.
+    """The reason why a request was still to wait when it was answered.
 
-    `until_ms`: the first moment at which a timer ends the wait; `unless`: what ends it sooner, ""
-    for nothing; `rule`: the rule of the phase that was ended too soon, "" if the answer is another
-    one than a phase gives at its end.
+    `until_ms`: the first moment at which a timer ends the wait; `unless`: the event that ends it
+    sooner, "" for none; `rule`: the rule of the phase that ended too soon, "" if the answer is
+    another one than a phase gives at its end.
     """
 
     rule: str
@@ -73,12 +73,12 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """Why no run of the model explains a history.
+    """The reason why no run of the model explains a history.
 
-    `request_id`: the request whose answer (or silence) is wrong; `at_ms`: when that was known;
-    `allowed`: nearest first; `decided_by`: the rules that handled the request; `late`: it rests on
-    how late something was, so it counts only while the target is quick; `wait`: of an answer that
-    came too early.
+    `request_id`: the request whose answer (or silence) is wrong; `at_ms`: time at which that was
+    known; `allowed`: nearest first; `decided_by`: the rules that handled the request; `late`: it
+    rests on a delay, so it counts only while the target is quick; `wait`: of an answer that came
+    too early.
     """
 
     wrong: Wrong
@@ -95,9 +95,9 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """An answer that deviates beside the violation: another one, or another field of the same one.
+    """A further deviation beside the violation: another answer, or another field of that answer.
 
-    `rule`: the one that answers, "" for none; `difference`: what differs, in the oracle's words.
+    `rule`: the rule that answers, "" for none; `difference`: in the oracle's words.
     """
 
     request_id: str
@@ -111,7 +111,7 @@ class Verdict:
     """The oracle's verdict on a history.
 
     `violation` None and `unknown` None: it holds; then `used` are the rules that every remaining
-    explanation used.  `unknown`: why nothing can be said.  `notes`: deviations that are allowed.
+    explanation used.  `unknown`: why there is no verdict.  `notes`: deviations that are allowed.
     `besides`: the other deviations of the best explanation, the gravest first, each once; of a
     history that no explanation fits to its end, those of the best one before that.
     """
@@ -125,10 +125,10 @@ class Verdict:
 
 
 class Happened(msgspec.Struct, frozen=True):
-    """One step of the model.
+    """A step of the model.
 
-    `incoming`, `timer` or `deletes` (these topics): what happened, none of them for a failover;
-    `before` and `outcome`: the group of this id; `span`: when, in ms.
+    `incoming`, `timer` or `deletes` (these topics): the event, none of them for a failover;
+    `before` and `outcome`: the group of this id; `span`: the time, in ms.
     """
 
     group_id: str
@@ -141,10 +141,10 @@ class Happened(msgspec.Struct, frozen=True):
 
 
 class Learned(msgspec.Struct, frozen=True):
-    """What an answer told about the target.
+    """Facts about the target that an answer gave.
 
-    `names`: made-up ids and the real ones; `shift`: since which generation the target counts
-    differently, and by how much.
+    `names`: made-up ids and the real ones; `shift`: the generation from which on the target counts
+    differently, and the difference.
     """
 
     group_id: str
@@ -153,7 +153,7 @@ class Learned(msgspec.Struct, frozen=True):
 
 
 class Past(msgspec.Struct, frozen=True):
-    """A linked list: the last event, and what came before."""
+    """A linked list: the last event, and the earlier ones."""
 
     before: Past | None
     event: Happened | Learned

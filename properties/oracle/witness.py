@@ -1,4 +1,4 @@
-"""Runs the model beside a history: what the best explanation says happened, step by step.
+"""Run the model beside a history: the steps of the best explanation.
 
 Of all explanations the first of the best is taken; for a history that goes wrong, one that gives
 the nearest right answer at that place.
@@ -41,7 +41,7 @@ from fencepost.properties.oracle.verdict import (
 
 @dataclass(frozen=True, slots=True)
 class ExplainedRun:
-    """The model's run beside a history, as far as there is one.
+    """The model's run beside a history, up to the violation.
 
     `steps`: with real ids and the target's generations; `verdict`: of the whole history.
     """
@@ -67,7 +67,7 @@ def run_beside(
     for event in history:
         oracle.observe(event)
     verdict = oracle.verdict()
-    return ExplainedRun(_real(_told_one(oracle, verdict.violation)), verdict)
+    return ExplainedRun(_real(_best_candidate(oracle, verdict.violation)), verdict)
 
 
 class _Remembering(Oracle):
@@ -112,7 +112,7 @@ class _Remembering(Oracle):
         super()._violate(wrong, request_id, at_ms, body, reached, detail)
 
 
-def _told_one(oracle: _Remembering, violation: Violation | None) -> Candidate:
+def _best_candidate(oracle: _Remembering, violation: Violation | None) -> Candidate:
     best = min(oracle.explanations(), key=Candidate.gravity)
     if violation is None:
         return best
@@ -129,20 +129,20 @@ def _gives(candidate: Candidate, request_id: str, allowed: Allowed | None) -> bo
 
 
 def _real(candidate: Candidate) -> tuple[Happened, ...]:
-    """The steps behind a candidate, with what was learned after each."""
-    found: list[Happened] = []
+    """Return the steps behind a candidate, with the real ids and generations of later answers."""
+    steps: list[Happened] = []
     later: list[Learned] = []
     past = candidate.past
     while past is not None:
         if isinstance(past.event, Learned):
             later.append(past.event)
         elif isinstance(past.event, Happened):
-            found.append(_told(past.event, later))
+            steps.append(_with_real_names(past.event, later))
         past = past.before
-    return tuple(reversed(found))
+    return tuple(reversed(steps))
 
 
-def _told(step: Happened, later: list[Learned]) -> Happened:
+def _with_real_names(step: Happened, later: list[Learned]) -> Happened:
     names: dict[str, str] = {}
     for learned in reversed(later):
         names |= learned.names

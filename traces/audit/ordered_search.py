@@ -235,8 +235,8 @@ class SegmentOracle(Oracle):
         self._candidates = list(start)
         for candidate in start:
             for _, group in candidate.groups:
-                self._seen.update(m.member_id for m in group.members if m.joining is None)
-                self._seen.update(group.pending)
+                self._known_ids.update(m.member_id for m in group.members if m.joining is None)
+                self._known_ids.update(group.pending)
         waiting = {exchange.place for exchange in parked}
         for candidate in start:
             for _, group in candidate.groups:
@@ -278,7 +278,7 @@ class SegmentOracle(Oracle):
             if emitted is None or emitted.message is None:
                 continue
             level = self._levels.get(emitted.rule, Level.MUST)
-            told = candidate.last_told(exchange.group_ids[0])
+            told = candidate.last_generation(exchange.group_ids[0])
             body = emitted.message.to_body(exchange.version)
             message = emitted.message.as_carried(exchange.version)
             said = first_difference(message, exchange.response, level, frozenset(), told)
@@ -298,9 +298,9 @@ class SegmentOracle(Oracle):
             return replace(agreed, deviations=kept)
         return agreed
 
-    def _asked(self, request: Send) -> Message:
+    def _message_of(self, request: Send) -> Message:
         """Return the message of a request, which its line has read already."""
-        return self._requests.get(request.id) or super()._asked(request)
+        return self._requests.get(request.id) or super()._message_of(request)
 
     def _read(self, request: Incoming, body: dict[str, Any]) -> Message:
         """Return the message of an answer, which its line has read already."""

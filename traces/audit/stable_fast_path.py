@@ -138,7 +138,7 @@ def find_anchor(
         or (e.answered_ms == at_ms and _speaks_of(e, generation_id))
     )
     start = Candidate(
-        groups=((group_id, group),), now=early_ms, told=((group_id, generation_id - 1),)
+        groups=((group_id, group),), now=early_ms, generations=((group_id, generation_id - 1),)
     )
     return Anchor(start, parked, rest, frozenset(vague))
 

@@ -136,7 +136,7 @@ class Checker:
             "rule": fingerprint.rule,
             "api": fingerprint.api,
             "wrong": fingerprint.wrong,
-            "seen": fingerprint.seen,
+            "seen": fingerprint.answer_kind,
             "request": violation.request_id,
             "decided_by": list(violation.decided_by),
             "broken": broken,

@@ -27,7 +27,7 @@ def test_each_shape_has_its_smallest_trace_made_smaller(tmp_path: Path) -> None:
             if (r["rule"], r["wrong"]) == (one.fingerprint.rule, one.fingerprint.wrong)
         ]
         assert one.turns[0] == min(
-            row["turns"] for row in alike if row["seen"] == one.fingerprint.seen
+            row["turns"] for row in alike if row["seen"] == one.fingerprint.answer_kind
         )
         assert one.turns[1] <= one.turns[0]
         assert one.file is not None
