@@ -175,7 +175,7 @@ def _opened(kind: type[_Log], files: Sequence[Path], told: LogOptions) -> Iterat
 
 @contextmanager
 def _progress(files: Sequence[Path]) -> Iterator[Callable[[int], None] | None]:
-    """A bar on stderr while files are read; None where stderr is no terminal."""
+    """Yield a bar on stderr while files are read; None where stderr is no terminal."""
     if not sys.stderr.isatty():
         yield None
         return

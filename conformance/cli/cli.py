@@ -40,7 +40,9 @@ _SHARED = {
 def exit_codes(
     fine: str = "it was done", wrong: str | None = None, unknown: str | None = None
 ) -> str:
-    """The epilog of a command.  `wrong`, `unknown`: what 1 and 2 mean; None where they don't occur.
+    """Return the epilog of a command.
+
+    `wrong`, `unknown`: what 1 and 2 mean; None where they don't occur.
 
     The words fit behind a code in 80 columns.
     """

@@ -61,7 +61,7 @@ def corpus_group() -> None:
 
 
 def _command(name: str, epilog: str | None = None) -> Option:
-    """A command of the group that takes an engine."""
+    """Return a command of the group that takes an engine."""
 
     def decorate(function: Option) -> Any:
         return corpus_group.command(name, epilog=epilog)(with_engine(function))
@@ -70,7 +70,7 @@ def _command(name: str, epilog: str | None = None) -> Option:
 
 
 def with_engine(function: Callable[..., Any]) -> Any:
-    """A command that takes an engine, and prints text or JSON."""
+    """Return a command that takes an engine, and prints text or JSON."""
     return engine_option(master_option(json_option(function)))
 
 

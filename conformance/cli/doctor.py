@@ -39,7 +39,7 @@ def doctor_command(*, names: tuple[str, ...], as_json: bool) -> int:
         rows = {
             found.check.name: {
                 "there": found.is_there,
-                "found": found.found,
+                "found": found.result,
                 "for": found.check.what_for,
             }
             for found in findings
@@ -49,7 +49,7 @@ def doctor_command(*, names: tuple[str, ...], as_json: bool) -> int:
     table = Table(box=None, pad_edge=False, show_header=False)
     for found in findings:
         sign = Text("yes", "green") if found.is_there else Text("no", "yellow")
-        told = Text.assemble((found.found, ""), "\n", (f"for {found.check.what_for}", "dim"))
+        told = Text.assemble((found.result, ""), "\n", (f"for {found.check.what_for}", "dim"))
         table.add_row(Text(found.check.name, "bold"), sign, told)
     console().print(table)
     return int(bool(missing))

@@ -29,7 +29,7 @@ from fencepost.conformance.cli.options.common_options import (
     revision_option,
 )
 from fencepost.conformance.cli.options.log_options import scope_options
-from fencepost.conformance.targets.own_revision import properties_for, told_where_it_stops
+from fencepost.conformance.targets.own_revision import properties_for, stops_reported
 from fencepost.conformance.targets.target_registry import find_revision
 from fencepost.model.history.words import plural
 from fencepost.model.revision import Revision
@@ -170,7 +170,7 @@ def told_of_check(checked: Checked) -> tuple[Told, ...]:
 
 
 def exploration_json(explored: Explored) -> dict[str, Any]:
-    """The figures, a finding for each property, the violations with their runs."""
+    """Return the figures, a finding for each property, the violations with their runs."""
     found = explored.exploration
     seconds = max(found.seconds, 1e-9)
     broken = {told.id: told.finding.value for told in explored.told}
@@ -198,7 +198,7 @@ def exploration_json(explored: Explored) -> dict[str, Any]:
 
 
 def check_json(checked: Checked, told: Iterable[Told]) -> dict[str, Any]:
-    """The worlds explored, a finding for each property, the violations with their runs."""
+    """Return the worlds explored, a finding for each property, the violations with their runs."""
     scopes = [question.scope for question, _ in checked.explored]
     return {
         "revision": checked.revision.name,
@@ -226,7 +226,7 @@ def check_json(checked: Checked, told: Iterable[Told]) -> dict[str, Any]:
 
 
 def told_json(told: Told) -> dict[str, Any]:
-    """A violation: what is wrong, and its run in words."""
+    """Return a violation: what is wrong, and its run in words."""
     return {
         "property": told.id,
         "finding": told.finding.value,
@@ -237,7 +237,7 @@ def told_json(told: Told) -> dict[str, Any]:
 
 
 def scope_json(scope: Scope) -> dict[str, Any]:
-    """The bounds."""
+    """Return the bounds."""
     return {
         "clients": scope.clients,
         "instances": scope.instances,
@@ -252,7 +252,7 @@ def scope_json(scope: Scope) -> dict[str, Any]:
 
 
 def write_traces(told: Iterable[Told], folder: Path) -> list[Path]:
-    """A trace file for each violation, named after its property.  Raises ReportError."""
+    """Return a trace file for each violation, named after its property.  Raises ReportError."""
     written = []
     make_folder(folder)
     for one in told:
@@ -316,7 +316,7 @@ traces_option = report_option("Write the traces there.")
 
 
 def chosen(ids: tuple[str, ...], revision: str) -> tuple[Property, ...]:
-    """The properties of these ids, all of them if there are none.  Raises UsageError.
+    """Return the properties of these ids, all of them if there are none.  Raises UsageError.
 
     For a revision in a file its own properties are among them.  What is named must be one that
     exploration checks.
@@ -373,7 +373,7 @@ def explore_command(
         if errors.is_terminal:
             errors.print(_progress_line(done), end="\r")
 
-    with told_where_it_stops(revision):
+    with stops_reported(revision):
         explored = explored_in(
             find_revision(revision),
             scope,
@@ -478,7 +478,7 @@ def check_command(
     REVISION is a name, or FILE.py:NAME.  Each world is explored exhaustively.  Rows of the table
     that no property speaks of are listed: nothing is known of them.
     """
-    with told_where_it_stops(revision):
+    with stops_reported(revision):
         checked = _checked(revision, ids, tuple(map(find_check_scope, questions)), jobs)
     told = told_of_check(checked)
     if report is not None:

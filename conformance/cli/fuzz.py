@@ -24,7 +24,7 @@ from fencepost.conformance.cli.options.target_options import (
     target_options,
     tell_of_no_use,
 )
-from fencepost.conformance.runtime.event_loop import run_until_told
+from fencepost.conformance.runtime.event_loop import run_until_signal
 from fencepost.conformance.search.findings.findings import Finding
 from fencepost.conformance.search.fuzz.earlier_run import EarlierRun
 from fencepost.conformance.search.fuzz.fuzz import (
@@ -166,7 +166,7 @@ def fuzz_command(
         return fuzz(lambda: find_target(target, told), options, listener)
 
     listener = _News(report, judge, earlier, is_shown=not as_json)
-    fuzzed = run_until_told(searched)
+    fuzzed = run_until_signal(searched)
     if earlier is not None:
         fuzzed = fuzzed.compared_with(earlier)
     if corpus is not None:

@@ -193,7 +193,7 @@ def _show_rows(screen: Console, proof: Proof, *, in_full: bool) -> None:
 
 
 def _is_first(one: Obligation) -> bool:
-    """Whether it shows its step: one of all that fail by the same rule does."""
+    """Return True if it shows its step: one of all that fail by the same rule does."""
     from fencepost.properties.proofs.proof_results import Result  # noqa: PLC0415  (as above)
 
     repeated = {Result.EXPECTED, Result.FAILED}

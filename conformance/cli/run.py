@@ -37,7 +37,7 @@ class _Listening(Target, Protocol):
 def _can_be_added_to(
     context: click.Context, parameter: click.Parameter, path: Path | None
 ) -> Path | None:
-    """The absolute path.  Checked here, since Java goes on without it."""
+    """Return the absolute path.  Checked here, since Java goes on without it."""
     del context, parameter
     if path is None:
         return None

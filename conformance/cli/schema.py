@@ -50,14 +50,14 @@ def schema_command(name: str | None, definition: str | None) -> int:
 
 
 def schemas() -> dict[str, Path]:
-    """The files of all schemas in the package, by name, such as `trace-1`."""
+    """Return the files of all schemas in the package, by name, such as `trace-1`."""
     folders = [Path(str(files(floor).joinpath("."))) for floor in _FLOORS]
     found = [path for folder in folders for path in folder.rglob(f"*{_ENDING}")]
     return {path.name.removesuffix(_ENDING): path for path in sorted(found, key=_by_version)}
 
 
 def definition_in(document: dict[str, Any], name: str) -> dict[str, Any]:
-    """A definition with those that it refers to, as a schema of its own.
+    """Return a definition with those that it refers to, as a schema of its own.
 
     Raises UnknownSchemaError.
     """

@@ -35,7 +35,7 @@ _port = click.IntRange(1, 65535)
 def _settings(
     context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 ) -> dict[str, int | None]:
-    """The group settings; what no broker could have is a usage error."""
+    """Return the group settings; what no broker could have is a usage error."""
     del context, parameter
     settings = dict(CONFIG_DEFAULTS)
     for value in values:

@@ -85,7 +85,7 @@ def _table_lines(table: Table, width: int) -> Iterator[tuple[str, str]]:
 
 
 def _beside(cells: Iterable[str], widths: list[int]) -> Iterator[str]:
-    """The lines of one row: each cell is as wide as its column."""
+    """Yield the lines of one row: each cell is as wide as its column."""
     columns = (wrap(cell, room) for cell, room in zip(cells, widths, strict=True))
     for parts in zip_longest(*columns, fillvalue=""):
         padded = (part.ljust(room) for part, room in zip(parts, widths, strict=True))

@@ -24,7 +24,7 @@ import time
 from dataclasses import dataclass, field, replace
 
 from fencepost.conformance.run.latency_monitor import Asker, LagMeter
-from fencepost.conformance.targets.target import UNASKED
+from fencepost.conformance.targets.target import UNSOLICITED
 from fencepost.model.coordinator import (
     AsyncCoordinator,
     CoordinatorFailure,
@@ -67,7 +67,7 @@ def is_unasked(result: CaseResult) -> bool:
     violation = result.violation
     if result.outcome is not Outcome.FAIL or violation is None:
         return False
-    return violation.wrong is Wrong.DEVIATION and UNASKED in violation.detail
+    return violation.wrong is Wrong.DEVIATION and UNSOLICITED in violation.detail
 
 
 async def acquitted(result: CaseResult, meter: LagMeter, began: float) -> CaseResult:

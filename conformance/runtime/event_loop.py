@@ -1,7 +1,7 @@
-"""Keeping the event loop on time, so that what is late is the target.
+"""Run a command's event loop: on time, until a signal ends it; measure processor time.
 
 A case's judge takes the processor while answers come in.  It listens in one thread, a piece at a
-time; what has ended is judged in a few others, so that one that takes half a minute holds up none.
+time; ended cases are judged in a few others, so that one that takes half a minute holds up none.
 What the loop reads late would count as the target's lateness.  So nothing new is begun while this
 process is behind, and pauses are made short:
 
@@ -10,18 +10,14 @@ process is behind, and pauses are made short:
 - A full collection of garbage stops all that runs, and with hundreds of cases under way it took a
   quarter of a second, every few seconds.
 
-The processor time of processes that were started here and still run.
-
-All processes below this one belong to a target, but those that work for this command.  Only Linux
-reports processes that still run; elsewhere there is no figure.
-
-Source: proc(5), `stat` and `children`.
-
-A command's event loop, and its end by a signal.
+`started_s`: all processes below this one belong to a target, but those that work for this command.
+Only Linux reports processes that still run; elsewhere there is no figure.
 
 SIGTERM is handled as Ctrl-C: what runs is cancelled, and what a target has on a cluster is removed
 before the process ends.  A second signal ends it at once.  Where a command can end early with a
 result, the first signal asks for that, and the second ends the process.
+
+Source: proc(5), `stat` and `children`.
 """
 
 from __future__ import annotations
@@ -43,29 +39,30 @@ from typing import Any, TypeVar
 
 from fencepost.properties.workers.processes import Stop
 
-_Found = TypeVar("_Found")
+_Result = TypeVar("_Result")
 
 _LISTENER = ThreadPoolExecutor(1, thread_name_prefix="listener")
 _JUDGES = ThreadPoolExecutor(3, thread_name_prefix="judge")
 _PAUSE_S = 0.001
 _LATE_S = 0.005
 _ON_TIME = 5
-"""Nothing more is begun until this process was on time, to this many seconds, so often in a row."""
+"""Begin the next case only after this process was on time, to this many seconds, so often in a
+row."""
 
 _PATIENCE_S = 5.0
 STAGGER_S = 0.01
-"""What begins begins so long after the one before."""
+"""Delay between the starts of two cases."""
 
 _QUICK_MS = 100
-"""What is answered within that leaves most of the lag that plans are written for."""
+"""An answer within this many ms leaves most of the lag that plans are written for."""
 
 _FIRST, _LEAST = 32, 8
 _SHRINKS, _SHRINKS_EACH_S = 0.8, 1.0
-"""To which part a window shrinks, and how often at most: a pause is seen by many samples."""
+"""The factor by which a window shrinks, and how often at most: many samples cover one pause."""
 
 _TURN_S = 0.0005
 _COLLECTED = 5_000, 10, 50
-"""How many objects make a collection of the youngest; all are looked through after millions."""
+"""Objects that make a collection of the youngest; all are looked through after millions."""
 
 
 @contextmanager
@@ -87,33 +84,37 @@ def few_pauses() -> Iterator[None]:
         gc.unfreeze()
 
 
-async def aside(work: Callable[[], _Found]) -> tuple[_Found, float]:
-    """Listen, or draw what comes next, in the thread; the result, and the CPU seconds it took."""
+async def aside(work: Callable[[], _Result]) -> tuple[_Result, float]:
+    """Listen, or draw the next plan, in the thread; return the result and its CPU seconds."""
     return await asyncio.get_running_loop().run_in_executor(_LISTENER, partial(timed, work))
 
 
-async def judged(work: Callable[[], _Found]) -> tuple[_Found, float]:
-    """Judge what has ended, beside other such work; the same."""
+async def judged(work: Callable[[], _Result]) -> tuple[_Result, float]:
+    """Judge an ended case, beside other such work; return the result and its CPU seconds."""
     return await asyncio.get_running_loop().run_in_executor(_JUDGES, partial(timed, work))
 
 
-def timed(work: Callable[[], _Found]) -> tuple[_Found, float]:
-    """Do work here and now; its result, and the seconds of processor time that it took."""
+def timed(work: Callable[[], _Result]) -> tuple[_Result, float]:
+    """Do work here and now; return its result and its seconds of processor time."""
     begun = time.thread_time()
     return work(), time.thread_time() - begun
 
 
-async def side_by_side(work: Iterable[Coroutine[Any, Any, _Found]]) -> list[_Found]:
-    """Do all at once; the results, in order.  Raises ExceptionGroup of what the first raised."""
+async def side_by_side(work: Iterable[Coroutine[Any, Any, _Result]]) -> list[_Result]:
+    """Run all at once; return the results, in order.
+
+    Raises ExceptionGroup of the exceptions of the first.
+    """
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(one) for one in work]
+        tasks = [group.create_task(coroutine) for coroutine in work]
     return [task.result() for task in tasks]
 
 
 class Turns:
-    """Lets what runs side by side begin one after the other, and only while this process keeps up.
+    """Turns to begin, one after the other, and only while this process keeps up.
 
-    What is begun sends its requests at once.  Hundreds that begin together would be late by it.
+    A case sends its requests at once when it begins.  Hundreds that begin together would be late by
+    it.
     """
 
     def __init__(self) -> None:
@@ -129,11 +130,11 @@ class Turns:
 
 
 class Window:
-    """How much may run side by side: more while the target is quick, less when it is late.
+    """The number of cases side by side: more while the target is quick, fewer when it is late.
 
-    It grows by one at a time and shrinks by a part, as the window of a connection does, and before
-    the target was late for the first time with each that begins; `most`: it never grows beyond.  A
-    few may run however late the target is: one far away is never quick.
+    It grows by one at a time and shrinks by a part, as the window of a connection does; before the
+    target was late for the first time it grows with each case.  `most`: its bound.  A few may run
+    however late the target is: one far away is never quick.
     """
 
     def __init__(self, most: int) -> None:
@@ -142,7 +143,7 @@ class Window:
         self.size = min(_FIRST, most)
 
     def heard(self, lag_ms: int, running: int, now: float) -> bool:
-        """Take a sample of how late the target is; whether one more may begin.
+        """Take a sample of the target's lateness; return True if another case may begin.
 
         `now`: in seconds, of any clock.
         """
@@ -159,7 +160,7 @@ class Window:
 
 
 async def kept_up() -> None:
-    """Wait until this process keeps up: until the loop wakes when it asked for, again and again.
+    """Wait until this process keeps up: until the loop wakes on time, again and again.
 
     No longer than some seconds: on a machine with too much to do it never will.
     """
@@ -173,11 +174,11 @@ async def kept_up() -> None:
 
 _PROC = Path("/proc")
 _TIMES = slice(11, 15)
-"""Where `stat` has them, behind the name: its own, and of what it started and has ended; ticks."""
+"""Fields of `stat` behind the name: its own ticks, and those of its ended children."""
 
 
 def started_s() -> float | None:
-    """The seconds that processes which were started here have worked, with all they started."""
+    """Return the processor seconds of all processes that were started here."""
     helpers = {process.pid for process in multiprocessing.active_children()}
     try:
         below = sum(_ticks(pid) for pid in _children(os.getpid()) if pid not in helpers)
@@ -206,7 +207,7 @@ _T = TypeVar("_T")
 
 @contextmanager
 def at_a_signal(act: Callable[[], object]) -> Iterator[None]:
-    """While the body runs, SIGINT and SIGTERM call this instead of ending the process."""
+    """Call `act` at SIGINT and SIGTERM, instead of ending the process, while the body runs."""
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, act)
@@ -219,7 +220,7 @@ def at_a_signal(act: Callable[[], object]) -> Iterator[None]:
 
 @contextmanager
 def term_is_interrupt() -> Iterator[None]:
-    """Without an event loop: SIGTERM raises KeyboardInterrupt, as Ctrl-C does."""
+    """Raise KeyboardInterrupt at SIGTERM, too, where no event loop runs."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
@@ -232,7 +233,7 @@ def term_is_interrupt() -> Iterator[None]:
 
 
 def run(main: Coroutine[Any, Any, _T]) -> _T:
-    """What the coroutine returns.  Raises KeyboardInterrupt after SIGINT or SIGTERM."""
+    """Run a coroutine and return its result.  Raises KeyboardInterrupt after SIGINT or SIGTERM."""
     terminated = False
     returned = list[_T]()  # see below
 
@@ -258,8 +259,8 @@ def run(main: Coroutine[Any, Any, _T]) -> _T:
     return returned[0]
 
 
-def run_until_told(main: Callable[[Stop], Coroutine[Any, Any, _T]]) -> _T:
-    """What the coroutine returns, which the first SIGINT or SIGTERM asks to end early.
+def run_until_signal(main: Callable[[Stop], Coroutine[Any, Any, _T]]) -> _T:
+    """Run a coroutine that the first SIGINT or SIGTERM asks to end early; return its result.
 
     Raises KeyboardInterrupt after the second.
     """
@@ -269,7 +270,7 @@ def run_until_told(main: Callable[[Stop], Coroutine[Any, Any, _T]]) -> _T:
     async def watched() -> None:
         stop, task = Stop(), asyncio.current_task()
 
-        def told() -> None:
+        def on_signal() -> None:
             nonlocal ended
             if not stop.requested:
                 stop.ask()
@@ -277,7 +278,7 @@ def run_until_told(main: Callable[[Stop], Coroutine[Any, Any, _T]]) -> _T:
                 ended = True
                 task.cancel()
 
-        with at_a_signal(told):
+        with at_a_signal(on_signal):
             returned.append(await main(stop))
 
     try:

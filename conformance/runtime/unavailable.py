@@ -1,4 +1,4 @@
-"""How a command ends when it can't do its work: the error of a missing target, and exit codes.
+"""Define the error of a missing target, and the exit codes of commands.
 
 Bad input is `fencepost.model.bad_input.BadInputError`, since traces are input, too.
 """
@@ -16,12 +16,12 @@ EXIT_OWN_FAULT = 70
 
 
 class TargetUnavailableError(Exception):
-    """The target can't be started or reached (exit code 69).  `str()` says what to do about it."""
+    """The target can't be started or reached (exit code 69).  `str()` has the remedy."""
 
 
 @contextmanager
 def needed_of_a_target() -> Iterator[None]:
-    """Do what a target must be able to before any case: where it can't, it is unavailable.
+    """Treat a failure before any case as an unavailable target.
 
     Raises TargetUnavailableError for UnsupportedError and CoordinatorFailure.
     """

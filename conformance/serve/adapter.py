@@ -89,7 +89,7 @@ class _Session:
         """Request id to connection."""
 
     def reply_to(self, line: bytes | None) -> bytes:
-        """The reply line; None stands for a line over the limit."""
+        """Return the reply line; None stands for a line over the limit."""
         name = "none"
         try:
             command = _read(line)

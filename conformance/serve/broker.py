@@ -62,7 +62,7 @@ class Server(Protocol):
     max_frame: int
 
     def came(self, client: ClientConnection) -> str:
-        """A connection was made; its name."""
+        """Return a connection was made; its name."""
         ...
 
     def receive(self, client: ClientConnection, frame: bytes) -> None:
@@ -87,9 +87,9 @@ class ClientConnection(asyncio.Protocol):
         self._buffer = bytearray()
         self._transport: asyncio.Transport | None = None
         self._waits = False
-        """Whether a request is open."""
+        """True if a request is open."""
         self._is_full = False
-        """Whether so many answers are unread that no more are written."""
+        """True if so many answers are unread that no more are written."""
         self._reading = False
         self._number = 0
         """Of the request that is open, or was last."""
@@ -124,7 +124,7 @@ class ClientConnection(asyncio.Protocol):
 
     @property
     def is_open(self) -> bool:
-        """Whether an answer would be written."""
+        """Return True if an answer would be written."""
         return self._transport is not None
 
     def answer(self, frame: bytes, pause_ms: int = 0) -> None:
@@ -376,13 +376,13 @@ class ModelBroker:
             self._is_down = False
 
     def next_id(self) -> str:
-        """A name for a request that no request had."""
+        """Return a name for a request that no request had."""
         return f"request-{next(self._requests)}"
 
     # What a connection calls.
 
     def came(self, client: ClientConnection) -> str:
-        """A connection was made; its name."""
+        """Return a connection was made; its name."""
         self._clients.add(client)
         name = f"connection-{next(self._connections)}"
         if self._is_down:

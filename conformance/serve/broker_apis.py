@@ -80,7 +80,7 @@ class DataApis:
         return {"responses": responses}
 
     def list_offsets(self, body: Mapping[str, Any], node: int) -> Json:
-        """The first, the last, or the offset at a time, of each partition."""
+        """Return the first, the last, or the offset at a time, of each partition."""
 
         def row(topic: Mapping[str, Any], part: Mapping[str, Any]) -> Json:
             log = self._log(topic, part["partitionIndex"], node)
@@ -132,7 +132,7 @@ class DataApis:
         }
 
     def init_producer_id(self, body: Mapping[str, Any]) -> Json:
-        """An id for an idempotent producer; there are no transactions."""
+        """Return an id for an idempotent producer; there are no transactions."""
         if body["transactionalId"] is not None:
             return {"errorCode": Code.INVALID_REQUEST, "producerId": -1, "producerEpoch": -1}
         return {
@@ -252,16 +252,16 @@ class BrokerApis:
         self.fetches = {n: Fetches(self.topics, partial(self.leads, node=n)) for n in self._nodes}
 
     def speaks(self, api: str, version: int) -> bool:
-        """Whether the broker has this version of an API."""
+        """Return True if the broker has this version of an API."""
         low, high = self.versions.get(api, (0, -1))
         return low <= version <= high
 
     def leader_of(self, partition: int) -> int:
-        """The node that leads all partitions of this number."""
+        """Return the node that leads all partitions of this number."""
         return FIRST_NODE + partition % len(self._nodes)
 
     def leads(self, partition: int, node: int) -> bool:
-        """Whether a node leads the partitions of this number."""
+        """Return True if a node leads the partitions of this number."""
         return self.leader_of(partition) == node
 
     def answer(self, request: RequestFrame, node: int) -> dict[str, Any]:
@@ -298,7 +298,7 @@ class BrokerApis:
                 raise ValueError(f"{request.api} is no API of a broker's surroundings")
 
     def too_high(self) -> dict[str, Any]:
-        """The answer, in version 0, to a version of ApiVersions that there isn't."""
+        """Return the answer, in version 0, to a version of ApiVersions that there isn't."""
         told = {"ApiVersions": self.versions["ApiVersions"]} if tells_which(self._release) else {}
         return {"errorCode": Code.UNSUPPORTED_VERSION, "apiKeys": _version_rows(told)}
 
@@ -331,7 +331,7 @@ class BrokerApis:
         return [{key: n, "host": at.host, "port": at.port} for n, at in self._nodes.items()]
 
     def _topic(self, row: Mapping[str, Any], *, create: bool) -> dict[str, Any]:
-        """A topic that there isn't is made when somebody asks about it, if they allow it."""
+        """Return a topic that there isn't is made when somebody asks about it, if they allow it."""
         name = row["name"]
         if name is None:
             topic, code = self.topics.by_id(row["topicId"]), Code.UNKNOWN_TOPIC_ID
@@ -483,7 +483,7 @@ def _told(topic: Topic, partitions: Sequence[Mapping[str, Any]]) -> dict[str, An
 
 
 def may_name_a_topic(name: str) -> bool:
-    """Whether a topic may have this name."""
+    """Return True if a topic may have this name."""
     good = 0 < len(name) <= _LONGEST_NAME and name not in {".", ".."}
     return good and re.fullmatch(r"[a-zA-Z0-9._-]+", name) is not None
 

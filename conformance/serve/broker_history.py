@@ -100,7 +100,7 @@ Json = dict[str, Any]
 
 
 def as_json(body: Mapping[str, Any]) -> bytes:
-    """A body as it is kept: of records only what `summary` tells."""
+    """Return a body as it is kept: of records only what `summary` tells."""
     return msgspec.json.encode(_without_records(body))
 
 
@@ -244,7 +244,7 @@ class History:
     def receive(
         self, node: int, connection: str, api: str, header: RequestHeader
     ) -> RecordedExchange | None:
-        """A request came; its body and its answer are added when they are known.
+        """Return a request came; its body and its answer are added when they are known.
 
         None for the control's: neither it nor its connection is part of the history.
         """
@@ -285,7 +285,7 @@ class History:
     # What a judge reads.
 
     def now_ms(self) -> float:
-        """The broker's time."""
+        """Return the broker's time."""
         return (time.monotonic() - self.began_s) * 1000
 
     def worst_ms(self, began_ms: float, ended_ms: float) -> int:
@@ -308,7 +308,7 @@ class HistoryFileError(BadInputError):
 
 @contextlib.contextmanager
 def appending(path: Path) -> Iterator[Callable[[bytes], object]]:
-    """A sink that appends to a file, each line at once.  Raises HistoryFileError."""
+    """Yield a sink that appends to a file, each line at once.  Raises HistoryFileError."""
     try:
         file = path.open("ab", buffering=0)
     except OSError as error:

@@ -95,11 +95,11 @@ class GroupCoordinator:
     # Who coordinates what.
 
     def node_of(self, group: str) -> int:
-        """The node that coordinates a group."""
+        """Return the node that coordinates a group."""
         return self._moved.get(group, self._nodes[zlib.crc32(group.encode()) % len(self._nodes)])
 
     def found_at(self, group: str) -> int | None:
-        """The node that who looks for a group's coordinator is told; None: nobody is."""
+        """Return the node that who looks for a group's coordinator is told; None: nobody is."""
         return None if group in self._absent else self.node_of(group)
 
     def availability(self, group: str, node: int) -> Availability:

@@ -261,7 +261,7 @@ class RecordedKafka:
         return told
 
     async def _here(self, row: Json) -> Json:
-        """A broker's row, with the proxy's address; a broker that is new gets a port."""
+        """Return a broker's row, with the proxy's address; a broker that is new gets a port."""
         node: int = row["nodeId"] if "nodeId" in row else row["brokerId"]
         if node < 0:
             return row
@@ -284,7 +284,7 @@ def _speaks(api: str, version: int) -> bool:
 
 
 def _body_of(frame: bytes) -> Json | None:
-    """A request's body, None where it can't be read."""
+    """Return a request's body, None where it can't be read."""
     with contextlib.suppress(ShapeError):
         request = decode_request(frame)
         if _speaks(request.api, request.version):

@@ -94,7 +94,7 @@ class PartitionLog:
         return b"".join(parts)
 
     def offset_at(self, timestamp: int) -> tuple[int, int]:
-        """The offset and time that ListOffsets asks for; (-1, -1): no record is so young.
+        """Return the offset and time that ListOffsets asks for; (-1, -1): no record is so young.
 
         By time it is that of a batch, since its inside isn't read.
         """
@@ -182,7 +182,7 @@ class Topics(Mapping[str, Topic]):
         return self._retention_bytes // max(1, self._logs)
 
     def by_id(self, topic_id: str) -> Topic | None:
-        """The topic of an id."""
+        """Return the topic of an id."""
         return self._by_id.get(topic_id)
 
     def log_of(
@@ -274,7 +274,7 @@ class Fetches:
         return parked if parked.waits else None
 
     def log_of(self, place: Place) -> PartitionLog | Code:
-        """The log of a partition, or why there is none."""
+        """Return the log of a partition, or why there is none."""
         topic = {"name": place.topic, "topicId": place.topic_id}
         return self._topics.log_of(topic, place.partition, self._leads)
 
@@ -319,7 +319,7 @@ class ParkedFetch:
 
     @property
     def waits(self) -> bool:
-        """Whether it isn't answered yet."""
+        """Return True if it isn't answered yet."""
         return self._timer is not None
 
     def drop(self) -> None:
@@ -336,7 +336,7 @@ class ParkedFetch:
             self._finish()
 
     def _is_enough(self) -> bool:
-        """Whether there are so many bytes, or there is something to refuse."""
+        """Return True if there are so many bytes, or there is something to refuse."""
         size = 0
         for place, wanted in self._wanted.items():
             log = self._fetches.log_of(place)

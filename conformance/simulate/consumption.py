@@ -124,7 +124,7 @@ def _known(group: Group, message: JoinGroupRequest) -> Member | None:
 
 
 def place_of(process: str) -> str:
-    """The member that a process of it is called after: `app-1` of `app-1#2`."""
+    """Return the member that a process of it is called after: `app-1` of `app-1#2`."""
     return process.partition("#")[0]
 
 

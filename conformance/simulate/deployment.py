@@ -143,7 +143,7 @@ class Deployment(ABC):
 
     @abstractmethod
     def new_failures(self) -> Iterable[tuple[str, ProcessFailure]]:
-        """The fatal errors since the last call, with the consumers that were told them."""
+        """Return the fatal errors since the last call, with the consumers that were told them."""
 
     @abstractmethod
     def is_balanced(self) -> bool:
@@ -225,7 +225,7 @@ class Deployment(ABC):
 
     @property
     def is_awaited(self) -> bool:
-        """Whether a process that failed will be started again."""
+        """Return True if a process that failed will be started again."""
         return any(host.is_awaited for host in self.hosts.values())
 
 
@@ -337,7 +337,7 @@ class RunningDeployment(Deployment):
 
 
 def host_of(member: str) -> str:
-    """The host of a member: `app-1` of `app-1-thread-2`."""
+    """Return the host of a member: `app-1` of `app-1-thread-2`."""
     return member.partition(_THREAD)[0]
 
 
@@ -388,7 +388,7 @@ class Performer:
 
 
 def all_steps(deployment: Deployment, steps: Iterable[Step]) -> Script:
-    """The steps that follow each other, and then the wait until all is well."""
+    """Yield the steps that follow each other, and then the wait until all is well."""
     for step in steps:
         yield from perform(deployment, step)
 
@@ -401,7 +401,7 @@ def until(deployment: Deployment, check: Callable[[], bool], limit_s: float) -> 
 
 
 def perform(deployment: Deployment, step: Step) -> Script:
-    """A step's script."""
+    """Yield a step's script."""
     match step:
         case BounceStep():
             yield from _bounce(deployment, step)
@@ -441,7 +441,10 @@ def perform(deployment: Deployment, step: Step) -> Script:
 
 
 def _chosen(deployment: Deployment, who: Sequence[str], count: int) -> list[Host]:
-    """The hosts that are named, or the last ones.  Raises ScenarioError for a name of none."""
+    """Return the hosts that are named, or the last ones.
+
+    Raises ScenarioError for a name of none.
+    """
     for name in who:
         if name not in deployment.hosts:
             raise ScenarioError(
@@ -512,7 +515,7 @@ def _stop(deployment: Deployment, processes: Iterable[tuple[Host, HostProcess]])
 
 
 def _is_decided(deployment: Deployment, hosts: Iterable[Host]) -> bool:
-    """Whether all is well, or a process is gone for good."""
+    """Return True if all is well, or a process is gone for good."""
     if not all(host.running for host in hosts):
         return not deployment.scenario.restart_failed
     return deployment.is_balanced()

@@ -105,7 +105,7 @@ class MemberSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
         return self.assignors or _BY_STRATEGY[self.strategy or "eager"]
 
     def instance_of(self, member: str) -> str | None:
-        """A member's instance id; None: it is dynamic."""
+        """Return a member's instance id; None: it is dynamic."""
         if self.membership != "static":
             return None
         return (self.instance_id or "{member}").replace("{member}", member)
@@ -192,7 +192,7 @@ def _numbers(spread: Spread) -> Iterator[float]:
 
 
 def longest_s(duration: Duration) -> float:
-    """The longest that is likely, in seconds: the upper end, or the 95th percentile."""
+    """Return the longest that is likely, in seconds: the upper end, or the 95th percentile."""
     return max(_numbers(duration)) if isinstance(duration, Spread) else duration
 
 
@@ -452,12 +452,12 @@ class DeploymentScenario(
 
 
 def scenario_names() -> list[str]:
-    """The scenarios that come with fencepost."""
+    """Return the scenarios that come with fencepost."""
     return sorted(file.name.removesuffix(_ENDING) for file in _folder() if file.suffix == _ENDING)
 
 
 def find_scenario(name: str) -> DeploymentScenario:
-    """The scenario of this name, or in this file.  Raises ScenarioError."""
+    """Return the scenario of this name, or in this file.  Raises ScenarioError."""
     if name.endswith(_ENDING) or "/" in name:
         return read_scenario(Path(name))
     known = scenario_names()
@@ -481,7 +481,7 @@ def read_scenario(path: Path) -> DeploymentScenario:
 
 
 def checked_scenario(document: dict[str, object], place: str) -> DeploymentScenario:
-    """A scenario of plain values.  Raises ScenarioError, which names the place."""
+    """Return a scenario of plain values.  Raises ScenarioError, which names the place."""
     try:
         scenario = msgspec.convert(document, DeploymentScenario)
     except msgspec.ValidationError as error:
@@ -505,7 +505,7 @@ def _told(problem: str, document: object) -> str:
 
 
 def _value_at(document: object, path: str) -> object:
-    """The value at msgspec's path; where the path names none, all that is above it."""
+    """Return the value at msgspec's path; where the path names none, all that is above it."""
     for part in _PART.findall(path):
         if isinstance(document, dict) and part in document:
             document = document[part]

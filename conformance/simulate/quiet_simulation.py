@@ -268,7 +268,7 @@ class QuietSimulation(Simulation):
 
 
 def _is_at_ease(state: ClientState, coordinator: Endpoint) -> bool:
-    """Whether a client is a member that has all it wants, and nothing under way."""
+    """Return True if a client is a member that has all it wants, and nothing under way."""
     member, link = state.membership, links.find(state, coordinator)
     return (
         state.life is Life.RUNNING

@@ -123,7 +123,7 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
     each_partition: tuple[PartitionRow, ...]
 
     def figures(self) -> dict[str, float | None]:
-        """The numbers that runs are compared by."""
+        """Return the numbers that runs are compared by."""
         return {name: getattr(self, name) for name in FIGURES}
 
 
@@ -171,7 +171,7 @@ class Variant(msgspec.Struct, frozen=True):
         return self.costs[0]
 
     def to_json(self) -> dict[str, Any]:
-        """The first run; and, where there are several, the percentiles of all."""
+        """Return the first run; and, where there are several, the percentiles of all."""
         document: dict[str, Any] = {"schema": "simulation-1", **_plain(self.first)}
         if len(self.costs) > 1:
             document["seeds"] = [cost.seed for cost in self.costs]
@@ -180,13 +180,13 @@ class Variant(msgspec.Struct, frozen=True):
 
 
 def _plain(cost: Cost) -> dict[str, Any]:
-    """The rows as JSON has them: lists, no tuples."""
+    """Return the rows as JSON has them: lists, no tuples."""
     found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(cost))
     return found
 
 
 def costs_json(variants: Sequence[Variant]) -> dict[str, Any]:
-    """The document of one form, or of several that are compared."""
+    """Return the document of one form, or of several that are compared."""
     if len(variants) == 1:
         return variants[0].to_json()
     return {"schema": "simulation-1", "compared": [variant.to_json() for variant in variants]}

@@ -71,7 +71,7 @@ class VirtualCluster:
         self.ends[partition] = self.ends.get(partition, 0) + records
 
     def coordinator_of(self, group_id: str) -> BrokerNode:
-        """The broker that coordinates a group: the first, until it is moved."""
+        """Return the broker that coordinates a group: the first, until it is moved."""
         return self.nodes[self._coordinators.get(group_id, 1) - 1]
 
     def move_coordinator(self, now_ms: int, group_id: str, node: int) -> list[Answer]:
@@ -84,7 +84,7 @@ class VirtualCluster:
     def handle(
         self, now_ms: int, connection: str, client_id: str, api: str, version: int, message: Message
     ) -> tuple[str, list[Answer]]:
-        """A request of the group protocol came: its id, and the answers that it led to."""
+        """Return a request of the group protocol came: its id, and the answers that it led to."""
         self._requests += 1
         request_id = f"request-{self._requests}"
         body = message.to_body(version)
@@ -93,13 +93,13 @@ class VirtualCluster:
         return request_id, self.model.handle(send, read, now_ms)
 
     def remove(self, now_ms: int, group_id: str, instance: str) -> list[Answer]:
-        """An administrator removes a static member."""
+        """Return an administrator removes a static member."""
         row = LeavingMember(member_id="", group_instance_id=instance)
         message = LeaveGroupRequest(group_id=group_id, members=(row,))
         return self.handle(now_ms, "admin", "admin", "LeaveGroup", 4, message)[1]
 
     def misses(self, message: Message, version: int, node: int) -> bool:
-        """Whether a request came to a broker that doesn't coordinate its group."""
+        """Return True if a request came to a broker that doesn't coordinate its group."""
         named = groups_of(message, version) or []
         return any(self.coordinator_of(group_id).node != node for group_id in named)
 
@@ -122,7 +122,7 @@ class VirtualCluster:
                 return FetchResponse(0, tuple(self._fetched(*row) for row in message.positions))
 
     def has_records(self, message: FetchRequest) -> bool:
-        """Whether there is anything to fetch."""
+        """Return True if there is anything to fetch."""
         return any(self.ends.get(partition, 0) > at for partition, at in message.positions)
 
     def _versions(self) -> Iterable[VersionRange]:

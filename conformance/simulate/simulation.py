@@ -250,7 +250,7 @@ class Simulation:
         client.is_alive = False
 
     def state_of(self, name: str) -> ClientState:
-        """A client's state."""
+        """Return a client's state."""
         return self._clients[name].state
 
     def events_of(self, name: str) -> list[UserEvent]:

@@ -187,7 +187,7 @@ def _ticks(lasted_s: float, scale: float) -> tuple[tuple[float, str], ...]:
 
 
 def _bars(row: Mapping[str, Any], scale: float) -> tuple[HeldBar, ...]:
-    """The bars of a lane; those of one member that nearly touch are one."""
+    """Return the bars of a lane; those of one member that nearly touch are one."""
     merged: list[list[Any]] = []
     for from_s, until_s, member in row["held"]:
         last = merged[-1] if merged else None
@@ -331,7 +331,7 @@ def _figures(variants: Sequence[Variant]) -> Table:
 
 
 def _each_a_row(variants: Sequence[Variant]) -> Table:
-    """The figures that settings are chosen by, a row for each form."""
+    """Return the figures that settings are chosen by, a row for each form."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("p50 / p95" if len(variants[0].costs) > 1 else "")
     rows = {variant.first.variant: _shown(variant) for variant in variants}
@@ -390,7 +390,7 @@ def write_report(scenario: DeploymentScenario, variants: Sequence[Variant], fold
 
 
 def runs_csv(variants: Sequence[Variant]) -> str:
-    """A row for each run: its form, its seed, and its figures."""
+    """Return a row for each run: its form, its seed, and its figures."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["variant", "seed", *FIGURES])

@@ -75,7 +75,7 @@ def excused(results: Sequence[Result]) -> list[Excused]:
 
 
 def _free(results: Sequence[Result], slugs: Collection[str]) -> tuple[str, ...]:
-    """The versions that are named, by line: `old coordinator: 2.3.0 to 2.8.0`."""
+    """Return the versions that are named, by line: `old coordinator: 2.3.0 to 2.8.0`."""
     story = []
     for line, inner in groupby(results, key=lambda result: result.line):
         labels = [result.label for result in inner if result.slug in slugs]
@@ -108,7 +108,7 @@ def causes(results: Sequence[Result], rule: str | None = None) -> list[Cause]:
 
 
 def _shape(marks: Sequence[str]) -> tuple[int, int]:
-    """The first and the last place where a cause is seen."""
+    """Return the first and the last place where a cause is seen."""
     places = [place for place, mark in enumerate(marks) if mark == SEEN]
     return places[0], places[-1]
 
@@ -130,7 +130,7 @@ def _cause(
 
 
 def split_reason(reason: str) -> tuple[str, str | None, str | None]:
-    """A reason without its address, the address, and the name of the ticket there."""
+    """Return a reason without its address, the address, and the name of the ticket there."""
     found = _LINKED.fullmatch(reason)
     if found is None:
         return reason, None, None
@@ -196,7 +196,7 @@ class Part:
     groups: tuple[Group, ...]
 
     def total(self) -> int:
-        """The number of cases."""
+        """Return the number of cases."""
         return sum(len(group.cases) for group in self.groups)
 
 
@@ -214,11 +214,11 @@ class Comparison:
     untested: int
 
     def differing(self) -> int:
-        """The number of cases that came out differently where both could be tested."""
+        """Return the number of cases that came out differently where both could be tested."""
         return sum(part.total() for part in self.parts if part.tone == _DIFFERS)
 
     def undecided(self) -> int:
-        """The number of cases that could not be decided in one of them."""
+        """Return the number of cases that could not be decided in one of them."""
         return sum(part.total() for part in self.parts if part.tone == _UNDECIDED)
 
 

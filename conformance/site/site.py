@@ -59,7 +59,7 @@ _MARGIN = 12
 
 
 def endpoint_json(message: str, tone: str) -> str:
-    """The answer of an endpoint.  Source: shields.io, "Endpoint Badge"."""
+    """Return the answer of an endpoint.  Source: shields.io, "Endpoint Badge"."""
     document = {
         "schemaVersion": 1,
         "label": LABEL,
@@ -71,7 +71,7 @@ def endpoint_json(message: str, tone: str) -> str:
 
 
 def svg(message: str, tone: str) -> str:
-    """A flat badge, 20 px high, that loads nothing; its title says what it says."""
+    """Return a flat badge, 20 px high, that loads nothing; its title says what it says."""
     left, right = _width(LABEL), _width(message)
     width, title = left + right, escape(f"{LABEL}: {message}")
     texts = "".join(
@@ -151,7 +151,7 @@ def _words(counts: Counter[str]) -> list[str]:
 
 
 def area_of(rule: str) -> str:
-    """The area of a rule."""
+    """Return the area of a rule."""
     try:
         return area(rule)
     except KeyError:
@@ -177,7 +177,7 @@ class Row:
 
 
 def rows(names: dict[str, list[str]], results: Sequence[Result]) -> list[Row]:
-    """A row for each name, over the cases about its rules."""
+    """Return a row for each name, over the cases about its rules."""
     found = []
     for name, rules in names.items():
         about = frozenset(rules)
@@ -249,18 +249,18 @@ def _coordinators(
 
 
 def pair_name(one: Result, other: Result) -> str:
-    """The address of the comparison of two results, the earlier one first."""
+    """Return the address of the comparison of two results, the earlier one first."""
     return f"compare/{one.slug}--{other.slug}.html"
 
 
 def _page(kind: str, name: str, title: str, **values: Any) -> tuple[str, str]:
-    """A page and its name.  `kind`: which template."""
+    """Return a page and its name.  `kind`: which template."""
     common = {"root": "../" * name.count("/"), "here": name, "pair_name": pair_name, **_COMMON}
     return name, site_page(f"site_{kind}.html", title, **common, **values)
 
 
 def _heads(results: Sequence[Result]) -> list[tuple[str, int]]:
-    """The headings over the columns: lines of versions, and how many targets each has.
+    """Return the headings over the columns: lines of versions, and how many targets each has.
 
     The family is named at its first line.
     """
@@ -340,7 +340,7 @@ def _of_pair(pair: Comparison) -> tuple[str, str]:
 
 
 def _traces(results: Sequence[Result]) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:
-    """The pages of traces, by target and by the name that the certificate has for each."""
+    """Yield the pages of traces, by target and by the name that the certificate has for each."""
     for result in results:
         for name, shown in certificate_from_folder(result.document, result.folder).items():
             place = f"traces/{result.slug}/{slug(Path(name).stem)}.html"
@@ -348,7 +348,7 @@ def _traces(results: Sequence[Result]) -> Iterator[tuple[tuple[str, str], tuple[
 
 
 def _links(result: Result, traces: Mapping[tuple[str, str], tuple[str, str]]) -> dict[str, str]:
-    """The page of the trace of each case that has one, relative to the site."""
+    """Return the page of the trace of each case that has one, relative to the site."""
     return {
         case.id: traces[result.slug, case.trace][0]
         for case in result.view.cases

@@ -83,7 +83,7 @@ class Result:
         object.__setattr__(self, "cases", {case.id: case for case in self.view.cases})
 
     def counts(self) -> Counter[str]:
-        """The number of cases by outcome."""
+        """Return the number of cases by outcome."""
         return Counter(case.outcome for case in self.view.cases)
 
     def tone(self) -> str:
@@ -143,7 +143,7 @@ def read_results(paths: Sequence[Path]) -> list[Result]:
 
 
 def files_of(paths: Iterable[Path]) -> Iterable[Path]:
-    """The certificates: files, those in folders of reports, or in folders.
+    """Yield the certificates: files, those in folders of reports, or in folders.
 
     Raises CertificateFileError.
     """
@@ -182,7 +182,7 @@ def _result(path: Path, document: Mapping[str, Any], *, shared: bool) -> Result:
 
 
 def _place(document: Mapping[str, Any]) -> tuple[str, str, str]:
-    """The family of a certificate, its line, and its name there."""
+    """Return the family of a certificate, its line, and its name there."""
     target, made = document["target"], document["implementation"] or document["target"]
     if target.startswith(_KAFKA):
         try:
@@ -196,7 +196,7 @@ def _place(document: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def slug(text: str) -> str:
-    """A name for addresses and files, such as `kafka-4.3.0` of `kafka:4.3.0`."""
+    """Return a name for addresses and files, such as `kafka-4.3.0` of `kafka:4.3.0`."""
     return re.sub(r"[^A-Za-z0-9.+_-]+", "-", text.replace("*", "x")).strip("-.")[:200]
 
 
@@ -229,7 +229,7 @@ class Reasons:
         self._of_cause = {key: min(found) for key, found in named.items() if len(found) == 1}
 
     def of(self, case: CaseRow) -> str:
-        """The reason of what did not pass, with the address that a list has for it."""
+        """Return the reason of what did not pass, with the address that a list has for it."""
         if case.outcome not in FAILED or case.outcome == "stale-known-failure":
             return case.reason()
         key = cause_key(case)
@@ -247,7 +247,7 @@ class Reasons:
 
 
 def _listed(case: CaseRow) -> str | None:
-    """The reason that a list has; None where none has it, or nobody has written it yet."""
+    """Return the reason that a list has; None where none has it, or nobody has written it yet."""
     if case.outcome != "known-failure":
         return None
     why = case.reason()

@@ -1,4 +1,4 @@
-"""The model as a coordinator in this process, with a virtual clock.
+"""Run the model as a coordinator in this process, with a virtual clock.
 
 Where the protocol leaves a choice, the first outcome of the machine is taken.  Outcomes are ordered
 by member id (for a leader) and by name (for a protocol).  A new member id is the instance id or
@@ -42,7 +42,7 @@ class ModelCoordinator(Coordinator):
         self._revision = revision
         self._version = version
         self._running = RunningModel(Machine(revision))
-        self._seen: set[str] = set()
+        self._request_ids: set[str] = set()
         self._last: dict[str, str] = {}
         """The last request of each connection."""
 
@@ -63,7 +63,7 @@ class ModelCoordinator(Coordinator):
             raise UnsupportedError(unknown[0])
         dropped = tuple(self._running.open)
         self._running = RunningModel(machine)
-        self._seen.clear()
+        self._request_ids.clear()
         self._last.clear()
         return Reset(dict(machine.config), dropped)
 
@@ -73,7 +73,7 @@ class ModelCoordinator(Coordinator):
         bounds = self._revision.apis.get(request.api)
         if api is None or bounds is None or not bounds[0] <= request.version <= bounds[1]:
             raise UnsupportedError(f"{request.api} version {request.version}")
-        if request.id in self._seen:
+        if request.id in self._request_ids:
             raise CoordinatorFailure(f"request id {request.id!r} was used before; take a new one")
         if self._last.get(request.connection) in self._running.open:
             raise CoordinatorFailure(f"connection {request.connection!r} has an open request")
@@ -81,7 +81,7 @@ class ModelCoordinator(Coordinator):
             message = api.request.from_body(dict(request.body), request.version)
         except ShapeError as error:
             raise CoordinatorFailure(f"{request.api} v{request.version}: {error}") from error
-        self._seen.add(request.id)
+        self._request_ids.add(request.id)
         self._last[request.connection] = request.id
         return self._running.handle(request, message)
 
@@ -94,7 +94,7 @@ class ModelCoordinator(Coordinator):
         return Dropped((), self._running.drop(connection))
 
     def restart(self) -> Dropped:
-        """Fail over: parked requests are told NOT_COORDINATOR, then groups are as stored."""
+        """Fail over: answer parked requests NOT_COORDINATOR, then restore groups as stored."""
         answers = self._running.fail_over()
         dropped = tuple(self._running.open)
         self._running.open.clear()
@@ -106,7 +106,7 @@ class ModelCoordinator(Coordinator):
         return []
 
     def close(self) -> None:
-        """Nothing runs."""
+        """Do nothing: nothing runs."""
 
 
 class InProcessCoordinator:
@@ -116,35 +116,35 @@ class InProcessCoordinator:
         self._inner = inner
 
     async def hello(self) -> Hello:
-        """As the inner one."""
+        """Like the inner one's."""
         return self._inner.hello()
 
     async def reset(self, config: Config) -> Reset:
-        """As the inner one."""
+        """Like the inner one's."""
         return self._inner.reset(config)
 
     async def send(self, request: Send) -> list[Answer]:
-        """As the inner one."""
+        """Like the inner one's."""
         return list(self._inner.send(request))
 
     async def advance(self, ms: int) -> list[Answer]:
-        """As the inner one."""
+        """Like the inner one's."""
         return list(self._inner.advance(ms))
 
     async def disconnect(self, connection: str) -> Dropped:
-        """As the inner one."""
+        """Like the inner one's."""
         return self._inner.disconnect(connection)
 
     async def restart(self) -> Dropped:
-        """As the inner one."""
+        """Like the inner one's."""
         return self._inner.restart()
 
     async def delete_topics(self, topics: Sequence[str]) -> list[Answer]:
-        """As the inner one."""
+        """Like the inner one's."""
         return list(self._inner.delete_topics(topics))
 
     async def close(self) -> None:
-        """As the inner one."""
+        """Like the inner one's."""
         self._inner.close()
 
 
@@ -160,20 +160,20 @@ class InProcessTarget:
         self._version = version
 
     async def __aenter__(self) -> Self:
-        """Nothing to start."""
+        """Do nothing: there is nothing to start."""
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Nothing to end."""
+        """Do nothing: there is nothing to end."""
 
     def provenance(self) -> Provenance:
-        """The model and its version."""
+        """Return the model and its version."""
         return Provenance(self.name, f"fencepost-model:{self._revision.name}", self._version)
 
     @asynccontextmanager
     async def scope(
         self, label: str, *, isolated: bool = False, restarts: bool = False
     ) -> AsyncIterator[AsyncCoordinator]:
-        """A fresh model."""
+        """Yield a fresh model."""
         del label, isolated, restarts
         yield InProcessCoordinator(ModelCoordinator(self._revision, self._version))

@@ -1,8 +1,8 @@
-"""The model at work: all groups of a coordinator, their timers, and the requests that wait.
+"""Run the model: all groups of a coordinator, their timers, and the requests that wait.
 
 The model is a pure step function.  This module routes requests to groups, fires timers in order and
-sends answers to those who wait.  The caller gives what the protocol leaves open: `choose` picks an
-outcome, `new_id` makes member ids.  The clock is the caller's, too, in ms from 0.
+sends answers to waiting requests.  The caller decides what the protocol leaves open: `choose` picks
+an outcome, `new_id` makes member ids.  The clock is the caller's, too, in ms from 0.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ NewId = Callable[[str, int], str]
 
 
 Where = Callable[[str], Availability]
-"""Tells of a group whether the broker that was asked coordinates it."""
+"""Returns for a group whether the broker that got the request coordinates it."""
 
 
 def everywhere(group_id: str) -> Availability:
-    """All groups are here: there is one broker."""
+    """Return that every group is here: there is one broker."""
     del group_id
     return Availability.HERE
 
 
 def first(outcomes: Sequence[Outcome]) -> Outcome:
-    """The first: by member id (for a leader), by name (for a protocol)."""
+    """Return the first: by member id (for a leader), by name (for a protocol)."""
     return outcomes[0]
 
 
 def numbered(name: str, number: int) -> str:
-    """The name and the number: the same in each run."""
+    """Return the name and the number: the same in each run."""
     return f"{name}-{number}"
 
 
@@ -58,7 +58,7 @@ class RunningModel:
         self.groups: dict[str, Group] = {}
         self._looked_ms: dict[str, int] = {}
         self.open: dict[str, Send] = {}
-        """What was asked and has no answer yet, by request id."""
+        """Requests without an answer yet, by request id."""
         self.deleted: frozenset[str] = frozenset()
         """The topics that were deleted."""
         self.now_ms = 0
@@ -67,11 +67,12 @@ class RunningModel:
         self._ids = 0
         self._due: list[tuple[int, str, Timer]] = []
         self._first: dict[str, Timer] = {}
-        """The first timer of each group, but for those whose timers changed since it was asked."""
+        """The first timer of each group, but for those whose timers changed since it was
+        computed."""
         self._changed: set[str] = set()
 
     def forked(self, machine: Machine) -> RunningModel:
-        """Return a copy that goes on from here with another machine; choices are made alike."""
+        """Return a copy that goes on from here with another machine and the same choices."""
         other = RunningModel(machine, choose=self._choose, new_id=self._new_id)
         other.groups, other.open = dict(self.groups), dict(self.open)
         other.now_ms, other._ids, other._due = self.now_ms, self._ids, list(self._due)
@@ -81,14 +82,14 @@ class RunningModel:
         return other
 
     def answer_version(self, request: Send) -> int:
-        """The version that an answer is written in: the one that was asked for, if all is well."""
-        asked = request.api, request.version
-        return self.machine.revision.answer_versions.get(asked, request.version)
+        """Return the version that an answer is written in: usually that of the request."""
+        request_version = request.api, request.version
+        return self.machine.revision.answer_versions.get(request_version, request.version)
 
     def handle(
         self, request: Send, message: Message, at_ms: int = 0, where: Where = everywhere
     ) -> list[Answer]:
-        """A request comes in, now or at `at_ms`, if that is later; its body is read already."""
+        """Handle a request, now or at `at_ms`, if that is later; its body is read already."""
         self.now_ms = max(self.now_ms, at_ms)
         self.open[request.id] = request
         instance = getattr(message, "group_instance_id", None) or getattr(
@@ -133,7 +134,7 @@ class RunningModel:
         return self._answers(emissions)
 
     def advance_to(self, end_ms: int) -> list[Answer]:
-        """Timers fire each at its own deadline; those due together by group, kind and subject."""
+        """Fire timers, each at its own deadline; those due together by group, kind and subject."""
         answers: list[Answer] = []
         while (due := self._next_due()) is not None and due[0] <= end_ms:
             deadline, group_id, timer = due
@@ -148,12 +149,12 @@ class RunningModel:
         return answers
 
     def next_deadline_ms(self) -> int | None:
-        """When the next timer is due; None where none runs."""
+        """Return the time of the next timer; None where none runs."""
         due = self._next_due()
         return None if due is None else due[0]
 
     def expire(self, group_id: str, member_id: str) -> list[Answer] | None:
-        """A session ends before its time; None where the group has no such member."""
+        """End a session before its time; None where the group has no such member."""
         group = self.groups.get(group_id, Group())
         named = (t for t in group.timers if t.kind == SESSION and t.subject == member_id)
         timer = next(named, None)
@@ -166,7 +167,7 @@ class RunningModel:
     def restart_sessions(self, group_id: str, due_ms: Mapping[str, int]) -> bool:
         """Set session timers to these deadlines, by member id, as heartbeats would have.
 
-        Returns whether any changed; whoever has no session timer is left out.
+        Returns True if any changed; a member without a session timer is left out.
         """
         group = self.groups[group_id]
         timers = tuple(
@@ -181,7 +182,7 @@ class RunningModel:
         return True
 
     def fail_over(self, only: Collection[str] | None = None, at_ms: int = 0) -> list[Answer]:
-        """Parked requests are told NOT_COORDINATOR, then groups are as stored; all, or some.
+        """Fail over all groups or some: parked requests get NOT_COORDINATOR, groups are as stored.
 
         It is now, or `at_ms`, if that is later; what was due meanwhile was due nowhere.
         """
@@ -194,19 +195,22 @@ class RunningModel:
         return answers
 
     def delete_topics(self, topics: Iterable[str]) -> None:
-        """Topics are deleted now, for good."""
+        """Delete topics now, for good."""
         gone = frozenset(topics)
         self.deleted |= gone
         self.remove_offsets(gone)
 
     def remove_offsets(self, topics: frozenset[str]) -> None:
-        """Topics are deleted now: all groups' offsets for them go."""
+        """Delete topics now: all groups' offsets for them go."""
         for group_id, group in sorted(self.groups.items()):
             outcome = self._choose(self.machine.delete_topics(group, topics, self._span()))
             self._take(group_id, outcome)
 
     def drop(self, connection: str) -> tuple[str, ...]:
-        """A connection ended: its requests, whose answers will find nobody.  No group notices."""
+        """Drop a connection; return its requests, whose answers are lost.
+
+        No group notices.
+        """
         dropped = tuple(r for r, o in self.open.items() if o.connection == connection)
         for request_id in dropped:
             del self.open[request_id]
@@ -224,7 +228,7 @@ class RunningModel:
         return True
 
     def _next_due(self) -> tuple[int, str, Timer] | None:
-        """The next timer; or, where that is sooner, the next removal of a group nobody uses."""
+        """Return the next timer, or the next removal of an unused group where that is sooner."""
         due = self._next_timer()
         every = self.machine.config["offsets.retention.check.interval.ms"]
         if every is None:
@@ -240,7 +244,7 @@ class RunningModel:
         return at_ms, group_id, Timer(CLEANUP, "", at_ms, at_ms)
 
     def _cleaned_next_ms(self, group_id: str, every_ms: int) -> int:
-        """When the cleaner looks at a group again: each pass looks at it once."""
+        """Return the time of the cleaner's next look at a group: each pass looks at it once."""
         earliest = max(self.now_ms, 1, self._looked_ms.get(group_id, 0) + 1)
         return -(-earliest // every_ms) * every_ms
 
@@ -258,7 +262,7 @@ class RunningModel:
         self._changed.add(group_id)
 
     def _next_timer(self) -> tuple[int, str, Timer] | None:
-        """The first of all groups' first timers; what became stale in the heap is thrown out."""
+        """Return the first of all groups' first timers; stale entries of the heap are dropped."""
         for group_id in self._changed:
             was, group = self._first.pop(group_id, None), self.groups.get(group_id)
             if group is not None and group.timers:

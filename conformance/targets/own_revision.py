@@ -1,7 +1,7 @@
-"""Loads a revision of the user's own from a Python file: `FILE.py:NAME`.
+"""Load a revision of the user's own from a Python file: `FILE.py:NAME`.
 
 The file is run, so only the command line and Python programs load one; a trace or certificate that
-names one does not.  What is loaded is checked, and refused with all that is wrong with it.  A tuple
+names one does not.  What is loaded is checked, and refused with a list of all its faults.  A tuple
 PROPERTIES in the same file holds the user's own properties, for `check`, `explore` and `explain`.
 """
 
@@ -41,13 +41,13 @@ _NOT_THERE = re.compile(r"cannot import name '(?P<name>\w+)' from '(?P<module>[\
 
 
 class OwnRevisionError(BadInputError):
-    """A revision in a file can't be used.  `str()` says what is wrong with it, and where."""
+    """A revision in a file can't be used.  `str()` says what is wrong, and where."""
 
 
 def load_named(name: str) -> None:
     """Load the revision if the name is `FILE.py:NAME`, or the target `model:FILE.py:NAME`.
 
-    From then on it is found under that name in this process.  Raises OwnRevisionError.
+    From then on `find` knows it by that name in this process.  Raises OwnRevisionError.
     """
     if is_in_a_file(name) and not name.startswith(_COMMAND):
         load_revision(name.removeprefix(_MODEL))
@@ -57,20 +57,20 @@ def load_revision(reference: str) -> Revision:
     """Load, check and return the revision `FILE.py:NAME`.  Raises OwnRevisionError."""
     file, _, name = reference.rpartition(":")
     module = _run(Path(file))
-    found = getattr(module, name, None)
-    if not isinstance(found, Revision):
-        raise OwnRevisionError(_unnamed(file, name, module, found))
-    if is_shipped(found) and find(found.name) is not found:
+    loaded = getattr(module, name, None)
+    if not isinstance(loaded, Revision):
+        raise OwnRevisionError(_unnamed(file, name, module, loaded))
+    if is_shipped(loaded) and find(loaded.name) is not loaded:
         raise OwnRevisionError(
-            f"the revision {reference} calls itself {found.name}, as one that is shipped, and what "
-            "is known of that one is not known of yours: give derive() another name"
+            f"the revision {reference} calls itself {loaded.name}, as one that is shipped, and "
+            "what is known of that one is not known of yours: give derive() another name"
         )
-    if faults := revision_faults(found):
+    if faults := revision_faults(loaded):
         more = "".join(f"\n  {fault}" for fault in faults)
         raise OwnRevisionError(f"the revision {reference} can't be used:{more}")
-    revision = replace(found, name=reference)
+    revision = replace(loaded, name=reference)
     _OWN_PROPERTIES[reference] = _properties(file, module)
-    add_own(revision, found.name, f"{Path(file).resolve().as_posix()}:{name}")
+    add_own(revision, loaded.name, f"{Path(file).resolve().as_posix()}:{name}")
     return revision
 
 
@@ -80,10 +80,10 @@ def properties_for(reference: str) -> tuple[Property, ...]:
 
 
 @contextlib.contextmanager
-def told_where_it_stops(reference: str) -> Iterator[None]:
-    """Say of a revision in a file where it stops: at a group that no rule speaks of.
+def stops_reported(reference: str) -> Iterator[None]:
+    """Raise OwnRevisionError where a revision in a file stops: at a group that no rule covers.
 
-    A shipped one does not, and the error is ours.  Raises OwnRevisionError.
+    A shipped one does not stop, and its error is ours: it is raised as it is.
     """
     try:
         yield
@@ -94,7 +94,7 @@ def told_where_it_stops(reference: str) -> Iterator[None]:
 
 
 def own_fault(error: BaseException) -> OwnRevisionError | None:
-    """Return what is wrong with a revision in a file, where an engine stopped in its tables.
+    """Return the fault of a revision in a file, where an engine stopped in its tables.
 
     None where no such revision was loaded, or the error is another: then the fault is ours.
     """
@@ -106,8 +106,8 @@ def own_fault(error: BaseException) -> OwnRevisionError | None:
     return _stops(" or ".join(named), str(error))
 
 
-def _stops(reference: str, said: str) -> OwnRevisionError:
-    why = said.partition("\n")[0] or "a step can't be done"
+def _stops(reference: str, message: str) -> OwnRevisionError:
+    why = message.partition("\n")[0] or "a step can't be done"
     return OwnRevisionError(
         f"{reference} leads to a group that can't be, and stops there ({why}); to see what goes "
         "wrong before, check it in fewer worlds: check --question, or explore --max-depth"
@@ -115,7 +115,7 @@ def _stops(reference: str, said: str) -> OwnRevisionError:
 
 
 def _run(path: Path) -> ModuleType:
-    """The file as a module.  What it prints goes to stderr; beside it nothing is written."""
+    """Run the file as a module.  What it prints goes to stderr; beside it nothing is written."""
     try:
         with path.open("rb") as file:
             source = file.read(FILE_LIMIT + 1)
@@ -145,32 +145,32 @@ def _run(path: Path) -> ModuleType:
 
 
 def _raised(path: Path, error: BaseException, source: bytes, there: Mapping[str, object]) -> str:
-    """What a file raised, and at which of its lines; `there`: the names that it has so far."""
+    """Return what a file raised, and at which line; `there`: the names that it has so far."""
     lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
     line = error.lineno if isinstance(error, SyntaxError) else lines[-1] if lines else None
     where = f"{path}, line {line}" if line else str(path)
     if isinstance(error, UnknownNameError):
         return f"{where}: {error}{did_you_mean(error.name, error.known)}"
-    said = error.msg if isinstance(error, SyntaxError) else " ".join(str(error).split())
+    message = error.msg if isinstance(error, SyntaxError) else " ".join(str(error).split())
     if isinstance(error, TableError):
-        return f"{where}: {said}"
+        return f"{where}: {message}"
     if isinstance(error, NameError) and error.name:
-        said += did_you_mean(error.name, {*there, *vars(builtins), *model.__all__})
-    if isinstance(error, ImportError) and (match := _NOT_THERE.match(said)):
+        message += did_you_mean(error.name, {*there, *vars(builtins), *model.__all__})
+    if isinstance(error, ImportError) and (match := _NOT_THERE.match(message)):
         names = getattr(sys.modules.get(match["module"]), "__all__", ())
-        said = f"{match[0]}{did_you_mean(match['name'], names)}"
-    if match := _NO_ARGUMENT.search(said):
+        message = f"{match[0]}{did_you_mean(match['name'], names)}"
+    if match := _NO_ARGUMENT.search(message):
         called = there.get(match["called"].removesuffix(".__init__"))
         if callable(called):
-            said += did_you_mean(match["name"], inspect.signature(called).parameters)
+            message += did_you_mean(match["name"], inspect.signature(called).parameters)
     if isinstance(error, AttributeError) and line:
         text = source.decode(errors="replace").splitlines()[line - 1]
-        said = _no_attribute(error, text, there) or said
-    return f"{where}: {type(error).__name__}: {said}"
+        message = _no_attribute(error, text, there) or message
+    return f"{where}: {type(error).__name__}: {message}"
 
 
 def _no_attribute(error: AttributeError, line: str, there: Mapping[str, object]) -> str:
-    """Which name an object doesn't have, and the nearest; "" where the line doesn't show it.
+    """Return the attribute that an object lacks, and the nearest; "" where the line hides it.
 
     An enumeration raises with the bare name: the line says whose it is.
     """
@@ -178,39 +178,39 @@ def _no_attribute(error: AttributeError, line: str, there: Mapping[str, object])
     if not name.isidentifier():
         return ""
     for owner in re.findall(rf"(\w+)\.{re.escape(name)}\b", line):
-        found = there.get(owner)
-        if found is None or hasattr(found, name):
+        object_ = there.get(owner)
+        if object_ is None or hasattr(object_, name):
             continue
-        words = list(found.__members__) if isinstance(found, EnumType) else []
-        near = did_you_mean(name, words or [one for one in dir(found) if one[0] != "_"])
+        words = list(object_.__members__) if isinstance(object_, EnumType) else []
+        near = did_you_mean(name, words or [word for word in dir(object_) if word[0] != "_"])
         listed = f"; it has {', '.join(words)}" if words and not near else ""
         return f"{owner} has no {name}{near}{listed}"
     return ""
 
 
-def _unnamed(file: str, name: str, module: ModuleType, found: object) -> str:
+def _unnamed(file: str, name: str, module: ModuleType, value: object) -> str:
     there = [n for n, value in vars(module).items() if isinstance(value, Revision)]
     near = nearest(name, there)
-    if found is not None:
-        said = f"{name} in {file} is of type {type(found).__name__}, not a Revision"
+    if value is not None:
+        problem = f"{name} in {file} is of type {type(value).__name__}, not a Revision"
     else:
-        said = f"{file} has no revision {name!r}"
+        problem = f"{file} has no revision {name!r}"
     if near:
-        return f"{said}; did you mean {file}:{near[0]}?"
+        return f"{problem}; did you mean {file}:{near[0]}?"
     names = ", ".join(there) or "none: make one with fencepost.model.derive()"
-    return f"{said}; its revisions are {names}"
+    return f"{problem}; its revisions are {names}"
 
 
 def _properties(file: str, module: ModuleType) -> tuple[Property, ...]:
-    """The properties of a file's own.  Raises OwnRevisionError."""
+    """Return the properties of a file's own.  Raises OwnRevisionError."""
     own = getattr(module, "PROPERTIES", ())
     if own is PROPERTIES or not isinstance(own, tuple | list):
         return ()
-    for one in own:
-        if not isinstance(one, Property):
-            raise OwnRevisionError(f"PROPERTIES in {file} holds {one!r}, which is no Property")
-        if one.id in PROPERTIES:
+    for item in own:
+        if not isinstance(item, Property):
+            raise OwnRevisionError(f"PROPERTIES in {file} holds {item!r}, which is no Property")
+        if item.id in PROPERTIES:
             raise OwnRevisionError(
-                f"PROPERTIES in {file}: {one.id} is a shipped property; give it another id"
+                f"PROPERTIES in {file}: {item.id} is a shipped property; give it another id"
             )
     return tuple(own)

@@ -1,4 +1,4 @@
-"""Targets: what can be started, asked and ended.
+"""Define the interface of targets, which can be started, tested and ended.
 
 A target is opened once.  Then it has any number of scopes in parallel.  To its case, each scope is
 a coordinator of its own, with its own groups, connections and clock.  When the target is closed,
@@ -18,12 +18,12 @@ from fencepost.model.coordinator import Answer, AsyncCoordinator, CoordinatorFai
 NO_LIMIT = 2**31 - 1
 """Kafka's way to say that `group.max.size` is unlimited."""
 
-UNASKED = "while no request was open"
-"""What each finding says of bytes that nobody had asked for."""
+UNSOLICITED = "while no request was open"
+"""A part of each finding about bytes that no request asked for."""
 
 
 class SpoiledRunError(CoordinatorFailure):
-    """What an earlier case had asked spoiled this one, which shows nothing.  `str()` says how."""
+    """A request of an earlier case spoiled this one, which shows nothing.  `str()` says how."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Hints:
     tick_ms: int = 0
 
     def patience_for(self, session_ms: int) -> int:
-        """The patience, in ms, at a session timeout: what outlasts a session goes on doing so."""
+        """Return the patience, in ms, for a session timeout: it outlasts the session as before."""
         grown = session_ms - self.session_ms if self.patience_ms > self.session_ms else 0
         return self.patience_ms + max(0, grown)
 
@@ -50,7 +50,7 @@ class Target(Protocol):
 
     name: str
     capacity: int
-    """How many scopes may be open at once."""
+    """The number of scopes that may be open at once."""
     hints: Hints
 
     async def __aenter__(self) -> Self:
@@ -63,17 +63,17 @@ class Target(Protocol):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Close it.  Whatever happened, nothing of ours is left running, or left on it."""
+        """Close it, whatever happened: nothing of ours is left running, or left on it."""
         ...
 
     def provenance(self) -> Provenance:
-        """The versions of its parts; while it is open."""
+        """Return the versions of its parts; while it is open."""
         ...
 
     def scope(
         self, label: str, *, isolated: bool = False, restarts: bool = False
     ) -> AbstractAsyncContextManager[AsyncCoordinator]:
-        """A coordinator for one case.
+        """Return a coordinator for one case.
 
         `isolated`: in a process of its own, which the case may kill; `restarts`: the case lets the
         coordinator fail over.
@@ -83,7 +83,7 @@ class Target(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ScopeNeeds:
-    """What a case needs of its coordinator; `isolated`, `restarts`: as in `scope`.
+    """A case's requirements of its coordinator; `isolated`, `restarts`: as in `scope`.
 
     `settings`: the group settings that matter to it, with their values.
     """
@@ -99,16 +99,16 @@ class Place(Protocol):
 
     @property
     def outages(self) -> Sequence[tuple[float, float]]:
-        """When it was down on purpose, in seconds of the monotonic clock."""
+        """Return the times when it was down on purpose, in seconds of the monotonic clock."""
         ...
 
     @property
     def is_brief(self) -> bool:
-        """Whether it was started for one scope, and ends with it."""
+        """Return True if it was started for one scope, and ends with it."""
         ...
 
     def scope(self, label: str) -> AbstractAsyncContextManager[AsyncCoordinator]:
-        """A scope on this server."""
+        """Return a scope on this server."""
         ...
 
 
@@ -124,10 +124,10 @@ class Placed(Protocol):
 
 @runtime_checkable
 class Clocked(Protocol):
-    """A scope that knows when it read an answer, however much later it is asked for it."""
+    """A scope that knows when it read an answer, even if the case takes it later."""
 
     def read_at(self, answer: Answer) -> float:
-        """When an answer was read, in seconds of the monotonic clock."""
+        """Return the time when an answer was read, in seconds of the monotonic clock."""
         ...
 
 
@@ -136,11 +136,11 @@ class Configurable(Protocol):
     """A target that can give a case a coordinator with settings of its own."""
 
     async def prepare(self, needs: Collection[ScopeNeeds]) -> None:
-        """Make ready what these cases need.  Raises TargetUnavailableError."""
+        """Start the brokers that these cases need.  Raises TargetUnavailableError."""
         ...
 
     def scope_with(
         self, label: str, needed: ScopeNeeds
     ) -> AbstractAsyncContextManager[AsyncCoordinator]:
-        """A coordinator for one case; where the settings can't be had, one with others."""
+        """Return a coordinator for one case, with other settings where these can't be had."""
         ...

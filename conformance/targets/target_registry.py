@@ -1,6 +1,6 @@
-"""Targets by name: the forms of a target's name, and the class behind each.
+"""Find targets by name: the forms of a target's name, and the class behind each.
 
-A target's module is imported when it is asked for: the model needs no Kafka client, for example.
+A target's module is imported on its first use: the model needs no Kafka client, for example.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _STARTED = ("kafka", "kfake")
 _SET = (*_STARTED, "tcp")
 """Targets that take group settings; to others the cases give their own, or nobody can."""
 SIDE_BY_SIDE = 1000
-"""How many cases a broker over TCP takes at once: each needs a few connections, no more."""
+"""The number of cases on a broker over TCP at once: each needs a few connections, no more."""
 
 
 class UnknownTargetError(BadInputError):
@@ -42,7 +42,7 @@ class UnknownTargetError(BadInputError):
 
 @dataclass(frozen=True, slots=True)
 class TargetOptions:
-    """How to reach or start a target.
+    """Options to reach or start a target.
 
     `remote`: the broker may be on another machine.  `settings`: group settings that a broker does
     not report, or of one that is started here.  `properties`: other settings of one that is started
@@ -68,7 +68,7 @@ class TargetOptions:
 
 
 def find_target(name: str, options: TargetOptions) -> Target:
-    """The target of this name, not yet started.  Raises UnknownTargetError."""
+    """Return the target of this name, not yet started.  Raises UnknownTargetError."""
     kind, colon, rest = name.partition(":")
     if options.properties and kind not in _STARTED:
         key, value = next(iter(options.properties.items()))
@@ -136,15 +136,15 @@ def find_target(name: str, options: TargetOptions) -> Target:
             raise UnknownTargetError(f"no target {name!r}{near}; a target is one of {FORMS}")
 
 
-def find_both(one: str, other: str, options: TargetOptions) -> tuple[Target, Target]:
-    """Two targets that are compared; what is set is for those that take it.
+def find_both(first: str, second: str, options: TargetOptions) -> tuple[Target, Target]:
+    """Return two targets to compare; each option is for those that take it.
 
     Raises UnknownTargetError, also where neither takes it.
     """
-    takes = [name.partition(":")[0] in _SET for name in (one, other)]
+    takes = [name.partition(":")[0] in _SET for name in (first, second)]
     rest = replace(options, settings={}) if any(takes) else options
-    told = [options if taken else rest for taken in takes]
-    return find_target(one, told[0]), find_target(other, told[1])
+    each = [options if taken else rest for taken in takes]
+    return find_target(first, each[0]), find_target(second, each[1])
 
 
 _HOST_AND_PORT = re.compile(r"(?:tcp:/?|kafka://|PLAINTEXT://)?([\w.-]+|\[[0-9a-fA-F:]+\]):(\d+)")
@@ -154,11 +154,11 @@ _KINDS = ("mock", "model", "mutant", "kafka", "kfake", "tansu", "tcp", "exec")
 
 
 def _meant(name: str) -> str:
-    """The target that may be meant by what is none: an address, a release, a program, a kind."""
-    if found := _HOST_AND_PORT.fullmatch(name):
-        return f"tcp://{found[1]}:{found[2]}"
-    if found := _RELEASE.fullmatch(name):
-        return f"kafka:{found[1]}"
+    """Return the name that an unknown one may mean: an address, a release, a program, a kind."""
+    if match := _HOST_AND_PORT.fullmatch(name):
+        return f"tcp://{match[1]}:{match[2]}"
+    if match := _RELEASE.fullmatch(name):
+        return f"kafka:{match[1]}"
     kind, colon, rest = name.partition(":")
     if kind in {"kafka", "mutant", "exec", "tcp"}:
         examples = {"kafka": "4.3.0", "mutant": "zombie-heartbeats", "exec": "COMMAND"}
@@ -170,7 +170,7 @@ def _meant(name: str) -> str:
 
 
 def kafka_version(name: str) -> KafkaVersion:
-    """The Kafka version that a target's name means.  Raises UnknownTargetError."""
+    """Return the Kafka version that a target's name means.  Raises UnknownTargetError."""
     try:
         return parse_kafka_version(name.partition(":")[2])
     except KafkaVersionError as error:
@@ -178,27 +178,30 @@ def kafka_version(name: str) -> KafkaVersion:
 
 
 def revision_for(target_name: str) -> str:
-    """The revision that judges a target by default: for a Kafka that of its release."""
+    """Return the revision that judges a target by default: for a Kafka that of its release."""
     if not target_name.startswith("kafka:"):
         return DEFAULT_REVISION
     version = kafka_version(target_name)
     return DEFAULT_REVISION if version.has_new_coordinator else f"kafka-{version.release}"
 
 
-def revision_for_both(one: str, other: str) -> str:
-    """The revision that judges two targets by default: for two old Kafkas that of the newer one.
+def revision_for_both(first: str, second: str) -> str:
+    """Return the revision that judges two targets by default: for two old Kafkas the newer one's.
 
     What both do because neither has a later change is then no fault.  Else it is the base.
     """
-    profiles = {revision_for(name) for name in (one, other)}
+    profiles = {revision_for(name) for name in (first, second)}
     if DEFAULT_REVISION in profiles:
         return DEFAULT_REVISION
-    newest = max(kafka_version(name).number for name in (one, other))
+    newest = max(kafka_version(name).number for name in (first, second))
     return "kafka-" + ".".join(map(str, newest))
 
 
 def find_revision(name: str) -> Revision:
-    """The revision of this name, or `mutant:NAME`.  Raises UnknownTargetError that says which."""
+    """Return the revision of this name, or `mutant:NAME`.
+
+    Raises UnknownTargetError that says which.
+    """
     try:
         return revisions.find(name)
     except KeyError as error:
@@ -206,7 +209,7 @@ def find_revision(name: str) -> Revision:
 
 
 def find_model(name: str) -> Revision:
-    """The revision of `model[:REVISION]` or `mutant:NAME`.  Raises UnknownTargetError."""
+    """Return the revision of `model[:REVISION]` or `mutant:NAME`.  Raises UnknownTargetError."""
     kind, _, revision = name.partition(":")
     match kind:
         case "model":

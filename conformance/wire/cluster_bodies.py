@@ -1,8 +1,8 @@
-"""The reference client's plain messages about the cluster, as bodies of Kafka's protocol.
+"""Read and write the client's plain messages about the cluster, as bodies of Kafka's protocol.
 
 The group's messages have bodies of their own; here are those of ApiVersions, FindCoordinator,
-Metadata, ListOffsets and Fetch.  Of record batches only the headers are read, so no compression
-matters.
+Metadata, ListOffsets and Fetch.  Of record batches only the headers are read, so compression
+doesn't matter.
 
 Source: Kafka's message definitions; the protocol guide, "Record Batch".
 """
@@ -47,7 +47,7 @@ _MOST_BYTES = 8 * 2**20
 _MOST_OF_PARTITION = 2**20
 
 _START = struct.Struct(">qi")
-"""Of anything in a log: the first offset, and the size of what follows."""
+"""The beginning of each log entry: its first offset, and the size of the rest."""
 
 _BATCH = struct.Struct(">qiibIhiqqqhii")
 """A batch's header, from the first offset to the number of records."""
@@ -57,7 +57,7 @@ _CONTROL = 0x20
 
 
 def request_body(version: int, message: ClusterRequest) -> dict[str, Any]:
-    """The body of a request; what is left out has Kafka's default."""
+    """Return the body of a request; what is left out has Kafka's default."""
     match message:
         case ApiVersionsRequest():
             names = {"clientSoftwareName": "fencepost", "clientSoftwareVersion": own_version()}
@@ -109,15 +109,15 @@ def _fetched_from(partition: TopicPartition, offset: int) -> dict[str, Any]:
 
 
 def response(api: str, body: Mapping[str, Any]) -> ClusterResponse:
-    """What an answer says.  Raises KeyError for an API that isn't of the cluster."""
+    """Read the body of an answer.  Raises KeyError for an API that isn't of the cluster."""
     match api:
         case "ApiVersions":
             rows = body["apiKeys"]
             return ApiVersionsResponse(body["errorCode"], tuple(_ranges(rows)))
         case "FindCoordinator":
-            told = body["coordinators"][0] if "coordinators" in body else body
-            node = BrokerNode(told["nodeId"], told["host"], told["port"])
-            return FindCoordinatorResponse(told["errorCode"], node)
+            row = body["coordinators"][0] if "coordinators" in body else body
+            node = BrokerNode(row["nodeId"], row["host"], row["port"])
+            return FindCoordinatorResponse(row["errorCode"], node)
         case "Metadata":
             brokers = (BrokerNode(b["nodeId"], b["host"], b["port"]) for b in body["brokers"])
             racks = {b["nodeId"]: b["rack"] for b in body["brokers"] if b.get("rack")}
@@ -162,12 +162,12 @@ def _ranges(rows: Iterable[Mapping[str, Any]]) -> Iterator[VersionRange]:
 def _topic(row: Mapping[str, Any], racks: Mapping[int, str]) -> TopicLeaders:
     partitions = sorted(row["partitions"], key=lambda p: p["partitionIndex"])
     leaders = tuple(p["leaderId"] for p in partitions)
-    found = (frozenset(racks[n] for n in p["replicaNodes"] if n in racks) for p in partitions)
-    return TopicLeaders(row["name"], row["errorCode"], leaders, tuple(found) if racks else ())
+    racks_of = (frozenset(racks[n] for n in p["replicaNodes"] if n in racks) for p in partitions)
+    return TopicLeaders(row["name"], row["errorCode"], leaders, tuple(racks_of) if racks else ())
 
 
 def batches(data: bytes) -> Iterator[Batch]:
-    """The batches of fetched bytes; the last may be cut off, and is passed over then.
+    """Yield the batches of fetched bytes; the last may be cut off, and is passed over then.
 
     Control batches have no records for a user.  A message of the formats before batches (magic 0
     and 1) is one record, whatever is packed in it.

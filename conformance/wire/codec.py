@@ -1,26 +1,21 @@
-"""The codec: JSON bodies to frames of Kafka's protocol, and frames to JSON bodies.
+"""Encode JSON bodies as frames of Kafka's protocol, and decode frames strictly.
 
 A request is checked against the model's own shape first: kafka-python, which writes the bytes,
 silently drops a field that the version does not have, and without its `groupInstanceId` a static
-member is a dynamic one.  An answer is read by `fencepost.conformance.wire.codec`, then
-checked against the model's shape, too; no bytes make it raise.
-
-A frame here is what follows the four bytes of its length; what is encoded has them.
-
-Source: Kafka's protocol guide; KIP-482 (headers of flexible versions); KIP-511 (ApiVersions' answer
-has the old header in every version, and the body of version 0 beside an error).
-
-A strict reader of the bytes of Kafka's protocol.
+member is a dynamic one.  An answer is decoded by `Reader`, then checked against the model's shape,
+too; no bytes make it raise.  A frame here is without the four bytes of its length; an encoded one
+has them.
 
 kafka-python's own decoder accepts what a judge must see: bytes left over, null where none is
-allowed, unknown tagged fields.  So this reader walks its schemas itself and reports each of these
-in a sentence.  It trusts no length before so many bytes are there, and takes no more than
-`MAX_ITEMS` items out of one frame, so that garbage costs neither memory nor time.
+allowed, unknown tagged fields.  So `Reader` walks its schemas itself and reports each of these in a
+sentence.  It trusts no length before the bytes are there, and takes no more than `MAX_ITEMS` items
+out of one frame, so that garbage costs neither memory nor time.  A null where none is allowed is
+read as empty, with a finding, so that the rest can be read.  In strict mode it is garbage, as for a
+broker.
 
-A null where none is allowed is read as empty, with a finding, so that the rest can be read.  A
-strict reader takes it for garbage, as a broker does.
-
-Source: Kafka's protocol guide (primitive types), KIP-482 (flexible versions).
+Source: Kafka's protocol guide (primitive types); KIP-482 (flexible versions and their headers);
+KIP-511 (ApiVersions' answer has the old header in every version, and the body of version 0 beside
+an error).
 """
 
 from __future__ import annotations
@@ -56,14 +51,14 @@ _NUMBERS = {
 
 
 class GarbageError(Exception):
-    """The bytes can't be read on.  `str()` says where and why."""
+    """The bytes can't be read further.  `str()` names the place and the problem."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Field:
     """A field of Kafka's schema.  Ranges are (lowest, highest) version, None for no version.
 
-    Each is the one object that it is: what is remembered by fields is found without reading them.
+    Each is compared by identity, so that a cache by fields needs no look inside.
     """
 
     name: str
@@ -85,7 +80,7 @@ class Schema:
 
 
 def within(version: int, bounds: tuple[int, int] | None) -> bool:
-    """Whether a version lies in a range."""
+    """Return True if a version lies in a range."""
     return bounds is not None and bounds[0] <= version <= bounds[1]
 
 
@@ -115,14 +110,14 @@ def _field(row: Mapping[str, Any]) -> Field:
 
 @cache
 def schema(name: str) -> Schema:
-    """Kafka's definition of a message, e.g. `JoinGroupResponse`, as kafka-python ships it."""
+    """Load Kafka's definition of a message, e.g.  `JoinGroupResponse`, as kafka-python ships it."""
     rows = load_json(name)
     return Schema(tuple(_field(row) for row in rows["fields"]), _range(rows["flexibleVersions"]))
 
 
 @cache
 def _carried(fields: tuple[Field, ...], version: int) -> tuple[tuple[Field, ...], dict[int, Field]]:
-    """The fields in their order, and the tagged ones by their tags."""
+    """Return the fields in their order, and the tagged ones by their tags."""
     here = [f for f in fields if within(version, f.versions)]
     plain = tuple(f for f in here if not within(version, f.tagged))
     return plain, {f.tag: f for f in here if f.tag is not None and within(version, f.tagged)}
@@ -144,21 +139,21 @@ class Reader:
         return len(self._data) - self._at
 
     def find(self, sentence: str) -> None:
-        """Note what is wrong; the first twenty things are enough."""
+        """Note a problem; the first twenty are enough."""
         if len(self.findings) < _MAX_FINDINGS:
             self.findings.append(sentence)
 
     def int32(self, path: str) -> int:
-        """Four bytes, big-endian."""
+        """Read four bytes, big-endian."""
         return int(self._number("int32", path))
 
     def message(self, name: str, version: int) -> dict[str, Any]:
-        """The message as a JSON body.  Raises GarbageError."""
+        """Return the message as a JSON body.  Raises GarbageError."""
         form = schema(name)
         return self._struct(form.fields, version, within(version, form.flexible), "")
 
     def skip_tags(self, path: str) -> None:
-        """A header's tagged fields, of which none is known."""
+        """Read a header's tagged fields, of which none is known."""
         self._tags({}, 0, path, {})
 
     def _take(self, size: int, path: str) -> bytes:
@@ -182,7 +177,7 @@ class Reader:
         raise GarbageError(f"{path} has a length of more than five bytes")
 
     def _length(self, width: Literal["int16", "int32"], *, flexible: bool, path: str) -> int | None:
-        """A length, or None for null."""
+        """Return a length, or None for null."""
         size = self._varint(path) - 1 if flexible else int(self._number(width, path))
         if size < -1:
             raise GarbageError(f"{path} has the length {size}")
@@ -232,7 +227,7 @@ class Reader:
 
     def _value(self, field: Field, version: int, flexible: bool, path: str) -> Any:
         if not field.is_list:
-            return self._one(field, version, flexible, path)
+            return self._element(field, version, flexible, path)
         count = self._length("int32", flexible=flexible, path=path)
         if count is None:
             return None
@@ -241,12 +236,12 @@ class Reader:
             raise GarbageError(f"{path} has {count} items, {self.left} bytes are left")
         if self._items > MAX_ITEMS:
             raise GarbageError(f"{path}: the frame has more than {MAX_ITEMS} items")
-        items = [self._one(field, version, flexible, f"{path}[{i}]") for i in range(count)]
+        items = [self._element(field, version, flexible, f"{path}[{i}]") for i in range(count)]
         if self._strict and None in items:
             raise GarbageError(f"{path} has an item that is null")
         return items
 
-    def _one(self, field: Field, version: int, flexible: bool, path: str) -> Any:
+    def _element(self, field: Field, version: int, flexible: bool, path: str) -> Any:
         kind = field.kind
         if kind in _NUMBERS:
             return self._number(kind, path)
@@ -297,14 +292,14 @@ API_KEYS: dict[str, int] = {
     "AlterPartitionReassignments": 45,
     "DescribeCluster": 60,
 }
-"""The APIs that can be encoded: those of the model, and what targets and clients need."""
+"""The APIs that can be encoded: those of the model, and those that targets and clients need."""
 
 Side = Literal["Request", "Response"]
 
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """What a frame says.
+    """The content of a frame.
 
     `body` is None where the bytes can't be read; otherwise it has the shape of its version.
     `leftover`: bytes after the end of the message.  `findings`: sentences; empty where all is well.
@@ -319,7 +314,7 @@ class Decoded:
 def encode_request(
     api: str, version: int, correlation_id: int, client_id: str | None, body: Mapping[str, Any]
 ) -> bytes:
-    """A framed request of one of the model's APIs.
+    """Return a framed request of one of the model's APIs.
 
     Raises ShapeError for a body that the version can't have, or with a text that UTF-8 can't hold.
     """
@@ -336,7 +331,7 @@ def encode_message(
     *,
     client_id: str | None = None,
 ) -> bytes:
-    """A framed message of any API of `API_KEYS`; what the body leaves out has Kafka's default.
+    """Encode a message of any API of `API_KEYS`; a missing field has Kafka's default.
 
     Raises ShapeError for a field that is unknown or too long for the wire.
     """
@@ -356,7 +351,7 @@ def encode_message(
 
 
 def decode_response(api: str, version: int, frame: bytes) -> Decoded:
-    """What a broker answered.  Never raises, whatever the bytes."""
+    """Decode a broker's answer.  Never raises, whatever the bytes."""
     decoded = decode_message(api, version, frame)
     if decoded.body is None or api not in APIS:
         return decoded
@@ -369,7 +364,7 @@ def decode_response(api: str, version: int, frame: bytes) -> Decoded:
 
 
 def decode_message(api: str, version: int, frame: bytes) -> Decoded:
-    """An answer of any API of `API_KEYS`, held to Kafka's schema alone.  Never raises."""
+    """Return an answer of any API of `API_KEYS`, held to Kafka's schema alone.  Never raises."""
     reader = Reader(frame)
     correlation_id = None
     try:
@@ -402,7 +397,7 @@ class RequestFrame:
 
 @dataclass(frozen=True, slots=True)
 class RequestHeader:
-    """What every request begins with, whatever its API and version."""
+    """The first fields of every request, whatever its API and version."""
 
     key: int
     version: int
@@ -417,7 +412,7 @@ _HEADER = struct.Struct(">hhih")
 
 
 def decode_header(frame: bytes) -> RequestHeader:
-    """The header of a request.  Raises ShapeError for bytes that are none."""
+    """Return the header of a request.  Raises ShapeError for bytes that are none."""
     if len(frame) < _HEADER.size:
         raise ShapeError("header", f"has {len(frame)} bytes")
     key, version, correlation_id, size = _HEADER.unpack_from(frame)
@@ -432,7 +427,7 @@ def decode_header(frame: bytes) -> RequestHeader:
 
 
 def decode_request(frame: bytes) -> RequestFrame:
-    """A request, for what plays a broker.  Raises ShapeError for bytes that are none."""
+    """Decode a request, as a broker does.  Raises ShapeError for bytes that are none."""
     header = decode_header(frame)
     api, version = _NAMES.get(header.key), header.version
     if api is None:
@@ -461,7 +456,7 @@ def _message_class(name: str) -> Any:
 def _arguments(
     cls: Any, fields: tuple[Field, ...], version: int, body: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """A body's fields under kafka-python's names, with instances of its classes in arrays."""
+    """Return a body's fields by kafka-python's names, with instances of its classes in arrays."""
     known = _known(cls, fields)
     if not body.keys() <= known.keys():
         raise ShapeError(min(body.keys() - known.keys()), f"is no field of {cls.__name__}")
@@ -474,7 +469,7 @@ def _arguments(
 
 @cache
 def _known(cls: Any, fields: tuple[Field, ...]) -> dict[str, tuple[str, Any, Field]]:
-    """Each field by our name: kafka-python's name and form of it, and the schema's."""
+    """Return each field by our name: kafka-python's name and form of it, and the schema's."""
     pairs = zip(fields, cls.fields, strict=True)
     return {field.name: (theirs, cls.fields[theirs], field) for field, theirs in pairs}
 

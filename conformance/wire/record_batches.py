@@ -1,4 +1,4 @@
-"""Batches of records as a log keeps them: bytes with a header, whose inside is the clients' own.
+"""Read and make batches of records as a log keeps them.
 
 A batch is passed through as it came, compressed or not.  Only its first offset and its leader epoch
 are written into it, which its checksum doesn't cover; the checksum itself is left to consumers.
@@ -26,7 +26,7 @@ _BATCH_BYTES = 1 << 20
 
 
 class RecordsError(ValueError):
-    """What was produced can't be kept; `code` says why."""
+    """Produced bytes can't be kept; `code` says why."""
 
     def __init__(self, code: Code) -> None:
         super().__init__(code.name)
@@ -52,7 +52,7 @@ class Batch:
     data: bytes
 
     def at(self, offset: int) -> Batch:
-        """The same batch, with another first offset."""
+        """Return the same batch, with another first offset."""
         data = bytearray(self.data)
         struct.pack_into(">q", data, 0, offset)
         struct.pack_into(">i", data, _BASE.size, LEADER_EPOCH)
@@ -71,13 +71,13 @@ class Batch:
 
 
 def batches_in(data: bytes) -> list[Batch]:
-    """The batches that follow each other.  Raises RecordsError for bytes that are none."""
-    found, position = [], 0
+    """Return the batches that follow each other.  Raises RecordsError for bytes that are none."""
+    batches, position = [], 0
     while position < len(data):
         batch = _batch_at(data, position)
         position += len(batch.data)
-        found.append(batch)
-    return found
+        batches.append(batch)
+    return batches
 
 
 def _batch_at(data: bytes, position: int) -> Batch:
@@ -98,7 +98,7 @@ def _batch_at(data: bytes, position: int) -> Batch:
 
 
 def batch_of(values: list[bytes]) -> bytes:
-    """A batch of records with these values and no keys, from now."""
+    """Return a batch of records with these values and no keys, from now."""
     builder = DefaultRecordBatchBuilder(
         magic=_MAGIC,
         compression_type=0,
@@ -115,7 +115,7 @@ def batch_of(values: list[bytes]) -> bytes:
 
 
 def summary(data: bytes) -> dict[str, int]:
-    """What a history keeps of records: their number and bytes, the first and the last offset.
+    """Summarise records for a history: their number and bytes, the first and the last offset.
 
     A log may answer the beginning of a batch only; that is counted as bytes.
     """

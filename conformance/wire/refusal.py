@@ -1,8 +1,6 @@
-"""What the answer to a request is when it is refused with a code that nothing led to.
+"""Make the answer to a request that is refused with any error code.
 
 Where an API has a code for the whole answer, that one is used, else one in each row.
-
-Error codes that the group protocol doesn't have, and those of it that a broker uses itself.
 """
 
 from __future__ import annotations
@@ -44,7 +42,7 @@ Json = dict[str, Any]
 
 
 class Rows(NamedTuple):
-    """Where the topics and partitions of a request are, and where those of its answer."""
+    """Places of the topics and partitions in a request, and in its answer."""
 
     topics: str
     partitions: str
@@ -80,7 +78,7 @@ REFUSABLE = frozenset({*_ROWS, "ApiVersions", "FindCoordinator", "InitProducerId
 
 
 def refused_rows(request: RequestFrame, code: int) -> Json | None:
-    """The refusal of a request about partitions; None for one about something else."""
+    """Return the refusal of a request about partitions; None for one about something else."""
     rows = _ROWS.get(request.api)
     if rows is None:
         return None
@@ -100,7 +98,7 @@ def refused_rows(request: RequestFrame, code: int) -> Json | None:
 
 
 def recoded(body: Any, code: int) -> Any:
-    """The body with this code wherever there is one."""
+    """Return the body with this code wherever there is one."""
     if isinstance(body, list):
         return [recoded(row, code) for row in body]
     if not isinstance(body, dict):
@@ -110,7 +108,7 @@ def recoded(body: Any, code: int) -> Any:
 
 
 def refused_message(message: Message, version: int, code: int) -> Message:
-    """The answer to a request about groups.  Raises TypeError for one of another API."""
+    """Return the answer to a request about groups.  Raises TypeError for one of another API."""
     match message:
         case JoinGroupRequest():
             return JoinGroupResponse(error_code=code, member_id=message.member_id)

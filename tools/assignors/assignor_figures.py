@@ -104,7 +104,7 @@ class JavaAnswer:
 async def ask_java(
     questions: Iterable[Question], within_s: float, version: str = VERSION
 ) -> list[JavaAnswer]:
-    """An answer to each question.  Raises TargetUnavailableError."""
+    """Return an answer to each question.  Raises TargetUnavailableError."""
     path = await java_classes(version, _MAIN)
     java = find_tool("java", "install Java 17 or later (Debian: openjdk-17-jre-headless)")
     with tempfile.TemporaryDirectory(prefix="fencepost-") as at:
@@ -119,7 +119,7 @@ async def ask_java(
 
 
 def answer_of(read: dict[str, Any]) -> JavaAnswer:
-    """An answer as the program wrote it, or as it is kept."""
+    """Return an answer as the program wrote it, or as it is kept."""
     results = tuple(_result(result) for result in read["results"])
     return JavaAnswer(results, read.get("took_us", 0) / 1000)
 
@@ -169,7 +169,7 @@ def parity_of(question: Question, answer: JavaAnswer) -> Parity:
 
 
 def gives_unwanted(group: AssignorInput, found: Assignment) -> bool:
-    """Whether a member gets a partition of a topic that it doesn't want."""
+    """Return True if a member gets a partition of a topic that it doesn't want."""
     return any(
         partition.topic not in member.subscription.topics
         for member in group.members

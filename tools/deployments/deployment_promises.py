@@ -39,7 +39,7 @@ class Pooled:
     results: tuple[CaseResult, ...]
 
     def simulated(self, figure: str) -> Range | None:
-        """The least and the most that was simulated."""
+        """Return the least and the most that was simulated."""
         found = [end for one in self.results for end in one.simulated.get(figure, (None, None))]
         return range_of(found)
 
@@ -49,7 +49,7 @@ class Pooled:
         return sum(len(one.real) for one in self.results)
 
     def real(self, figure: str) -> Range | None:
-        """The least and the most that happened."""
+        """Return the least and the most that happened."""
         ranges = [one.happened(figure) for one in self.results]
         if figure in LATER:
             ranges = [one for one in ranges if one is not None]
@@ -57,7 +57,7 @@ class Pooled:
 
 
 def pooled(results: Sequence[CaseResult], case: str) -> Pooled:
-    """The results of a case."""
+    """Return the results of a case."""
     return Pooled(tuple(one for one in results if one.case == case))
 
 
@@ -104,6 +104,6 @@ def simulated_only(results: Sequence[CaseResult]) -> dict[str, dict[str, Range]]
 
 
 def all_claims() -> list[Claim]:
-    """The claims, in the order of the table."""
+    """Return the claims, in the order of the table."""
     document = files(__package__ or "").joinpath("claims.toml").read_text("utf-8")
     return msgspec.convert(tomllib.loads(document)["claim"], list[Claim])

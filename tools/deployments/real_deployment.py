@@ -172,7 +172,7 @@ class GroupOnWire:
         self._open = still
 
     def joining(self) -> set[str]:
-        """The consumers that wait for an answer to a join or a sync."""
+        """Return the consumers that wait for an answer to a join or a sync."""
         return {_consumer(exchange) for exchange in self._open}
 
     def _is_ours(self, exchange: RecordedExchange) -> bool:
@@ -405,7 +405,7 @@ class RealDeployment(Deployment):
     # What came of it.
 
     def new_failures(self) -> Iterator[tuple[str, ProcessFailure]]:
-        """The fatal errors that users were told of."""
+        """Yield the fatal errors that users were told of."""
         for consumer, one in self._consumers.items():
             told, one.errors = one.errors, []
             for heard_ms, error in told:
@@ -479,7 +479,7 @@ class RealDeployment(Deployment):
 
 
 def _of(topic: str, partitions: Iterable[Partition]) -> tuple[TopicPartition, ...]:
-    """The same partitions of another topic."""
+    """Return the same partitions of another topic."""
     return tuple(TopicPartition(topic, number) for _, number in partitions)
 
 
@@ -495,7 +495,7 @@ Held = Sequence[tuple[float, float, str]]
 
 
 def most_at_once(partitions: Iterable[Held], from_: float, until: float) -> int:
-    """The most partitions that nobody consumed at one time, in a window."""
+    """Return the most partitions that nobody consumed at one time, in a window."""
     changes: list[tuple[float, int]] = []
     for held in partitions:
         end = from_
@@ -561,7 +561,7 @@ class RealFigures(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def waited_for_nobody(self) -> bool:
-        """Whether its longest gap was no restart's, and no outage's."""
+        """Return True if its longest gap was no restart's, and no outage's."""
         return not self.downs_s and all(self.longest_gap_s < one for one in self.restarts_s)
 
     @property

@@ -68,7 +68,7 @@ class DeploymentCase:
     share: int = 1
 
     def at(self, members: int = MEMBERS, partitions: int = PARTITIONS) -> DeploymentScenario:
-        """The scenario, of so many members and partitions, with short times.
+        """Return the scenario, of so many members and partitions, with short times.
 
         Members read at once: what a rebalance takes longer for real is what is measured.
         """
@@ -95,7 +95,7 @@ class DeploymentCase:
 
 
 def _scaled(step: Step, before: int, members: int) -> Step:
-    """A step that adds or takes away as many hosts as it does in the scenario."""
+    """Return a step that adds or takes away as many hosts as it does in the scenario."""
     if isinstance(step, ScaleStep):
         return msgspec.structs.replace(step, to=members + step.to - before)
     if isinstance(step, BounceStep) and step.set.session_timeout_ms:
@@ -175,12 +175,12 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
         return CASES_BY_NAME[self.case].at(self.members, self.partitions)
 
     def happened(self, figure: str) -> Range | None:
-        """The least and the most of a figure; None: a run has none."""
+        """Return the least and the most of a figure; None: a run has none."""
         values = [getattr(one, figure) for one in self.real]
         return range_of([v for v in values if v is not None] if figure in LATER else values)
 
     def resimulated(self) -> CaseResult:
-        """The same, simulated anew."""
+        """Return the same, simulated anew."""
         return msgspec.structs.replace(self, simulated=simulated(self.scenario, self.real))
 
 
@@ -221,7 +221,7 @@ def _figure(cost: Cost, name: str) -> float | None:
 
 
 def range_of(values: Sequence[float | None]) -> Range | None:
-    """The least and the most; None: there are none, or one is missing."""
+    """Return the least and the most; None: there are none, or one is missing."""
     known = [value for value in values if value is not None]
     return (min(known), max(known)) if known and len(known) == len(values) else None
 
@@ -244,7 +244,7 @@ def jitter_s(results: Iterable[CaseResult]) -> float:
 
 
 def differences(result: CaseResult, jitter: float) -> list[str]:
-    """The figures that are not as simulated.
+    """Return the figures that are not as simulated.
 
     Counts must lie in the range of the seeds, which mostly is one number; times too, or as near to
     it as the jitter, and as long as the machine stood still.
@@ -273,7 +273,7 @@ def beyond(result: CaseResult, figure: str) -> float:
 
 
 def read_results(path: Path) -> list[CaseResult]:
-    """The results in a file, in the order of cases; none if there is no file."""
+    """Return the results in a file, in the order of cases; none if there is no file."""
     if not path.exists():
         return []
     found = msgspec.convert(read_json(path), list[CaseResult])
@@ -330,7 +330,7 @@ class Reason:
     least_still_s: float = 0.0
 
     def fits(self, result: CaseResult, figure: str) -> bool:
-        """Whether it says why this figure differs."""
+        """Return True if it says why this figure differs."""
         still_s = max(one.stood_still_s for one in result.real)
         return (
             result.case in self.cases
@@ -423,5 +423,5 @@ which it would be known. What is longer by more than a heartbeat interval is not
 
 
 def reason(result: CaseResult, figure: str) -> str | None:
-    """The name of the reason why a figure differs; None: nobody knows."""
+    """Return the name of the reason why a figure differs; None: nobody knows."""
     return next((name for name, one in REASONS.items() if one.fits(result, figure)), None)

@@ -74,7 +74,7 @@ def _bar(top: int, row: Mapping[str, Any]) -> Iterator[str]:
 
 
 def percent(part: int, whole: int) -> str:
-    """A share, so that a small one is not 0."""
+    """Return a share, so that a small one is not 0."""
     share = 100 * part / whole
     return f"{share:.0f} %" if not part or share >= 10 else f"{share:.2g} %"
 
@@ -226,7 +226,7 @@ _SHOWN = (
 
 
 def page(figures: Mapping[str, Any], speed: Sequence[Mapping[str, Any]]) -> str:
-    """The whole page, in Markdown."""
+    """Return the whole page, in Markdown."""
     kinds = {row["groups"] for row in figures["parity"] if not row["groups"].startswith("all ")}
     parity = _PARITY.format(kafka=figures["kafka"], count=EACH * len(kinds))
     return "\n".join(
@@ -242,7 +242,10 @@ def page(figures: Mapping[str, Any], speed: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _speed_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """A line for each row that is told.  Raises KeyError where the benchmark has it no more."""
+    """Yield a line for each row that is told.
+
+    Raises KeyError where the benchmark has it no more.
+    """
     found = {(row["assignor"], row["group"]): row for row in rows}
     for assignor, group in _SHOWN:
         row = found[assignor, group]

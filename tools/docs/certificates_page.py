@@ -116,7 +116,7 @@ def write_kept(folder: Path, target: str, document: Mapping[str, Any]) -> Path:
 
 
 def read_all(folder: Path) -> list[dict[str, Any]]:
-    """The certificates of a folder: Kafka by version, then the others."""
+    """Return the certificates of a folder: Kafka by version, then the others."""
     found = [read_json(path) for path in folder.glob("*.json")]
     return sorted(found, key=lambda c: _order(c["target"]))
 
@@ -128,7 +128,7 @@ def _order(target: str) -> tuple[bool, tuple[int, ...], str]:
 
 
 def page(certificates: Sequence[Mapping[str, Any]]) -> str:
-    """The whole page, in Markdown."""
+    """Return the whole page, in Markdown."""
     matrix = matrix_lines("target", certificates, AREAS, area)
     return "\n".join([_TITLE, *matrix, *_failures(certificates)])
 

@@ -40,14 +40,14 @@ def write(folder: Path, certificate: Mapping[str, Any]) -> Path:
 
 
 def read_all(folder: Path) -> list[dict[str, Any]]:
-    """The certificates of a folder, in the order of the libraries."""
+    """Return the certificates of a folder, in the order of the libraries."""
     order = [f"{name}:{version}" for name, one in LIBRARIES.items() for version in one.versions]
     found = [read_json(path) for path in folder.glob("*.json")]
     return sorted(found, key=lambda c: (order.index(c["target"]), c["target"]))
 
 
 def page(certificates: Sequence[Mapping[str, Any]]) -> str:
-    """The whole page, in Markdown."""
+    """Return the whole page, in Markdown."""
     matrix = matrix_lines("client", certificates, AREAS, _area_of)
     return "\n".join([_TITLE, *matrix, *_reasons(certificates)])
 

@@ -101,7 +101,7 @@ _CLAIMS_HEAD = """\
 
 
 def reality_page(results: Sequence[CaseResult]) -> str:
-    """The page of all results, in Markdown."""
+    """Return the page of all results, in Markdown."""
     jitter = jitter_s(results)
     told = _REALITY.format(made=_MADE, jitter=jitter, seeds=SEEDS, **_setting(results))
     return told + _HEAD + "\n".join(_reality_lines(results, jitter)) + "\n"

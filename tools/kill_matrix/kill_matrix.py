@@ -254,7 +254,7 @@ def proved(revision: Revision) -> EngineResult:
 
 
 def _touched(revision: Revision) -> frozenset[str]:
-    """The rules whose steps a mutant changes.
+    """Return the rules whose steps a mutant changes.
 
     Those with other data or a changed effect; where a check is changed, gone or in another place,
     all rules of its table, since each applies where no earlier check did.
@@ -289,7 +289,7 @@ class Row:
 
     @property
     def survives(self) -> bool:
-        """Whether no engine that was asked kills it."""
+        """Return True if no engine that was asked kills it."""
         return not any(result.killed for result in self.results.values())
 
     @property

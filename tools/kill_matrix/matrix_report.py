@@ -83,7 +83,7 @@ def by_cover(revision: Revision) -> EngineResult:
 
 @cache
 def _walks() -> tuple[Entry, ...]:
-    """The cover suite, short walks first; the longest, most of its steps, are left out."""
+    """Return the cover suite, short walks first; the longest, most of its steps, are left out."""
     entries = find_suite(COVER, KAFKA_4).entries
     return tuple(sorted(entries, key=lambda e: len(e.case({}, delayed=False).steps))[:_WALKS])
 

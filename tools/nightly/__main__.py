@@ -15,7 +15,7 @@ import click
 
 from fencepost.conformance.cli.cli import exit_code, exit_codes
 from fencepost.conformance.cli.options.common_options import echo_json, json_option
-from fencepost.conformance.runtime.event_loop import run_until_told
+from fencepost.conformance.runtime.event_loop import run_until_signal
 from fencepost.conformance.search.findings.tracked_bugs import TrackedBug
 from fencepost.conformance.targets.target_registry import TargetOptions, find_target
 from fencepost.model.history.words import how_often
@@ -149,7 +149,7 @@ def nightly_command(
         say(f"night of {options.tonight}, seed {number}, {minutes:g} minutes, after {compared}")
         return await run_night(options, stop, heard)
 
-    told = NightReport.of(run_until_told(searched), earlier)
+    told = NightReport.of(run_until_signal(searched), earlier)
     told.write(report)
     if as_json:
         echo_json(told.to_json())
@@ -164,7 +164,7 @@ def _share_of_targets(parts: tuple[str, ...]) -> float:
 
 
 def _before(named: Path | None, report: Path) -> Before | None:
-    """The night before; None where there was none yet."""
+    """Return the night before; None where there was none yet."""
     path = report / NAME if named is None else named
     if not path.exists():
         return None

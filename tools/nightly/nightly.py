@@ -175,7 +175,7 @@ async def _ran(night: Night, part: NightPart, stop: Stop) -> bool:
 
 
 def _is_over(stop: Stop) -> bool:
-    """Whether the run has been stopped by now."""
+    """Return True if the run has been stopped by now."""
     return stop.requested
 
 
@@ -300,5 +300,5 @@ async def _tests(night: Night, part: NightPart, stop: Stop) -> None:
 
 
 def _seed(night: Night, part: NightPart, shard: int = 0) -> int:
-    """The seed of a shard, which does not depend on the other parts of the night."""
+    """Return the seed of a shard, which does not depend on the other parts of the night."""
     return (night.options.seed * _SHARDS + crc32(part.name.encode()) % _SHARDS) * _SHARDS + shard

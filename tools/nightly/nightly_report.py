@@ -292,7 +292,7 @@ class NightReport:
         return EXIT_CODES[Overall.HOLDS]
 
     def summary(self) -> str:
-        """The report in one sentence."""
+        """Return the report in one sentence."""
         sure = sum(entry.sure == EACH_TIME for entry in self.new)
         unsure = len(self.new) - sure
         parts = [f"{sure} new finding{'s' if sure > 1 else ''}"] if sure else []
@@ -309,7 +309,7 @@ class NightReport:
         return "; ".join(parts)
 
     def to_json(self) -> dict[str, Any]:
-        """The report as a JSON object that its schema allows.  Raises ReportError."""
+        """Return the report as a JSON object that its schema allows.  Raises ReportError."""
         night, options = self.night, self.night.options
         document = {
             "format": FORMAT,

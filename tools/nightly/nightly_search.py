@@ -147,7 +147,7 @@ async def search_target(given: SearchTask, stop: Stop, tell: Tell) -> None:
 
 
 def _first(error: BaseException) -> BaseException:
-    """The first error inside of exception groups."""
+    """Return the first error inside of exception groups."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
@@ -217,14 +217,14 @@ class _ShardReporter(FuzzListener):
 
 
 def with_cause(finding: Sighting) -> Sighting:
-    """The same finding, with the known cause of what its trace shows."""
+    """Return the same finding, with the known cause of what its trace shows."""
     if finding.trace is None:
         return finding
     return replace(finding, cause=cause_of_text(finding.trace))
 
 
 def _counted(given: SearchTask, fuzzed: FuzzResult) -> Iterator[Sighting]:
-    """Findings that are known well and were only counted."""
+    """Yield findings that are known well and were only counted."""
     for fingerprint, seen in fuzzed.findings.known.items():
         level = fuzzed.revision.rule(fingerprint.rule).level if fingerprint.rule else Level.MUST
         yield Sighting(
@@ -297,7 +297,7 @@ async def _search_round(
             return False
         share = max(_LEAST_S, (until - time.monotonic()) / (len(names) - place))
         result = await _search_once(missed.pop(name), seed, Budget(given.requests, share), stop)
-        if result.found:
+        if result.result:
             tell(result)
         else:
             missed[name] = result
@@ -441,7 +441,7 @@ def why_no_tests(root: Path) -> str:
 
 
 def files_of(root: Path, seed: int) -> list[str]:
-    """The files with property tests; the first one depends on the seed."""
+    """Return the files with property tests; the first one depends on the seed."""
     found = [
         path.relative_to(root).as_posix()
         for path in sorted((root / "tests").rglob("test_*.py"))
@@ -480,7 +480,7 @@ async def run_tests(
 
 
 def failed_in(text: str) -> list[tuple[str, str]]:
-    """The tests that failed, by what pytest printed so far, and why."""
+    """Return the tests that failed, by what pytest printed so far, and why."""
     return list(dict(_lines(text.splitlines())).items())
 
 

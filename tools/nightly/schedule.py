@@ -41,7 +41,7 @@ class Schedule:
         self._until = until
 
     def begin(self, part: str, now: float) -> float:
-        """The seconds that a part may take that begins now; 0 if none are left."""
+        """Return the seconds that a part may take that begins now; 0 if none are left."""
         waiting = sum(self._weights.values())
         mine = self._weights.pop(part)
         left = max(0.0, self._until - now)
@@ -49,7 +49,7 @@ class Schedule:
 
 
 def weights_of(parts: Sequence[str], targets: Sequence[str]) -> dict[str, float]:
-    """The weight of each part, targets one by one, in their order."""
+    """Return the weight of each part, targets one by one, in their order."""
     weights = {part: WEIGHTS[part] for part in WEIGHTS if part in parts and part != TARGETS}
     if TARGETS in parts:
         weights |= {target: WEIGHTS[TARGETS] / len(targets) for target in targets}
@@ -57,7 +57,7 @@ def weights_of(parts: Sequence[str], targets: Sequence[str]) -> dict[str, float]
 
 
 def targets_of(seed: int, seconds: float) -> tuple[str, ...]:
-    """The targets of a night that has so much time for them."""
+    """Return the targets of a night that has so much time for them."""
     room = max(0, int(seconds // _LEAST_TARGET_S) - len(FIRST_TARGETS))
     first = seed * max(room, 1) % len(OTHER_TARGETS)
     turned = OTHER_TARGETS[first:] + OTHER_TARGETS[:first]

@@ -100,7 +100,7 @@ class GroupResult:
 
     @property
     def _is_lost(self) -> bool:
-        """Whether rebalances complete, and none of them makes the state known."""
+        """Return True if rebalances complete, and none of them makes the state known."""
         return not self.anchors and bool(self.refused)
 
     @property

@@ -54,7 +54,7 @@ class AuditSettings:
 
     @property
     def knows_delay(self) -> bool:
-        """Whether it is known how long a rebalance from Empty waits."""
+        """Return True if it is known how long a rebalance from Empty waits."""
         return self.config.get(DELAY) is not None
 
     def machine_config(self) -> Config:

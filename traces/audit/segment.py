@@ -334,7 +334,7 @@ class SegmentResult:
 
     @property
     def explained(self) -> bool:
-        """Whether some state explains the lines."""
+        """Return True if some state explains the lines."""
         return bool(self.after)
 
 

@@ -175,12 +175,12 @@ _WHERE = " in a checkout of fencepost"
 
 
 def pip_install(extra: str) -> str:
-    """The command that installs an extra, and where to run it."""
+    """Return the command that installs an extra, and where to run it."""
     return f"pip install '{SOURCE}[{extra}]'{_WHERE}"
 
 
 def own_version() -> str:
-    """This package's version."""
+    """Return this package's version."""
     return _version_of("fencepost")
 
 

@@ -27,7 +27,7 @@ def trace_of(
     tool_version: str,
     message: str = "",
 ) -> TraceFile:
-    """The trace of a run.  `message`: instead of the explanation's sentence, if given."""
+    """Return the trace of a run.  `message`: instead of the explanation's sentence, if given."""
     return TraceFile(
         revision=revision.name,
         case=recording.case.id,
@@ -52,7 +52,7 @@ def trace_of(
 def verdict_of(
     recording: Recording, verdict: Verdict | None, revision: Revision, message: str = ""
 ) -> TraceVerdict:
-    """A verdict in the form that a trace file holds."""
+    """Return a verdict in the form that a trace file holds."""
     said = message or explain(verdict, recording, revision).sentence
     if verdict is None or verdict.violation is None:
         holds = verdict is not None and verdict.unknown is None
@@ -77,7 +77,7 @@ def verdict_of(
 
 
 def recording_of(trace: TraceFile) -> Recording:
-    """The recording, as far as a trace holds it."""
+    """Return the recording, as far as a trace holds it."""
     if trace.plan is not None:
         case = read_plan(dict(trace.plan))
     else:

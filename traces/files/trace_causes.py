@@ -99,7 +99,7 @@ def fingerprint_of_trace(trace: TraceFile) -> Fingerprint | None:
 
 
 def bug_of_trace(trace: TraceFile) -> Bug:
-    """The bug that a trace shows; of a trace that holds, a digest of its steps."""
+    """Return the bug that a trace shows; of a trace that holds, a digest of its steps."""
     fingerprint = fingerprint_of_trace(trace)
     if fingerprint is None:
         steps = json.dumps(trace.to_json()["steps"], sort_keys=True)

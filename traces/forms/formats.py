@@ -180,7 +180,7 @@ class _Transcript:
         self._exchanges: list[tuple[_Json, _Json]] = []
         self._now = 0
         self._is_handled = True
-        """Whether what comes now comes because time passes."""
+        """True if what comes now comes because time passes."""
         self._advance: list[_Json] | None = None
         """The answers that came while time passes, if it does."""
 

@@ -95,7 +95,7 @@ _OPTIONS = (
 
 
 def log_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """A command with these options, called with `told`, a LogOptions."""
+    """Return a command with these options, called with `told`, a LogOptions."""
 
     @wraps(command)
     def wrapped(
@@ -183,7 +183,7 @@ def check_master(engine: str, master: str | None) -> None:
 def engine_of(
     name: str, master: str | None, *, more_floors: tuple[str, ...] = ()
 ) -> Iterator[JobEngine]:
-    """An engine while the block lasts.
+    """Yield an engine while the block lasts.
 
     `more_floors`: what its machines need of fencepost, beside what jobs of the pipeline do.
 
@@ -229,7 +229,7 @@ _BOUNDS = {
 
 
 def scope_options(default: Scope | None = None) -> Callable[[Command], Command]:
-    """Adds the options; the command is called with `scope` and `max_depth`.
+    """Return adds the options; the command is called with `scope` and `max_depth`.
 
     What isn't given is as in `default`.  With no default `scope` is None where no option is given,
     and the rest is as in `Scope()` where one is.
@@ -256,7 +256,7 @@ def scope_options(default: Scope | None = None) -> Callable[[Command], Command]:
 
 
 def _options(base: Scope) -> list[Callable[[Any], Any]]:
-    """The last one comes first in the help."""
+    """Return the last one comes first in the help."""
     depth = click.option(
         "--max-depth", type=click.IntRange(min=0), metavar="N", help="The most steps."
     )

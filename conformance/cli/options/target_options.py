@@ -149,7 +149,7 @@ _OPTIONS = (
 
 
 def target_options(command: Command) -> Command:
-    """Adds `--remote`, `--set`, `--adapter-timeout` and the options for TLS and SASL.
+    """Return adds `--remote`, `--set`, `--adapter-timeout` and the options for TLS and SASL.
 
     The command is called with `told`, a TargetOptions.
     """
@@ -263,7 +263,7 @@ def _used(context: click.Context, said: str, start: str, form: str) -> None:
 
 
 def known_failures_options(command: Command) -> Command:
-    """Adds `--known-failures` (as `lists`) and `--no-known-failures`."""
+    """Return adds `--known-failures` (as `lists`) and `--no-known-failures`."""
     beside = click.option(
         "--known-failures",
         "lists",
@@ -288,7 +288,7 @@ def tell_of_no_use(
 
 
 def kept_entries(lists: Iterable[Path], written: Path | None) -> list[KnownFailure]:
-    """The entries that `--write-known-failures` keeps.  Raises KnownFailuresError."""
+    """Return the entries that `--write-known-failures` keeps.  Raises KnownFailuresError."""
     if written is None:
         return []
     files = [*lists, *([written] if written.exists() else [])]

@@ -1,4 +1,4 @@
-"""A child process with a log of its own, which ends when this process does.
+"""Run a child process with a log of its own, which ends when this process does.
 
 Its output goes to a file, which a report can keep.  It is the child of a keeper (keeper.py), which
 kills it as soon as this process closes a pipe or is gone.
@@ -65,17 +65,17 @@ class Child:
 
     @property
     def ended(self) -> bool:
-        """Whether it is over."""
+        """Return True if it is over."""
         return self._process.returncode is not None
 
     def how_it_ended(self) -> str:
-        """How it ended by itself, for a sentence; once it has."""
+        """Return how it ended by itself, for a sentence; once it has."""
         code = self._process.returncode or 0
         # Of a signal the keeper makes 128 and its number, as shells do.
         return how_it_ended(128 - code if code > 128 else code)
 
     async def wait(self, within_s: float) -> int:
-        """Its exit code.  Raises TimeoutError."""
+        """Return its exit code.  Raises TimeoutError."""
         async with asyncio.timeout(within_s):
             return await self._process.wait()
 
@@ -102,14 +102,14 @@ class Child:
             raise asyncio.CancelledError
 
     def last_line(self, interesting: Callable[[str], bool] = lambda _: True) -> str:
-        """The last line of the log that says something; "no output" where there is none."""
+        """Return the last interesting line of the log; "no output" where there is none."""
         text = last_bytes(self.log)
         lines = [line.strip() for line in text.splitlines() if line.strip() and interesting(line)]
         return lines[-1] if lines else "no output"
 
 
 def how_it_ended(code: int) -> str:
-    """`exited with code 3`; `was ended by SIGKILL`.  `code`: negative for a signal."""
+    """Return `exited with code 3`; `was ended by SIGKILL`.  `code`: negative for a signal."""
     if code >= 0:
         return f"exited with code {code}"
     names = {number.value: number.name for number in signal.Signals}
@@ -117,11 +117,11 @@ def how_it_ended(code: int) -> str:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports of the loopback that nobody listens at."""
-    found: list[int] = []
+    """Find ports of the loopback that nobody listens at."""
+    ports: list[int] = []
     for _ in _PORTS:
         port = random.choice(_PORTS)  # noqa: S311  (which one doesn't matter)
-        if port in found:
+        if port in ports:
             continue
         with socket.socket() as trial:
             trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -129,7 +129,7 @@ def free_ports(count: int) -> list[int]:
                 trial.bind(("127.0.0.1", port))
             except OSError:
                 continue
-        found.append(port)
-        if len(found) == count:
-            return found
+        ports.append(port)
+        if len(ports) == count:
+            return ports
     raise OSError("no free port on the loopback")

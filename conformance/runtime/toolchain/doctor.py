@@ -28,10 +28,10 @@ _PYTHON = (3, 11)
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Something that fencepost can use.
+    """A tool, extra, folder or port that fencepost can use.
 
-    `what_for`: who needs it.  `always`: whether every command does.  `look`: returns what was
-    found; raises TargetUnavailableError that says what is wrong, and the remedy.
+    `what_for`: its users.  `always`: True if every command needs it.  `look`: returns its version
+    or place; raises TargetUnavailableError with the problem and the remedy.
     """
 
     name: str
@@ -42,10 +42,10 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a check found: a version or a place, or what is wrong and the remedy."""
+    """The result of a check: a version or a place, or the problem and the remedy."""
 
     check: Check
-    found: str
+    result: str
     is_there: bool
 
 
@@ -64,15 +64,15 @@ def _python() -> str:
 
 
 def _tool(name: str, argument: str, pattern: str, least: tuple[int, ...], remedy: str) -> str:
-    """The version and the path of a program.  Raises TargetUnavailableError."""
+    """Return the version and the path of a program.  Raises TargetUnavailableError."""
     path = find_tool(name, remedy)
-    said = run(run_tool([path, argument], _VERSION_S, Path.cwd()))
-    found = re.search(pattern, said)
-    if found is None:
+    output = run(run_tool([path, argument], _VERSION_S, Path.cwd()))
+    match = re.search(pattern, output)
+    if match is None:
         raise TargetUnavailableError(f"{path} doesn't tell its version: {remedy}")
-    if tuple(map(int, found[1].split("."))) < least:
-        raise TargetUnavailableError(f"{path} is {found[1]}: {remedy}")
-    return f"{found[1]}, {path}"
+    if tuple(map(int, match[1].split("."))) < least:
+        raise TargetUnavailableError(f"{path} is {match[1]}: {remedy}")
+    return f"{match[1]}, {path}"
 
 
 def _java() -> str:
@@ -151,4 +151,4 @@ CHECKS = (
     Check("cache", "brokers that are started here", _cache),
     Check("ports", "brokers that are started here, serve", _ports),
 )
-"""All that is looked for, in the order in which it is shown."""
+"""All checks, in the order of the output."""

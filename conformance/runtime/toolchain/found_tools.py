@@ -1,17 +1,13 @@
-"""The tools that brokers need: Java, Maven, Go.
+"""Find the tools that brokers need (Java, Maven, Go), and cache programs and jars.
 
-If one is missing or too old, the error says what to install (exit code 69).  Each run of a tool has
-a time limit.
+If a tool is missing or too old, the error says what to install (exit code 69).  Each run of a tool
+has a time limit.
 
-The user's cache of programs and jars for brokers: made once, then used offline.
+Entries of the user's cache are made once, then used offline.  Nobody sees half of an entry: a
+folder is made under another name, beside a lock, and renamed when it is complete.
 
-Nobody sees half of an entry: a folder is made under another name, beside a lock, and renamed when
-it is complete.
-
-Jars, as Maven resolves them; among them what Spark needs to read from Kafka.
-
-Maven is called with a pom that asks for nothing but the jars.  It copies them, with all that they
-need, beside the pom.
+Maven resolves jars, among them those that Spark needs to read from Kafka.  It is called with a pom
+that asks for nothing else, and copies them, with all that they need, beside the pom.
 """
 
 from __future__ import annotations
@@ -39,7 +35,7 @@ _LINES = 3
 
 
 def find_tool(name: str, remedy: str) -> str:
-    """The path of a program.  Raises TargetUnavailableError with the remedy."""
+    """Return the path of a program.  Raises TargetUnavailableError with the remedy."""
     if name == "java" and (home := os.environ.get("JAVA_HOME")):
         in_home = shutil.which(name, path=str(Path(home) / "bin"))
         if in_home is None:
@@ -47,32 +43,32 @@ def find_tool(name: str, remedy: str) -> str:
                 f"JAVA_HOME is {home}, which has no bin/java: correct it, or unset it"
             )
         return in_home
-    found = shutil.which(name)
-    if found is None:
+    program = shutil.which(name)
+    if program is None:
         raise TargetUnavailableError(f"{name} is not on the PATH: {remedy}")
-    return found
+    return program
 
 
 async def find_java(least: int) -> str:
-    """A Java of at least this version.  Raises TargetUnavailableError."""
+    """Return a Java of at least this version.  Raises TargetUnavailableError."""
     remedy = f"install a JDK or JRE, version {least} or later (Debian: openjdk-17-jre-headless)"
     java = find_tool("java", remedy)
-    said = await run_tool([java, "-version"], _VERSION_S, Path.cwd())
-    found = re.search(r'version "(?:1\.)?(\d+)', said)
-    if found is None:
-        raise TargetUnavailableError(f"{java} doesn't tell its version ({said!r}): {remedy}")
-    if int(found[1]) < least:
-        raise TargetUnavailableError(f"{java} is Java {found[1]}: {remedy}")
+    output = await run_tool([java, "-version"], _VERSION_S, Path.cwd())
+    match = re.search(r'version "(?:1\.)?(\d+)', output)
+    if match is None:
+        raise TargetUnavailableError(f"{java} doesn't tell its version ({output!r}): {remedy}")
+    if int(match[1]) < least:
+        raise TargetUnavailableError(f"{java} is Java {match[1]}: {remedy}")
     return java
 
 
 async def run_tool(
     command: Sequence[str], within_s: float, folder: Path, env: Mapping[str, str] | None = None
 ) -> str:
-    """Run a tool in a folder to its end; what it printed.
+    """Run a tool in a folder to its end; return its output.
 
-    Raises TargetUnavailableError where it takes too long or fails, with the first line that says
-    why, or its last ones.
+    Raises TargetUnavailableError where it takes too long or fails, with the first line of the
+    error, or its last ones.
     """
     with tempfile.TemporaryDirectory(prefix="fencepost-") as at:
         log = Path(at) / "output"
@@ -89,13 +85,13 @@ async def run_tool(
             ) from None
         finally:
             await asyncio.shield(child.end())
-        said = click.unstyle(last_bytes(log)).strip()
+        output = click.unstyle(last_bytes(log)).strip()
     if code:
-        lines = said.splitlines()
+        lines = output.splitlines()
         errors = [line for line in lines if line.startswith("[ERROR]")]  # Maven ends with advice
         last = " / ".join(line.strip() for line in errors[:1] or lines[-_LINES:])
         raise TargetUnavailableError(f"{name} failed with exit code {code}: {last or 'no output'}")
-    return said
+    return output
 
 
 VARIABLE = "FENCEPOST_CACHE"
@@ -103,13 +99,13 @@ _LOCK_S = 900.0
 
 
 def cache_folder() -> Path:
-    """The user's cache folder, or what the environment variable FENCEPOST_CACHE names."""
+    """Return the user's cache folder, or what the environment variable FENCEPOST_CACHE names."""
     named = os.environ.get(VARIABLE)
     return Path(named) if named else platformdirs.user_cache_path("fencepost")
 
 
 async def cached(kind: str, version: str, make: Callable[[Path], Awaitable[None]]) -> Path:
-    """The folder of this kind and version; `make` fills it when it isn't there yet.
+    """Return the folder of this kind and version; `make` fills it when it isn't there yet.
 
     Raises TargetUnavailableError, and what `make` raises.
     """
@@ -147,18 +143,18 @@ _PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1"
 _MAVEN_S = 600.0
 _EMPTY = "file://${basedir}/nothing"
 _OTHERS = ("gcs-maven-central-mirror",)
-"""Repositories that poms of dependencies name beside Central, for which an empty folder is taken:
-what they have, Central has, too."""
+"""Repositories that poms of dependencies name beside Central; an empty folder stands for each,
+since Central has their artifacts, too."""
 _REMEDY = "install Maven 3.6 or later (Debian: maven), or fill the cache on another machine"
 _ARTIFACTS = ("spark-sql-kafka-0-10_2.13", "spark-token-provider-kafka-0-10_2.13")
-"""The connector, and what it signs in with."""
+"""The connector, and its sign-in."""
 _OLDER = ("4.2.0", "4.1.1", "4.1.0", "4.0.2", "4.0.1", "4.0.0")
 """Releases to fall back on, the newest first."""
 _MISSING = re.compile(r"org\.apache\.spark:([\w.-]+):jar:\S+ (?:in|was not found in) ")
 
 
 async def copy_jars(folder: Path, pom: bytes) -> None:
-    """Copy what a pom asks for to `lib` in a folder.  Raises TargetUnavailableError."""
+    """Copy a pom's dependencies to `lib` in a folder.  Raises TargetUnavailableError."""
     maven = find_tool("mvn", _REMEDY)
     file = folder / "pom.xml"
     file.write_bytes(pom)
@@ -168,16 +164,16 @@ async def copy_jars(folder: Path, pom: bytes) -> None:
 
 
 def jars_in(folder: Path) -> list[Path]:
-    """What was copied."""
+    """Return the jars that were copied."""
     return sorted((folder / "lib").glob("*.jar"))
 
 
-def pom(name: str, wanted: Sequence[str]) -> bytes:
-    """A pom that asks for `group:artifact:version` each."""
+def pom(name: str, artifacts: Sequence[str]) -> bytes:
+    """Return a pom that asks for `group:artifact:version` each."""
     project = ET.Element("project", xmlns="http://maven.apache.org/POM/4.0.0")
     _children(project, modelVersion="4.0.0", groupId="fencepost", artifactId=name, version="1")
     entries = ET.SubElement(project, "dependencies")
-    for coordinates in wanted:
+    for coordinates in artifacts:
         group, artifact, number = coordinates.split(":")
         entry = ET.SubElement(entries, "dependency")
         _children(entry, groupId=group, artifactId=artifact, version=number)
@@ -194,7 +190,7 @@ def _children(parent: ET.Element, **texts: str) -> None:
 
 
 async def kafka_source(spark: str) -> list[Path]:
-    """The jars of the Kafka connector for a version of Spark, from the cache.
+    """Return the jars of the Kafka connector for a version of Spark, from the cache.
 
     The versions of Spark itself are asked for first.  Where a registry lacks one of the two
     artifacts, an older release of that one is taken: what passes between them and Spark has stayed
@@ -204,9 +200,9 @@ async def kafka_source(spark: str) -> list[Path]:
     async def resolve(folder: Path) -> None:
         versions = dict.fromkeys(_ARTIFACTS, spark)
         while True:
-            wanted = [f"org.apache.spark:{name}:{version}" for name, version in versions.items()]
+            artifacts = [f"org.apache.spark:{name}:{version}" for name, version in versions.items()]
             try:
-                return await copy_jars(folder, pom("spark-kafka", wanted))
+                return await copy_jars(folder, pom("spark-kafka", artifacts))
             except TargetUnavailableError as error:
                 named = _MISSING.search(str(error))
                 missing = named[1] if named else ""
@@ -219,7 +215,7 @@ async def kafka_source(spark: str) -> list[Path]:
 
 
 def _older_than(version: str) -> str | None:
-    """The newest release to fall back on that is older."""
+    """Return the newest release to fall back on that is older."""
     return next((v for v in _OLDER if _numbers(v) < _numbers(version)), None)
 
 

@@ -1,4 +1,4 @@
-"""Keeps a child process: it ends when this program's stdin does, and so never outlives its parent.
+"""Keep a child process: it ends when this program's stdin does, and so never outlives its parent.
 
 The child is ended at once, with all that it started, whatever happened to the process that started
 it (an exception, Ctrl-C, even SIGKILL), since a pipe is closed in any case.  Run it as a script

@@ -1,31 +1,20 @@
-"""One Kafka broker as a process, with its data, which survives a restart.
+"""Start Apache Kafka as processes: one broker, or a cluster whose group leadership moves.
 
-A broker is ready when it names a coordinator that has read its groups.  In a failover the process
-is killed and started again on the same data, at the same port.
+A broker is ready when it names a coordinator that has read its groups.  In a failover of one node
+the process is killed and started again on the same data, at the same port.  In a cluster (`*NODES`)
+all groups are in one partition of the offsets topic, which has a replica on each node; leadership
+moves to another node, so no process ends: the old coordinator resigns while requests are parked.
 
-The class path of a release is the broker's jar with all that it needs, as Maven resolves it, at
-the versions that it was released with, and one binding for its log.
+The configuration is that of the smallest broker that answers quickly: one partition of the offsets
+topic, no initial rebalance delay and short sessions, so that timing cases take little time.  It
+never removes unused groups, as other Kafkas do every ten minutes, so that cases can observe more.
+Settings of the user come last and win.
 
-The configuration files of a Kafka with one node.
+The class path of a release is the broker's jar with all that it needs, as Maven resolves it, at the
+versions that it was released with, and one binding for its log.
 
-It is the smallest broker that answers quickly: one node, one partition of the offsets topic, no
-initial rebalance delay and short sessions, so that timing cases take little time.  It never removes
-groups that nobody uses, as other Kafkas do every ten minutes, so that cases can show more.  What
-the user sets comes last and wins.
-
-Source: Kafka's documentation, "Broker Configs"; ZooKeeper's administrator's guide.
-
-A Kafka of several nodes, whose leadership of the groups can be moved between them.
-
-All groups are in one partition of the offsets topic, which has a replica on each node.  Moving it
-is a failover in which no process ends: the old coordinator resigns while requests are parked.
-
-Source: Kafka's protocol guide, AlterPartitionReassignments (KIP-455) and ElectLeaders (KIP-460).
-
-`kafka:VERSION`: Apache Kafka, started here; it can fail over and be given any setting.
-
-In a failover of one node the process is killed and started again; in a cluster (`*NODES`) another
-node becomes the coordinator.
+Source: Kafka's documentation, "Broker Configs"; ZooKeeper's administrator's guide; Kafka's protocol
+guide, AlterPartitionReassignments (KIP-455) and ElectLeaders (KIP-460).
 """
 
 from __future__ import annotations
@@ -102,7 +91,7 @@ log4j.appender.requests.layout.ConversionPattern=[%d{{yyyy-MM-dd HH:mm:ss,SSS}}{
 
 
 def logging_properties(request_log: Path | None) -> str:
-    """What a broker logs to its output; to `request_log`, if there is one, each answered request.
+    """Return the logging configuration; `request_log`, if any, gets each answered request.
 
     That file is added to, with the times in UTC, whatever the machine's zone.
     """
@@ -114,7 +103,7 @@ def logging_properties(request_log: Path | None) -> str:
 def server_properties(
     version: KafkaVersion, data: Path, port: int, other_port: int, extra: Mapping[str, str]
 ) -> dict[str, str]:
-    """A broker's properties.  `other_port`: the controller's, or ZooKeeper's."""
+    """Return a broker's properties.  `other_port`: the controller's, or ZooKeeper's."""
     here = f"PLAINTEXT://{HOST}:{port}"
     known: dict[str, str] = {"log.dirs": str(data), "listeners": here, "advertised.listeners": here}
     if version.has_zookeeper:
@@ -135,7 +124,7 @@ def server_properties(
 
 
 def zookeeper_properties(data: Path, port: int) -> dict[str, str]:
-    """The properties of a ZooKeeper beside the broker."""
+    """Return the properties of a ZooKeeper beside the broker."""
     return {
         "tickTime": "500",
         "dataDir": str(data),
@@ -146,7 +135,7 @@ def zookeeper_properties(data: Path, port: int) -> dict[str, str]:
 
 
 def write_properties(path: Path, properties: Mapping[str, str]) -> None:
-    """A file in Java's format; backslashes and line ends in values are escaped."""
+    """Write a file in Java's format; backslashes and line ends in values are escaped."""
     lines = [f"{key}={_escaped(value)}\n" for key, value in properties.items()]
     path.write_text("".join(lines), encoding="utf-8")
 
@@ -156,7 +145,7 @@ def _escaped(text: str) -> str:
 
 
 def new_cluster_id() -> str:
-    """An id for `format`: 16 random bytes in URL-safe base64 that don't begin with a hyphen."""
+    """Make an id for `format`: 16 random bytes in URL-safe base64, with no hyphen first."""
     while (text := base64.urlsafe_b64encode(secrets.token_bytes(16)).decode()[:22])[0] == "-":
         pass
     return text
@@ -168,8 +157,9 @@ _FORMAT_S = 60.0
 _ATTEMPTS = 5
 _JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
 _BAD_LUCK = ("Address already in use", "Timed out waiting for connection while in state")
-"""Why a broker may be started anew: somebody took the port between our look at it and the broker's,
-or its connection came before ZooKeeper was ready, which then never answers it."""
+"""Log lines after which a broker may be started anew: another process took the port between our
+check and the broker's bind, or the broker connected before ZooKeeper was ready, which then never
+answers it."""
 
 _ZOOKEEPER = ("org.apache.zookeeper.server.quorum.QuorumPeerMain",)
 
@@ -214,7 +204,7 @@ class KafkaBroker:
 
     @property
     def address(self) -> str:
-        """Where it listens, as `HOST:PORT`."""
+        """Listening address, as `HOST:PORT`."""
         return f"{HOST}:{self._port}"
 
     async def start(self, ready_s: float = READY_S) -> None:
@@ -260,14 +250,14 @@ class KafkaBroker:
         return None
 
     async def end(self) -> None:
-        """End it, and what it needed."""
+        """End it, and its ZooKeeper."""
         for child in (self._broker, self._zookeeper):
             if child is not None:
                 await child.end()
         self._broker = self._zookeeper = None
 
     async def _set_up(self) -> None:
-        """Ports, files and, for KRaft, formatted data."""
+        """Choose ports, write files and, for KRaft, format the data."""
         self._port, other = self._ports or free_ports(2)
         data = self._folder / f"data-{self._port}"
         known = server_properties(self.version, data, self._port, other, self._extra)
@@ -306,7 +296,7 @@ class KafkaBroker:
         )
 
     async def _ask_ready(self) -> None:
-        """Raises AdminError while it isn't."""
+        """Raise AdminError while the broker isn't ready."""
         patience = Deadlines(connect_s=1.0, answer_s=5.0, coordinator_s=5.0)
         admin = Admin(Address(HOST, self._port), remote=False, deadlines=patience)
         await admin.open()
@@ -323,12 +313,12 @@ class KafkaBroker:
 
 
 def _is_trouble(line: str) -> bool:
-    """A line of the log that tells what went wrong, not where in the code."""
+    """Return True if a line of the log tells what went wrong, not where in the code."""
     return not line.startswith("at ") and any(w in line for w in ("Exception", "ERROR", "FATAL"))
 
 
 async def class_path(version: KafkaVersion) -> list[Path]:
-    """The jars of a release, from the cache.  Raises TargetUnavailableError."""
+    """Return the jars of a release, from the cache.  Raises TargetUnavailableError."""
 
     async def resolve(folder: Path) -> None:
         await copy_jars(folder, pom_of(version))
@@ -337,7 +327,7 @@ async def class_path(version: KafkaVersion) -> list[Path]:
 
 
 def pom_of(version: KafkaVersion) -> bytes:
-    """A pom that asks for the broker, the log's binding and the pinned versions."""
+    """Return a pom that asks for the broker, the log's binding and the pinned versions."""
     broker = f"org.apache.kafka:kafka_{version.scala}:{version.release}"
     pins = [f"{name}:{number}" for name, number in version.pins.items()]
     return pom("kafka", [broker, _LOGGING_JAR, *pins])
@@ -383,7 +373,7 @@ class KafkaCluster:
 
     @property
     def address(self) -> str:
-        """Where the first node listens, as `HOST:PORT`."""
+        """Listening address of the first node, as `HOST:PORT`."""
         return self.nodes[1].address
 
     async def start(self, ready_s: float = READY_S) -> None:
@@ -424,7 +414,7 @@ class KafkaCluster:
         """Make a node the first choice, then let the first choice lead."""
         others = [n for n in self.nodes if n != number]
         replicas = {"partitionIndex": 0, "replicas": [number, *others]}
-        wanted = {"name": OFFSETS, "partitions": [replicas]}
+        topic = {"name": OFFSETS, "partitions": [replicas]}
         named = {"topic": OFFSETS, "partitions": [0]}
         election = {"electionType": _PREFERRED, "topicPartitions": [named], "timeoutMs": 5000}
         problem = "nobody answered"
@@ -432,10 +422,10 @@ class KafkaCluster:
         while time.monotonic() < end:
             try:
                 admin = await self._admin(number)
-                said = await admin.call(
-                    "AlterPartitionReassignments", {"topics": [wanted], "timeoutMs": 5000}
+                moved = await admin.call(
+                    "AlterPartitionReassignments", {"topics": [topic], "timeoutMs": 5000}
                 )
-                codes = [p["errorCode"] for r in said["responses"] for p in r["partitions"]]
+                codes = [p["errorCode"] for r in moved["responses"] for p in r["partitions"]]
                 answer = await admin.call("ElectLeaders", election)
                 rows = answer["replicaElectionResults"]
                 codes += [p["errorCode"] for r in rows for p in r["partitionResult"]]
@@ -443,7 +433,7 @@ class KafkaCluster:
                 problem = str(error)
             else:
                 wrong = [
-                    code for code in (said["errorCode"], *codes) if code not in {0, _NOT_NEEDED}
+                    code for code in (moved["errorCode"], *codes) if code not in {0, _NOT_NEEDED}
                 ]
                 if not wrong:
                     self._leader = number
@@ -453,23 +443,26 @@ class KafkaCluster:
         raise TargetUnavailableError(f"node {number} can't be made the coordinator: {problem}")
 
     async def _until(self, number: int, code: int) -> None:
-        """Ask a node about a group until it answers so.  Raises TargetUnavailableError."""
-        seen = "nothing"
+        """Ask a node about a group until it answers with this code.
+
+        Raises TargetUnavailableError.
+        """
+        observed = "nothing"
         end = time.monotonic() + _MOVE_S
         while time.monotonic() < end:
             try:
                 admin = await self._admin(number)
                 answer = await admin.call("DescribeGroups", {"groups": [_ANY_GROUP]})
             except (AdminError, OSError) as error:
-                seen = str(error)
+                observed = str(error)
             else:
-                found = {group["errorCode"] for group in answer["groups"]}
-                if found == {code}:
+                codes = {group["errorCode"] for group in answer["groups"]}
+                if codes == {code}:
                     return
-                seen = " and ".join(sorted(map(error_name, found)))
+                observed = " and ".join(sorted(map(error_name, codes)))
             await asyncio.sleep(_PAUSE_S)
         raise TargetUnavailableError(
-            f"node {number} should answer {error_name(code)} about a group, and answered {seen}"
+            f"node {number} should answer {error_name(code)} about a group, and answered {observed}"
         )
 
 
@@ -502,11 +495,11 @@ class KafkaTarget(StartedTarget):
 
     @property
     def aliases(self) -> frozenset[str]:
-        """What else it is called in lists of known failures: Kafka by its coordinator."""
+        """Return its other names in lists of known failures: Kafka by its coordinator."""
         return frozenset({coordinator_of(self.name)})
 
     async def start_broker(self, place: BrokerPlace) -> TcpTarget:
-        """A broker, and its ZooKeeper where it needs one.  Raises TargetUnavailableError."""
+        """Start a broker, and its ZooKeeper where it needs one.  Raises TargetUnavailableError."""
         kind, stack = place.kind, place.stack
         if self.version.nodes > 1:
             return await self._start_cluster(place)
@@ -525,7 +518,7 @@ class KafkaTarget(StartedTarget):
         return await self._reached(place, broker.address, failovers)
 
     async def _start_cluster(self, place: BrokerPlace) -> TcpTarget:
-        """Nodes of which one after the other coordinates all groups."""
+        """Start nodes of which one after the other coordinates all groups."""
         properties = self._properties | place.kind.properties()
         cluster = KafkaCluster(self.version, place.folder, place.log, properties)
         place.stack.push_async_callback(cluster.end)

@@ -1,8 +1,7 @@
-"""The Kafka version that a target's name means, and what is special about it.
+"""Parse the Kafka version in a target's name, and list what each version needs to run.
 
 `kafka:VERSION[+old|+new][*NODES]` is a release from 2.3.0 to 4.3.x, with one of the two group
-coordinators where a release has both (3.8 and 3.9), and a cluster of so many nodes.  What a version
-needs to run is data.
+coordinators where a release has both (3.8 and 3.9), and a cluster of this many nodes.
 
 Source: Kafka's upgrade notes (KIP-500, ZooKeeper gone in 4.0; KIP-848, the new coordinator: a
 preview in 3.7, chosen by `group.coordinator.rebalance.protocols` from 3.8 on, alone from 4.0 on).
@@ -29,14 +28,14 @@ class KafkaVersionError(ValueError):
 
 @dataclass(frozen=True, slots=True, order=True)
 class KafkaVersion:
-    """A release, where there is a choice the coordinator, and how many nodes are started."""
+    """A release, its coordinator where there is a choice, and the number of nodes."""
 
     number: tuple[int, int, int]
     coordinator: str | None = None
     nodes: int = 1
 
     def __str__(self) -> str:
-        """As in the target's name."""
+        """Return it as in the target's name."""
         coordinator = f"+{self.coordinator}" if self.coordinator else ""
         return self.release + coordinator + (f"*{self.nodes}" if self.nodes > 1 else "")
 
@@ -47,12 +46,12 @@ class KafkaVersion:
 
     @property
     def has_zookeeper(self) -> bool:
-        """Whether it is run with ZooKeeper; KRaft is ready for that from 3.3 on."""
+        """Return True if it is run with ZooKeeper; KRaft is ready for that from 3.3 on."""
         return self.number < (3, 3, 0)
 
     @property
     def has_new_coordinator(self) -> bool:
-        """Whether the coordinator of KIP-848 answers for classic groups."""
+        """Return True if the coordinator of KIP-848 answers for classic groups."""
         return coordinator_of(f"kafka:{self}") == NEW
 
     @property
@@ -67,33 +66,33 @@ class KafkaVersion:
 
     @property
     def pins(self) -> dict[str, str]:
-        """What must be another version than the release asks for: `group:artifact` to version."""
+        """Versions other than those that the release asks for: `group:artifact` to version."""
         if self.number < (2, 4, 0):  # its client fails on Java 14 and later
             return {"org.apache.zookeeper:zookeeper": "3.5.10"}
         return {}
 
 
 def parse_kafka_version(text: str) -> KafkaVersion:
-    """`4.3.0`, `3.9.1+new`.  Raises KafkaVersionError."""
-    found = _FORM.fullmatch(text)
-    if found is None:
+    """Parse a version such as `4.3.0` or `3.9.1+new`.  Raises KafkaVersionError."""
+    match = _FORM.fullmatch(text)
+    if match is None:
         near = f" (did you mean kafka:{text}.0?)" if _MINOR.fullmatch(text) else ""
         raise KafkaVersionError(
             f"{text!r} is no version of Kafka{near}; write {FORM}, "
             "as in kafka:4.3.0 or kafka:3.9.1+new"
         )
-    number = (int(found[1]), int(found[2]), int(found[3]))
+    number = (int(match[1]), int(match[2]), int(match[3]))
     if number < OLDEST or number[:2] > NEWEST:
         raise KafkaVersionError(
             f"Kafka {text} is out of range: static membership came with 2.3.0, "
             "and 4.3 is the newest that was tried"
         )
-    if found[4] and number[:2] not in _BOTH:
+    if match[4] and number[:2] not in _BOTH:
         raise KafkaVersionError(
-            f"Kafka {text}: only 3.8 and 3.9 have a choice of coordinators, leave out +{found[4]}"
+            f"Kafka {text}: only 3.8 and 3.9 have a choice of coordinators, leave out +{match[4]}"
         )
-    version = KafkaVersion(number, found[4], int(found[5] or 1))
-    if found[5] and version.nodes not in _NODES:
+    version = KafkaVersion(number, match[4], int(match[5] or 1))
+    if match[5] and version.nodes not in _NODES:
         raise KafkaVersionError(f"Kafka {text}: a cluster has from 2 to {_NODES[-1]} nodes")
     if version.nodes > 1 and version.has_zookeeper:
         raise KafkaVersionError(f"Kafka {text}: several nodes are started from 3.3 on, with KRaft")

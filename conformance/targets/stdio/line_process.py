@@ -1,10 +1,10 @@
-"""A program that answers lines with lines, and is ended for certain.
+"""Run a program that answers lines with lines, and end it for certain.
 
-It is started without a shell in a session (process group) of its own, asked one line at a time, and
-ended with everything that it started, whatever happened.  This module does not know what the lines
-mean.
+It is started without a shell in a session (process group) of its own, gets one line at a time, and
+is ended with everything that it started, whatever happened.  This module does not know what the
+lines mean.
 
-Its stdout may have one line for each line asked.  Its stderr is always read, so that a program that
+Its stdout may have one line for each line sent.  Its stderr is always read, so that a program that
 writes much is not blocked; only the end is kept, for error messages.
 """
 
@@ -26,7 +26,7 @@ STDERR_LINES = 50
 _STDERR_BYTES = 16 * 1024
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
 END_S = 2.0
-"""How long a program may take to end by itself; half of that after SIGTERM."""
+"""Seconds for a program to end by itself; half of that after SIGTERM."""
 
 
 class LineProcessError(Exception):
@@ -50,7 +50,7 @@ class LineProcess:
     ) -> LineProcess:
         """Start a program.  Raises OSError where the system can't.
 
-        `pipes`: makes what takes its output; `env`: variables beside those of this process.
+        `pipes`: makes the receiver of its output; `env`: variables beside those of this process.
         """
         loop = asyncio.get_running_loop()
         transport, made = await loop.subprocess_exec(
@@ -110,11 +110,11 @@ class LineProcess:
             self._transport.close()
 
     def how_it_ended(self) -> str:
-        """How it ended: the code, or the signal; "" while it runs."""
+        """Return the exit code or the signal, in words; "" while it runs."""
         return self._pipes.how_it_ended()
 
     def last_words(self) -> list[str]:
-        """The last lines of its stderr."""
+        """Return the last lines of its stderr."""
         text = bytes(self._pipes.stderr).decode(errors="replace")
         return text.splitlines()[-STDERR_LINES:]
 
@@ -125,7 +125,7 @@ class LineProcess:
             _signal_group(self.pid, number)
 
     async def exit_code(self, within_s: float) -> int | None:
-        """The code that it exits with in this time, or None; negative: the signal."""
+        """Return the code that it exits with in this time, or None; negative: the signal."""
         await _within(within_s, self._pipes.exited)
         return self._transport.get_returncode()
 
@@ -136,7 +136,7 @@ class LineProcess:
 
 
 class Pipes(asyncio.SubprocessProtocol):
-    """What came out of the process so far; a subclass may take each line at once (`take_line`)."""
+    """The output of the process so far; a subclass may take each line at once (`take_line`)."""
 
     def __init__(self) -> None:
         self.stderr = bytearray()
@@ -151,11 +151,11 @@ class Pipes(asyncio.SubprocessProtocol):
         self._transport: asyncio.SubprocessTransport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Called by asyncio when the process has been started."""
+        """Keep the transport of a process that asyncio has started."""
         self._transport = cast("asyncio.SubprocessTransport", transport)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
-        """Called by asyncio with output."""
+        """Take output from asyncio."""
         if fd == _STDERR:
             self.stderr += data
             del self.stderr[:-_STDERR_BYTES]
@@ -164,28 +164,31 @@ class Pipes(asyncio.SubprocessProtocol):
             self._news.set()
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's
-        """Called by asyncio at the end of a pipe."""
+        """Note the end of a pipe."""
         if fd == _STDOUT:
             self._has_ended = True
             self._news.set()
 
     def process_exited(self) -> None:
-        """Called by asyncio when the leader has exited: what it started must not outlive it."""
+        """End what the leader started when it has exited: nothing may outlive it."""
         if self._transport is not None:
             _signal_group(self._transport.get_pid(), signal.SIGKILL)
         self.exited.set()
 
     def how_it_ended(self) -> str:
-        """How it ended, once it has: the code, or the signal; "" while it runs."""
+        """Return the exit code or the signal of an ended process, in words; "" while it runs."""
         code = None if self._transport is None else self._transport.get_returncode()
         return "" if code is None else how_it_ended(code)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's
-        """Called by asyncio after the exit and the end of all pipes."""
+        """Note that the process has exited and all its pipes have ended."""
         self.closed.set()
 
     async def next_line(self) -> bytes | None:
-        """The next line of stdout, None at its end.  Raises LineProcessError for one too long."""
+        """Return the next line of stdout, None at its end.
+
+        Raises LineProcessError for one too long.
+        """
         while not self._lines:
             if self.is_flooded:
                 start = shortened(bytes(self._partial[:1000]))
@@ -197,9 +200,9 @@ class Pipes(asyncio.SubprocessProtocol):
         return self._lines.popleft()
 
     def refuse_extra_lines(self, after: bytes | None = None) -> None:
-        """Raises LineProcessError where a line was written that nobody asked for.
+        """Raise LineProcessError where the program wrote a line that no request asked for.
 
-        `after`: the line taken for the answer, which may itself be the one too many.
+        `after`: the line taken for the answer, which may itself be the extra one.
         """
         if self._lines:
             extra = f"wrote a line that nobody asked for: {shortened(self._lines[0])!r}"
@@ -207,7 +210,7 @@ class Pipes(asyncio.SubprocessProtocol):
             raise LineProcessError(extra + before)
 
     def half_a_line(self) -> str:
-        """What was written of a line that has no end, for the end of a sentence."""
+        """Return an unfinished last line of the output, for the end of a sentence."""
         if not self._partial:
             return ""
         return f"; it wrote {shortened(bytes(self._partial))!r}, without a newline behind it"
@@ -219,7 +222,7 @@ class Pipes(asyncio.SubprocessProtocol):
             stdout.close()
 
     def take_line(self, line: bytes) -> None:
-        """Keep a line until it is asked for."""
+        """Keep a line until it is read."""
         self._lines.append(line)
 
     def _take(self, data: bytes) -> None:

@@ -1,14 +1,11 @@
-"""The JSON Schemas of adapter protocol 1, and the check of each line against them.
+"""Check lines of adapter protocol 1 against its JSON Schemas, and read and write them.
 
 The schema of the envelope, in both directions, is written by hand
 (`adapter-protocol-1.schema.json`), because it is the contract.  The schemas of the bodies are
 derived from the message declarations in `fencepost.model.messages.messages`, so that no shape is
 written twice.  They are shipped (`message-bodies.schema.json`) for adapters in other languages.
 This project checks bodies with `Message.from_body`, whose errors name the version and the field.
-
 `python -m fencepost.conformance.targets.stdio.protocol_schemas` writes the derived file anew.
-
-One JSON object per line: how a line of adapter protocol 1 is read and written.
 
 A line is UTF-8, at most 16 MiB without its newline, one JSON object, and strict JSON: `NaN`, which
 Python's own parser accepts, is refused, since an adapter in another language would refuse it.  Both
@@ -39,7 +36,7 @@ class LineError(ValueError):
 
 
 def decode_line(line: bytes) -> dict[str, Any]:
-    """The object that a line says.  Raises LineError."""
+    """Parse a line as an object.  Raises LineError."""
     try:
         value = json.loads(line.decode(), parse_constant=_refuse)
         refuse_deep(value)
@@ -59,7 +56,7 @@ def decode_line(line: bytes) -> dict[str, Any]:
 
 
 def encode_line(message: dict[str, Any]) -> bytes:
-    """The line, without its newline, that says an object.  Raises LineError over the limit."""
+    """Encode an object as a line, without its newline.  Raises LineError over the limit."""
     line = json.dumps(message, separators=(",", ":"), allow_nan=False).encode()
     if len(line) > LINE_LIMIT:
         raise LineError(f"has {len(line)} bytes; the limit is {LINE_LIMIT}")
@@ -67,7 +64,7 @@ def encode_line(message: dict[str, Any]) -> bytes:
 
 
 def shortened(value: object, limit: int = _SHORT) -> str:
-    """A value as one line for people: bytes as the text they are, cut in the middle."""
+    """Return a value as one line for people: bytes as the text they are, cut in the middle."""
     if isinstance(value, bytes):
         text = value[: 4 * limit].decode(errors="backslashreplace")
         text += value[max(4 * limit, len(value) - 4 * limit) :].decode(errors="backslashreplace")
@@ -113,7 +110,7 @@ class SchemaError(ValueError):
 
 
 def check_command(command: dict[str, Any]) -> str:
-    """The name of a well-formed command.  Raises SchemaError."""
+    """Return the name of a well-formed command.  Raises SchemaError."""
     name = command.get("cmd")
     if name not in COMMANDS:
         raise SchemaError("$.cmd", f"{shortened(name)!r} is none of {', '.join(COMMANDS)}")
@@ -132,13 +129,13 @@ def check_reply(name: str, reply: dict[str, Any]) -> None:
 
 @cache
 def envelope_schema() -> dict[str, Any]:
-    """The schema of adapter protocol 1, with a `$defs` entry for each command and reply."""
+    """Return the schema of adapter protocol 1, with a `$defs` entry for each command and reply."""
     document: dict[str, Any] = json.loads(_ENVELOPE_FILE.read_text(encoding="utf-8"))
     return document
 
 
 def body_schema(api: str, version: int, direction: Direction) -> dict[str, Any]:
-    """The JSON Schema of the body of one message at one version.
+    """Return the JSON Schema of the body of one message at one version.
 
     Raises KeyError for an API, ValueError for a version that the project doesn't know.
     """
@@ -149,7 +146,7 @@ def body_schema(api: str, version: int, direction: Direction) -> dict[str, Any]:
 
 
 def body_schemas() -> dict[str, Any]:
-    """The schema document of all bodies, `$defs` keyed like `JoinGroup.v9.request`."""
+    """Return the schema document of all bodies, `$defs` keyed like `JoinGroup.v9.request`."""
     directions: tuple[Direction, ...] = ("request", "response")
     return {
         "$schema": _DIALECT,
@@ -165,7 +162,7 @@ def body_schemas() -> dict[str, Any]:
 
 
 def body_schemas_text() -> str:
-    """The text of the derived file: one definition a line, so that a diff shows what changed."""
+    """Return the derived file: one definition a line, so that a diff shows what changed."""
     document = body_schemas()
     definitions = document.pop("$defs")
     head = json.dumps(document, indent=2).removesuffix("\n}")

@@ -1,19 +1,14 @@
-"""`exec:COMMAND`: any program that speaks adapter protocol 1 on its stdin and stdout, as a target.
+"""Run `exec:COMMAND`, any program that speaks adapter protocol 1 on stdin and stdout, as a target.
 
 `reset` is for a whole process, so cases in parallel need processes in parallel: at most `jobs`.
 Each process serves one case at a time and is reset for the next.  It is not used again if it
-failed, was closed, or if the case asked for a process of its own.
-
-The open requests of an adapter, and the limits of its clock.
+failed, was closed, or if the case required a process of its own.
 
 An answer is valid if it belongs to an open request, and if its time never falls and, on a virtual
-clock, is not ahead of what was advanced.
-
-A program that speaks adapter protocol 1, as an asynchronous coordinator.
-
-If a reply is invalid, the process is killed at once.  The error says what was asked, what came, how
-the process ended and the last lines of stderr, and every later call raises it again.  The failure
-of an adapter is not a failure of the coordinator behind it.
+clock, is not ahead of the time advanced.  If a reply is invalid, the process is killed at once.
+The error names the command, the reply, how the process ended and the last lines of stderr, and
+every later call raises it again.  The failure of an adapter is not a failure of the coordinator
+behind it.
 """
 
 from __future__ import annotations
@@ -69,22 +64,22 @@ class Ledger:
         self.reset()
 
     def reset(self) -> None:
-        """All is forgotten; the clock starts again."""
+        """Forget all; the clock starts again."""
         self._open: dict[str, Send] = {}
         self._ended: dict[str, str] = {}
         self._latest = 0
         self._now = 0
 
     def owes(self, request: Send) -> None:
-        """A request was accepted."""
+        """Note that a request was accepted."""
         self._open[request.id] = request
 
     def knows(self, request_id: str) -> bool:
-        """Whether a request with this id was sent since the last reset."""
+        """Return True if a request with this id was sent since the last reset."""
         return request_id in self._open or request_id in self._ended
 
     def take(self, rows: Iterable[dict[str, Any]], ms: int = 0) -> tuple[Answer, ...]:
-        """The answers of a reply, during which `ms` may have passed.  Raises LedgerError."""
+        """Return the answers of a reply, during which `ms` may have passed.  Raises LedgerError."""
         began = self._now
         self._now += ms
         if self._is_virtual:
@@ -92,7 +87,7 @@ class Ledger:
         return tuple(self._answer(row) for row in rows)
 
     def drop(self, ids: Iterable[str]) -> tuple[str, ...]:
-        """Requests that will never be answered.  Raises LedgerError."""
+        """Return requests that will never be answered.  Raises LedgerError."""
         return tuple(self._end(request_id, "dropped").id for request_id in ids)
 
     def _answer(self, row: dict[str, Any]) -> Answer:
@@ -134,14 +129,14 @@ T = TypeVar("T")
 
 _LAST_WORDS = 20
 _KILLED = how_it_ended(-signal.SIGKILL)
-"""How a process ends that is killed here, rather than by itself."""
+"""The end, in words, of a process that is killed here, rather than by itself."""
 
 
 class StdioCoordinator(AsyncCoordinator):
-    """One process.  `name` is what messages call it.
+    """One process.  `name`: for messages.
 
-    Every call raises CoordinatorFailure when the adapter fails or speaks nonsense, and
-    UnsupportedError when it says so.
+    Every call raises CoordinatorFailure when the adapter fails or sends an invalid reply, and
+    UnsupportedError when it replies so.
     """
 
     def __init__(
@@ -160,7 +155,7 @@ class StdioCoordinator(AsyncCoordinator):
         self._is_closed = False
 
     async def hello(self) -> Hello:
-        """What the program says of itself; asked once."""
+        """Return what the program reports about itself; it is asked once."""
         if self._hello is None:
             self._hello = await self._ask("hello", self._greeted, protocol=PROTOCOL)
             self._ledger = Ledger(self._apis, is_virtual=self._hello.clock == "virtual")
@@ -213,7 +208,7 @@ class StdioCoordinator(AsyncCoordinator):
         return await self._ask("advance", read, grace_s=self._grace_s + ms / 1000, ms=ms)
 
     async def disconnect(self, connection: str) -> Dropped:
-        """The client drops a connection."""
+        """Drop the connection of a client."""
         return await self._ask("disconnect", self._dropped, connection=connection)
 
     async def restart(self) -> Dropped:
@@ -229,7 +224,7 @@ class StdioCoordinator(AsyncCoordinator):
         return await self._ask("delete-topics", read, topics=list(topics))
 
     async def close(self) -> None:
-        """End the process: `bye`, then what it takes.  Nothing it started is left."""
+        """End the process: `bye`, then force if needed.  Nothing it started is left."""
         self.is_spent = True
         if self._is_closed:
             return
@@ -248,7 +243,7 @@ class StdioCoordinator(AsyncCoordinator):
             await self._process.end()
 
     def _greeted(self, reply: Json) -> Hello:
-        """What it says of itself; of its versions those that the judge knows, too."""
+        """Return the greeting, with only those versions that the judge knows."""
         apis = {}
         for name, (low, high) in reply["apis"].items():
             if low > high:
@@ -336,7 +331,7 @@ def _check_protocol(reply: Json) -> None:
 
 
 GRACE_S = 10.0
-"""What a command may take beside the time that it is told to let pass."""
+"""Seconds that a command may take beside the time that it lets pass."""
 
 
 class ExecTarget:
@@ -370,9 +365,9 @@ class ExecTarget:
             coordinator = await self._start()
         except (CoordinatorFailure, UnsupportedError) as error:
             refusal = isinstance(error, UnsupportedError)
-            said = f"{self.name} answers unsupported to `hello`: {error}" if refusal else error
+            problem = f"{self.name} answers unsupported to `hello`: {error}" if refusal else error
             raise TargetUnavailableError(
-                f"{said}\nAn adapter must answer `hello` in protocol 1 first; "
+                f"{problem}\nAn adapter must answer `hello` in protocol 1 first; "
                 f"run `{self._command}` by hand to see what it does. "
                 "One that starts slowly can be given more time: --adapter-timeout SECONDS."
             ) from error
@@ -381,7 +376,7 @@ class ExecTarget:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """End all processes, and whatever they started."""
+        """End all processes, and all that they started."""
         self._hello = None
         self._idle.clear()
         await asyncio.gather(*(self._end(c) for c in list(self._live)))
@@ -390,7 +385,7 @@ class ExecTarget:
     async def scope(
         self, label: str, *, isolated: bool = False, restarts: bool = False
     ) -> AsyncIterator[AsyncCoordinator]:
-        """A process, reset; `isolated`: a fresh one that nobody uses afterwards.
+        """Yield a process, reset; `isolated`: a fresh one that is not used afterwards.
 
         Waits while `capacity` scopes are open.  Raises CoordinatorFailure where the adapter fails,
         TargetUnavailableError where no process can be started.
@@ -412,18 +407,18 @@ class ExecTarget:
                     self._idle.append(coordinator)
 
     def hello(self) -> Hello:
-        """What the program said of itself.  Raises RuntimeError unless the target is open."""
+        """Return what the program reports.  Raises RuntimeError unless the target is open."""
         if self._hello is None:
             raise RuntimeError(f"{self.name} is not open; use it with `async with`")
         return self._hello
 
     def provenance(self) -> Provenance:
-        """What a certificate says of the program.  Raises RuntimeError unless it is open."""
+        """Return the program's entry in a certificate.  Raises RuntimeError unless it is open."""
         hello = self.hello()
         return Provenance(self.name, hello.implementation, hello.version)
 
     def pids(self) -> tuple[int, ...]:
-        """The processes that are running for this target."""
+        """Return the processes that are running for this target."""
         return tuple(coordinator.pid for coordinator in self._live)
 
     async def _taken(self, *, isolated: bool) -> StdioCoordinator:

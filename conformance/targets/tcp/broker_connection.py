@@ -1,4 +1,4 @@
-"""TCP connections to a broker, each with at most one open request, and a pool of idle ones.
+"""Open TCP connections to a broker, each with at most one open request; pool the idle ones.
 
 A frame that comes while a request is open is its answer, under another correlation id, too (which
 is a finding).  Any other frame is a stray.  A broker may hang up, announce a frame of a gigabyte,
@@ -6,18 +6,15 @@ or speak HTTP: all of that becomes an event with a reason, never an exception.  
 the bytes are read.
 
 A broker may answer twice, the second time a minute later, when another case uses the connection.
-What answers a request of an earlier case is nothing of this one: it is left out, and the connection
-is given up as soon as nothing is open on it.
+An answer to a request of an earlier case is left out, and the connection is given up as soon as
+nothing is open on it.
 
-Source: Kafka's protocol guide, "Network": a broker handles one request of a connection at a time.
+A connection is opened with TCP, TLS and SASL. Nothing else is sent before the broker has accepted
+the user.  Each refusal has a message with its remedy; none of them contains the password.
 
-Opening a connection to a broker: TCP, TLS and SASL.
-
-On each connection nothing else is sent before the broker has accepted the user.  Each refusal has a
-message with its remedy; none of them contains the password.
-
-Source: KIP-43, KIP-152 (SaslHandshake, then SaslAuthenticate until the mechanism is done); RFC 4616
-(PLAIN) and RFC 5802 (SCRAM), as kafka-python has them.
+Source: Kafka's protocol guide, "Network": a broker handles one request of a connection at a time;
+KIP-43, KIP-152 (SaslHandshake, then SaslAuthenticate until the mechanism is done); RFC 4616 (PLAIN)
+and RFC 5802 (SCRAM), as kafka-python has them.
 """
 
 from __future__ import annotations
@@ -34,7 +31,7 @@ from typing import Any, Self, cast
 
 from kafka.net.sasl import get_sasl_mechanism
 
-from fencepost.conformance.targets.target import UNASKED
+from fencepost.conformance.targets.target import UNSOLICITED
 from fencepost.conformance.targets.tcp.security import (
     PLAINTEXT,
     Address,
@@ -53,16 +50,16 @@ from fencepost.model.messages.messages import APIS
 from fencepost.traces.files.bounded import LINE_LIMIT
 
 _MOST_IDLE = 2000
-"""So many lie idle at one broker; it closes them when it likes."""
+"""The most idle connections at one broker; it closes them when it likes."""
 
 MAX_FRAME = LINE_LIMIT
 """Bytes of one frame; a broker that announces more is hung up on."""
 
-_SHOWN_BYTES = 32
-"""So many bytes of a frame that nobody had asked for are shown."""
+_QUOTED_BYTES = 32
+"""The bytes of a stray frame that its finding quotes."""
 
 _TLS_ALERT = b"\x15\x03"
-"""How an answer in TLS begins, to whoever speaks plain text: no frame is of such a length."""
+"""The first bytes of a TLS answer to plain text: no frame is of such a length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +83,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Stray:
-    """A frame that nobody had asked for.  `start`: its first bytes."""
+    """A frame that no request asked for.  `start`: its first bytes."""
 
     finding: str
     at: float
@@ -95,9 +92,9 @@ class Stray:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The connection ended, by the peer or for what it sent.  `request`: what was open then.
+    """The end of a connection, by the peer or for invalid bytes.  `request`: the one open then.
 
-    `inherited`: an earlier case may be the reason, since what it had asked was answered just now.
+    `inherited`: an earlier case may be the reason, since its request was answered just now.
     """
 
     request: Open | None
@@ -110,7 +107,7 @@ Event = Reply | Stray | Ended
 
 
 def is_readable(decoded: Decoded) -> bool:
-    """Whether an answer could be read to its end, and ended there."""
+    """Return True if an answer could be read to its end, and ended there."""
     return decoded.body is not None and not decoded.leftover
 
 
@@ -168,19 +165,19 @@ class Connection(asyncio.Protocol):
         self._on_event = on_event
 
     def reuse(self, on_event: Callable[[Event], None]) -> None:
-        """Give it to another case, which is told nothing of what was asked before."""
+        """Give it to another case, which gets no events of earlier requests."""
         self._first_id = self._next_id
         self._last = None
         self.hand_over(on_event)
 
     @property
     def is_ended(self) -> bool:
-        """Whether nothing can be sent any more."""
+        """Return True if nothing can be sent any more."""
         return self._ended
 
     @property
     def pending(self) -> Open | None:
-        """The open request."""
+        """The open request, if any."""
         return self._open
 
     def send(self, request_id: str, api: str, version: int, write: Callable[[int], bytes]) -> Open:
@@ -210,11 +207,11 @@ class Connection(asyncio.Protocol):
         return request
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Called by the event loop."""
+        """Keep the transport of an opened connection."""
         self._transport = cast("asyncio.Transport", transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Called by the event loop."""
+        """Report the end of the connection."""
         if self._ended:
             return
         how = "closed the connection"
@@ -226,7 +223,7 @@ class Connection(asyncio.Protocol):
         self._end(f"The broker {how}{cut}")
 
     def data_received(self, data: bytes) -> None:
-        """Called by the event loop."""
+        """Take bytes, and report each complete frame."""
         if self._ended:
             return
         at = self._clock()
@@ -258,9 +255,9 @@ class Connection(asyncio.Protocol):
         if request is None:
             last = self._last
             again = last is not None and answered == last.correlation_id
-            what = f": a second answer to {last.api} v{last.version}" if last and again else ""
-            sentence = f"The broker sent {len(frame)} bytes {UNASKED}{what}."
-            self._on_event(Stray(sentence, at, frame[:_SHOWN_BYTES]))
+            detail = f": a second answer to {last.api} v{last.version}" if last and again else ""
+            sentence = f"The broker sent {len(frame)} bytes {UNSOLICITED}{detail}."
+            self._on_event(Stray(sentence, at, frame[:_QUOTED_BYTES]))
             return
         decode = decode_response if request.api in APIS else decode_message
         decoded = decode(request.api, request.version, frame)
@@ -295,16 +292,16 @@ class ConnectionPool:
     """The idle connections of one target: one whose case ended well serves another case.
 
     A new connection costs us and the broker more than a request does.  One that has an open
-    request, that ended, or on which anything came since it was laid aside is closed: what was asked
-    by one case must not be answered in another.  The one that was laid aside first is taken first,
-    so that a late answer finds nobody.
+    request, that ended, or on which anything came since it was laid aside is closed: a case must
+    not get the answer to another case's request.  The one that was laid aside first is taken first,
+    so that a late answer is lost.
     """
 
     def __init__(self) -> None:
         self._idle: dict[Address, deque[Connection]] = {}
 
     def take(self, broker: Address, on_event: Callable[[Event], None]) -> Connection | None:
-        """An idle connection to the broker, if there is one; its events go to `on_event` now."""
+        """Return an idle connection to the broker, if any; its events go to `on_event` now."""
         idle = self._idle.get(broker)
         while idle:
             connection = idle.popleft()
@@ -314,7 +311,7 @@ class ConnectionPool:
         return None
 
     def lay_aside(self, broker: Address, connection: Connection) -> None:
-        """Somebody needs it no more; it is kept if nothing is open on it, else closed."""
+        """Keep an unused connection if nothing is open on it, else close it."""
         idle = self._idle.setdefault(broker, deque())
         if connection.is_ended or connection.pending is not None or len(idle) >= _MOST_IDLE:
             connection.close()
@@ -391,14 +388,14 @@ class _SignIn:
         self._sasl = sasl
 
     async def run(self) -> None:
-        """Raises SecurityError."""
+        """Sign in.  Raises SecurityError."""
         sasl = self._sasl
-        told = await self._ask(_HANDSHAKE, _HANDSHAKE_VERSION, {"mechanism": sasl.mechanism})
-        match told["errorCode"]:
+        answer = await self._ask(_HANDSHAKE, _HANDSHAKE_VERSION, {"mechanism": sasl.mechanism})
+        match answer["errorCode"]:
             case 0:
                 pass
             case code if code == _UNSUPPORTED_SASL_MECHANISM:
-                known = ", ".join(told["mechanisms"]) or "none"
+                known = ", ".join(answer["mechanisms"]) or "none"
                 raise self._error(f"it has no {sasl.mechanism}, only {known}: --sasl-mechanism")
             case code if code == _ILLEGAL_SASL_STATE:
                 plain = "SSL" if self._door.security.tls else "PLAINTEXT"
@@ -414,12 +411,12 @@ class _SignIn:
             sasl_plain_password=self._sasl.password,
         )
         while not mechanism.is_done():
-            said = base64.b64encode(mechanism.auth_bytes()).decode()
-            told = await self._ask(_AUTHENTICATE, _AUTHENTICATE_VERSION, {"authBytes": said})
-            if told["errorCode"]:
-                raise self._refused(told["errorCode"], told["errorMessage"])
+            proof = base64.b64encode(mechanism.auth_bytes()).decode()
+            answer = await self._ask(_AUTHENTICATE, _AUTHENTICATE_VERSION, {"authBytes": proof})
+            if answer["errorCode"]:
+                raise self._refused(answer["errorCode"], answer["errorMessage"])
             try:
-                mechanism.receive(base64.b64decode(told["authBytes"]))
+                mechanism.receive(base64.b64decode(answer["authBytes"]))
             except (ValueError, KeyError, UnicodeDecodeError):
                 raise self._error(
                     f"what it answered is not {self._sasl.mechanism}, or it doesn't know the "
@@ -429,15 +426,15 @@ class _SignIn:
             raise self._error(f"what it answered is not {self._sasl.mechanism}")
 
     def _username(self) -> str:
-        """As the mechanism writes it; kafka-python leaves SCRAM's escapes to us."""
+        """Return the name as the mechanism writes it; kafka-python leaves SCRAM's escapes to us."""
         name = self._sasl.username
         if self._sasl.mechanism == "PLAIN":
             return name
         return name.replace("=", "=3D").replace(",", "=2C")
 
     def _refused(self, code: int, message: str | None) -> SecurityError:
-        said = (message or "").replace(self._sasl.password, "***").rstrip(".")
-        why = f" ({said})" if said else ""
+        text = (message or "").replace(self._sasl.password, "***").rstrip(".")
+        why = f" ({text})" if text else ""
         if code == _SASL_AUTHENTICATION_FAILED:
             return self._error(
                 f"it refused the user {self._sasl.username!r}{why}: check --sasl-username, the "
@@ -446,7 +443,7 @@ class _SignIn:
         return self._error(f"it refused the user {self._sasl.username!r} with error {code}{why}")
 
     async def _ask(self, api: str, version: int, body: Mapping[str, Any]) -> dict[str, Any]:
-        event = await asked(self._connection, self._events, api, version, body)
+        event = await send_and_wait(self._connection, self._events, api, version, body)
         if isinstance(event, Reply) and event.decoded.body and is_readable(event.decoded):
             return event.decoded.body
         why = event.reason if isinstance(event, Ended) else " ".join(event.decoded.findings)
@@ -459,14 +456,14 @@ class _SignIn:
         return SecurityError(f"{self._door.at}: {words}")
 
 
-async def asked(
+async def send_and_wait(
     connection: Connection,
     events: asyncio.Queue[Event],
     api: str,
     version: int,
     body: Mapping[str, Any],
 ) -> Reply | Ended:
-    """One request on a connection whose events go to the queue."""
+    """Send one request on a connection with events in a queue; return the answer or end."""
     connection.send(
         "ask",
         api,
@@ -481,7 +478,7 @@ async def asked(
 async def ask(
     door: Door, api: str, version: int, body: Mapping[str, Any], *, timeout_s: float
 ) -> Reply | Ended:
-    """One request on a connection of its own.  Raises OSError as `Door.open` does.
+    """Send one request on a connection of its own.  Raises OSError as `Door.open` does.
 
     `timeout_s` bounds it all; an answer that does not come by then is a TimeoutError.
     """
@@ -489,4 +486,4 @@ async def ask(
     async with asyncio.timeout(timeout_s):
         connection = await door.open(events.put_nowait, timeout_s=timeout_s)
         with contextlib.closing(connection):
-            return await asked(connection, events, api, version, body)
+            return await send_and_wait(connection, events, api, version, body)

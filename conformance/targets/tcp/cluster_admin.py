@@ -1,4 +1,4 @@
-"""What a target asks of a cluster around the cases: versions, coordinators, settings, topics.
+"""Ask a cluster around the cases: for versions, coordinators, settings, topics.
 
 This module knows how long a broker may take, which answers mean "ask again", and what to say when
 the other side is no broker.  Each question has a connection of its own, so none waits behind a
@@ -25,8 +25,8 @@ from fencepost.conformance.targets.tcp.broker_connection import (
     Event,
     Reply,
     ask,
-    asked,
     is_readable,
+    send_and_wait,
 )
 from fencepost.conformance.targets.tcp.namespacing import PREFIX
 from fencepost.conformance.targets.tcp.security import (
@@ -78,7 +78,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Deadlines:
-    """How long things may take, in seconds."""
+    """Time limits, in seconds."""
 
     connect_s: float = 5.0
     answer_s: float = 10.0
@@ -91,18 +91,18 @@ DEADLINES = Deadlines()
 
 
 class AdminError(Exception):
-    """The cluster can't be asked, or refuses.  `str()` is a sentence without its full stop."""
+    """The cluster can't be reached, or refuses.  `str()` is a sentence without its full stop."""
 
 
 class AccessError(AdminError):
-    """The user may not do what is needed."""
+    """The user lacks a permission that is needed."""
 
     def __init__(self, at: Address, api: str, refused: str) -> None:
         super().__init__(f"{at} answered {api} with {refused}: {_ACCESS}")
 
 
 class Admin:
-    """The questions.  `open` first; then `advertised` holds what the broker says it can do."""
+    """Questions to a cluster.  `open` first; then `advertised` holds the broker's versions."""
 
     def __init__(
         self,
@@ -156,14 +156,17 @@ class Admin:
         }
 
     async def door(self, address: Address) -> Door:
-        """The way in to a broker, held to the loopback rule.  Raises AddressError, OSError."""
+        """Return the way in to a broker, held to the loopback rule.
+
+        Raises AddressError, OSError.
+        """
         if address not in self._doors:
             at = await resolve(address, remote=self._remote, timeout_s=self._deadlines.connect_s)
             self._doors[address] = Door(at, address.host, self._security)
         return self._doors[address]
 
     async def connect(self, address: Address, on_event: Callable[[Event], None]) -> Connection:
-        """A connection to a broker, signed in.  Raises AddressError, OSError."""
+        """Return a connection to a broker, signed in.  Raises AddressError, OSError."""
         door = await self.door(address)
         return await door.open(on_event, timeout_s=self._deadlines.connect_s)
 
@@ -173,7 +176,10 @@ class Admin:
         return await ask(await self.door(at), api, version, body, timeout_s=timeout_s)
 
     def version_of(self, api: str) -> int:
-        """The highest version that both sides speak.  Raises AdminError where there is none."""
+        """Return the highest version that both sides speak.
+
+        Raises AdminError where there is none.
+        """
         low, high = self.advertised.get(api, (0, -1))
         version = min(high, _HIGHEST[api])
         if version < low:
@@ -183,7 +189,7 @@ class Admin:
     async def call(
         self, api: str, body: Mapping[str, Any], at: Address | None = None
     ) -> dict[str, Any]:
-        """One question; the answer's body.  Raises AdminError, AddressError."""
+        """Send one request; return the answer's body.  Raises AdminError, AddressError."""
         version, where = self.version_of(api), at or self.bootstrap
         try:
             event = await self._ask(where, api, version, body, self._deadlines.answer_s)
@@ -202,7 +208,10 @@ class Admin:
     async def _call_in_turn(
         self, api: str, bodies: Sequence[Mapping[str, Any]], at: Address
     ) -> None:
-        """Questions on one connection, their answers unread.  Raises AdminError, AddressError."""
+        """Send requests on one connection, their answers unread.
+
+        Raises AdminError, AddressError.
+        """
         version, most = self.version_of(api), self._deadlines.answer_s
         events: asyncio.Queue[Event] = asyncio.Queue()
         try:
@@ -211,19 +220,19 @@ class Admin:
             with contextlib.closing(connection):
                 for body in bodies:
                     async with asyncio.timeout(most):
-                        event = await asked(connection, events, api, version, body)
+                        event = await send_and_wait(connection, events, api, version, body)
                     if isinstance(event, Ended):
                         raise AdminError(f"{at} did not answer {api}: {self._problem(event)}")
         except OSError as error:
             raise AdminError(f"{at} can't be asked for {api} ({error})") from error
 
     async def check_deletion(self, group_id: str, at: Address) -> None:
-        """Whether the user may delete such a group, and so clean up.  Raises AdminError."""
+        """Check that the user may delete such a group, and so clean up.  Raises AdminError."""
         if "DeleteGroups" in self.advertised:
             await self.call("DeleteGroups", {"groupsNames": [group_id]}, at)
 
     def _problem(self, event: Reply | Ended) -> str:
-        """What is wrong with an answer, in a sentence; empty where nothing is."""
+        """Return the problem with an answer, in a sentence; empty if there is none."""
         if isinstance(event, Ended):
             has_remedy = "--" in event.reason
             return event.reason if has_remedy else f"{event.reason} {self._security.if_closed}"
@@ -234,7 +243,7 @@ class Admin:
         return f"it answered {error_name(code)}." if code else ""
 
     async def find_coordinator(self, group_id: str) -> Address:
-        """Where a group's coordinator is, asked until it answers NONE.
+        """Return the address of a group's coordinator, asked for until the answer is NONE.
 
         Raises AdminError after the deadline, at once for an error that time doesn't heal, and for a
         broker that can't be reached as soon as a connection should have been made.
@@ -265,26 +274,29 @@ class Admin:
                 raise AdminError(f"FindCoordinator for {group_id!r}: {problem}")
             return None
 
-        found = await _repeat(attempt, self._deadlines.coordinator_s)
-        if found is None:
+        address = await _repeat(attempt, self._deadlines.coordinator_s)
+        if address is None:
             most = self._deadlines.coordinator_s
             raise AdminError(
                 f"{self.bootstrap} named no coordinator for {group_id!r} within {most:g} s: "
                 f"{problem}"
             )
-        return found
+        return address
 
     async def brokers(self) -> dict[int, Address]:
-        """The brokers by node id, the controller (where the cluster names one) under -1 too."""
+        """Return the brokers by node id; -1 is the controller, where the cluster names one."""
         answer = await self.call("Metadata", {"topics": []})
-        found = {row["nodeId"]: Address(row["host"], row["port"]) for row in answer["brokers"]}
-        if (controller := answer.get("controllerId", -1)) in found:
-            found[-1] = found[controller]
-        return found
+        addresses = {row["nodeId"]: Address(row["host"], row["port"]) for row in answer["brokers"]}
+        if (controller := answer.get("controllerId", -1)) in addresses:
+            addresses[-1] = addresses[controller]
+        return addresses
 
     async def group_settings(self, node_id: int, at: Address) -> dict[str, int | None]:
-        """The group settings that a broker tells; empty where it tells none.  Raises AdminError."""
-        told: dict[str, int] = {}
+        """Return the group settings that a broker reports; empty where it reports none.
+
+        Raises AdminError.
+        """
+        settings: dict[str, int] = {}
         for names in (list(CONFIG_DEFAULTS), None):  # 2.7.0 finds no two at once (KAFKA-12235)
             resource = {
                 "resourceType": _BROKER_RESOURCE,
@@ -293,15 +305,15 @@ class Admin:
             }
             answer = await self.call("DescribeConfigs", {"resources": [resource]}, at)
             rows = [row for r in answer["results"] if r["errorCode"] == 0 for row in r["configs"]]
-            told |= {
+            settings |= {
                 row["name"]: int(row["value"])
                 for row in rows
                 if row["name"] in CONFIG_DEFAULTS and (row["value"] or "").lstrip("-").isdigit()
             }
-            if told:
+            if settings:
                 break
-        unlimited = {k: None for k, v in told.items() if k in _NONE_IF_HUGE and v >= NO_LIMIT}
-        return {**told, **unlimited}
+        unlimited = {k: None for k, v in settings.items() if k in _NONE_IF_HUGE and v >= NO_LIMIT}
+        return {**settings, **unlimited}
 
     async def create_topic(
         self, name: str, at: Address | None, partitions: int = PARTITIONS
@@ -336,11 +348,11 @@ class Admin:
 
     async def forgotten(self, name: str) -> None:
         """Wait until no broker knows a topic.  Raises AdminError."""
-        asked = {"topics": [{"name": name}], "allowAutoTopicCreation": False}
+        request = {"topics": [{"name": name}], "allowAutoTopicCreation": False}
         for at in set((await self.brokers()).values()):
 
             async def attempt(at: Address = at) -> bool | None:
-                rows = (await self.call("Metadata", asked, at))["topics"]
+                rows = (await self.call("Metadata", request, at))["topics"]
                 code = Error.UNKNOWN_TOPIC_OR_PARTITION.value
                 return True if all(row["errorCode"] == code for row in rows) else None
 
@@ -348,20 +360,23 @@ class Admin:
                 raise AdminError(f"{at} still knows the topic {name}, which was deleted")
 
     async def groups(self, prefix: str, at: Address) -> list[str]:
-        """The groups of this prefix that a broker coordinates.  Raises AdminError."""
+        """Return the groups of this prefix that a broker coordinates.  Raises AdminError."""
         answer = await self.call("ListGroups", {}, at)
         named = (row["groupId"] for row in answer["groups"])
         return [group_id for group_id in named if group_id.startswith(prefix)]
 
     def _leaves(self, group_id: str, member_ids: list[str]) -> list[dict[str, Any]]:
-        """The requests that take members out of a group: one, where a version says so much."""
+        """Return the requests that remove members: one, where a version takes several members."""
         if self.version_of("LeaveGroup") >= _BATCHES_SINCE:
             rows = [{"memberId": member_id} for member_id in member_ids]
             return [{"groupId": group_id, "members": rows}] if rows else []
         return [{"groupId": group_id, "memberId": member_id} for member_id in member_ids]
 
     async def remove_groups(self, group_ids: Sequence[str], at: Address) -> list[str]:
-        """Take the members out of groups, then delete them; those that stay.  Raises AdminError."""
+        """Take the members out of groups, then delete them; return those that stay.
+
+        Raises AdminError.
+        """
         described = await self.call("DescribeGroups", {"groups": list(group_ids)}, at)
         leaves = [
             body
@@ -379,7 +394,7 @@ class Admin:
 
 
 async def _repeat(attempt: Callable[[], Awaitable[_T | None]], most_s: float) -> _T | None:
-    """What `attempt` gives once it gives something, asked ever more slowly; None after `most_s`."""
+    """Repeat `attempt`, ever more slowly, and return its first result; None after `most_s`."""
     end, pause = time.monotonic() + most_s, 0.02
     try:
         async with asyncio.timeout(most_s):

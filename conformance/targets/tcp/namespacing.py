@@ -1,9 +1,9 @@
-"""The names of a case on a shared cluster: its groups under a prefix, its topics as one topic.
+"""Map the names of a case on a shared cluster: its groups get a prefix, its topics are one topic.
 
-A case sees its own groups under its own names.  A topic whose name begins with `missing` becomes a
+A case uses its own names for its own groups.  A topic whose name begins with `missing` becomes a
 name that is never created; one whose name begins with `own` is the case's own, so that it can be
-deleted.  Every other one is the topic of the run; so two topics in one request could not be told
-apart and are refused.  An empty group id stays empty, because it is what the case asks about.
+deleted.  Every other one is the topic of the run; so two topics in one request could not be kept
+apart and are refused.  An empty group id stays empty, because the case is about it.
 """
 
 from __future__ import annotations
@@ -28,21 +28,24 @@ class Names:
         self._topics: dict[str, str] = {}
 
     def group(self, group_id: str) -> str:
-        """The name on the cluster."""
+        """Return the name on the cluster."""
         return f"{self.prefix}{group_id}" if group_id else ""
 
     def topic(self, name: str) -> str:
-        """The name of a topic on the cluster."""
+        """Return the name of a topic on the cluster."""
         if name.startswith(OWN):
             return f"{self.prefix}{name}"
         return self._topic if _is_ours(name) else f"{self._topic}-{name}"
 
     def own_topics(self) -> list[str]:
-        """The names on the cluster of the case's own topics, as far as requests named them."""
+        """Return the cluster's names of the case's own topics, as far as requests named them."""
         return [real for real, name in self._topics.items() if name.startswith(OWN)]
 
     def request(self, api: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """A request as the cluster is asked.  Raises UnsupportedError for two topics at once."""
+        """Return a request with the names of the cluster.
+
+        Raises UnsupportedError for two topics at once.
+        """
         out = dict(body)
         if isinstance(out.get("groupId"), str):
             out["groupId"] = self.group(out["groupId"])
@@ -70,7 +73,7 @@ class Names:
             yield {**row, "name": real}
 
     def answer(self, api: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """An answer as the case reads it; ListGroups without the groups of others."""
+        """Return an answer as the case reads it; ListGroups without the groups of others."""
         out = dict(body)
         if "groups" in out:
             out["groups"] = [
@@ -98,7 +101,7 @@ def _is_ours(name: object) -> bool:
 
 
 def groups_in(body: Mapping[str, Any]) -> list[str]:
-    """The group ids that a request names, wherever its API has them."""
+    """Return the group ids that a request names, wherever its API has them."""
     named = [body["groupId"]] if isinstance(body.get("groupId"), str) else []
     for row in body.get("groups") or ():
         group_id = row.get("groupId") if isinstance(row, dict) else row

@@ -1,21 +1,17 @@
-"""How a broker lets clients in: TLS, SASL, both or neither.
+"""Secure connections to brokers (TLS, SASL), and hold addresses to the loopback rule.
 
 A password is in no `repr`, so in no message and no report.  Each way in which TLS fails has its own
-message and remedy.
-
-A refusal for lack of access says nothing about the protocol: a case that meets one is unsupported,
-not failed.  That holds only for a broker that was not started here, where there may be rules of
-access.  From one that was, such an answer is as wrong as any other.
-
-Source: Kafka's documentation, "Security" and "Authorization and ACLs"; KIP-290 (prefixed
-patterns); Python's `ssl`.
-
-Addresses of brokers, and which of them may be reached.
+message and remedy.  A refusal for lack of access says nothing about the protocol: a case that meets
+one is unsupported, not failed.  That holds only for a broker that was not started here, where there
+may be rules of access.  From one that was, such an answer is as wrong as any other.
 
 A host is allowed only if all addresses of its name are on the loopback, or with `--remote`: the
 cases kill members and provoke errors, which must not happen on a shared cluster by accident.  The
-rule holds for the brokers that a broker names, too.  The address that was checked is the one that
-is connected to, since a name may resolve differently the next time.
+rule holds for the brokers that a broker names, too.  The address that was checked is used for the
+connection, since a name may resolve differently the next time.
+
+Source: Kafka's documentation, "Security" and "Authorization and ACLs"; KIP-290 (prefixed patterns);
+Python's `ssl`.
 """
 
 from __future__ import annotations
@@ -69,7 +65,7 @@ class Sasl:
 
 @dataclass(frozen=True, slots=True)
 class Security:
-    """What every connection to a cluster begins with.  `tls`: None for plain text."""
+    """The security of every connection to a cluster.  `tls`: None for plain text."""
 
     tls: ssl.SSLContext | None = None
     sasl: Sasl | None = None
@@ -84,7 +80,7 @@ class Security:
 
     @property
     def if_closed(self) -> str:
-        """What else to try where a broker closes a connection without a word; may be empty."""
+        """Advice for a broker that closes a connection without a word; may be empty."""
         hints = []
         if self.tls is not None:
             hints.append("If it wants a certificate, pass one with --tls-cert and --tls-key.")
@@ -105,7 +101,7 @@ def tls_context(
     key_password: str = "",
     any_name: bool = False,
 ) -> ssl.SSLContext:
-    """TLS as a client; all files are PEM.
+    """Make a TLS context of a client; all files are PEM.
 
     `ca`: whom to trust instead of the system's authorities.  `cert` and `key`: who we are; the key
     may be in the same file.  `any_name`: trust a certificate that was made for another host.
@@ -140,7 +136,7 @@ def _trusting(ca: Path | None) -> ssl.SSLContext:
 
 
 def tls_problem(error: OSError) -> str:
-    """Why TLS failed, and what to do about it.  No full stop."""
+    """Explain a failure of TLS, with a remedy.  No full stop."""
     import ssl  # noqa: PLC0415  (as above)
 
     if isinstance(error, ssl.SSLCertVerificationError):
@@ -166,23 +162,23 @@ def tls_problem(error: OSError) -> str:
 
 
 def _words(error: Exception) -> str:
-    """What happened, without OpenSSL's file and line."""
+    """Return the error's message without OpenSSL's file and line."""
     import ssl  # noqa: PLC0415  (only where TLS is used)
 
     if isinstance(error, ssl.SSLError) and error.reason:
         return error.reason.replace("_", " ").lower()
-    said = getattr(error, "strerror", None) or str(error)
-    return said or type(error).__name__
+    text = getattr(error, "strerror", None) or str(error)
+    return text or type(error).__name__
 
 
 def refusal(body: Mapping[str, Any]) -> str | None:
-    """The error by which an answer refuses access to something, if it does."""
-    found = _REFUSALS.keys() & set(codes_in(body))
-    return _REFUSALS[min(found)] if found else None
+    """Return the error by which an answer refuses access to something, if it does."""
+    codes = _REFUSALS.keys() & set(codes_in(body))
+    return _REFUSALS[min(codes)] if codes else None
 
 
 class AddressError(BadInputError):
-    """An address that can't be meant, or that needs `--remote` (exit code 64); `str()` tells."""
+    """An address that isn't valid, or that needs `--remote` (exit code 64); see `str()`."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -193,12 +189,15 @@ class Address:
     port: int
 
     def __str__(self) -> str:
-        """As a user would write it."""
+        """Return it as a user would write it."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
 def parse_address(text: str) -> Address:
-    """`tcp://HOST:PORT` or `HOST:PORT`, a host with colons in brackets.  Raises AddressError."""
+    """Parse `tcp://HOST:PORT` or `HOST:PORT`, a host with colons in brackets.
+
+    Raises AddressError.
+    """
     host, _, port = text.removeprefix("tcp://").rpartition(":")
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]
@@ -210,7 +209,7 @@ def parse_address(text: str) -> Address:
 
 
 async def resolve(address: Address, *, remote: bool, timeout_s: float) -> Address:
-    """The address by number.
+    """Return the address by number.
 
     Raises AddressError for one outside the loopback unless `remote`; OSError (TimeoutError) when
     the name can't be resolved (within `timeout_s`).

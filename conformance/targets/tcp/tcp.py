@@ -1,27 +1,21 @@
-"""`tcp://HOST:PORT`: a broker that somebody else started.
+"""Test a broker that somebody else started: `tcp://HOST:PORT`.
 
-It is ready when it reports its versions and names a coordinator.  Its settings are what the user
-says, else what the broker reports, else Kafka's defaults.  The advertised versions are tried.  In
-the end the groups and the topic of this run are removed; their names are unique.
+It is ready when it reports its versions and names a coordinator.  Its settings are those of the
+user's options, else those that the broker reports, else Kafka's defaults.  In the end the groups
+and the topic of this run are removed; their names are unique.
 
-Source: protocol.md section 9; cli.md, "Targets"; Kafka's protocol guide (offsets in ZooKeeper).
+`Failovers`: one restart of a broker for all cases that wait for one.  A shared broker is restarted
+when every open scope waits for it.  The restart waits for a case that has not come to its failover
+yet, or has gone on after one.  A case that begins while the broker is down waits until it is up.
 
-Failovers that many cases share: one restart of a broker for all that wait for one.
+`probe` tries each advertised version, on a connection of its own, with a group of its own that does
+not exist and an unknown member.  Kafka answers that at once and changes nothing.  A version is
+broken if its answer cannot be read to its end, if the connection is closed each time, or if there
+is no answer.  A join alone may have no answer: a coordinator may park any join, and some park even
+those that Kafka refuses at once.
 
-A shared broker is restarted when every open scope waits for it.  The restart waits for a case that
-has not come to its failover yet, or has gone on after one.  A case that begins while the broker is
-down waits until it is up.
-
-Which of the versions that a broker advertises work.
-
-A version is broken if its answer to a harmless request cannot be read to its end, if the connection
-is closed each time, or if there is no answer.  A join alone may have no answer: a coordinator may
-park any join, and some park even those that Kafka refuses at once.
-
-Each version is tried on a connection of its own, with a group of its own that does not exist and an
-unknown member.  Kafka answers that at once and changes nothing.
-
-Source: librdkafka's mock cluster advertises versions that it can't speak (targets.md).
+Source: protocol.md section 9; cli.md, "Targets"; Kafka's protocol guide (offsets in ZooKeeper);
+librdkafka's mock cluster advertises versions that it can't speak (targets.md).
 """
 
 from __future__ import annotations
@@ -81,10 +75,10 @@ _QUIET_S = 0.5
 class Failovers:
     """Counts the scopes of a broker.
 
-    `end`: ends it, or makes it resign; `start`: starts it again, or waits for the next one.  What
-    they raise, all get; a scope that begins later waits for `start` once more, so that none meets a
-    broker that isn't ready.  `keeps_connections`: the old coordinator lives, and still answers what
-    it had parked.
+    `end`: ends it, or makes it resign; `start`: starts it again, or waits for the next one.  Their
+    exceptions go to all waiting scopes; a scope that begins later waits for `start` once more, so
+    that none meets a broker that isn't ready.  `keeps_connections`: the old coordinator keeps
+    running, and still answers what it had parked.
     """
 
     def __init__(
@@ -110,11 +104,12 @@ class Failovers:
         self._gone: Exception | None = None
         self.count = 0
         self.outages: list[tuple[float, float]] = []
-        """When the broker was down, in s of the monotonic clock; one that lasts has no end."""
+        """Times when the broker was down, in s of the monotonic clock; one that lasts has no
+        end."""
 
     @asynccontextmanager
     async def taking_part(self) -> AsyncIterator[None]:
-        """A scope, from its first request to its last.  Raises what `start` raises."""
+        """Yield a scope, from its first request to its last.  Raises the exceptions of `start`."""
         await self._up.wait()
         await self._mend()
         self._open += 1
@@ -128,7 +123,7 @@ class Failovers:
     async def wait(self, hang_up: HangUp) -> float:
         """Take part in the next failover; `hang_up` is called when it begins.
 
-        When the broker had ended, in seconds of the monotonic clock.
+        Returns the time of the broker's end, in seconds of the monotonic clock.
         """
         done: asyncio.Future[float] = asyncio.get_running_loop().create_future()
         entry = (hang_up, done)
@@ -141,7 +136,7 @@ class Failovers:
                 self._waiting.remove(entry)
 
     async def close(self) -> None:
-        """Give up; who waits is cancelled."""
+        """Give up; all waits are cancelled."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -213,11 +208,11 @@ _MEMBER = "fencepost-probe"
 _MAY_PARK = "JoinGroup"
 
 Findings = dict[str, dict[int, str | None]]
-"""API → version → why it is broken, None for one that works."""
+"""API → version → the reason why it is broken, None for one that works."""
 
 
 def harmless(api: str, version: int, group_id: str) -> dict[str, Any]:
-    """A request that changes nothing; what a version lacks is left out when it is written."""
+    """Return a request that changes nothing; writing leaves out what a version lacks."""
     member = {"groupId": group_id, "generationId": 1, "memberId": _MEMBER}
     match api:
         case "JoinGroup":
@@ -253,9 +248,9 @@ async def probe(
     join_s: float,
     answer_s: float,
 ) -> Findings:
-    """Ask every advertised version that the model knows, side by side.
+    """Send a request in every advertised version that the model knows, side by side.
 
-    `join_s`: how long a join is waited for; `answer_s`: how long all others are.  Raises
+    `join_s`, `answer_s`: seconds to wait for the answer to a join, or to another request.  Raises
     AccessError where the user may not ask.
     """
     gate = asyncio.Semaphore(_AT_ONCE)
@@ -268,7 +263,7 @@ async def probe(
         )
     ]
 
-    async def one(name: str, version: int) -> str | None:
+    async def try_version(name: str, version: int) -> str | None:
         async with gate:
             timeout_s = join_s if name == _MAY_PARK else answer_s
             group_id = f"{prefix}{name}-{version}"
@@ -279,19 +274,19 @@ async def probe(
                     break
             return reason
 
-    reasons = await asyncio.gather(*(one(*pair) for pair in pairs), return_exceptions=True)
-    found: Findings = {}
+    reasons = await asyncio.gather(*(try_version(*pair) for pair in pairs), return_exceptions=True)
+    findings: Findings = {}
     for (name, version), reason in zip(pairs, reasons, strict=True):
         if isinstance(reason, BaseException):
             raise reason
-        found.setdefault(name, {})[version] = reason
-    return found
+        findings.setdefault(name, {})[version] = reason
+    return findings
 
 
 async def _broken(
     door: Door, api: str, version: int, group_id: str, timeout_s: float
 ) -> tuple[str | None, bool]:
-    """Why the version is broken, or None; and whether the connection ended or was never made."""
+    """Return why the version is broken, or None; and if the connection ended or was never made."""
     body = harmless(api, version, group_id)
     try:
         event = await ask(door, api, version, body, timeout_s=timeout_s)
@@ -309,10 +304,10 @@ async def _broken(
     return None, False
 
 
-def working_ranges(found: Findings) -> dict[str, tuple[int, int]]:
-    """The lowest unbroken run of versions of each API; an API with none is left out."""
+def working_ranges(findings: Findings) -> dict[str, tuple[int, int]]:
+    """Return the lowest unbroken run of versions of each API; an API with none is left out."""
     ranges = {}
-    for api, versions in found.items():
+    for api, versions in findings.items():
         good = sorted(v for v, reason in versions.items() if reason is None)
         if good:
             high = good[0]
@@ -324,25 +319,23 @@ def working_ranges(found: Findings) -> dict[str, tuple[int, int]]:
 
 _BATCH = 100
 _LOOKS_S = (0.0, 0.3, 1.0)
-"""The pauses before each look for what a run left that was cut short; any run has the first."""
+"""The pauses before each look for leftovers of a run that was cut short; any run has the first."""
 _OF_GROUPS_SINCE = {"OffsetCommit": 1, "OffsetFetch": 1}
 """Version 0 means offsets in ZooKeeper: no group is asked, and a Kafka without one refuses it."""
 
 
-_UNTOLD = {"offsets.retention.check.interval.ms": 600_000}
-"""What somebody else's broker may do, unless it tells otherwise: Kafka's default."""
+_UNREPORTED = {"offsets.retention.check.interval.ms": 600_000}
+"""Kafka's default, assumed of somebody else's broker unless it reports another value."""
 
 
 class TcpTarget(Target):
     """A broker on a port.
 
-    `settings`: the group settings that the user knows better than the broker tells.
-    `probe`: whether to try each advertised version at entry; otherwise all of them count as
-    working, unless `working` says otherwise.
-    `failovers`: how a broker of ours is restarted, for all scopes at once; `features` says that a
-    case can have one, here or on another broker of the same target.
-    `temporary`: the broker is thrown away afterwards, so nothing is cleaned up.
-    `security`: what each connection begins with.
+    `settings`: group settings that override those the broker reports.  `probe`: True to try each
+    advertised version at entry; otherwise all of them count as working, unless `working` says
+    otherwise.  `failovers`: restarts a broker of ours, for all scopes at once; `features` says that
+    a case can have one, here or on another broker of the same target.  `temporary`: the broker is
+    thrown away afterwards, so nothing is cleaned up.  `security`: of each connection.
     """
 
     hints = Hints()
@@ -376,23 +369,23 @@ class TcpTarget(Target):
         self.admin = Admin(self.address, remote=remote, deadlines=deadlines, security=security)
         self.settings: dict[str, int | None] = dict(CONFIG_DEFAULTS)
         if not temporary:
-            self.settings |= _UNTOLD
+            self.settings |= _UNREPORTED
         self.settings_source: dict[str, str] = dict.fromkeys(CONFIG_DEFAULTS, "default")
-        """Where each setting is from: `describe-configs`, `option` or `default` (unknown)."""
+        """The source of each setting: `describe-configs`, `option` or `default` (unknown)."""
         self.anchor = self.address
         """The broker to ask about no group in particular."""
         self.is_brief = is_brief
-        """Whether it was started for one scope, and ends with it."""
+        """True if it was started for one scope, and ends with it."""
         self.is_alone = False
-        """Whether it is the only broker, so that it coordinates all groups."""
+        """True if it is the only broker, so that it coordinates all groups."""
         self.lines = ConnectionPool()
         self.working: dict[str, tuple[int, int]] = {}
         self.broken: dict[str, dict[int, str]] = {}
-        """What is advertised but broken: API → version → why."""
+        """Versions that are advertised but broken: API → version → reason."""
         self.run = secrets.token_hex(4)
         self.topic = f"{PREFIX}{self.run}-topic"
         self.topic_problem: str | None = None
-        """Why there is no topic to commit offsets for, if there is none."""
+        """The reason why there is no topic to commit offsets for, if there is none."""
         self._options = dict(settings or {})
         self._implementation = implementation or f"the broker at {self.address}"
         self._version = version
@@ -403,7 +396,7 @@ class TcpTarget(Target):
         self._failovers = failovers
         self._temporary = temporary
         self.may_refuse = not temporary
-        """Whether there may be rules of access, so that a refusal is no fault of the protocol."""
+        """True if there may be rules of access, so that a refusal is no fault of the protocol."""
         self._topics: dict[str, asyncio.Future[None]] = {}
         """Topics of ours, which may exist: each is made once."""
         self._numbers = itertools.count(1)
@@ -411,15 +404,15 @@ class TcpTarget(Target):
 
     @property
     def advertised(self) -> dict[str, tuple[int, int]]:
-        """The versions that the broker says it speaks, of what the model knows of groups."""
-        told = self.admin.advertised
+        """The versions that the broker advertises, as far as the model knows them."""
+        versions = self.admin.advertised
         both = {
             name: (
-                max(api.lowest, told[name][0], _OF_GROUPS_SINCE.get(name, 0)),
-                min(api.highest, told[name][1]),
+                max(api.lowest, versions[name][0], _OF_GROUPS_SINCE.get(name, 0)),
+                min(api.highest, versions[name][1]),
             )
             for name, api in APIS.items()
-            if name in told
+            if name in versions
         }
         return {name: bounds for name, bounds in both.items() if bounds[0] <= bounds[1]}
 
@@ -441,55 +434,55 @@ class TcpTarget(Target):
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Remove what this run left on the broker, as far as the broker lets it, within seconds."""
+        """Remove this run's groups and topic from the broker, if it lets us, within seconds."""
         self.lines.close()
         if not self._temporary:
             await self._clean_up(cut_short=kind is not None)
 
     async def _learn_settings(self) -> None:
-        told = await self._told_settings()
-        for source, known in (("describe-configs", told), ("option", self._options)):
+        reported = await self._reported_settings()
+        for source, known in (("describe-configs", reported), ("option", self._options)):
             self.settings.update(known)
             self.settings_source.update(dict.fromkeys(known, source))
 
-    async def _told_settings(self) -> dict[str, int | None]:
-        """What the brokers tell.  Raises TargetUnavailableError where they don't agree."""
+    async def _reported_settings(self) -> dict[str, int | None]:
+        """Return the brokers' settings.  Raises TargetUnavailableError where they don't agree."""
         brokers: dict[int, Address] = {}
         with contextlib.suppress(AdminError):
             brokers = await self.admin.brokers()
         self._controller = brokers.pop(-1, None)
         self.is_alone = list(brokers.values()) == [self.anchor]
-        told: dict[str, int | None] = {}
+        reported: dict[str, int | None] = {}
         by: dict[str, int] = {}
         for node_id, address in brokers.items():
             settings: dict[str, int | None] = {}
             with contextlib.suppress(AdminError):
                 settings = await self.admin.group_settings(node_id, address)
             for key, value in settings.items():
-                if told.setdefault(key, value) != value and key not in self._options:
+                if reported.setdefault(key, value) != value and key not in self._options:
                     raise TargetUnavailableError(
-                        f"{key} is {told[key]} at broker {by[key]} and {value} at {node_id}: give "
-                        "all brokers the same settings, for each has some of the groups"
+                        f"{key} is {reported[key]} at broker {by[key]} and {value} at {node_id}: "
+                        "give all brokers the same settings, for each has some of the groups"
                     )
                 by.setdefault(key, node_id)
-        return told
+        return reported
 
     async def _learn_versions(self) -> None:
         if not self._probe:
             self.working = dict(self._given_working or self.advertised)
             return
-        found = await self.probe_versions()
+        findings = await self.probe_versions()
         if not self._temporary:
             await self.admin.check_deletion(f"{PREFIX}{self.run}", self.anchor)
-        self.working = working_ranges(found)
+        self.working = working_ranges(findings)
         self.broken = {
             api: {v: why for v, why in versions.items() if why is not None}
-            for api, versions in found.items()
+            for api, versions in findings.items()
             if any(why is not None for why in versions.values())
         }
 
     async def probe_versions(self) -> Findings:
-        """Try every advertised version; API → version → why it is broken, or None.
+        """Try every advertised version; return API → version → why it is broken, or None.
 
         Raises AccessError.
         """
@@ -534,14 +527,14 @@ class TcpTarget(Target):
             raise CoordinatorFailure(f"{error}.") from error
 
     def describe(self) -> Hello:
-        """What each scope says of itself."""
+        """Return the greeting of each scope."""
         features = self._features
         if not {"CreateTopics", "DeleteTopics"} <= self.admin.advertised.keys():
             features -= {"delete-topics"}
         return Hello(self._implementation, self._version, "real", dict(self.working), features)
 
     def new_names(self) -> Names:
-        """A prefix for one life of a scope."""
+        """Return a prefix for one life of a scope."""
         return Names(f"{PREFIX}{self.run}-{next(self._numbers)}-", self.topic)
 
     def made(self, group_id: str, at: Address) -> None:
@@ -549,14 +542,14 @@ class TcpTarget(Target):
         self._groups[group_id] = at
 
     def provenance(self) -> Provenance:
-        """The name as given and what is known of the broker."""
+        """Return the target's name and what is known of the broker."""
         return Provenance(self.name, self._implementation, self._version, str(self.address))
 
     @asynccontextmanager
     async def scope(
         self, label: str, *, isolated: bool = False, restarts: bool = False
     ) -> AsyncIterator[AsyncCoordinator]:
-        """Group names and connections of its own; nothing isolates more, in one broker.
+        """Yield a scope with groups and connections of its own; one broker isolates no further.
 
         Raises CoordinatorFailure where the broker did not come back from a restart before.
         """
@@ -571,16 +564,16 @@ class TcpTarget(Target):
 
     @property
     def outages(self) -> Sequence[tuple[float, float]]:
-        """When it was down on purpose, in seconds of the monotonic clock."""
+        """Return the times when it was down on purpose, in seconds of the monotonic clock."""
         return () if self._failovers is None else self._failovers.outages
 
     @property
     def keeps_connections(self) -> bool:
-        """Whether connections outlive a failover."""
+        """Return True if connections outlive a failover."""
         return self._failovers is not None and self._failovers.keeps_connections
 
     async def restart(self, hang_up: Callable[[], None]) -> float:
-        """Let the broker fail over, together with all scopes that want it; when it had ended.
+        """Let the broker fail over, with all scopes that wait for it; return the time of its end.
 
         Raises UnsupportedError for a broker that is not ours, CoordinatorFailure for one that does
         not come back.
@@ -591,7 +584,7 @@ class TcpTarget(Target):
             return await self._failovers.wait(hang_up)
 
     async def _clean_up(self, *, cut_short: bool = False) -> None:
-        """Best effort.  A group whose members are still being rebalanced is tried again."""
+        """Remove groups and topic as far as possible; retry a group that is still rebalancing."""
         with contextlib.suppress(TimeoutError, AddressError):
             async with asyncio.timeout(self.deadlines.cleanup_s):
                 await self._remove_groups(_LOOKS_S if cut_short else _LOOKS_S[:1])
@@ -637,7 +630,7 @@ class TcpTarget(Target):
 
 @contextlib.contextmanager
 def _back_from_a_restart() -> Iterator[None]:
-    """Raises CoordinatorFailure where a broker does not come back."""
+    """Raise CoordinatorFailure where a broker does not come back."""
     try:
         yield
     except TargetUnavailableError as error:

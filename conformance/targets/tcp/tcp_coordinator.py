@@ -1,13 +1,11 @@
-"""One case's view of a broker: a coordinator with a real clock.
+"""Give one case its view of a broker: a coordinator with a real clock.
 
 A request goes over one TCP connection for each symbolic connection, to the broker that coordinates
 the group of the request.  The case gets an answer with the time when it was read and all that was
 wrong with its bytes, or the end of its connection.  Each reset begins under new group names, since
 a broker cannot be made to forget.
 
-`at_ms` counts from `reset`, rounded up: the answer had been given by then.
-
-What a case's view of a broker needs of its target: one broker, or several.
+`at_ms` counts from `reset`, rounded up: the answer had been sent by then.
 """
 
 from __future__ import annotations
@@ -63,19 +61,19 @@ class Cluster(Protocol):
 
     @property
     def outages(self) -> Sequence[tuple[float, float]]:
-        """When it was down on purpose."""
+        """Return the times when it was down on purpose."""
         ...
 
     def scope(self, label: str) -> AbstractAsyncContextManager[AsyncCoordinator]:
-        """Another scope."""
+        """Return another scope."""
         ...
 
     def describe(self) -> Hello:
-        """What the broker can do."""
+        """Return the broker's abilities."""
         ...
 
     def new_names(self) -> Names:
-        """Names that nobody had before."""
+        """Make names that are new."""
         ...
 
     def made(self, group_id: str, at: Address) -> None:
@@ -84,7 +82,7 @@ class Cluster(Protocol):
 
     @property
     def keeps_connections(self) -> bool:
-        """Whether connections outlive a failover."""
+        """Return True if connections outlive a failover."""
         ...
 
     async def make_topic(self, name: str) -> None:
@@ -98,16 +96,16 @@ class Cluster(Protocol):
     async def restart(self, hang_up: Callable[[], None]) -> float:
         """Let the broker fail over; `hang_up` is called just before.
 
-        When it had ended, in seconds of the monotonic clock.
+        Returns the time of its end, in seconds of the monotonic clock.
         """
         ...
 
 
 _RESIGNING_S = 1.0
-"""A coordinator that resigned answers what it had parked at once."""
+"""Seconds for a coordinator that resigned to answer what it had parked; it does so at once."""
 _MAX_STRAYS = 20
 _MOST_IDS = 1000
-"""So many request ids are remembered: more than a case has; a control asks for hours."""
+"""The most request ids to remember: more than a case has; a control asks for hours."""
 
 _FOUNDING = {"JoinGroup", "OffsetCommit"}  # the requests that make a group
 
@@ -141,7 +139,7 @@ class TcpScope(AsyncCoordinator):
         self._refused: str | None = None
         self._spoiled: str | None = None
         self.strays: list[str] = []
-        """What the broker sent unasked, in sentences; each is a finding of the next answer too."""
+        """Unsolicited messages, in sentences; each is a finding of the next answer too."""
         self._begun = self._clock()
 
     @property
@@ -150,15 +148,15 @@ class TcpScope(AsyncCoordinator):
         return self._cluster
 
     async def hello(self) -> Hello:
-        """The versions that work; a TCP connection can be dropped, the broker not restarted."""
+        """Return the versions that work; a connection can be dropped, the broker not restarted."""
         return self._cluster.describe()
 
     def now_ms(self) -> int:
-        """The ms since `reset`, rounded down: a request sent now is sent at this time or later."""
+        """Return the ms since `reset`, rounded down: a request sent now is sent then or later."""
         return int((self._clock() - self._begun) * 1000)
 
     def read_at(self, answer: Answer) -> float:
-        """When an answer was read, in seconds of the monotonic clock."""
+        """Return the time when an answer was read, in seconds of the monotonic clock."""
         return self._begun + answer.at_ms / 1000
 
     async def reset(self, config: Config) -> Reset:
@@ -170,7 +168,7 @@ class TcpScope(AsyncCoordinator):
         return Reset(dict(self._cluster.settings), dropped)
 
     async def send(self, request: Send) -> list[Answer]:
-        """Write the request; answers that are there already.
+        """Write the request; return answers that are there already.
 
         Raises UnsupportedError for a version that the broker doesn't advertise, and for a question
         about groups of several coordinators; CoordinatorFailure for a body that the version can't
@@ -201,7 +199,7 @@ class TcpScope(AsyncCoordinator):
         return self._take()
 
     def _check(self, request: Send) -> dict[str, Any]:
-        """The body as the cluster is asked."""
+        """Return the body with the names of the cluster."""
         bounds = self._cluster.admin.advertised.get(request.api)
         known = APIS.get(request.api)
         if known is None or bounds is None or not bounds[0] <= request.version <= bounds[1]:
@@ -218,7 +216,7 @@ class TcpScope(AsyncCoordinator):
         return self._names.request(request.api, request.body)
 
     async def _line(self, name: str, group_ids: Sequence[str]) -> _Line:
-        """The TCP connection, to the right broker; one that is gone is looked up again."""
+        """Return the connection to the right broker; one that is gone is looked up again."""
         for attempt in (1, 2):
             broker = await self._broker(group_ids)
             line = self._lines.get(name)
@@ -241,11 +239,11 @@ class TcpScope(AsyncCoordinator):
         raise AssertionError
 
     async def _broker(self, group_ids: Sequence[str]) -> Address:
-        """The one to ask about these groups, or (where none is named) about all of the case."""
-        found = [await self._coordinator(g) for g in group_ids or list(self._coordinators)]
-        if len(set(found)) > 1:
+        """Return the broker for these groups, or (where none is named) for all of the case."""
+        addresses = [await self._coordinator(g) for g in group_ids or list(self._coordinators)]
+        if len(set(addresses)) > 1:
             raise UnsupportedError("one request about groups that several brokers coordinate")
-        return found[0] if found else self._cluster.anchor
+        return addresses[0] if addresses else self._cluster.anchor
 
     async def _coordinator(self, group_id: str) -> Address:
         if not group_id:  # some name no coordinator for it; any may refuse it
@@ -255,14 +253,14 @@ class TcpScope(AsyncCoordinator):
         if known is not None:
             return known
         try:
-            found = await self._cluster.admin.find_coordinator(group_id)
+            address = await self._cluster.admin.find_coordinator(group_id)
         except (AdminError, AddressError) as error:
             raise CoordinatorFailure(str(error)) from error
-        self._coordinators[group_id] = found
-        return found
+        self._coordinators[group_id] = address
+        return address
 
     def _look_again(self) -> None:
-        """What was known of coordinators may be so no more."""
+        """Forget coordinators: they may have moved."""
         self._is_sure = False
         self._coordinators = dict.fromkeys(self._coordinators)
 
@@ -276,8 +274,8 @@ class TcpScope(AsyncCoordinator):
         if isinstance(event, Stray):
             if len(self.strays) < _MAX_STRAYS:
                 came_ms = math.ceil((event.at - self._begun) * 1000)
-                seen = f"after {came_ms} ms; it begins with {event.start.hex()}"
-                self.strays.append(f"On connection {name!r}: {event.finding} ({seen})")
+                details = f"after {came_ms} ms; it begins with {event.start.hex()}"
+                self.strays.append(f"On connection {name!r}: {event.finding} ({details})")
                 self._pending_strays.append(self.strays[-1])
             return
         if event.request is None:
@@ -303,7 +301,7 @@ class TcpScope(AsyncCoordinator):
         _wake(self._waiter)
 
     def _take(self) -> list[Answer]:
-        """What came in.
+        """Return the answers that came in.
 
         Raises UnsupportedError once access was refused to anything, SpoiledRunError once an earlier
         case spoiled this one.
@@ -331,13 +329,13 @@ class TcpScope(AsyncCoordinator):
         return self._take()
 
     async def disconnect(self, connection: str) -> Dropped:
-        """Hang up on the broker; what was open is never answered."""
+        """Hang up on the broker; its open requests are never answered."""
         line = self._lines.pop(connection, None)
         request = line.connection.close() if line is not None else None
         return Dropped(tuple(self._take()), () if request is None else (request.id,))
 
     async def restart(self) -> Dropped:
-        """The broker fails over; what was open is answered as the old one resigns, or never.
+        """Fail over; what was open is answered as the old coordinator resigns, or never.
 
         Raises UnsupportedError for a broker that is not ours, CoordinatorFailure for one that does
         not come back.
@@ -378,14 +376,14 @@ class TcpScope(AsyncCoordinator):
         return self._take()
 
     async def _last_answers(self) -> list[Answer]:
-        """What a coordinator that resigned still answers, within a moment."""
-        found: list[Answer] = []
+        """Return the answers that a resigned coordinator still sends, within a moment."""
+        answers: list[Answer] = []
         end = self._clock() + _RESIGNING_S
         while (left := end - self._clock()) > 0:
-            found += await self.advance(int(left * 1000) + 1 if self._is_open() else 0)
+            answers += await self.advance(int(left * 1000) + 1 if self._is_open() else 0)
             if not self._is_open():
                 break
-        return found
+        return answers
 
     def _is_open(self) -> bool:
         return any(line.connection.pending is not None for line in self._lines.values())
@@ -403,7 +401,7 @@ class TcpScope(AsyncCoordinator):
 
 
 def _sent_away(answer: Answer) -> bool:
-    """Whether the coordinator said that it is none any more."""
+    """Return True if the answer is that it is no coordinator any more."""
     return answer.body is not None and Error.NOT_COORDINATOR.value in codes_in(answer.body)
 
 

@@ -24,7 +24,7 @@ from fencepost.conformance.run.link_faults import (
     acquitted,
     may_be_the_link,
 )
-from fencepost.conformance.targets.target import UNASKED, SpoiledRunError
+from fencepost.conformance.targets.target import UNSOLICITED, SpoiledRunError
 from fencepost.model.coordinator import Answer, Send
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 from fencepost.properties.oracle.verdict import Wrong
@@ -160,7 +160,9 @@ class Unasked:
         if request.api != "Heartbeat" or self.left == 0:
             return answer
         self.left -= 1
-        sent = f"The broker sent 186 bytes {UNASKED}. (after {self.left} ms; it begins with 00ff)"
+        sent = (
+            f"The broker sent 186 bytes {UNSOLICITED}. (after {self.left} ms; it begins with 00ff)"
+        )
         return msgspec.structs.replace(answer, findings=(f"On connection 'B2': {sent}",))
 
 
@@ -175,7 +177,7 @@ async def test_what_comes_unasked_counts_if_it_comes_each_time(
     assert (result.outcome, result.attempts) == (outcome, attempts)
     if outcome is Outcome.FAIL:  # the same words in each run
         said = "malformed bytes: On connection 'B2': The broker sent 186 bytes"
-        assert result.observed.endswith(f"{said} {UNASKED}")
+        assert result.observed.endswith(f"{said} {UNSOLICITED}")
         assert "ms" not in result.observed
     else:
         assert "not seen again" in result.notes[-1]

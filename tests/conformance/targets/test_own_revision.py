@@ -16,7 +16,7 @@ from fencepost.conformance.targets.own_revision import (
     load_revision,
     own_fault,
     properties_for,
-    told_where_it_stops,
+    stops_reported,
 )
 from fencepost.conformance.targets.target_registry import UnknownTargetError, find_revision
 from fencepost.model.revisions import revisions
@@ -210,9 +210,9 @@ def test_a_revision_that_stops_midway_says_where(
 ) -> None:
     mine = f"{write(STOPS)}:MINE"
     stops = "leads to a group that can't be, and stops there"
-    with pytest.raises(OwnRevisionError, match=stops), told_where_it_stops(mine):
+    with pytest.raises(OwnRevisionError, match=stops), stops_reported(mine):
         raise TableError("Heartbeat: no rule")
-    with pytest.raises(TableError), told_where_it_stops("kafka-4"):
+    with pytest.raises(TableError), stops_reported("kafka-4"):
         raise TableError("ours")
     assert run("check", mine, "--question", "zombie") == USAGE
     told = capsys.readouterr().err

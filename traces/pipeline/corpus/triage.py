@@ -75,7 +75,7 @@ class Groups:
     schema = GROUPS
 
     def __call__(self, number: int) -> pa.Table:
-        """A row for each group, as `schema.GROUPS` says."""
+        """Return a row for each group, as `schema.GROUPS` says."""
         shard = self.corpus.shards[number]
         name = f"{verdicts_folder(self.judge)}/{shard.file}"
         verdicts = self.corpus.place.read(name, _COLUMNS)
@@ -106,7 +106,7 @@ class Drawn:
     choices: Choices
 
     def walk(self) -> Walk:
-        """The walk of these acts, as far as they can be done."""
+        """Return the walk of these acts, as far as they can be done."""
         walk = Walk(ground(self.model, self.scope))
         for choice in self.choices:
             walk.take(choice)
@@ -191,7 +191,7 @@ def _triaged(corpus: Corpus, judged_by: str, group: Row) -> Triaged:
 
 
 def _words(row: Row) -> tuple[str, str, str, str]:
-    """The columns of a fingerprint, "" for null."""
+    """Return the columns of a fingerprint, "" for null."""
     rule, api, wrong, seen = (row.get(name) or "" for name in _FINGERPRINT)
     return rule, api, wrong, seen
 
@@ -204,7 +204,7 @@ def _shard_of(corpus: Corpus, number: int) -> Shard:
 
 
 def smaller(begun: Drawn, judged_by: str, fingerprint: Fingerprint) -> Drawn:
-    """The same with acts as few and simple as still have a verdict with this fingerprint."""
+    """Return the same with acts as few and simple as still have a verdict with this fingerprint."""
 
     def shows(tried: Choices) -> Shown[Choices, Walk] | None:
         walk = replace(begun, choices=tried).walk()

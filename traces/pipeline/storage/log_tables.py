@@ -31,7 +31,7 @@ def table(*fields: tuple[str, pa.DataType]) -> pa.Schema:
 
 
 def _columns(row: Any) -> list[tuple[str, pa.DataType]]:
-    """The columns of a row that is a dataclass."""
+    """Return the columns of a row that is a dataclass."""
     hints = get_type_hints(row)
     return [(field.name, _column(hints[field.name])) for field in fields(row)]
 

@@ -42,37 +42,37 @@ def test_a_tool(empty: Path, name: str, program: str, good: str, bad: str) -> No
         tool(empty, "npm", "11.0.0")
     missing = examine(NAMED[name])
     assert not missing.is_there
-    assert f"{program} is not on the PATH: install " in missing.found
+    assert f"{program} is not on the PATH: install " in missing.result
     tool(empty, program, good)
     assert examine(NAMED[name]).is_there
     for says in (bad, "hello"):
         tool(empty, program, says)
         wrong = examine(NAMED[name])
         assert not wrong.is_there
-        assert "install " in wrong.found
+        assert "install " in wrong.result
 
 
 def test_an_extra_that_is_missing_is_named_with_the_command() -> None:
     look = doctor._extra("prove", "no_such_module", "z3-solver")
     found = examine(Check("prove", "proofs", look))
     assert not found.is_there
-    assert found.found.startswith("z3-solver is missing: pip install '.[prove]'")
+    assert found.result.startswith("z3-solver is missing: pip install '.[prove]'")
 
 
 def test_the_cache_is_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
     (tmp_path / "cache" / "kafka").mkdir(parents=True)
-    assert examine(NAMED["cache"]).found == f"{tmp_path / 'cache'}, has kafka"
+    assert examine(NAMED["cache"]).result == f"{tmp_path / 'cache'}, has kafka"
     (tmp_path / "file").touch()
     monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "file"))
     wrong = examine(NAMED["cache"])
     assert not wrong.is_there
-    assert "name another folder in FENCEPOST_CACHE" in wrong.found
+    assert "name another folder in FENCEPOST_CACHE" in wrong.result
 
 
 def test_python_and_ports_are_there() -> None:
     assert examine(NAMED["python"]).is_there
-    assert examine(NAMED["ports"]).found.startswith("such as 127.0.0.1:")
+    assert examine(NAMED["ports"]).result.startswith("such as 127.0.0.1:")
 
 
 def test_every_check_says_what_it_is_for() -> None:
