@@ -7,7 +7,7 @@ numbers.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from fencepost.model.coordinator import Send
@@ -21,6 +21,7 @@ from fencepost.model.history.events import (
     Sent,
     TopicsDeleted,
 )
+from fencepost.model.history.history import History
 from fencepost.model.history.words import WrongField, answer_words, request_words
 
 _NOTEWORTHY_MS = 500
@@ -50,17 +51,7 @@ class Line:
     """The events of the history that it tells, counted from 0."""
 
 
-@dataclass(frozen=True, slots=True)
-class StepInput:
-    """A history to describe: events, request id → sender, member id → name, the clock."""
-
-    events: Sequence[Event]
-    senders: Mapping[str, str]
-    names: Mapping[str, str]
-    clock: str
-
-
-def step_lines(told: StepInput) -> list[Line]:
+def step_lines(told: History) -> list[Line]:
     """Return the steps of a history."""
     lines = list(_lines(told))
     for number, line in enumerate(lines, 1):
@@ -119,7 +110,7 @@ def is_wrong(line: Line, wrong: str | None, answered: set[str]) -> bool:
     return silent or (bool(line.fate) and wrong in {line.asks, line.answers})
 
 
-def _lines(told: StepInput) -> Iterator[Line]:
+def _lines(told: History) -> Iterator[Line]:
     asked: dict[str, Send] = {}
     last: Line | None = None
     now = 0
@@ -161,7 +152,7 @@ def _lines(told: StepInput) -> Iterator[Line]:
         yield Line(f"{end - now} ms pass", now, end, passes=True)
 
 
-def _who(event: Event, told: StepInput) -> str:
+def _who(event: Event, told: History) -> str:
     match event:
         case Sent(request=request):
             return told.senders.get(request.id, request.connection)
@@ -171,7 +162,7 @@ def _who(event: Event, told: StepInput) -> str:
             return ""
 
 
-def _event_words(event: Event, told: StepInput) -> str:
+def _event_words(event: Event, told: History) -> str:
     match event:
         case Sent(request=request):
             who = told.senders.get(request.id, request.connection)

@@ -10,13 +10,13 @@ The recording of a case: all that is left of a run, by which it is judged and ex
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fencepost.model.coordinator import Config, Send
+from fencepost.model.coordinator import Config
 from fencepost.model.history.events import (
-    Answered,
     Disconnected,
     Event,
     Handled,
@@ -24,6 +24,7 @@ from fencepost.model.history.events import (
     Sent,
     TopicsDeleted,
 )
+from fencepost.model.history.history import History
 from fencepost.model.history.words import (
     answer_words,
     decoded,
@@ -74,6 +75,19 @@ class Recording:
     attribution: Attribution | None = field(default=None, init=False, repr=False, compare=False)
     """What is known of its failure, once it was looked for."""
 
+    _read: History | None = field(default=None, init=False, repr=False, compare=False)
+
+    def read(self) -> History:
+        """Return the history with its requests by id, and with names for people.
+
+        Member id → name: "A1" for the first id that A1 was told, "A1 (id 2)" for the second.
+        """
+        names = _unique(self.names)
+        read = self._read
+        if read is None or len(read.events) != len(self.history) or read.names != names:
+            read = self._read = History(tuple(self.history), self.senders, names, self.clock)
+        return read
+
     def in_order(self) -> list[Event]:
         """The history, if each request was handled when the plan relies on it."""
         found: list[Event] = []
@@ -98,6 +112,15 @@ class Recording:
         return f"the run broke off in step {begun} of {steps}, so it shows nothing of the rest"
 
 
+def _unique(names: Mapping[str, str]) -> dict[str, str]:
+    count = Counter[str]()
+    found = {}
+    for member_id, who in names.items():
+        count[who] += 1
+        found[member_id] = who if count[who] == 1 else f"{who} (id {count[who]})"
+    return found
+
+
 Names = Mapping[str, str]
 
 STRANGER = "an unknown id"
@@ -112,32 +135,6 @@ TOO_LATE = "too late"
 """How the signature of an answer ends that is right but for its time."""
 
 
-def names_of(recording: Recording) -> dict[str, str]:
-    """Member id → name: "A1" for the first id that A1 was told, "A1 (id 2)" for the second."""
-    count: dict[str, int] = {}
-    names = {}
-    for member_id, who in recording.names.items():
-        count[who] = count.get(who, 0) + 1
-        names[member_id] = who if count[who] == 1 else f"{who} (id {count[who]})"
-    return names
-
-
-def request_of(recording: Recording, request_id: str) -> Send | None:
-    """A request that was recorded, by its id."""
-    for event in recording.history:
-        if isinstance(event, Sent) and event.request.id == request_id:
-            return event.request
-    return None
-
-
-def body_of(recording: Recording, request_id: str) -> Mapping[str, Any] | None:
-    """The answer to a request, if one with a body was recorded."""
-    for event in recording.history:
-        if isinstance(event, Answered) and event.answer.id == request_id:
-            return event.answer.body
-    return None
-
-
 def signature(verdict: Verdict | None, recording: Recording | None) -> str:
     """What was observed, in a few words, e.g.  `B2 JoinGroup: NONE, generation 3, follows`.
 
@@ -150,14 +147,15 @@ def signature(verdict: Verdict | None, recording: Recording | None) -> str:
     if verdict is None or verdict.violation is None:
         return f"stopped: {recording.stopped}" if recording.stopped else ""
     violation = verdict.violation
-    names = _with_strangers(recording, violation)
-    return f"{_whose(recording, violation.request_id)}: {_seen(violation, recording, names)}"
+    history = recording.read()
+    names = _with_strangers(history, violation)
+    return f"{_whose(history, violation.request_id)}: {_seen(violation, history, names)}"
 
 
-def _seen(violation: Violation, recording: Recording, names: Names) -> str:
-    request = request_of(recording, violation.request_id)
-    api = request.api if request is not None else ""
-    body = violation.observed or body_of(recording, violation.request_id)
+def _seen(violation: Violation, history: History, names: Names) -> str:
+    exchange = history.exchange(violation.request_id)
+    api = "" if exchange is None else exchange.request.api
+    body = violation.observed or (None if exchange is None else exchange.body)
     match violation.wrong:
         case Wrong.SILENCE:
             return "no answer" if body is None else f"{_summary(api, body, names)}, {TOO_LATE}"
@@ -246,32 +244,21 @@ def _seats(rows: Any) -> str:
     return f"[{', '.join(seats)}]"
 
 
-def _whose(recording: Recording, request_id: str) -> str:
-    request = request_of(recording, request_id)
-    who = recording.senders.get(request_id, "somebody")
-    if request is None:
+def _whose(history: History, request_id: str) -> str:
+    exchange = history.exchange(request_id)
+    who = history.senders.get(request_id, "somebody")
+    if exchange is None:
         return who
-    before = [
-        event.request.id
-        for event in recording.history
-        if isinstance(event, Sent)
-        and event.request.api == request.api
-        and recording.senders.get(event.request.id) == who
-    ]
-    number = before.index(request_id) + 1
-    return f"{who} {request.api}" if number == 1 else f"{who} {request.api} #{number}"
+    number = history.number(request_id)
+    return f"{who} {exchange.request.api}" + ("" if number == 1 else f" #{number}")
 
 
-def _with_strangers(recording: Recording, violation: Violation) -> dict[str, str]:
+def _with_strangers(history: History, violation: Violation) -> dict[str, str]:
     """The names of ids, and one word for all ids that the target made up and told nobody."""
-    names = names_of(recording)
-    ours = {
-        found
-        for event in recording.history
-        if isinstance(event, Sent)
-        for found in _ids(event.request.body)
-    }
-    bodies: list[Any] = [violation.observed, body_of(recording, violation.request_id)]
+    names = history.names
+    ours = {found for one in history.exchanges.values() for found in _ids(one.request.body)}
+    exchange = history.exchange(violation.request_id)
+    bodies: list[Any] = [violation.observed, None if exchange is None else exchange.body]
     bodies += [allowed.body for allowed in violation.allowed]
     told = {found for body in bodies for found in _ids(body)}
     strangers = {i for i in told if i and i not in names and i not in ours and i[0] != "\x00"}

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from fencepost.model.coordinator import Send
-from fencepost.model.history.events import Answered, Sent
-from fencepost.model.history.step_lines import Line, StepInput, show_wrong_field, step_lines, texts
+from fencepost.model.history.history import Exchange, History
+from fencepost.model.history.step_lines import Line, show_wrong_field, step_lines, texts
 from fencepost.model.history.words import (
     WrongField,
     answer_words,
@@ -32,11 +32,8 @@ from fencepost.model.revision import Revision
 from fencepost.model.table.table import Rule
 from fencepost.properties.judging.answer_diff import (
     Recording,
-    body_of,
     deviation,
     difference,
-    names_of,
-    request_of,
     signature,
 )
 from fencepost.properties.judging.outcome import CaseResult
@@ -64,9 +61,7 @@ def place_of(lines: Sequence[Line], request_id: str) -> str:
     return f" (step {asked})" if asked == answered else f" (step {asked}, answered in {answered})"
 
 
-def besides_words(
-    verdict: Verdict, recording: Recording, lines: Sequence[Line], names: Mapping[str, str]
-) -> str:
+def besides_words(verdict: Verdict, history: History, lines: Sequence[Line]) -> str:
     """The sentences about what deviated in the same answer, before it and after it; or ""."""
     if verdict.violation is None:
         return ""
@@ -80,7 +75,7 @@ def besides_words(
         when.setdefault(word, []).append(beside)
     said = ""
     for word, those in when.items():
-        told = [_told(beside, recording, lines, names) for beside in those[:_TOLD]]
+        told = [_told(beside, history, lines) for beside in those[:_TOLD]]
         more = len(those) - len(told)
         if more:
             told.append(f"and {plural(more, 'more field')} of answers that the steps mark")
@@ -88,18 +83,17 @@ def besides_words(
     return said
 
 
-def _told(
-    beside: Beside, recording: Recording, lines: Sequence[Line], names: Mapping[str, str]
-) -> str:
-    request = request_of(recording, beside.request_id)
+def _told(beside: Beside, history: History, lines: Sequence[Line]) -> str:
+    exchange, names = history.exchange(beside.request_id), history.names
     field = wrong_field(beside.difference, names)
     if field is None:
         differs = deviation(beside.difference, names)
     else:
         differs = f"{field.field} {field.got} instead of {field.want}"
     rule = f"rule {beside.rule}, " if beside.rule else ""
+    request = None if exchange is None else exchange.request
     api = "" if request is None else f"'s {request.api} v{request.version}"
-    who = recording.senders.get(beside.request_id, "somebody")
+    who = history.senders.get(beside.request_id, "somebody")
     place = place_of(lines, beside.request_id)
     return f"{who}{api}{place}: {differs} ({rule}{beside.level.value})"
 
@@ -147,8 +141,9 @@ def explained(result: CaseResult, revision: Revision) -> Explanation | None:
 
 def explain(verdict: Verdict | None, recording: Recording, revision: Revision) -> Explanation:
     """Explain a verdict: what was expected, by which rule and why, and what came instead."""
-    names = names_of(recording)
-    lines = step_lines(_told_from(recording, names))
+    history = recording.read()
+    names = history.names
+    lines = step_lines(history)
     said = signature(verdict, recording)
     if verdict is not None and (violation := verdict.violation) is not None:
         rule = broken_rule(violation, revision)
@@ -157,9 +152,9 @@ def explain(verdict: Verdict | None, recording: Recording, revision: Revision) -
         for request_id, differs in differing:
             if differs is not None:
                 show_wrong_field(lines, request_id, differs)
-        beside = besides_words(verdict, recording, lines, names)
+        beside = besides_words(verdict, history, lines)
         place = place_of(lines, violation.request_id)
-        said_so = _sentence(violation, recording, names, rule, place, beside)
+        said_so = _sentence(violation, history, rule, place, beside)
         wrong, also = violation.request_id, {b.request_id for b in verdict.besides}
     else:
         rule, said_so, wrong, also = None, _undecided(verdict, recording), "", set()
@@ -176,11 +171,7 @@ def steps_of(recording: Recording, wrong: str = "", known: str = "") -> tuple[st
 
     `wrong`: the request whose answer is wrong; `known`: one whose answer is wrong, as is known.
     """
-    return tuple(texts(step_lines(_told_from(recording, names_of(recording))), wrong, known))
-
-
-def _told_from(recording: Recording, names: Mapping[str, str]) -> StepInput:
-    return StepInput(recording.history, recording.senders, names, recording.clock)
+    return tuple(texts(step_lines(recording.read()), wrong, known))
 
 
 def _undecided(verdict: Verdict | None, recording: Recording) -> str:
@@ -192,24 +183,19 @@ def _undecided(verdict: Verdict | None, recording: Recording) -> str:
 
 
 def _sentence(
-    violation: Violation,
-    recording: Recording,
-    names: Mapping[str, str],
-    rule: Rule | None,
-    place: str,
-    beside: str,
+    violation: Violation, history: History, rule: Rule | None, place: str, beside: str
 ) -> str:
-    request = request_of(recording, violation.request_id)
-    if request is None:
+    exchange, names = history.exchange(violation.request_id), history.names
+    if exchange is None:
         return with_names(violation.detail, names)
-    who = recording.senders.get(violation.request_id, request.connection)
+    request, sent_ms = exchange.request, exchange.sent.at_ms
+    who = history.sender(request.id)
     subject = f"{who}'s {request.api} v{request.version}{place}"
     why = _why(rule, violation)
-    sent_ms = _sent_ms(recording, request.id)
     should = _should(violation, request, names, sent_ms)
-    came = _came(violation, recording, request, names, should)
+    came = _came(violation, exchange, names, should)
     source = f" Source: {rule.source}." if rule is not None and rule.source else ""
-    twice = _twice(violation) + _typed(body_of(recording, request.id))
+    twice = _twice(violation) + _typed(exchange.body)
     return f"{subject} should have {should}{why}. Instead {came}.{twice}{beside}{source}"
 
 
@@ -232,18 +218,13 @@ def _typed(body: Mapping[str, Any] | None) -> str:
     return ""
 
 
-def _shape(violation: Violation, recording: Recording, request_id: str) -> str:
+def _shape(violation: Violation, exchange: Exchange) -> str:
     """What is wrong with the shape of an answer: what was found as it came, if that was kept.
 
     A value that no such field can have is taken out of the body, so the judge sees none.
     """
     path = violation.detail.partition(":")[0]
-    found = (
-        finding
-        for event in recording.history
-        if isinstance(event, Answered) and event.answer.id == request_id
-        for finding in event.answer.findings
-    )
+    found = () if exchange.answered is None else exchange.answered.answer.findings
     return next((said for said in found if said.startswith(f"{path}:")), violation.detail)
 
 
@@ -279,14 +260,12 @@ def expected_answers(verdict: Verdict | None, recording: Recording | None) -> li
     early `no answer yet`.
     """
     violation = None if verdict is None else verdict.violation
-    request = (
-        None
-        if violation is None or recording is None
-        else request_of(recording, violation.request_id)
-    )
-    if violation is None or recording is None or request is None:
+    if violation is None or recording is None:
         return []
-    names = names_of(recording)
+    history = recording.read()
+    exchange, names = history.exchange(violation.request_id), history.names
+    if exchange is None:
+        return []
     match violation.wrong:
         case Wrong.DEVIATION:
             differs = _wrong_field(violation, names)
@@ -299,7 +278,7 @@ def expected_answers(verdict: Verdict | None, recording: Recording | None) -> li
         case Wrong.CLOSED if not violation.allowed:
             return ["no answer yet"]
         case _:
-            return _right_answers(violation, request, names) or ["the form of its version"]
+            return _right_answers(violation, exchange.request, names) or ["the form of its version"]
 
 
 def _wrong_field(violation: Violation, names: Mapping[str, str]) -> WrongField | None:
@@ -334,16 +313,11 @@ def _by(violation: Violation, chosen: Allowed, sent_ms: int) -> str:
     return f", {due_ms} ms after it was sent at the latest" if due_ms > 0 else ", at once"
 
 
-def _came(
-    violation: Violation,
-    recording: Recording,
-    request: Send,
-    names: Mapping[str, str],
-    should: str,
-) -> str:
+def _came(violation: Violation, exchange: Exchange, names: Mapping[str, str], should: str) -> str:
+    request, sent_ms = exchange.request, exchange.sent.at_ms
     got = answer_words(request.api, violation.observed, names)
     chosen = nearest(violation.allowed)
-    waited = violation.at_ms - _sent_ms(recording, request.id)
+    waited = violation.at_ms - sent_ms
     match violation.wrong:
         case Wrong.ANSWER if chosen is not None and " instead of " in chosen.difference:
             differs = difference(request.api, violation.observed, chosen, names)
@@ -356,29 +330,27 @@ def _came(
             moment = "at once" if waited == 0 else f"after {waited} ms"
             return f"it was answered {moment}: {got}"
         case Wrong.SILENCE:
-            return f"no answer had come after {waited} ms{_afterwards(recording, request, names)}"
+            return f"no answer had come after {waited} ms{_afterwards(exchange, names)}"
         case Wrong.CLOSED:
             reason = "" if violation.detail == Wrong.CLOSED.value else f": {violation.detail}"
             return f"the connection was closed{with_names(reason, names)}"
         case Wrong.SHAPE:
-            shape = _shape(violation, recording, request.id)
+            shape = _shape(violation, exchange)
             return f"the answer can't be one of that version: {with_names(shape, names)}"
         case Wrong.DEVIATION:
-            body = body_of(recording, request.id)
-            got = answer_words(request.api, body, names)
+            got = answer_words(request.api, exchange.body, names)
             said = deviation(violation.detail, names)
             if (field := _wrong_field(violation, names)) is not None:
                 said = f"{field.field} {field.got} instead of {field.want}"
             return f"it was answered {got} ({said})"
 
 
-def _afterwards(recording: Recording, request: Send, names: Mapping[str, str]) -> str:
+def _afterwards(exchange: Exchange, names: Mapping[str, str]) -> str:
     """The answer that came in the end, where it came too late."""
-    for event in recording.history:
-        if isinstance(event, Answered) and event.answer.id == request.id:
-            waited = event.at_ms - _sent_ms(recording, request.id)
-            return f" (after {waited} ms: {answer_words(request.api, event.answer.body, names)})"
-    return ""
+    if exchange.answered is None:
+        return ""
+    waited = exchange.answered.at_ms - exchange.sent.at_ms
+    return f" (after {waited} ms: {answer_words(exchange.request.api, exchange.body, names)})"
 
 
 def _is_said_already(differs: str, got: str, should: str) -> bool:
@@ -390,10 +362,3 @@ def _is_said_already(differs: str, got: str, should: str) -> bool:
 def reads_alike(should: str, got: str) -> bool:
     """Whether what was answered reads as one of the answers that were right."""
     return got in should.removeprefix("been answered ").split("; or ")
-
-
-def _sent_ms(recording: Recording, request_id: str) -> int:
-    for event in recording.history:
-        if isinstance(event, Sent) and event.request.id == request_id:
-            return event.at_ms
-    return 0

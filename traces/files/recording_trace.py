@@ -10,7 +10,7 @@ from fencepost.model.plans.spelling import plan_json, read_plan
 from fencepost.model.plans.steps import Plan
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import Level
-from fencepost.properties.judging.answer_diff import Recording, names_of
+from fencepost.properties.judging.answer_diff import Recording
 from fencepost.properties.judging.explain import explain
 from fencepost.properties.oracle.fingerprint import broken_rule
 from fencepost.properties.oracle.verdict import Verdict, nearest
@@ -37,7 +37,7 @@ def trace_of(
         plan=plan_json(recording.case),
         events=tuple(recording.history),
         senders=dict(recording.senders),
-        names=names_of(recording),
+        names=recording.read().names,
         verdict=verdict_of(recording, verdict, revision, message),
         provenance={
             "tool": tool_version,

@@ -21,7 +21,8 @@ from fencepost.model.history.events import (
     Sent,
     TopicsDeleted,
 )
-from fencepost.model.history.step_lines import StepInput, step_lines
+from fencepost.model.history.history import History
+from fencepost.model.history.step_lines import step_lines
 from fencepost.model.history.words import answer_words, member, quoted, request_words, with_names
 from fencepost.model.messages.errors import Error
 from fencepost.properties.oracle.verdict import Wrong
@@ -61,7 +62,7 @@ class _Diagram:
         members = dict.fromkeys(self._who.values())
         self._ids = {who: f"M{n}" for n, who in enumerate(members, start=1)}
         self._now = 0
-        told = step_lines(StepInput(trace.events, trace.senders, trace.names, trace.clock))
+        told = step_lines(History(trace.events, trace.senders, trace.names, trace.clock))
         self._steps = {index: line.number for line in told for index in line.events}
 
     def lines(self) -> Iterator[str]:

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from fencepost.model.classic.machine import Machine
 from fencepost.model.coordinator import Send
 from fencepost.model.history.events import Answered, Restarted, Sent, TopicsDeleted
-from fencepost.model.history.step_lines import Line, StepInput, show_wrong_field, step_lines
+from fencepost.model.history.history import History
+from fencepost.model.history.step_lines import Line, show_wrong_field, step_lines
 from fencepost.model.history.words import Body, wrong_field
 from fencepost.model.revision import Revision
 from fencepost.model.table.expr import Point
@@ -72,7 +73,7 @@ class TraceWithModel:
 
 def match_model(trace: TraceFile, revision: Revision) -> TraceWithModel:
     """Judge a trace by a revision and match the model's run with its steps."""
-    lines = tuple(step_lines(StepInput(trace.events, trace.senders, trace.names, trace.clock)))
+    lines = tuple(step_lines(History(trace.events, trace.senders, trace.names, trace.clock)))
     differing = [(trace.verdict.request, trace.wrong_field())]
     differing += [
         (b.request, wrong_field(b.difference, trace.names)) for b in trace.verdict.besides

@@ -20,10 +20,8 @@ from fencepost.conformance.search.compare.difference import (
     Taken,
     TargetDifference,
 )
-from fencepost.model.history.events import Sent
 from fencepost.model.history.words import plural, request_words
 from fencepost.model.plans.steps import Await, Request, Settle, describe
-from fencepost.properties.judging.answer_diff import names_of
 from fencepost.properties.judging.outcome import CaseResult
 
 _MARK = "   ← they differ"
@@ -100,13 +98,12 @@ def _request(difference: TargetDifference, number: int, step: Request) -> str:
     for result in difference.both.results:
         if result.recording is None:
             continue
-        names = names_of(result.recording)
-        for event in result.recording.history:
-            if isinstance(event, Sent) and event.request.id == f"r{number}":
-                sent = event.request
-                said = request_words(sent.api, sent.version, sent.body, names)
-                on = "" if sent.connection == step.who else f" on connection {sent.connection}"
-                return f"{step.who} {said}{on}"
+        history = result.recording.read()
+        if (exchange := history.exchange(f"r{number}")) is not None:
+            sent = exchange.request
+            words = request_words(sent.api, sent.version, sent.body, history.names)
+            on = "" if sent.connection == step.who else f" on connection {sent.connection}"
+            return f"{step.who} {words}{on}"
     return describe(step)
 
 

@@ -37,7 +37,7 @@ from fencepost.model.plans.steps import Pause, Request
 from fencepost.model.revision import Gate, Release, Revision
 from fencepost.model.revisions.release_revisions import gates_ahead, release
 from fencepost.properties.departures.attribution import departures_in
-from fencepost.properties.judging.answer_diff import Recording, names_of
+from fencepost.properties.judging.answer_diff import Recording
 from fencepost.properties.judging.explain import signature
 from fencepost.properties.judging.known_failures import KnownFailure, aliases_of
 from fencepost.properties.judging.outcome import CaseResult
@@ -85,7 +85,7 @@ def outcomes_of(recording: Recording | None, *, exact: bool) -> dict[int, Reques
 
 
 def _outcomes(recording: Recording, *, exact: bool) -> Iterator[tuple[int, RequestOutcome]]:
-    names = names_of(recording)
+    names = recording.read().names
     asked = {e.request.id: e for e in recording.history if isinstance(e, Sent)}
     dropped = {
         request_id

@@ -37,7 +37,6 @@ from fencepost.conformance.run.certify import OpenTarget, Options, opened
 from fencepost.conformance.run.replay import sound_trace
 from fencepost.conformance.targets.target import Target
 from fencepost.model.coordinator import Hello
-from fencepost.model.history.events import Sent
 from fencepost.model.history.words import with_names
 from fencepost.model.messages.messages import LeavingMember
 from fencepost.model.plans.steps import GenerationOf, IdOf, Ms, Needs, instance_of
@@ -54,7 +53,7 @@ from fencepost.properties.checking.shrinking import (
     without,
 )
 from fencepost.properties.claims.answer_properties import broken_properties
-from fencepost.properties.judging.answer_diff import Recording, names_of
+from fencepost.properties.judging.answer_diff import Recording
 from fencepost.properties.judging.explain import explain
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 from fencepost.properties.oracle.verdict import Wrong
@@ -420,21 +419,16 @@ class ProgramRunner:
 
 def _for_people(sentence: str, recording: Recording) -> str:
     """Requests by who sent them, members by name."""
+    history = recording.read()
 
     def named(found: re.Match[str]) -> str:
         request_id, api = found.group("id", "api")
-        who = recording.senders.get(request_id, request_id)
-        own = [
-            event.request.id
-            for event in recording.history
-            if isinstance(event, Sent)
-            and event.request.api == api
-            and recording.senders.get(event.request.id) == who
-        ]
+        who = history.senders.get(request_id, request_id)
+        own = list(history.alike(request_id))
         number = f" (its no. {own.index(request_id) + 1})" if len(own) > 1 else ""
         return f"{who}'s {api}{number}"
 
-    return with_names(_REQUEST.sub(named, sentence), names_of(recording))
+    return with_names(_REQUEST.sub(named, sentence), history.names)
 
 
 ALL = tuple(DOINGS)

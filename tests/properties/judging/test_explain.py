@@ -14,7 +14,7 @@ from fencepost.conformance.cases.case_registry import Entry
 from fencepost.model.coordinator import Answer, Provenance, Send
 from fencepost.model.history.words import request_words, with_names
 from fencepost.model.revisions.revisions import find as find_revision
-from fencepost.properties.judging.answer_diff import Recording, names_of
+from fencepost.properties.judging.answer_diff import Recording
 from fencepost.properties.judging.explain import explain, sentence, signature, steps_of
 from fencepost.properties.oracle.verdict import Allowed, Verdict, Violation, Wrong
 from fencepost.traces.files.recording_trace import recording_of, trace_of
@@ -388,7 +388,7 @@ def test_an_id_within_another_word_stays() -> None:
 
 def test_the_second_id_of_a_member_is_told_apart() -> None:
     recording = a_recording(names={"one": "A1", "two": "A1", "three": "B1"})
-    assert names_of(recording) == {"one": "A1", "two": "A1 (id 2)", "three": "B1"}
+    assert recording.read().names == {"one": "A1", "two": "A1 (id 2)", "three": "B1"}
     assert request_words("Heartbeat", 4, {"memberId": "two"}, {"two": "A1 (id 2)"}) == (
         "Heartbeat v4 (member A1 (id 2))"
     )

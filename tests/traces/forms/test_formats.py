@@ -15,7 +15,8 @@ from support.worlds import follow, worlds_of
 from fencepost.conformance.cli.explore import Told as Explored
 from fencepost.conformance.cli.explore import write_traces
 from fencepost.model.history.events import Disconnected, Restarted, TopicsDeleted
-from fencepost.model.history.step_lines import StepInput, step_lines
+from fencepost.model.history.history import History
+from fencepost.model.history.step_lines import step_lines
 from fencepost.properties.checking.checking import PropertyStatus
 from fencepost.properties.worlds.scope import ActKind, Scope
 from fencepost.traces.files.model_states import model_states
@@ -75,7 +76,7 @@ def test_the_diagram_shows_the_one_field_that_is_wrong(name: str, said: str) -> 
 @pytest.mark.parametrize("name", ["kafka-8500", "zombie-commits"])
 def test_the_diagram_counts_steps_as_the_sentence_does(name: str) -> None:
     trace = committed(name)
-    told = StepInput(trace.events, trace.senders, trace.names, trace.clock)
+    told = History(trace.events, trace.senders, trace.names, trace.clock)
     steps = {line.number: line for line in step_lines(told)}
     drawn = re.findall(r"M\d+->>K: (\d+)\. (\w+)", TRACE_FORMATS["mermaid"](trace))
     asked = [(str(n), line.text.split()[1]) for n, line in steps.items() if line.asks]
