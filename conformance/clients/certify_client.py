@@ -29,7 +29,7 @@ from fencepost.properties.judging.report import apply
 from fencepost.properties.requirements.client_verdict import Finding, Verdict
 from fencepost.properties.requirements.driver_messages import Introduction
 from fencepost.properties.requirements.evidence import Evidence
-from fencepost.properties.requirements.judges import judge
+from fencepost.properties.requirements.requirements import judge
 from fencepost.traces.files.bounded import all_versions
 from fencepost.traces.files.known_failure_lists import CLIENT_FOLDER, load
 from fencepost.traces.report.client_certificate import (

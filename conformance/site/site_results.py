@@ -31,7 +31,8 @@ from fencepost.model.history.words import plural
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.properties.judging.known_failures import UNEXPLAINED
-from fencepost.properties.requirements.requirements import AREAS, Obligation, in_area
+from fencepost.properties.requirements.requirement import AREAS, Requirement
+from fencepost.properties.requirements.requirements import in_area
 from fencepost.traces.files.bounded import read_json
 from fencepost.traces.report.certificate_data import (
     FAILED,
@@ -274,7 +275,7 @@ class ClientResult:
         """The address of its page."""
         return f"clients/{slug(self.name)}.html"
 
-    def cases_of(self, obligation: Obligation) -> list[Mapping[str, Any]]:
+    def cases_of(self, obligation: Requirement) -> list[Mapping[str, Any]]:
         """The cases of an obligation that say something: not those that it can't take part in."""
         own = [case for case in self.document["cases"] if case["rule"] == obligation.id]
         said = [case for case in own if case["outcome"] != "unsupported"]
@@ -313,7 +314,7 @@ def _client_order(one: ClientResult) -> tuple[int, str]:
     return list(LIBRARIES).index(kind) if kind in LIBRARIES else len(LIBRARIES), one.name
 
 
-def parts(clients: Sequence[ClientResult]) -> Iterator[tuple[str, list[Obligation]]]:
+def parts(clients: Sequence[ClientResult]) -> Iterator[tuple[str, list[Requirement]]]:
     """Areas with their obligations, those that a certificate has."""
     judged = {case["rule"] for one in clients for case in one.document["cases"]}
     for area, title in AREAS.items():

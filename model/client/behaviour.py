@@ -1,8 +1,8 @@
-"""How a client conducts itself: what the reference client does rightly, as data.
+"""Describe how a client behaves: what the reference client does rightly, as data.
 
-`REACTIONS` is the table of error answers: which error of which API leads to what, and the duty that
-asks for it.  `Conduct` has the rest, a field for each decision.  The fields' defaults are what a
-client owes; a lying client is a `Conduct` with one field changed.
+`REACTIONS` is the table of error answers: which error of which API leads to what.  `Conduct` has
+the rest, a field for each decision.  The fields' defaults are what a client owes; a lying client is
+a `Conduct` with one field changed.
 
 Source: KIP-345, sections "Proposed Changes" and "Client behavior changes"; the protocol guide;
 Kafka's ConsumerCoordinator and AbstractCoordinator, read, where those are silent.
@@ -37,13 +37,12 @@ class Reaction(Enum):
     FAIL = "tells the user, and does nothing more by itself"
 
 
-class Duty(NamedTuple):
-    """A row of the table: how a client reacts to an error of an API, and which duty that is."""
+class ErrorReaction(NamedTuple):
+    """A row of the table: how a client reacts to an error of an API."""
 
     api: str
     error: Error
     reaction: Reaction
-    duty: str
 
 
 MEMBER_APIS = ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit")
@@ -53,38 +52,27 @@ _GROUP_APIS = (*MEMBER_APIS, "OffsetFetch", "FindCoordinator")
 
 
 def _rows(
-    apis: tuple[str, ...], errors: tuple[Error, ...], reaction: Reaction, duty: str = ""
-) -> tuple[Duty, ...]:
-    return tuple(Duty(api, error, reaction, duty) for api in apis for error in errors)
+    apis: tuple[str, ...], errors: tuple[Error, ...], reaction: Reaction
+) -> tuple[ErrorReaction, ...]:
+    return tuple(ErrorReaction(api, error, reaction) for api in apis for error in errors)
 
 
-REACTIONS: tuple[Duty, ...] = (
-    *_rows(MEMBER_APIS, (Error.FENCED_INSTANCE_ID,), Reaction.FAIL, "CLIENT-FENCED-TOLD"),
-    *_rows(
-        MEMBER_APIS, (Error.UNKNOWN_MEMBER_ID,), Reaction.BEGIN_ANEW, "CLIENT-JOIN-UNKNOWN-MEMBER"
-    ),
+REACTIONS: tuple[ErrorReaction, ...] = (
+    *_rows(MEMBER_APIS, (Error.FENCED_INSTANCE_ID,), Reaction.FAIL),
+    *_rows(MEMBER_APIS, (Error.UNKNOWN_MEMBER_ID,), Reaction.BEGIN_ANEW),
     *_rows(
         ("SyncGroup", "Heartbeat", "OffsetCommit"),
         (Error.ILLEGAL_GENERATION,),
         Reaction.REJOIN_WITHOUT_GENERATION,
-        "CLIENT-JOIN-ILLEGAL-GENERATION",
     ),
-    *_rows(MEMBER_APIS, (Error.REBALANCE_IN_PROGRESS,), Reaction.REJOIN, "CLIENT-JOIN-REBALANCE"),
-    *_rows(
-        ("JoinGroup",), (Error.MEMBER_ID_REQUIRED,), Reaction.TAKE_ID, "CLIENT-JOIN-ID-REQUIRED"
-    ),
+    *_rows(MEMBER_APIS, (Error.REBALANCE_IN_PROGRESS,), Reaction.REJOIN),
+    *_rows(("JoinGroup",), (Error.MEMBER_ID_REQUIRED,), Reaction.TAKE_ID),
     *_rows(
         _GROUP_APIS,
         (Error.NOT_COORDINATOR, Error.COORDINATOR_NOT_AVAILABLE),
         Reaction.FIND_COORDINATOR,
-        "CLIENT-JOIN-COORDINATOR",
     ),
-    *_rows(
-        _GROUP_APIS,
-        (Error.COORDINATOR_LOAD_IN_PROGRESS,),
-        Reaction.RETRY,
-        "CLIENT-JOIN-COORDINATOR",
-    ),
+    *_rows(_GROUP_APIS, (Error.COORDINATOR_LOAD_IN_PROGRESS,), Reaction.RETRY),
     *_rows(
         ("JoinGroup",),
         (

@@ -1,7 +1,7 @@
 """Lying clients: the reference client with one departure each, to test what judges clients.
 
-Each is a `Conduct` with one decision changed, and names the duty that it breaks.  Most are what
-some client library really did once.
+Each is a `Conduct` with one decision changed, and names the requirements that it breaks.  Most are
+what some client library really did once.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _ALL = frozenset(MEMBER_APIS)
 class ClientMutant:
     """A client that does one thing wrong.
 
-    `sentence`: what, for a reader; `breaks`: the id of the duty (`fencepost.model.client.duties`).
+    `sentence`: the fault, for a reader; `breaks`: ids of requirements that it surely fails.
     """
 
     name: str
     sentence: str
-    breaks: str
+    breaks: tuple[str, ...]
     conduct: Conduct
 
 
@@ -49,20 +49,20 @@ _MUTANTS = (
     ClientMutant(
         "ignores-instance-id",
         "the option of the instance id is set, and nothing comes of it: a dynamic member",
-        "CLIENT-IDENTITY-AS-SET",
+        ("CLIENT-IDENTITY-AS-SET", "CLIENT-RESTART-CRASHED"),
         Conduct(identified=frozenset()),
     ),
     ClientMutant(
         "adds-to-instance-id",
         "the instance id has something added to it",
-        "CLIENT-IDENTITY-AS-SET",
+        ("CLIENT-IDENTITY-AS-SET",),
         Conduct(instance_suffix="-0"),
     ),
     *(
         ClientMutant(
             f"no-instance-in-{api.lower()}",
             f"{api} is sent without the instance id: a zombie isn't told that it is fenced there",
-            "CLIENT-IDENTITY-EVERY-REQUEST",
+            ("CLIENT-IDENTITY-EVERY-REQUEST",),
             Conduct(identified=_ALL - {api}),
         )
         for api in ("SyncGroup", "Heartbeat", "OffsetCommit")
@@ -70,169 +70,181 @@ _MUTANTS = (
     ClientMutant(
         "old-heartbeat",
         "heartbeats are of version 2, which has no room for the instance id",
-        "CLIENT-IDENTITY-VERSIONS",
+        ("CLIENT-IDENTITY-VERSIONS",),
         Conduct(highest=(("Heartbeat", 2),)),
     ),
     ClientMutant(
         "old-commit",
         "commits are of version 6, which has no room for the instance id",
-        "CLIENT-IDENTITY-VERSIONS",
+        ("CLIENT-IDENTITY-VERSIONS",),
         Conduct(highest=(("OffsetCommit", 6),)),
     ),
     ClientMutant(
         "names-itself",
         "a dynamic member sends its client id as an instance id that its user didn't set",
-        "CLIENT-IDENTITY-AS-SET",
+        ("CLIENT-IDENTITY-DYNAMIC",),
         Conduct(names_dynamic=True),
     ),
     ClientMutant(
         "keeps-versions",
         "a coordinator's versions are asked once, though an older broker may come in its place",
-        "CLIENT-IDENTITY-VERSIONS",
+        ("CLIENT-OLD-BROKER-RESTARTED",),
         Conduct(keeps_versions=True),
     ),
     ClientMutant(
         "steps-down-too-far",
         "at an older broker it uses a version below the newest that both know",
-        "CLIENT-IDENTITY-VERSIONS",
+        ("CLIENT-IDENTITY-NEWEST",),
         Conduct(steps_down_too_far=True),
     ),
     ClientMutant(
         "forgets-instance-id",
         "after it was removed, the member comes back without its instance id",
-        "CLIENT-JOIN-UNKNOWN-MEMBER",
+        ("CLIENT-JOIN-UNKNOWN-MEMBER",),
         Conduct(keeps_instance=False),
     ),
     ClientMutant(
         "one-instance-id-for-all",
         "all members of a process have one instance id: the number at its end is cut off",
-        "CLIENT-STREAMS-OWN-IDS",
+        ("CLIENT-STREAMS-OWN-IDS",),
         Conduct(cuts_instance=True),
     ),
     # The end.
     ClientMutant(
         "leaves-on-close",
         "a static member leaves when it is closed, so each restart is a rebalance",
-        "CLIENT-CLOSE-STATIC-STAYS",
+        (
+            "CLIENT-CLOSE-STATIC-STAYS",
+            "CLIENT-RESTART-FOLLOWER",
+            "CLIENT-RESTART-LEADER-OLD",
+            "CLIENT-RESTART-ALL",
+            "CLIENT-RESTART-COOPERATIVE",
+            "CLIENT-STREAMS-ROLLED",
+        ),
         Conduct(leaves_when_static=frozenset({Occasion.CLOSE})),
     ),
     ClientMutant(
         "leaves-on-unsubscribe",
         "a static member leaves when its user unsubscribes",
-        "CLIENT-CLOSE-STATIC-STAYS",
+        ("CLIENT-CLOSE-UNSUBSCRIBED-STAYS",),
         Conduct(leaves_when_static=frozenset({Occasion.UNSUBSCRIBE})),
     ),
     ClientMutant(
         "never-leaves",
         "a dynamic member that is closed doesn't leave: the others wait for its session's end",
-        "CLIENT-CLOSE-DYNAMIC-LEAVES",
+        ("CLIENT-CLOSE-DYNAMIC-LEAVES",),
         Conduct(leaves_when_dynamic=frozenset({Occasion.POLL_INTERVAL})),
     ),
     ClientMutant(
         "close-waits",
         "close waits for its last answer as long as that takes",
-        "CLIENT-CLOSE-IN-TIME",
+        ("CLIENT-CLOSE-BROKER-GONE",),
         Conduct(close_has_deadline=False),
     ),
     ClientMutant(
         "close-lingers",
         "close returns a second after the time that its user gave",
-        "CLIENT-CLOSE-IN-TIME",
+        ("CLIENT-CLOSE-IN-TIME", "CLIENT-CLOSE-REBALANCING"),
         Conduct(close_lingers_ms=1000),
     ),
     ClientMutant(
         "evicts-successor",
         "a fenced member that is closed removes the one who has its instance id now",
-        "CLIENT-CLOSE-STATIC-STAYS",
+        ("CLIENT-CLOSE-FENCED",),
         Conduct(evicts_when_fenced=True),
     ),
     # Joining.
     ClientMutant(
         "joins-without-given-id",
         "after MEMBER_ID_REQUIRED it joins with an empty member id again",
-        "CLIENT-JOIN-ID-REQUIRED",
+        ("CLIENT-JOIN-ID-REQUIRED",),
         Conduct(reactions=_reacts(Reaction.REJOIN, Error.MEMBER_ID_REQUIRED, to=("JoinGroup",))),
     ),
     ClientMutant(
         "waits-for-lost-join",
         "a join whose answer is lost is never sent again",
-        "CLIENT-JOIN-LOST-ANSWER",
+        ("CLIENT-JOIN-LOST-ANSWER", "CLIENT-JOIN-CUT"),
         Conduct(repeats_lost_join=False),
     ),
     ClientMutant(
         "keeps-unknown-id",
         "after UNKNOWN_MEMBER_ID it joins with the same member id, for ever",
-        "CLIENT-JOIN-UNKNOWN-MEMBER",
+        ("CLIENT-JOIN-UNKNOWN-EMPTY",),
         Conduct(forgets_unknown_id=False),
     ),
     ClientMutant(
         "ignores-illegal-generation",
         "ILLEGAL_GENERATION changes nothing: it goes on as a member of a generation that is over",
-        "CLIENT-JOIN-ILLEGAL-GENERATION",
+        ("CLIENT-JOIN-ILLEGAL-GENERATION",),
         Conduct(reactions=_reacts(Reaction.GO_ON, Error.ILLEGAL_GENERATION)),
     ),
     ClientMutant(
         "ignores-rebalance",
         "a heartbeat's REBALANCE_IN_PROGRESS changes nothing: the others wait for it",
-        "CLIENT-JOIN-REBALANCE",
+        ("CLIENT-JOIN-REBALANCE",),
         Conduct(reactions=_reacts(Reaction.GO_ON, Error.REBALANCE_IN_PROGRESS, to=("Heartbeat",))),
     ),
     ClientMutant(
         "stays-at-old-coordinator",
         "after NOT_COORDINATOR it asks the same broker again",
-        "CLIENT-JOIN-COORDINATOR",
+        ("CLIENT-JOIN-COORDINATOR",),
         Conduct(reactions=_reacts(Reaction.RETRY, *_MOVING)),
     ),
     ClientMutant(
         "fails-when-coordinator-moves",
         "NOT_COORDINATOR and its like are fatal, though they pass",
-        "CLIENT-JOIN-COORDINATOR",
+        ("CLIENT-JOIN-LOADING", "CLIENT-JOIN-SILENT"),
         Conduct(reactions=_reacts(Reaction.FAIL, *_MOVING)),
     ),
     ClientMutant(
         "hot-loop",
         "what fails is asked again without a pause",
-        "CLIENT-JOIN-BACKOFF",
+        ("CLIENT-JOIN-BACKOFF",),
         Conduct(backs_off=False),
     ),
     # Fenced.
     ClientMutant(
         "fenced-in-silence",
         "the user of a fenced client isn't told",
-        "CLIENT-FENCED-TOLD",
+        ("CLIENT-FENCED-HEARTBEAT",),
         Conduct(tells_fence=False),
     ),
     *(
         ClientMutant(
             f"ignores-fence-of-{api.lower()}",
             f"FENCED_INSTANCE_ID in the answer to {api} is taken for something that passes",
-            "CLIENT-FENCED-TOLD",
+            breaks,
             Conduct(reactions=_reacts(Reaction.RETRY, _FENCED, to=(api,))),
         )
-        for api in MEMBER_APIS
+        for api, breaks in (
+            ("JoinGroup", ("CLIENT-FENCED-JOIN",)),
+            ("SyncGroup", ("CLIENT-FENCED-SYNC",)),
+            ("Heartbeat", ("CLIENT-FENCED-HEARTBEAT", "CLIENT-FENCED-QUIET")),
+            ("OffsetCommit", ("CLIENT-FENCED-COMMIT",)),
+        )
     ),
     ClientMutant(
         "takes-instance-back",
         "a fenced client joins anew: two processes take the instance from each other for ever",
-        "CLIENT-FENCED-NO-JOIN",
+        ("CLIENT-FENCED-NO-JOIN", "CLIENT-FENCED-POLLED-ON", "CLIENT-FENCED-TAKEOVERS"),
         Conduct(reactions=_reacts(Reaction.BEGIN_ANEW, _FENCED)),
     ),
     ClientMutant(
         "reads-when-fenced",
         "a fenced client still delivers records",
-        "CLIENT-FENCED-NO-RECORDS",
+        ("CLIENT-FENCED-NO-RECORDS",),
         Conduct(reads_when_fenced=True),
     ),
     ClientMutant(
         "commits-when-fenced",
         "a fenced client still commits, as nobody's member",
-        "CLIENT-FENCED-NO-COMMITS",
+        ("CLIENT-FENCED-NO-COMMITS",),
         Conduct(commits_when_fenced=True),
     ),
     ClientMutant(
         "commits-again",
         "a commit that was fenced is made again, after the member joined anew",
-        "CLIENT-FENCED-NO-COMMITS",
+        ("CLIENT-FENCED-LATE-COMMIT",),
         Conduct(
             commits_again=True,
             reactions=_reacts(Reaction.BEGIN_ANEW, _FENCED, to=("OffsetCommit",)),
@@ -242,124 +254,124 @@ _MUTANTS = (
     ClientMutant(
         "stays-away",
         "a member that was removed doesn't come back: UNKNOWN_MEMBER_ID is fatal",
-        "CLIENT-REMOVED-COMES-BACK",
+        ("CLIENT-REMOVED-COMES-BACK", "CLIENT-REMOVED-EXPIRED"),
         Conduct(reactions=_reacts(Reaction.FAIL, Error.UNKNOWN_MEMBER_ID)),
     ),
     ClientMutant(
         "commits-as-nobody",
         "a member that was removed commits without a member id and generation",
-        "CLIENT-REMOVED-NO-COMMITS",
+        ("CLIENT-REMOVED-NO-COMMITS",),
         Conduct(commits_as_nobody=True),
     ),
     ClientMutant(
         "loses-in-silence",
         "the user of a member that was removed isn't told that its partitions are lost",
-        "CLIENT-REMOVED-COMES-BACK",
+        ("CLIENT-REMOVED-TOLD",),
         Conduct(tells_loss=False),
     ),
     ClientMutant(
         "joins-with-own-id",
         "a member that was just started joins with a member id that nobody gave it",
-        "CLIENT-RESTART-SAME-PLACE",
+        ("CLIENT-JOIN-EMPTY-FIRST",),
         Conduct(first_member_id="mine"),
     ),
     ClientMutant(
         "assigns-all-the-same",
         "a leader that is told to skip the assignment sends one",
-        "CLIENT-RESTART-SAME-PLACE",
+        ("CLIENT-RESTART-SKIPPED",),
         Conduct(heeds_skip=False),
     ),
     ClientMutant(
         "rebalances-at-restart",
         "a restarted member joins once more at once, which is a rebalance for all if it leads",
-        "CLIENT-RESTART-SAME-PLACE",
+        ("CLIENT-RESTART-LEADER",),
         Conduct(rejoins_after_start=True),
     ),
     # The leader.
     ClientMutant(
         "leader-forgets-member",
         "a leader's assignment leaves a member out",
-        "CLIENT-LEADER-MEMBERS",
+        ("CLIENT-LEADER-MEMBERS",),
         Conduct(leading=Leading.FORGETS_MEMBER),
     ),
     ClientMutant(
         "leader-names-stranger",
         "a leader's assignment names somebody who is no member",
-        "CLIENT-LEADER-MEMBERS",
+        ("CLIENT-LEADER-MEMBERS",),
         Conduct(leading=Leading.NAMES_STRANGER),
     ),
     ClientMutant(
         "leader-assigns-twice",
         "a leader gives a partition to two members",
-        "CLIENT-LEADER-PARTITIONS",
+        ("CLIENT-LEADER-ONCE",),
         Conduct(leading=Leading.ASSIGNS_TWICE),
     ),
     ClientMutant(
         "leader-leaves-out",
         "a leader gives a partition to nobody",
-        "CLIENT-LEADER-PARTITIONS",
+        ("CLIENT-LEADER-WHOLE",),
         Conduct(leading=Leading.LEAVES_OUT),
     ),
     ClientMutant(
         "leader-rotates",
         "a leader gives what an instance had to another one, in each generation",
-        "CLIENT-LEADER-MEMBERS",
+        ("CLIENT-LEADER-INSTANCES",),
         Conduct(leading=Leading.ROTATES),
     ),
     ClientMutant(
         "hands-over-early",
         "a cooperative leader gives away at once what another member still owns",
-        "CLIENT-LEADER-COOPERATIVE",
+        ("CLIENT-LEADER-COOPERATIVE",),
         Conduct(leading=Leading.HANDS_OVER_EARLY),
     ),
     ClientMutant(
         "keeps-quiet-after-revoking",
         "a cooperative member gives partitions back, and doesn't join again: nobody gets them",
-        "CLIENT-LEADER-COOPERATIVE",
+        ("CLIENT-LEADER-COOPERATIVE",),
         Conduct(rejoins_after_revoking=False),
     ),
     # The session.
     ClientMutant(
         "silent-while-busy",
         "no heartbeats while the user is busy",
-        "CLIENT-SESSION-HEARTBEATS",
+        ("CLIENT-SESSION-HEARTBEATS",),
         Conduct(beats_while_busy=False),
     ),
     ClientMutant(
         "beats-for-ever",
         "heartbeats go on though the user exceeded the poll interval",
-        "CLIENT-SESSION-POLL-INTERVAL",
+        ("CLIENT-SESSION-POLL-INTERVAL",),
         Conduct(ends_at_poll_interval=False),
     ),
     ClientMutant(
         "leaves-at-poll-interval",
         "a static member leaves when its user exceeds the poll interval",
-        "CLIENT-SESSION-STATIC-SILENT",
+        ("CLIENT-SESSION-STATIC-SILENT",),
         Conduct(leaves_when_static=frozenset({Occasion.POLL_INTERVAL})),
     ),
     ClientMutant(
         "stays-out",
         "a member whose user worked for too long doesn't come back when it polls again",
-        "CLIENT-REMOVED-COMES-BACK",
+        ("CLIENT-SESSION-POLLS-ON",),
         Conduct(returns_after_poll_interval=False),
     ),
     ClientMutant(
         "own-rebalance-timeout",
         "the rebalance timeout is not the poll interval that the user set",
-        "CLIENT-SESSION-AS-SET",
+        ("CLIENT-SESSION-REBALANCE-TIMEOUT",),
         Conduct(rebalance_timeout_ms=60_000),
     ),
     ClientMutant(
         "own-session-timeout",
         "the session timeout is one that the user didn't set",
-        "CLIENT-SESSION-AS-SET",
+        ("CLIENT-SESSION-TIMEOUT",),
         Conduct(session_timeout_ms=30_000),
     ),
     # Old brokers.
     ClientMutant(
         "downgrades-silently",
         "at a broker too old for static members it joins as a dynamic one, and says nothing",
-        "CLIENT-OLD-BROKER-TOLD",
+        ("CLIENT-OLD-BROKER-NOT-TWICE", "CLIENT-OLD-BROKER-TOLD"),
         Conduct(downgrades_silently=True),
     ),
 )

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from fencepost.model.messages.errors import MOVING
 from fencepost.model.messages.errors import Error as Code
 from fencepost.model.messages.messages import JoinGroupResponse
+from fencepost.model.table.table import Level
 from fencepost.properties.requirements.client_verdict import (
     HOLDS,
     Verdict,
@@ -44,6 +45,7 @@ from fencepost.properties.requirements.evidence import (
     Evidence,
     Life,
 )
+from fencepost.properties.requirements.requirement import JOIN_LOGIC, Requirement
 
 _LOST = {"lose", "cut"}
 _REQUIRES = 4
@@ -512,3 +514,215 @@ def restarted(evidence: Evidence) -> Verdict:
             if wrong is not None:
                 return wrong
     return HOLDS if shown else unknown("no member lived through a restart of its broker")
+
+
+_OF_INSTANCE_ID = "KIP-345, the consumer setting group.instance.id"
+_OF_ERRORS = "Kafka's protocol guide, error codes that can be tried again"
+_OF_REQUESTS = "KIP-345, Client Side Changes"
+
+
+REQUIREMENTS = (
+    Requirement(
+        "CLIENT-IDENTITY-AS-SET",
+        Level.MUST,
+        "The instance id that the user set is in every JoinGroup of the member, as it was set.",
+        _OF_INSTANCE_ID,
+        provoked="a static member joins",
+        judged="the instance id in each JoinGroup whose version has room for one",
+        judge=as_set,
+    ),
+    Requirement(
+        "CLIENT-IDENTITY-EVERY-REQUEST",
+        Level.MUST,
+        "The instance id is in every SyncGroup, Heartbeat and OffsetCommit, too: else they can't "
+        "be fenced.",
+        _OF_REQUESTS,
+        provoked="a static member joins, heartbeats and commits",
+        judged="the instance id in each request whose version has room for one",
+        judge=every_request,
+    ),
+    Requirement(
+        "CLIENT-IDENTITY-VERSIONS",
+        Level.MUST,
+        "A static member uses versions that carry its instance id for all of JoinGroup, SyncGroup, "
+        "Heartbeat and OffsetCommit, if the broker knows them; else fencing can't reach it.",
+        _OF_REQUESTS,
+        provoked="a static member joins, heartbeats and commits at a broker that knows them all",
+        judged="no request is of a version below JoinGroup 5, SyncGroup 3, Heartbeat 3, "
+        "OffsetCommit 7",
+        judge=versions,
+    ),
+    Requirement(
+        "CLIENT-IDENTITY-NEWEST",
+        Level.SHOULD,
+        "The version of each API is the newest that both sides know.",
+        "KIP-35, ApiVersions",
+        provoked="the broker comes back with lower versions",
+        judged="each version is the one that was used before, or the broker's newest if that is "
+        "lower",
+        judge=newest,
+    ),
+    Requirement(
+        "CLIENT-IDENTITY-DYNAMIC",
+        Level.MUST,
+        "Without an instance id from its user a consumer is a dynamic member: no request carries "
+        "one, not even an empty one.",
+        _OF_INSTANCE_ID,
+        provoked="a dynamic member joins, heartbeats and commits",
+        judged="the instance id of each request is null",
+        judge=dynamic,
+    ),
+    Requirement(
+        "CLIENT-JOIN-EMPTY-FIRST",
+        Level.MUST,
+        "A consumer that was just started joins with an empty member id: so the coordinator knows "
+        "a restart from a zombie.",
+        JOIN_LOGIC,
+        provoked="a member is started",
+        judged="the member id of its first JoinGroup",
+        judge=empty_first,
+    ),
+    Requirement(
+        "CLIENT-JOIN-ID-REQUIRED",
+        Level.SHOULD,
+        "MEMBER_ID_REQUIRED is followed by a JoinGroup with the member id of that answer.",
+        "KIP-394",
+        provoked="a dynamic member is started",
+        judged="the member id of the JoinGroup after such an answer",
+        judge=id_required,
+    ),
+    Requirement(
+        "CLIENT-JOIN-LOST-ANSWER",
+        Level.MUST,
+        "A static member whose JoinGroup was answered to nobody comes back as itself, with its "
+        "instance id, and gets its partitions.",
+        JOIN_LOGIC,
+        provoked="the answer to a JoinGroup is lost with its connection",
+        judged="the next JoinGroup has the instance id, and the user has partitions at the end",
+        judge=lost_answer,
+        needs_calm=True,
+    ),
+    Requirement(
+        "CLIENT-JOIN-CUT",
+        Level.MUST,
+        "A static member whose connection is lost while its JoinGroup is parked comes back as "
+        "itself, with its instance id, and gets its partitions.",
+        JOIN_LOGIC,
+        provoked="the connection is cut while a JoinGroup is parked",
+        judged="the next JoinGroup has the instance id, and the user has partitions at the end",
+        judge=cut,
+        needs_calm=True,
+    ),
+    Requirement(
+        "CLIENT-JOIN-UNKNOWN-MEMBER",
+        Level.MUST,
+        "After UNKNOWN_MEMBER_ID a static member joins again with its instance id, and gets its "
+        "partitions.",
+        "KIP-345, Join and Leave Group Logic Change",
+        provoked="a heartbeat, a SyncGroup and a JoinGroup are answered UNKNOWN_MEMBER_ID",
+        judged="the instance id of the next JoinGroup, and that the user has partitions at the end",
+        judge=unknown_member,
+    ),
+    Requirement(
+        "CLIENT-JOIN-UNKNOWN-EMPTY",
+        Level.SHOULD,
+        "After UNKNOWN_MEMBER_ID the next JoinGroup has an empty member id: the old one is gone.",
+        "KIP-345, Join and Leave Group Logic Change",
+        provoked="a heartbeat, a SyncGroup and a JoinGroup are answered UNKNOWN_MEMBER_ID",
+        judged="the member id of the next JoinGroup",
+        judge=unknown_empty,
+    ),
+    Requirement(
+        "CLIENT-JOIN-ILLEGAL-GENERATION",
+        Level.SHOULD,
+        "After ILLEGAL_GENERATION a member joins again, with its instance id.",
+        "Kafka's protocol guide",
+        provoked="a heartbeat and a SyncGroup are answered ILLEGAL_GENERATION",
+        judged="a JoinGroup with the instance id follows",
+        judge=illegal_generation,
+    ),
+    Requirement(
+        "CLIENT-JOIN-REBALANCE",
+        Level.SHOULD,
+        "After REBALANCE_IN_PROGRESS a member joins again as who it is, with its member id.",
+        "Kafka's protocol guide",
+        provoked="a heartbeat and a SyncGroup are answered REBALANCE_IN_PROGRESS",
+        judged="member id and instance id of the next JoinGroup",
+        judge=rebalance,
+    ),
+    Requirement(
+        "CLIENT-JOIN-COORDINATOR",
+        Level.SHOULD,
+        "After NOT_COORDINATOR or COORDINATOR_NOT_AVAILABLE a member looks for the coordinator and "
+        "goes on as who it is.",
+        _OF_ERRORS,
+        provoked="the coordinator moves to another node; then none is available for a while",
+        judged="a FindCoordinator follows, and the next group requests have the member id and the "
+        "instance id of before",
+        judge=coordinator,
+    ),
+    Requirement(
+        "CLIENT-JOIN-LOADING",
+        Level.SHOULD,
+        "While the coordinator loads, a member asks again, and stays who it is.",
+        _OF_ERRORS,
+        provoked="the coordinator answers COORDINATOR_LOAD_IN_PROGRESS for a while",
+        judged="the next requests that are answered without error have the member id of before",
+        judge=loading,
+    ),
+    Requirement(
+        "CLIENT-JOIN-BACKOFF",
+        Level.SHOULD,
+        "What is refused is asked again with a pause, not in a hot loop.",
+        "KIP-580, backoff",
+        provoked="errors that can be tried again are answered for two seconds",
+        judged="how many requests of one kind come within a second",
+        judge=backoff,
+    ),
+    Requirement(
+        "CLIENT-JOIN-SILENT",
+        Level.SHOULD,
+        "An error that the client can recover from is no fatal one for its user, and ends nothing.",
+        "KIP-345, Join Group Logic Change: only a taken place is told",
+        provoked="errors that can be tried again are answered for a while, or an answer is lost",
+        judged="the user is told of no fatal error, and the consumer doesn't end",
+        judge=silent,
+    ),
+    Requirement(
+        "CLIENT-OLD-BROKER-NOT-TWICE",
+        Level.SHOULD,
+        "At a broker without JoinGroup 5 two processes with one instance id never both work in "
+        "silence: they are refused, or join as dynamic members and their users are told.",
+        "Kafka's own client, which joins nothing there; KIP-345 is silent",
+        provoked="two processes with one instance id start at a broker of Kafka 2.2",
+        judged="of the users that have partitions there, all but one were told something",
+        dispute="KIP-345 asks for old versions at old brokers, but only for joins without an "
+        "instance id; of static members it says no more than that brokers are upgraded first.  "
+        "Joined as dynamic members, the two have different partitions, and nothing is read twice: "
+        "not a MUST.  But an option was set and is not in force, and the copied id that it "
+        "would have shown is never found.",
+        judge=not_twice,
+    ),
+    Requirement(
+        "CLIENT-OLD-BROKER-TOLD",
+        Level.SHOULD,
+        "The user of a static member is told clearly that the broker has no static members.",
+        "Kafka's own client, which raises UnsupportedVersionException; KIP-345 is silent",
+        provoked="a static member starts at a broker of Kafka 2.2",
+        judged="an error that is raised, returned or handed to a callback",
+        dispute="The sentence on UNSUPPORTED_VERSION in the KIP is about its administration tool, "
+        "so the KIP doesn't ask for it: not a MUST.  But a user who isn't told relies on restarts "
+        "without a rebalance, and doesn't get them.",
+        judge=told,
+    ),
+    Requirement(
+        "CLIENT-OLD-BROKER-RESTARTED",
+        Level.SHOULD,
+        "When a broker comes back as an older release, the member asks for its versions again, and "
+        "uses none that it doesn't know.",
+        "KIP-35, ApiVersions after each connection",
+        provoked="the broker is restarted as Kafka 2.3 while a static member runs",
+        judged="no request has a version above the broker's after the new connection's ApiVersions",
+        judge=restarted,
+    ),
+)

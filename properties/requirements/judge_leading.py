@@ -13,6 +13,7 @@ from fencepost.model.messages.subscription import (
     decode_assignment,
     decode_subscription,
 )
+from fencepost.model.table.table import Level
 from fencepost.properties.requirements.client_verdict import (
     HOLDS,
     Verdict,
@@ -29,6 +30,7 @@ from fencepost.properties.requirements.client_verdict import (
 from fencepost.properties.requirements.driver_messages import Assigned, Partition, Revoked
 from fencepost.properties.requirements.evidence import COOPERATIVE, JOIN, SYNC, Evidence, Life
 from fencepost.properties.requirements.judge_running import restarts
+from fencepost.properties.requirements.requirement import Requirement
 
 _SOON_MS = 2000
 """An assignment that another follows so soon was made before the leader knew its topics."""
@@ -252,3 +254,58 @@ def _keeps_quiet(evidence: Evidence) -> Verdict | None:
                     waited=(seen.at_ms, evidence.ended_ms),
                 )
     return None
+
+
+REQUIREMENTS = (
+    Requirement(
+        "CLIENT-LEADER-MEMBERS",
+        Level.SHOULD,
+        "The assignment names all members of the answer to the JoinGroup, and nobody else.",
+        "Kafka's protocol guide, SyncGroup",
+        provoked="three members join, one of them restarted with a new member id",
+        judged="the member ids in the leader's SyncGroup",
+        judge=members,
+    ),
+    Requirement(
+        "CLIENT-LEADER-ONCE",
+        Level.MUST,
+        "No partition is assigned to two members.",
+        "KIP-345, Background of Consumer Rebalance",
+        provoked="members join and go, with each assignor that the library has",
+        judged="the partitions in the leader's SyncGroup",
+        judge=once,
+    ),
+    Requirement(
+        "CLIENT-LEADER-WHOLE",
+        Level.SHOULD,
+        "Every partition of the topics is assigned; with a cooperative assignor, those that move "
+        "may wait for the next generation.",
+        "KIP-345, Background of Consumer Rebalance",
+        provoked="members join and go, with each assignor that the library has",
+        judged="the partitions in the leader's SyncGroup",
+        judge=whole,
+        needs_calm=True,
+    ),
+    Requirement(
+        "CLIENT-LEADER-INSTANCES",
+        Level.SHOULD,
+        "Members are told apart by their instance ids: after a restart, a later rebalance gives "
+        "each instance the partitions that it had.",
+        "KIP-345, Client Behavior Changes, the example of A, B and C",
+        provoked="a member restarts, and then the group is made to rebalance",
+        judged="the partitions of each instance before and after",
+        judge=instances,
+        needs_calm=True,
+    ),
+    Requirement(
+        "CLIENT-LEADER-COOPERATIVE",
+        Level.MUST,
+        "With a cooperative assignor a partition is given to another member only when the one that "
+        "had it has revoked it, and joined again.",
+        "KIP-429",
+        provoked="a member joins a group that is stable",
+        judged="who claims a partition in the JoinGroup requests, whom the leader gives it, "
+        "when users were told, and that a JoinGroup follows what is revoked",
+        judge=cooperative,
+    ),
+)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 
 from fencepost.model.messages.errors import Error as Code
 from fencepost.model.messages.messages import JoinGroupResponse, LeaveGroupRequest
+from fencepost.model.table.table import Level
 from fencepost.properties.requirements import client_verdict
 from fencepost.properties.requirements.client_verdict import (
     HOLDS,
@@ -44,6 +45,7 @@ from fencepost.properties.requirements.evidence import (
     Evidence,
     Life,
 )
+from fencepost.properties.requirements.requirement import BEHAVIOUR, JOIN_LOGIC, Requirement
 
 CLOSE, UNSUBSCRIBE = "close", "unsubscribe"
 _SPARE_MS = 500
@@ -500,3 +502,229 @@ def _lived_together(lives: list[Life]) -> bool:
         for one in lives
         for other in lives
     )
+
+
+REQUIREMENTS = (
+    Requirement(
+        "CLIENT-CLOSE-STATIC-STAYS",
+        Level.MUST,
+        "A static member that closes sends no LeaveGroup: its place is kept until its session "
+        "ends.",
+        BEHAVIOUR,
+        provoked="a static member closes in a stable group, and while no coordinator is available",
+        judged="no LeaveGroup names it, by member id or by instance id",
+        judge=static_stays,
+    ),
+    Requirement(
+        "CLIENT-CLOSE-DYNAMIC-LEAVES",
+        Level.SHOULD,
+        "A dynamic member that closes leaves, with its member id and no instance id.",
+        "KIP-345, Leave Group Logic Change, rule 2",
+        provoked="a dynamic member closes in a stable group",
+        judged="a LeaveGroup names its member id, and its instance id is null",
+        judge=dynamic_leaves,
+    ),
+    Requirement(
+        "CLIENT-CLOSE-UNSUBSCRIBED-STAYS",
+        Level.SHOULD,
+        "A static member that unsubscribes sends no LeaveGroup either.",
+        BEHAVIOUR,
+        provoked="the user of a static member unsubscribes",
+        judged="no LeaveGroup names it",
+        judge=unsubscribed_stays,
+    ),
+    Requirement(
+        "CLIENT-CLOSE-IN-TIME",
+        Level.SHOULD,
+        "Closing ends within the time that the user gave.",
+        "KIP-102, a close with a timeout",
+        provoked="a member closes in a stable group, and while no coordinator is available",
+        judged="how long the call took",
+        judge=in_time,
+    ),
+    Requirement(
+        "CLIENT-CLOSE-FENCED",
+        Level.MUST,
+        "A member that was fenced closes in time and sends no LeaveGroup that could remove who has "
+        "its place now.",
+        BEHAVIOUR,
+        provoked="a member is fenced, and its user closes it",
+        judged="how long the call took, and that no LeaveGroup names the instance without a member "
+        "id, or with the member id of its new holder",
+        judge=no_leave_after_fencing,
+    ),
+    Requirement(
+        "CLIENT-CLOSE-REBALANCING",
+        Level.SHOULD,
+        "Closing ends in time while the group rebalances, and a static member doesn't leave then "
+        "either.",
+        "KIP-102, a close with a timeout",
+        provoked="a member closes while its JoinGroup is parked",
+        judged="how long the call took, and that no LeaveGroup names it",
+        judge=rebalancing,
+    ),
+    Requirement(
+        "CLIENT-CLOSE-BROKER-GONE",
+        Level.SHOULD,
+        "Closing ends in time when no broker answers.",
+        "KIP-102, a close with a timeout",
+        provoked="the broker takes connections and answers nothing, and a member closes",
+        judged="how long the call took",
+        judge=in_time,
+        needs_calm=True,
+    ),
+    Requirement(
+        "CLIENT-FENCED-JOIN",
+        Level.MUST,
+        "FENCED_INSTANCE_ID as the answer to a JoinGroup is fatal, and the user is told so that a "
+        "program can't miss it.",
+        JOIN_LOGIC,
+        provoked="another process takes the instance id while the member has to join again",
+        judged="an error with this code that is raised, returned or handed to a callback",
+        judge=fenced_join,
+    ),
+    Requirement(
+        "CLIENT-FENCED-SYNC",
+        Level.MUST,
+        "FENCED_INSTANCE_ID as the answer to a SyncGroup is fatal, and the user is told so that a "
+        "program can't miss it.",
+        JOIN_LOGIC,
+        provoked="a SyncGroup is answered FENCED_INSTANCE_ID",
+        judged="an error with this code that is raised, returned or handed to a callback",
+        judge=fenced_sync,
+    ),
+    Requirement(
+        "CLIENT-FENCED-HEARTBEAT",
+        Level.MUST,
+        "FENCED_INSTANCE_ID as the answer to a Heartbeat is fatal, and the user is told so that a "
+        "program can't miss it.",
+        JOIN_LOGIC,
+        provoked="another process takes the instance id in a stable group",
+        judged="an error with this code that is raised, returned or handed to a callback",
+        judge=fenced_heartbeat,
+    ),
+    Requirement(
+        "CLIENT-FENCED-COMMIT",
+        Level.MUST,
+        "FENCED_INSTANCE_ID as the answer to an OffsetCommit is fatal, and the user is told: the "
+        "commit fails with this error.",
+        JOIN_LOGIC,
+        provoked="an OffsetCommit that the user asked for is answered FENCED_INSTANCE_ID",
+        judged="the commit's own error, or another that the user is told",
+        judge=fenced_commit,
+    ),
+    Requirement(
+        "CLIENT-FENCED-NO-JOIN",
+        Level.MUST,
+        "A member that was fenced doesn't join by itself with an empty member id: that would fence "
+        "the other.",
+        JOIN_LOGIC,
+        provoked="another process takes the instance id in a stable group",
+        judged="no JoinGroup of the fenced consumer with an empty member id follows, until its "
+        "user polls on",
+        judge=no_join,
+    ),
+    Requirement(
+        "CLIENT-FENCED-QUIET",
+        Level.SHOULD,
+        "A member that was fenced sends nothing more by itself to its group, not with its old "
+        "member id either.",
+        JOIN_LOGIC,
+        provoked="another process takes the instance id in a stable group",
+        judged="no JoinGroup, SyncGroup, Heartbeat or OffsetCommit of the fenced consumer follows, "
+        "until its user does something",
+        dispute="What is sent with the old member id is refused each time, so the other process "
+        "loses nothing, and no promise of the KIP is broken: not a MUST.  The KIP asks that the "
+        "client fails itself immediately; one that asks on and on hasn't, and a user who looks at "
+        "its requests takes it for a member.",
+        judge=quiet,
+    ),
+    Requirement(
+        "CLIENT-FENCED-NO-RECORDS",
+        Level.MUST,
+        "Once the user was told, no more records are delivered: the other has these partitions.",
+        JOIN_LOGIC,
+        provoked="another process takes the instance id while records are produced",
+        judged="no records after the error, beyond those of the call that told it",
+        judge=no_records,
+    ),
+    Requirement(
+        "CLIENT-FENCED-NO-COMMITS",
+        Level.MUST,
+        "A member that was fenced commits nothing that counts, least of all as nobody's member.",
+        JOIN_LOGIC,
+        provoked="another process takes the instance id; then the user polls on and closes",
+        judged="no OffsetCommit of the fenced consumer is accepted after it was told",
+        judge=no_commits_after_fencing,
+    ),
+    Requirement(
+        "CLIENT-FENCED-LATE-COMMIT",
+        Level.MUST,
+        "The commit of a member that was replaced doesn't count, and isn't made to count by "
+        "joining again.",
+        JOIN_LOGIC,
+        provoked="another process takes the instance id; then the user of the first one commits, "
+        "before it knows",
+        judged="no OffsetCommit of the consumer that was replaced is accepted",
+        judge=late_commit,
+    ),
+    Requirement(
+        "CLIENT-FENCED-POLLED-ON",
+        Level.SHOULD,
+        "A user who polls on in spite of it is told again, or gets nothing; the member stays out.",
+        JOIN_LOGIC,
+        provoked="the user of a fenced member polls on",
+        judged="what the user is told, and that no JoinGroup follows",
+        judge=polled_on,
+    ),
+    Requirement(
+        "CLIENT-FENCED-TAKEOVERS",
+        Level.MUST,
+        "Two processes with one instance id don't take it from each other for ever: the second one "
+        "has it, and the first one is out.",
+        JOIN_LOGIC,
+        provoked="a second process is started with the instance id of a running one",
+        judged="how often the holder of the instance id changes: once",
+        judge=takeovers,
+    ),
+    Requirement(
+        "CLIENT-REMOVED-COMES-BACK",
+        Level.MUST,
+        "A static member that an administrator removed comes back as a new one, with its instance "
+        "id and an empty member id.",
+        "KIP-345, Leave Group Logic Change",
+        provoked="an administrator removes the member by its instance id",
+        judged="the next JoinGroup, and that the user has partitions again",
+        judge=comes_back,
+    ),
+    Requirement(
+        "CLIENT-REMOVED-EXPIRED",
+        Level.MUST,
+        "A static member whose session ended comes back as a new one, with its instance id and an "
+        "empty member id.",
+        "KIP-345, Rolling Bounce",
+        provoked="the session of the member ends at the coordinator",
+        judged="the next JoinGroup, and that the user has partitions again",
+        judge=expired,
+    ),
+    Requirement(
+        "CLIENT-REMOVED-NO-COMMITS",
+        Level.MUST,
+        "A member that was removed commits nothing as nobody's member until it is back: that would "
+        "not be fenced.",
+        "KIP-345, Join Group Logic Change, on OffsetCommit",
+        provoked="an administrator removes the member while it reads records",
+        judged="no OffsetCommit without member id and generation is sent until it is back",
+        judge=no_commits_after_removal,
+    ),
+    Requirement(
+        "CLIENT-REMOVED-TOLD",
+        Level.SHOULD,
+        "The user of a member that was removed is told that its partitions are lost before it gets "
+        "new ones.",
+        "KIP-429, onPartitionsLost",
+        provoked="an administrator removes the member",
+        judged="a revoked or lost event lies between the two assignments",
+        judge=told,
+    ),
+)

@@ -13,6 +13,7 @@ from itertools import groupby, pairwise
 
 from fencepost.model.messages.errors import Error as Code
 from fencepost.model.messages.messages import JoinGroupRequest, JoinGroupResponse, SyncGroupRequest
+from fencepost.model.table.table import Level
 from fencepost.properties.requirements.client_verdict import (
     HOLDS,
     Verdict,
@@ -41,6 +42,7 @@ from fencepost.properties.requirements.evidence import (
     Evidence,
     Life,
 )
+from fencepost.properties.requirements.requirement import BEHAVIOUR, Requirement
 
 _OF_SESSION = 0.9
 """Who is away for longer than this part of its session may have been removed."""
@@ -417,3 +419,166 @@ def rolled(evidence: Evidence) -> Verdict:
         return unknown("no process with several static members restarted")
     wrong = (disturbance(evidence, *pair) for pair in found)
     return next(filter(None, wrong), HOLDS)
+
+
+_OF_RESTARTS = "KIP-345, Join Group Logic Change and the update on leaders that restart"
+
+
+REQUIREMENTS = (
+    Requirement(
+        "CLIENT-RESTART-FOLLOWER",
+        Level.MUST,
+        "A follower that closes and comes back within its session causes no rebalance, and has the "
+        "partitions that it had.",
+        _OF_RESTARTS,
+        provoked="a static member that doesn't lead is closed and started again",
+        judged="generations, the partitions that users were told, and that no other member joined",
+        judge=follower,
+        needs_calm=True,
+    ),
+    Requirement(
+        "CLIENT-RESTART-CRASHED",
+        Level.MUST,
+        "A follower whose process was killed comes back within its session, causes no rebalance, "
+        "and has the partitions that it had.",
+        _OF_RESTARTS,
+        provoked="the process of a static member is killed and started again",
+        judged="generations, the partitions that users were told, and that no other member joined",
+        judge=crashed,
+        needs_calm=True,
+    ),
+    Requirement(
+        "CLIENT-RESTART-LEADER",
+        Level.MUST,
+        "A leader that closes and comes back within its session causes no rebalance, and has the "
+        "partitions that it had.",
+        _OF_RESTARTS,
+        provoked="the leader is closed and started again, with the newest versions",
+        judged="generations, the partitions that users were told, and that no other member joined",
+        judge=leader,
+        needs_calm=True,
+    ),
+    Requirement(
+        "CLIENT-RESTART-SKIPPED",
+        Level.SHOULD,
+        "A leader that is told to skip the assignment sends its SyncGroup without one, and takes "
+        "the partitions that it is answered.",
+        "KIP-814, skipAssignment in JoinGroup 9",
+        provoked="the leader is closed and started again, with the newest versions",
+        judged="its SyncGroup after the answer with skipAssignment has no assignments",
+        judge=skipped,
+        needs_calm=True,
+    ),
+    Requirement(
+        "CLIENT-RESTART-LEADER-OLD",
+        Level.MUST,
+        "Below JoinGroup 9 a leader that came back is not told that it leads: it syncs as a "
+        "follower, and has the partitions that it had.",
+        "KIP-814, Motivation",
+        provoked="the leader is closed and started again at a broker without JoinGroup 9",
+        judged="generations, the partitions that users were told, and that its SyncGroup has no "
+        "assignments",
+        judge=leader_old,
+        needs_calm=True,
+    ),
+    Requirement(
+        "CLIENT-RESTART-ALL",
+        Level.MUST,
+        "When all members are restarted one after the other, nothing moves.",
+        "KIP-345, Motivation and Rolling Bounce",
+        provoked="each of three static members in turn is closed and started again",
+        judged="generations, and the partitions that users were told",
+        judge=every_member,
+        needs_calm=True,
+    ),
+    Requirement(
+        "CLIENT-RESTART-COOPERATIVE",
+        Level.MUST,
+        "A restart moves nothing with the cooperative assignor either.",
+        "KIP-429, with static members",
+        provoked="a follower with the cooperative assignor is closed and started again",
+        judged="generations, the partitions that users were told, and that no other member joined",
+        judge=cooperative,
+        needs_calm=True,
+    ),
+    Requirement(
+        "CLIENT-SESSION-TIMEOUT",
+        Level.MUST,
+        "The session timeout in JoinGroup is the one that the user set: how long a place is kept "
+        "hangs on it.",
+        "KIP-345, Upgrade Process, step 3",
+        provoked="a member joins with a session timeout of its own",
+        judged="the session timeout of each JoinGroup",
+        judge=timeout,
+    ),
+    Requirement(
+        "CLIENT-SESSION-REBALANCE-TIMEOUT",
+        Level.SHOULD,
+        "The rebalance timeout in JoinGroup is the poll interval that the user set.",
+        "KIP-62, max.poll.interval.ms",
+        provoked="a member joins with a poll interval of its own",
+        judged="the rebalance timeout of each JoinGroup",
+        judge=rebalance_timeout,
+    ),
+    Requirement(
+        "CLIENT-SESSION-HEARTBEATS",
+        Level.SHOULD,
+        "Heartbeats go on while the user works longer than the session timeout, and shorter than "
+        "the poll interval.",
+        "KIP-62, heartbeats beside processing",
+        provoked="the user doesn't poll for longer than the session timeout",
+        judged="the gaps between heartbeats stay below the session timeout, and the member isn't "
+        "removed",
+        judge=heartbeats,
+    ),
+    Requirement(
+        "CLIENT-SESSION-POLL-INTERVAL",
+        Level.SHOULD,
+        "When the user works for longer than the poll interval, heartbeats stop, so that the group "
+        "can go on.",
+        "KIP-62, max.poll.interval.ms",
+        provoked="the user doesn't poll for longer than the poll interval",
+        judged="no heartbeat comes once the poll interval is over, with room for one interval",
+        judge=poll_interval,
+    ),
+    Requirement(
+        "CLIENT-SESSION-STATIC-SILENT",
+        Level.MUST,
+        "A static member whose user works for too long sends no LeaveGroup: it is silent until its "
+        "session ends.",
+        BEHAVIOUR,
+        provoked="the user of a static member doesn't poll for longer than the poll interval",
+        judged="no LeaveGroup names it",
+        judge=static_silent,
+    ),
+    Requirement(
+        "CLIENT-SESSION-POLLS-ON",
+        Level.SHOULD,
+        "When a user polls again after it worked for too long, the member is back, with its "
+        "instance id.",
+        "KIP-62, max.poll.interval.ms",
+        provoked="the user doesn't poll until the session is over, then goes on",
+        judged="a JoinGroup with its instance id comes, and the user has partitions again",
+        judge=polls_on,
+    ),
+    Requirement(
+        "CLIENT-STREAMS-OWN-IDS",
+        Level.MUST,
+        "Several members in one process, with instance ids that end in -1, -2 and so on, are "
+        "apart: each has its own member id, and its own instance id in every request.",
+        "KIP-345, Kafka Streams Change",
+        provoked="one process starts three static members of one group",
+        judged="the pairs of instance id and member id in all requests",
+        judge=own_ids,
+    ),
+    Requirement(
+        "CLIENT-STREAMS-ROLLED",
+        Level.MUST,
+        "When a process with several static members restarts, nothing moves.",
+        "KIP-345, Kafka Streams Change",
+        provoked="a process with three static members ends and is started again, beside another",
+        judged="generations, and the partitions that users were told",
+        judge=rolled,
+        needs_calm=True,
+    ),
+)

@@ -1,8 +1,7 @@
-"""What a client owes, duty by duty, as runs of the simulation that a lying client fails.
+"""What a client owes, as runs of the simulation that a lying client fails.
 
-Each scenario takes the conduct of the client that is looked at, runs, and asserts what the duty
-says.  The other clients are right ones, unless the scenario says otherwise.  A scenario of an
-obligation shows what is asked beyond its duty.
+Each scenario takes the conduct of the client that is looked at, runs, and asserts what the
+requirements that it names ask for.  The other clients are right ones, unless it says otherwise.
 """
 
 from __future__ import annotations
@@ -43,13 +42,44 @@ GROUP, TOPIC, PARTITIONS = "g", "t", 6
 SESSION_MS, BEAT_MS, POLL_MS = 10_000, 1000, 20_000
 FENCED = Error.FENCED_INSTANCE_ID
 
+_INSTANCE_IDS = ("CLIENT-IDENTITY-AS-SET", "CLIENT-IDENTITY-DYNAMIC")
+_VERSIONS = ("CLIENT-IDENTITY-VERSIONS", "CLIENT-IDENTITY-NEWEST", "CLIENT-OLD-BROKER-RESTARTED")
+_NO_LEAVE = ("CLIENT-CLOSE-STATIC-STAYS", "CLIENT-CLOSE-UNSUBSCRIBED-STAYS", "CLIENT-CLOSE-FENCED")
+_BACKOFF = ("CLIENT-JOIN-BACKOFF", "CLIENT-JOIN-SILENT")
+_FENCED_APIS = (
+    "CLIENT-FENCED-JOIN",
+    "CLIENT-FENCED-SYNC",
+    "CLIENT-FENCED-HEARTBEAT",
+    "CLIENT-FENCED-COMMIT",
+)
+_NO_JOIN = ("CLIENT-FENCED-NO-JOIN", "CLIENT-FENCED-POLLED-ON", "CLIENT-FENCED-TAKEOVERS")
+_NO_COMMITS = ("CLIENT-FENCED-QUIET", "CLIENT-FENCED-NO-COMMITS", "CLIENT-FENCED-LATE-COMMIT")
+_COMES_BACK = (
+    "CLIENT-REMOVED-COMES-BACK",
+    "CLIENT-REMOVED-EXPIRED",
+    "CLIENT-REMOVED-TOLD",
+    "CLIENT-SESSION-POLLS-ON",
+)
+_SAME_PLACE = (
+    "CLIENT-JOIN-EMPTY-FIRST",
+    "CLIENT-RESTART-FOLLOWER",
+    "CLIENT-RESTART-CRASHED",
+    "CLIENT-RESTART-LEADER",
+    "CLIENT-RESTART-SKIPPED",
+    "CLIENT-RESTART-LEADER-OLD",
+    "CLIENT-RESTART-ALL",
+    "CLIENT-RESTART-COOPERATIVE",
+    "CLIENT-STREAMS-ROLLED",
+)
+_MEMBERS = ("CLIENT-LEADER-MEMBERS", "CLIENT-LEADER-INSTANCES")
+
 Scenario = Callable[[Conduct], None]
 SCENARIOS: dict[str, list[Scenario]] = defaultdict(list)
-"""The scenarios of each duty, and of each obligation that asks for more than its duty."""
+"""The simulated scenarios of each requirement."""
 
 
 def scenario(*broken: str) -> Callable[[Scenario], Scenario]:
-    """Note that a run shows these duties or obligations."""
+    """Note that a run shows these requirements."""
 
     def note(run: Scenario) -> Scenario:
         for name in broken:
@@ -182,7 +212,7 @@ def refused(error: Error) -> Interference:
 # Identity.
 
 
-@scenario("CLIENT-IDENTITY-AS-SET", "CLIENT-STREAMS-OWN-IDS")
+@scenario(*_INSTANCE_IDS, "CLIENT-STREAMS-OWN-IDS")
 def several_instances_of_one_process(conduct: Conduct) -> None:
     sim = simulation()
     names = ["app-1", "app-2", "app-3"]
@@ -195,7 +225,7 @@ def several_instances_of_one_process(conduct: Conduct) -> None:
     shared(sim, *names)
 
 
-@scenario("CLIENT-IDENTITY-AS-SET")
+@scenario(*_INSTANCE_IDS)
 def a_dynamic_member_names_no_instance(conduct: Conduct) -> None:
     sim = simulation()
     sim.start("a", settings(None, conduct))
@@ -203,7 +233,7 @@ def a_dynamic_member_names_no_instance(conduct: Conduct) -> None:
     assert {join.group_instance_id for join in joins(sim, "a")} == {None}
 
 
-@scenario("CLIENT-IDENTITY-VERSIONS")
+@scenario(*_VERSIONS)
 def a_broker_comes_back_as_an_older_release(conduct: Conduct) -> None:
     sim = simulation()
     group_of(sim, conduct)
@@ -215,7 +245,7 @@ def a_broker_comes_back_as_an_older_release(conduct: Conduct) -> None:
     assert {api: sim.asked_by("a", api)[-1].version for api in lower} == lower
 
 
-@scenario("CLIENT-IDENTITY-EVERY-REQUEST", "CLIENT-IDENTITY-VERSIONS")
+@scenario("CLIENT-IDENTITY-EVERY-REQUEST", *_VERSIONS)
 def every_request_says_who(conduct: Conduct) -> None:
     sim = simulation()
     group_of(sim, conduct)
@@ -233,7 +263,7 @@ def every_request_says_who(conduct: Conduct) -> None:
 # The end.
 
 
-@scenario("CLIENT-CLOSE-STATIC-STAYS")
+@scenario(*_NO_LEAVE)
 def a_static_member_says_nothing_at_the_end(conduct: Conduct) -> None:
     sim = simulation()
     group_of(sim, conduct, "b")
@@ -243,7 +273,7 @@ def a_static_member_says_nothing_at_the_end(conduct: Conduct) -> None:
     assert not sim.asked_by("a", "LeaveGroup")
 
 
-@scenario("CLIENT-CLOSE-STATIC-STAYS")
+@scenario(*_NO_LEAVE)
 def a_static_member_unsubscribes(conduct: Conduct) -> None:
     sim = simulation()
     group_of(sim, conduct)
@@ -253,7 +283,7 @@ def a_static_member_unsubscribes(conduct: Conduct) -> None:
     assert owned(sim, "a") == set()
 
 
-@scenario("CLIENT-CLOSE-STATIC-STAYS")
+@scenario(*_NO_LEAVE)
 def a_fenced_member_is_closed(conduct: Conduct) -> None:
     sim = simulation()
     _fence(sim, conduct)
@@ -275,7 +305,7 @@ def a_dynamic_member_leaves(conduct: Conduct) -> None:
     assert isinstance(sim.events_of("a")[-1], Closed)
 
 
-@scenario("CLIENT-CLOSE-IN-TIME")
+@scenario("CLIENT-CLOSE-IN-TIME", "CLIENT-CLOSE-REBALANCING", "CLIENT-CLOSE-BROKER-GONE")
 def nobody_answers_the_end(conduct: Conduct) -> None:
     sim = simulation(nth("LeaveGroup", Interference(Fault.LOSE_ANSWER)))
     sim.start("a", settings(None, conduct))
@@ -314,7 +344,7 @@ def a_member_id_is_required(conduct: Conduct) -> None:
     assert second.request.member_id == first.answer.member_id != ""
 
 
-@scenario("CLIENT-JOIN-LOST-ANSWER")
+@scenario("CLIENT-JOIN-LOST-ANSWER", "CLIENT-JOIN-CUT")
 def a_join_is_answered_to_nobody(conduct: Conduct) -> None:
     for fault, within_ms in ((Fault.LOSE_ANSWER, 2 * POLL_MS), (Fault.CUT, 10_000)):
         sim = simulation(nth("JoinGroup", Interference(fault), 1))
@@ -325,7 +355,7 @@ def a_join_is_answered_to_nobody(conduct: Conduct) -> None:
         shared(sim, "a")
 
 
-@scenario("CLIENT-JOIN-UNKNOWN-MEMBER", "CLIENT-REMOVED-COMES-BACK")
+@scenario("CLIENT-JOIN-UNKNOWN-MEMBER", "CLIENT-JOIN-UNKNOWN-EMPTY", *_COMES_BACK)
 def an_administrator_removes_a_member(conduct: Conduct) -> None:
     sim = simulation()
     group_of(sim, conduct, "b")
@@ -365,7 +395,7 @@ def another_member_comes(conduct: Conduct) -> None:
     assert not seen(sim, "a", Lost)
 
 
-@scenario("CLIENT-JOIN-COORDINATOR")
+@scenario("CLIENT-JOIN-COORDINATOR", "CLIENT-JOIN-LOADING")
 def the_coordinator_moves(conduct: Conduct) -> None:
     sim = simulation(nodes=2)
     group_of(sim, conduct)
@@ -398,7 +428,7 @@ def a_coordinator_loads_while_another_member_comes(conduct: Conduct) -> None:
     shared(sim, "a", "b")
 
 
-@scenario("CLIENT-JOIN-BACKOFF")
+@scenario(*_BACKOFF)
 def a_coordinator_loads_for_long(conduct: Conduct) -> None:
     for api in ("JoinGroup", "SyncGroup"):
         sim = simulation(nth(api, refused(Error.COORDINATOR_LOAD_IN_PROGRESS)))
@@ -406,7 +436,7 @@ def a_coordinator_loads_for_long(conduct: Conduct) -> None:
         _few_in_ten_seconds(sim, api)
 
 
-@scenario("CLIENT-JOIN-BACKOFF")
+@scenario(*_BACKOFF)
 def a_rebalance_without_end(conduct: Conduct) -> None:
     sim = simulation(nth("SyncGroup", refused(Error.REBALANCE_IN_PROGRESS)))
     sim.start("a", settings("a", conduct))
@@ -431,7 +461,7 @@ def _fence(sim: Simulation, conduct: Conduct) -> int:
     return sim.now_ms
 
 
-@scenario("CLIENT-FENCED-TOLD")
+@scenario(*_FENCED_APIS)
 def each_api_tells_of_the_fence(conduct: Conduct) -> None:
     for api in MEMBER_APIS:
         sim = simulation(nth(api, refused(FENCED)))
@@ -442,7 +472,7 @@ def each_api_tells_of_the_fence(conduct: Conduct) -> None:
         assert len(sim.asked_by("a", api)) == 1
 
 
-@scenario("CLIENT-FENCED-TOLD")
+@scenario(*_FENCED_APIS)
 def who_polls_on_is_told_again(conduct: Conduct) -> None:
     sim = simulation()
     _fence(sim, conduct)
@@ -454,7 +484,7 @@ def who_polls_on_is_told_again(conduct: Conduct) -> None:
     assert len(sim.asked_by("a")) == asked
 
 
-@scenario("CLIENT-FENCED-NO-JOIN")
+@scenario(*_NO_JOIN)
 def two_processes_on_one_instance(conduct: Conduct) -> None:
     sim = simulation()
     fenced_ms = _fence(sim, conduct)
@@ -477,7 +507,7 @@ def _both_commit(conduct: Conduct) -> tuple[Simulation, int]:
     return sim, let_in_ms
 
 
-@scenario("CLIENT-FENCED-NO-JOIN")
+@scenario(*_NO_JOIN)
 def two_processes_on_one_instance_commit(conduct: Conduct) -> None:
     sim, let_in_ms = _both_commit(conduct)
     assert not [each for each in sim.asked_by("a", "JoinGroup") if each.at_ms > let_in_ms]
@@ -509,7 +539,7 @@ def no_records_for_the_fenced(conduct: Conduct) -> None:
     assert seen(sim, "thief", Records)
 
 
-@scenario("CLIENT-FENCED-NO-COMMITS")
+@scenario(*_NO_COMMITS)
 def no_commits_of_the_fenced(conduct: Conduct) -> None:
     sim = simulation()
     fenced_ms = _fence(sim, conduct)
@@ -519,7 +549,7 @@ def no_commits_of_the_fenced(conduct: Conduct) -> None:
     assert seen(sim, "a", Committed) == [Committed(FENCED.name)]
 
 
-@scenario("CLIENT-FENCED-NO-COMMITS")
+@scenario(*_NO_COMMITS)
 def a_replaced_member_that_commits(conduct: Conduct) -> None:
     sim = simulation()
     group_of(sim, conduct, heartbeat_interval_ms=SESSION_MS // 2, auto_commit_ms=None)
@@ -545,7 +575,7 @@ def nobody_commits_nothing(conduct: Conduct) -> None:
     assert not sim.asked_by("a", "OffsetCommit")
 
 
-@scenario("CLIENT-RESTART-SAME-PLACE")
+@scenario(*_SAME_PLACE)
 def a_rolling_bounce(conduct: Conduct) -> None:
     for assignor in ("range", "roundrobin", "sticky", "cooperative-sticky"):
         for highest in (9, 8):
@@ -571,7 +601,7 @@ def a_rolling_bounce(conduct: Conduct) -> None:
             }
 
 
-@scenario("CLIENT-RESTART-SAME-PLACE")
+@scenario(*_SAME_PLACE)
 def a_leader_comes_back_and_skips_the_assignment(conduct: Conduct) -> None:
     sim = simulation()
     group_of(sim, conduct, "b")
@@ -587,7 +617,7 @@ def a_leader_comes_back_and_skips_the_assignment(conduct: Conduct) -> None:
     assert (join.skip_assignment, sync.assignments) == (True, ())
 
 
-@scenario("CLIENT-REMOVED-COMES-BACK")
+@scenario(*_COMES_BACK)
 def who_was_busy_for_too_long_comes_back(conduct: Conduct) -> None:
     sim = simulation()
     group_of(sim, conduct)
@@ -602,7 +632,7 @@ def who_was_busy_for_too_long_comes_back(conduct: Conduct) -> None:
 # The leader.
 
 
-@scenario("CLIENT-LEADER-MEMBERS")
+@scenario(*_MEMBERS)
 def an_instance_keeps_its_partitions_after_a_restart(conduct: Conduct) -> None:
     _rebalanced_after_a_restart(conduct, settings("b"))
 
@@ -624,7 +654,7 @@ def _rebalanced_after_a_restart(conduct: Conduct, restarted: ClientSettings) -> 
     assert {name: owned(sim, name) for name in "abc"} == before
 
 
-@scenario("CLIENT-LEADER-MEMBERS", "CLIENT-LEADER-PARTITIONS")
+@scenario(*_MEMBERS, "CLIENT-LEADER-ONCE", "CLIENT-LEADER-WHOLE")
 def a_leader_assigns_to_all(conduct: Conduct) -> None:
     sim = simulation()
     group_of(sim, conduct, "b", "c")
@@ -741,7 +771,7 @@ def a_dynamic_member_is_busy_for_too_long(conduct: Conduct) -> None:
     shared(sim, "a")
 
 
-@scenario("CLIENT-SESSION-AS-SET")
+@scenario("CLIENT-SESSION-TIMEOUT", "CLIENT-SESSION-REBALANCE-TIMEOUT")
 def timeouts_as_they_were_set(conduct: Conduct) -> None:
     sim = simulation()
     group_of(sim, conduct)
@@ -750,7 +780,7 @@ def timeouts_as_they_were_set(conduct: Conduct) -> None:
     }
 
 
-@scenario("CLIENT-OLD-BROKER-TOLD")
+@scenario("CLIENT-OLD-BROKER-NOT-TWICE", "CLIENT-OLD-BROKER-TOLD")
 def an_old_broker(conduct: Conduct) -> None:
     sim = simulation()
     sim.cluster.highest |= {"JoinGroup": 4, "SyncGroup": 2, "Heartbeat": 2, "OffsetCommit": 6}
@@ -762,7 +792,7 @@ def an_old_broker(conduct: Conduct) -> None:
 
 
 def broken_by(conduct: Conduct) -> set[str]:
-    """What a client fails in the simulation: the duty that it breaks, and what follows."""
+    """What a client fails in the simulation: the requirements that it breaks, and what follows."""
     found = set()
     for name, runs in SCENARIOS.items():
         for run in runs:

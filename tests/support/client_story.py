@@ -45,7 +45,7 @@ from fencepost.properties.requirements.driver_messages import (
     Revoked,
 )
 from fencepost.properties.requirements.evidence import Call, Deed, Evidence, Life, Seen
-from fencepost.properties.requirements.judges import judge
+from fencepost.properties.requirements.requirements import judge
 
 TOPIC = "t"
 NEWEST = {"JoinGroup": (0, 9), "SyncGroup": (0, 5), "Heartbeat": (0, 4), "OffsetCommit": (2, 9)}

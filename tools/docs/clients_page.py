@@ -14,7 +14,8 @@ from typing import Any
 
 from fencepost.conformance.clients.driver_programs import LIBRARIES
 from fencepost.properties.judging.outcome import Outcome
-from fencepost.properties.requirements.requirements import AREAS, OBLIGATIONS
+from fencepost.properties.requirements.requirement import AREAS
+from fencepost.properties.requirements.requirements import REQUIREMENTS
 from fencepost.traces.files.bounded import read_json
 from fencepost.traces.report.client_certificate import kept
 from tools.docs.certificates_page import by_reason, matrix_lines, write_kept
@@ -53,7 +54,7 @@ def page(certificates: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _area_of(case_id: str) -> str:
-    return OBLIGATIONS[case_id.partition("/")[0]].area
+    return REQUIREMENTS[case_id.partition("/")[0]].area
 
 
 def _reasons(certificates: Sequence[Mapping[str, Any]]) -> Iterator[str]:

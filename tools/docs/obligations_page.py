@@ -12,7 +12,8 @@ from pathlib import Path
 
 from fencepost.conformance.cases.clients.scenario_catalogue import SCENARIOS
 from fencepost.model.history.words import plural
-from fencepost.properties.requirements.requirements import AREAS, OBLIGATIONS, Obligation, in_area
+from fencepost.properties.requirements.requirement import AREAS, Requirement
+from fencepost.properties.requirements.requirements import REQUIREMENTS, in_area
 
 FILE = "clients/obligations.md"
 
@@ -44,14 +45,14 @@ only a served broker does; all others also run against a real one (`--broker kaf
 
 def obligations_page() -> str:
     """Make the page."""
-    parts = [_TITLE.format(count=plural(len(OBLIGATIONS), "obligation"))]
+    parts = [_TITLE.format(count=plural(len(REQUIREMENTS), "obligation"))]
     for area, title in AREAS.items():
         parts += [f"## {title}\n", *(row for one in in_area(area) for row in _row(one))]
     parts += [_SCENARIOS, *_scenarios(), ""]
     return "\n".join(parts)
 
 
-def _row(one: Obligation) -> Iterator[str]:
+def _row(one: Requirement) -> Iterator[str]:
     shown = ", ".join(
         f"[{name}](#{name})" for name, s in SCENARIOS.items() if one.id in s.obligations
     )

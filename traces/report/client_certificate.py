@@ -43,7 +43,7 @@ from fencepost.properties.requirements.evidence import (
     Evidence,
     Seen,
 )
-from fencepost.properties.requirements.requirements import OBLIGATIONS
+from fencepost.properties.requirements.requirements import REQUIREMENTS
 from fencepost.traces.files.bounded import DocumentError, read_json, schema_error
 from fencepost.traces.report.certificate_data import CertificateFileError
 
@@ -67,7 +67,7 @@ class PlayedScenario(Protocol):
         ...
 
 
-class OfObligation:
+class OfRequirement:
     """A requirement in a scenario."""
 
     __slots__ = ()
@@ -82,7 +82,7 @@ class OfObligation:
     @property
     def about(self) -> str:
         """Return the sentence of the requirement."""
-        return OBLIGATIONS[self.obligation].sentence
+        return REQUIREMENTS[self.obligation].sentence
 
     @property
     def rules(self) -> tuple[str, ...]:
@@ -92,11 +92,11 @@ class OfObligation:
     @property
     def level(self) -> Level:
         """Return the level of the requirement."""
-        return OBLIGATIONS[self.obligation].level
+        return REQUIREMENTS[self.obligation].level
 
 
 @dataclass(frozen=True, slots=True)
-class ClientCase(OfObligation):
+class ClientCase(OfRequirement):
     """A requirement in a scenario, as a check."""
 
     obligation: str
@@ -151,7 +151,7 @@ class ClientCertificate(Report[ClientResult]):
 
     def by_obligation(self) -> list[ClientResult]:
         """Return the results in the order of the table of requirements."""
-        places = {name: place for place, name in enumerate(OBLIGATIONS)}
+        places = {name: place for place, name in enumerate(REQUIREMENTS)}
         return sorted(self.results, key=lambda result: places[result.obligation])
 
 
@@ -231,7 +231,7 @@ def unfolded(document: Mapping[str, Any]) -> dict[str, Any]:
 
 def _full_case(name: str, case: Mapping[str, Any]) -> dict[str, Any]:
     obligation, _, scenario = name.partition("/")
-    row = OBLIGATIONS[obligation]
+    row = REQUIREMENTS[obligation]
     why = case.get("why", "")
     return {
         "id": name,
@@ -275,7 +275,7 @@ def checked(document: Any, path: Path) -> dict[str, Any]:
         wrong = None if error is None else f"{error.message} (at {error.json_path})"
     if wrong is None:
         rows = (row if isinstance(row, str) else row["rule"] for row in document["cases"])
-        unknown = [row for row in rows if row.partition("/")[0] not in OBLIGATIONS]
+        unknown = [row for row in rows if row.partition("/")[0] not in REQUIREMENTS]
         wrong = f"there is no obligation {unknown[0]}" if unknown else None
     if wrong is not None:
         raise CertificateFileError(f"{path}: is no certificate: {wrong}; {_REMEDY}")

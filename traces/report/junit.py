@@ -21,7 +21,8 @@ from fencepost.properties.judging.explain import explained
 from fencepost.properties.judging.known_failures import stale_note
 from fencepost.properties.judging.outcome import NOT_LISTED, CaseResult, CheckResult, Outcome
 from fencepost.properties.judging.report import Certificate, Report
-from fencepost.properties.requirements.requirements import AREAS, OBLIGATIONS
+from fencepost.properties.requirements.requirement import AREAS
+from fencepost.properties.requirements.requirements import REQUIREMENTS
 from fencepost.traces.report.client_certificate import ClientCertificate, ClientResult
 
 _LONG = (*NOT_LISTED, Outcome.UNKNOWN)
@@ -126,7 +127,7 @@ def _case(
 
 
 def _client_case(report: ClientCertificate, result: ClientResult) -> JUnitCase:
-    of, message = OBLIGATIONS[result.obligation].area, _message(result)
+    of, message = REQUIREMENTS[result.obligation].area, _message(result)
     return JUnitCase(
         suite=f"{of} {result.level.value}",
         group=f"clients.{of}",

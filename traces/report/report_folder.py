@@ -18,7 +18,8 @@ from fencepost.model.revisions import revisions
 from fencepost.properties.judging.explain import expected_answers
 from fencepost.properties.judging.outcome import CaseResult
 from fencepost.properties.judging.report import Certificate
-from fencepost.properties.requirements.requirements import AREAS, OBLIGATIONS
+from fencepost.properties.requirements.requirement import AREAS
+from fencepost.properties.requirements.requirements import REQUIREMENTS
 from fencepost.traces.files.bounded import schema_error
 from fencepost.traces.files.recording_trace import trace_of
 from fencepost.traces.files.trace_file import TraceFile
@@ -279,7 +280,7 @@ def client_index(
     """Make the page of a client's certificate; `traces`: by the names that its cases have."""
     from fencepost.traces.report.certificate_page import client_page  # noqa: PLC0415  (Jinja)
 
-    areas = {name: row.area for name, row in OBLIGATIONS.items()}
+    areas = {name: row.area for name, row in REQUIREMENTS.items()}
     return client_page(document, traces, AREAS, areas, title)
 
 

@@ -30,7 +30,7 @@ from fencepost.properties.judging.explain import explained
 from fencepost.properties.judging.known_failures import UNEXPLAINED, stale_note
 from fencepost.properties.judging.outcome import NOT_LISTED, CaseResult, Outcome
 from fencepost.properties.judging.report import Certificate, Overall, Report
-from fencepost.properties.requirements.requirements import OBLIGATIONS
+from fencepost.properties.requirements.requirements import REQUIREMENTS
 from fencepost.traces.report.certificate_data import CaseRow, Cause, causes_of, masking
 from fencepost.traces.report.client_certificate import ClientCertificate
 
@@ -110,7 +110,7 @@ def _client_failures(report: ClientCertificate, console: Console) -> None:
     for name in dict.fromkeys(result.obligation for result in bad):
         own = [result for result in bad if result.obligation == name]
         _title(own[0].outcome, own[0].level, name, console)
-        say(console, f"  {OBLIGATIONS[name].sentence}", "italic")
+        say(console, f"  {REQUIREMENTS[name].sentence}", "italic")
         for result in own:
             say(console, f"  {result.case.scenario.id}: {result.message}")
             for note in result.all_notes:

@@ -18,7 +18,7 @@ from fencepost.model.table.table import Level
 from fencepost.properties.judging.known_failures import note_of
 from fencepost.properties.judging.outcome import Outcome
 from fencepost.properties.judging.report import EXIT_CODES, Overall
-from fencepost.properties.requirements.requirements import find_obligation
+from fencepost.properties.requirements.requirements import find_requirement
 from fencepost.traces.files.bounded import all_versions, read_json
 from fencepost.traces.report.client_certificate import TRACE_FORMAT as FORMAT
 from fencepost.traces.report.client_certificate import (
@@ -183,7 +183,7 @@ class ClientTraceError(BadInputError):
 def read_trace(path: Path) -> tuple[str, Scenario]:
     """The obligation and the scenario of a trace.
 
-    Raises ClientTraceError, DocumentError, UnknownObligationError.
+    Raises ClientTraceError, DocumentError, UnknownRequirementError.
     """
     document = read_json(path)
     try:
@@ -193,7 +193,7 @@ def read_trace(path: Path) -> tuple[str, Scenario]:
         found = read_scenario(scenario)
     except (KeyError, TypeError, AttributeError, msgspec.ValidationError) as error:
         raise ClientTraceError(_no_trace(path, str(error))) from None
-    return find_obligation(obligation).id, found
+    return find_requirement(obligation).id, found
 
 
 def _no_trace(path: Path, why: str) -> str:

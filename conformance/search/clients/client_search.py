@@ -63,9 +63,8 @@ from fencepost.properties.judging.known_failures import KnownFailure
 from fencepost.properties.requirements.client_verdict import Finding, Verdict
 from fencepost.properties.requirements.driver_messages import Introduction
 from fencepost.properties.requirements.evidence import Evidence
-from fencepost.properties.requirements.judges import judge
-from fencepost.properties.requirements.requirements import OBLIGATIONS
-from fencepost.traces.report.client_certificate import OfObligation
+from fencepost.properties.requirements.requirements import REQUIREMENTS, judge
+from fencepost.traces.report.client_certificate import OfRequirement
 
 R = TypeVar("R")
 
@@ -354,28 +353,15 @@ def shrinking_scenario(first: Shown[Scenario, R], *, tries: int) -> Shrinking[Sc
 CONFIRMATIONS = 3
 _REFERENCE = "reference"
 
-_NEED_CALM = {
-    "CLIENT-JOIN-CUT",
-    "CLIENT-JOIN-LOST-ANSWER",
-    "CLIENT-CLOSE-BROKER-GONE",
-    "CLIENT-LEADER-WHOLE",
-    "CLIENT-LEADER-INSTANCES",
-    "CLIENT-STREAMS-ROLLED",
-}
-"""Obligations, besides those of the area RESTART, whose judges take it for granted that nothing
-else goes wrong in their scenarios."""
-
 _CALM = {"poll-on", "relent", "produce"}
 """What may be done while something is waited for, and changes nothing of it."""
 
-JUDGED = tuple(
-    name for name, row in OBLIGATIONS.items() if row.area != "RESTART" and name not in _NEED_CALM
-)
+JUDGED = tuple(name for name, row in REQUIREMENTS.items() if not row.needs_calm)
 """The obligations that any scenario is judged by."""
 
 
 @dataclass(frozen=True, slots=True)
-class ClientFinding(OfObligation):
+class ClientFinding(OfRequirement):
     """A violation that was found.
 
     `number`: of the scenario that was drawn, with `acts` acts; `scenario`: the shortest.  `seen`:

@@ -1,14 +1,12 @@
 from __future__ import annotations
 
 from fencepost.model.client.behaviour import MEMBER_APIS, REACTIONS, RIGHT, Conduct, Reaction
-from fencepost.model.client.duties import DUTIES
 from fencepost.model.messages.errors import Error
 
 
-def test_each_row_of_the_table_is_there_once_and_names_a_duty() -> None:
+def test_each_row_of_the_table_is_there_once() -> None:
     keys = [(row.api, row.error) for row in REACTIONS]
     assert len(keys) == len(set(keys))
-    assert {row.duty for row in REACTIONS} - {""} <= set(DUTIES)
 
 
 def test_a_fence_is_fatal_on_every_api_of_members() -> None:

@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from fencepost.model.client.behaviour import RIGHT
-from fencepost.model.client.duties import DUTIES
 from fencepost.properties.mutants.client_mutants import CLIENT_MUTANTS, find_client_mutant
+from fencepost.properties.requirements.requirements import REQUIREMENTS
 
 
 def test_each_differs_from_the_right_client_and_from_all_others() -> None:
@@ -17,10 +17,11 @@ def test_each_differs_from_the_right_client_and_from_all_others() -> None:
     assert max(conducts.values()) == 1
 
 
-def test_each_breaks_a_duty_and_says_how() -> None:
+def test_each_breaks_a_requirement_and_says_how() -> None:
     assert len(CLIENT_MUTANTS) >= 20
     for name, mutant in CLIENT_MUTANTS.items():
-        assert mutant.breaks in DUTIES, name
+        assert mutant.breaks, name
+        assert set(mutant.breaks) <= set(REQUIREMENTS), name
         assert mutant.sentence.strip(), name
 
 

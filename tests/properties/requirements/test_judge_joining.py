@@ -18,7 +18,7 @@ from support.client_story import (
 
 from fencepost.model.messages.errors import Error as Code
 from fencepost.properties.requirements.client_verdict import Finding
-from fencepost.properties.requirements.judges import judge
+from fencepost.properties.requirements.requirements import judge
 
 A = life()
 D = life(instance=None)

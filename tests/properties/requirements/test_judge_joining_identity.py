@@ -14,7 +14,7 @@ from support.client_story import (
 )
 
 from fencepost.properties.requirements.client_verdict import Finding
-from fencepost.properties.requirements.judges import judge
+from fencepost.properties.requirements.requirements import judge
 
 A = life()
 DYNAMIC = life(instance=None)

@@ -15,7 +15,7 @@ from support.client_story import (
 
 from fencepost.model.messages.errors import Error as Code
 from fencepost.properties.requirements.client_verdict import Finding
-from fencepost.properties.requirements.judges import judge
+from fencepost.properties.requirements.requirements import judge
 
 A = life(ended=1000, how="closed")
 D = life(instance=None, ended=1000, how="closed")

@@ -17,7 +17,7 @@ from support.client_story import (
 
 from fencepost.properties.requirements.client_verdict import Finding
 from fencepost.properties.requirements.evidence import Life
-from fencepost.properties.requirements.judges import judge
+from fencepost.properties.requirements.requirements import judge
 
 LEADER = [leader := life("l", instance="i-0"), *settled(leader, 1, 0, member="l1", leader="l1")]
 

@@ -17,7 +17,7 @@ from support.client_story import (
 )
 
 from fencepost.properties.requirements.client_verdict import Finding
-from fencepost.properties.requirements.judges import judge
+from fencepost.properties.requirements.requirements import judge
 
 LONG = life(session_timeout_ms=3000, max_poll_interval_ms=20_000)
 SHORT = life(session_timeout_ms=3000, max_poll_interval_ms=4000)

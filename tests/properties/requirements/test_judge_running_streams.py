@@ -3,7 +3,7 @@ from __future__ import annotations
 from support.client_story import evidence, heartbeat, join, life, settled
 
 from fencepost.properties.requirements.client_verdict import Finding
-from fencepost.properties.requirements.judges import judge
+from fencepost.properties.requirements.requirements import judge
 
 ONE = life("one", instance="s-1", process="p")
 TWO = life("two", instance="s-2", process="p")

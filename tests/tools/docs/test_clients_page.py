@@ -13,7 +13,7 @@ from fencepost.conformance.cases.clients.scenario_catalogue import SCENARIOS, ca
 from fencepost.model.table.table import Level
 from fencepost.properties.judging.known_failures import KnownFailure
 from fencepost.properties.judging.outcome import Outcome
-from fencepost.properties.requirements.requirements import OBLIGATIONS
+from fencepost.properties.requirements.requirements import REQUIREMENTS
 from fencepost.traces.files.known_failure_lists import CLIENT_FOLDER, load
 from fencepost.traces.report.client_certificate import kept, unfolded
 from fencepost.traces.report.report_folder import certificate_json
@@ -55,13 +55,13 @@ def test_each_failure_of_a_must_leads_to_a_page_that_names_it() -> None:
         entry
         for document in read_all(DOCS / FOLDER)
         for entry in known_of(document)
-        if OBLIGATIONS[entry.rule].level is Level.MUST
+        if REQUIREMENTS[entry.rule].level is Level.MUST
     ]
     assert found
     for entry in found:
         text = (ROOT / entry.link).read_text("utf-8")
         assert (ROOT / entry.link).parent == FINDINGS
-        short = entry.rule.removeprefix(f"CLIENT-{OBLIGATIONS[entry.rule].area}")
+        short = entry.rule.removeprefix(f"CLIENT-{REQUIREMENTS[entry.rule].area}")
         assert f"`{entry.rule}" in text or f"`{short}`" in text, entry.case
 
 

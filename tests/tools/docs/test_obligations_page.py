@@ -6,7 +6,7 @@ from pathlib import Path
 
 from support.places import ROOT
 
-from fencepost.properties.requirements.requirements import OBLIGATIONS
+from fencepost.properties.requirements.requirements import REQUIREMENTS
 from tools.docs.obligations_page import FILE, main, obligations_page
 
 
@@ -23,5 +23,5 @@ def test_a_level_that_may_be_disputed_is_explained() -> None:
 
 def test_each_obligation_has_its_row() -> None:
     page = obligations_page()
-    for one in OBLIGATIONS.values():
+    for one in REQUIREMENTS.values():
         assert f"### {one.id}\n\n**{one.level.value}.** " in page

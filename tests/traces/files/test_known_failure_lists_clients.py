@@ -13,7 +13,7 @@ from fencepost.model.revisions.base import KAFKA_4
 from fencepost.properties.judging.known_failures import KnownFailure
 from fencepost.properties.judging.outcome import Outcome
 from fencepost.properties.judging.report import apply
-from fencepost.properties.requirements.requirements import OBLIGATIONS
+from fencepost.properties.requirements.requirements import REQUIREMENTS
 from fencepost.traces.files.known_failure_lists import (
     CLIENT_FOLDER,
     KnownFailuresError,
@@ -86,5 +86,5 @@ def test_a_shipped_list_is_of_a_client_and_of_cases_that_there_are(path: Path) -
     for entry in read(path):
         assert entry.target.partition(":")[0] == path.stem
         assert entry.case in cases
-        assert entry.rule in OBLIGATIONS
+        assert entry.rule in REQUIREMENTS
         assert "not explained yet" not in entry.why

@@ -13,7 +13,7 @@ from fencepost.conformance.targets.target_registry import find_revision
 from fencepost.properties.judging.known_failures import KnownFailure
 from fencepost.properties.requirements.driver_messages import Introduction
 from fencepost.properties.requirements.evidence import Evidence
-from fencepost.properties.requirements.requirements import OBLIGATIONS
+from fencepost.properties.requirements.requirements import REQUIREMENTS
 
 A = life()
 RIGHT = evidence(A, settled(A, 10, 0, 1))
@@ -119,4 +119,4 @@ async def test_a_replay_counts_its_runs() -> None:
 
 @pytest.mark.parametrize("name", JUDGED)
 def test_what_is_judged_is_an_obligation(name: str) -> None:
-    assert OBLIGATIONS[name].area != "RESTART"
+    assert REQUIREMENTS[name].area != "RESTART"

@@ -1,0 +1,68 @@
+"""Define a requirement of clients: a row of the table, and the areas of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fencepost.model.table.table import Level
+from fencepost.properties.requirements.client_verdict import Verdict
+from fencepost.properties.requirements.evidence import Evidence
+
+AREAS = {
+    "IDENTITY": "Who it says it is",
+    "JOIN": "How it joins, and what it does after an error",
+    "CLOSE": "How it goes",
+    "FENCED": "Another has its place",
+    "REMOVED": "It lost its place",
+    "RESTART": "It comes back",
+    "LEADER": "It assigns for the group",
+    "SESSION": "It shows that it lives",
+    "OLD-BROKER": "A broker that knows no static members",
+    "STREAMS": "Several members in one process",
+}
+"""The areas in the order of the table, with their titles."""
+
+JOIN_LOGIC = "KIP-345, Join Group Logic Change"
+BEHAVIOUR = "KIP-345, Client Behavior Changes"
+
+_PREFIX = "CLIENT-"
+
+Judge = Callable[[Evidence], Verdict]
+"""Judge a requirement by the evidence of one run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One requirement of clients.
+
+    `id`: never changes once published.  `level`: MUST where a safety promise of the KIP depends on
+    it; SHOULD where users rely on it, or the authors of a library might dispute it.  `sentence`:
+    what the client does.  `source`: the document that asks for it.  `provoked`: what is done to
+    the client; `judged`: the evidence that counts; `judge`: the function that judges it.
+    `needs_calm`: the judge takes for granted that nothing else goes wrong, so only scenarios of the
+    catalogue are judged by it, none that are drawn at random.  `dispute`: what the authors of a
+    library may say against it, and why the level is what it is; "" where nobody would.
+
+    Raises ValueError for an id that names no area.
+    """
+
+    id: str
+    level: Level
+    sentence: str
+    source: str
+    provoked: str
+    judged: str
+    judge: Judge
+    needs_calm: bool = False
+    dispute: str = ""
+
+    def __post_init__(self) -> None:
+        if self.area not in AREAS:
+            raise ValueError(f"{self.id!r} is no id of an obligation: {_PREFIX}AREA-WHAT")
+
+    @property
+    def area(self) -> str:
+        """The area that its id names, such as `FENCED`; "" for none."""
+        rest = self.id.removeprefix(_PREFIX) if self.id.startswith(_PREFIX) else ""
+        return next((area for area in AREAS if rest.startswith(f"{area}-")), "")
