@@ -15,6 +15,7 @@ from fencepost.conformance.targets.target_registry import DEFAULT_REVISION, find
 from fencepost.model.classic import perform
 from fencepost.model.classic.group import Group, InitialDelay, Member, Offset, ParkedRequest, Timer
 from fencepost.model.classic.work import Emission, Incoming
+from fencepost.model.table import vocabulary
 from fencepost.model.table.cells import COLUMNS
 from fencepost.model.table.effect_needs import HOME, NEEDS, TABLES, rule_needs
 from fencepost.model.table.effects import Do, Echo
@@ -33,14 +34,16 @@ from fencepost.properties.worlds.world_client import (
     Seat,
 )
 
-_TITLE = """\
+VOCABULARY = vocabulary.__name__
+_TITLE = f"""\
 # Steps, columns, views
 
 <!-- Made by `python -m tools.docs.steps_page docs/designers/steps.md`; \
 don't edit. -->
 
-What [a revision and a property of your own](own-revision.md) are written with. All names are in
-`fencepost.model` and `fencepost.properties`.
+What [a revision and a property of your own](own-revision.md) are written with. Steps, rules and
+the values that most rules need are in `fencepost.model`, all values in `{VOCABULARY}`. What a
+property sees is handed to it: of those classes you need no name but for annotations.
 """
 
 _STEPS = f"""\

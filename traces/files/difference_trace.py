@@ -186,7 +186,9 @@ def difference_traces(
 
 
 def _known(revision: Revision) -> Revision:
-    """Return the revision, or for a mutant, which no file can name, what it is made from."""
+    """Return the revision; for a mutant, by which nothing is to be judged, what it is made from."""
+    if revision.name.startswith(revisions.MUTANT):
+        return revisions.shipped_base(revision)
     try:
         return revisions.find(revision.name)
     except KeyError:
