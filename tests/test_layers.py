@@ -68,14 +68,14 @@ FORBIDDEN = (
         ),
     ),
     Pair(("traces.files", "traces.forms"), ("properties.oracle", "properties.departures"), 13),
-    Pair(("traces.report",), ("properties.oracle",), 1),
-    Pair(("conformance.run",), ("traces.report",), 1),
+    Pair(("traces.report",), ("properties.oracle",), 0),
+    Pair(("conformance.run",), ("traces.report",), 0),
     Pair(
         tuple(
             f"conformance.{room}" for room in ("simulate", "advise", "search", "clients", "site")
         ),
         WRITERS,
-        13,
+        9,
     ),
     Pair(("conformance.serve",), ("conformance.run",), 3),
     Pair(("traces.operations",), ("properties", "traces.audit"), 0),

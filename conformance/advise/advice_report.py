@@ -53,8 +53,8 @@ from fencepost.conformance.advise.known_facts import (
 )
 from fencepost.conformance.simulate.deployment_scenario import Spread
 from fencepost.model.history.words import plural
+from fencepost.traces.files.text_files import write_texts
 from fencepost.traces.pages.html import plain_page
-from fencepost.traces.report.report_folder import write_texts
 
 
 def setting_words(setting: SettingCost) -> str:

@@ -47,14 +47,11 @@ from fencepost.model.table.table import Level
 from fencepost.properties.judging.known_failures import aliases_of
 from fencepost.properties.judging.outcome import CheckResult, Outcome
 from fencepost.traces.files.known_failure_lists import drafted_list
+from fencepost.traces.files.text_files import INDEX
 from fencepost.traces.report.certificate_data import read_certificate_file
 from fencepost.traces.report.certificate_diff import PAGE, CertificateDiff, diff_certificates
-from fencepost.traces.report.report_folder import (
-    INDEX,
-    certificate_json,
-    print_certificate,
-    write_report,
-)
+from fencepost.traces.report.report_folder import certificate_json, write_report
+from fencepost.traces.report.report_text import print_certificate
 
 _EVERY_S = 30.0
 """So often a run whose stderr is no terminal tells how far it is."""

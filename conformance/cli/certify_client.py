@@ -33,14 +33,11 @@ from fencepost.conformance.runtime.event_loop import run
 from fencepost.conformance.targets.target_registry import find_revision
 from fencepost.model.table.table import Level
 from fencepost.traces.files.known_failure_lists import drafted_client_list
+from fencepost.traces.files.text_files import INDEX
 from fencepost.traces.report.certificate_diff import diff_certificates
 from fencepost.traces.report.client_certificate import read_client_certificate
-from fencepost.traces.report.report_folder import (
-    INDEX,
-    certificate_json,
-    print_certificate,
-    write_report,
-)
+from fencepost.traces.report.report_folder import certificate_json, write_report
+from fencepost.traces.report.report_text import print_certificate
 
 
 @click.command(

@@ -40,7 +40,7 @@ from fencepost.conformance.targets.target_registry import (
 )
 from fencepost.model.history.words import plural
 from fencepost.model.revision import Revision
-from fencepost.traces.report.report_folder import write_texts
+from fencepost.traces.files.text_files import write_texts
 
 _REQUESTS = 5_000
 

@@ -32,7 +32,7 @@ from fencepost.traces.files.difference_trace import (
     difference_traces,
     lost_words,
 )
-from fencepost.traces.report.report_folder import make_folder
+from fencepost.traces.files.text_files import make_folder
 
 _IN_FULL = 8
 """How many differences are told in full."""

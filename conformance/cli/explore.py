@@ -53,7 +53,7 @@ from fencepost.properties.worlds.concretise import Run, unfold
 from fencepost.properties.worlds.scope import CHECK_SCOPES, NamedScope, Scope, find_check_scope
 from fencepost.properties.worlds.world import Act, World, Worlds
 from fencepost.traces.files.run_trace import COUNTEREXAMPLE, KNOWN, Shown, run_lines, run_trace
-from fencepost.traces.report.report_folder import ReportError, make_folder
+from fencepost.traces.files.text_files import ReportError, make_folder
 
 
 @dataclass(frozen=True, slots=True)

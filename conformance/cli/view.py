@@ -17,12 +17,13 @@ from fencepost.conformance.search.fuzz.earlier_run import FORMAT
 from fencepost.conformance.search.fuzz.fuzz_report import fuzz_index, traces_of
 from fencepost.model.history.words import plural
 from fencepost.traces.files.bounded import DocumentError, read_json
+from fencepost.traces.files.text_files import write_texts
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
 from fencepost.traces.pages.trace_data import ShownTrace
 from fencepost.traces.pages.trace_page import trace_page
 from fencepost.traces.report.certificate_data import checked_certificate, is_certificate
 from fencepost.traces.report.certificate_page import certificate_page
-from fencepost.traces.report.report_folder import certificate_from_folder, write_texts
+from fencepost.traces.report.report_folder import certificate_from_folder
 
 TRACE, CERTIFICATE, FUZZ = "trace", "certificate", "fuzz run"
 

@@ -62,8 +62,8 @@ from fencepost.conformance.run.latency_monitor import (
     verdict_of,
 )
 from fencepost.conformance.run.link_faults import (
-    Suspicions,
-    acquitted,
+    RepeatedFailures,
+    excused_by_control,
     is_cut_off,
     is_loading,
     passing_cause,
@@ -410,13 +410,13 @@ _RESTARTED_MS = 1000
 """A server that was just restarted, and many cases that go on at once, are as late as that."""
 
 _SPIKE_S = 5.0
-"""What was late so shortly before a case, or at its last attempt, is expected to be late again."""
+"""Seconds before a case, or before its last attempt, whose lag is expected again."""
 
 _CALM_WITHIN_S = 20.0
-"""What stayed undecided is tried again when the target is calm, or after so long."""
+"""Retry undecided cases when latency is normal, or after this many seconds."""
 
 _PATIENCE_S = 5.0
-"""So much longer than it should take, a control is waited for to show whether timers fire."""
+"""Extra seconds to wait for the control member's timeout."""
 
 _DELAY_MS = 3000
 
@@ -529,7 +529,7 @@ class OpenTarget:
         return await side_by_side(map(self._case, entries))
 
     def with_options(self, options: Options) -> OpenTarget:
-        """The same target with other options; it runs no more cases side by side than before."""
+        """Return this target with other options; it runs no more cases side by side than before."""
         suite = copy(self)
         suite.options = options
         return suite
@@ -599,26 +599,26 @@ class OpenTarget:
                 said = ": ".join(filter(None, (f"{self._revision.name} has no {rule_id}", why)))
                 return CaseResult(case, Outcome.UNSUPPORTED, case.level, said)
         result = CaseResult(case, Outcome.UNKNOWN, case.level)
-        suspicions = Suspicions(self.options.attempts)
+        failures = RepeatedFailures(self.options.attempts)
         attempt = 0
-        while attempt < suspicions.most_attempts:
+        while attempt < failures.most_attempts:
             attempt += 1
             seen_ms = 0 if result.recording is None else result.recording.measured_ms
             if attempt > 1 and result.outcome is Outcome.UNKNOWN and await self._is_calm():
                 seen_ms = 0
             began = time.monotonic()
             # A longer timeout is for what is undecided, not for what was seen to be wrong.
-            last = attempt >= _ATTEMPTS and not suspicions.seen
+            last = attempt >= _ATTEMPTS and not failures.seen
             result = await self._attempt(entry, case, way, last=last, seen_ms=seen_ms)
             result = replace(result, attempts=attempt, seconds=time.monotonic() - began)
             if self._watched is None or (refused_step and refused_step(result)):
                 return result
             if (cause := passing_cause(result, self._revision)) is not None:
-                if suspicions.confirmed_by(result, cause):
+                if failures.confirmed_by(result, cause):
                     return result
             elif result.outcome is not Outcome.UNKNOWN:
                 break
-        return suspicions.weighed(result)
+        return failures.weighed(result)
 
     async def _graded(self, result: CaseResult) -> CaseResult:
         work = partial(at_level, result, self._revision)
@@ -713,7 +713,11 @@ class OpenTarget:
             return unsupported(case, str(error))
         except CoordinatorFailure as error:
             result = failed(case, error)
-            return result if watched is None else await acquitted(result, watched.meter, began)
+            return (
+                result
+                if watched is None
+                else await excused_by_control(result, watched.meter, began)
+            )
         # On a virtual clock nothing is late, so the verdict of the oracle that listened is final.
         meter = None if watched is None else watched.meter
 
@@ -731,7 +735,7 @@ class OpenTarget:
             recording.moved = moved or await is_loading(coordinator, self.hello, recording)
         result = case_result(case, recording, verdict, self._revision)
         if watched is not None and is_cut_off(result):
-            result = await acquitted(result, watched.meter, began)
+            result = await excused_by_control(result, watched.meter, began)
         return replace(result, judged_s=judged_s)
 
 

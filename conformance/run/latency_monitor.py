@@ -55,10 +55,10 @@ from fencepost.properties.oracle.oracle import judge
 from fencepost.properties.oracle.verdict import Verdict, Violation
 
 
-class Asker:
-    """Sends one request after the other on one connection; after a failure, on a new one.
+class Probe:
+    """Sends single requests on one connection; after a failure, on a new one.
 
-    `name`: who asks, for connections and messages; `within_s`: how long an answer may take.
+    `name`: of its connections, and in messages; `within_s`: seconds that an answer may take.
     """
 
     def __init__(self, coordinator: AsyncCoordinator, name: str, within_s: float) -> None:
@@ -70,7 +70,10 @@ class Asker:
         self._connection = name
 
     async def ask(self, api: str, version: int, body: dict[str, Any]) -> dict[str, Any]:
-        """The answer.  Raises CoordinatorFailure if there is none, or its connection ended."""
+        """Send a request and return its answer.
+
+        Raises CoordinatorFailure if there is none, or its connection ended.
+        """
         request_id = f"{self._name}-{next(self._asked)}"
         send = Send(request_id, self._connection, "fencepost", api, version, body)
         answers = list(await self._coordinator.send(send))
@@ -98,7 +101,7 @@ class Asker:
 
 _FACTOR = 3
 _SPARE_MS = 2000
-"""Beside a delay of more than a second, so much is allowed instead of `_FACTOR` times as much."""
+"""Spare ms beside a delay of more than a second, instead of `_FACTOR` times the delay."""
 
 _BEAT_S = 0.05
 _LONGEST_REST_S = 1.0
@@ -106,16 +109,16 @@ _GAP_S = 1.0
 """A control that is silent for longer, and longer than its requests take, shows nothing."""
 
 _NEAR_S = 1.0
-"""What happened so shortly before or after counts, too."""
+"""Margin around a case, in seconds."""
 
 _ANSWER_CAP_S = 30.0
 _LONGEST_LAG_S = 15.0
 _POLL_S = 0.1
 _CALM_S = 2.0
-"""A target is calm that was quick for so long."""
+"""Seconds of low latency after which a target is calm."""
 
 _SETTLED_S = 5.0
-"""So long after an end on purpose a coordinator may still say that it loads."""
+"""Seconds after an intended restart in which a coordinator may say that it loads."""
 
 CONTROL_APIS = ("JoinGroup", "SyncGroup", "Heartbeat")
 """What a target must have to be measured."""
@@ -342,8 +345,8 @@ class Control:
         session_ms: int,
         outages: Sequence[tuple[float, float]] = (),
     ) -> None:
-        self._quick = Asker(quick, "control", _ANSWER_CAP_S)
-        self._timed = Asker(timed, "control", _ANSWER_CAP_S)
+        self._quick = Probe(quick, "control", _ANSWER_CAP_S)
+        self._timed = Probe(timed, "control", _ANSWER_CAP_S)
         self._join_version = min(hello.apis["JoinGroup"][1], 3)
         self._sync_version = hello.apis["SyncGroup"][0]
         self._beat_version = hello.apis["Heartbeat"][0]
@@ -450,7 +453,7 @@ class Control:
         await self._timed.ask("SyncGroup", version, message.to_body(version))
 
     async def _heartbeat(
-        self, asker: Asker, group: str, member_id: str, generation: int
+        self, asker: Probe, group: str, member_id: str, generation: int
     ) -> dict[str, Any]:
         message = HeartbeatRequest(group_id=group, generation_id=generation, member_id=member_id)
         version = self._beat_version
@@ -458,7 +461,7 @@ class Control:
 
 
 GENEROUS_MS = 30_000
-"""So much lag is allowed for at least where nothing is known of how late a target is."""
+"""Least lag, in ms, that is allowed for where the latency of a target is unknown."""
 
 
 _UNPROVEN = (

@@ -2,18 +2,15 @@
 
 A late answer or a closed connection may come from the link: a lost packet, a stall, a cut.  The
 control group can't show what happens to one connection alone.  But a faulty target fails at the
-same request again and again, and a bad link fails anywhere.  So such a failure counts when it was
-seen `SIGHTS` times at the same request, and no attempt passed.  The same holds for what the target
-sends unasked, for it is pinned on the answer that happens to come next.  Where the control was cut
-off, too, and could connect again, it doesn't count at all.  What a coordinator says while it loads
-is held to the same (`loading.py`).
+same request again and again, and a bad link fails anywhere.  So such a failure counts when it came
+`REQUIRED_REPEATS` times at the same request, and no attempt passed.  The same holds for unsolicited
+messages, since each is attributed to the answer that comes next.  Where the control was cut off,
+too, and could connect again, a failure doesn't count at all.
 
-Tell a fault of the target from what a coordinator says while it reads its groups.
-
-Most APIs say so by their error code, and such a run is not judged.  A Heartbeat is answered as if
-all were well then, and by some coordinators a SyncGroup as if a rebalance were in progress.  So
-after a failure the coordinator is asked whether it is still loading, and such an answer counts only
-once it was seen again and again.
+While a coordinator reads its groups, most APIs say so by their error code, and such a run is not
+judged.  A Heartbeat is answered as if all were well then, and by some coordinators a SyncGroup as
+if a rebalance were in progress.  So after a failure the coordinator is asked whether it is still
+loading, and such an answer counts only when it came `REQUIRED_REPEATS` times.
 
 Source: protocol.md section 1; seen on Kafka 3.9.1 (old) and 4.3.0 with many groups to read.
 """
@@ -23,7 +20,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field, replace
 
-from fencepost.conformance.run.latency_monitor import Asker, LagMeter
+from fencepost.conformance.run.latency_monitor import LagMeter, Probe
 from fencepost.conformance.targets.target import UNSOLICITED
 from fencepost.model.coordinator import (
     AsyncCoordinator,
@@ -40,15 +37,15 @@ from fencepost.properties.judging.answer_diff import Recording
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 from fencepost.properties.oracle.verdict import Wrong
 
-SIGHTS = 3
+REQUIRED_REPEATS = 3
 LINK = "the network link"
-UNASKED_FOR = "what the target sends at a time of its own"
+UNSOLICITED_MESSAGES = "what the target sends at a time of its own"
 _BACK_S = 5.0
-"""A target that answers nobody for so long is gone, which no link explains."""
+"""Seconds without any answer after which a target is gone, which no link explains."""
 
 
 def may_be_the_link(result: CaseResult) -> bool:
-    """Whether a bad link could cause this failure too: a late answer or a closed connection."""
+    """Return True if a bad link could cause this failure: a late answer or a closed connection."""
     if is_cut_off(result):
         return True
     failed = result.outcome is Outcome.FAIL
@@ -56,22 +53,25 @@ def may_be_the_link(result: CaseResult) -> bool:
 
 
 def is_cut_off(result: CaseResult) -> bool:
-    """Whether the target failed altogether, or closed a connection."""
+    """Return True if the target failed altogether, or closed a connection."""
     if result.outcome is not Outcome.FAIL:
         return False
     return result.violation is None or result.violation.wrong is Wrong.CLOSED
 
 
-def is_unasked(result: CaseResult) -> bool:
-    """Whether all that is wrong is something that the target sent though nobody had asked."""
+def is_unsolicited(result: CaseResult) -> bool:
+    """Return True if the failure is an unsolicited message alone."""
     violation = result.violation
     if result.outcome is not Outcome.FAIL or violation is None:
         return False
     return violation.wrong is Wrong.DEVIATION and UNSOLICITED in violation.detail
 
 
-async def acquitted(result: CaseResult, meter: LagMeter, began: float) -> CaseResult:
-    """A failure since a time as unknown, if the control was cut off, too, and is not any more."""
+async def excused_by_control(result: CaseResult, meter: LagMeter, began: float) -> CaseResult:
+    """Return a failure as unknown if the control was cut off, too, and recovered.
+
+    `began`: the time since which the control is looked at.
+    """
     if not meter.was_cut(began, time.monotonic()) or not await meter.recovers(_BACK_S):
         return result
     why = f"the control was cut off, too, so the network link may be the cause: {result.message}"
@@ -79,11 +79,11 @@ async def acquitted(result: CaseResult, meter: LagMeter, began: float) -> CaseRe
 
 
 @dataclass(slots=True)
-class Suspicions:
+class RepeatedFailures:
     """The failures of one case that may have another cause than the target.
 
-    `attempts`: how often the case is tried in any case; it limits how often a failure must be seen.
-    `cause`: what may have caused the last one.
+    `attempts`: how often the case is tried in any case; it limits how often a failure must repeat.
+    `cause`: the possible cause of the last one.
     """
 
     attempts: int
@@ -91,24 +91,24 @@ class Suspicions:
     cause: str = LINK
 
     @property
-    def sights(self) -> int:
-        """How often a failure must be seen at the same request."""
-        return min(SIGHTS, self.attempts)
+    def repeats(self) -> int:
+        """Return how often a failure must come at the same request."""
+        return min(REQUIRED_REPEATS, self.attempts)
 
     @property
     def most_attempts(self) -> int:
-        """How often the case is tried: more often once there is a failure to confirm."""
-        return self.attempts + (self.sights - 1 if self.seen else 0)
+        """Return how often the case is tried: more often once there is a failure to confirm."""
+        return self.attempts + (self.repeats - 1 if self.seen else 0)
 
     def confirmed_by(self, result: CaseResult, cause: str) -> bool:
         """Note a failure that may have a cause, and return whether it was seen often enough."""
         self.seen.append(result)
         self.cause = cause
         where = _where(result)
-        return sum(_where(before) == where for before in self.seen) >= self.sights
+        return sum(_where(before) == where for before in self.seen) >= self.repeats
 
     def weighed(self, result: CaseResult) -> CaseResult:
-        """The result of the last attempt, where no failure was confirmed."""
+        """Return the result of the last attempt, where no failure was confirmed."""
         if not self.seen:
             return result
         if result is not self.seen[-1]:
@@ -120,7 +120,7 @@ class Suspicions:
 
 
 def _where(result: CaseResult) -> tuple[object, ...]:
-    """What was wrong with the answer to which step."""
+    """Return the kind of the violation, and the step whose answer is wrong."""
     violation = result.violation
     if violation is None or result.recording is None:
         return (result.message,)
@@ -133,16 +133,16 @@ _LOADING = "-COORDINATOR-LOADING"
 
 
 def passing_cause(result: CaseResult, revision: Revision) -> str | None:
-    """What else than a fault of the target may have caused a failure, if anything."""
+    """Return the cause, other than a fault of the target, that a failure may have."""
     if may_be_the_link(result):
         return LINK
-    if is_unasked(result):
-        return UNASKED_FOR
+    if is_unsolicited(result):
+        return UNSOLICITED_MESSAGES
     return WHILE_LOADING if may_be_loading(result, revision) else None
 
 
 def may_be_loading(result: CaseResult, revision: Revision) -> bool:
-    """Whether the answer that was wrong is what a coordinator says that loads."""
+    """Return True if the wrong answer is one that a loading coordinator gives."""
     violation, recording = result.violation, result.recording
     if result.outcome is not Outcome.FAIL or violation is None or recording is None:
         return False
@@ -156,7 +156,7 @@ def may_be_loading(result: CaseResult, revision: Revision) -> bool:
 
 
 async def is_loading(coordinator: AsyncCoordinator, hello: Hello, recording: Recording) -> bool:
-    """Whether the coordinator of a case's last group says that it loads, or that it moved."""
+    """Return True if the coordinator of a case's last group says that it loads or moved."""
     groups = [e.request.body.get("groupId") for e in recording.history if isinstance(e, Sent)]
     named = [group for group in groups if group]
     if not named or "DescribeGroups" not in hello.apis:
@@ -164,7 +164,7 @@ async def is_loading(coordinator: AsyncCoordinator, hello: Hello, recording: Rec
     version = hello.apis["DescribeGroups"][0]
     body = DescribeGroupsRequest(groups=(named[-1],)).to_body(version)
     try:
-        answer = await Asker(coordinator, "loading", _WAIT_S).ask("DescribeGroups", version, body)
+        answer = await Probe(coordinator, "loading", _WAIT_S).ask("DescribeGroups", version, body)
     except (CoordinatorFailure, UnsupportedError):
         return False
     return not MOVING.isdisjoint(codes_in(answer))

@@ -76,7 +76,7 @@ _MANY_ORDERS = 64
 class Listener:
     """An oracle that may hear of events late.
 
-    `every_s`: so long after the last event it hears of what happened, when it is asked; 0: it hears
+    `every_s`: seconds between two times at which it hears of events, when it is asked; 0: it hears
     of each event, at once unless that takes long; None: at once, however long it takes, as on a
     virtual clock, where nothing is late.
     `follows`: go on with an oracle that has the known departures that explain a violation.
@@ -143,7 +143,7 @@ class Listener:
         return self._first.lag_ms
 
     async def still_open(self) -> bool:
-        """The same, once the oracle has caught up, if it is time for that."""
+        """Like `open`, after the oracle has processed all events, if it is time for that."""
         if self._untold and time.monotonic() - self._heard >= (self._every_s or 0):
             await aside(self._catch_up)
         return self._oracle.open()
@@ -195,8 +195,8 @@ _LONGEST_SLICE_MS = 400
 
 _NO_HINTS = Hints()
 _BATCHES_SINCE = 3
-_PARKED = {"JoinGroup", "SyncGroup"}
-"""What waits for its answer.  Another request that is sent away was not handled."""
+_DELAYED_APIS = {"JoinGroup", "SyncGroup"}
+"""APIs whose answers a coordinator may delay.  Another request that is dropped was not handled."""
 
 
 class CaseUnsupportedError(Exception):
@@ -330,7 +330,7 @@ class CaseRun:
             begun, down = map(self._since_origin, dropped.outage)
             for answer, read in zip(dropped.answers, dropped.read, strict=True):
                 self._take([answer], min(begun, self._since_origin(read)))
-            parked = [a for a in dropped.late if self._open[a.id].api in _PARKED]
+            parked = [a for a in dropped.late if self._open[a.id].api in _DELAYED_APIS]
             lost = (*lost, *(a.id for a in dropped.late if a not in parked))
             self._record(Restarted(begun, self._clock(), lost, down + 1))
             moved = self.recording.moved

@@ -22,8 +22,8 @@ from rich.table import Table
 
 from fencepost.conformance.simulate.deployment_scenario import DeploymentScenario
 from fencepost.conformance.simulate.simulate import FIGURES, Cost, Variant, costs_json, percentiles
+from fencepost.traces.files.text_files import write_texts
 from fencepost.traces.pages.html import plain_page
-from fencepost.traces.report.report_folder import write_texts
 
 _DRAWN = 40
 """Partitions that have a lane; of more, those that were away longest."""

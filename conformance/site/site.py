@@ -41,10 +41,11 @@ from fencepost.conformance.site.site_results import (
     slug,
 )
 from fencepost.model.history.words import plural
+from fencepost.traces.files.text_files import write_texts
 from fencepost.traces.pages.html import site_page
 from fencepost.traces.pages.trace_page import trace_page
 from fencepost.traces.report.certificate_data import FAILED, OUTCOMES, SIGNS, CaseRow
-from fencepost.traces.report.report_folder import certificate_from_folder, write_texts
+from fencepost.traces.report.report_folder import certificate_from_folder
 
 _COLOURS = {
     "holds": "#1a7f37",

@@ -34,6 +34,10 @@ _LONGEST, _SHOWN = 120, 40
 
 DEVIATES = re.compile(r"(?P<field>[\w.\[\]-]+) (?P<got>.*) instead of (?P<want>.*)", re.DOTALL)
 """How the oracle says that one field of an answer is wrong."""
+_SENDER = re.compile(r"^\S+ (?P<api>[A-Z][A-Za-z]+)(?: #(?:\d+|\*))?: ")
+_ROW_LIST = re.compile(r"\[[^\[\]]*\]")
+_NUMBER = re.compile(r"-?\b\d+\b")
+_MEMBER = re.compile(r"\b(?:[A-Z]\d|[a-z])\b(?: \(id \d+\))?")
 _BYTES = "bytes"
 """The field of an answer that is right, but not in the bytes of its version."""
 
@@ -56,6 +60,13 @@ def made_by(implementation: str, version: str) -> str:
     if version == "unknown":
         return f"{implementation}, version unknown"
     return f"{implementation} {version}".strip()
+
+
+def without_names(observed: str) -> str:
+    """Return observed words without the names of members, lists of them, and numbers."""
+    text = _SENDER.sub(lambda sender: f"{sender['api']}: ", observed)
+    text = _ROW_LIST.sub("[…]", text)
+    return _NUMBER.sub("…", _MEMBER.sub("…", text))
 
 
 def with_article(word: str) -> str:

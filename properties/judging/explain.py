@@ -61,8 +61,8 @@ def place_of(lines: Sequence[Line], request_id: str) -> str:
     return f" (step {asked})" if asked == answered else f" (step {asked}, answered in {answered})"
 
 
-def besides_words(verdict: Verdict, history: History, lines: Sequence[Line]) -> str:
-    """The sentences about what deviated in the same answer, before it and after it; or ""."""
+def other_violations(verdict: Verdict, history: History, lines: Sequence[Line]) -> str:
+    """List further violations in sentences: in the same answer, before it and after it; or ""."""
     if verdict.violation is None:
         return ""
     own = verdict.violation.request_id
@@ -152,7 +152,7 @@ def explain(verdict: Verdict | None, recording: Recording, revision: Revision) -
         for request_id, differs in differing:
             if differs is not None:
                 show_wrong_field(lines, request_id, differs)
-        beside = besides_words(verdict, history, lines)
+        beside = other_violations(verdict, history, lines)
         place = place_of(lines, violation.request_id)
         said_so = _sentence(violation, history, rule, place, beside)
         wrong, also = violation.request_id, {b.request_id for b in verdict.besides}

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Protocol
 
+from fencepost.model.history.words import without_names
 from fencepost.model.plans.steps import Plan
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS, Level
@@ -18,7 +19,6 @@ from fencepost.properties.oracle.fingerprint import (
     Fingerprint,
     broken_rule,
     fingerprint_of,
-    without_names,
 )
 from fencepost.properties.oracle.verdict import Verdict, Violation
 

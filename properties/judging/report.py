@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Any, ClassVar, Generic, TypeVar
 
 from fencepost.model.coordinator import Config, Provenance
-from fencepost.model.history.words import made_by, plural
+from fencepost.model.history.words import made_by, plural, without_names
 from fencepost.model.plans.times import LEAST_LAG_MS
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS, Level
@@ -27,7 +27,6 @@ from fencepost.properties.judging.outcome import (
     CheckResult,
     Outcome,
 )
-from fencepost.properties.oracle.fingerprint import without_names
 
 
 class Overall(Enum):

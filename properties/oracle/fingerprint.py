@@ -21,6 +21,7 @@ from functools import cache
 from typing import Any
 
 from fencepost.model.history.events import Event, Sent
+from fencepost.model.history.words import without_names
 from fencepost.model.messages.errors import error_name
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import Level, Rule
@@ -28,11 +29,6 @@ from fencepost.properties.oracle.verdict import Violation, Wrong, nearest
 
 _FIELD = re.compile(r"[A-Za-z.]+")
 
-
-_SENDER = re.compile(r"^\S+ (?P<api>[A-Z][A-Za-z]+)(?: #(?:\d+|\*))?: ")
-_LIST = re.compile(r"\[[^\[\]]*\]")
-_NUMBER = re.compile(r"-?\b\d+\b")
-_MEMBER = re.compile(r"\b(?:[A-Z]\d|[a-z])\b(?: \(id \d+\))?")
 
 TARGET_FAILED = "TARGET-FAILED"
 """`wrong` where the target itself failed, rather than answered wrong."""
@@ -83,13 +79,6 @@ def bug_of(target: str, fingerprint: Fingerprint | str, cause: str = "") -> Bug:
     if isinstance(fingerprint, Fingerprint):
         cause = cause or fingerprint.cause
     return origin_of(target), cause or str(fingerprint)
-
-
-def without_names(observed: str) -> str:
-    """Return observed words without the names of members, lists of them, and numbers."""
-    text = _SENDER.sub(lambda sender: f"{sender['api']}: ", observed)
-    text = _LIST.sub("[…]", text)
-    return _NUMBER.sub("…", _MEMBER.sub("…", text))
 
 
 @cache

@@ -15,7 +15,7 @@ import click
 from fencepost.conformance.cli.cli import exit_code, exit_codes
 from fencepost.conformance.cli.mutants import named_mutants
 from fencepost.conformance.cli.options.common_options import console, json_option, report_option
-from fencepost.traces.report.report_folder import make_folder
+from fencepost.traces.files.text_files import make_folder
 from tools.kill_matrix.kill_matrix import Row
 from tools.kill_matrix.matrix_report import ENGINES, matrix_json, print_matrix, print_one, rows
 

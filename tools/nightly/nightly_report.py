@@ -36,11 +36,11 @@ from fencepost.model.history.words import plural
 from fencepost.properties.judging.report import EXIT_CODES, Overall
 from fencepost.properties.oracle.fingerprint import Bug
 from fencepost.traces.files.bounded import DocumentError, own_version, read_json, schema_error
+from fencepost.traces.files.text_files import INDEX, ReportError, check_document, write_texts
 from fencepost.traces.files.trace_causes import cause_sentence
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
 from fencepost.traces.pages.trace_data import ShownTrace
 from fencepost.traces.pages.trace_page import page_with_traces
-from fencepost.traces.report.report_folder import INDEX, ReportError, check_document, write_texts
 from tools.nightly.nightly import FAILED, UNAVAILABLE, Night, TargetTotals
 
 _OUTCOMES = {0: "holds", 1: "violated"}

@@ -23,11 +23,11 @@ from fencepost.traces.audit.log_audit import ASSUMED, AuditRun
 from fencepost.traces.audit.server_log_audit import NOT_SHOWN, Judged, ServerLogRun, audit_page
 from fencepost.traces.audit.window_trace import window_trace
 from fencepost.traces.files.bounded import own_version
+from fencepost.traces.files.text_files import ReportError, write_texts
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.operations.open_metrics import metrics_text
 from fencepost.traces.operations.operator_words import operator_summary, problems_told
 from fencepost.traces.pages.trace_data import ShownTrace
-from fencepost.traces.report.report_folder import ReportError, write_texts
 
 _MOST = 20
 LogRun = AuditRun | ServerLogRun

@@ -27,12 +27,11 @@ from typing import Any, Literal
 import msgspec
 
 from fencepost.model.bad_input import BadInputError
-from fencepost.model.history.words import made_by, plural
+from fencepost.model.history.words import made_by, plural, without_names
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.model.table.table import LEVELS, Level
 from fencepost.properties.judging.known_failures import KnownNotes, read_notes
-from fencepost.properties.oracle.fingerprint import without_names
 from fencepost.traces.files.bounded import DocumentError, read_json
 
 OUTCOMES = (

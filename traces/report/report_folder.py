@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.model.bad_input import BadInputError
 from fencepost.model.revision import Revision
 from fencepost.model.revisions import revisions
 from fencepost.properties.judging.explain import expected_answers
@@ -20,39 +19,22 @@ from fencepost.properties.judging.outcome import CaseResult
 from fencepost.properties.judging.report import Certificate
 from fencepost.properties.requirements.requirement import AREAS
 from fencepost.properties.requirements.requirements import REQUIREMENTS
-from fencepost.traces.files.bounded import schema_error
 from fencepost.traces.files.recording_trace import trace_of
+from fencepost.traces.files.text_files import INDEX, check_document, trace_name, write_texts
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.report import client_certificate
 from fencepost.traces.report.certificate_data import FORMAT, read_certificate
 from fencepost.traces.report.certificate_diff import PAGE, CertificateDiff, diff_page
 from fencepost.traces.report.client_certificate import ClientCertificate, ClientResult, trace_json
 from fencepost.traces.report.junit import junit_xml
-from fencepost.traces.report.report_text import print_certificate
 
 if TYPE_CHECKING:
     from fencepost.traces.pages.trace_data import ShownTrace
-
-__all__ = [
-    "ReportError",
-    "certificate_json",
-    "check_document",
-    "junit_xml",
-    "print_certificate",
-    "trace_name",
-    "traces",
-    "write_report",
-    "write_texts",
-]
 
 VERSION = 1
 SCHEMA_FILE = Path(__file__).with_name("certificate-1.schema.json")
 Judged = Certificate | ClientCertificate
 """The report of a coordinator, or of a client."""
-
-
-class ReportError(BadInputError):
-    """A report can't be written.  `str()` names the file, the problem and the remedy."""
 
 
 def certificate_json(report: Judged) -> dict[str, Any]:
@@ -129,21 +111,6 @@ def checked_json(report: Judged) -> dict[str, Any]:
     return document
 
 
-def check_document(document: Mapping[str, Any], schema_file: Path, name: str) -> None:
-    """Hold what is about to be written to its schema.  Raises ReportError; `name`: of the file."""
-    error = schema_error(document, schema_file)
-    if error is not None:
-        raise ReportError(
-            f"{name}: {error.json_path}: {error.message}; "
-            "this is a fault of fencepost: please report it"
-        )
-
-
-def trace_name(case_id: str) -> str:
-    """Where a report keeps the trace of a case, relative to its folder."""
-    return f"traces/{case_id.replace('/', '__')}.json"
-
-
 def traces(certificate: Certificate) -> dict[str, TraceFile]:
     """Return the traces of a report by relative file name."""
     revision = revisions.find(certificate.revision)
@@ -204,29 +171,6 @@ def client_text(document: Mapping[str, Any]) -> str:
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
-def write_texts(texts: Mapping[str, str], directory: Path, option: str) -> None:
-    """Write files into a folder, made if missing.  Raises ReportError that names the option."""
-    for name, text in texts.items():
-        path = directory / name
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8", newline="\n")
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise ReportError(
-                f"{path}: can't be written ({reason}); give {option} another folder"
-            ) from error
-
-
-def make_folder(folder: Path) -> None:
-    """Make a folder, if it is missing.  Raises ReportError."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        problem = f"can't be made ({error.strerror})"
-        raise ReportError(f"{folder} {problem}; choose another folder") from error
-
-
 def _case(result: CaseResult, revision: Revision, *, real: bool) -> dict[str, Any]:
     document: dict[str, Any] = {
         "id": result.case.id,
@@ -263,7 +207,6 @@ def _client_case(result: ClientResult) -> dict[str, Any]:
     }
 
 
-INDEX = "index.html"
 _HERE = "the folder of this report"
 
 

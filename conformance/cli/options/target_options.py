@@ -34,7 +34,7 @@ from fencepost.conformance.targets.tcp.security import (
 from fencepost.model.coordinator import CONFIG_DEFAULTS
 from fencepost.properties.judging.known_failures import KnownFailure
 from fencepost.traces.files.known_failure_lists import of_no_use, read
-from fencepost.traces.report.report_folder import write_texts
+from fencepost.traces.files.text_files import write_texts
 
 if TYPE_CHECKING:
     import ssl

@@ -20,6 +20,7 @@ from fencepost.properties.judging.outcome import Outcome
 from fencepost.properties.judging.report import EXIT_CODES, Overall
 from fencepost.properties.requirements.requirements import find_requirement
 from fencepost.traces.files.bounded import all_versions, read_json
+from fencepost.traces.files.text_files import INDEX, trace_name, write_texts
 from fencepost.traces.report.client_certificate import TRACE_FORMAT as FORMAT
 from fencepost.traces.report.client_certificate import (
     ClientCase,
@@ -27,13 +28,7 @@ from fencepost.traces.report.client_certificate import (
     ClientResult,
     trace_json,
 )
-from fencepost.traces.report.report_folder import (
-    INDEX,
-    certificate_json,
-    client_index,
-    trace_name,
-    write_texts,
-)
+from fencepost.traces.report.report_folder import certificate_json, client_index
 
 FILE = "fuzz-client.json"
 

@@ -68,8 +68,8 @@ from fencepost.properties.judging.report import EXIT_CODES, Overall
 from fencepost.properties.judging.target_coverage import unreachable
 from fencepost.properties.workers.processes import Failure, Stop, Task, Tell, run_task
 from fencepost.traces.files.bounded import read_json
+from fencepost.traces.files.text_files import trace_name, write_texts
 from fencepost.traces.files.trace_file import TraceFile
-from fencepost.traces.report.report_folder import trace_name, write_texts
 
 LEVEL = Level.SHOULD
 """The least binding level that counts."""

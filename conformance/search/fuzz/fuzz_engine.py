@@ -18,8 +18,13 @@ from functools import partial
 from typing import TypeVar
 
 from fencepost.conformance.run.certify import OpenTarget
-from fencepost.conformance.run.latency_monitor import Asker
-from fencepost.conformance.run.link_faults import SIGHTS, Suspicions, is_cut_off, passing_cause
+from fencepost.conformance.run.latency_monitor import Probe
+from fencepost.conformance.run.link_faults import (
+    REQUIRED_REPEATS,
+    RepeatedFailures,
+    is_cut_off,
+    passing_cause,
+)
 from fencepost.conformance.runtime.event_loop import (
     STAGGER_S,
     Window,
@@ -247,7 +252,7 @@ class Fuzzer:
 
         What is listed as a known failure is counted only, so once is enough.
         """
-        suspicions = Suspicions(SIGHTS)
+        suspicions = RepeatedFailures(REQUIRED_REPEATS)
         while True:
             has_turn = not (suspicions.seen or case.restarts)
             result = await self._suite.try_case(case, seen_ms=self._lag_ms(), has_turn=has_turn)
@@ -292,7 +297,7 @@ class Fuzzer:
                 await coordinator.reset({})
                 version = self._suite.hello.apis["Heartbeat"][0]
                 nobody = HeartbeatRequest(group_id="alive", generation_id=1, member_id="nobody")
-                asker = Asker(coordinator, "alive", _ALIVE_S)
+                asker = Probe(coordinator, "alive", _ALIVE_S)
                 await asker.ask("Heartbeat", version, nobody.to_body(version))
         except (TimeoutError, CoordinatorFailure, UnsupportedError):
             return False

@@ -19,11 +19,11 @@ from fencepost.conformance.search.fuzz.tally import Tally
 from fencepost.model.history.words import how_often, plural
 from fencepost.model.revision import Revision
 from fencepost.properties.judging.outcome import Outcome
+from fencepost.traces.files.text_files import INDEX, trace_name, write_texts
 from fencepost.traces.files.trace_causes import cause_sentence
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.pages.trace_data import ShownTrace
 from fencepost.traces.report.certificate_page import FindingEntry, FindingSection, findings_page
-from fencepost.traces.report.report_folder import INDEX, trace_name, write_texts
 
 _LONGEST_LIST = 12
 _BUSY = 0.8

@@ -21,7 +21,7 @@ from fencepost.conformance.cases.script import Script
 from fencepost.conformance.run import certify as certifying
 from fencepost.conformance.run.certify import OpenTarget, Options, Watched, certify
 from fencepost.conformance.run.latency_monitor import LagMeter, Samples, verdict_of
-from fencepost.conformance.run.link_faults import SIGHTS
+from fencepost.conformance.run.link_faults import REQUIRED_REPEATS
 from fencepost.conformance.targets.in_process import InProcessCoordinator, InProcessTarget
 from fencepost.model.coordinator import Answer, AsyncCoordinator, CoordinatorFailure, Hello, Send
 from fencepost.model.history.events import Answered, Event, Passed, Sent
@@ -122,7 +122,7 @@ async def test_a_wrong_answer_does_not_rest_on_lateness() -> None:
     certificate = await certified(target, ZOMBIE, FIRST, "COMMIT-INSTANCE-FENCED/zombie-commits")
     zombie, first, commits = certificate.results
     # A coordinator that loads answers NONE to any heartbeat, so that must be seen again.
-    for result, attempts in ((zombie, SIGHTS), (commits, 1)):
+    for result, attempts in ((zombie, REQUIRED_REPEATS), (commits, 1)):
         assert (result.outcome, result.level) == (Outcome.FAIL, Level.MUST)
         assert result.attempts == attempts
         assert result.verdict is not None

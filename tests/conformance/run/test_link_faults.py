@@ -19,9 +19,9 @@ from fencepost.conformance.run.certify import Options, certify, failed
 from fencepost.conformance.run.latency_monitor import LagMeter
 from fencepost.conformance.run.link_faults import (
     LINK,
-    SIGHTS,
-    Suspicions,
-    acquitted,
+    REQUIRED_REPEATS,
+    RepeatedFailures,
+    excused_by_control,
     may_be_the_link,
 )
 from fencepost.conformance.targets.target import UNSOLICITED, SpoiledRunError
@@ -67,27 +67,27 @@ def test_a_target_that_can_not_be_reached_may_be_the_links() -> None:
 
 def test_the_third_sight_at_the_same_request_counts() -> None:
     cut, late = failure(Wrong.CLOSED), failure(Wrong.SILENCE, late=True)
-    suspicions = Suspicions(3)
-    assert suspicions.most_attempts == 3
-    assert not suspicions.confirmed_by(cut, LINK)
-    assert suspicions.most_attempts == 5
-    assert not suspicions.confirmed_by(late, LINK)
-    assert not suspicions.confirmed_by(cut, LINK)
-    assert suspicions.confirmed_by(cut, LINK)
+    failures = RepeatedFailures(3)
+    assert failures.most_attempts == 3
+    assert not failures.confirmed_by(cut, LINK)
+    assert failures.most_attempts == 5
+    assert not failures.confirmed_by(late, LINK)
+    assert not failures.confirmed_by(cut, LINK)
+    assert failures.confirmed_by(cut, LINK)
 
 
 def test_who_is_tried_once_is_believed_at_once() -> None:
-    assert Suspicions(1).confirmed_by(failure(Wrong.CLOSED), LINK)
+    assert RepeatedFailures(1).confirmed_by(failure(Wrong.CLOSED), LINK)
 
 
 def test_a_failure_that_is_not_seen_again_is_told() -> None:
-    suspicions, cut, fine = Suspicions(3), failure(Wrong.CLOSED), result_of(CASE)
-    suspicions.confirmed_by(cut, LINK)
-    weighed = suspicions.weighed(fine)
+    failures, cut, fine = RepeatedFailures(3), failure(Wrong.CLOSED), result_of(CASE)
+    failures.confirmed_by(cut, LINK)
+    weighed = failures.weighed(fine)
     assert weighed.outcome is Outcome.PASS
     assert cut.message in weighed.notes[-1]
-    assert suspicions.weighed(cut).outcome is Outcome.UNKNOWN
-    assert Suspicions(3).weighed(fine) is fine
+    assert failures.weighed(cut).outcome is Outcome.UNKNOWN
+    assert RepeatedFailures(3).weighed(fine) is fine
 
 
 class Cuts:
@@ -130,7 +130,7 @@ def test_a_cut_that_the_control_suffers_too_is_not_the_targets(
 
     async def weighed() -> CaseResult:
         monkeypatch.setattr(time, "monotonic", lambda: next(clock))
-        return await acquitted(cut, meter, began=10.0)
+        return await excused_by_control(cut, meter, began=10.0)
 
     try:
         assert asyncio.run(weighed()).outcome is outcome
@@ -140,7 +140,12 @@ def test_a_cut_that_the_control_suffers_too_is_not_the_targets(
 
 @pytest.mark.parametrize(
     ("cuts", "outcome", "attempts"),
-    [(0, Outcome.PASS, 1), (1, Outcome.PASS, 2), (2, Outcome.PASS, 3), (99, Outcome.FAIL, SIGHTS)],
+    [
+        (0, Outcome.PASS, 1),
+        (1, Outcome.PASS, 2),
+        (2, Outcome.PASS, 3),
+        (99, Outcome.FAIL, REQUIRED_REPEATS),
+    ],
 )
 @at_once
 async def test_a_connection_that_ends_each_time_is_the_targets_fault(
@@ -167,7 +172,7 @@ class Unasked:
 
 
 @pytest.mark.parametrize(
-    ("times", "outcome", "attempts"), [(1, Outcome.PASS, 2), (99, Outcome.FAIL, SIGHTS)]
+    ("times", "outcome", "attempts"), [(1, Outcome.PASS, 2), (99, Outcome.FAIL, REQUIRED_REPEATS)]
 )
 @at_once
 async def test_what_comes_unasked_counts_if_it_comes_each_time(

@@ -12,7 +12,12 @@ from support.runs import KAFKA_4, Lie, about, entry, result_of
 from support.virtual_clock import at_once
 
 from fencepost.conformance.run.certify import Options, certify
-from fencepost.conformance.run.link_faults import LINK, SIGHTS, WHILE_LOADING, passing_cause
+from fencepost.conformance.run.link_faults import (
+    LINK,
+    REQUIRED_REPEATS,
+    WHILE_LOADING,
+    passing_cause,
+)
 from fencepost.model.coordinator import Answer, Send
 from fencepost.model.revisions import revisions
 from fencepost.properties.judging.outcome import CaseResult, Outcome
@@ -74,7 +79,7 @@ async def test_a_case_is_not_judged_if_the_control_is_told_that_the_coordinator_
 @at_once
 async def test_who_answers_so_although_it_is_ready_fails(described: int | str) -> None:
     result = await attempted(Loads(described))
-    assert (result.outcome, result.attempts) == (Outcome.FAIL, SIGHTS)
+    assert (result.outcome, result.attempts) == (Outcome.FAIL, REQUIRED_REPEATS)
 
 
 @at_once

@@ -19,7 +19,7 @@ from support.page.pages import DOCS, TRACE, certificate, finding
 
 from fencepost.conformance.site.site import pages, write_site
 from fencepost.conformance.site.site_results import read_results
-from fencepost.traces.report.report_folder import write_texts
+from fencepost.traces.files.text_files import write_texts
 
 BUG = "the timeouts of a first join stay (https://issues.apache.org/jira/browse/KAFKA-14009)"
 CASES = {"JOIN-STATIC-EMPTY-STABLE/restart": "pass", "LEAVE-MEMBER/one": "pass"}

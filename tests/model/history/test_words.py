@@ -16,6 +16,7 @@ from fencepost.model.history.words import (
     quoted,
     request_words,
     with_article,
+    without_names,
     wrong_field,
 )
 
@@ -120,3 +121,21 @@ def test_a_word_has_its_article(word: str, said: str) -> None:
 def test_what_a_malformed_join_lacks_is_said() -> None:
     lacks = {"errorCode": 0, "memberId": "A-1", "members": []}
     assert answer_words("JoinGroup", lacks, {}) == "NONE, no generation, no leader"
+
+
+_ALONE = "JoinGroup: NONE, generation 3, follows"
+_REFUSED = "JoinGroup: UNKNOWN_MEMBER_ID, member id"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (f"B2 {_ALONE}", "x JoinGroup #4: NONE, generation 17, follows", True),
+        ("a JoinGroup: leads [A, B]", "A1 JoinGroup: leads [A]", True),
+        ("a Heartbeat: NONE", "a Heartbeat: UNKNOWN_MEMBER_ID", False),
+        ("a Heartbeat: NONE", "a SyncGroup: NONE", False),
+        (f"b {_REFUSED} b", f"A2 {_REFUSED} A2 (id 2)", True),
+    ],
+)
+def test_observed_words_without_names_and_numbers(one: str, other: str, same: bool) -> None:
+    assert (without_names(one) == without_names(other)) is same

@@ -11,7 +11,7 @@ from support.committed import committed
 from support.night_findings import night_options, shard_finding
 
 from fencepost.conformance.search.findings.tracked_bugs import SOMETIMES, UNTRIED, Sighting
-from fencepost.traces.report.report_folder import ReportError
+from fencepost.traces.files.text_files import ReportError
 from tools.nightly.nightly import DONE, FAILED, SKIPPED, UNAVAILABLE, Night, NightPart, TargetTotals
 from tools.nightly.nightly_report import SCHEMA_FILE, Before, NightReport
 from tools.nightly.nightly_search import ShardCoverage

@@ -57,9 +57,9 @@ from fencepost.properties.judging.outcome import CaseResult, Outcome
 from fencepost.properties.judging.report import apply
 from fencepost.properties.mutants.mutants import MUTANTS
 from fencepost.traces.files.known_failure_lists import load
+from fencepost.traces.files.text_files import trace_name
 from fencepost.traces.files.trace_causes import known_cause
 from fencepost.traces.files.trace_file import TraceFile
-from fencepost.traces.report.report_folder import trace_name
 
 SEED = int(os.environ.get("FENCEPOST_STRESS_SEED", "1"))
 REPORT = os.environ.get("FENCEPOST_STRESS_REPORT")

@@ -17,17 +17,16 @@ from fencepost.model.table.table import Level
 from fencepost.properties.judging.known_failures import UNEXPLAINED, KnownFailure
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 from fencepost.properties.judging.report import Certificate, CertificateCoverage, apply
+from fencepost.traces.files.text_files import ReportError
 from fencepost.traces.files.trace_file import TraceFile
+from fencepost.traces.report.junit import junit_xml
 from fencepost.traces.report.report_folder import (
     SCHEMA_FILE,
-    ReportError,
     certificate_json,
     checked_json,
-    junit_xml,
-    print_certificate,
     write_report,
 )
-from fencepost.traces.report.report_text import _excerpt, spans
+from fencepost.traces.report.report_text import _excerpt, print_certificate, spans
 
 FAILS = result_of("JOIN-STATIC-EMPTY-STABLE/follower", "comment-table-1")
 PASSES = result_of("JOIN-STATIC-EMPTY-STABLE/follower")

@@ -14,12 +14,9 @@ from support.client_results import FAILED, LACKS, UNDECIDED, certificate, listed
 from fencepost.properties.judging.outcome import Outcome
 from fencepost.traces.report.certificate_diff import diff_certificates
 from fencepost.traces.report.client_certificate import read_client_certificate, trace_json
-from fencepost.traces.report.report_folder import (
-    certificate_json,
-    junit_xml,
-    print_certificate,
-    write_report,
-)
+from fencepost.traces.report.junit import junit_xml
+from fencepost.traces.report.report_folder import certificate_json, write_report
+from fencepost.traces.report.report_text import print_certificate
 
 ALL = certificate(result(), FAILED, LACKS, UNDECIDED)
 

@@ -55,9 +55,9 @@ from fencepost.properties.judging.known_failures import KnownFailure, KnownReaso
 from fencepost.properties.mutants.mutants import find_mutant
 from fencepost.properties.oracle.verdict import Wrong
 from fencepost.traces.files.known_failure_lists import SCHEMA_FILE, load
+from fencepost.traces.files.text_files import trace_name
 from fencepost.traces.files.trace_causes import known_cause
 from fencepost.traces.files.trace_file import TraceFile
-from fencepost.traces.report.report_folder import trace_name
 
 _STEPS = re.compile(r"\(step (\d+)(?:, answered in (\d+))?\)")
 LEAVE = KnownFailure(
