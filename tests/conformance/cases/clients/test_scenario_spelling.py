@@ -1,6 +1,7 @@
 """What is done in a scenario is written as it was published: `act`, and no defaults.
 
-`scenario_digests.txt` holds each scenario's id and a digest of its acts and its broker as JSON.
+`scenario_digests.txt` holds the id of each published scenario and a digest of its acts and its
+broker as JSON.  None of them may change or go; a scenario that is new is added at a release.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.conformance.cases.clients.scenario import Scenario
 from fencepost.conformance.cases.clients.scenario_catalogue import SCENARIOS
 
 DIGESTS = dict(
@@ -19,8 +19,8 @@ DIGESTS = dict(
 )
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS)
-def test_a_scenario_is_written_as_before(scenario: Scenario) -> None:
-    document = scenario.to_json()
+@pytest.mark.parametrize("name", DIGESTS)
+def test_a_published_scenario_is_written_as_before(name: str) -> None:
+    document = SCENARIOS[name].to_json()
     text = "\n".join((json.dumps(document["acts"]), json.dumps(document.get("broker"))))
-    assert hashlib.sha256(text.encode()).hexdigest()[:12] == DIGESTS[scenario.id]
+    assert hashlib.sha256(text.encode()).hexdigest()[:12] == DIGESTS[name]
