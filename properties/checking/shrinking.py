@@ -30,7 +30,7 @@ _TRIES = 5_000
 
 
 @dataclass(frozen=True, slots=True)
-class Shown(Generic[T, R]):
+class Reproducer(Generic[T, R]):
     """A value that shows the failure, and the run that showed it."""
 
     value: T
@@ -41,7 +41,7 @@ class Shown(Generic[T, R]):
 class Minimal(Generic[T, R]):
     """The smallest value that was found, how many were tried, and whether it is minimal."""
 
-    shown: Shown[T, R]
+    smallest: Reproducer[T, R]
     tried: int
     is_minimal: bool
 
@@ -57,7 +57,7 @@ class GivenUpError(Exception):
     """A run took so long that it was not waited for, or it left undecided what it shows."""
 
 
-Result = Shown[T, R] | Undecided | None
+Result = Reproducer[T, R] | Undecided | None
 """The result of one candidate; None: it does not show the failure."""
 
 Edit = Callable[[T, int | None], Iterator[tuple[int, T]]]
@@ -100,7 +100,7 @@ class Shrinking(Generic[T, R]):
 
     def __init__(
         self,
-        first: Shown[T, R],
+        first: Reproducer[T, R],
         stages: Callable[[T], Iterable[EditStage[T]]],
         key: Callable[[T], Hashable],
         *,
@@ -174,7 +174,7 @@ class Shrinking(Generic[T, R]):
         for place, (value, result) in enumerate(zip(batch.values, results, strict=True)):
             if result is Undecided.GIVEN_UP:
                 self._given_up.add(self._key(value))
-            elif isinstance(result, Shown) and taken is None:
+            elif isinstance(result, Reproducer) and taken is None:
                 taken, self.best = place, result
             elif result is not None:
                 self._known.discard(self._key(value))  # a later batch may decide it
@@ -182,7 +182,7 @@ class Shrinking(Generic[T, R]):
 
 
 def shrink_now(
-    work: Shrinking[T, R], run: Callable[[Sequence[T]], Sequence[Shown[T, R] | None]]
+    work: Shrinking[T, R], run: Callable[[Sequence[T]], Sequence[Reproducer[T, R] | None]]
 ) -> Minimal[T, R]:
     """Shrink a value; `run` runs the candidates of one batch."""
     batches = work.batches()
@@ -242,10 +242,10 @@ async def _results(values: Sequence[T], run: Run[T, R]) -> list[Result[T, R]]:
 
 async def _result(value: T, run: Run[T, R]) -> Result[T, R]:
     try:
-        shown = await run(value)
+        failing_run = await run(value)
     except GivenUpError:
         return Undecided.GIVEN_UP
-    return None if shown is None else Shown(value, shown)
+    return None if failing_run is None else Reproducer(value, failing_run)
 
 
 async def _decided(runs: Sequence[asyncio.Task[Result[T, R]]]) -> None:
@@ -253,8 +253,10 @@ async def _decided(runs: Sequence[asyncio.Task[Result[T, R]]]) -> None:
     pending = set(runs)
     while pending:
         done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
-        if any(isinstance(running.result(), Shown) for running in done):
-            accepted = (n for n, r in enumerate(runs) if r.done() and isinstance(r.result(), Shown))
+        if any(isinstance(running.result(), Reproducer) for running in done):
+            accepted = (
+                n for n, r in enumerate(runs) if r.done() and isinstance(r.result(), Reproducer)
+            )
             if before := [running for running in runs[: next(accepted)] if not running.done()]:
                 await asyncio.wait(before, timeout=_MOMENT_S)
             return
@@ -323,11 +325,11 @@ def item_stages(
 
 def shrink_items(
     items: Sequence[T],
-    shows: Callable[[Items[T]], Shown[Items[T], R] | None],
+    shows: Callable[[Items[T]], Reproducer[Items[T], R] | None],
     simpler: Callable[[T], Iterator[T]] = lambda _: iter(()),
     *,
     tries: int = _TRIES,
-) -> Shown[Items[T], R] | None:
+) -> Reproducer[Items[T], R] | None:
     """Shrink a list to the shortest and simplest that still shows a failure.
 
     It ends when no item and no two items can be left out, and no item can be replaced by a simpler
@@ -338,4 +340,4 @@ def shrink_items(
     if first is None:
         return None
     work = Shrinking(first, item_stages(simpler), lambda value: value, tries=tries)
-    return shrink_now(work, lambda batch: [shows(value) for value in batch]).shown
+    return shrink_now(work, lambda batch: [shows(value) for value in batch]).smallest

@@ -31,7 +31,7 @@ from fencepost.properties.checking.random_walk import (
     walk_scopes,
     walked,
 )
-from fencepost.properties.checking.shrinking import Shown, shrink_items
+from fencepost.properties.checking.shrinking import Reproducer, shrink_items
 from fencepost.properties.logic.logic import Property, PropertyKind
 from fencepost.properties.worlds.concretise import Run
 from fencepost.properties.worlds.scope import Scope
@@ -174,9 +174,9 @@ def drawn_walk(context: WalkContext, drawn: tuple[int, Sequence[int]]) -> Walk:
 
 
 def _found(context: WalkContext, first: Walk, examples: int) -> FalsifyingWalk:
-    def shows(choices: Sequence[WalkChoice]) -> Shown[tuple[WalkChoice, ...], Walk] | None:
+    def shows(choices: Sequence[WalkChoice]) -> Reproducer[tuple[WalkChoice, ...], Walk] | None:
         walk = walked(context, choices)
-        return None if walk.finding is None else Shown(tuple(walk.choices), walk)
+        return None if walk.finding is None else Reproducer(tuple(walk.choices), walk)
 
     plain = partial(simpler, clients=context.scope.clients)
     shortest = shrink_items(first.choices, shows, plain)

@@ -25,7 +25,7 @@ from fencepost.model.plans.plan_order import DELAY
 from fencepost.model.plans.steps import Plan
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.revisions.revisions import MUTANT
-from fencepost.properties.checking.shrinking import Shown, shrink
+from fencepost.properties.checking.shrinking import Reproducer, shrink
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 from fencepost.properties.mutants.mutant import Mutant
 from fencepost.properties.mutants.mutants import MUTANTS
@@ -74,9 +74,9 @@ async def _smallest(failure: CaseResult, suite: OpenTarget) -> CaseResult:
         (result,) = await suite.try_cases([case])
         return result if result.fingerprint(suite.revision) == fingerprint else None
 
-    work = shrinking_plan(Shown(failure.case, failure), suite.hello.apis)
+    work = shrinking_plan(Reproducer(failure.case, failure), suite.hello.apis)
     minimal = await shrink(work, judge)
-    return minimal.shown.run
+    return minimal.smallest.run
 
 
 async def _settled(failure: CaseResult, suite: OpenTarget) -> CaseResult:

@@ -58,7 +58,13 @@ from fencepost.model.plans.steps import (
     Unavailable,
     Unsubscribe,
 )
-from fencepost.properties.checking.shrinking import EditStage, Shown, Shrinking, numbered, shrink
+from fencepost.properties.checking.shrinking import (
+    EditStage,
+    Reproducer,
+    Shrinking,
+    numbered,
+    shrink,
+)
 from fencepost.properties.judging.known_failures import KnownFailure
 from fencepost.properties.requirements.client_verdict import Finding, Verdict
 from fencepost.properties.requirements.driver_messages import Introduction
@@ -338,7 +344,7 @@ def _plainer(act: ScenarioStep) -> ScenarioStep:
     return act
 
 
-def shrinking_scenario(first: Shown[Scenario, R], *, tries: int) -> Shrinking[Scenario, R]:
+def shrinking_scenario(first: Reproducer[Scenario, R], *, tries: int) -> Shrinking[Scenario, R]:
     """Begin to shrink a scenario, one run after the other."""
 
     def sensible(scenario: Scenario) -> Iterator[Scenario]:
@@ -483,9 +489,9 @@ class ClientFuzzer:
             is_same = verdict is not None and verdict.observed == found.observed
             return evidence if is_same else None
 
-        first = Shown(found.scenario, found.evidence)
+        first = Reproducer(found.scenario, found.evidence)
         minimal = await shrink(shrinking_scenario(first, tries=self._tries), shows)
-        small = minimal.shown.value
+        small = minimal.smallest.value
         if small != found.scenario and await self._reference_does(found.obligation, small):
             small = found.scenario
         return await self._confirmed(found, small)

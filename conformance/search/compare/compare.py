@@ -43,7 +43,7 @@ from fencepost.model.coordinator import Provenance
 from fencepost.model.plans.plan_order import steps_digest, weight, with_steps
 from fencepost.model.plans.steps import Await, Plan, Request
 from fencepost.model.revision import Revision
-from fencepost.properties.checking.shrinking import Minimal, Shown, shrink
+from fencepost.properties.checking.shrinking import Minimal, Reproducer, shrink
 from fencepost.properties.judging.report import EXIT_CODES, Overall
 
 EXAMINE_S = 60.0
@@ -115,12 +115,12 @@ class Examiner:
                 difference, seen, case.id, again, CONFIRMATIONS, is_minimal=False, origins=origins
             )
         minimal = await work.minimal(difference, 1)
-        if minimal.shown.value is not case:
-            again = await work.again(minimal.shown.value)
+        if minimal.smallest.value is not case:
+            again = await work.again(minimal.smallest.value)
         if again < CONFIRMATIONS:  # flaky: shrink again, with plans that differ each time
             minimal = await work.minimal(difference, CONFIRMATIONS)
-            again = await work.again(minimal.shown.value)
-        small = _named(minimal.shown.run)
+            again = await work.again(minimal.smallest.value)
+        small = _named(minimal.smallest.run)
         origins = better(self._sources.of(small), origins)
         return Confirmed(
             small, seen, case.id, again, CONFIRMATIONS, minimal.is_minimal, origins=origins
@@ -163,13 +163,13 @@ class _Examination:
             shown = await self._shown(case, times)
             return shown[0] if None not in shown else None
 
-        first = Shown(difference.both.case, difference)
+        first = Reproducer(difference.both.case, difference)
         left = None if self._pair.is_virtual else self._until - time.monotonic()
         if left is not None and left <= 0:
             return Minimal(first, 0, is_minimal=False)
         cut = _cut(difference)
         if cut is not None and (run := await judge(cut)) is not None:
-            first = Shown(cut, run)
+            first = Reproducer(cut, run)
         pair = self._pair
         work = shrinking_plan(first, pair.apis, at_once=pair.at_once, tries=_TRIES)
         return await shrink(work, judge, seconds=left)

@@ -25,7 +25,7 @@ from fencepost.conformance.run.certify import OpenTarget
 from fencepost.conformance.search.shrink.shrink_plan import AT_ONCE, TRIES, shrinking_plan
 from fencepost.model.plans.plan_order import DELAY, asking, asks_of, races, with_steps
 from fencepost.model.plans.steps import Await, Ms, Plan, Request
-from fencepost.properties.checking.shrinking import GivenUpError, Minimal, Shown, shrink
+from fencepost.properties.checking.shrinking import GivenUpError, Minimal, Reproducer, shrink
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 from fencepost.properties.oracle.fingerprint import Fingerprint
 from fencepost.properties.workers.processes import Stop
@@ -116,7 +116,7 @@ class Examination:
 
         begin = beginnings(whole, failure)
         work = shrinking_plan(
-            Shown(whole, failure),
+            Reproducer(whole, failure),
             self.suite.hello.apis,
             begin=begin[:1] if self._virtual else begin,
             at_once=self._side_by_side(most),

@@ -177,7 +177,9 @@ async def finding_of(
         minimal = await examination.minimised(first, times=CONFIRMATIONS)
         failed, runs = await examination.confirmed(*_again(minimal, fingerprint))
     return Finding(
-        result=_named(minimal.shown.run, minimal.shown.value, fingerprint, examination.revision),
+        result=_named(
+            minimal.smallest.run, minimal.smallest.value, fingerprint, examination.revision
+        ),
         fingerprint=fingerprint,
         seen=len(results),
         first=first.case.id,
@@ -191,7 +193,7 @@ async def finding_of(
 def _again(
     minimal: Minimal[Plan, CaseResult], fingerprint: Fingerprint
 ) -> tuple[Plan, Fingerprint, float]:
-    return minimal.shown.value, fingerprint, minimal.shown.run.seconds
+    return minimal.smallest.value, fingerprint, minimal.smallest.run.seconds
 
 
 def _unconfirmed(

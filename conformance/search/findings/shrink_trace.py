@@ -38,7 +38,7 @@ from fencepost.model.plans.spelling import read_plan
 from fencepost.model.plans.steps import Plan
 from fencepost.model.revision import Revision
 from fencepost.properties.checking.evaluator import broken, denied
-from fencepost.properties.checking.shrinking import Shown, shrink
+from fencepost.properties.checking.shrinking import Reproducer, shrink
 from fencepost.properties.claims.answer_properties import broken_properties
 from fencepost.properties.judging.outcome import CaseResult
 from fencepost.properties.logic.logic import Property, PropertyKind
@@ -165,8 +165,8 @@ async def shrink_property(trace: TraceFile, one: Property) -> Shrunk:
                 f"does not break {one.id} on {target.name}",
                 "name a property that it breaks; `fencepost properties` lists all",
             )
-        minimal = await shrink(shrinking_plan(Shown(first, run), suite.hello.apis), judge)
-        found = under(minimal.shown.run, structs.replace(minimal.shown.value, id=case.id))
+        minimal = await shrink(shrinking_plan(Reproducer(first, run), suite.hello.apis), judge)
+        found = under(minimal.smallest.run, structs.replace(minimal.smallest.value, id=case.id))
         assert found.recording is not None  # noqa: S101  (it was judged by its recording)
         sentence = broken_properties(found.recording.history, [one]).get(one.id) or denied(one)
         smaller = trace_of(
@@ -178,7 +178,7 @@ async def shrink_property(trace: TraceFile, one: Property) -> Shrunk:
             tool_version=own_version(),
             message=f"{one.id}: {sentence}.",
         )
-    steps = len(minimal.shown.value.steps)
+    steps = len(minimal.smallest.value.steps)
     return Shrunk(smaller, steps, len(case.steps), minimal.tried, minimal.is_minimal)
 
 

@@ -45,7 +45,7 @@ from fencepost.model.table.table import LEVELS, Level
 from fencepost.properties.checking.evaluator import Coverage
 from fencepost.properties.checking.shrinking import (
     EditStage,
-    Shown,
+    Reproducer,
     Shrinking,
     numbered,
     shrink_items,
@@ -497,10 +497,10 @@ def search_quickly(
 def _shrunk(first: ProgramRun, run: Callable[[Program], ProgramRun]) -> ProgramRun:
     """Shrink a program, one attempt after the other."""
 
-    def shows(moves: tuple[Move, ...]) -> Shown[tuple[Move, ...], ProgramRun] | None:
+    def shows(moves: tuple[Move, ...]) -> Reproducer[tuple[Move, ...], ProgramRun] | None:
         ran = run(first.program._replace(moves=moves))
         fails = ran.fails and ran.gravity <= first.gravity
-        return Shown(moves, ran) if fails else None
+        return Reproducer(moves, ran) if fails else None
 
     smallest = shrink_items(first.program.moves, shows, plainer)
     best = first if smallest is None else smallest.run
@@ -560,21 +560,21 @@ def _drawn(
 def _shorter(runner: ProgramRunner, best: ProgramRun) -> tuple[ProgramRun, int]:
     """Shrink a program by all smaller ones at once; return it, and how many were run."""
 
-    def run(programs: Sequence[Program]) -> list[Shown[Program, ProgramRun] | None]:
+    def run(programs: Sequence[Program]) -> list[Reproducer[Program, ProgramRun] | None]:
         ran = runner.run(programs)
         failing = [r for r in ran if r.fails and r.gravity <= work.best.run.gravity]
         shortest = min(failing, key=_size, default=None)
-        return [Shown(r.program, r) if r is shortest else None for r in ran]
+        return [Reproducer(r.program, r) if r is shortest else None for r in ran]
 
     work = Shrinking(
-        Shown(best.program, best),
+        Reproducer(best.program, best),
         lambda _: [EditStage([numbered(_below)])],
         lambda program: program,
         tries=sys.maxsize,
         at_once=sys.maxsize,
     )
     minimal = shrink_now(work, run)
-    return minimal.shown.run, minimal.tried
+    return minimal.smallest.run, minimal.tried
 
 
 def _below(program: Program) -> Iterator[Program]:

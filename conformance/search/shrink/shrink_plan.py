@@ -60,7 +60,7 @@ from fencepost.model.plans.steps import (
 from fencepost.properties.checking import shrinking
 from fencepost.properties.checking.shrinking import (
     EditStage,
-    Shown,
+    Reproducer,
     Shrinking,
     numbered,
     without_pairs,
@@ -404,7 +404,7 @@ AT_ONCE = 24
 
 
 def shrinking_plan(
-    first: Shown[Plan, R],
+    first: Reproducer[Plan, R],
     apis: Versions,
     *,
     begin: Sequence[Plan] = (),

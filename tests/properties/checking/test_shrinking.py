@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Iterator
 from random import Random
 
-from fencepost.properties.checking.shrinking import Shown, shrink_items
+from fencepost.properties.checking.shrinking import Reproducer, shrink_items
 
 
 def shrink(
@@ -15,7 +15,7 @@ def shrink(
 ) -> tuple[int | str, ...] | None:
     shown = shrink_items(
         tuple[int | str, ...](items),
-        lambda some: Shown(some, "run") if holds(some) else None,
+        lambda some: Reproducer(some, "run") if holds(some) else None,
         simpler,
     )
     return None if shown is None else shown.value
@@ -48,9 +48,9 @@ def test_a_list_that_shows_nothing_has_no_smallest() -> None:
 def test_it_stops_after_so_many_tries() -> None:
     tried = []
 
-    def shows(items: tuple[int, ...]) -> Shown[tuple[int, ...], None] | None:
+    def shows(items: tuple[int, ...]) -> Reproducer[tuple[int, ...], None] | None:
         tried.append(items)
-        return Shown(items, None) if len(items) == 1000 else None
+        return Reproducer(items, None) if len(items) == 1000 else None
 
     shrink_items(range(1000), shows, tries=5)
     assert len(tried) == 6
@@ -72,13 +72,13 @@ def shrink_one(number: int) -> list[object]:
     def covers(some: tuple[int, ...], least: int) -> bool:
         return all(any(item >= max(value, least) for item in some) for value in needed)
 
-    def shows(some: tuple[int, ...]) -> Shown[tuple[int, ...], None] | None:
+    def shows(some: tuple[int, ...]) -> Reproducer[tuple[int, ...], None] | None:
         tried.append(list(some))
         if not covers(some, 0) or (is_even_kept and (len(some) - len(items)) % 2):
             return None
         if number % 3 == 0 and covers(some, 1) and not is_even_kept:
             some = tuple(item for place, item in enumerate(some) if item >= 1 or not place)
-        return Shown(some, None)
+        return Reproducer(some, None)
 
     shown = shrink_items(
         items, shows, lambda item: iter(range(item)), tries=5000 if number % 4 else 13

@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 
 from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.properties.checking.random_walk import Walk, WalkChoice, simpler
-from fencepost.properties.checking.shrinking import Shown, shrink_items
+from fencepost.properties.checking.shrinking import Reproducer, shrink_items
 from fencepost.properties.oracle.fingerprint import Fingerprint
 from fencepost.traces.files.run_trace import run_trace
 from fencepost.traces.files.trace_file import TraceFile
@@ -206,11 +206,11 @@ def _shard_of(corpus: Corpus, number: int) -> Shard:
 def smaller(begun: Drawn, judged_by: str, fingerprint: Fingerprint) -> Drawn:
     """Return the same with acts as few and simple as still have a verdict with this fingerprint."""
 
-    def shows(tried: Choices) -> Shown[Choices, Walk] | None:
+    def shows(tried: Choices) -> Reproducer[Choices, Walk] | None:
         walk = replace(begun, choices=tried).walk()
         verdict = checker(judged_by).row(row_of(walk, begun.scope) | {"turns": len(tried)})
         is_same = verdict["outcome"] == VIOLATED and Fingerprint(*_words(verdict)) == fingerprint
-        return Shown(tuple(walk.choices), walk) if is_same else None
+        return Reproducer(tuple(walk.choices), walk) if is_same else None
 
     plain = partial(simpler, clients=SCOPES[begun.scope].clients)
     shortest = shrink_items(begun.choices, shows, plain, tries=_TRIES)

@@ -11,7 +11,7 @@ import pytest
 
 from fencepost.conformance.cases.clients.scenario import Scenario
 from fencepost.conformance.search.clients.client_search import drawn, shrinking_scenario
-from fencepost.properties.checking.shrinking import Shown, shrink
+from fencepost.properties.checking.shrinking import Reproducer, shrink
 from fencepost.properties.requirements.driver_messages import Introduction
 
 LIBRARY = Introduction(
@@ -68,7 +68,7 @@ async def test_a_scenario_shrinks_by_the_same_runs(
         return "shown" if has_all(one) else None
 
     numbered = (drawn(seed, number, LIBRARY) for number in itertools.count())
-    first = Shown(next(filter(has_all, numbered)), "shown")
+    first = Reproducer(next(filter(has_all, numbered)), "shown")
     minimal = await shrink(shrinking_scenario(first, tries=200), shows)
     assert (len(tried), digest(tried)) == (runs, order)
-    assert digest(minimal.shown.value.to_json()) == smallest
+    assert digest(minimal.smallest.value.to_json()) == smallest

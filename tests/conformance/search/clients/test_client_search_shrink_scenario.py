@@ -18,7 +18,7 @@ from fencepost.conformance.search.clients.client_search import (
     smaller,
 )
 from fencepost.model.plans.steps import Close, Commit, Crash, Produce, Settings, Start
-from fencepost.properties.checking.shrinking import Run, Shown, shrink
+from fencepost.properties.checking.shrinking import Reproducer, Run, shrink
 
 LOSE = Provocation("Heartbeat", Action.LOSE, last=3)
 LONG = (
@@ -71,8 +71,8 @@ def test_a_consumer_goes_with_all_that_names_it() -> None:
 
 
 async def shortest(first: Scenario, shows: Run[Scenario, str], tries: int) -> Scenario:
-    work = shrinking_scenario(Shown(first, "shown"), tries=tries)
-    return (await shrink(work, shows)).shown.value
+    work = shrinking_scenario(Reproducer(first, "shown"), tries=tries)
+    return (await shrink(work, shows)).smallest.value
 
 
 async def test_the_shortest_is_found() -> None:

@@ -45,7 +45,7 @@ from fencepost.model.plans.plan_order import (
     version_of,
 )
 from fencepost.model.plans.steps import Await, Plan, Settle
-from fencepost.properties.checking.shrinking import GivenUpError, Minimal, Run, Shown, shrink
+from fencepost.properties.checking.shrinking import GivenUpError, Minimal, Reproducer, Run, shrink
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 from fencepost.properties.oracle.fingerprint import Fingerprint
 from fencepost.properties.workers.processes import Stop
@@ -320,16 +320,16 @@ def test_what_was_given_up_is_asked_about_again_with_patience() -> None:
         return judged
 
     async def run(patient: Run[Plan, str] | None) -> Minimal[Plan, str]:
-        work = shrinking_plan(Shown(case, "shown"), KAFKA_4.apis)
+        work = shrinking_plan(Reproducer(case, "shown"), KAFKA_4.apis)
         return await shrink(work, judge(gives_up=True), patient=patient)
 
     hasty = asyncio.run(run(None))
-    assert len(hasty.shown.value.steps) > 1
+    assert len(hasty.smallest.value.steps) > 1
     assert not hasty.is_minimal
     minimal = asyncio.run(run(judge(gives_up=False)))
     assert minimal.is_minimal
-    assert [ask.api for ask in asks_of(minimal.shown.value.steps)] == [steps[0].api]
-    assert len(minimal.shown.value.steps) == 1
+    assert [ask.api for ask in asks_of(minimal.smallest.value.steps)] == [steps[0].api]
+    assert len(minimal.smallest.value.steps) == 1
 
 
 class RealClock:
@@ -356,7 +356,7 @@ class RealClock:
 def test_on_a_real_clock_what_stays_undecided_is_not_called_minimal(outcome: Outcome) -> None:
     failure, *_ = failed("kafka-9801", 4)
     minimal = RealClock(lambda case: CaseResult(case, outcome, case.level)).minimised(failure)
-    assert minimal.shown.run is failure
+    assert minimal.smallest.run is failure
     assert minimal.is_minimal is (outcome is Outcome.PASS)
 
 
@@ -377,7 +377,7 @@ def test_a_plan_that_leaves_an_order_open_is_tried_again_before_it_is_called_min
         return CaseResult(case, Outcome.PASS, case.level)
 
     minimal = RealClock(fails_at_second).minimised(failure)
-    assert (minimal.shown.run is not failure) is loose
+    assert (minimal.smallest.run is not failure) is loose
     assert minimal.is_minimal
 
 
@@ -390,11 +390,13 @@ def test_an_end_that_is_wished_for_keeps_what_there_is() -> None:
         return "shown"
 
     async def run() -> Minimal[Plan, str]:
-        return await shrink(shrinking_plan(Shown(case, "shown"), KAFKA_4.apis), judge, stop=stop)
+        return await shrink(
+            shrinking_plan(Reproducer(case, "shown"), KAFKA_4.apis), judge, stop=stop
+        )
 
     minimal = asyncio.run(run())
     assert not minimal.is_minimal
-    assert 1 < len(minimal.shown.value.steps) < len(case.steps)
+    assert 1 < len(minimal.smallest.value.steps) < len(case.steps)
 
 
 def test_a_plan_is_made_smaller_from_its_head_on() -> None:

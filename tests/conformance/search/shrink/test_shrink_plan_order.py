@@ -17,7 +17,7 @@ from fencepost.model.plans.plan_order import asks_of
 from fencepost.model.plans.spelling import plan_json
 from fencepost.model.plans.steps import Plan
 from fencepost.model.revisions.base import KAFKA_4
-from fencepost.properties.checking.shrinking import Shown, shrink
+from fencepost.properties.checking.shrinking import Reproducer, shrink
 
 MEMBERSHIP = ("JoinGroup", "SyncGroup", "Heartbeat")
 LEAVING = ("LeaveGroup", "OffsetCommit")
@@ -87,8 +87,8 @@ async def test_a_plan_shrinks_by_the_same_runs(
     first = planner.next().case
     while not asks_all(first):
         first = planner.next().case
-    work = shrinking_plan(Shown(first, "shown"), KAFKA_4.apis, at_once=at_once, tries=tries)
+    work = shrinking_plan(Reproducer(first, "shown"), KAFKA_4.apis, at_once=at_once, tries=tries)
     minimal = await shrink(work, judge)
     assert (len(tried), digest(tried)) == (runs, order)
     assert (minimal.tried, minimal.is_minimal) == (runs, is_minimal)
-    assert digest(plan_json(minimal.shown.value)["steps"]) == least
+    assert digest(plan_json(minimal.smallest.value)["steps"]) == least
