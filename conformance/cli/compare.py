@@ -20,7 +20,11 @@ from fencepost.conformance.cli.options.target_options import jobs_option, target
 from fencepost.conformance.run.certificate_run import matching_entries
 from fencepost.conformance.run.replay import sound_trace
 from fencepost.conformance.runtime.event_loop import run
-from fencepost.conformance.search.compare.compare import Confirmed, TargetComparison, compare
+from fencepost.conformance.search.compare.compare import (
+    DifferenceFinding,
+    TargetComparison,
+    compare,
+)
 from fencepost.conformance.search.compare.compare_report import compare_json, text
 from fencepost.conformance.search.compare.compare_search import (
     KINDS,
@@ -149,9 +153,9 @@ def _files(found: TargetComparison) -> dict[str, str]:
     return files
 
 
-def _traces(found: TargetComparison, confirmed: Confirmed, number: int) -> dict[str, str]:
+def _traces(found: TargetComparison, confirmed: DifferenceFinding, number: int) -> dict[str, str]:
     files = {}
-    sides = zip(("one", "other"), confirmed.difference.both.results, strict=True)
+    sides = zip(("one", "other"), confirmed.result.both.results, strict=True)
     for (side, result), origin in zip(sides, (found.one, found.other), strict=True):
         trace = sound_trace(result, found.revision, origin, seed=found.seed)
         if trace is not None:

@@ -25,7 +25,7 @@ from fencepost.conformance.cli.options.target_options import (
     tell_of_no_use,
 )
 from fencepost.conformance.runtime.event_loop import run_until_signal
-from fencepost.conformance.search.findings.findings import Finding
+from fencepost.conformance.search.findings.findings import PlanFinding
 from fencepost.conformance.search.fuzz.earlier_run import EarlierRun
 from fencepost.conformance.search.fuzz.fuzz import (
     FuzzListener,
@@ -203,7 +203,7 @@ class _News(FuzzListener):
         if self._is_shown:
             _echo(search_lines(fuzzed))
 
-    def found(self, finding: Finding, why: str, trace: TraceFile | None) -> None:
+    def found(self, finding: PlanFinding, why: str, trace: TraceFile | None) -> None:
         """A finding."""
         self._number += 1
         if self._report is not None and trace is not None:

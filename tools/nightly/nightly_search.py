@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.conformance.runtime.toolchain.child import Child
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
-from fencepost.conformance.search.findings.findings import Finding
+from fencepost.conformance.search.findings.findings import PlanFinding
 from fencepost.conformance.search.findings.tracked_bugs import EACH_TIME, UNTRIED, Sighting
 from fencepost.conformance.search.fuzz.fuzz import FuzzListener, FuzzOptions, FuzzResult, fuzz
 from fencepost.conformance.search.fuzz.tally import Budget, Tally
@@ -183,7 +183,7 @@ class _ShardReporter(FuzzListener):
             )
         )
 
-    def found(self, finding: Finding, why: str, trace: TraceFile | None) -> None:
+    def found(self, finding: PlanFinding, why: str, trace: TraceFile | None) -> None:
         """A finding."""
         self._told.add(finding.fingerprint)
         self._say(self._sighting(finding, why, trace))
@@ -205,7 +205,7 @@ class _ShardReporter(FuzzListener):
             self._tell(ShardReport(self._given.target, trouble=why))
 
     def _sighting(
-        self, finding: Finding, why: str = "", trace: TraceFile | None = None
+        self, finding: PlanFinding, why: str = "", trace: TraceFile | None = None
     ) -> Sighting:
         given, text = self._given, None if trace is None else trace.text()
         return Sighting.of(
@@ -297,7 +297,7 @@ async def _search_round(
             return False
         share = max(_LEAST_S, (until - time.monotonic()) / (len(names) - place))
         result = await _search_once(missed.pop(name), seed, Budget(given.requests, share), stop)
-        if result.result:
+        if result.found:
             tell(result)
         else:
             missed[name] = result

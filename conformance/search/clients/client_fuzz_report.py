@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,6 @@ from fencepost.traces.files.bounded import all_versions, read_json
 from fencepost.traces.files.text_files import INDEX, trace_name, write_texts
 from fencepost.traces.report.client_certificate import TRACE_FORMAT as FORMAT
 from fencepost.traces.report.client_certificate import (
-    ClientCase,
     ClientCertificate,
     ClientResult,
     trace_json,
@@ -35,7 +35,7 @@ FILE = "fuzz-client.json"
 
 def verdict(search: ClientSearch) -> Overall:
     """Whether something new is certain, or was seen at least."""
-    new = [one for one in search.findings if not one.why]
+    new = [one for one in search.findings if not one.known]
     if any(one.is_confirmed for one in new):
         return Overall.VIOLATED
     return Overall.UNKNOWN if new else Overall.HOLDS
@@ -48,7 +48,7 @@ def exit_code(search: ClientSearch) -> int:
 
 def summary(search: ClientSearch) -> str:
     """What it came to, in a line."""
-    new = [one for one in search.findings if not one.why]
+    new = [one for one in search.findings if not one.known]
     sure = sum(one.is_confirmed for one in new)
     parts = [plural(sure, "finding")]
     if shaky := len(new) - sure:
@@ -65,28 +65,28 @@ def summary(search: ClientSearch) -> str:
 
 def finding_lines(one: ClientFinding) -> Iterator[str]:
     """A finding for the terminal, with the acts that show it."""
-    yield f"{_outcome(one).value.upper()}  {one.level.value}  {one.id}"
-    yield f"  {one.message}"
+    yield f"{_outcome(one).value.upper()}  {one.result.level.value}  {one.result.case.id}"
+    yield f"  {one.result.message}"
     yield f"  {_seen(one)}"
-    if one.why:
-        yield f"  {note_of(one.why)}"
+    if one.known:
+        yield f"  {note_of(one.known)}"
         return
-    for act in one.scenario.to_json()["acts"]:
+    for act in one.smallest.to_json()["acts"]:
         name = act.pop("act")
         yield f"    {name} {msgspec.json.encode(act).decode() if act else ''}".rstrip()
 
 
 def _outcome(one: ClientFinding) -> Outcome:
-    if one.why:
+    if one.known:
         return Outcome.KNOWN_FAILURE
     return Outcome.FAIL if one.is_confirmed else Outcome.UNKNOWN
 
 
 def _seen(one: ClientFinding) -> str:
-    if one.why:
+    if one.known:
         return f"seen in scenario {one.number}"
-    shorter = f"shrunk from {plural(one.acts, 'act')} to {len(one.scenario.acts)}"
-    return f"seen in {one.seen} of {plural(one.runs, 'run')}; {shorter}"
+    shorter = f"shrunk from {plural(len(one.first.acts), 'act')} to {len(one.smallest.acts)}"
+    return f"seen in {one.failed} of {plural(one.runs, 'run')}; {shorter}"
 
 
 def search_json(search: ClientSearch, client: str, seed: int, revision: str) -> dict[str, Any]:
@@ -106,18 +106,18 @@ def search_json(search: ClientSearch, client: str, seed: int, revision: str) -> 
         "summary": summary(search),
         "findings": [
             {
-                "id": one.id,
-                "rule": one.obligation,
-                "level": one.level.value,
+                "id": one.result.case.id,
+                "rule": one.result.obligation,
+                "level": one.result.level.value,
                 "outcome": _outcome(one).value,
-                "observed": one.observed,
-                "message": one.message,
+                "observed": one.result.observed,
+                "message": one.result.message,
                 "number": one.number,
-                "acts": [one.acts, len(one.scenario.acts)],
-                "seen": [one.seen, one.runs],
-                "why": one.why,
-                "trace": trace_name(one.id),
-                "scenario": one.scenario.to_json(),
+                "acts": [len(one.first.acts), len(one.smallest.acts)],
+                "seen": [one.failed, one.runs] if one.runs else [1, 1],
+                "why": one.known,
+                "trace": trace_name(one.result.case.id),
+                "scenario": one.smallest.to_json(),
             }
             for one in search.findings
         ],
@@ -153,18 +153,8 @@ def write_search(
 
 
 def _result(one: ClientFinding) -> ClientResult:
-    notes = (_seen(one), *([note_of(one.why)] if one.why else []))
-    return ClientResult(
-        ClientCase(one.obligation, one.scenario),
-        _outcome(one),
-        one.level,
-        one.message,
-        one.observed,
-        attempts=one.runs,
-        notes=notes,
-        evidence=one.evidence,
-        at_ms=one.at_ms,
-    )
+    notes = (_seen(one), *([note_of(one.known)] if one.known else []))
+    return replace(one.result, outcome=_outcome(one), attempts=one.runs or 1, notes=notes)
 
 
 def _text(document: dict[str, Any]) -> str:

@@ -40,6 +40,12 @@ from fencepost.conformance.clients.driver_programs import Client, find_client
 from fencepost.conformance.clients.scenario_run import ScenarioRun, assignor_in
 from fencepost.conformance.clients.stage import Stage
 from fencepost.conformance.runtime.event_loop import side_by_side
+from fencepost.conformance.search.findings.confirm import (
+    CONFIRMATIONS,
+    Finding,
+    confirm,
+    examine,
+)
 from fencepost.model.plans.steps import (
     ClearFaults,
     Close,
@@ -60,17 +66,20 @@ from fencepost.model.plans.steps import (
 )
 from fencepost.properties.checking.shrinking import (
     EditStage,
+    Minimal,
     Reproducer,
     Shrinking,
     numbered,
     shrink,
 )
 from fencepost.properties.judging.known_failures import KnownFailure
-from fencepost.properties.requirements.client_verdict import Finding, Verdict
+from fencepost.properties.judging.outcome import Outcome
+from fencepost.properties.requirements.client_verdict import Finding as Judgement
+from fencepost.properties.requirements.client_verdict import Verdict
 from fencepost.properties.requirements.driver_messages import Introduction
 from fencepost.properties.requirements.evidence import Evidence
 from fencepost.properties.requirements.requirements import REQUIREMENTS, judge
-from fencepost.traces.report.client_certificate import OfRequirement
+from fencepost.traces.report.client_certificate import ClientCase, ClientResult
 
 R = TypeVar("R")
 
@@ -356,7 +365,6 @@ def shrinking_scenario(first: Reproducer[Scenario, R], *, tries: int) -> Shrinki
     return Shrinking(first, stages, lambda scenario: scenario, tries=tries)
 
 
-CONFIRMATIONS = 3
 _REFERENCE = "reference"
 
 _CALM = {"poll-on", "relent", "produce"}
@@ -367,29 +375,10 @@ JUDGED = tuple(name for name, row in REQUIREMENTS.items() if not row.needs_calm)
 
 
 @dataclass(frozen=True, slots=True)
-class ClientFinding(OfRequirement):
-    """A violation that was found.
+class ClientFinding(Finding[Scenario, ClientResult, tuple[str, str]]):
+    """A violated requirement, by the shortest scenario; `number`: of the one that was drawn."""
 
-    `number`: of the scenario that was drawn, with `acts` acts; `scenario`: the shortest.  `seen`:
-    in how many of `runs` runs of it.  `why`: the reason, if it is known.
-    """
-
-    obligation: str
-    observed: str
-    message: str
-    number: int
-    acts: int
-    scenario: Scenario
-    evidence: Evidence
-    at_ms: float | None
-    seen: int = 1
-    runs: int = 1
-    why: str = ""
-
-    @property
-    def is_confirmed(self) -> bool:
-        """Whether each run of the shortest scenario showed it."""
-        return self.seen == self.runs >= CONFIRMATIONS
+    number: int = 0
 
 
 @dataclass(slots=True)
@@ -453,11 +442,11 @@ class ClientFuzzer:
             result.scenarios += 1
             result.broken += bool(evidence.broken)
             for name, verdict in _violations(evidence):
-                found = _finding(name, verdict, number, scenario, evidence)
-                first.setdefault((name, verdict.observed), found)
-        for found in first.values():
-            if (examined := await self.examined(found)) is None:
-                result.excused.append(found.id)
+                finding = _finding(_result(name, verdict, scenario, evidence), scenario, number)
+                first.setdefault(finding.fingerprint, finding)
+        for finding in first.values():
+            if (examined := await self.examined(finding)) is None:
+                result.excused.append(finding.result.case.id)
             else:
                 result.findings.append(examined)
         return result
@@ -465,53 +454,74 @@ class ClientFuzzer:
     async def replayed(self, obligation: str, scenario: Scenario) -> ClientSearch:
         """Run a scenario some times; what it shows of one obligation."""
         result = ClientSearch(await self.introduction(), scenarios=1)
-        shown = []
-        for _ in range(CONFIRMATIONS):
-            evidence = await self._run(self._client, scenario)
-            if (verdict := _violation(obligation, evidence)) is not None:
-                shown.append(_finding(obligation, verdict, 0, scenario, evidence))
-        if shown:
-            seen = sum(one.observed == shown[0].observed for one in shown)
-            result.findings.append(replace(shown[0], seen=seen, runs=CONFIRMATIONS))
+        results = await self._results(obligation, scenario, CONFIRMATIONS)
+        failing = [result for result in results if result is not None]
+        if failing:
+            first = failing[0]
+            failed = sum(other.observed == first.observed for other in failing)
+            finding = _finding(first, scenario, 0)
+            result.findings.append(replace(finding, failed=failed, runs=CONFIRMATIONS))
         return result
 
-    async def examined(self, found: ClientFinding) -> ClientFinding | None:
+    async def examined(self, finding: ClientFinding) -> ClientFinding | None:
         """Shrink and confirm a finding; None: the reference client does the same."""
-        entry = next((e for e in self.known if _is_listed(e, found)), None)
+        obligation, observed = finding.fingerprint
+        entry = next((e for e in self.known if _is_listed(e, finding)), None)
         if entry is not None:
-            return replace(found, why=f"{entry.why} ({entry.link})")
-        if await self._reference_does(found.obligation, found.scenario):
+            return replace(finding, known=f"{entry.why} ({entry.link})")
+        if await self._reference_does(obligation, finding.first):
             return None
+        first = Reproducer(finding.first, finding.result)
 
-        async def shows(scenario: Scenario) -> Evidence | None:
+        async def again(scenario: Scenario, times: int) -> list[ClientResult | None]:
+            results = await self._results(obligation, scenario, times)
+            return [r if r is not None and r.observed == observed else None for r in results]
+
+        async def shows(scenario: Scenario) -> ClientResult | None:
+            return (await again(scenario, 1))[0]
+
+        async def shrink_first(_: int) -> Minimal[Scenario, ClientResult]:
+            work = shrinking_scenario(first, tries=self._tries)
+            minimal = await shrink(work, shows)
+            small = minimal.smallest.value
+            if small != finding.first and await self._reference_does(obligation, small):
+                return Minimal(first, minimal.tried, is_minimal=False)
+            return minimal
+
+        async def is_steady() -> bool:
+            return False  # a scenario takes seconds, so it is shrunk once
+
+        minimal, confirmation = await examine(
+            shrink_first,
+            lambda smallest: confirm(lambda times: again(smallest.value, times)),
+            is_steady,
+        )
+        return replace(
+            finding,
+            smallest=minimal.smallest.value,
+            result=confirmation.last or finding.result,
+            failed=confirmation.failed,
+            runs=confirmation.runs,
+            tried=minimal.tried,
+            is_minimal=minimal.is_minimal,
+        )
+
+    async def _results(
+        self, obligation: str, scenario: Scenario, times: int
+    ) -> list[ClientResult | None]:
+        """Run a scenario some times, one after the other; None where nothing is violated."""
+        results = []
+        for _ in range(times):
             evidence = await self._run(self._client, scenario)
-            verdict = _violation(found.obligation, evidence)
-            is_same = verdict is not None and verdict.observed == found.observed
-            return evidence if is_same else None
-
-        first = Reproducer(found.scenario, found.evidence)
-        minimal = await shrink(shrinking_scenario(first, tries=self._tries), shows)
-        small = minimal.smallest.value
-        if small != found.scenario and await self._reference_does(found.obligation, small):
-            small = found.scenario
-        return await self._confirmed(found, small)
-
-    async def _confirmed(self, found: ClientFinding, scenario: Scenario) -> ClientFinding:
-        """A finding in a scenario that was run some times more."""
-        shown, seen = found, 0
-        for _ in range(CONFIRMATIONS):
-            evidence = await self._run(self._client, scenario)
-            verdict = _violation(found.obligation, evidence)
-            if verdict is not None and verdict.observed == found.observed:
-                seen += 1
-                shown = _finding(found.obligation, verdict, found.number, scenario, evidence)
-        return replace(shown, acts=found.acts, seen=seen, runs=CONFIRMATIONS)
+            verdict = _violation(obligation, evidence)
+            results.append(_result(obligation, verdict, scenario, evidence) if verdict else None)
+        return results
 
     async def _reference_does(self, obligation: str, scenario: Scenario) -> bool:
         if self._client == _REFERENCE:
             return False
         evidence = await self._run(_REFERENCE, scenario)
-        return judge(obligation, evidence).finding is Finding.VIOLATED
+        return judge(obligation, evidence).finding is Judgement.VIOLATED
 
     async def _run(self, client: str, scenario: Scenario) -> Evidence:
         async with self._places, self._stage.open(scenario) as place:
@@ -527,27 +537,33 @@ def _violations(evidence: Evidence) -> list[tuple[str, Verdict]]:
 def _violation(name: str, evidence: Evidence) -> Verdict | None:
     """What a judge says is violated; None also where it waited while something else was done."""
     verdict = judge(name, evidence)
-    if verdict.finding is not Finding.VIOLATED:
+    if verdict.finding is not Judgement.VIOLATED:
         return None
     began_ms, ended_ms = verdict.waited or (0.0, 0.0)
     others = (deed for deed in evidence.deeds if deed.name not in _CALM)
     return None if any(began_ms < d.began_ms < ended_ms for d in others) else verdict
 
 
-def _finding(
-    name: str, verdict: Verdict, number: int, scenario: Scenario, evidence: Evidence
-) -> ClientFinding:
-    return ClientFinding(
-        name,
-        verdict.observed,
+def _result(
+    obligation: str, verdict: Verdict, scenario: Scenario, evidence: Evidence
+) -> ClientResult:
+    case = ClientCase(obligation, scenario)
+    return ClientResult(
+        case,
+        Outcome.FAIL,
+        case.level,
         verdict.sentence,
-        number,
-        len(scenario.acts),
-        scenario,
-        evidence,
-        verdict.at_ms,
+        verdict.observed,
+        evidence=evidence,
+        at_ms=verdict.at_ms,
     )
 
 
-def _is_listed(entry: KnownFailure, found: ClientFinding) -> bool:
-    return entry.rule == found.obligation and entry.shows_as(found.observed)
+def _finding(result: ClientResult, scenario: Scenario, number: int) -> ClientFinding:
+    fingerprint = result.obligation, result.observed
+    return ClientFinding(scenario, result, fingerprint, scenario, number=number)
+
+
+def _is_listed(entry: KnownFailure, finding: ClientFinding) -> bool:
+    obligation, observed = finding.fingerprint
+    return entry.rule == obligation and entry.shows_as(observed)

@@ -35,7 +35,7 @@ from fencepost.conformance.search.compare.difference import (
     compared,
 )
 from fencepost.conformance.search.compare.differential import Both, TargetPair
-from fencepost.conformance.search.findings.confirm import CONFIRMATIONS
+from fencepost.conformance.search.findings.confirm import Confirmation, Finding, confirm, examine
 from fencepost.conformance.search.findings.findings import under
 from fencepost.conformance.search.shrink.shrink_plan import shrinking_plan
 from fencepost.conformance.targets.target import Target
@@ -55,25 +55,10 @@ _CHOICES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Confirmed:
-    """A difference that was run again: `again` of `runs` more runs showed it.
+class DifferenceFinding(Finding[Plan, TargetDifference, DifferenceFingerprint]):
+    """A difference that was run again; `origins`: what is known of either side."""
 
-    `seen`: how often it was seen before; `first`: the case that showed it first; `is_minimal`: no
-    step can be left out; `origins`: what is known of either side.
-    """
-
-    difference: TargetDifference
-    seen: int
-    first: str
-    again: int
-    runs: int
-    is_minimal: bool
-    origins: Origins
-
-    @property
-    def is_steady(self) -> bool:
-        """Whether it was seen each time."""
-        return self.again == self.runs
+    origins: Origins = (None, None)
 
 
 class Examiner:
@@ -87,46 +72,70 @@ class Examiner:
 
     async def examined(
         self, found: dict[Kind, list[TargetDifference]], most: int
-    ) -> tuple[Confirmed, ...]:
+    ) -> tuple[DifferenceFinding, ...]:
         """The simplest kinds, each by its simplest difference, the shortest plan first."""
         kinds = [sorted(alike, key=self._weight) for alike in found.values()]
         kinds.sort(key=lambda alike: (alike[0].taken is Taken.BOTH, self._weight(alike[0])))
         confirmed = await asyncio.gather(*(self._kind(alike) for alike in kinds[:most]))
-        return tuple(sorted(confirmed, key=lambda c: self._weight(c.difference)))
+        return tuple(sorted(confirmed, key=lambda c: self._weight(c.result)))
 
     def _weight(self, difference: TargetDifference) -> tuple[tuple[int, ...], str]:
         return weight(difference.both.case, self._pair.apis), difference.both.case.id
 
-    async def _kind(self, alike: Sequence[TargetDifference]) -> Confirmed:
+    async def _kind(self, alike: Sequence[TargetDifference]) -> DifferenceFinding:
         until = time.monotonic() + EXAMINE_S
         tried = [await self._confirmed(alike[0], len(alike), until)]
         for difference in alike[1:_CHOICES]:
             late = not self._pair.is_virtual and time.monotonic() > until
-            if tried[-1].is_steady or late:
+            if tried[-1].is_confirmed or late:
                 break
             tried.append(await self._confirmed(difference, len(alike), until))
-        return tried[-1] if tried[-1].is_steady else tried[0]
+        return tried[-1] if tried[-1].is_confirmed else tried[0]
 
-    async def _confirmed(self, difference: TargetDifference, seen: int, until: float) -> Confirmed:
+    async def _confirmed(
+        self, difference: TargetDifference, occurrences: int, until: float
+    ) -> DifferenceFinding:
         case, origins = difference.both.case, self._sources.of(difference)
-        work, again = await self._work(difference, until)
-        if again < CONFIRMATIONS:
-            return Confirmed(
-                difference, seen, case.id, again, CONFIRMATIONS, is_minimal=False, origins=origins
-            )
-        minimal = await work.minimal(difference, 1)
-        if minimal.smallest.value is not case:
-            again = await work.again(minimal.smallest.value)
-        if again < CONFIRMATIONS:  # flaky: shrink again, with plans that differ each time
-            minimal = await work.minimal(difference, CONFIRMATIONS)
-            again = await work.again(minimal.smallest.value)
+        work, confirmation = await self._work(difference, until)
+        first = DifferenceFinding(
+            case,
+            difference,
+            difference.fingerprint,
+            case,
+            occurrences,
+            confirmation.failed,
+            confirmation.runs,
+            origins=origins,
+        )
+        if confirmation.is_flaky:
+            return first
+
+        async def again(
+            smallest: Reproducer[Plan, TargetDifference],
+        ) -> Confirmation[TargetDifference]:
+            is_first = smallest.value is case
+            return confirmation if is_first else await work.again(smallest.value)
+
+        async def is_steady() -> bool:
+            return True
+
+        minimal, last = await examine(
+            lambda times: work.minimal(difference, times), again, is_steady
+        )
         small = _named(minimal.smallest.run)
-        origins = better(self._sources.of(small), origins)
-        return Confirmed(
-            small, seen, case.id, again, CONFIRMATIONS, minimal.is_minimal, origins=origins
+        return replace(
+            first,
+            smallest=small.both.case,
+            result=small,
+            failed=last.failed,
+            tried=minimal.tried,
+            is_minimal=minimal.is_minimal,
+            origins=better(self._sources.of(small), origins),
         )
 
-    async def _work(self, difference: TargetDifference, until: float) -> tuple[_Examination, int]:
+    async def _work(
+        self, difference: TargetDifference, until: float
+    ) -> tuple[_Examination, Confirmation[TargetDifference]]:
         """How to examine a difference, and how often it shows in that way.
 
         A run may end at its first wrong answer if the difference shows each time even so.  Where an
@@ -137,7 +146,8 @@ class Examiner:
             fingerprint.field or fingerprint.one != fingerprint.other
         ):
             ending_early = _Examination(self._ending_early, self._revision, fingerprint, until)
-            if (again := await ending_early.again(difference.both.case)) == CONFIRMATIONS:
+            again = await ending_early.again(difference.both.case)
+            if not again.is_flaky:
                 return ending_early, again
         work = _Examination(self._pair, self._revision, fingerprint, until)
         return work, await work.again(difference.both.case)
@@ -174,10 +184,9 @@ class _Examination:
         work = shrinking_plan(first, pair.apis, at_once=pair.at_once, tries=_TRIES)
         return await shrink(work, judge, seconds=left)
 
-    async def again(self, case: Plan) -> int:
-        """How often the difference shows in some more runs."""
-        shown = await self._shown(case, CONFIRMATIONS)
-        return sum(difference is not None for difference in shown)
+    async def again(self, case: Plan) -> Confirmation[TargetDifference]:
+        """Run a plan some times more."""
+        return await confirm(lambda times: self._shown(case, times))
 
     async def _shown(self, case: Plan, times: int) -> list[TargetDifference | None]:
         """For each run of a plan the difference, if it is this one."""
@@ -225,8 +234,8 @@ class TargetComparison:
     is_virtual: bool
     seed: int
     tally: CompareTally
-    differences: tuple[Confirmed, ...]
-    unsteady: tuple[Confirmed, ...]
+    differences: tuple[DifferenceFinding, ...]
+    unsteady: tuple[DifferenceFinding, ...]
     more: int
     unlike_settings: dict[str, tuple[int | None, int | None]]
 
@@ -271,8 +280,8 @@ async def compare(one: Target, other: Target, options: CompareOptions) -> Target
             is_virtual=pair.is_virtual,
             seed=options.seed,
             tally=search.tally,
-            differences=tuple(found for found in examined if found.is_steady),
-            unsteady=tuple(found for found in examined if not found.is_steady),
+            differences=tuple(found for found in examined if found.is_confirmed),
+            unsteady=tuple(found for found in examined if not found.is_confirmed),
             more=len(search.found) - len(examined),
             unlike_settings=pair.unlike_settings(),
         )

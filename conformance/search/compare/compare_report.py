@@ -11,7 +11,11 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from fencepost.conformance.search.compare.compare import EXAMINE_S, Confirmed, TargetComparison
+from fencepost.conformance.search.compare.compare import (
+    EXAMINE_S,
+    DifferenceFinding,
+    TargetComparison,
+)
 from fencepost.conformance.search.compare.compare_search import CompareTally
 from fencepost.conformance.search.compare.difference import (
     Known,
@@ -168,26 +172,26 @@ def text(found: TargetComparison) -> list[str]:
     return lines
 
 
-def _difference_lines(found: TargetComparison, confirmed: Confirmed) -> Iterator[str]:
+def _difference_lines(found: TargetComparison, confirmed: DifferenceFinding) -> Iterator[str]:
     one, other = names(found)
     width = max(len(one), len(other))
-    for line in steps_of(confirmed.difference):
+    for line in steps_of(confirmed.result):
         yield f"{line.number:3}. {line.said}"
         if line.one == line.other:
             yield from [f"     both{'':{max(0, width - 4)}} → {line.one}"] if line.one else []
             continue
         yield f"     {one:{width}} → {line.one}{_MARK if line.is_first else ''}"
         yield f"     {other:{width}} → {line.other}"
-    yield verdict_of(found, confirmed.difference)
+    yield verdict_of(found, confirmed.result)
     for name, origin in zip((one, other), confirmed.origins, strict=True):
         if origin is not None:
             yield origin_of(name, origin)
-    times = "once" if confirmed.seen == 1 else f"in {confirmed.seen} plans"
+    times = "once" if confirmed.occurrences == 1 else f"in {confirmed.occurrences} plans"
     yield (
-        f"Seen {times}, first in {confirmed.first}; "
-        f"again in {confirmed.again} of {plural(confirmed.runs, 'more run')}."
+        f"Seen {times}, first in {confirmed.first.id}; "
+        f"again in {confirmed.failed} of {plural(confirmed.runs, 'more run')}."
     )
-    if confirmed.is_steady and not confirmed.is_minimal:
+    if confirmed.is_confirmed and not confirmed.is_minimal:
         limit = "the limit of tries" if found.is_virtual else f"{EXAMINE_S:g} s"
         yield f"A shorter plan may show it too: not all were tried within {limit}."
 
@@ -251,8 +255,8 @@ def compare_json(found: TargetComparison) -> dict[str, Any]:
     }
 
 
-def _difference_json(found: TargetComparison, confirmed: Confirmed) -> dict[str, Any]:
-    difference = confirmed.difference
+def _difference_json(found: TargetComparison, confirmed: DifferenceFinding) -> dict[str, Any]:
+    difference = confirmed.result
     return {
         "case": difference.both.case.id,
         "taken": difference.taken.value,
@@ -268,9 +272,9 @@ def _difference_json(found: TargetComparison, confirmed: Confirmed) -> dict[str,
             }
             for line in steps_of(difference)
         ],
-        "seen": confirmed.seen,
-        "first": confirmed.first,
-        "again": confirmed.again,
+        "seen": confirmed.occurrences,
+        "first": confirmed.first.id,
+        "again": confirmed.failed,
         "runs": confirmed.runs,
         "is_minimal": confirmed.is_minimal,
         "origins": [None if o is None else _origin_json(o) for o in confirmed.origins],

@@ -1,4 +1,8 @@
-"""Confirm and shrink failures: run smaller and smaller plans against the target.
+"""Shrink and confirm failures, of any search; `Examination` does it for plans on one target.
+
+A finding is the smallest value that shows one fault.  It is run three times more.  If it fails only
+now and then, though the value that was shrunk fails each time, it became too small: then it is
+shrunk again, by values that fail each time.
 
 A smaller plan is taken only if it fails with the same fingerprint, and so with the same cause: one
 that no known departure explains never becomes one that a departure explains, nor the other way.
@@ -15,9 +19,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
 from msgspec import structs
 
@@ -29,6 +34,10 @@ from fencepost.properties.checking.shrinking import GivenUpError, Minimal, Repro
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 from fencepost.properties.oracle.fingerprint import Fingerprint
 from fencepost.properties.workers.processes import Stop
+
+T = TypeVar("T")
+R = TypeVar("R")
+F = TypeVar("F")
 
 CONFIRMATIONS = 3
 _FLAKY_RUNS = 9
@@ -43,6 +52,91 @@ _SLOW_AT_ONCE = 64
 
 _LAST_S = 5.0
 """After the time is up, this many seconds and two runs are left to confirm a finding."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding(Generic[T, R, F]):
+    """One fault, by the smallest value that shows it.
+
+    `result`: of the run that showed it; `fingerprint`: of the fault, the same in each run; `first`:
+    the value that was shrunk; `occurrences`: failures with this fingerprint; `failed` of `runs`
+    more runs showed it again, 0 of 0 if it is not confirmed; `tried`: values that shrinking ran;
+    `known`: the reason if it is a known failure, or "".
+    """
+
+    smallest: T
+    result: R
+    fingerprint: F
+    first: T
+    occurrences: int = 1
+    failed: int = 0
+    runs: int = 0
+    tried: int = 0
+    is_minimal: bool = False
+    known: str = ""
+
+    @property
+    def is_flaky(self) -> bool:
+        """Tell if some run of the smallest value did not fail so."""
+        return self.failed < self.runs
+
+    @property
+    def is_confirmed(self) -> bool:
+        """Tell if it was run again, and each run failed so."""
+        return self.failed == self.runs > 0
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation(Generic[R]):
+    """`failed` of `runs` more runs showed a failure again; `last`: the last that did."""
+
+    failed: int
+    runs: int
+    last: R | None = None
+
+    @property
+    def is_flaky(self) -> bool:
+        """Tell if some run did not show it."""
+        return self.failed < self.runs
+
+
+async def confirm(
+    run: Callable[[int], Awaitable[Sequence[R | None]]],
+    *,
+    flaky_runs: int = CONFIRMATIONS,
+    seconds: float | None = None,
+) -> Confirmation[R]:
+    """Run a value again, three times.
+
+    `run`: runs it that often, None for a run that did not show the failure; `flaky_runs`: how often
+    in all, if only some of the three showed it; `seconds`: the time limit, for each of both.
+    """
+    results: list[R | None] = []
+    with contextlib.suppress(TimeoutError):
+        for times in (CONFIRMATIONS, flaky_runs - CONFIRMATIONS):
+            if times and (not results or None in results):
+                async with asyncio.timeout(seconds):
+                    results += await run(times)
+    failing = [result for result in results if result is not None]
+    return Confirmation(len(failing), len(results), failing[-1] if failing else None)
+
+
+async def examine(
+    shrink_first: Callable[[int], Awaitable[Minimal[T, R]]],
+    again: Callable[[Reproducer[T, R]], Awaitable[Confirmation[R]]],
+    is_steady: Callable[[], Awaitable[bool]],
+) -> tuple[Minimal[T, R], Confirmation[R]]:
+    """Shrink and confirm a failure.
+
+    `shrink_first`: shrinks what failed first, by values that fail this many times; `again`:
+    confirms a value; `is_steady`: decides if what failed first fails each time.
+    """
+    minimal = await shrink_first(1)
+    confirmation = await again(minimal.smallest)
+    if confirmation.is_flaky and await is_steady():
+        minimal = await shrink_first(CONFIRMATIONS)
+        confirmation = await again(minimal.smallest)
+    return minimal, confirmation
 
 
 class Examination:
@@ -129,25 +223,26 @@ class Examination:
             return 1
         return min(_SLOW_AT_ONCE if most_s > _SLOW_S else AT_ONCE, self.suite.places)
 
-    async def confirmed(
-        self, case: Plan, fingerprint: Fingerprint, took_s: float
-    ) -> tuple[int, int]:
-        """How often a case failed with this fingerprint, of how many more runs; 0 of 0: no time.
+    async def examined(
+        self, failure: CaseResult, fingerprint: Fingerprint
+    ) -> tuple[Minimal[Plan, CaseResult], Confirmation[CaseResult]]:
+        """Shrink and confirm a failure with this fingerprint; 0 of 0 runs: no time was left."""
 
-        `took_s`: how long it took before.
-        """
-        most = _LAST_S + 2 * took_s if self._stop.requested else None
-        failed = runs = 0
-        with contextlib.suppress(TimeoutError):
-            for times in (CONFIRMATIONS, _FLAKY_RUNS - CONFIRMATIONS):
-                if failed < runs or not runs:
-                    async with asyncio.timeout(most):
-                        results = await self._run([case] * times, None, fingerprint)
-                    failed += sum(
-                        result.fingerprint(self.revision) == fingerprint for result in results
-                    )
-                    runs += times
-        return failed, runs
+        async def again(
+            smallest: Reproducer[Plan, CaseResult],
+        ) -> Confirmation[CaseResult]:
+            async def run(times: int) -> list[CaseResult | None]:
+                results = await self._run([smallest.value] * times, None, fingerprint)
+                return [r if r.fingerprint(self.revision) == fingerprint else None for r in results]
+
+            most = _LAST_S + 2 * smallest.run.seconds if self._stop.requested else None
+            return await confirm(run, flaky_runs=_FLAKY_RUNS, seconds=most)
+
+        return await examine(
+            lambda times: self.minimised(failure, times=times),
+            again,
+            lambda: self.is_steady(failure, fingerprint),
+        )
 
     async def is_steady(self, failure: CaseResult, fingerprint: Fingerprint) -> bool:
         """Whether the plan that failed fails each time."""

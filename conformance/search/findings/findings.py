@@ -17,46 +17,26 @@ from msgspec import structs
 
 from fencepost.conformance.run.certify import OpenTarget
 from fencepost.conformance.run.replay import sound_trace
-from fencepost.conformance.search.findings.confirm import CONFIRMATIONS, Examination
+from fencepost.conformance.search.findings.confirm import Examination, Finding
 from fencepost.model.plans.plan_order import steps_digest, weight
 from fencepost.model.plans.steps import Plan
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS, Level
-from fencepost.properties.checking.shrinking import Minimal
 from fencepost.properties.judging.explain import sentence, steps_of
 from fencepost.properties.judging.outcome import CaseResult
 from fencepost.properties.oracle.fingerprint import Fingerprint
 from fencepost.traces.files.trace_file import TraceFile
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One fault of a target.
+class PlanFinding(Finding[Plan, CaseResult, Fingerprint]):
+    """One fault of a target, by the smallest plan that shows it."""
 
-    `result`: of the run that showed it; `seen`: how many failures had this fingerprint; `first`:
-    the case of the one that was shrunk; `failed` of `runs` more runs failed with the same
-    fingerprint; `tried`: how many plans it took; `is_minimal`: no step can be left out.  With
-    `runs` 0 it is not confirmed.
-    """
-
-    result: CaseResult
-    fingerprint: Fingerprint
-    seen: int
-    first: str
-    failed: int
-    runs: int
-    tried: int
-    is_minimal: bool
+    __slots__ = ()
 
     @property
     def case(self) -> Plan:
         """The minimal case."""
-        return self.result.case
-
-    @property
-    def is_flaky(self) -> bool:
-        """Whether some run of the minimal case did not fail so."""
-        return self.failed < self.runs
+        return self.smallest
 
     @property
     def sentence(self) -> str:
@@ -83,18 +63,18 @@ class Findings:
     not run again; `known`: how often known fingerprints were seen.
     """
 
-    findings: tuple[Finding, ...] = ()
-    flaky: tuple[Finding, ...] = ()
-    unconfirmed: tuple[Finding, ...] = ()
+    findings: tuple[PlanFinding, ...] = ()
+    flaky: tuple[PlanFinding, ...] = ()
+    unconfirmed: tuple[PlanFinding, ...] = ()
     known: Mapping[Fingerprint, int] = field(default_factory=dict)
 
     @property
-    def all(self) -> tuple[Finding, ...]:
+    def all(self) -> tuple[PlanFinding, ...]:
         """All of them, the surest first."""
         return (*self.findings, *self.flaky, *self.unconfirmed)
 
 
-OnFinding = Callable[[Finding], None]
+OnFinding = Callable[[PlanFinding], None]
 
 
 async def findings_from(
@@ -115,7 +95,7 @@ async def findings_from(
     grouped = _by_fingerprint(failures, suite, level)
     counted = Counter({one: len(alike) for one, alike in grouped.items() if one in known})
 
-    async def examined(fingerprint: Fingerprint, results: Sequence[CaseResult]) -> Finding:
+    async def examined(fingerprint: Fingerprint, results: Sequence[CaseResult]) -> PlanFinding:
         async with examination.turn() as has_time:
             if not has_time:
                 return _unconfirmed(fingerprint, results, suite.revision)
@@ -140,7 +120,9 @@ def unexamined(failures: Sequence[CaseResult], suite: OpenTarget, level: Level) 
     return _sorted([_unconfirmed(one, alike, suite.revision) for one, alike in grouped.items()])
 
 
-def _sorted(found: Sequence[Finding], known: Mapping[Fingerprint, int] | None = None) -> Findings:
+def _sorted(
+    found: Sequence[PlanFinding], known: Mapping[Fingerprint, int] | None = None
+) -> Findings:
     return Findings(
         tuple(f for f in found if f.runs and not f.is_flaky),
         tuple(f for f in found if f.is_flaky),
@@ -167,50 +149,36 @@ def _by_fingerprint(
 
 async def finding_of(
     fingerprint: Fingerprint, results: Sequence[CaseResult], examination: Examination
-) -> Finding:
+) -> PlanFinding:
     """Shrink and confirm the first of some failures with one fingerprint."""
-    first = results[0]
-    minimal = await examination.minimised(first)
-    failed, runs = await examination.confirmed(*_again(minimal, fingerprint))
-    if failed < runs and await examination.is_steady(first, fingerprint):
-        # It is now so small that it is flaky; shrink again, with plans that fail each time.
-        minimal = await examination.minimised(first, times=CONFIRMATIONS)
-        failed, runs = await examination.confirmed(*_again(minimal, fingerprint))
-    return Finding(
-        result=_named(
-            minimal.smallest.run, minimal.smallest.value, fingerprint, examination.revision
-        ),
-        fingerprint=fingerprint,
-        seen=len(results),
-        first=first.case.id,
-        failed=failed,
-        runs=runs,
+    minimal, confirmation = await examination.examined(results[0], fingerprint)
+    best = minimal.smallest
+    finding = _plan_finding(fingerprint, results, best.run, best.value, examination.revision)
+    return replace(
+        finding,
+        failed=confirmation.failed,
+        runs=confirmation.runs,
         tried=minimal.tried,
         is_minimal=minimal.is_minimal,
     )
 
 
-def _again(
-    minimal: Minimal[Plan, CaseResult], fingerprint: Fingerprint
-) -> tuple[Plan, Fingerprint, float]:
-    return minimal.smallest.value, fingerprint, minimal.smallest.run.seconds
-
-
 def _unconfirmed(
     fingerprint: Fingerprint, results: Sequence[CaseResult], revision: Revision
-) -> Finding:
+) -> PlanFinding:
     """A finding as it was seen: neither shrunk nor confirmed."""
-    first = results[0]
-    return Finding(
-        result=_named(first, first.case, fingerprint, revision),
-        fingerprint=fingerprint,
-        seen=len(results),
-        first=first.case.id,
-        failed=0,
-        runs=0,
-        tried=0,
-        is_minimal=False,
-    )
+    return _plan_finding(fingerprint, results, results[0], results[0].case, revision)
+
+
+def _plan_finding(
+    fingerprint: Fingerprint,
+    failures: Sequence[CaseResult],
+    result: CaseResult,
+    case: Plan,
+    revision: Revision,
+) -> PlanFinding:
+    named = _named(result, case, fingerprint, revision)
+    return PlanFinding(named.case, named, fingerprint, failures[0].case, len(failures))
 
 
 def _named(
@@ -244,7 +212,7 @@ def under(result: CaseResult, case: Plan) -> CaseResult:
     return replace(result, case=case, recording=moved)
 
 
-def trace_of_finding(finding: Finding, suite: OpenTarget, *, seed: int) -> TraceFile | None:
+def trace_of_finding(finding: PlanFinding, suite: OpenTarget, *, seed: int) -> TraceFile | None:
     """The trace of a finding, for `fencepost replay`; None where the target itself failed."""
     trace = sound_trace(finding.result, suite.revision, suite.provenance(), seed=seed)
     if trace is None or trace.verdict.outcome != "violated":

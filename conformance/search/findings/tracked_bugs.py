@@ -20,7 +20,7 @@ from typing import Any
 from msgspec import Struct, json
 from msgspec.structs import replace
 
-from fencepost.conformance.search.findings.findings import Finding
+from fencepost.conformance.search.findings.findings import PlanFinding
 from fencepost.properties.oracle.fingerprint import Bug, bug_of
 
 NEW, OPEN, ADOPTED, KNOWN = "new", "open", "adopted", "known"
@@ -62,7 +62,7 @@ class Sighting:
     @classmethod
     def of(
         cls,
-        finding: Finding,
+        finding: PlanFinding,
         target: str,
         seed: int,
         *,
@@ -79,7 +79,7 @@ class Sighting:
             finding.result.level.value,
             str(finding.fingerprint),
             finding.sentence,
-            finding.seen,
+            finding.occurrences,
             sure,
             shard,
             seed,

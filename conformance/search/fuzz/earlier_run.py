@@ -14,7 +14,7 @@ from typing import Any, Literal, Self
 from msgspec import Struct, ValidationError, convert
 from msgspec.structs import replace
 
-from fencepost.conformance.search.findings.findings import Finding
+from fencepost.conformance.search.findings.findings import PlanFinding
 from fencepost.conformance.search.findings.tracked_bugs import (
     EACH_TIME,
     KNOWN,
@@ -62,7 +62,7 @@ class SinceBefore:
         """Count the bugs of this status that were seen."""
         return sum(bug.status == status and bug.seen > 0 for bug in self.bugs)
 
-    def status_of(self, finding: Finding) -> str:
+    def status_of(self, finding: PlanFinding) -> str:
         """Return the status of the bug that a finding shows."""
         return {bug.bug[1]: bug.status for bug in self.bugs}[_what(finding)]
 
@@ -135,13 +135,13 @@ class EarlierRun:
             traces,
         )
 
-    def status_of(self, finding: Finding, why: str) -> str:
+    def status_of(self, finding: PlanFinding, why: str) -> str:
         """Return the status of one finding; `why`: the reason why it is known, or ""."""
         return self._since([self._sighting(finding, why, 0)]).status_of(finding)
 
     def compared(
         self,
-        found: Iterable[tuple[str, Finding]],
+        found: Iterable[tuple[str, PlanFinding]],
         traces: Mapping[str, tuple[str, str]],
         seed: int,
     ) -> SinceBefore:
@@ -161,7 +161,7 @@ class EarlierRun:
         return SinceBefore(run, bugs, {n: t for n, t in self.traces.items() if n in names})
 
     def _sighting(
-        self, finding: Finding, why: str, seed: int, trace: tuple[str, str] | None = None
+        self, finding: PlanFinding, why: str, seed: int, trace: tuple[str, str] | None = None
     ) -> Sighting:
         file, text = trace or ("", None)
         return Sighting.of(finding, self.origin, seed, known=why, trace=text, file=file)
@@ -229,7 +229,7 @@ class _Report(Struct, frozen=True):
         )
 
 
-def _what(finding: Finding) -> str:
+def _what(finding: PlanFinding) -> str:
     return bug_of("", finding.fingerprint)[1]
 
 

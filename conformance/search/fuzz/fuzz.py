@@ -42,8 +42,8 @@ from fencepost.conformance.run.link_faults import is_cut_off
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.search.findings.confirm import Examination
 from fencepost.conformance.search.findings.findings import (
-    Finding,
     Findings,
+    PlanFinding,
     findings_from,
     trace_of_finding,
     unexamined,
@@ -362,7 +362,7 @@ class FuzzResult:
     tally: Tally
     findings: Findings
     known: Mapping[str, int]
-    listed: Sequence[tuple[str, Finding]]
+    listed: Sequence[tuple[str, PlanFinding]]
     unreachable: Mapping[str, str]
     traces: Mapping[str, TraceFile]
     budget: Budget = field(default_factory=Budget)
@@ -402,7 +402,7 @@ class FuzzResult:
         return replace(self, since=earlier.compared(found, files, self.seed))
 
     @property
-    def found(self) -> tuple[Finding, ...]:
+    def found(self) -> tuple[PlanFinding, ...]:
         """New findings, the surest first."""
         return self.findings.all
 
@@ -425,7 +425,7 @@ class FuzzListener:
     def searched(self, fuzzed: FuzzResult) -> None:
         """The search is over; its findings are not confirmed yet, and will come one by one."""
 
-    def found(self, finding: Finding, why: str, trace: TraceFile | None) -> None:
+    def found(self, finding: PlanFinding, why: str, trace: TraceFile | None) -> None:
         """A finding was examined; `why`: the reason why it is known, "" for a new one."""
 
 
@@ -513,19 +513,19 @@ async def _examined(
     alike = {result.case.id: why for why, result in listed.items()}
     traces: dict[str, TraceFile] = {}
 
-    def tell(finding: Finding, why: str = "") -> None:
+    def tell(finding: PlanFinding, why: str = "") -> None:
         trace = trace_of_finding(finding, suite, seed=options.seed)
         if trace is not None:
             traces[finding.case.id] = trace
         listener.found(finding, why, trace)
 
-    async def of_listed() -> list[Finding]:
-        def counted(finding: Finding) -> Finding:
-            seen = progress.known_counts[alike[finding.first]]
-            return replace(finding, seen=max(seen, finding.seen))
+    async def of_listed() -> list[PlanFinding]:
+        def counted(finding: PlanFinding) -> PlanFinding:
+            seen = progress.known_counts[alike[finding.first.id]]
+            return replace(finding, occurrences=max(seen, finding.occurrences))
 
-        def tell_listed(finding: Finding) -> None:
-            tell(counted(finding), alike[finding.first])
+        def tell_listed(finding: PlanFinding) -> None:
+            tell(counted(finding), alike[finding.first.id])
 
         failures = list(listed.values())
         if options.examines_listed:
@@ -547,7 +547,7 @@ async def _examined(
     return replace(
         fuzzed,
         findings=new,
-        listed=[(alike[finding.first], finding) for finding in old],
+        listed=[(alike[finding.first.id], finding) for finding in old],
         traces={f.case.id: traces[f.case.id] for f in (*new.all, *old) if f.case.id in traces},
     )
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fencepost.conformance.search.findings.findings import Finding
+from fencepost.conformance.search.findings.findings import PlanFinding
 from fencepost.conformance.search.fuzz.earlier_run import FILE, FORMAT, VERSION
 from fencepost.conformance.search.fuzz.fuzz import FuzzResult
 from fencepost.conformance.search.fuzz.tally import Tally
@@ -80,7 +80,7 @@ def fuzz_json(fuzzed: FuzzResult) -> dict[str, Any]:
     return document
 
 
-def _finding(finding: Finding, fuzzed: FuzzResult) -> dict[str, Any]:
+def _finding(finding: PlanFinding, fuzzed: FuzzResult) -> dict[str, Any]:
     return {
         "case": finding.case.id,
         "rule": finding.fingerprint.rule,
@@ -88,8 +88,8 @@ def _finding(finding: Finding, fuzzed: FuzzResult) -> dict[str, Any]:
         "shape": str(finding.fingerprint),
         "message": finding.sentence,
         "cause": finding.fingerprint.cause,
-        "seen": finding.seen,
-        "first": finding.first,
+        "seen": finding.occurrences,
+        "first": finding.first.id,
         "failed": finding.failed,
         "runs": finding.runs,
         "tried": finding.tried,
@@ -205,7 +205,7 @@ def search_lines(fuzzed: FuzzResult) -> Iterator[str]:
 
 
 def finding_lines(
-    number: int, finding: Finding, why: str, revision: Revision, status: str = ""
+    number: int, finding: PlanFinding, why: str, revision: Revision, status: str = ""
 ) -> Iterator[str]:
     """Describe one finding.
 
@@ -219,7 +219,8 @@ def finding_lines(
         again = "not tried again"
     small = "" if finding.is_minimal else "; not minimal"
     yield ""
-    yield f"{kind} {number}: {finding.fingerprint} (seen {how_often(finding.seen)}; {again}{small})"
+    often = how_often(finding.occurrences)
+    yield f"{kind} {number}: {finding.fingerprint} (seen {often}; {again}{small})"
     if why:
         yield f"Known: {why}."
     yield finding.sentence

@@ -5,9 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 from support.client_results import RUN
 
-from fencepost.conformance.cases.clients.scenario_catalogue import SCENARIOS
+from fencepost.conformance.cases.clients.scenario_catalogue import SCENARIOS, passed
 from fencepost.conformance.search.clients.client_fuzz_report import (
     ClientTraceError,
     exit_code,
@@ -18,22 +19,32 @@ from fencepost.conformance.search.clients.client_fuzz_report import (
     write_search,
 )
 from fencepost.conformance.search.clients.client_search import ClientFinding, ClientSearch
+from fencepost.model.table.table import Level
+from fencepost.properties.judging.outcome import Outcome
 from fencepost.properties.requirements.driver_messages import Introduction
+from fencepost.traces.report.client_certificate import ClientCase, ClientResult
 
-SURE = ClientFinding(
-    "CLIENT-CLOSE-STATIC-STAYS",
-    "LeaveGroup of a static member",
+RESULT = ClientResult(
+    ClientCase("CLIENT-CLOSE-STATIC-STAYS", SCENARIOS["unsubscribes"]),
+    Outcome.FAIL,
+    Level.MUST,
     "a, a static member, sent LeaveGroup v5 with member id m1",
-    number=7,
-    acts=14,
-    scenario=SCENARIOS["unsubscribes"],
+    "LeaveGroup of a static member",
     evidence=RUN,
     at_ms=1050.0,
-    seen=3,
+)
+DRAWN = structs.replace(SCENARIOS["unsubscribes"], acts=(passed(500),) * 14)
+SURE = ClientFinding(
+    RESULT.case.scenario,
+    RESULT,
+    (RESULT.obligation, RESULT.observed),
+    DRAWN,
+    number=7,
+    failed=3,
     runs=3,
 )
-SHAKY = replace(SURE, seen=2)
-KNOWN = replace(SURE, why="so it is (a page)", runs=1, seen=1)
+SHAKY = replace(SURE, failed=2)
+KNOWN = replace(SURE, known="so it is (a page)", runs=0, failed=0)
 
 
 def search(*findings: ClientFinding, broken: int = 0) -> ClientSearch:
@@ -72,7 +83,7 @@ def test_a_report_has_a_page_and_traces_that_can_be_run_again(tmp_path: Path) ->
     assert "lib:1.2: search" in page
     assert "LeaveGroup v5" in page
     trace = tmp_path / told["findings"][0]["trace"]
-    assert read_trace(trace) == (SURE.obligation, SURE.scenario)
+    assert read_trace(trace) == (RESULT.obligation, SURE.smallest)
 
 
 @pytest.mark.parametrize(

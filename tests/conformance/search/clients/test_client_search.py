@@ -58,11 +58,11 @@ async def test_a_violation_is_shrunk_and_confirmed() -> None:
     result = await searched(fuzzer)
     assert result.scenarios == 8
     (found,) = result.findings
-    assert (found.obligation, found.observed) == (EVERY, OBSERVED)
-    assert (found.seen, found.runs, found.is_confirmed) == (3, 3, True)
-    kinds = [type(act).__name__ for act in found.scenario.acts]
+    assert found.fingerprint == (EVERY, OBSERVED)
+    assert (found.failed, found.runs, found.is_confirmed) == (3, 3, True)
+    kinds = [type(act).__name__ for act in found.smallest.acts]
     assert sorted(kinds) == ["InjectFaults", "Start"]
-    assert found.acts > 2
+    assert len(found.first.acts) > 2
     assert {client for client, _ in fuzzer.ran} == {"reference", "mutant:no-instance-in-heartbeat"}
 
 
@@ -79,14 +79,14 @@ async def test_nothing_is_shrunk_to_what_the_reference_client_does_too() -> None
         return liar(client, scenario)
 
     (found,) = (await searched(ToldFuzzer(story))).findings
-    assert len(found.scenario.acts) == found.acts
+    assert len(found.smallest.acts) == len(found.first.acts)
 
 
 async def test_what_is_listed_is_neither_shrunk_nor_confirmed() -> None:
     fuzzer = ToldFuzzer(liar)
     fuzzer.known = [KnownFailure("liar", "*", f"{EVERY}/x", EVERY, OBSERVED, "so it is", "a page")]
     (found,) = (await searched(fuzzer)).findings
-    assert found.why == "so it is (a page)"
+    assert found.known == "so it is (a page)"
     assert len(fuzzer.ran) == 8
 
 
@@ -96,7 +96,7 @@ async def test_what_comes_and_goes_is_not_confirmed() -> None:
 
     fuzzer = ToldFuzzer(story, tries=0)
     (found,) = (await searched(fuzzer)).findings
-    assert (found.seen, found.runs, found.is_confirmed) == (2, 3, False)
+    assert (found.failed, found.runs, found.is_confirmed) == (2, 3, False)
 
 
 async def test_nothing_is_waited_for_while_something_else_is_done() -> None:
@@ -104,14 +104,14 @@ async def test_nothing_is_waited_for_while_something_else_is_done() -> None:
     away, crashed = evidence(expired), evidence(expired, deed("crash", at=500))
     fuzzer = ToldFuzzer(lambda client, _: RIGHT if client == "reference" else away, tries=0)
     assert "CLIENT-REMOVED-EXPIRED" in {
-        found.obligation for found in (await searched(fuzzer)).findings
+        found.result.obligation for found in (await searched(fuzzer)).findings
     }
     fuzzer = ToldFuzzer(lambda client, _: RIGHT if client == "reference" else crashed, tries=0)
     assert (await searched(fuzzer)).findings == []
 
 
 async def test_a_replay_counts_its_runs() -> None:
-    scenario = (await searched(ToldFuzzer(liar))).findings[0].scenario
+    scenario = (await searched(ToldFuzzer(liar))).findings[0].smallest
     (found,) = (await ToldFuzzer(liar).replayed(EVERY, scenario)).findings
     assert found.is_confirmed
     assert (await ToldFuzzer(lambda _, __: RIGHT).replayed(EVERY, scenario)).findings == []

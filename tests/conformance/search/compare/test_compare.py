@@ -84,14 +84,14 @@ def test_the_difference_of_two_releases_and_who_is_right() -> None:
     found = compared("model:kafka-2.6", "model", of(FOLLOWER, LATE))
     assert found.exit_code() == 1
     (told,) = found.differences
-    assert (told.again, told.runs, told.is_minimal) == (3, 3, True)
-    assert told.difference.taken is Taken.OTHER
-    assert told.difference.fingerprint.api == "Heartbeat"
+    assert (told.failed, told.runs, told.is_minimal) == (3, 3, True)
+    assert told.result.taken is Taken.OTHER
+    assert told.result.fingerprint.api == "Heartbeat"
     said = "\n".join(text(found))
     assert "The model (kafka-4) agrees with model. model:kafka-2.6: A1's Heartbeat" in said
     assert "(rule HEARTBEAT-INSTANCE-UNMAPPED, MUST)" in said
     assert said.count("← they differ") == 1
-    asks = [step for step in told.difference.both.case.steps if isinstance(step, Request)]
+    asks = [step for step in told.result.both.case.steps if isinstance(step, Request)]
     assert [ask.api for ask in asks] == ["JoinGroup", "Heartbeat"]
 
 
@@ -99,7 +99,7 @@ def test_the_side_is_told_whichever_comes_first() -> None:
     case = "JOIN-STATIC-EMPTY-COMPLETING/leader-restarts-before-it-assigns"
     found = compared("model", "mutant:kafka-9801", of(case))
     (told,) = found.differences
-    assert told.difference.taken is Taken.ONE
+    assert told.result.taken is Taken.ONE
     assert "agrees with model. mutant:kafka-9801" in "\n".join(text(found))
 
 
@@ -119,8 +119,8 @@ def test_two_that_are_wrong_alike_differ_only_where_they_do() -> None:
 
     found = compared(Lying(wrong), Lying(both), of(ZOMBIE))
     (told,) = found.differences
-    assert told.difference.taken is Taken.NEITHER
-    assert told.difference.fingerprint.api == "Heartbeat"
+    assert told.result.taken is Taken.NEITHER
+    assert told.result.fingerprint.api == "Heartbeat"
 
 
 class Otherwise(ModelCoordinator):
@@ -163,7 +163,7 @@ def test_what_does_not_come_again_is_no_difference() -> None:
     found = compared("model", Lying(REFUSED, lambda scope: scope == 1), of(ZOMBIE))
     assert found.differences == ()
     (once,) = found.unsteady
-    assert (once.again, once.runs) == (0, 3)
+    assert (once.failed, once.runs) == (0, 3)
     assert found.exit_code() == 2
 
 
@@ -178,8 +178,8 @@ def test_what_one_lacks_is_counted() -> None:
 def test_made_up_plans_find_what_is_broken() -> None:
     found = compared("model", "mutant:librdkafka-mock-never-fences", plans_stage(0), requests=2000)
     assert found.exit_code() == 1
-    assert {told.difference.taken for told in found.differences} == {Taken.ONE}
-    lengths = [len(told.difference.both.case.steps) for told in found.differences]
+    assert {told.result.taken for told in found.differences} == {Taken.ONE}
+    lengths = [len(told.result.both.case.steps) for told in found.differences]
     assert lengths == sorted(lengths)
     assert lengths[0] <= 6
 
@@ -207,8 +207,8 @@ def test_a_real_clock_against_the_model() -> None:
 
     mine = stage_of("mine", cases.entries)
     (told,) = compared(RealClockTarget(lie=REFUSED), "model", mine).differences
-    assert told.difference.taken is Taken.OTHER
-    assert told.difference.fingerprint.api == "Heartbeat"
+    assert told.result.taken is Taken.OTHER
+    assert told.result.fingerprint.api == "Heartbeat"
     assert told.is_minimal
 
 

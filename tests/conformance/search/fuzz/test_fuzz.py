@@ -19,7 +19,7 @@ import fencepost.conformance.search.fuzz.fuzz as fuzz_module
 from fencepost.conformance.run.certify import OpenTarget
 from fencepost.conformance.run.replay import replay_trace
 from fencepost.conformance.runtime.event_loop import Turns
-from fencepost.conformance.search.findings.findings import Finding
+from fencepost.conformance.search.findings.findings import PlanFinding
 from fencepost.conformance.search.fuzz import fuzz_engine
 from fencepost.conformance.search.fuzz.drawn_plans import SETTINGS, PlanContext, Planner, is_risky
 from fencepost.conformance.search.fuzz.fuzz import (
@@ -164,7 +164,7 @@ def test_what_is_counted_was_sent(found: FuzzResult) -> None:
 def test_a_shape_that_is_passed_over_is_only_counted(found: FuzzResult) -> None:
     first, *rest = found.findings.findings
     fuzzed = run("mutant:kafka-8500", 700, passed_over={str(first.fingerprint)})
-    assert fuzzed.findings.known == {first.fingerprint: first.seen}
+    assert fuzzed.findings.known == {first.fingerprint: first.occurrences}
     assert [f.fingerprint for f in fuzzed.findings.findings] == [f.fingerprint for f in rest]
 
 
@@ -478,9 +478,9 @@ def test_what_was_met_is_told_of_a_search_that_is_ended() -> None:
 
     class Kept(FuzzListener):
         def __init__(self) -> None:
-            self.kept: list[Finding] = []
+            self.kept: list[PlanFinding] = []
 
-        def found(self, finding: Finding, why: str, trace: Any) -> None:
+        def found(self, finding: PlanFinding, why: str, trace: Any) -> None:
             assert (why, stop.requested, trace is not None) == ("", True, True)
             self.kept.append(finding)
 

@@ -16,7 +16,7 @@ from fencepost.conformance.run.certify import Options, opened
 from fencepost.conformance.run.replay import rejudge
 from fencepost.conformance.search.findings.confirm import Examination
 from fencepost.conformance.search.findings.findings import (
-    Finding,
+    PlanFinding,
     findings_from,
     trace_of_finding,
     unexamined,
@@ -97,7 +97,7 @@ def test_what_has_the_cause_of_a_listed_failure_is_known_whatever_it_looks_like(
         def __init__(self) -> None:
             self.reasons: list[str] = []
 
-        def found(self, finding: Finding, why: str, trace: TraceFile | None) -> None:
+        def found(self, finding: PlanFinding, why: str, trace: TraceFile | None) -> None:
             assert finding.runs
             assert trace is not None
             self.reasons.append(why)
@@ -107,7 +107,7 @@ def test_what_has_the_cause_of_a_listed_failure_is_known_whatever_it_looks_like(
     fuzzed = searched("pending-leave", elsewhere, listener=listener)
     assert (fuzzed.found, fuzzed.exit_code()) == ((), 0)
     assert {why for why, _ in fuzzed.listed} == set(listener.reasons) == {LEAVE.why}
-    assert sum(fuzzed.known.values()) == sum(finding.seen for _, finding in fuzzed.listed)
+    assert sum(fuzzed.known.values()) == sum(finding.occurrences for _, finding in fuzzed.listed)
     assert list(lines(fuzzed))[-1] == f"no new violation found, {len(fuzzed.listed)} known"
     unnamed = searched("pending-leave", replace(elsewhere, cause=""))
     assert unnamed.exit_code() == 1

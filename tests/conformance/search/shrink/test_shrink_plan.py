@@ -21,8 +21,8 @@ from fencepost.conformance.cli.cli import main
 from fencepost.conformance.run.certify import OpenTarget, Options, opened
 from fencepost.conformance.search.findings.confirm import Examination, beginnings
 from fencepost.conformance.search.findings.findings import (
-    Finding,
     Findings,
+    PlanFinding,
     findings_from,
     trace_of_finding,
 )
@@ -133,7 +133,7 @@ def test_a_long_noisy_plan_becomes_as_short_as_the_catalogues_case() -> None:
 class Examined:
     """What is made of the failures of a mutant, and the traces as they are written."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[PlanFinding, ...]
     traces: tuple[str, ...]
 
 
@@ -163,7 +163,7 @@ def test_no_step_of_a_finding_can_be_left_out(name: str) -> None:
             for f in findings
         ]
 
-    def smaller(finding: Finding) -> list[Plan]:
+    def smaller(finding: PlanFinding) -> list[Plan]:
         return list(single_steps(finding.case))
 
     for fingerprint, without_one in with_suite(mutant(name), work):
@@ -181,7 +181,7 @@ def test_failures_of_one_shape_are_one_finding() -> None:
     count, findings = len(results), with_suite(mutant("tansu-same-id"), work)
     fingerprints = [finding.fingerprint for finding in findings.findings]
     assert len(set(fingerprints)) == len(fingerprints) < count
-    assert sum(finding.seen for finding in findings.findings) == 2 * count
+    assert sum(finding.occurrences for finding in findings.findings) == 2 * count
     lengths = [len(finding.case.steps) for finding in findings.findings]
     assert lengths == sorted(lengths)
 
