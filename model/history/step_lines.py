@@ -11,16 +11,7 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from fencepost.model.coordinator import Send
-from fencepost.model.history.events import (
-    Answered,
-    Disconnected,
-    Event,
-    Handled,
-    Passed,
-    Restarted,
-    Sent,
-    TopicsDeleted,
-)
+from fencepost.model.history.events import Answered, Disturbance, Event, Handled, Passed, Sent
 from fencepost.model.history.history import History
 from fencepost.model.history.words import WrongField, answer_words, request_words
 
@@ -118,7 +109,7 @@ def _lines(told: History) -> Iterator[Line]:
     for index, event in enumerate(told.events):
         if isinstance(event, Handled | Passed):
             continue
-        begun = event.begun_ms if isinstance(event, Restarted) else event.at_ms
+        begun, _ = event.span
         if begun - now >= least:
             if last is not None:
                 yield last
@@ -137,7 +128,7 @@ def _lines(told: History) -> Iterator[Line]:
         else:
             line = Line(_event_words(event, told), begun, now, who=_who(event, told))
         line.events.append(index)
-        if isinstance(event, Disconnected | Restarted):
+        if isinstance(event, Disturbance):
             line.drops = event.dropped
         if last is not None:
             yield last
@@ -156,7 +147,7 @@ def _who(event: Event, told: History) -> str:
     match event:
         case Sent(request=request):
             return told.senders.get(request.id, request.connection)
-        case Disconnected():
+        case Disturbance():
             return event.connection
         case _:
             return ""
@@ -169,12 +160,8 @@ def _event_words(event: Event, told: History) -> str:
             words = request_words(request.api, request.version, request.body, told.names)
             on = "" if request.connection == who else f" on connection {request.connection}"
             return f"{who} {words}{on}"
-        case Disconnected():
-            return f"{event.connection}'s connection drops"
-        case Restarted():
-            return "the coordinator restarts"
-        case TopicsDeleted(topics=topics):
-            return f"the topic{'s' * (len(topics) > 1)} {', '.join(topics)} deleted"
+        case Disturbance():
+            return event.words()
         case Answered():
             return f"an answer to {event.answer.id}, which nobody asked"
         case _:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from fencepost.model.coordinator import Send
 from fencepost.model.history.events import (
     Answered,
-    Disconnected,
+    Disturbance,
     Event,
     Handled,
     Passed,
@@ -263,7 +263,7 @@ class _Reader:
                     self.exchanges[request.id] = Exchange(request, message, place, event.at_ms)
                 case Answered():
                     self._answered(place, event)
-                case Disconnected() | Restarted():
+                case Disturbance():
                     for request_id in event.dropped:
                         if (exchange := self.exchanges.get(request_id)) is not None:
                             exchange.dropped = min(exchange.dropped, place)

@@ -16,14 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fencepost.model.coordinator import Config
-from fencepost.model.history.events import (
-    Disconnected,
-    Event,
-    Handled,
-    Restarted,
-    Sent,
-    TopicsDeleted,
-)
+from fencepost.model.history.events import Disturbance, Event, Handled, Sent
 from fencepost.model.history.history import History
 from fencepost.model.history.words import (
     answer_words,
@@ -93,11 +86,10 @@ class Recording:
         found: list[Event] = []
         left, sent = list(self.settled), 0
         for event in self.history:
-            is_told = isinstance(event, Sent | Restarted | Disconnected | TopicsDeleted)
+            is_told = isinstance(event, Sent | Disturbance)
             if is_told and left and left[0] == sent:
                 left = [count for count in left if count > sent]
-                at_ms = event.begun_ms if isinstance(event, Restarted) else event.at_ms
-                found.append(Handled(at_ms))
+                found.append(Handled(event.span[0]))
             sent += isinstance(event, Sent)
             found.append(event)
         return found

@@ -20,14 +20,13 @@ from typing import Any, Self
 from fencepost.model.bad_input import BadInputError
 from fencepost.model.coordinator import Answer, Config, Send
 from fencepost.model.history.events import (
+    EVENTS,
     Answered,
-    Disconnected,
+    Disturbance,
     Event,
     Handled,
     Passed,
-    Restarted,
     Sent,
-    TopicsDeleted,
 )
 from fencepost.model.history.words import WrongField, wrong_field
 from fencepost.model.messages.draft_messages import ALL_APIS
@@ -271,38 +270,30 @@ class TraceFile:
         return next((r.connection for r in requests if r.id == request_id), "")
 
     def _step(self, number: int, event: Event) -> dict[str, Any]:
-        def step(do: str, latest_ms: int, **rest: Any) -> dict[str, Any]:
-            earliest_ms = event.begun_ms if isinstance(event, Restarted) else event.at_ms
-            return {"step": number, "do": do, "at_ms": [earliest_ms, latest_ms], **rest}
-
+        fields: dict[str, Any] = {}
         match event:
             case Sent(request=request):
-                return step(
-                    "send",
-                    event.ended_ms,
-                    member=self._sender(request.id),
-                    connection=request.connection,
-                    client_id=request.client_id,
-                    id=request.id,
-                    api=request.api,
-                    version=request.version,
-                    body=request.body,
-                )
+                fields = {
+                    "member": self._sender(request.id),
+                    "connection": request.connection,
+                    "client_id": request.client_id,
+                    "id": request.id,
+                    "api": request.api,
+                    "version": request.version,
+                    "body": request.body,
+                }
             case Answered(answer=answer):
-                said = {"id": answer.id, "member": self._sender(answer.id), "body": answer.body}
-                return step("answer", event.at_ms, **said, findings=list(answer.findings))
-            case Disconnected():
-                where, dropped = event.connection, list(event.dropped)
-                return step("disconnect", event.at_ms, connection=where, dropped=dropped)
-            case Restarted():
-                down = {} if event.down_ms is None else {"down_ms": event.down_ms}
-                return step("restart", event.at_ms, dropped=list(event.dropped), **down)
-            case TopicsDeleted():
-                return step("delete-topics", event.ended_ms, topics=list(event.topics))
-            case Handled():
-                return step("handled", event.at_ms)
-            case Passed():
-                return step("passed", event.at_ms)
+                fields = {
+                    "id": answer.id,
+                    "member": self._sender(answer.id),
+                    "body": answer.body,
+                    "findings": list(answer.findings),
+                }
+            case Disturbance():
+                fields = event.row()
+            case Handled() | Passed():
+                pass
+        return {"step": number, "do": event.do, "at_ms": list(event.span), **fields}
 
 
 def write_file(path: Path, text: str) -> None:
@@ -343,16 +334,8 @@ def _event(step: Mapping[str, Any], senders: dict[str, str]) -> Event:
             if step["id"] not in senders:
                 raise _StepError(f"answers {step['id']!r}, which was not sent before")
             return Answered(Answer(step["id"], latest, step["body"], tuple(step["findings"])))
-        case "disconnect":
-            return Disconnected(latest, step["connection"], tuple(step["dropped"]))
-        case "restart":
-            return Restarted(earliest, latest, tuple(step["dropped"]), step.get("down_ms"))
-        case "delete-topics":
-            return TopicsDeleted(earliest, tuple(step["topics"]), latest)
-        case "handled":
-            return Handled(latest)
-        case _:
-            return Passed(latest)
+        case do:
+            return EVENTS[do].of_row((earliest, latest), step)
 
 
 def _request(step: Mapping[str, Any]) -> Send:

@@ -26,14 +26,13 @@ from typing import Any
 
 from fencepost.model.coordinator import Answer, Send
 from fencepost.model.history.events import (
+    EVENTS,
     Answered,
-    Disconnected,
+    Disturbance,
     Event,
     Handled,
     Passed,
-    Restarted,
     Sent,
-    TopicsDeleted,
 )
 from fencepost.model.history.words import answer_words, member, one_line, request_words, with_names
 from fencepost.model.messages.errors import error_name
@@ -47,7 +46,7 @@ COLUMNS: Mapping[str, str] = {
     "step": "number of the step, from 1",
     "at_ms": "earliest time, ms since the reset",
     "by_ms": "latest time",
-    "do": "send, answer, handled, passed, disconnect, restart or delete-topics",
+    "do": f"{', '.join([*EVENTS][:-1])} or {[*EVENTS][-1]}",
     "member": "who asked, by name",
     "connection": "on which connection",
     "request": "id of the request",
@@ -194,17 +193,11 @@ class _Transcript:
         match event:
             case Sent(request=request):
                 self._begin(event.at_ms, _send(request), {"answers": []})
-            case Disconnected():
-                command = {"cmd": "disconnect", "connection": event.connection}
-                self._begin(event.at_ms, command, {"answers": [], "dropped": [*event.dropped]})
-            case Restarted():
-                self._begin(
-                    event.begun_ms, {"cmd": "restart"}, {"answers": [], "dropped": [*event.dropped]}
-                )
+            case Disturbance():
+                row = event.row()
+                reply = {"answers": []} | {k: v for k, v in row.items() if k == "dropped"}
+                self._begin(event.span[0], {"cmd": event.do, **event.arguments()}, reply)
                 self._now = max(self._now, event.at_ms)
-            case TopicsDeleted():
-                topics = {"cmd": "delete-topics", "topics": [*event.topics]}
-                self._begin(event.at_ms, topics, {"answers": []})
             case Answered(answer=answer):
                 if self._advance is None and (self._is_handled or answer.at_ms > self._now):
                     self._advance = []

@@ -11,16 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from fencepost.model.classic.group import SESSION, Group
 from fencepost.model.coordinator import Send
-from fencepost.model.history.events import (
-    Answered,
-    Disconnected,
-    Event,
-    Handled,
-    Passed,
-    Restarted,
-    Sent,
-    TopicsDeleted,
-)
+from fencepost.model.history.events import Answered, Disturbance, Event, Handled, Passed, Sent
 from fencepost.model.history.history import History
 from fencepost.model.history.step_lines import step_lines
 from fencepost.model.history.words import answer_words, member, quoted, request_words, with_names
@@ -101,17 +92,13 @@ class _Diagram:
                 is_wrong = event.answer.id == self._trace.verdict.request
                 yield from self._boxed(lines) if is_wrong else lines
                 yield from self._besides(event.answer.id)
-            case Disconnected():
-                who = self._by_connection.get(event.connection, "")
-                if who:
-                    yield self._arrow(who, "--x", f"{number}. the connection drops")
+            case Disturbance():
+                text = f"{number}. {event.note()}"
+                if not event.connection:
+                    yield f"Note over {self._all()}: {_escaped(text)}"
+                elif who := self._by_connection.get(event.connection, ""):
+                    yield self._arrow(who, "--x", text)
                 yield from self._unanswered(event.dropped)
-            case Restarted():
-                yield f"Note over {self._all()}: {number}. the coordinator fails over"
-                yield from self._unanswered(event.dropped)
-            case TopicsDeleted(topics=topics):
-                said = _escaped(", ".join(topics))
-                yield f"Note over {self._all()}: {number}. {said} deleted"
             case Handled() | Passed():
                 if self._trace.clock == "virtual":  # else an answer may be on its way
                     yield from self._waiting()
@@ -121,7 +108,7 @@ class _Diagram:
         is_virtual = self._trace.clock == "virtual"
         if isinstance(event, Handled | Passed) and not is_virtual:
             return
-        gone = (event.begun_ms if isinstance(event, Restarted) else event.at_ms) - self._now
+        gone = event.span[0] - self._now
         self._now = max(self._now, event.at_ms)
         if gone >= (1 if is_virtual else _NOTEWORTHY_MS):
             yield from self._waiting()

@@ -22,15 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from fencepost.model.coordinator import Send
-from fencepost.model.history.events import (
-    Answered,
-    Disconnected,
-    Handled,
-    Passed,
-    Restarted,
-    Sent,
-    TopicsDeleted,
-)
+from fencepost.model.history.events import Answered, Disturbance, Handled, Passed, Sent
 from fencepost.model.history.words import (
     DEVIATES,
     answer_words,
@@ -210,17 +202,12 @@ class _Test:
                     return
                 case Answered():
                     yield from self._answered(event)
-                case Disconnected():
-                    yield from self._pause(event.at_ms, index)
-                    yield f"broker.close({event.connection!r})"
-                case Restarted():
-                    yield from self._pause(event.begun_ms, index)
-                    yield "broker.restart()"
-                    self._now = self._waited = event.at_ms
-                case TopicsDeleted():
-                    yield from self._pause(event.at_ms, index)
-                    yield f"broker.delete({list(event.topics)!r})"
-                    self._now = self._waited = event.ended_ms
+                case Disturbance():
+                    begun_ms, ended_ms = event.span
+                    yield from self._pause(begun_ms, index)
+                    yield f"broker.{event.call()}"
+                    if not event.connection:
+                        self._now = self._waited = ended_ms
                 case Passed():
                     if trace.clock == "virtual":
                         yield from self._pause(event.at_ms, index)
@@ -245,7 +232,7 @@ class _Test:
         assert isinstance(sent, Sent)  # noqa: S101  (told to the type checker)
         for event in self._trace.events[index + 1 :]:
             match event:
-                case Sent() | Disconnected() | Restarted() | TopicsDeleted():
+                case Sent() | Disturbance():
                     return False
                 case Answered() if event.answer.id == sent.request.id:
                     return self._trace.clock == "real" or event.at_ms == sent.at_ms

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fencepost.model.classic.answer_bodies import merged
-from fencepost.model.history.events import Disconnected, Event, Restarted, TopicsDeleted
+from fencepost.model.history.events import Disturbance
 from fencepost.model.history.step_lines import Line, texts
 from fencepost.model.history.words import NEW_ID, Body, Names, answer_words, decoded, member, quoted
 from fencepost.model.messages.errors import error_name
@@ -196,7 +196,6 @@ def _rule(story: TraceWithModel, rule_id: str | None) -> Rule | None:
 LONGEST = 400_000
 """In characters; what is longer is not for pasting."""
 _MOST_EVENTS = 1_000
-_KINDS: Mapping[type[Event], str] = {Restarted: "restart", TopicsDeleted: "delete-topics"}
 """For a longer trace no other form is made."""
 
 _MAKERS: Mapping[str, tuple[str, Callable[[TraceFile], str]]] = {
@@ -411,8 +410,9 @@ def _told(story: TraceWithModel, line: Line, drawn: Lanes) -> dict[str, Any]:
         told["kind"] = "time"
     else:
         events = [story.trace.events[e] for e in line.events]
-        told["kind"] = next((_KINDS[type(e)] for e in events if type(e) in _KINDS), "drop")
-        gone = {who for e in events if isinstance(e, Disconnected) for who in _behind(story, e)}
+        told["kind"] = next((e.lane for e in events if isinstance(e, Disturbance)), "drop")
+        done = [e for e in events if isinstance(e, Disturbance) and e.connection]
+        gone = {who for e in done for who in _behind(story, e)}
         if gone:
             told["row"] = drawn.row_of[min(gone)]
     if line.answers:
@@ -424,7 +424,7 @@ def _told(story: TraceWithModel, line: Line, drawn: Lanes) -> dict[str, Any]:
     return told
 
 
-def _behind(story: TraceWithModel, event: Disconnected) -> set[str]:
+def _behind(story: TraceWithModel, event: Disturbance) -> set[str]:
     """Return the members that used a connection."""
     return {
         story.trace.senders.get(request.id, request.connection)

@@ -31,7 +31,7 @@ from fencepost.conformance.search.compare.differential import Both
 from fencepost.conformance.targets.target import Target
 from fencepost.conformance.targets.target_registry import find_revision, kafka_version, revision_for
 from fencepost.model.coordinator import Provenance
-from fencepost.model.history.events import Answered, Disconnected, Restarted, Sent
+from fencepost.model.history.events import Answered, Disturbance, Sent
 from fencepost.model.history.words import answer_words
 from fencepost.model.plans.steps import Pause, Request
 from fencepost.model.revision import Gate, Release, Revision
@@ -90,7 +90,7 @@ def _outcomes(recording: Recording, *, exact: bool) -> Iterator[tuple[int, Reque
     dropped = {
         request_id
         for event in recording.history
-        if isinstance(event, Disconnected | Restarted)
+        if isinstance(event, Disturbance)
         for request_id in event.dropped
     }
     bases = _bases(recording, asked)

@@ -24,18 +24,19 @@ import pyarrow as pa
 
 from fencepost.model.coordinator import Answer, Send
 from fencepost.model.history.events import (
+    EVENTS,
     Answered,
-    Disconnected,
+    Disturbance,
     Event,
     Handled,
     Passed,
-    Restarted,
     Sent,
-    TopicsDeleted,
 )
 from fencepost.properties.worlds.world import World
 
 Row = dict[str, Any]
+_COLUMNS = {"connection", "dropped"}
+"""The columns that fields of disturbances have."""
 
 
 class RowError(ValueError):
@@ -48,12 +49,11 @@ def step_rows(events: Iterable[Event], senders: Mapping[str, str]) -> list[Row]:
 
 
 def _row(event: Event, senders: Mapping[str, str]) -> Row:
+    at_ms, by_ms = event.span
+    row: Row = {"do": event.do, "at_ms": at_ms, "by_ms": by_ms}
     match event:
         case Sent(request=request):
-            return {
-                "do": "send",
-                "at_ms": event.at_ms,
-                "by_ms": event.ended_ms,
+            row |= {
                 "id": request.id,
                 "member": senders.get(request.id, request.connection),
                 "connection": request.connection,
@@ -63,35 +63,18 @@ def _row(event: Event, senders: Mapping[str, str]) -> Row:
                 "body": json.dumps(request.body),
             }
         case Answered(answer=answer):
-            return {
-                "do": "answer",
-                "at_ms": event.at_ms,
-                "by_ms": event.at_ms,
+            row |= {
                 "id": answer.id,
                 "body": None if answer.body is None else json.dumps(answer.body),
                 "findings": list(answer.findings),
             }
-        case Disconnected():
-            return {
-                "do": "disconnect",
-                "at_ms": event.at_ms,
-                "by_ms": event.at_ms,
-                "connection": event.connection,
-                "dropped": list(event.dropped),
-            }
-        case Restarted():
-            return {
-                "do": "restart",
-                "at_ms": event.begun_ms,
-                "by_ms": event.at_ms,
-                "dropped": list(event.dropped),
-            }
-        case TopicsDeleted():
-            raise RowError("a corpus has no column for deleted topics")
-        case Handled():
-            return {"do": "handled", "at_ms": event.at_ms, "by_ms": event.at_ms}
-        case Passed():
-            return {"do": "passed", "at_ms": event.at_ms, "by_ms": event.at_ms}
+        case Disturbance():
+            if not event.has_columns:
+                raise RowError(f"a corpus has no column for {event.name}")
+            row |= {name: value for name, value in event.row().items() if name in _COLUMNS}
+        case Handled() | Passed():
+            pass
+    return row
 
 
 def events_of(rows: Iterable[Mapping[str, Any]]) -> list[Event]:
@@ -115,16 +98,11 @@ def _event(row: Mapping[str, Any]) -> Event:
         case "answer":
             body = None if row["body"] is None else json.loads(row["body"])
             return Answered(Answer(row["id"], row["at_ms"], body, tuple(row["findings"] or ())))
-        case "disconnect":
-            return Disconnected(row["at_ms"], row["connection"], tuple(row["dropped"] or ()))
-        case "restart":
-            return Restarted(row["at_ms"], row["by_ms"], tuple(row["dropped"] or ()))
-        case "handled":
-            return Handled(row["at_ms"])
-        case "passed":
-            return Passed(row["at_ms"])
-        case other:
-            raise RowError(f"no event is called {other!r}")
+        case do:
+            kind = EVENTS.get(do)
+            if kind is None or (issubclass(kind, Disturbance) and not kind.has_columns):
+                raise RowError(f"no event is called {do!r}")
+            return kind.of_row((row["at_ms"], row["by_ms"]), row)
 
 
 _Read = Callable[[Any], Any]
