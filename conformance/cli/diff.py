@@ -106,7 +106,7 @@ def _text(
             )
         lines.append(f"  {bounds_words(bound)}: {explored.pairs:,} pairs, {extent}")
     count = len(stories)
-    names = f"{found.one.name} and {found.other.name}"
+    names = f"{found.first.name} and {found.other.name}"
     if count:
         lines.append(f"{names} differ in {plural(count, 'way')}.")
     elif found.unsaid:
@@ -122,7 +122,7 @@ def _json(
     found: Comparison, stories: list[DifferenceStory], bounds: tuple[NamedScope, ...]
 ) -> dict[str, Any]:
     return {
-        "one": found.one.name,
+        "one": found.first.name,
         "other": found.other.name,
         "same": found.same,
         "complete": found.complete,

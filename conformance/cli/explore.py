@@ -162,7 +162,7 @@ def told_of_check(checked: Checked) -> tuple[Told, ...]:
             told.append(Told(kept.promise.id, kept.finding, sentence, about, *run))
     order = [
         PropertyStatus.BROKEN,
-        PropertyStatus.ASKED,
+        PropertyStatus.BY_DRAFT,
         PropertyStatus.UNTESTED,
         PropertyStatus.EXPECTED,
     ]
@@ -301,7 +301,7 @@ def _act_label(act: Act) -> str:
 
 EXIT_VIOLATED = 1
 _WRONG_ENDS = "a property is violated, or one by --property never put to the test"
-_WRONG = {PropertyStatus.BROKEN, PropertyStatus.ASKED}
+_WRONG = {PropertyStatus.BROKEN, PropertyStatus.BY_DRAFT}
 jobs_option = click.option(
     "--jobs",
     type=click.IntRange(min=1),

@@ -1,18 +1,15 @@
-"""What an assignor promises, each promise as a function from an assignor and a group to its faults.
+"""Check the promises of assignors: a function from an assignor and a group to faults for each.
 
-A fault is a sentence.  No faults: the promise is kept, or nothing is promised about such a group.
-`ASSIGNOR_PROMISES` has them by name; `broken_promises` asks all of them.
+A fault is a sentence.  No faults: the promise is kept, or there is no promise about such a group.
+`ASSIGNOR_PROMISES` has them by name; `broken_promises` checks all of them.
 
-Groups to hold assignors to: all small ones, random ones, and a Hypothesis strategy.
+Groups to check with: all small ones, random ones, and a Hypothesis strategy.  Names of one kind are
+equally long, so that their order is that of their numbers.
 
-Names of one kind are equally long, so that their order is that of their numbers.
-
-The best assignment of a group that there is, by a minimum-cost flow.
-
-Best is the evenest; of these, where racks matter, one with the fewest far partitions; of these, one
-with the fewest moves.  Loads are as even as can be if the sum of their squares is least.
-
-It takes milliseconds for twenty partitions, and grows fast: it is for small groups.
+The best assignment of a group comes from a minimum-cost flow.  Best is the evenest; of these, where
+racks matter, one with the fewest far partitions; of these, one with the fewest moves. Loads are as
+even as can be if the sum of their squares is least.  It takes milliseconds for twenty partitions,
+and grows fast: it is for small groups.
 """
 
 from __future__ import annotations
@@ -46,31 +43,32 @@ TOPICS = ("ta", "tb", "tc", "td")
 
 @dataclass(frozen=True, slots=True)
 class AssignorInput:
-    """What an assignor is given."""
+    """The input of an assignor."""
 
     members: tuple[Applicant, ...]
     counts: Counts
     racks: Racks = field(default_factory=lambda: NO_RACKS)
 
     def assigned(self, assignor: Assignor) -> Assignment:
-        """Who gets what."""
+        """Return the assignment that the assignor makes."""
         return assignor.assign(self.members, self.counts, self.racks)
 
     def partitions(self) -> list[TopicPartition]:
-        """Each partition that somebody wants."""
-        wanted = {topic for member in self.members for topic in member.subscription.topics}
+        """Return each partition of the topics of some member."""
+        topics = {topic for member in self.members for topic in member.subscription.topics}
         return [
             TopicPartition(topic, number)
-            for topic in sorted(wanted)
+            for topic in sorted(topics)
             for number in range(self.counts.get(topic, 0))
         ]
 
-    def owning(self, found: Assignment, generation: int) -> AssignorInput:
-        """The same group, each member of which owns what it was given."""
+    def owning(self, assignment: Assignment, generation: int) -> AssignorInput:
+        """Return this group, each member of which owns its partitions of an assignment."""
         return replace(
             self,
             members=tuple(
-                _with(m, owned=found[m.member_id], generation_id=generation) for m in self.members
+                _with(m, owned=assignment[m.member_id], generation_id=generation)
+                for m in self.members
             ),
         )
 
@@ -89,14 +87,14 @@ def applicant(
     rack: str | None = None,
     is_static: bool = False,
 ) -> Applicant:
-    """The member of this number; a static one's member id begins with its instance id."""
+    """Return the member of this number; a static one's member id begins with its instance id."""
     instance = f"i{number:04}" if is_static else None
     member_id = f"{instance}u" if instance else f"m{number:04}u"
     return Applicant(member_id, instance, Subscription(topics, owned, generation_id, rack))
 
 
 def small_groups(members: int, partitions: int) -> Iterator[AssignorInput]:
-    """Each way in which up to so many members own up to so many partitions of two topics.
+    """Yield each way for members to own partitions of two topics, up to these numbers.
 
     Members want one topic or both, at least one of them everything; no partition has two owners.
     """
@@ -129,7 +127,7 @@ def _owned_group(
 
 
 def small_racked_groups(members: int, partitions: int) -> Iterator[AssignorInput]:
-    """Each way in which so many members and partitions of a topic are in two racks, or none.
+    """Yield each way to put the members and partitions of a topic into two racks, or none.
 
     Nobody owns anything, or the first member everything.
     """
@@ -153,10 +151,10 @@ def small_racked_groups(members: int, partitions: int) -> Iterator[AssignorInput
 
 @dataclass(frozen=True, slots=True)
 class GroupKind:
-    """What random groups are like.
+    """The properties of random groups.
 
-    `is_uniform`: all members want the same; `has_racks`; `has_conflicts`: two members may claim the
-    same partition, in the same or in different generations.
+    `is_uniform`: all members want the same; `has_racks`; `has_conflicts`: two members may claim one
+    partition, in the same or in different generations.
     """
 
     is_uniform: bool = True
@@ -164,7 +162,7 @@ class GroupKind:
     has_conflicts: bool = False
 
     def __str__(self) -> str:
-        """In words."""
+        """Return it in words."""
         wants = "same topics" if self.is_uniform else "different topics"
         racks = ", racks" if self.has_racks else ""
         return wants + racks + (", claims overlap" if self.has_conflicts else "")
@@ -180,18 +178,18 @@ KINDS = tuple(
 
 @st.composite
 def groups(draw: st.DrawFn, kind: GroupKind | None = None) -> AssignorInput:
-    """Groups of a kind, or of any; the smaller, the fewer members, partitions and owners."""
+    """Draw groups of a kind, or of any; simpler ones have fewer members, partitions and owners."""
     chosen = kind or draw(st.sampled_from(KINDS))
     return _made(chosen, lambda least, most: draw(st.integers(least, most)))
 
 
 def random_group(kind: GroupKind, rng: random.Random) -> AssignorInput:
-    """A random group of a kind."""
+    """Return a random group of a kind."""
     return _made(kind, rng.randint)
 
 
 def _made(kind: GroupKind, number: Callable[[int, int], int]) -> AssignorInput:
-    """A group of a kind; `number` chooses a number between two, the first being the simplest."""
+    """Make a group; `number` chooses a number between two, the first being the simplest."""
     names = TOPICS[: number(1, 3)]
     counts = {topic: number(0, 6) for topic in names}
     everything = [TopicPartition(t, n) for t, count in counts.items() for n in range(count)]
@@ -224,26 +222,26 @@ def _made(kind: GroupKind, number: Callable[[int, int], int]) -> AssignorInput:
 
 
 def _some(names: tuple[str, ...], number: Callable[[int, int], int]) -> tuple[str, ...]:
-    """One or more of these, in their order."""
+    """Return one or more of these, in their order."""
     bits = number(1, 2 ** len(names) - 1)
     return tuple(name for index, name in enumerate(names) if bits >> index & 1)
 
 
-def shrunk_group(is_wanted: Callable[[AssignorInput], bool]) -> AssignorInput:
-    """The smallest group, as far as Hypothesis finds it, of which this is true.
+def shrunk_group(condition: Callable[[AssignorInput], bool]) -> AssignorInput:
+    """Return the smallest group that Hypothesis finds for which this is true.
 
     Raises hypothesis.errors.NoSuchExample.
     """
     return find(
         groups(),
-        is_wanted,
+        condition,
         settings=settings(max_examples=2000, derandomize=True, database=None),
     )
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Quality:
-    """How good an assignment is: the less the better, compared field by field.
+    """The quality of an assignment: the less the better, compared field by field.
 
     `unevenness`: the sum of the squares of all loads.  `far`: partitions without a replica in their
     member's rack; 0 where racks don't matter.  `moves`: partitions that an owner loses to another.
@@ -254,21 +252,21 @@ class Quality:
     moves: int
 
 
-def quality_of(group: AssignorInput, found: Assignment) -> Quality:
-    """How good an assignment of a group is."""
+def quality_of(group: AssignorInput, assignment: Assignment) -> Quality:
+    """Return the quality of an assignment of a group."""
     owners = claims_of(group.members, group.counts).owners()
     member = {m.member_id: m for m in group.members}
-    given = [(p, member[m]) for m, partitions in found.items() for p in partitions]
+    pairs = [(p, member[m]) for m, partitions in assignment.items() for p in partitions]
     matter = racks_matter(group.members, group.partitions(), group.racks)
     return Quality(
-        unevenness=sum(len(partitions) ** 2 for partitions in found.values()),
-        far=sum(matter and not is_near(m, p, group.racks) for p, m in given),
-        moves=sum(p in owners and owners[p] != m for p, m in given),
+        unevenness=sum(len(partitions) ** 2 for partitions in assignment.values()),
+        far=sum(matter and not is_near(m, p, group.racks) for p, m in pairs),
+        moves=sum(p in owners and owners[p] != m for p, m in pairs),
     )
 
 
 def best_assignment(group: AssignorInput, *, by_racks: bool = True) -> Assignment:
-    """An assignment of the best quality; `by_racks` False: as if there were no racks."""
+    """Return an assignment of the best quality; `by_racks` False: as if there were no racks."""
     partitions = group.partitions()
     matter = by_racks and racks_matter(group.members, partitions, group.racks)
     owners = claims_of(group.members, group.counts).owners()
@@ -302,70 +300,71 @@ def best_assignment(group: AssignorInput, *, by_racks: bool = True) -> Assignmen
 
 AssignorPromise = Callable[[Assignor, AssignorInput], Iterator[str]]
 HANDOVER = 2
-"""Rounds in which a cooperative assignor comes to its end, where all members want the same."""
+"""Rounds until a cooperative assignor comes to its end, where all members want the same."""
 LONGEST = 8
-"""Rounds in which it does in any case; with racks, or different wishes, 5 have been seen."""
+"""Rounds until it does in any case; with racks, or different wishes, 5 were measured."""
 
 
 def settled(assignor: Assignor, group: AssignorInput) -> Assignment:
-    """What is assigned in the end: at once, or, if cooperative, when nothing moves any more."""
+    """Return the final assignment: at once, or, if cooperative, when nothing moves any more."""
     return rounds(assignor, group)[-1][1]
 
 
 def rounds(assignor: Assignor, group: AssignorInput) -> list[tuple[AssignorInput, Assignment]]:
-    """Each round in which something moves: who owned what before it, and what was assigned.
+    """Return each round with moves: the group with its owners, and the assignment.
 
-    One that isn't cooperative does everything in the first round; there are at most LONGEST.
+    An assignor that isn't cooperative does everything in the first round; there are at most
+    LONGEST.
     """
     generation = max(m.subscription.generation_id for m in group.members)
-    found = [(group, group.assigned(assignor))]
-    while assignor.is_cooperative and len(found) < LONGEST:
+    results = [(group, group.assigned(assignor))]
+    while assignor.is_cooperative and len(results) < LONGEST:
         generation += 1
-        group = group.owning(found[-1][1], generation)
+        group = group.owning(results[-1][1], generation)
         again = group.assigned(assignor)
-        if again == found[-1][1]:
+        if again == results[-1][1]:
             break
-        found.append((group, again))
-    return found
+        results.append((group, again))
+    return results
 
 
 def every_partition_once(assignor: Assignor, group: AssignorInput) -> Iterator[str]:
-    """Every partition is given to one member, which wants it; never, in between, to two."""
-    wanted = {m.member_id: set(m.subscription.topics) for m in group.members}
-    found: Assignment = {}
-    for _, found in rounds(assignor, group):
-        if found.keys() != wanted.keys():
-            yield f"members {sorted(found)} instead of {sorted(wanted)}"
+    """Check that every partition goes to one member, which wants it; never, in between, to two."""
+    topics = {m.member_id: set(m.subscription.topics) for m in group.members}
+    assignment: Assignment = {}
+    for _, assignment in rounds(assignor, group):
+        if assignment.keys() != topics.keys():
+            yield f"members {sorted(assignment)} instead of {sorted(topics)}"
             return
-        count = Counter(p for partitions in found.values() for p in partitions)
+        count = Counter(p for partitions in assignment.values() for p in partitions)
         yield from (f"{p.topic}-{p.partition} twice" for p, n in count.items() if n > 1)
-        for member_id, partitions in found.items():
-            strange = sorted(p for p in partitions if p.topic not in wanted[member_id])
+        for member_id, partitions in assignment.items():
+            strange = sorted(p for p in partitions if p.topic not in topics[member_id])
             yield from (f"{member_id} doesn't want {p.topic}-{p.partition}" for p in strange)
-    given = {p for partitions in found.values() for p in partitions}
-    if missing := set(group.partitions()) - given:
+    assigned = {p for partitions in assignment.values() for p in partitions}
+    if missing := set(group.partitions()) - assigned:
         yield f"{len(missing)} partitions to nobody, {min(missing)} first"
-    if more := given - set(group.partitions()):
+    if more := assigned - set(group.partitions()):
         yield f"{len(more)} partitions that don't exist, {min(more)} first"
 
 
 def balance(assignor: Assignor, group: AssignorInput) -> Iterator[str]:
-    """No partition could go to a member with two fewer: of its topic, for range; or in all.
+    """Check that no partition could go to a member with two fewer: of its topic (range), or in all.
 
     Round robin promises it where all members want the same.
     """
     if assignor.name == "roundrobin" and not wants_are_alike(group):
         return
-    found = settled(assignor, group)
+    assignment = settled(assignor, group)
     for topic in sorted({p.topic for p in group.partitions()}):
         load = {
             m.member_id: sum(
-                assignor.name != "range" or p.topic == topic for p in found[m.member_id]
+                assignor.name != "range" or p.topic == topic for p in assignment[m.member_id]
             )
             for m in group.members
             if topic in m.subscription.topics
         }
-        givers = [m for m in load if any(p.topic == topic for p in found[m])]
+        givers = [m for m in load if any(p.topic == topic for p in assignment[m])]
         most = max(givers, key=lambda m: load[m], default=None)
         least = min(load, key=lambda m: load[m])
         if most is not None and load[most] > load[least] + 1:
@@ -373,7 +372,7 @@ def balance(assignor: Assignor, group: AssignorInput) -> Iterator[str]:
 
 
 def stickiness(assignor: Assignor, group: AssignorInput) -> Iterator[str]:
-    """No more moves than must be; promised where all want the same and racks don't matter."""
+    """Check for needless moves; promised where all want the same and racks don't matter."""
     if not assignor.is_sticky or not wants_are_alike(group) or _by_racks(assignor, group):
         return
     moves = quality_of(group, settled(assignor, group)).moves
@@ -383,7 +382,7 @@ def stickiness(assignor: Assignor, group: AssignorInput) -> Iterator[str]:
 
 
 def restart(assignor: Assignor, group: AssignorInput) -> Iterator[str]:
-    """Static members that come back under other member ids, in another order, change nothing."""
+    """Check that static members that return under other ids, in another order, change nothing."""
     new = {
         m.member_id: f"{len(group.members) - index:04}{m.member_id}"
         for index, m in enumerate(group.members)
@@ -403,30 +402,30 @@ def restart(assignor: Assignor, group: AssignorInput) -> Iterator[str]:
 
 
 def calm(assignor: Assignor, group: AssignorInput) -> Iterator[str]:
-    """Where nothing changed, a rebalance moves nothing; not promised where racks matter."""
+    """Check that a rebalance without a change moves nothing; not promised where racks matter."""
     if assignor.is_sticky and _by_racks(assignor, group):
         return
-    found = settled(assignor, group)
+    assignment = settled(assignor, group)
     generation = max(m.subscription.generation_id for m in group.members) + LONGEST
-    again = settled(assignor, group.owning(found, generation))
-    for member_id, partitions in found.items():
+    again = settled(assignor, group.owning(assignment, generation))
+    for member_id, partitions in assignment.items():
         if set(again[member_id]) != set(partitions):
             yield f"{member_id} got {len(partitions)} partitions, and others the next time"
 
 
 def handover(assignor: Assignor, group: AssignorInput) -> Iterator[str]:
-    """A cooperative member gets nothing that another still has, and there is an end.
+    """Check that a cooperative member gets nothing that another still has, and comes to an end.
 
     That is after two rounds, where all want the same and racks don't matter.  Promised where no two
-    members claim the same.
+    members claim one partition.
     """
     claims = claims_of(group.members, group.counts)
     if not assignor.is_cooperative or any(len(of) > 1 for of in claims.claimants.values()):
         return
     passed = rounds(assignor, group)
-    for number, (before, found) in enumerate(passed, 1):
+    for number, (before, assignment) in enumerate(passed, 1):
         holders = {p: m.member_id for m in before.members for p in m.subscription.owned}
-        for member_id, partitions in found.items():
+        for member_id, partitions in assignment.items():
             for p in partitions:
                 if holders.get(p, member_id) != member_id:
                     yield (
@@ -439,21 +438,23 @@ def handover(assignor: Assignor, group: AssignorInput) -> Iterator[str]:
 
 
 def racks_cost_no_balance(assignor: Assignor, group: AssignorInput) -> Iterator[str]:
-    """With racks the loads are as even as without; promised where all want the same."""
+    """Check that loads with racks are as even as without; promised where all want the same."""
     if not wants_are_alike(group):
         return
-    with_racks, without = (_loads(assignor, one) for one in (group, replace(group, racks=NO_RACKS)))
+    with_racks, without = (
+        _loads(assignor, variant) for variant in (group, replace(group, racks=NO_RACKS))
+    )
     if with_racks != without:
         yield f"loads {with_racks} with racks, {without} without"
 
 
 def _loads(assignor: Assignor, group: AssignorInput) -> list[list[int]]:
-    """The members' loads, sorted; of each topic, for range."""
-    found = settled(assignor, group).values()
+    """Return the members' loads, sorted; of each topic, for range."""
+    partitions_of = settled(assignor, group).values()
     if assignor.name != "range":
-        return [sorted(map(len, found))]
+        return [sorted(map(len, partitions_of))]
     return [
-        sorted(sum(p.topic == topic for p in partitions) for partitions in found)
+        sorted(sum(p.topic == topic for p in partitions) for partitions in partitions_of)
         for topic in sorted(group.counts)
     ]
 
@@ -471,7 +472,7 @@ ASSIGNOR_PROMISES: Mapping[str, AssignorPromise] = {
 
 
 def broken_promises(assignor: Assignor, group: AssignorInput) -> list[str]:
-    """Each fault of an assignor on a group, with the name of the promise."""
+    """Return each fault of an assignor on a group, with the name of the promise."""
     return [
         f"{name}: {fault}"
         for name, promise in ASSIGNOR_PROMISES.items()
@@ -480,7 +481,7 @@ def broken_promises(assignor: Assignor, group: AssignorInput) -> list[str]:
 
 
 def wants_are_alike(group: AssignorInput) -> bool:
-    """Whether all members want the same topics."""
+    """Return True if all members want the same topics."""
     return len({frozenset(m.subscription.topics) for m in group.members}) == 1
 
 

@@ -1,11 +1,11 @@
-"""Checks a revision: its properties, in a few small scopes that are explored completely.
+"""Check a revision: its properties, in a few small scopes that are explored completely.
 
-A property holds; or is violated (with the shortest run that shows it); or is violated as expected,
-where that is known of a shipped revision; or as asked, where a draft's own text asks for it; or was
-never tested, because its premise was never reached.  Only `holds` and a known violation of a
-shipped revision pass: a property that was never tested is a failure.  Scopes are listed in the
-order in which they are easiest to understand.  All are explored, breadth first, and of the runs
-that show a violation the shortest is reported; of two that are equally short, the first.
+A property holds; or is violated (with the shortest run to the violation); or is violated as
+expected, where that is known of a shipped revision; or as asked, where a draft's own text asks for
+it; or was never tested, because its premise was never reached.  Only `holds` and a known violation
+of a shipped revision pass: a property that was never tested is a failure.  Scopes are listed from
+the easiest to understand.  All are explored, breadth first; of the runs with a violation the
+shortest is reported; of two that are equally short, the first.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ class PropertyStatus(Enum):
 
     HOLDS = "holds"
     EXPECTED = "expected violation"
-    ASKED = "violated, as its text asks"
+    BY_DRAFT = "violated, as its text asks"
     BROKEN = "violated"
     UNTESTED = "never put to the test"
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedProperty:
-    """A property checked on a revision; where it fails, the shortest run that shows it."""
+    """A property checked on a revision; where it fails, the shortest run to the violation."""
 
     property: Property
     finding: PropertyStatus
@@ -62,8 +62,8 @@ class CheckedProperty:
 class CheckedPromise:
     """A promise checked on a revision; where it is broken, a run that goes round for ever.
 
-    The last `round` turns of the run are what happens again and again.  `why` it was not put to the
-    test, where that is so.
+    The last `round` turns of the run are repeated again and again.  `why`: the reason if it was not
+    tested.
     """
 
     promise: Promise
@@ -76,11 +76,11 @@ class CheckedPromise:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A checked revision: what was explored, and a result for each property and promise.
+    """A checked revision: the explorations, and a result for each property and promise.
 
-    `untried`: the properties that some worlds alone never put to the test, and that nobody asked
-    for by name.  `uncovered`: the rows that no property speaks of, where that was asked; for each
-    the violated property that hides whether one does, or "".
+    `untried`: the properties that some worlds alone never test, and that nobody asked for by name.
+    `uncovered`: the rows that no property speaks of, if that was asked; for each the violated
+    property that hides the answer, or "".
     """
 
     revision: Revision
@@ -91,12 +91,12 @@ class Checked:
     uncovered: Mapping[str, str] = field(default_factory=dict)
 
     def findings(self) -> tuple[PropertyStatus, ...]:
-        """Of each property, then of each promise."""
+        """Statuses of all properties, then of all promises."""
         return (*(r.finding for r in self.results), *(p.finding for p in self.promises))
 
     @property
     def holds(self) -> bool:
-        """Whether all holds, or fails as a shipped revision is known to."""
+        """True if all holds, or fails as a shipped revision is known to."""
         fine = {PropertyStatus.HOLDS, PropertyStatus.EXPECTED}
         return fine.issuperset(self.findings())
 
@@ -113,27 +113,27 @@ def check_revision(
 
     `questions`: the scopes, CHECK_SCOPES by default.
     """
-    mine = [adapted(one, revision) for one in properties if Engine.EXPLORATION in one.engines]
+    mine = [adapted(claim, revision) for claim in properties if Engine.EXPLORATION in claim.engines]
     judging = Evaluator(mine, revision)
     explored = []
     shortest: dict[str, tuple[NamedScope, Worlds, FailedCheck[World, Act]]] = {}
     reached: set[str] = set()
     for question in questions:
         worlds = Worlds(revision, question.scope, judging.judge)
-        found = explore(
+        exploration = explore(
             worlds,
             judging.checks(worlds),
             jobs=jobs,
             quiet=is_quiet,
             progress=None if progress is None else partial(progress, question),
         )
-        explored.append((question, found))
-        reached |= set(found.witnesses)
-        for name, violation in found.violations.items():
+        explored.append((question, exploration))
+        reached |= set(exploration.witnesses)
+        for name, violation in exploration.violations.items():
             before = shortest.get(name)
             if before is None or len(violation.trace) < len(before[2].trace):
                 shortest[name] = (question, worlds, violation)
-    results = tuple(_result(one, shortest, reached) for one in mine)
+    results = tuple(_result(claim, shortest, reached) for claim in mine)
     return Checked(revision, tuple(explored), results)
 
 
@@ -172,7 +172,7 @@ def check_promises(
 def _stopped(
     promise: Promise, broken: Mapping[str, CheckedPromise], error: Exception
 ) -> CheckedPromise:
-    """What is known of a promise where the machine stopped, at a group that can't be."""
+    """Return the result of a promise where the machine stopped, at an impossible group."""
     why = f"the machine stops at a group that can't be ({str(error).partition(chr(10))[0]})"
     return broken.get(promise.id, CheckedPromise(promise, PropertyStatus.UNTESTED, why=why))
 
@@ -184,9 +184,9 @@ def acts_of_none(scopes: Iterable[Scope]) -> tuple[str, ...]:
 
 
 def size_beyond_reach(revision: Revision, scopes: Iterable[Scope]) -> str:
-    """Say that no group of these scopes outgrows the revision's target size; "" if one does.
+    """Return the warning that no group of these scopes outgrows the revision's target size, or "".
 
-    A rule that asks for the size then always does the same, and what it could break can't be seen.
+    A rule that uses the size then always does the same, and its faults can't be observed.
     """
     size, most = revision.target_size, max((scope.members for scope in scopes), default=0)
     if size is None or most > size:
@@ -195,36 +195,36 @@ def size_beyond_reach(revision: Revision, scopes: Iterable[Scope]) -> str:
 
 
 def excused(expected: Mapping[str, str], revision: Revision) -> bool:
-    """Return whether a revision, or the one that it is made from, is expected to fail."""
+    """Return True if a revision, or the one that it is made from, is expected to fail."""
     return any(name in expected for name in lineage(revision))
 
 
 def _result(
-    one: Property,
+    claim: Property,
     shortest: Mapping[str, tuple[NamedScope, Worlds, FailedCheck[World, Act]]],
     reached: set[str],
 ) -> CheckedProperty:
-    found = shortest.get(one.id)
+    failure = shortest.get(claim.id)
     finding = PropertyStatus.BROKEN
-    if found is None:
-        found = shortest.get(EXCUSED + one.id)
+    if failure is None:
+        failure = shortest.get(EXCUSED + claim.id)
         finding = PropertyStatus.EXPECTED
-    if found is None:
-        held = {one.id, EXCUSED + one.id} & reached
-        return CheckedProperty(one, PropertyStatus.HOLDS if held else PropertyStatus.UNTESTED)
-    question, worlds, violation = found
+    if failure is None:
+        held = {claim.id, EXCUSED + claim.id} & reached
+        return CheckedProperty(claim, PropertyStatus.HOLDS if held else PropertyStatus.UNTESTED)
+    question, worlds, violation = failure
     run = unfold(worlds, violation.trace)
     if finding is PropertyStatus.EXPECTED:
-        finding = expected_finding(one, worlds.revision, run)
-    return CheckedProperty(one, finding, question, violation, run, worlds)
+        finding = expected_finding(claim, worlds.revision, run)
+    return CheckedProperty(claim, finding, question, violation, run, worlds)
 
 
-def expected_finding(one: Property, revision: Revision, run: Run) -> PropertyStatus:
-    """Return whether a violation is known of a shipped revision, or asked for by a draft."""
+def expected_finding(claim: Property, revision: Revision, run: Run) -> PropertyStatus:
+    """Return a violation's status: known of a shipped revision, asked for by a draft, or new."""
     names = lineage(revision)
     shipped = [name for name in names if name == "kip-345" or is_release(name)]
     if names[0] in shipped:
         return PropertyStatus.EXPECTED
-    theirs = frozenset().union(*(one.expected_rules.get(name, ()) for name in shipped))
+    theirs = frozenset().union(*(claim.expected_rules.get(name, ()) for name in shipped))
     by_theirs = theirs & set(run.turns[-1].rules)
-    return PropertyStatus.EXPECTED if by_theirs else PropertyStatus.ASKED
+    return PropertyStatus.EXPECTED if by_theirs else PropertyStatus.BY_DRAFT

@@ -1,10 +1,8 @@
-"""Evaluates properties on steps and worlds, and makes checks for the explorer of them.
+"""Evaluate properties on steps and worlds, make checks for the explorer, and count used rules.
 
 Step properties, and state properties that are formulas about the group, are evaluated once for each
 step that a group can take (many worlds share it) and written down as notes on the act.  State
 properties that need the clients are evaluated in each world.
-
-Counts which rules of a table a search has used, and lists those that it never used.
 
 A rule counts as never used if it can be reached, and no example used it.  A search that doesn't
 report those claims more than it tested.
@@ -60,7 +58,7 @@ class Evaluator:
         self._groups: dict[Group | None, tuple[Notes, Notes]] = {}
 
     def judge(self, view: StepView) -> tuple[Notes, Notes]:
-        """Return what is wrong with a step ("id: sentence"), and which properties it was about."""
+        """Return the faults of a step ("id: sentence"), and the properties that it was about."""
         rules = {rule.id for rule in view.rules}
         step = abstract_step(view)
         key = (step, frozenset(rules))
@@ -68,107 +66,111 @@ class Evaluator:
         if noted is None:  # far fewer than steps: formulas know neither deadlines nor bytes
             noted = self._abstract[key] = self._of_abstract(step, rules)
         faults, about = [*noted[0]], [*noted[1]]
-        for one in self._functions:
-            if premise_holds(one, view):
-                about.append(one.id)
-            if sentence := broken(one, view):
-                faults.append(self._against(one, rules) + sentence)
+        for claim in self._functions:
+            if premise_holds(claim, view):
+                about.append(claim.id)
+            if sentence := broken(claim, view):
+                faults.append(self._against(claim, rules) + sentence)
         wrong, reached = self._of_group(view.after)
         return (*faults, *wrong), (*about, *reached)
 
     def _of_abstract(self, step: AbstractStep, rules: set[str]) -> tuple[Notes, Notes]:
-        asked = (step.before, step.after, step.event)
+        point = (step.before, step.after, step.event)
         wrong = [
-            self._against(one, rules) + denied(one)
-            for one, holds, _ in self._steps
-            if not holds(*asked)
+            self._against(claim, rules) + denied(claim)
+            for claim, holds, _ in self._steps
+            if not holds(*point)
         ]
-        return tuple(wrong), tuple(one.id for one, _, premise in self._steps if premise(*asked))
+        return tuple(wrong), tuple(claim.id for claim, _, premise in self._steps if premise(*point))
 
-    def _against(self, one: Property, rules: set[str]) -> str:
-        excused = self._excused[one.id]
+    def _against(self, claim: Property, rules: set[str]) -> str:
+        excused = self._excused[claim.id]
         mark = EXCUSED if excused is None or excused & rules else ""
-        return mark + one.id + _SAYS
+        return mark + claim.id + _SAYS
 
     def _of_group(self, group: Group | None) -> tuple[Notes, Notes]:
-        found = self._groups.get(group)
-        if found is None:
-            seen = abstract_group(group)
+        notes = self._groups.get(group)
+        if notes is None:
+            abstract = abstract_group(group)
             wrong = [
-                self._against(one, set()) + denied(one)
-                for one, holds, _ in self._states
-                if not holds(seen, seen, None)
+                self._against(claim, set()) + denied(claim)
+                for claim, holds, _ in self._states
+                if not holds(abstract, abstract, None)
             ]
-            reached = [one.id for one, _, premise in self._states if premise(seen, seen, None)]
-            found = self._groups[group] = (tuple(wrong), tuple(reached))
-        return found
+            reached = [
+                claim.id for claim, _, premise in self._states if premise(abstract, abstract, None)
+            ]
+            notes = self._groups[group] = (tuple(wrong), tuple(reached))
+        return notes
 
     def checks(self, worlds: Worlds) -> list[Check[World, Act]]:
         """Return checks for the explorer; the excused ones under the id and `EXCUSED`."""
         noted = [*self.of_steps, *self.of_groups]
         checks: list[Check[World, Act]] = [
             Check(
-                one.id,
-                step=partial(_noted, one.id + _SAYS),
-                step_witness=partial(_reached, one.id),
+                claim.id,
+                step=partial(_noted, claim.id + _SAYS),
+                step_witness=partial(_reached, claim.id),
                 by_action=True,
             )
-            for one in noted
+            for claim in noted
         ]
         checks += [
-            Check(EXCUSED + one.id, step=partial(_noted, EXCUSED + one.id + _SAYS), by_action=True)
-            for one in noted
-            if self._excused[one.id] != frozenset()
+            Check(
+                EXCUSED + claim.id, step=partial(_noted, EXCUSED + claim.id + _SAYS), by_action=True
+            )
+            for claim in noted
+            if self._excused[claim.id] != frozenset()
         ]
         view = _Views(worlds).view
-        for one in self.of_worlds:
-            name = one.id if self._excused[one.id] is not None else EXCUSED + one.id
+        for claim in self.of_worlds:
+            name = claim.id if self._excused[claim.id] is not None else EXCUSED + claim.id
             state = partial(
-                _of_world, view, partial(broken, one) if one.holds is None else one.holds
+                _of_world, view, partial(broken, claim) if claim.holds is None else claim.holds
             )
-            witness = partial(_of_world, view, partial(premise_holds, one))
+            witness = partial(_of_world, view, partial(premise_holds, claim))
             checks.append(Check(name, state=state, witness=witness))
         return checks
 
 
-def excused_rules(one: Property, revision: Revision) -> frozenset[str] | None:
+def excused_rules(claim: Property, revision: Revision) -> frozenset[str] | None:
     """Return the rules by which a property may fail here; None: by any.
 
-    What is expected of a revision is expected of those made from it, by the same rules.
+    Expected failures of a revision are expected of those made from it, by the same rules.
     """
     rules: frozenset[str] = frozenset()
     names = lineage(revision)
     for name in names:
-        if name in one.expected:
-            if name not in one.expected_rules:
+        if name in claim.expected:
+            if name not in claim.expected_rules:
                 return None if name == names[0] else rules
-            rules |= one.expected_rules[name]
+            rules |= claim.expected_rules[name]
     return rules
 
 
-def denied(one: Property) -> str:
-    """Return what is wrong where a formula does not hold."""
-    return f"it does not hold that: {one.meaning}"
+def denied(claim: Property) -> str:
+    """Return the sentence for a formula that does not hold."""
+    return f"it does not hold that: {claim.meaning}"
 
 
-def _closures(one: Property) -> tuple[Closure, Closure]:
-    assert one.formula is not None
-    assert isinstance(one.premise, Formula)
-    return compiled(one.formula), compiled(one.premise)
+def _closures(claim: Property) -> tuple[Closure, Closure]:
+    assert claim.formula is not None
+    assert isinstance(claim.premise, Formula)
+    return compiled(claim.formula), compiled(claim.premise)
 
 
-def broken(one: Property, thing: StepView | WorldView | Group | None) -> str | None:
-    """Return what is wrong in one sentence, or None; for a formula, its meaning, negated."""
-    if one.formula is not None:
+def broken(claim: Property, thing: StepView | WorldView | Group | None) -> str | None:
+    """Return the violation in one sentence, or None; for a formula, its meaning, negated."""
+    if claim.formula is not None:
         assert not isinstance(thing, WorldView)
-        return None if evaluate(one.formula, thing) else denied(one)
-    assert one.holds is not None
-    return one.holds(thing)
+        return None if evaluate(claim.formula, thing) else denied(claim)
+    assert claim.holds is not None
+    return claim.holds(thing)
 
 
-def premise_holds(one: Property, thing: StepView | WorldView | Group | None) -> bool:
-    """Return whether the case that the property is about is there."""
-    premise = one.premise
+def premise_holds(claim: Property, thing: StepView | WorldView | Group | None) -> bool:
+    """Return True if the premise of the property holds."""
+    premise = claim.premise
     if isinstance(premise, Formula):
         assert not isinstance(thing, WorldView)
         return evaluate(premise, thing)
@@ -177,7 +179,7 @@ def premise_holds(one: Property, thing: StepView | WorldView | Group | None) -> 
 
 
 def is_quiet(act: Act) -> bool:
-    """Return whether no property is violated by an act."""
+    """Return True if no property is violated by an act."""
     return not act.faults
 
 
@@ -193,7 +195,7 @@ def _reached(name: str, _before: World, act: Act, _after: World) -> bool:
 
 
 class _Views:
-    """Worlds as properties see them; many look at the same one."""
+    """Worlds as properties see them; cached, since many properties look at one world."""
 
     def __init__(self, worlds: Worlds) -> None:
         self._worlds = worlds
@@ -218,7 +220,7 @@ _NAMED = 12
 
 @dataclass(slots=True)
 class Coverage:
-    """Counts how many examples used each rule."""
+    """Counts the examples that used each rule."""
 
     examples: int = 0
     fired: Counter[str] = field(default_factory=Counter)
@@ -247,8 +249,8 @@ class Coverage:
         missing = self.unfired(revision)
         known = {rule.id for _, rule in revision.rules()}
         used = len(known & set(self.fired))
-        said = f"{self.examples} examples used {used} rules of {revision.name}"
+        begin = f"{self.examples} examples used {used} rules of {revision.name}"
         if not missing:
-            return f"{said}, all that can be reached."
+            return f"{begin}, all that can be reached."
         more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
-        return f"{said}; never: {', '.join(missing[:_NAMED])}{more}."
+        return f"{begin}; never: {', '.join(missing[:_NAMED])}{more}."

@@ -1,19 +1,17 @@
-"""Checks what must happen in the end: requests are answered, groups settle, changes are known.
+"""Check promises of liveness: requests are answered, groups settle, changes are known.
 
-Looks for a run that meets the assumptions and never gets there: a lasso, which ends in a cycle that
-can go on for ever.  Clients are not folded here, since an assumption about one client means nothing
-where two may change places.
+The search is for a run that meets the assumptions and never reaches the goal: a lasso, which ends
+in a cycle that can go on for ever.  Clients are not folded here, since an assumption about one
+client means nothing where two may change places.
 
-Two assumptions are made.  Time passes.  And, for all but the answers, its clients keep to the
-protocol from some moment on, whatever they did before: a client that would be told to join joins,
-one that was given a generation syncs, one that has its assignment sends heartbeats in time, one
-that was fenced stops; nobody restarts, leaves or is cut off.
+Two assumptions are made.  Time passes.  And, for all but the answers, clients keep to the protocol
+from some moment on, whatever they did before: a client that needs to join joins, one with a
+generation syncs, one with its assignment sends heartbeats in time, a fenced one stops; nobody
+restarts, leaves or is cut off.
 
-Follows which clients have changed their subscription and were in no generation since.
-
-A world doesn't say so: it knows what a client offers now, and not since when.  So each world is
-followed together with the clients whose change waits, and a promise about changes can be put to
-the test (`fencepost.properties.checking.liveness`).
+A world has the present subscription of a client, but not the time of its last change.  So each
+world is followed together with the clients whose change waits for a generation, and a promise about
+changes can be tested.
 """
 
 from __future__ import annotations
@@ -43,22 +41,22 @@ class Followed(NamedTuple):
 
 
 class Subscriptions:
-    """Worlds, each with the changes of subscriptions that no generation has taken up."""
+    """Worlds, each with the changes of subscriptions that wait for a generation."""
 
     def __init__(self, worlds: Worlds) -> None:
         self._worlds = worlds
 
     def initial(self) -> Iterable[Followed]:
-        """Return the initial worlds, where nobody has changed anything."""
+        """Return the initial worlds, without changes."""
         return [Followed(world, frozenset()) for world in self._worlds.initial()]
 
     def successors(self, state: Followed) -> Iterator[tuple[Act, Followed]]:
-        """Yield every enabled act with what it leads to."""
+        """Yield every enabled act and its next state."""
         for act, after in self._worlds.successors(state.world):
             yield act, Followed(after, self._changed(state, act, after))
 
     def _changed(self, state: Followed, act: Act, after: World) -> frozenset[int]:
-        """Whose change waits after an act; a client that is no member any more waits for none."""
+        """Return the clients whose change waits after an act; only members wait."""
         group, changed = after.group, state.changed
         if group is None:
             return frozenset()
@@ -70,12 +68,12 @@ class Subscriptions:
 
     @staticmethod
     def _is_member(world: World, index: int) -> bool:
-        """Whether a client is a member; what another one offers first is no change."""
+        """Return True if a client is a member; the first subscription of another is no change."""
         group = world.group
         return group is not None and group.member(world.clients[index].member_id) is not None
 
     def _begins(self, world: World, act: Act) -> bool:
-        """Whether a generation begins in an act."""
+        """Return True if a generation begins in an act."""
         if act.kind in {"restart", "drop"}:
             return False
         done = self._worlds.transitions(world, act.kind, act.client)[act.choice]
@@ -87,14 +85,14 @@ class Subscriptions:
 
 
 def of_worlds(lasso: Lasso[Followed, Act]) -> Lasso[World, Act]:
-    """Return the same lasso among the worlds alone."""
-    found = lasso.component
-    worlds = [followed.world for followed in found.graph.states]
-    graph = Graph(worlds, found.graph.edges, found.graph.initial)
+    """Return the lasso among the worlds alone."""
+    component = lasso.component
+    worlds = [followed.world for followed in component.graph.states]
+    graph = Graph(worlds, component.graph.edges, component.graph.initial)
     return Lasso(
         tuple((act, followed.world) for act, followed in lasso.stem),
         tuple((act, followed.world) for act, followed in lasso.cycle),
-        Component(graph, found.states, found.edges),
+        Component(graph, component.states, component.edges),
     )
 
 
@@ -172,8 +170,8 @@ def find_broken_promises(
     worlds = Worlds(revision, replace(scope, fold=False))
     if "change" in scope.acts:
         return _never_assigned(worlds, max_states)
-    found = explore(worlds, keep_graph=True, max_states=max_states)
-    graph = found.graph
+    exploration = explore(worlds, keep_graph=True, max_states=max_states)
+    graph = exploration.graph
     assert graph is not None
     broken: dict[str, Lasso[World, Act]] = {}
     for index in range(len(worlds.seats)):
@@ -187,13 +185,13 @@ def find_broken_promises(
     lasso = find_lasso(graph, _is_settled, _time_passes, allowed=kept_to)
     if lasso is not None:
         broken[SETTLED.id] = lasso
-    return LivenessResult(_ALL_OTHERS, broken, found, worlds)
+    return LivenessResult(_ALL_OTHERS, broken, exploration, worlds)
 
 
 def _never_assigned(worlds: Worlds, max_states: int | None) -> LivenessResult:
     """Look for a run in which a changed subscription stays unknown."""
-    found = explore(Subscriptions(worlds), keep_graph=True, max_states=max_states)
-    graph = found.graph
+    exploration = explore(Subscriptions(worlds), keep_graph=True, max_states=max_states)
+    graph = exploration.graph
     assert graph is not None
 
     def kept_to(state: Followed, act: Act, _after: Followed) -> bool:
@@ -203,8 +201,8 @@ def _never_assigned(worlds: Worlds, max_states: int | None) -> LivenessResult:
         lasso = find_lasso(graph, partial(_is_known, index), _time_passes, allowed=kept_to)
         if lasso is not None:
             broken = {ASSIGNED.id: of_worlds(lasso)}
-            return LivenessResult(_ONLY_ASSIGNED, broken, found, worlds)
-    return LivenessResult(_ONLY_ASSIGNED, {}, found, worlds)
+            return LivenessResult(_ONLY_ASSIGNED, broken, exploration, worlds)
+    return LivenessResult(_ONLY_ASSIGNED, {}, exploration, worlds)
 
 
 def _is_known(index: int, state: Followed) -> bool:
@@ -224,7 +222,7 @@ def _is_settled(world: World) -> bool:
 
 
 def keeps_to_the_protocol(worlds: Worlds, world: World, act: Act) -> bool:
-    """Return whether a good client may do this act next.
+    """Return True if a good client may do this act next.
 
     Time passes only when no client has something to do.
     """
@@ -234,14 +232,14 @@ def keeps_to_the_protocol(worlds: Worlds, world: World, act: Act) -> bool:
     ]
     if act.kind == "tick":
         return all(
-            what is None or (what == "heartbeat" and _is_fresh(world.group, client))
-            for what, client in zip(duties, world.clients, strict=True)
+            act_kind is None or (act_kind == "heartbeat" and _is_fresh(world.group, client))
+            for act_kind, client in zip(duties, world.clients, strict=True)
         )
     return act.client >= 0 and act.kind == duties[act.client]
 
 
 def duty(group: Group | None, client: Client, seat: Seat) -> str | None:
-    """Return what a client does next that keeps to the protocol; None: it waits, or it stopped."""
+    """Return the next act of a client that keeps to the protocol; None: it waits, or it stopped."""
     if client.waits:
         return None
     if client.member_id and seat.instance is not None and group is not None:
@@ -250,14 +248,14 @@ def duty(group: Group | None, client: Client, seat: Seat) -> str | None:
             return None  # fenced
     if group is None or group.member(client.member_id) is None:
         return "join"
-    told_to_join = group.state is GroupState.PREPARING or client.generation != group.generation_id
-    if told_to_join:
+    must_join = group.state is GroupState.PREPARING or client.generation != group.generation_id
+    if must_join:
         return "join"
     return "sync" if client.assignment is None else "heartbeat"
 
 
 def _is_fresh(group: Group | None, client: Client) -> bool:
-    """Whether a heartbeat now would change nothing."""
+    """Return True if a heartbeat now would change nothing."""
     if group is None:
         return True
     member = group.member(client.member_id)

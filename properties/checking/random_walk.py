@@ -1,8 +1,8 @@
-"""Random walks through worlds, act by act, checked as they go.
+"""Walk randomly through worlds, act by act, and check each step.
 
 By properties: each step and each world is checked, and at the end the answers of the whole run.  By
-comparison: whether another revision could have given the same answers.  The oracle says so; it is
-asked only about walks with a step that is not one of that revision's own.
+comparison: the oracle decides if another revision could have given the same answers; it is used
+only for walks with a step that is not one of that revision's own.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ KINDS: tuple[str, ...] = (
 )
 
 _OFTEN = {"join": 4, "sync": 4, "tick": 2}
-"""Without these nothing comes about that could be disturbed."""
+"""Weights of the acts without which there is nothing to disturb."""
 
 _CARRIED_SINCE = {"pose": ("JoinGroup", 5), "claim": ("Heartbeat", 3), "batch": ("LeaveGroup", 3)}
 """Odd acts that name an instance, or several members."""
@@ -64,7 +64,7 @@ def walk_scopes(acts: Sequence[str]) -> tuple[Scope, ...]:
 
 
 class WalkChoice(NamedTuple):
-    """An act as it is drawn: its kind, its client (-1: of no client), which outcome."""
+    """An act as it is drawn: its kind, its client (-1: of no client), its outcome."""
 
     kind: str
     client: int = -1
@@ -81,7 +81,7 @@ class Fault:
 
 
 class WalkContext:
-    """The worlds that random walks go through, and what they are checked against.
+    """The worlds of random walks, and the checks of each step.
 
     `properties`: those that have to hold, of any kind, where the revision doesn't expect otherwise;
     `reference`: a revision that has to be able to give the same answers, or None.
@@ -94,18 +94,18 @@ class WalkContext:
         properties: Iterable[Property] = (),
         reference: Revision | None = None,
     ) -> None:
-        given = tuple(properties)
+        listed = tuple(properties)
         acts = tuple(kind for kind in scope.acts if _can_say(kind, scope, revision))
         # Folded, an act's client would be another one each time.
         self.scope = replace(scope, acts=acts, fold=False)
-        self.judging = Evaluator(given, revision)
-        held = [p for p in given if excused_rules(p, revision) is not None]
+        self.judging = Evaluator(listed, revision)
+        held = [p for p in listed if excused_rules(p, revision) is not None]
         self.states = [p for p in self.judging.of_worlds if p in held]
         self.histories = [p for p in held if p.kind is PropertyKind.HISTORY]
-        self.worlds = Worlds(revision, self.scope, self.judging.judge if given else None)
+        self.worlds = Worlds(revision, self.scope, self.judging.judge if listed else None)
         self.reference = reference
         self._theirs = None if reference is None else Worlds(reference, self.scope)
-        self._seen: dict[World, Fault | None] = {}
+        self._faults: dict[World, Fault | None] = {}
         self._known: dict[tuple[object, ...], bool] = {}
         self._enabled: dict[World, dict[str, list[int]]] = {}
 
@@ -117,22 +117,22 @@ class WalkContext:
     def enabled(self, world: World) -> dict[str, list[int]]:
         """Kind → the clients that can do it, the simplest kinds first."""
         if world not in self._enabled:
-            found: dict[str, list[int]] = {}
+            clients: dict[str, list[int]] = {}
             for kind, index in self.worlds.enabled(world):
-                found.setdefault(kind, []).append(index)
-            self._enabled[world] = {kind: found[kind] for kind in KINDS if kind in found}
+                clients.setdefault(kind, []).append(index)
+            self._enabled[world] = {kind: clients[kind] for kind in KINDS if kind in clients}
         return self._enabled[world]
 
     def of_world(self, world: World) -> Fault | None:
-        """Return what is wrong with a world."""
-        if self.states and world not in self._seen:
+        """Return the fault of a world, or None."""
+        if self.states and world not in self._faults:
             view = self.worlds.look(world)
-            said = ((one.id, broken(one, view)) for one in self.states)
-            self._seen[world] = next((Fault(i, s) for i, s in said if s is not None), None)
-        return self._seen.get(world)
+            verdicts = ((claim.id, broken(claim, view)) for claim in self.states)
+            self._faults[world] = next((Fault(i, s) for i, s in verdicts if s is not None), None)
+        return self._faults.get(world)
 
     def is_theirs(self, world: World, act: Act, done: Transition | None) -> bool:
-        """Return whether the reference could do the same from the same world."""
+        """Return True if the reference could do the same from the same world."""
         if self._theirs is None or done is None:
             return True
         ask = () if act.client < 0 else self.worlds.ask(world.clients[act.client], *act[:2])
@@ -143,20 +143,20 @@ class WalkContext:
         return self._known[key]
 
     def judged(self, run: Run) -> Fault | None:
-        """Return what is wrong with the answers of a run."""
+        """Return the fault in the answers of a run, or None."""
         if self.reference is not None:
             verdict = judge(self.reference, self.config, list(run.events), lag_ms=0).verdict()
             if verdict.violation is not None:
                 return Fault("", verdict.violation.detail, verdict.violation)
         reading = read(run.events)
-        for one in self.histories:
-            if one.holds is not None and (sentence := one.holds(reading)) is not None:
-                return Fault(one.id, sentence)
+        for claim in self.histories:
+            if claim.holds is not None and (sentence := claim.holds(reading)) is not None:
+                return Fault(claim.id, sentence)
         return None
 
 
 def _can_say(kind: str, scope: Scope, revision: Revision) -> bool:
-    """Whether everybody's versions can carry an act."""
+    """Return True if the versions of all clients can carry an act."""
     api, least = _CARRIED_SINCE.get(kind, ("JoinGroup", 0))
     return all(seat.versions.get(api, 0) >= least for seat in scope.seats(revision))
 
@@ -178,14 +178,14 @@ class Walk:
     strayed: bool = False
 
     def __post_init__(self) -> None:
-        """At the first of the initial worlds."""
+        """Begin at the first of the initial worlds."""
         world = next(iter(self.context.worlds.initial()))
         self.path.append((None, world))
         self.finding = self.context.of_world(world)
 
     @property
     def world(self) -> World:
-        """Where it is."""
+        """The world where it is."""
         return self.path[-1][1]
 
     def enabled(self) -> dict[str, list[int]]:
@@ -193,7 +193,7 @@ class Walk:
         return self.context.enabled(self.world)
 
     def choose(self, number: int, without: frozenset[str] = frozenset()) -> None:
-        """Take one of the enabled acts; the number says which one.  0 is a simple one.
+        """Take one of the enabled acts, chosen by a number.  0 is a simple one.
 
         `without`: kinds that don't happen in this walk, unless nothing else can.
         """
@@ -241,7 +241,7 @@ class Walk:
 
 
 def _against(faults: Sequence[str]) -> Fault | None:
-    """The first fault that nothing excuses."""
+    """Return the first fault that nothing excuses."""
     for fault in faults:
         if not fault.startswith(EXCUSED):
             property_id, _, sentence = fault.partition(": ")

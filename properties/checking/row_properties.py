@@ -1,11 +1,11 @@
-"""Which property speaks of each row of the table: what breaks if it does less, or answers NONE.
+"""Find a property for each row of the table: it breaks if the row does less, or answers NONE.
 
-A row is changed in one thing: a step is left out, or an error becomes NONE, or what waits is
+A row is changed in one thing: a step is left out, or an error becomes NONE, or a waiting request is
 answered at once.  A property speaks of the row if it is broken then, and was not before.  Of rows
-that no property speaks of, `check` can't tell whether they are right.
+that no property speaks of, `check` can't decide whether they are right.
 
-`row_properties.json` holds what was found for the shipped revisions, rule by rule; it is made anew
-by `python tests/properties/checking/big_row_properties.py`.
+`row_properties.json` holds the results for the shipped revisions, rule by rule; it is made anew by
+`python tests/properties/checking/big_row_properties.py`.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from fencepost.properties.worlds.views import StepView
 from fencepost.properties.worlds.world import Worlds
 
 STATES = 400
-"""How many worlds are visited at most in one scope."""
+"""The most worlds to visit in one scope."""
 
 LASTING_STATES = 1000
-"""How many worlds are visited at most for a promise: a cycle must fit in."""
+"""The most worlds to visit for a promise: a cycle must fit in."""
 
 DEEP = {"old versions": 1200, "protocols": 1200, "changes in the end": 6000}
 """Scopes whose violations lie deeper."""
@@ -48,12 +48,12 @@ _AT_ONCE = {
     "JoinGroup": (Do.PARK_JOIN, (Do.ANSWER_CURRENT,)),
     "SyncGroup": (Do.PARK_SYNC, (Do.ANSWER_ASSIGNMENT,)),
 }
-"""Table → the step that lets a request wait, and what answers it NONE at once instead."""
+"""Table → the step that lets a request wait, and the one that answers it NONE at once instead."""
 _FILE = "row_properties.json"
 
 
 def changed_rows(table: Table, rule: Rule) -> Iterator[tuple[str, Rule]]:
-    """Yield what a rule may do less: in words, and the rule that does so."""
+    """Yield each smaller version of a rule: in words, and the rule."""
     if rule.answer not in {None, Error.NONE}:
         yield "answered NONE", rule.but(answer=Error.NONE)
     waits, answered = _AT_ONCE.get(table.name, (None, ()))
@@ -74,31 +74,31 @@ def speaking_property(
 ) -> str | None:
     """Return a property that speaks of a row; "" if none does, None if nothing can be left out.
 
-    `broken`: what the revision itself breaks, which tells nothing of the row.
+    `broken`: properties that the revision itself breaks; they prove nothing about the row.
     """
-    asked = False
+    is_changeable = False
     for _, changed in changed_rows(table, rule):
         without = derive(revision, revision.name, "", (SetRule(table.name, changed, "tried"),))
         there = without.tables[table.name]
         if any(True for _ in misplaced_steps(there, decided(there), senseless=False)):
             continue
-        asked = True
+        is_changeable = True
         tried = replace(without, ancestors=revision.ancestors)
         for named in (*MUTANT_SCOPES, *ENDING_SCOPES):
             if rule.id not in _used(revision, named):
                 continue
             try:
-                found = _broken_by(tried, named, broken)
+                name = _broken_by(tried, named, broken)
             except (TableError, AssertionError):
-                found = BREAKS_DOWN
-            if found:
-                return found
-    return "" if asked else None
+                name = BREAKS_DOWN
+            if name:
+                return name
+    return "" if is_changeable else None
 
 
 @cache
 def _used(revision: Revision, named: NamedScope) -> frozenset[str]:
-    """The rules that decide something in a scope, as far as it is looked at."""
+    """Return the rules that decide something in a scope, within its limit of worlds."""
     used: set[str] = set()
 
     def note(view: StepView) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -116,11 +116,11 @@ def _most(named: NamedScope) -> int:
 
 
 def _broken_by(revision: Revision, named: NamedScope, broken: Collection[str]) -> str:
-    """A property, or in the scopes for it a promise, that is broken; "" if none."""
-    found: Iterable[str]
+    """Return a property, or in the scopes for it a promise, that is broken; "" if none."""
+    names: Iterable[str]
     if named in ENDING_SCOPES:
         kept = find_broken_promises(revision, named.scope, max_states=_most(named))
-        found = (
+        names = (
             p.id for p in PROMISES if p.id in kept.broken and not excused(p.expected, revision)
         )
     else:
@@ -132,10 +132,10 @@ def _broken_by(revision: Revision, named: NamedScope, broken: Collection[str]) -
             for check in judging.checks(worlds)
             if not check.name.startswith(EXCUSED) and check.name not in broken
         ]
-        found = explore(
+        names = explore(
             worlds, checks, max_states=_most(named), stop_at_first=True, quiet=is_quiet
         ).violations
-    return next((name for name in found if name not in broken), "")
+    return next((name for name in names if name not in broken), "")
 
 
 def own_rules(revision: Revision) -> list[tuple[Table, Rule]]:
@@ -153,7 +153,7 @@ def own_rules(revision: Revision) -> list[tuple[Table, Rule]]:
 
 @cache
 def known_rows() -> Mapping[str, Mapping[str, str]]:
-    """Return what was found: shipped revision → rule of its own → a property, "" for none."""
+    """Return the results so far: shipped revision → rule of its own → a property, "" for none."""
     text = files("fencepost.properties.checking").joinpath(_FILE).read_text(encoding="utf-8")
     known: dict[str, dict[str, str]] = json.loads(text)
     return known
@@ -162,30 +162,30 @@ def known_rows() -> Mapping[str, Mapping[str, str]]:
 def uncovered_rows(
     revision: Revision,
     broken: Collection[str] = (),
-    told: Callable[[str], None] | None = None,
+    progress: Callable[[str], None] | None = None,
 ) -> dict[str, str]:
-    """Return the rows that no property speaks of, in the order of the table, and why not.
+    """Return the rows that no property speaks of, in the order of the table, and the reason.
 
-    Why not is "" or, where it can't be told, the property that speaks of the row of this id in
-    `kafka-4`, and which the revision breaks anyway (`broken`).  What is known of a shipped revision
-    is not tried again; a row that nobody has changed counts as in `kafka-4`.  `told`: called with
-    each rule that is tried.
+    The reason is "" or, if it is unknown, the property that speaks of the row of this id in
+    `kafka-4`, and which the revision breaks anyway (`broken`).  Known results of a shipped revision
+    are not tried again; an unchanged row counts as in `kafka-4`.  `progress`: called with each rule
+    to try.
     """
     known = known_rows()
-    found = dict(known[KAFKA_4.name])
+    by_rule = dict(known[KAFKA_4.name])
     if revision.name in known:
-        found |= known[revision.name]
+        by_rule |= known[revision.name]
     else:
         for table, rule in own_rules(revision):
-            if told is not None:
-                told(rule.id)
+            if progress is not None:
+                progress(rule.id)
             speaking = speaking_property(revision, table, rule, broken)
-            found.pop(rule.id, None)
+            by_rule.pop(rule.id, None)
             if speaking is not None:
-                found[rule.id] = speaking
+                by_rule[rule.id] = speaking
     base = known[KAFKA_4.name]
     return {
         rule.id: base[rule.id] if base.get(rule.id) in broken else ""
         for _, rule in revision.rules()
-        if rule.defensive is None and found.get(rule.id) == ""
+        if rule.defensive is None and by_rule.get(rule.id) == ""
     }

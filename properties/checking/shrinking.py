@@ -1,12 +1,12 @@
 """Shrink a value: find the smallest that still shows a failure, in the same order each time.
 
 `Shrinking` chooses the candidates and takes the first that shows it; `shrink` runs them side by
-side in an event loop, `shrink_now` one batch after the other.  How a value becomes smaller is said
-by its stages, which lie beside its type: `item_stages` for lists, others for plans, scenarios and
-programs.  This room is the lowest that needs it, so traces and searches share it.
+side in an event loop, `shrink_now` one batch after the other.  The stages of a value, which lie
+beside its type, define how it becomes smaller: `item_stages` for lists, others for plans, scenarios
+and programs.  This room is the lowest that needs it, so traces and searches share it.
 
-A run may be given up because it takes long; a patient stage asks about such values again.
-Shrinking ends when no candidate is accepted, or when the limit of tries or of time is reached.
+A run may be given up because it takes long; a patient stage tries such values again. Shrinking ends
+when no candidate is accepted, or when the limit of tries or of time is reached.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Reproducer(Generic[T, R]):
 
 @dataclass(frozen=True, slots=True)
 class Minimal(Generic[T, R]):
-    """The smallest value that was found, how many were tried, and whether it is minimal."""
+    """The smallest value of a shrinking, the number of tries, and true if it is minimal."""
 
     smallest: Reproducer[T, R]
     tried: int
@@ -47,14 +47,14 @@ class Minimal(Generic[T, R]):
 
 
 class Undecided(Enum):
-    """Why a run left open whether its value shows the failure."""
+    """The reason why a run left open whether its value shows the failure."""
 
     CANCELLED = auto()
     GIVEN_UP = auto()
 
 
 class GivenUpError(Exception):
-    """A run took so long that it was not waited for, or it left undecided what it shows."""
+    """A run took too long, or its result is undecided."""
 
 
 Result = Reproducer[T, R] | Undecided | None
@@ -74,8 +74,8 @@ Run = Callable[[T], Coroutine[None, None, R | None]]
 class EditStage(Generic[T]):
     """Edits to try one after the other; once one is taken, shrinking begins again.
 
-    `goes_on`: it begins again only after this stage, which goes on from the place of what was
-    taken; `is_patient`: runs are not given up, and those that were are asked about again.
+    `goes_on`: it begins again only after this stage, which goes on from the place of the change;
+    `is_patient`: runs are not given up, and those that were are tried again.
     """
 
     edits: Sequence[Edit[T]]
@@ -150,7 +150,7 @@ class Shrinking(Generic[T, R]):
     def _change(
         self, edit: Edit[T], place: int | None, stage: EditStage[T]
     ) -> Generator[Batch[T], Sequence[Result[T, R]], int | None]:
-        """Take the first change of a kind; returns its place, None if there is none."""
+        """Take the first change of a kind; return its place, None if there is none."""
         candidates = self._new(edit, place)
         while batch := list(islice(candidates, min(self._at_once, self._tries - self.tried))):
             values = Batch([value for _, value in batch], stage.is_patient)
@@ -167,7 +167,7 @@ class Shrinking(Generic[T, R]):
                 yield at, value
 
     def _first(self, batch: Batch[T]) -> Generator[Batch[T], Sequence[Result[T, R]], int | None]:
-        """Take the first value that shows the failure; returns its place, None if none does."""
+        """Take the first value that shows the failure; return its place, None if none does."""
         self.tried += len(batch.values)
         results = yield batch
         taken: int | None = None
@@ -277,24 +277,24 @@ Items = tuple[T, ...]
 
 
 def without(items: Sequence[T], start: int, stop: int) -> Items[T]:
-    """The items but for those from `start` up to, and not including, `stop`."""
+    """Return the items but for those from `start` up to, and not including, `stop`."""
     return (*items[:start], *items[stop:])
 
 
 def without_runs(items: Sequence[T], size: int) -> Iterator[Items[T]]:
-    """The items without each run of so many, which don't overlap; the last run first."""
+    """Yield the items without each run of `size` items, which don't overlap; the last run first."""
     for stop in range(len(items), 0, -size):
         yield without(items, max(0, stop - size), stop)
 
 
 def without_pairs(items: Sequence[T]) -> Iterator[Items[T]]:
-    """The items without each two of them, the first two first."""
-    for one, two in combinations(range(len(items)), 2):
-        yield (*items[:one], *items[one + 1 : two], *items[two + 1 :])
+    """Yield the items without each two of them, the first two first."""
+    for first, two in combinations(range(len(items)), 2):
+        yield (*items[:first], *items[first + 1 : two], *items[two + 1 :])
 
 
 def _without_run(size: int, items: Items[T], place: int | None) -> Iterator[tuple[int, Items[T]]]:
-    """The items without one run of so many, the last first; then only runs before a place."""
+    """Yield the items without one run of `size` items, the last first, or only before a place."""
     last = len(items) - size if place is None else min(place - 1, len(items) - size)
     for start in range(last, -1, -1):
         yield start, without(items, start, start + size)

@@ -1,8 +1,8 @@
-"""What two revisions can both be asked: in which versions clients speak to them, and what is lost.
+"""Choose versions that two revisions have in common, and list requests that only one can express.
 
-Where both know a version that says as much as the highest of each, clients speak that version, so
-that the requests are the same.  Otherwise each is spoken to in its own form (a draft's), and the
-act is what is the same.  An act that can't be said to one of them is a difference of its own.
+Where both know a version with all the fields of the highest of each, clients speak that version, so
+that the requests are equal.  Otherwise each revision gets its own form (a draft's), and only the
+act is equal.  An act that one of them can't express is a difference of its own.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ _SAYS = (
 class Unsaid:
     """A request of a static member that can't carry its instance in one of the revisions.
 
-    `api`: as the other revision calls it; `acts`: what the request is sent for; `lost`: those that
-    mean nothing without an instance, and are not compared.
+    `api`: its name in the other revision; `acts`: the acts that send it; `lost`: those that mean
+    nothing without an instance, and are not compared.
     """
 
     revision: str
@@ -49,36 +49,37 @@ class Unsaid:
     lost: tuple[ActKind, ...]
 
 
-def spoken(one: Revision, other: Revision) -> tuple[Revision, Revision]:
+def spoken(first: Revision, other: Revision) -> tuple[Revision, Revision]:
     """Return the revisions with the versions that clients speak to each."""
     shared = {}
-    for api in one.apis.keys() & other.apis.keys():
-        low = max(one.apis[api][0], other.apis[api][0])
-        high = min(one.apis[api][1], other.apis[api][1])
+    for api in first.apis.keys() & other.apis.keys():
+        low = max(first.apis[api][0], other.apis[api][0])
+        high = min(first.apis[api][1], other.apis[api][1])
         if low <= high:
             shared[api] = (low, high)
-    narrow = [replace(r, apis={**r.apis, **shared}) for r in (one, other)]
+    narrow = [replace(r, apis={**r.apis, **shared}) for r in (first, other)]
     kept = {
         api: bounds
         for api, bounds in shared.items()
         if all(
-            _carried(n, api) == _carried(r, api) for n, r in zip(narrow, (one, other), strict=True)
+            _carried(n, api) == _carried(r, api)
+            for n, r in zip(narrow, (first, other), strict=True)
         )
     }
-    return replace(one, apis={**one.apis, **kept}), replace(other, apis={**other.apis, **kept})
+    return replace(first, apis={**first.apis, **kept}), replace(other, apis={**other.apis, **kept})
 
 
-def unsaid(one: Revision, other: Revision, scope: Scope) -> tuple[Unsaid, ...]:
-    """Return what static members can say to one of the revisions and not to the other."""
+def unsaid(first: Revision, other: Revision, scope: Scope) -> tuple[Unsaid, ...]:
+    """Return the requests of static members that only one of the revisions can express."""
     if scope.dynamic == scope.clients:
         return ()
-    return (*_unsaid(one, other, scope), *_unsaid(other, one, scope))
+    return (*_unsaid(first, other, scope), *_unsaid(other, first, scope))
 
 
-def merged(found: Iterable[Unsaid]) -> tuple[Unsaid, ...]:
-    """One for each revision and API, with the acts of all."""
+def merged(entries: Iterable[Unsaid]) -> tuple[Unsaid, ...]:
+    """Merge entries: one for each revision and API, with the acts of all."""
     whole: dict[tuple[str, str], Unsaid] = {}
-    for loss in found:
+    for loss in entries:
         before = whole.setdefault((loss.revision, loss.api), loss)
         whole[loss.revision, loss.api] = replace(
             loss,
@@ -88,17 +89,17 @@ def merged(found: Iterable[Unsaid]) -> tuple[Unsaid, ...]:
     return tuple(whole.values())
 
 
-def differing_rules(one: Revision, other: Revision) -> frozenset[str]:
+def differing_rules(first: Revision, other: Revision) -> frozenset[str]:
     """Return the ids of rules that only one of the tables has, or that differ in the other."""
     tables = [
-        {rule.id: _said(rule, revision) for _, rule in revision.rules()}
-        for revision in (one, other)
+        {rule.id: _effects_of(rule, revision) for _, rule in revision.rules()}
+        for revision in (first, other)
     ]
     return frozenset(i for i in tables[0] | tables[1] if tables[0].get(i) != tables[1].get(i))
 
 
-def _said(rule: Rule, revision: Revision) -> tuple[object, ...]:
-    """What a rule does; steps that a broken model performs otherwise are other steps."""
+def _effects_of(rule: Rule, revision: Revision) -> tuple[object, ...]:
+    """Return the effects of a rule; a step with a twist is another step."""
     twisted = tuple(revision.twists.get(do) for do in rule.effect)
     return text(rule.guard), rule.effect, rule.answer, rule.echo, twisted
 
@@ -114,14 +115,14 @@ def _unsaid(revision: Revision, than: Revision, scope: Scope) -> Iterator[Unsaid
 
 
 def _carried(revision: Revision, api: str) -> list[bool]:
-    """Of each act that uses the API, whether it says the instance."""
-    found = (ask(_seat(revision)) for ask in _ACTS.values())
-    return [_names_instance(ask) for ask in found if ask.api == api]
+    """Return for each act that uses the API True if it carries the instance."""
+    requests = (ask(_seat(revision)) for ask in _ACTS.values())
+    return [_names_instance(ask) for ask in requests if ask.api == api]
 
 
 def _names_instance(ask: Ask) -> bool:
-    said = (getattr(ask.message, name, None) for name in _SAYS)
-    return any(said)
+    values = (getattr(ask.message, name, None) for name in _SAYS)
+    return any(values)
 
 
 def _seat(revision: Revision) -> Seat:

@@ -1,26 +1,21 @@
-"""Two revisions in lockstep: a system to explore, whose clients try to tell them apart.
+"""Explore two revisions in lockstep, with clients that try to distinguish them.
 
-Both revisions are driven by the same clients, which send the same requests at the same times, and
-are followed as long as they answer the same (`answers.py`).  Either may have a choice that the
-protocol leaves open, so what is followed is, for both, the set of all worlds that explain the
-answers so far.  Where one gives an answer (or is silent at the end of a step) that no world of the
-other gives, they part.  What lies beyond is not explored: the clients would no longer know the
-same.
+The same clients drive both revisions: they send the same requests at the same times, as long as the
+answers are equal.  Either revision may have a choice that the protocol leaves open, so the state
+is, for both, the set of all worlds that explain the answers so far.  Where one gives an answer (or
+is silent at the end of a step) that no world of the other gives, they part.  States beyond that are
+not explored: the clients would know different things.
 
 A difference belongs to the two rules that decided, one on each side, in the step in which the
-answers part.  If the worlds differed before, and it isn't one rule that does something else, it
-comes after those differing rules that were used since the worlds were last equal.
+answers part.  If the worlds differed before, and it isn't one rule that differs, it comes after
+those differing rules that were used since the worlds were last equal.
 
-What an answer means to the client that reads it, whatever names a coordinator uses.
+Two answers are equal if they mean the same to the client that reads them, whatever names a
+coordinator uses.  Member ids are compared as clients can: this id is in an answer to c1, that one
+in no answer yet.  Generations are compared with those that the clients know: equal, or later.  Only
+the fields on which a client acts count; fields of only one of two versions or drafts don't.
 
-Two answers are the same if they mean the same.  Member ids are compared as clients can: this id is
-the one that c1 was told, that one was never told to anybody.  Generations are compared with those
-that the clients know: the same, or a later one.  Only the fields on which a client acts count; what
-only one of two versions or drafts can say does not.
-
-States of two revisions in lockstep: sets of worlds, and what parts them.
-
-A response of one revision is an act in a world, what it answers to whom, and by which rules.
+A response of one revision is an act in a world, its answers, and its rules.
 """
 
 from __future__ import annotations
@@ -57,10 +52,10 @@ _NONE = Error.NONE.value
 
 
 class Meaning(NamedTuple):
-    """What an answer says.
+    """The meaning of an answer.
 
     `member_id`, `leader`: "" for none; `generation`: None for none; `roster`: each member's id with
-    its metadata; `rest`: what else is said, in a fixed order.  Ids are the coordinator's.
+    its metadata; `rest`: the other fields, in a fixed order.  Ids are the coordinator's.
     """
 
     error: str
@@ -74,14 +69,14 @@ class Meaning(NamedTuple):
 WAITS = Meaning("waits")
 """The request has no answer yet."""
 ANYTHING = Meaning("anything")
-"""The protocol leaves open whether and how this is answered."""
+"""The protocol leaves the answer open."""
 
-Seen = tuple[tuple[int, tuple[object, ...]], ...]
-"""What the clients see of one step: (index of the client, what its answer means to it)."""
+Observation = tuple[tuple[int, tuple[object, ...]], ...]
+"""The observations of one step: (index of the client, the meaning of its answer)."""
 
 
 def meaning(message: Message | None) -> Meaning:
-    """Return what an answer says; None: the model leaves it open."""
+    """Return the meaning of an answer; None: the model leaves it open."""
     match message:
         case None:
             return ANYTHING
@@ -117,36 +112,36 @@ def meaning(message: Message | None) -> Meaning:
 
 
 def _described(group: DescribedGroup) -> tuple[object, ...]:
-    """A group as an operator reads it, whatever the ids of its members."""
+    """Return a group as an operator reads it, whatever the ids of its members."""
     members = sorted(repr(structs.replace(m, member_id="")) for m in group.members)
     return (group.error_code, group.group_state, group.protocol_data, *members)
 
 
-def seen(
+def observed(
     answers: Sequence[tuple[int, Meaning]],
     clients: Sequence[Client],
     called: Mapping[str, str],
-) -> tuple[Seen, dict[str, str]]:
-    """Return what the clients see, and how the ids that are told for the first time are called.
+) -> tuple[Observation, dict[str, str]]:
+    """Return the observations of the clients, and names for new ids in them.
 
-    `clients`: before the step, in the names of the same world as the answers; `called`: an id that
-    somebody was told → the name that all sides have for it.
+    `clients`: before the step, in the names of the same world as the answers; `called`: an id from
+    an answer → its name on all sides.
     """
     new = _introduced(answers, called)
     names = {**called, **new, "": ""}
     step = []
-    for index, said in answers:
+    for index, meaning in answers:
         relation = None
-        if said.generation is not None:
+        if meaning.generation is not None:
             known = (client.generation for client in clients)
-            relation = tuple(said.generation > g if g >= 0 else None for g in known)
+            relation = tuple(meaning.generation > g if g >= 0 else None for g in known)
         words = (
-            said.error,
-            names[said.member_id],
+            meaning.error,
+            names[meaning.member_id],
             relation,
-            names[said.leader],
-            tuple(sorted((names[member_id], metadata) for member_id, metadata in said.roster)),
-            said.rest,
+            names[meaning.leader],
+            tuple(sorted((names[member_id], metadata) for member_id, metadata in meaning.roster)),
+            meaning.rest,
         )
         step.append((index, words))
     return tuple(step), new
@@ -155,25 +150,25 @@ def seen(
 def _introduced(
     answers: Sequence[tuple[int, Meaning]], called: Mapping[str, str]
 ) -> dict[str, str]:
-    """Names for ids that nobody was told before, in an order that all sides have in common."""
+    """Return names for new ids, in an order that all sides have in common."""
     new: dict[str, str] = {}
-    for member_id in _told(answers):
+    for member_id in _ids_in(answers):
         if member_id and member_id not in called and member_id not in new:
             new[member_id] = STRANGE if member_id == STRANGE else f"new.{len(new) + 1}"
     return new
 
 
-def _told(answers: Sequence[tuple[int, Meaning]]) -> Iterator[str]:
-    for _, said in answers:
-        yield said.member_id
-    for _, said in answers:
-        yield said.leader
-        yield from sorted(member_id for member_id, _ in said.roster)
+def _ids_in(answers: Sequence[tuple[int, Meaning]]) -> Iterator[str]:
+    for _, meaning in answers:
+        yield meaning.member_id
+    for _, meaning in answers:
+        yield meaning.leader
+        yield from sorted(member_id for member_id, _ in meaning.roster)
 
 
-def agree(one: Seen, other: Seen) -> bool:
-    """Return whether two observations are the same, where neither leaves the answer open."""
-    left, right = dict(one), dict(other)
+def agree(first: Observation, other: Observation) -> bool:
+    """Return True if two observations are equal, where neither leaves the answer open."""
+    left, right = dict(first), dict(other)
     return all(
         left.get(i) == right.get(i) or _open(left.get(i)) or _open(right.get(i))
         for i in left | right
@@ -184,8 +179,8 @@ def _open(words: tuple[object, ...] | None) -> bool:
     return words is not None and words[0] == ANYTHING.error
 
 
-def is_open(step: Seen) -> bool:
-    """Return whether some answer of a step is left open."""
+def is_open(step: Observation) -> bool:
+    """Return True if some answer of a step is left open."""
     return any(_open(words) for _, words in step)
 
 
@@ -193,7 +188,7 @@ Links = tuple[tuple[str, str], ...]
 Key = tuple[str, int]
 Rules = tuple[str, ...]
 NOBODYS: frozenset[str] = frozenset({"tick", "failover"})
-"""Acts that are no client's."""
+"""Acts without a client."""
 
 
 class Side(NamedTuple):
@@ -204,12 +199,12 @@ class Side(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """All worlds of both revisions that explain what the clients were told.
+    """All worlds of both revisions that explain the answers.
 
-    `suspects`: the differing rules that were used since both were last the same.
+    `suspects`: the differing rules that were used since both were last equal.
     """
 
-    one: frozenset[Side]
+    first: frozenset[Side]
     other: frozenset[Side]
     suspects: frozenset[str]
 
@@ -226,23 +221,23 @@ class Parted(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """A state that is followed no further, though the answers may be the same.
+    """A state that is followed no further, though the answers may be equal.
 
-    The protocol leaves an answer open that one revision gives; or the two say the same in forms of
-    which clients remember different things.
+    The protocol leaves an answer open that one revision gives; or the two answers are equal in
+    forms that leave clients with different knowledge.
     """
 
 
-class Doing(NamedTuple):
-    """An act, and what the clients saw of it."""
+class SharedAct(NamedTuple):
+    """An act, and the clients' observations of it."""
 
     kind: str
     client: int
-    seen: Seen
+    observed: Observation
 
 
 class Response(NamedTuple):
-    """What an act leads to in a world: answers by client, names of ids afterwards, rules used."""
+    """The effect of an act in a world: answers by client, names of ids afterwards, rules used."""
 
     act: Act
     after: World
@@ -252,20 +247,20 @@ class Response(NamedTuple):
 
 
 class Arrival(NamedTuple):
-    """A world that an act leads to, from which side, and by which move."""
+    """A world after an act, with the side before it, and the move."""
 
     side: Side
     source: Side
     move: Response
 
 
-Outcomes = dict[Seen, list[Arrival]]
+Outcomes = dict[Observation, list[Arrival]]
 State = Pair | Parted | Cut
-Trace = Sequence[tuple[Doing | None, State]]
+Trace = Sequence[tuple[SharedAct | None, State]]
 
 
 def move_of(model: Worlds, world: World, act: Act, after: World) -> Response:
-    """Return what comes of an act that leads from one world to another."""
+    """Return the effect of an act that leads from one world to another."""
     if act.kind in {"restart", "drop"}:
         return Response(act, after, (), model.places(world, act, None)[1], ())
     done = model.transitions(world, act.kind, act.client)[act.choice]
@@ -282,7 +277,7 @@ def move_of(model: Worlds, world: World, act: Act, after: World) -> Response:
     return Response(act, after, tuple(sorted(answers.items())), names, rules)
 
 
-__all__ = ["Cut", "Doing", "Lockstep", "Pair", "Parted", "Response", "Side", "State", "Trace"]
+__all__ = ["Cut", "Lockstep", "Pair", "Parted", "Response", "SharedAct", "Side", "State", "Trace"]
 
 
 class Lockstep:
@@ -290,22 +285,22 @@ class Lockstep:
 
     def __init__(
         self,
-        one: Revision,
+        first: Revision,
         other: Revision,
         scope: Scope,
         never: Container[str] = (),
     ) -> None:
-        """`never`: acts of static clients that can't be said to both."""
+        """Build both systems; `never`: acts of static clients that one of them can't express."""
         self.scope = scope
-        beyond = replace(  # one step beyond the bounds counts: its answers can be seen
+        beyond = replace(  # one step beyond the bounds counts: its answers can be observed
             scope, members=scope.members + 1, generations=scope.generations + 1, fold=False
         )
-        self.models = (Worlds(one, beyond), Worlds(other, beyond))
+        self.models = (Worlds(first, beyond), Worlds(other, beyond))
         self._never = never
-        self.differing = differing_rules(one, other)
+        self.differing = differing_rules(first, other)
         self._handing_over = {
             rule.id
-            for revision in (one, other)
+            for revision in (first, other)
             for _, rule in revision.rules()
             if Do.ANSWER_ROWS in rule.effect and rule.id not in self.differing
         }
@@ -316,40 +311,40 @@ class Lockstep:
     # The system, as the explorer wants it.
 
     def initial(self) -> Iterator[State]:
-        """No group on either side, and clients that know nothing but, perhaps, an id of old."""
+        """Return the state without groups; clients know nothing but, perhaps, an old id."""
         sides = [
             frozenset(Side(self._number(world), _known(world)) for world in model.initial())
             for model in self.models
         ]
         yield Pair(sides[0], sides[1], frozenset())
 
-    def successors(self, state: State) -> Iterator[tuple[Doing, State]]:
-        """Yield every act that the clients can do in all the worlds, by what they then see."""
+    def successors(self, state: State) -> Iterator[tuple[SharedAct, State]]:
+        """Yield every act that the clients can do in all the worlds, by their observations."""
         if not isinstance(state, Pair):
             return
         for key in self.acts(state):
-            one, other = self.outcomes(state, key)
-            for step in (*one, *(step for step in other if step not in one)):
-                doing = Doing(*key, step)
-                if step in one and step in other:
-                    found = [*one[step], *other[step]]
-                    if len({self._knowledge(r.side) for r in found}) > 1:
-                        yield doing, Cut()
-                    elif all(self.scope.allows(r.move.after.group) for r in found):
-                        yield doing, self._followed(state, one[step], other[step])
-                elif any(agree(step, answer) for answer in (other if step in one else one)):
-                    yield doing, Cut()
+            first, other = self.outcomes(state, key)
+            for step in (*first, *(step for step in other if step not in first)):
+                shared = SharedAct(*key, step)
+                if step in first and step in other:
+                    arrivals = [*first[step], *other[step]]
+                    if len({self._knowledge(r.side) for r in arrivals}) > 1:
+                        yield shared, Cut()
+                    elif all(self.scope.allows(r.move.after.group) for r in arrivals):
+                        yield shared, self._followed(state, first[step], other[step])
+                elif any(agree(step, answer) for answer in (other if step in first else first)):
+                    yield shared, Cut()
                 else:
-                    yield doing, self._parted(state, step, one, other)
+                    yield shared, self._parted(state, step, first, other)
 
     def acts(self, pair: Pair) -> Iterator[Key]:
         """Yield the acts that can happen: those of clients, if all worlds allow it, and time.
 
-        Of clients that are alike and know nothing only the first acts: it makes no difference.
+        Of equal clients that know nothing only the first acts: it makes no difference.
         """
         moves = [self.moves(i, s.world) for i, side in enumerate(pair[:2]) for s in side]
-        clients = self.worlds[next(iter(pair.one)).world].clients
-        for kind, index in dict.fromkeys(key for found in moves for key in found):
+        clients = self.worlds[next(iter(pair.first)).world].clients
+        for kind, index in dict.fromkeys(key for by_key in moves for key in by_key):
             if kind in NOBODYS:
                 yield kind, index
                 continue
@@ -362,19 +357,19 @@ class Lockstep:
                 for i, earlier in enumerate(clients[:index])
             ):
                 continue
-            if all((kind, index) in found for found in moves):
+            if all((kind, index) in by_key for by_key in moves):
                 yield kind, index
 
     def outcomes(self, pair: Pair, key: Key) -> tuple[Outcomes, Outcomes]:
-        """Return what an act leads to, on both sides, by what the clients see of it."""
+        """Return the effects of an act, on both sides, by the clients' observations."""
         raw = [
-            [found for side in sides for found in self._steps(model, side, key)]
+            [step_row for side in sides for step_row in self._steps(model, side, key)]
             for model, sides in enumerate(pair[:2])
         ]
         names = {step: self._common(step, *raw) for step, _, _, _ in (*raw[0], *raw[1])}
         both: tuple[Outcomes, Outcomes] = ({}, {})
-        for found, outcomes in zip(raw, both, strict=True):
-            for step, links, source, move in found:
+        for step_row, outcomes in zip(raw, both, strict=True):
+            for step, links, source, move in step_row:
                 called = names[step]
                 side = Side(
                     self._number(move.after), tuple(sorted((called[n], i) for n, i in links))
@@ -383,7 +378,7 @@ class Lockstep:
         return both
 
     def moves(self, model: int, number: int) -> dict[Key, list[Response]]:
-        """Return what can happen in a world, remembered."""
+        """Return the moves that can happen in a world; cached."""
         known = self._moves[model]
         if number not in known:
             known[number] = dict(self._all_moves(self.models[model], self.worlds[number]))
@@ -392,10 +387,10 @@ class Lockstep:
     def followed(self, trace: Trace) -> tuple[tuple[Response, ...], tuple[Response, ...]]:
         """Return the moves of both revisions along a trace at whose end the answers part."""
         pairs = [state for _, state in trace[:-1]]
-        doing = trace[-1][0]
-        assert doing is not None
+        shared = trace[-1][0]
+        assert shared is not None
         assert isinstance(pairs[-1], Pair)
-        ends = _shown(*self.outcomes(pairs[-1], (doing.kind, doing.client)), doing.seen)
+        ends = _examples(*self.outcomes(pairs[-1], (shared.kind, shared.client)), shared.observed)
         paths = [
             (*self._before(model, trace[:-1], end.source), end.move)
             for model, end in enumerate(ends)
@@ -403,13 +398,13 @@ class Lockstep:
         return paths[0], paths[1]
 
     def _before(self, model: int, trace: Trace, side: Side) -> tuple[Response, ...]:
-        """How a revision got to a side of the last pair of a trace."""
+        """Return a revision's moves to a side of the last pair of a trace."""
         moves: list[Response] = []
-        for (_, pair), (doing, _) in reversed(list(pairwise(trace))):
-            assert doing is not None
+        for (_, pair), (shared, _) in reversed(list(pairwise(trace))):
+            assert shared is not None
             assert isinstance(pair, Pair)
-            found = self.outcomes(pair, (doing.kind, doing.client))[model][doing.seen]
-            reached = next(r for r in found if r.side == side)
+            arrivals = self.outcomes(pair, (shared.kind, shared.client))[model][shared.observed]
+            reached = next(r for r in arrivals if r.side == side)
             moves.append(reached.move)
             side = reached.source
         return tuple(reversed(moves))
@@ -417,34 +412,36 @@ class Lockstep:
     # One step.
 
     def _all_moves(self, model: Worlds, world: World) -> Iterator[tuple[Key, list[Response]]]:
-        found: dict[Key, list[Response]] = {}
+        by_key: dict[Key, list[Response]] = {}
         for act, after in model.successors(world):
-            found.setdefault((act.kind, act.client), []).append(move_of(model, world, act, after))
-        yield from found.items()
+            by_key.setdefault((act.kind, act.client), []).append(move_of(model, world, act, after))
+        yield from by_key.items()
 
     def _steps(
         self, model: int, side: Side, key: Key
-    ) -> Iterator[tuple[Seen, list[tuple[str, str]], Side, Response]]:
+    ) -> Iterator[tuple[Observation, list[tuple[str, str]], Side, Response]]:
         world = self.worlds[side.world]
         moves = self.moves(model, side.world).get(key)
-        if moves is None:  # nobody's doing, and nothing here that it could change
+        if moves is None:  # an act of no client, without an effect here
             same = {i: i for _, i in side.links}
             moves = [Response(Act(*key), world, (), same, ())]
         called = {i: name for name, i in side.links}
         for move in moves:
-            step, new = seen(move.answers, world.clients, called)
-            told = [*side.links, *((name, i) for i, name in new.items())]
-            links = [(name, move.names[i]) for name, i in told if i in move.names]
+            step, new = observed(move.answers, world.clients, called)
+            names = [*side.links, *((name, i) for i, name in new.items())]
+            links = [(name, move.names[i]) for name, i in names if i in move.names]
             yield step, links, side, move
 
     def _common(
-        self, step: Seen, *raw: Iterable[tuple[Seen, list[tuple[str, str]], Side, Response]]
+        self,
+        step: Observation,
+        *raw: Iterable[tuple[Observation, list[tuple[str, str]], Side, Response]],
     ) -> dict[str, str]:
-        """Names for ids after a step: whose they are; of those that nobody has any more, a number.
+        """Return names for ids after a step: by their holders; ids without one get a number.
 
-        The clients know the same in all the worlds, so any of these tells whose they are.
+        The clients know the same in all the worlds, so any of these identifies the holders.
         """
-        entries = [entry for found in raw for entry in found if entry[0] == step]
+        entries = [entry for rows in raw for entry in rows if entry[0] == step]
         _, links, _, move = entries[0]
         called = {i: name for name, i in links}
         names: dict[str, str] = {}
@@ -454,33 +451,33 @@ class Lockstep:
         rest = {name for entry in entries for name, _ in entry[1]} - names.keys()
         return names | {name: f"past.{n}" for n, name in enumerate(sorted(rest), start=1)}
 
-    def _followed(self, pair: Pair, one: list[Arrival], other: list[Arrival]) -> Pair:
-        sides = [frozenset(found.side for found in side) for side in (one, other)]
+    def _followed(self, pair: Pair, first: list[Arrival], other: list[Arrival]) -> Pair:
+        sides = [frozenset(arrival.side for arrival in side) for side in (first, other)]
         if sides[0] == sides[1]:
             return Pair(sides[0], sides[1], frozenset())
-        return Pair(sides[0], sides[1], pair.suspects | self._used([*one, *other]))
+        return Pair(sides[0], sides[1], pair.suspects | self._used([*first, *other]))
 
-    def _parted(self, pair: Pair, step: Seen, one: Outcomes, other: Outcomes) -> Parted:
-        """The state in which one side alone gives these answers."""
-        rules = [self._deciding(end.move.rules) for end in _shown(one, other, step)]
+    def _parted(self, pair: Pair, step: Observation, first: Outcomes, other: Outcomes) -> Parted:
+        """Return the state in which one side alone gives these answers."""
+        rules = [self._deciding(end.move.rules) for end in _examples(first, other, step)]
         return Parted(self._decided(*rules), pair.suspects)
 
     def _deciding(self, rules: Rules) -> Rules:
-        """A step's rules without the one that hands the rows of a leave to their own rules."""
+        """Return a step's rules without the one that passes on the rows of a leave."""
         return tuple(rule for rule in rules if rule not in self._handing_over) or rules
 
-    def _decided(self, one: Rules, other: Rules) -> tuple[str, str]:
-        """The first rules of a step that aren't the same, or not the same in both tables."""
-        for pair in zip_longest(one, other, fillvalue=""):
+    def _decided(self, first: Rules, other: Rules) -> tuple[str, str]:
+        """Return the first rules of a step that differ, also those of one id with other effects."""
+        for pair in zip_longest(first, other, fillvalue=""):
             if pair[0] != pair[1] or pair[0] in self.differing:
                 return pair
-        return (one[0], other[0]) if one else ("", "")
+        return (first[0], other[0]) if first else ("", "")
 
-    def _used(self, found: Iterable[Arrival]) -> frozenset[str]:
-        return self.differing.intersection(rule for r in found for rule in r.move.rules)
+    def _used(self, arrivals: Iterable[Arrival]) -> frozenset[str]:
+        return self.differing.intersection(rule for r in arrivals for rule in r.move.rules)
 
     def _knowledge(self, side: Side) -> tuple[object, ...]:
-        """What the clients know, in the names that all sides have in common."""
+        """Return the clients' knowledge, in the names that all sides have in common."""
         called = {i: name for name, i in side.links}
         return tuple(
             (
@@ -501,18 +498,18 @@ class Lockstep:
         return number
 
 
-def _shown(one: Outcomes, other: Outcomes, step: Seen) -> tuple[Arrival, Arrival]:
-    """What stands for each side where the answers part, from the same world if there is one."""
-    first, second = (
+def _examples(first: Outcomes, other: Outcomes, step: Observation) -> tuple[Arrival, Arrival]:
+    """Return an example for each side where the answers part, from the same world if possible."""
+    first_arrivals, other_arrivals = (
         outcomes.get(step) or [end for ends in outcomes.values() for end in ends]
-        for outcomes in (one, other)
+        for outcomes in (first, other)
     )
-    pairs = ((a, b) for a in first for b in second if a.source == b.source)
-    return next(pairs, (first[0], second[0]))
+    pairs = ((a, b) for a in first_arrivals for b in other_arrivals if a.source == b.source)
+    return next(pairs, (first_arrivals[0], other_arrivals[0]))
 
 
 def _known(world: World) -> Links:
-    """Whose the ids are that clients know."""
+    """Return the holders of the ids that clients know."""
     ids: dict[str, str] = {}
     for index, client in enumerate(world.clients, start=1):
         if client.member_id:

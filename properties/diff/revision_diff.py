@@ -1,10 +1,10 @@
-"""Compares two revisions: the shortest way to tell them apart, or that no client can.
+"""Compare two revisions: the shortest way to distinguish them, or that no client can.
 
 The comparison (`product.py`) finds, for each pair of rules that decide, one on each side, the
 shortest sequence whose answers differ there: a path through the worlds of either revision, up to
-the step in which they part.  Beyond it nothing is compared: clients that were told different things
-do different things.  Within the bounds the rest is proved: where everything was explored and
-nothing was found, no client can tell the two apart.
+the step in which they part.  Beyond it nothing is compared: clients with different answers act
+differently.  Within the bounds the rest is proved: where everything was explored without a
+difference, no client can distinguish the two.
 """
 
 from __future__ import annotations
@@ -20,7 +20,15 @@ from fencepost.properties.diff.common_versions import (
     spoken,
     unsaid,
 )
-from fencepost.properties.diff.product import Cut, Doing, Lockstep, Pair, Parted, Response, State
+from fencepost.properties.diff.product import (
+    Cut,
+    Lockstep,
+    Pair,
+    Parted,
+    Response,
+    SharedAct,
+    State,
+)
 from fencepost.properties.explorer.explorer import Check, Exploration, explore
 from fencepost.properties.worlds.scope import DIFF_SCOPES, NamedScope, Scope
 from fencepost.properties.worlds.world import Act, World, Worlds
@@ -28,16 +36,16 @@ from fencepost.properties.worlds.world import Act, World, Worlds
 Path = tuple[tuple[Act | None, World], ...]
 
 _SEQUEL = 3
-"""How many steps are looked ahead for what a difference leads to."""
+"""Steps to look ahead for the sequel of a difference."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DifferenceSide:
-    """How one revision gets to a difference.
+    """The way of one revision to a difference.
 
     `path`: from the initial world to the step in which the answers part; `rules`: used in that
-    step; `sequel`: how the client that acted last may go on until two clients have joined under one
-    member id, if that is near; () where the other revision may get there as well.
+    step; `sequel`: the further acts of the client that acted last until two clients have joined
+    under one member id, if that is near; () where the other revision may get there as well.
     """
 
     worlds: Worlds
@@ -55,36 +63,34 @@ class DifferenceSide:
 class Difference:
     """A difference between the answers of two revisions.
 
-    `decided`: the rule that decided on each side, "" where nothing happened; `rules`: which of them
-    differ between the tables; `after`: where it isn't one rule that differs, the differing rules
-    that had made the groups differ before; `scope`: where it was found; both sides have the same
-    length.
+    `decided`: the rule that decided on each side, "" without an event; `rules`: those of them that
+    differ between the tables; `after`: if it isn't one rule that differs, the differing rules that
+    had made the groups differ before; `scope`: its scope; both sides have the same length.
     """
 
     decided: tuple[str, str]
     rules: tuple[str, ...]
     after: tuple[str, ...]
     scope: Scope
-    one: DifferenceSide
+    first: DifferenceSide
     other: DifferenceSide
 
     @property
     def steps(self) -> int:
-        """How many steps it takes."""
-        return len(self.one.path) - 1
+        """Number of steps to it."""
+        return len(self.first.path) - 1
 
     @property
     def direct(self) -> bool:
-        """Whether a rule that decided differs, and not just the group that it found."""
+        """True if a rule that decided differs, and not just the group before it."""
         return not self.after
 
 
 @dataclass(frozen=True, slots=True)
 class Explored:
-    """What was explored of a scope: pairs of sets of worlds, and how deep.
+    """The exploration of a scope: pairs of sets of worlds, and the depth.
 
-    `complete`: all of it; `cut`: what comes after some steps was not compared (see
-    `product_state.Cut`).
+    `complete`: all of it; `cut`: the states after some steps were not compared (see `product.Cut`).
     """
 
     scope: Scope
@@ -100,10 +106,11 @@ class Comparison:
     """All differences between two revisions.
 
     `differing`: the ids of the rules that differ between the tables; `differences`: shortest first;
-    `alike`: differing rules for which none was found; `unsaid`: what can't be asked of both.
+    `alike`: differing rules without a difference in answers; `unsaid`: requests that only one can
+    express.
     """
 
-    one: Revision
+    first: Revision
     other: Revision
     differing: tuple[str, ...]
     differences: tuple[Difference, ...]
@@ -112,37 +119,37 @@ class Comparison:
 
     @property
     def alike(self) -> tuple[str, ...]:
-        """Rules that differ and that nothing shows within the bounds."""
-        shown = {rule for d in self.differences for rule in (*d.rules, *d.after)}
-        return tuple(rule for rule in self.differing if rule not in shown)
+        """Rules that differ without a difference in answers within the bounds."""
+        with_difference = {rule for d in self.differences for rule in (*d.rules, *d.after)}
+        return tuple(rule for rule in self.differing if rule not in with_difference)
 
     @property
     def complete(self) -> bool:
-        """Whether every scope was explored to its end."""
+        """True if every scope was explored to its end."""
         return all(e.complete and not e.cut for e in self.explored)
 
     @property
     def same(self) -> bool:
-        """Whether nothing that was explored tells them apart."""
+        """True if there is no difference within the bounds."""
         return not self.differences and not self.unsaid
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Found:
-    """Where the answers part in a scope, and how to get there."""
+class _Parting:
+    """A place where the answers part in a scope, and the trace to it."""
 
     parted: Parted
     lockstep: Lockstep
-    trace: tuple[tuple[Doing | None, State], ...]
+    trace: tuple[tuple[SharedAct | None, State], ...]
 
     @property
     def rank(self) -> tuple[bool, int]:
-        """What is shown of two with the same rules: the one whose cause is plain, the shortest."""
+        """The order between two with the same rules: plain causes first, then shorter traces."""
         return bool(self.parted.suspects), len(self.trace)
 
 
 def compare_revisions(
-    one: Revision,
+    first: Revision,
     other: Revision,
     bounds: Sequence[NamedScope] = DIFF_SCOPES,
     *,
@@ -151,11 +158,11 @@ def compare_revisions(
     """Compare two revisions within each of the bounds.
 
     Finds the shortest difference for each pair of rules that decide, one on each side.
-    `max_states`: how many pairs are looked at for each of the bounds (see `explore`).
+    `max_states`: the most pairs for each of the bounds (see `explore`).
     """
-    differing = differing_rules(one, other)
-    speaking = spoken(one, other)
-    best: dict[tuple[str, str], _Found] = {}
+    differing = differing_rules(first, other)
+    speaking = spoken(first, other)
+    best: dict[tuple[str, str], _Parting] = {}
     explored = []
     losses: list[Unsaid] = []
     for bound in bounds:
@@ -166,15 +173,15 @@ def compare_revisions(
         result = explore(
             lockstep, max_depth=bound.max_depth, max_states=max_states, keep_graph=True
         )
-        for found in _partings(lockstep, result):
-            before = best.get(found.parted.decided)
-            if before is None or found.rank < before.rank:
-                best[found.parted.decided] = found
+        for parting in _partings(lockstep, result):
+            before = best.get(parting.parted.decided)
+            if before is None or parting.rank < before.rank:
+                best[parting.parted.decided] = parting
         explored.append(_explored(bound.scope, result))
-    differences = [_difference(found) for found in best.values()]
+    differences = [_difference(parting) for parting in best.values()]
     differences.sort(key=lambda d: (d.steps, not d.direct, d.decided))
     return Comparison(
-        one,
+        first,
         other,
         tuple(sorted(differing)),
         tuple(differences),
@@ -183,31 +190,33 @@ def compare_revisions(
     )
 
 
-def _partings(lockstep: Lockstep, result: Exploration[State, Doing]) -> Iterator[_Found]:
+def _partings(lockstep: Lockstep, result: Exploration[State, SharedAct]) -> Iterator[_Parting]:
     """Yield each way in which the answers part in a scope, each with a shortest trace."""
     graph = result.graph
     assert graph is not None
-    came: dict[int, tuple[int, Doing]] = {}
-    for source, doing, target in graph.edges:
+    came: dict[int, tuple[int, SharedAct]] = {}
+    for source, shared, target in graph.edges:
         if target >= graph.initial:
-            came.setdefault(target, (source, doing))  # edges are in the order of the search
+            came.setdefault(target, (source, shared))  # edges are in the order of the search
     for number, state in enumerate(graph.states):
         if isinstance(state, Parted):
-            yield _Found(state, lockstep, tuple(reversed([*_way_back(graph.states, came, number)])))
+            yield _Parting(
+                state, lockstep, tuple(reversed([*_way_back(graph.states, came, number)]))
+            )
 
 
 def _way_back(
-    states: Sequence[State], came: Mapping[int, tuple[int, Doing]], number: int
-) -> Iterator[tuple[Doing | None, State]]:
+    states: Sequence[State], came: Mapping[int, tuple[int, SharedAct]], number: int
+) -> Iterator[tuple[SharedAct | None, State]]:
     """Yield a trace from its end to its beginning."""
     while number in came:
-        source, doing = came[number]
-        yield doing, states[number]
+        source, shared = came[number]
+        yield shared, states[number]
         number = source
     yield None, states[number]
 
 
-def _explored(scope: Scope, result: Exploration[State, Doing]) -> Explored:
+def _explored(scope: Scope, result: Exploration[State, SharedAct]) -> Explored:
     return Explored(
         scope,
         result.states,
@@ -218,31 +227,31 @@ def _explored(scope: Scope, result: Exploration[State, Doing]) -> Explored:
     )
 
 
-def _difference(found: _Found) -> Difference:
-    lockstep, decided = found.lockstep, found.parted.decided
-    ways = lockstep.followed(found.trace)
+def _difference(parting: _Parting) -> Difference:
+    lockstep, decided = parting.lockstep, parting.parted.decided
+    ways = lockstep.followed(parting.trace)
     sides = []
     for model, moves in zip(lockstep.models, ways, strict=True):
         path = _path(model, moves)
         sides.append(DifferenceSide(model, path, moves[-1].rules, _sequel(model, path)))
-    one, other = sides
-    if one.sequel and other.sequel:
-        one, other = (DifferenceSide(t.worlds, t.path, t.rules) for t in sides)
+    first, other = sides
+    if first.sequel and other.sequel:
+        first, other = (DifferenceSide(t.worlds, t.path, t.rules) for t in sides)
     rules = tuple(dict.fromkeys(rule for rule in decided if rule in lockstep.differing))
     same = bool(rules) and decided[0] == decided[1]  # then it is that rule, whatever came before
-    after = _suspects(found, ways) if found.parted.suspects and not same else ()
-    return Difference(decided, rules, after, lockstep.scope, one, other)
+    after = _suspects(parting, ways) if parting.parted.suspects and not same else ()
+    return Difference(decided, rules, after, lockstep.scope, first, other)
 
 
 def _suspects(
-    found: _Found, ways: tuple[Sequence[Response], Sequence[Response]]
+    parting: _Parting, ways: tuple[Sequence[Response], Sequence[Response]]
 ) -> tuple[str, ...]:
-    """The differing rules that were used on the way since the worlds were last the same."""
-    pairs = [state for _, state in found.trace[:-1]]
+    """Return the differing rules that were used since the worlds were last equal."""
+    pairs = [state for _, state in parting.trace[:-1]]
     same = max(i for i, pair in enumerate(pairs) if isinstance(pair, Pair) and not pair.suspects)
     between = list(zip(*ways, strict=True))[same:-1]
     rules = (rule for moves in between for move in moves for rule in move.rules)
-    return tuple(dict.fromkeys(rule for rule in rules if rule in found.lockstep.differing))
+    return tuple(dict.fromkeys(rule for rule in rules if rule in parting.lockstep.differing))
 
 
 def _path(model: Worlds, moves: Sequence[Response]) -> Path:
@@ -251,7 +260,7 @@ def _path(model: Worlds, moves: Sequence[Response]) -> Path:
 
 
 def _sequel(model: Worlds, path: Path) -> Path:
-    """The shortest way on until the client that acted last uses an id that another one uses.
+    """Return the shortest way on until the client that acted last uses an id of another.
 
     () if there is none near, or if two did so before.
     """
@@ -272,7 +281,7 @@ def _one_id_for_two(world: World) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Onwards:
-    """What a client may do to one revision from a world on."""
+    """The acts of a client in one revision from a world on."""
 
     model: Worlds
     start: World

@@ -1,8 +1,8 @@
-"""What mutants with a changed effect do to an abstract group, so that proofs can find them.
+"""Define the effects of mutants on an abstract group, so that proofs can find them.
 
 An effect that isn't listed for its mutant is not covered, and the proof says so.  Several change
-nothing here: what they get wrong is bytes, answers or deadlines, which the abstraction leaves out.
-The bridge compares each entry with the mutant's own steps.
+nothing here: they get bytes, answers or deadlines wrong, which the abstraction leaves out.  The
+bridge compares each entry with the mutant's own steps.
 """
 
 from __future__ import annotations
@@ -78,12 +78,12 @@ _STORED_NAMES = (
 
 
 def _as_ever(*verbs: Do) -> Overrides:
-    """The abstract effect is the same: what is wrong is left out by the abstraction."""
+    """Keep the abstract effect: the abstraction leaves the error out."""
     return {do: EFFECTS[do] for do in verbs}
 
 
 def _but(do: Do, *changes: Becomes | Counts | Moves) -> Overrides:
-    """The own abstract effect, with these changes in place of its own."""
+    """Take the own abstract effect, with these changes in place of its own."""
     names = frozenset().union(*(AbstractEffect((change,)).touched() for change in changes))
     kept = EFFECTS[do].without(*names)
     return {do: replace(kept, changes=(*kept.changes, *changes))}

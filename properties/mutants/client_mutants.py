@@ -1,7 +1,7 @@
-"""Lying clients: the reference client with one departure each, to test what judges clients.
+"""Break the reference client on purpose, one departure each, to test the judges of clients.
 
 Each is a `Conduct` with one decision changed, and names the requirements that it breaks.  Most are
-what some client library really did once.
+bugs that some client library really had once.
 """
 
 from __future__ import annotations
@@ -377,11 +377,11 @@ _MUTANTS = (
 )
 
 CLIENT_MUTANTS: Mapping[str, ClientMutant] = {mutant.name: mutant for mutant in _MUTANTS}
-"""The lying clients, by name without `mutant:`."""
+"""The faulty clients, by name without `mutant:`."""
 
 
 def find_client_mutant(name: str) -> ClientMutant:
-    """Return the lying client of this name, with or without `mutant:`.
+    """Return the faulty client of this name, with or without `mutant:`.
 
     Raises KeyError that names the value and the nearest names.
     """

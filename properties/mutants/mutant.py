@@ -1,8 +1,8 @@
-"""A mutant: a model that is broken on purpose, in one thing, to test what is meant to find it.
+"""Define a mutant: a model that is broken on purpose, in one thing, to test the checkers.
 
-It is a revision, `kafka-4` with one difference, so every engine accepts it as a revision.  What a
-table can say is said in rules; the rest is a twist of an effect, a distortion of answers, or a body
-in another version's shape.
+It is a revision, `kafka-4` with one difference, so every engine accepts it as a revision.  Rules
+express what a table can express; the rest is a twist of an effect, a distortion of answers, or a
+body in another version's shape.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ _TABLES = {rule.id: table.name for table, rule in KAFKA_4.rules()}
 class Mutant:
     """A model with one thing wrong.
 
-    `about`: what is broken, in one sentence.  `source`: an id of the history of real bugs, or which
-    systematic change it is.  `breaks`: the ids of the properties that it violates.  `visible`:
-    whether answers alone can show it.  The other fields are its difference to `kafka-4`, as those
-    of a revision.
+    `about`: the fault in one sentence.  `source`: an id of the history of real bugs, or the
+    systematic change.  `breaks`: the ids of the properties that it violates.  `visible`: true if
+    answers alone can show it.  The other fields are its difference to `kafka-4`, as those of a
+    revision.
     """
 
     name: str

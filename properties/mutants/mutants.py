@@ -1,14 +1,12 @@
-"""All mutants by name: models that are broken on purpose, each in one thing.
+"""Collect all mutants by name: models that are broken on purpose, each in one thing.
 
 They are the bugs that coordinators really had, and systematic ones, so that nearly every rule of
 the table has a model that breaks it.  A suite that passes one of them would pass a coordinator with
 the same bug.
 
-Which properties each mutant violates, as measured.
-
-A mutant's name maps to the ids of the properties that the shortest runs break; the engines must
-find the same again.  A mutant that isn't listed breaks no property: only comparison tells it from
-the right model.
+BREAKS has the properties that each mutant violates, as measured: its name → the ids of the
+properties that the shortest runs break; the engines must find the same again.  A mutant that isn't
+listed breaks no property: only comparison tells it from the right model.
 """
 
 from __future__ import annotations
@@ -211,13 +209,13 @@ BREAKS: Mapping[str, tuple[str, ...]] = {
 
 
 def _collected(*families: tuple[Mutant, ...]) -> dict[str, Mutant]:
-    found: dict[str, Mutant] = {}
+    by_name: dict[str, Mutant] = {}
     for family in families:
         for mutant in family:
-            if mutant.name in found:
+            if mutant.name in by_name:
                 raise ValueError(f"there are two mutants {mutant.name}; give one another name")
-            found[mutant.name] = replace(mutant, breaks=BREAKS.get(mutant.name, ()))
-    return found
+            by_name[mutant.name] = replace(mutant, breaks=BREAKS.get(mutant.name, ()))
+    return by_name
 
 
 MUTANTS: Mapping[str, Mutant] = _collected(

@@ -1,4 +1,4 @@
-"""Bugs that coordinators really had, each in a release or on its way into one.
+"""Define mutants from bugs that coordinators really had, in a release or on its way into one.
 
 Each is the smallest difference to `kafka-4` that shows the same wrong answers.
 """
@@ -32,7 +32,7 @@ _ADD = (Do.ADD_STATIC, Do.REBALANCE, Do.PARK_JOIN)
 
 
 def _stamped(request: Incoming, work: Work) -> Incoming:
-    """The id is the instance and the moment of the last change of state."""
+    """Make an id of the instance and the moment of the last change of state."""
     stamp = f"{work.instance}-{work.group.state.value}-{work.group.generation_id}"
     return replace(request, fresh_id=stamp)
 
@@ -75,7 +75,7 @@ def _old_timeouts(before: Group, work: Work) -> None:
 
 
 def _whoever(rule_id: str) -> Expr:
-    """A rule for members, whichever instance they name."""
+    """Make a guard for members, whichever instance they name."""
     guard = RULES[rule_id].guard
     assert isinstance(guard, Conjunction)
     return all_of(*(p for p in guard.parts if not (isinstance(p, In) and p.feature is INST)))

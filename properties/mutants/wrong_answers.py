@@ -1,12 +1,11 @@
-"""Broken answers: fields that are missing, wrong, or in another version's shape.
+"""Define mutants with broken answers, and with static maps that point to a missing member.
 
-What the group does is right; only the answer is wrong.
+Answers: the group is right; only the answer has fields that are missing, wrong, or in another
+version's shape.
 
-Mutants with static maps that point to a member who is gone.
-
-No rule of the base provides for such a map, so they need more than a changed rule: there is a row
-for a mapped instance in an Empty group and for an id that is mapped but of no member, and the
-effects that look up a holder accept that they find nobody.
+Maps: no rule of the base provides for such a map, so they need more than a changed rule: there is a
+row for a mapped instance in an Empty group and for an id that is mapped but of no member, and the
+effects that look up a holder accept that there is none.
 """
 
 from __future__ import annotations
@@ -200,7 +199,7 @@ def _is_ghost(work: Work) -> bool:
 
 
 def _bearing(new_id: Callable[[Work, str], str]) -> Twist:
-    """A replacement that finds no member to replace adds one, under the id that this returns."""
+    """Make a replacement that adds a missing member, under the id that this returns."""
 
     def twist(own: Effect) -> Effect:
         def effect(work: Work) -> list[Work] | None:
@@ -235,7 +234,7 @@ def _evicted(_: Work, ghost: str) -> str:
 
 
 def _kept(before: Group, work: Work) -> None:
-    """Entries that went with their member are put back."""
+    """Restore the entries that went with their member."""
     for instance, member_id in before.static:
         if work.group.holder(instance) is None:
             work.group = work.group.with_mapping(instance, member_id)
@@ -250,7 +249,7 @@ def _kept_at(prefix: str) -> Twist:
 
 
 def _old_mapping(own: Effect) -> Effect:
-    """The member is replaced, and the map still has the old id."""
+    """Replace the member, but leave the old id in the map."""
 
     def effect(work: Work) -> list[Work] | None:
         instance = work.instance or ""

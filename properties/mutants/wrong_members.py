@@ -1,8 +1,7 @@
-"""Broken checks of members: what zombies may do, how they leave, what they may commit.
+"""Define mutants with broken checks of members, joins and restarts.
 
-Broken joins, restarts aside: who comes in, under which id, and who is disturbed by it.
-
-Broken restarts of static members: what the new process takes over, and what both are told.
+Members: the rights of zombies, leaves, commits.  Joins: the ids of new members, and the disturbance
+by them.  Restarts: the inheritance of the new process, and the answers to both.
 """
 
 from __future__ import annotations
@@ -247,7 +246,7 @@ _PENDING_STATIC = all_of(MID.among(Mid.PENDING), INST.among(Inst.UNMAPPED))
 
 
 def starts_no_timer(_: Group, work: Work) -> None:
-    """For `afterwards`: the caller has no session timer."""
+    """Start no session timer for the caller, for `afterwards`."""
     work.group = work.group.without_timer(SESSION, work.caller)
 
 
@@ -416,7 +415,7 @@ _RESTART = RULES["JOIN-STATIC-EMPTY-STABLE"].effect
 
 
 def _replaced(before: Group, work: Work) -> str:
-    """The id that the caller replaced."""
+    """Return the id that the caller replaced."""
     old = before.holder(work.instance or "")
     assert old is not None
     return old

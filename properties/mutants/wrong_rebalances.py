@@ -1,8 +1,8 @@
-"""Broken rebalances: the join phase, election and vote, generations.
+"""Define mutants with broken rebalances, syncs, sessions and failovers.
 
-Broken syncs: how assignments get from the leader to everybody, and who is waited for.
-
-Broken sessions, and coordinators that lose something in a failover, or when a topic goes.
+Rebalances: the join phase, election and vote, generations.  Syncs: the way of assignments from the
+leader to all, and the members to wait for.  Sessions and failovers: data that a failover, or the
+deletion of a topic, loses.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _least_patient(before: Group, work: Work) -> None:
 
 
 def _remove_all_absent(own: Effect) -> Effect:
-    """Absent members go, static ones too, where somebody has joined."""
+    """Remove absent members, static ones too, where somebody has joined."""
 
     def effect(work: Work) -> list[Work] | None:
         members = work.group.members
@@ -118,7 +118,7 @@ def _last_leads(work: Work) -> None:
 
 
 def _absent_leads(own: Effect) -> Effect:
-    """A leader that is a member leads, also where it has not joined."""
+    """Let a leader that is a member lead, also where it has not joined."""
 
     def effect(work: Work) -> list[Work] | None:
         leader = work.group.leader
@@ -126,30 +126,30 @@ def _absent_leads(own: Effect) -> Effect:
         if member is None or member.joining is not None:
             return own(work)
 
-        def told(_: Work, emission: Emission) -> Message | None:
+        def change(_: Work, emission: Emission) -> Message | None:
             assert isinstance(emission.message, JoinGroupResponse)
             return replace(emission.message, leader=leader or "", members=())
 
         def after(_: Group, done: Work) -> None:
             done.group = replace(done.group, leader=leader)
 
-        return in_turn(one_only, retold(told), afterwards(after))(own)(work)
+        return in_turn(one_only, retold(change), afterwards(after))(own)(work)
 
     return effect
 
 
 def _members_to(*, leader: bool, followers: bool) -> Twist:
-    def told(work: Work, emission: Emission) -> Message | None:
+    def change(work: Work, emission: Emission) -> Message | None:
         answer = emission.message
         assert isinstance(answer, JoinGroupResponse)
-        shown = leader if answer.leader == answer.member_id else followers
-        return replace(answer, members=join_members(work.group) if shown else ())
+        has_members = leader if answer.leader == answer.member_id else followers
+        return replace(answer, members=join_members(work.group) if has_members else ())
 
-    return retold(told)
+    return retold(change)
 
 
 def _by_name(own: Effect) -> Effect:
-    """The protocol is the first by name that all support, whatever they prefer."""
+    """Select the protocol that is the first by name that all support, whatever they prefer."""
 
     def effect(work: Work) -> list[Work]:
         preferred = {m.member_id: m.protocols for m in work.group.members}
@@ -308,7 +308,7 @@ def _emptied(_: Work, emission: Emission) -> Message | None:
     return replace(emission.message, assignment=b"")
 
 
-def _only_leader_told(work: Work, emission: Emission) -> Message | None:
+def _only_leader_answered(work: Work, emission: Emission) -> Message | None:
     assert work.request is not None
     return emission.message if emission.request_id == work.request.id else None
 
@@ -364,7 +364,7 @@ SYNCS: tuple[Mutant, ...] = (
         "waiting-followers-forgotten",
         "when the leader's sync comes, the followers that wait for it are not answered",
         EFFECT,
-        twists={Do.ANSWER_SYNCS: retold(_only_leader_told)},
+        twists={Do.ANSWER_SYNCS: retold(_only_leader_answered)},
     ),
     mutant(
         "sync-keeps-no-session",
@@ -388,7 +388,7 @@ SYNCS: tuple[Mutant, ...] = (
 
 
 def _impatient(_: Group, work: Work) -> None:
-    """A new member gets its own session timeout, and not five minutes."""
+    """Give a new member its own session timeout, and not five minutes."""
     member = work.group.member(work.caller)
     assert member is not None
     work.set_timer(SESSION, member.member_id, member.session_timeout_ms)

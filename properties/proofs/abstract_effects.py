@@ -1,12 +1,11 @@
-"""What one effect of the decision table does to an abstract group, as data.
+"""Define the effect of each verb of the decision table on an abstract group, as data.
 
-Each relation that changes is given by a formula over the group just before the effect; what isn't
-mentioned stays.  A choice that the protocol leaves open (who leads) is a term of its own with a
+Each relation that changes is given by a formula over the group just before the effect; the others
+stay.  A choice that the protocol leaves open (the next leader) is a term of its own with a
 condition that it meets.
 
-Abstract effects on who is a member: added, replaced, mapped, removed.
-
-Abstract effects on the rebalance and on what is stored; and the effects of all verbs.
+The first part is about membership: members are added, replaced, mapped, removed; the second about
+the rebalance and the stored group.  EFFECTS has the effects of all verbs.
 """
 
 from __future__ import annotations
@@ -107,7 +106,7 @@ class AbstractEffect:
     """The abstract effect of one effect of the table.
 
     `condition`: where it does anything at all.  `choices`: picked first, in order.  `leaves_out`:
-    what the effect does beside this, which no formula speaks of.
+    the rest of the effect, which no formula speaks of.
     """
 
     changes: tuple[Becomes | Counts | Moves, ...] = ()
@@ -116,7 +115,7 @@ class AbstractEffect:
     leaves_out: str = ""
 
     def touched(self) -> frozenset[str]:
-        """Return the names of what it may change."""
+        """Return the names of the relations, numbers and questions that it may change."""
         names = set()
         for change in self.changes:
             match change:
@@ -129,13 +128,13 @@ class AbstractEffect:
         return frozenset(names)
 
     def without(self, *names: str) -> AbstractEffect:
-        """Return the same, with these relations, numbers or questions left as they are."""
+        """Return the effect with these relations, numbers or questions left as they are."""
         kept = tuple(c for c in self.changes if not AbstractEffect((c,)).touched() & set(names))
         return replace(self, changes=kept)
 
 
 def becomes(relation: Relation, *terms_and_formula: Term | Formula) -> Becomes:
-    """From now on the relation holds of the terms where the formula, which comes last, held."""
+    """Set the relation to hold of the terms where the formula, which comes last, held."""
     *terms, formula = terms_and_formula
     assert isinstance(formula, Formula)
     return Becomes(relation, tuple(t for t in terms if isinstance(t, Term)), formula)
@@ -150,12 +149,12 @@ _OF_MEMBERS = (PARKED, SYNCING, NEW, OWES)
 
 
 def awake(condition: Formula) -> Moves:
-    """Where the condition holds, make a group that is absent exist, Empty."""
+    """Make a group that is absent exist, Empty, where the condition holds."""
     return Moves(STATE, ((GroupState.EMPTY, all_of(is_now(STATE, GroupState.ABSENT), condition)),))
 
 
 AWAKE = awake(TRUE)
-"""Whatever is done to a group that is absent makes it exist, Empty."""
+"""Any change of a group that is absent makes it exist, Empty."""
 
 
 def _caller(who: Formula) -> Becomes:
@@ -163,7 +162,7 @@ def _caller(who: Formula) -> Becomes:
 
 
 def _added(new: Term, *, static: bool) -> AbstractEffect:
-    """Adds a member under this id; one with the same id is replaced."""
+    """Add a member under this id; one with the same id is replaced."""
     is_new = same(X, new)
     seat = all_of(SEAT.now(X, I), negate(is_new))
     holds = HOLDS.now(I, X)
@@ -193,7 +192,7 @@ def _added(new: Term, *, static: bool) -> AbstractEffect:
 
 
 def _replaced(new: Term) -> AbstractEffect:
-    """The holder of the instance is removed; the new id gets its seat and lead, nothing parked."""
+    """Remove the holder of the instance; the new id gets its seat and lead, nothing parked."""
     is_new = same(X, new)
     old = HOLDS.now(INST, X)
     taken_over = exists(Y, all_of(HOLDS.now(INST, Y), LEADS.now(Y)))
@@ -236,7 +235,7 @@ def _replaced(new: Term) -> AbstractEffect:
 
 
 def removed(gone: Formula, gone_w: Formula) -> AbstractEffect:
-    """Removes every member that is `gone` (said of X, and again of W); another leads if needed."""
+    """Remove every member that is `gone` (of X, and again of W); another leads if needed."""
     stays = all_of(MEMBER.now(X), negate(gone))
     somebody_stays = exists(W, all_of(MEMBER.now(W), negate(gone_w)))
     bereft = exists(W, all_of(LEADS.now(W), gone_w))
@@ -537,7 +536,7 @@ EFFECTS: Mapping[Do, AbstractEffect] = {
     Do.FORGET: _FORGET,
     Do.RELOAD: _RELOAD,
 }
-"""What every verb does; those that aren't listed by name answer, and change nothing here."""
+"""The effect of every verb; those that aren't listed by name answer, and change nothing here."""
 
 SESSION_FIRES = AbstractEffect(
     (becomes(SESSION, X, all_of(SESSION.now(X), negate(same(X, SUBJECT)))),)

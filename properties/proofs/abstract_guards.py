@@ -1,8 +1,8 @@
-"""Translates guards of the decision table to formulas over the abstract group and request.
+"""Translate guards of the decision table to formulas over the abstract group and request.
 
-A feature with a meaning (whose id the request names, who waits) is translated, so which of its
-values can occur together follows from what is proved of groups.  A feature without one (a version,
-an offer, a limit) may have any value that `FEASIBLE` allows beside the others:
+A feature with a meaning (the holder of an id, the waiting members) is translated, so the values
+that can occur together follow from the proved invariants.  A feature without one (a version, an
+offer, a limit) may have any value that `FEASIBLE` allows beside the others:
 `fencepost.model.table.vocabulary.feasible`, as conditions.
 """
 
@@ -129,7 +129,7 @@ MEANINGS: Mapping[Feature, Mapping[Hashable, Formula]] = {
     },
     SYNCING_STATE: {state: is_now(STATE, state) for state in SYNCING_STATE.domain},
 }
-"""What each answer of these features means; the others, STATE among them, are asked as they are."""
+"""The meaning of each value of these features; the others, STATE among them, stay features."""
 
 _WITHOUT_MEMBERS = STATE.among(GroupState.ABSENT, GroupState.EMPTY, GroupState.DEAD)
 _WITHOUT_ANYONE = STATE.among(GroupState.ABSENT, GroupState.DEAD)
@@ -168,7 +168,7 @@ FEASIBLE: tuple[Expr, ...] = (
     _unless(STATE.among(GroupState.ABSENT), GENERATION.among(Generation.BEFORE, Generation.EQUAL)),
     _unless(LEFT.among(Left.NOBODY), PARKED.among(Parked.SOME)),
 )
-"""Which answers can occur together; each applies to tables that ask all its features."""
+"""Values that can occur together; each applies to tables that have all its features."""
 
 ROOM_MEANS = implies(
     all_of(is_now(ROOM, Room.FULL), is_now(STATE, GroupState.COMPLETING, GroupState.STABLE)),
@@ -183,7 +183,7 @@ DELAY_MEANS = all_of(
 
 
 def features_of(guard: Expr) -> frozenset[Feature]:
-    """Return the features that a guard asks."""
+    """Return the features of a guard."""
     match guard:
         case expr.In(feature, _):
             return frozenset({feature})
@@ -200,17 +200,17 @@ def partly(
 ) -> bool | None:
     """Evaluate a guard where only some features are known; None: it depends on others.
 
-    `answer` says whether a feature has one of these values, or None where it doesn't know.
+    `answer` returns True if a feature has one of these values, None if that is unknown.
     """
     match guard:
         case expr.In(feature, values):
             return answer(feature, values)
         case expr.Conjunction(parts):
-            found = [partly(part, answer) for part in parts]
-            return False if False in found else None if None in found else True
+            answers = [partly(part, answer) for part in parts]
+            return False if False in answers else None if None in answers else True
         case expr.Disjunction(parts):
-            found = [partly(part, answer) for part in parts]
-            return True if True in found else None if None in found else False
+            answers = [partly(part, answer) for part in parts]
+            return True if True in answers else None if None in answers else False
         case expr.Negation(part):
             inner = partly(part, answer)
             return None if inner is None else not inner
@@ -219,7 +219,7 @@ def partly(
 
 
 def can_trigger(guard: Expr, trigger: Trigger) -> bool:
-    """Return whether a look at the join phase for this reason can meet the guard."""
+    """Return True if a check of the join phase for this reason can meet the guard."""
     return partly(guard, lambda f, values: trigger in values if f is TRIGGER else None) is not False
 
 
@@ -242,18 +242,18 @@ def as_formula(guard: Expr) -> Formula:
 
 
 def feasible(features: tuple[Feature, ...]) -> Formula:
-    """Return what the free features of a table may be, beside the others."""
-    asked = frozenset(features)
+    """Return the condition on the free features of a table, beside the others."""
+    known = frozenset(features)
     parts = [
         as_formula(condition)
         for condition in FEASIBLE
-        if features_of(condition) <= asked
+        if features_of(condition) <= known
         and not features_of(condition) <= MEANINGS.keys() | {STATE}
     ]
-    if GROUP_ID in asked:
+    if GROUP_ID in known:
         parts.append(negate(is_now(GROUP_ID, GroupId.NULL)))  # no version has room for it
-    if ROOM in asked:
+    if ROOM in known:
         parts.append(ROOM_MEANS)
-    if DELAY in asked:
+    if DELAY in known:
         parts.append(DELAY_MEANS)
     return all_of(*parts) if parts else TRUE

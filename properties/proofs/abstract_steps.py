@@ -1,7 +1,7 @@
-"""The abstract steps of a revision: one for each way in which a rule can be carried out.
+"""Build the abstract steps of a revision: one for each way to carry out a rule.
 
 A step is the rule that decides, its effects in order, and, where that leaves the group in
-PreparingRebalance, the rule of the join phase that then looks at it.  The rows of a leave are steps
+PreparingRebalance, the rule of the join phase that then checks it.  The rows of a leave are steps
 of their own; where a batch rebalances once, at its end, its rows put that off.
 """
 
@@ -68,9 +68,9 @@ AT_THE_END = "rebalance of a batch, at its end"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stage:
-    """Part of a step: what must hold as it begins, then effects, in order.
+    """Part of a step: the condition at its beginning, then effects, in order.
 
-    `trigger`: why the join phase is looked at, where it is.
+    `trigger`: the reason for a check of the join phase, if there is one.
     """
 
     conditions: tuple[Formula, ...]
@@ -82,9 +82,9 @@ class Stage:
 class Path:
     """An abstract step.
 
-    `rule` decides, `settle` looks at the join phase after it.  `naming`: it is a request
-    that may name an id or an instance.  `put_off`: a row of a batch that rebalances at its end;
-    `at_the_end`: that end.  `unknown`: verbs of the step whose abstract effect nobody has said.
+    `rule` decides, `settle` checks the join phase after it.  `naming`: it is a request that may
+    name an id or an instance.  `put_off`: a row of a batch that rebalances at its end;
+    `at_the_end`: that end.  `unknown`: verbs of the step without an abstract effect.
     """
 
     table: str
@@ -99,19 +99,19 @@ class Path:
 
     @property
     def name(self) -> str:
-        """How it is called in a report."""
+        """Return its name in a report."""
         name = AT_THE_END if self.at_the_end else self.rule.id
         if self.put_off:
             name += " (rebalance put off)"
         return name if self.settle is None else f"{name}, then {self.settle.id}"
 
     def touched(self) -> frozenset[str]:
-        """Return the names of what the step may change."""
+        """Return the names of the relations, numbers and questions that the step may change."""
         effects = [effect for stage in self.stages for effect in stage.effects]
         return frozenset().union(*(effect.touched() for effect in effects))
 
     def caller(self) -> Formula:
-        """Return who the caller is as the step begins, said of X."""
+        """Return the formula of the caller as the step begins, of X."""
         if self.table == sig.SESSION_END:
             return same(X, sig.SUBJECT)
         nobodys = {sig.JOIN_PHASE, sig.SYNC_PHASE, sig.DELETION, sig.CLEANUP}
@@ -119,7 +119,7 @@ class Path:
 
 
 def guard_of(table: Table, rule: Rule) -> Formula:
-    """Return where the rule decides: its guard, and no check before it."""
+    """Return the condition under which the rule decides: its guard, and no check before it."""
     before = []
     for check in table.checks:
         if check is rule:
@@ -136,7 +136,7 @@ def paths(
 
 
 def may_name(table: Table) -> bool:
-    """Return whether what the table decides names a member id or an instance."""
+    """Return True if the events of the table may name a member id or an instance."""
     return bool({MID, INST} & set(table.features))
 
 
@@ -238,7 +238,7 @@ class _Builder:
 
 
 def changed_by(verbs: tuple[Do, ...]) -> Formula:
-    """Return whether these verbs make another group of it, so that its join phase is looked at."""
+    """Return True if these verbs change the group, so that its join phase is checked."""
     changing = [do for do in verbs if do not in _KEEPS_GROUP]
     if not changing:
         return FALSE
@@ -248,7 +248,7 @@ def changed_by(verbs: tuple[Do, ...]) -> Formula:
 
 
 def answer_of(rule: Rule, settle: Rule | None) -> Error | None:
-    """Return what the request is answered at once; None: it waits, or nobody asked."""
+    """Return the error of the immediate answer; None: the request waits, or there is none."""
     if rule.answer is not None:
         return rule.answer
     if _ANSWERS & set(rule.effect):

@@ -1,12 +1,11 @@
-"""The bridge from the executable model to the proofs: each concrete step is an abstract step.
+"""Check that a concrete step of the model is an abstract step: the bridge to the proofs.
 
-Three things have to agree: the guards of the rules that were used, as far as they speak of the
-abstract group; the group afterwards, in every relation; and the answer.  What differs is described
-in one sentence.  So whatever is proved of the abstract steps holds of each step that passed here.
+Three things have to agree: the guards of the used rules, as far as they speak of the abstract
+group; the group afterwards, in every relation; and the answer.  A difference is described in one
+sentence.  So the proofs about abstract steps hold of each step that passed here.
 
-Performs abstract effects on a finite group.
-
-It evaluates the same data that Z3 is given.  Where a choice is open, every outcome is returned.
+The abstract effects are performed on a finite group.  It evaluates the same data as Z3.  Where a
+choice is open, every outcome is returned.
 """
 
 from __future__ import annotations
@@ -75,7 +74,7 @@ def performed(
 ) -> Iterator[AbstractGroup]:
     """Yield every group that the effect may lead to."""
     scratch = SimpleNamespace(
-        **{one.name: getattr(event, one.name) for one in fields(event)},
+        **{thing.name: getattr(event, thing.name) for thing in fields(event)},
         mid_given=event.mid_given,
         inst_given=event.inst_given,
     )
@@ -84,8 +83,8 @@ def performed(
         return
     options = sorted(world.ids | {_OTHER, event.the_fresh_id})
     for picked in product(options, repeat=len(effect.choices)):
-        for choice, one in zip(effect.choices, picked, strict=True):
-            setattr(scratch, slot(choice.term.name), one)
+        for choice, thing in zip(effect.choices, picked, strict=True):
+            setattr(scratch, slot(choice.term.name), thing)
         if all(compiled(c.such_that)(group, group, scratch) for c in effect.choices):
             yield _changed_world(effect, group, scratch, world)
 
@@ -93,21 +92,21 @@ def performed(
 def _changed_world(
     effect: AbstractEffect, group: AbstractGroup, event: Any, world: Universe
 ) -> AbstractGroup:
-    found: dict[str, Any] = {}
+    changes: dict[str, Any] = {}
     for change in effect.changes:
         match change:
             case Becomes(relation, _, _):
                 closure = _set_of(change)
-                found[relation.name] = closure(group, group, event, world.ids, world.instances)
+                changes[relation.name] = closure(group, group, event, world.ids, world.instances)
             case Counts(number, source, plus):
                 base = 0 if source is None else getattr(group, slot(source.name))
-                found[slot(number.name)] = base + plus
+                changes[slot(number.name)] = base + plus
             case Moves(feature, cases):
                 for value, formula in cases:
                     if compiled(formula)(group, group, event):
-                        found[slot(feature.name)] = value
+                        changes[slot(feature.name)] = value
                         break
-    return replace(group, **found)
+    return replace(group, **changes)
 
 
 def _set_of(change: Becomes) -> SetClosure:
@@ -125,7 +124,7 @@ _ABSTRACT_STATE: Mapping[Hashable, Formula] = {state: is_now(STATE, state) for s
 
 
 def abstract_step_of(view: StepView, effects: Effects = EFFECTS) -> str | None:
-    """Check that a step is an abstract step: None, or a sentence that says what differs.
+    """Check that a step is an abstract step: None, or the difference in a sentence.
 
     `effects`: the abstract effect of each effect; a mutant's may differ.
     """
@@ -161,7 +160,7 @@ def abstract_step_of(view: StepView, effects: Effects = EFFECTS) -> str | None:
 
 
 def _hands_on(rule: Rule) -> bool:
-    """Whether a leave's rule only passes the rows on."""
+    """Return True if a leave's rule only passes the rows on."""
     return Do.ANSWER_ROWS in rule.effect or rule.id == "LEAVE-BATCH"
 
 
@@ -178,7 +177,7 @@ def _of_leave(
     rules: tuple[Rule, ...],
     effects: Effects,
 ) -> str | None:
-    """Row by row, each settled at once, or all settled at the end."""
+    """Check row by row, each settled at once, or all settled at the end."""
     own = [rule for rule in rules if TRIGGER not in features_of(rule.guard)]
     if len(own) != len(rows):  # refused as a whole
         return _compared([before], after, view)
@@ -193,13 +192,13 @@ def _of_leave(
         )
         for at_the_end in ((False, True) if len(rows) > 1 else (False,))
     ]
-    said = []
+    differences = []
     for groups, wrong in tries:
         difference = wrong or _compared(groups, after, view)
         if difference is None:
             return None
-        said.append(difference)
-    return said[0]
+        differences.append(difference)
+    return differences[0]
 
 
 def _rows(
@@ -247,7 +246,7 @@ def _settled(
     *,
     looked_at: bool,
 ) -> tuple[list[AbstractGroup], str | None]:
-    """The groups after the look at the join phase, and what is wrong with it."""
+    """Return the groups after the check of the join phase, and its error."""
     if not settles:
         quiet = [g for g in groups if not looked_at or g.state is not GroupState.PREPARING]
         return quiet or groups, None if quiet else "the join phase was not looked at"
@@ -266,10 +265,10 @@ def _all_performed(
     effects: Iterable[AbstractEffect], groups: list[AbstractGroup], event: AbstractEvent
 ) -> list[AbstractGroup]:
     for effect in effects:
-        found: dict[AbstractGroup, None] = {}
+        outcomes: dict[AbstractGroup, None] = {}
         for group in groups:
-            found.update(dict.fromkeys(performed(effect, group, event, universe(group, event))))
-        groups = list(found)
+            outcomes.update(dict.fromkeys(performed(effect, group, event, universe(group, event))))
+        groups = list(outcomes)
     return groups
 
 
@@ -291,7 +290,7 @@ def _guard_fails(
 def _holds(
     guard: Expr, group: AbstractGroup, event: AbstractEvent, trigger: Trigger | None
 ) -> bool | None:
-    """Whether a guard holds; None where that is a matter of what the abstraction leaves out."""
+    """Return True if a guard holds; None if the abstraction leaves out what decides it."""
     scene = replace(event, trigger=trigger)
 
     def answer(feature: Feature, values: frozenset[Hashable]) -> bool | None:
@@ -312,14 +311,14 @@ def _compared(groups: list[AbstractGroup], after: AbstractGroup, view: StepView)
     fewest = min(range(len(groups)), key=lambda i: len(differences[i]))
     names = " then ".join(rule.id for rule in view.rules) or "no rule"
     parts = [
-        f"{name} should be {_shown(getattr(groups[fewest], name))} and is "
-        f"{_shown(getattr(after, name))}"
+        f"{name} should be {_text_of(getattr(groups[fewest], name))} and is "
+        f"{_text_of(getattr(after, name))}"
         for name in differences[fewest]
     ]
     return f"after {names}, {'; '.join(parts)}"
 
 
-def _shown(value: object) -> str:
+def _text_of(value: object) -> str:
     if isinstance(value, frozenset):
         return "{" + ", ".join(sorted(map(str, value))) + "}"
     return str(getattr(value, "value", value))
@@ -328,8 +327,8 @@ def _shown(value: object) -> str:
 def _answer_differs(rule: Rule, settles: list[Rule], event: AbstractEvent) -> str | None:
     if event.event in _OWN_ANSWERS or event.event not in SETTLING | {"SyncGroup", "Heartbeat"}:
         return None
-    wanted = answer_of(rule, settles[0] if settles else None)
-    if event.the_timers_id or wanted is event.answer:
+    expected = answer_of(rule, settles[0] if settles else None)
+    if event.the_timers_id or expected is event.answer:
         return None
-    shown = ["nothing" if one is None else one.name for one in (wanted, event.answer)]
-    return f"{rule.id} should answer {shown[0]} and answered {shown[1]}"
+    texts = ["nothing" if error is None else error.name for error in (expected, event.answer)]
+    return f"{rule.id} should answer {texts[0]} and answered {texts[1]}"

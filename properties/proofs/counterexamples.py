@@ -1,14 +1,12 @@
-"""Turns Z3's model into a counterexample that can be read: few ids, few instances, little else.
+"""Turn Z3's model into a readable counterexample: few ids, few instances, little else.
 
 The smallest has the fewest ids and instances, then as little else as can be.  The result is a
-finite step, on which the evaluator that exploration uses evaluates the same formula; a test checks
-that the two agree.
+finite step, on which the evaluator of exploration evaluates the same formula; a test checks that
+the two agree.
 
-Looks for a run that reaches a counterexample to induction.
-
-Exploration looks for a step by the same rule that breaks the same property.  A proof starts from
-any group that its invariants allow, so it may fail on a group that no run reaches; then an
-invariant is missing, and the rule is not wrong.
+Exploration then searches for a run to a step by the same rule that breaks the same property.  A
+proof starts from any group that its invariants allow, so it may fail on a group that no run
+reaches; then an invariant is missing, and the rule is not wrong.
 """
 
 from __future__ import annotations
@@ -71,7 +69,7 @@ _QUIET: tuple[Formula, ...] = (
     ),
     negate(exists(sig.X, sig.I, sig.SEAT.now(sig.X, sig.I))),
 )
-_FIELDS = {one.name for one in fields(AbstractGroup)}
+_FIELDS = {each.name for each in fields(AbstractGroup)}
 
 
 def smallest(
@@ -81,9 +79,9 @@ def smallest(
     solver: Callable[[], Z],
     ask: Ask,
 ) -> Counterexample | None:
-    """Return the smallest step of this kind that begins well and misses the goal (None: any step).
+    """Return the smallest step of this kind that meets the invariants and misses the goal.
 
-    None if there is none in a small universe.
+    Without a goal: any step.  None if there is none in a small universe.
     """
     known = tuple(invariants)
     batch = path.put_off or path.at_the_end
@@ -100,7 +98,7 @@ def smallest(
 
 
 def _quiet(solver: Z, scene: Scene, ask: Ask) -> Z:
-    """A model in which as little as can be is the case before the step."""
+    """Return a model in which as few relations as can be hold before the step."""
     model = solver.model()
     for wish in _QUIET:
         solver.push()
@@ -113,27 +111,27 @@ def _quiet(solver: Z, scene: Scene, ask: Ask) -> Z:
 
 
 def _tuples(relation: Relation, universe: Universe) -> list[tuple[Z, ...]]:
-    found: list[tuple[Z, ...]] = [()]
+    tuples: list[tuple[Z, ...]] = [()]
     for sort in relation.sorts:
-        found = [(*front, one) for front in found for one in universe[sort]]
-    return found
+        tuples = [(*front, thing) for front in tuples for thing in universe[sort]]
+    return tuples
 
 
 class _Z3ModelReader:
-    """Reads a model, and names what it finds: ids m1, m2, members first; instances A, B."""
+    """Reads a model, and gives names: ids m1, m2, members first; instances A, B."""
 
     def __init__(self, model: Z, scene: Scene, universe: Universe) -> None:
         self._model = model
-        known = [scene.now.relations[one.name] for one in (sig.MEMBER, sig.PENDING)]
+        known = [scene.now.relations[relation.name] for relation in (sig.MEMBER, sig.PENDING)]
         self._names: dict[Sort, dict[str, str]] = {Sort.ID: {}, Sort.INSTANCE: {}}
         self.things: Universe = {}
         for sort, constants in universe.items():
-            seen = {str(value): value for value in map(self._value, constants)}
-            ordered = sorted(seen)
+            values = {str(value): value for value in map(self._value, constants)}
+            ordered = sorted(values)
             if sort is Sort.ID:
-                ranks = {key: [not self.true(p.of(seen[key])) for p in known] for key in seen}
+                ranks = {key: [not self.true(p.of(values[key])) for p in known] for key in values}
                 ordered.sort(key=ranks.__getitem__)
-            self.things[sort] = [seen[key] for key in ordered]
+            self.things[sort] = [values[key] for key in ordered]
             for number, key in enumerate(ordered):
                 name = f"m{number + 1}" if sort is Sort.ID else chr(ord("A") + number)
                 self._names[sort][key] = name
@@ -151,36 +149,38 @@ class _Z3ModelReader:
         return int(self._value(expression).as_long())
 
     def group(self, symbols: Symbols) -> AbstractGroup:
-        found: dict[str, Any] = {}
+        group: dict[str, Any] = {}
         for relation in sig.RELATIONS:
             predicate = symbols.relations[relation.name]
             held = [t for t in _tuples(relation, self.things) if self.true(predicate.of(*t))]
             named = [
-                tuple(self.name(s, one) for s, one in zip(relation.sorts, t, strict=True))
+                tuple(self.name(s, thing) for s, thing in zip(relation.sorts, t, strict=True))
                 for t in held
             ]
             if not relation.sorts:
-                found[relation.name] = bool(named)
+                group[relation.name] = bool(named)
             elif len(relation.sorts) == 1:
-                found[relation.name] = frozenset(one for (one,) in named)
+                group[relation.name] = frozenset(thing for (thing,) in named)
             else:
-                found[relation.name] = frozenset(named)
+                group[relation.name] = frozenset(named)
         for feature in sig.GROUP_FEATURES:
             state = str(self._value(symbols.states[feature]))
-            found[slot(feature.name)] = next(s for s, z in STATES.items() if str(z) == state)
+            group[slot(feature.name)] = next(s for s, z in STATES.items() if str(z) == state)
         for number in sig.NUMBERS:
-            found[slot(number.name)] = self.number(symbols.numbers[number.name])
-        return AbstractGroup(**{name: value for name, value in found.items() if name in _FIELDS})
+            group[slot(number.name)] = self.number(symbols.numbers[number.name])
+        return AbstractGroup(**{name: value for name, value in group.items() if name in _FIELDS})
 
 
 def _read(model: Z, scene: Scene, universe: Universe, path: Path) -> Counterexample:
     reader = _Z3ModelReader(model, scene, universe)
-    asked = path.naming and not path.at_the_end
-    given = asked and reader.true(scene.event[sig.MID_GIVEN.name].body)
-    inst_given = asked and reader.true(scene.event[sig.INST_GIVEN.name].body)
+    by_name = path.naming and not path.at_the_end
+    with_id = by_name and reader.true(scene.event[sig.MID_GIVEN.name].body)
+    with_instance = by_name and reader.true(scene.event[sig.INST_GIVEN.name].body)
     hole = scene.event[sig.NAMED.name]
     named = frozenset(
-        reader.name(Sort.ID, one) for one in reader.things[Sort.ID] if reader.true(hole.of(one))
+        reader.name(Sort.ID, thing)
+        for thing in reader.things[Sort.ID]
+        if reader.true(hole.of(thing))
     )
     timed = path.table == sig.SESSION_END
 
@@ -192,11 +192,11 @@ def _read(model: Z, scene: Scene, universe: Universe, path: Path) -> Counterexam
         "LeaveGroup" if path.at_the_end else path.table,
         path.rule.id,
         path.answer,
-        reader.name(Sort.ID, scene.terms[sig.MID.name]) if given else "",
-        reader.name(Sort.INSTANCE, scene.terms[sig.INST.name]) if inst_given else None,
-        reader.name(Sort.ID, scene.terms[sig.FRESH.name]) if asked else "",
+        reader.name(Sort.ID, scene.terms[sig.MID.name]) if with_id else "",
+        reader.name(Sort.INSTANCE, scene.terms[sig.INST.name]) if with_instance else None,
+        reader.name(Sort.ID, scene.terms[sig.FRESH.name]) if by_name else "",
         reader.name(Sort.ID, scene.terms[sig.SUBJECT.name]) if timed else "",
-        named if asked or timed else frozenset(),
+        named if by_name or timed else frozenset(),
         free(SELECTION),
         free(SUBSCRIPTION),
     )
@@ -206,15 +206,14 @@ def _read(model: Z, scene: Scene, universe: Universe, path: Path) -> Counterexam
 
 
 MAX_STATES = 3_000
-"""How many worlds of each scope are looked at, at most."""
+"""The most worlds to explore in each scope."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """The run that was found, in which scope; None where no run was found.
+    """The run to the counterexample, and its scope; None where there is no run.
 
-    `states`: how many worlds were looked at; `complete`: whether these were all that the scopes
-    have.
+    `states`: number of explored worlds; `complete`: true if these were all that the scopes have.
     """
 
     states: int
@@ -226,26 +225,28 @@ class Reached:
 
 def reach(
     revision: Revision,
-    one: Property,
+    claim: Property,
     rule_id: str,
     questions: Sequence[NamedScope] = CHECK_SCOPES,
     *,
     max_states: int = MAX_STATES,
 ) -> Reached:
     """Find the shortest run, in the first scope that has one, to such a step by this rule."""
-    judging = Evaluator([one], revision)
+    judging = Evaluator([claim], revision)
     states = 0
     complete = True
     for question in questions:
         worlds = Worlds(revision, question.scope, judging.judge)
-        check = Check(one.id, step=_Broken(worlds, rule_id))
-        found = explore(worlds, [check], max_states=max_states, stop_at_first=True, quiet=is_quiet)
-        states += found.states
-        violation = found.violations.get(one.id)
+        check = Check(claim.id, step=_Broken(worlds, rule_id))
+        exploration = explore(
+            worlds, [check], max_states=max_states, stop_at_first=True, quiet=is_quiet
+        )
+        states += exploration.states
+        violation = exploration.violations.get(claim.id)
         if violation is not None:
             run = unfold(worlds, violation.trace)
             return Reached(states, complete, question, run, worlds)
-        complete = complete and found.complete
+        complete = complete and exploration.complete
     return Reached(states, complete)
 
 

@@ -1,13 +1,12 @@
-"""One abstract step as Z3's constraints: the group before it, what happens, the group after it.
+"""Encode one abstract step for Z3: the group before it, the event, the group after it.
 
-A step assumes the invariants before it, that the fresh id is nobody's, and that a timer that fires
-was running.
+A step assumes the invariants before it, that the fresh id is new, and that a timer that fires was
+running.
 
-Translates formulas to Z3's: sorts without a size, relations as predicates.
-
-A group before a step is one uninterpreted predicate for each relation; each later one is an
-expression over it, so a step needs no further predicates and no quantifier that its formulas don't
-have.  This stays close to the fragment that Z3 decides (EPR).
+Formulas are translated to Z3's: sorts without a size, relations as predicates.  A group before a
+step is one uninterpreted predicate for each relation; each later one is an expression over it, so a
+step needs no further predicates and no quantifier that its formulas don't have.  This stays close
+to the fragment that Z3 decides (EPR).
 """
 
 from __future__ import annotations
@@ -94,11 +93,11 @@ class Symbols:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """All that a formula may refer to: the group now and then, and what happens.
+    """All that a formula may refer to: the group now and then, and the event.
 
-    `terms`: of the event, by name; `answers`: questions whose answer is known (the deciding rule);
-    `stage`: which look at the table a free feature belongs to; `used`: the free ones so far.
-    `universe`: all ids and instances that there are, where quantifiers are to be written out.
+    `terms`: of the event, by name; `answers`: features with a known value (the deciding rule);
+    `stage`: the check that a free feature belongs to; `used`: the free ones so far. `universe`: all
+    ids and instances, where quantifiers are to be written out.
     """
 
     now: Symbols
@@ -112,7 +111,7 @@ class Scene:
 
 
 def first_group() -> Symbols:
-    """Return a group of which nothing is known."""
+    """Return a group without any constraint."""
     relations = {}
     for relation in sig.RELATIONS:
         holes = _holes(relation)
@@ -128,7 +127,7 @@ def first_group() -> Symbols:
 
 
 def domains(scene: Scene) -> Z:
-    """Return each free feature has one of its answers."""
+    """Return the constraint that each free feature has one of its values."""
     ranges = [z3.And(v >= 0, v < len(feature.domain)) for v, feature in scene.used.values()]
     return z3.And(*ranges)
 
@@ -168,13 +167,13 @@ def _quantified(
 ) -> Z:
     if scene.universe is not None:
         cases = product(*(scene.universe[t.sort] for t in terms))
-        found = [
+        instances = [
             translate(
                 body, scene, {**names, **dict(zip((t.name for t in terms), case, strict=True))}
             )
             for case in cases
         ]
-        return z3.And(*found) if quantifier is z3.ForAll else z3.Or(*found)
+        return z3.And(*instances) if quantifier is z3.ForAll else z3.Or(*instances)
     constants = {t.name: z3.Const(f"{t.name}!{next(_fresh)}", SORTS[t.sort]) for t in terms}
     return quantifier(list(constants.values()), translate(body, scene, {**names, **constants}))
 
@@ -204,7 +203,7 @@ def _answered(feature: Feature, values: frozenset[Hashable], scene: Scene, when:
 def perform(effect: AbstractEffect, scene: Scene, mark: str) -> tuple[Scene, list[Z], list[Z]]:
     """Return the scene after an effect (its `now` moves on), its choices and their conditions.
 
-    `mark` tells apart the choices of several effects of one step.
+    `mark` distinguishes the choices of several effects of one step.
     """
     chosen: dict[str, Z] = {}
     terms = dict(scene.terms)
@@ -262,7 +261,7 @@ FRESH_IS_NOBODYS = for_all(
 
 @dataclass(slots=True)
 class Encoded:
-    """A step: what is assumed of it, and the scene in which its properties are read."""
+    """A step: its assumptions, and the scene in which its properties are read."""
 
     constraints: list[Z]
     scene: Scene
@@ -296,13 +295,13 @@ def event_scene(
 def assumed(
     invariants: Iterable[Property], *, batch: bool, universe: Universe | None = None
 ) -> list[Z]:
-    """Return the invariants before a step: the same for every step."""
+    """Return the invariants before a step: equal for every step."""
     scene = event_scene(first_group(), {}, of_session=False, universe=universe)
-    return [before(one, scene, batch=batch) for one in invariants]
+    return [before(claim, scene, batch=batch) for claim in invariants]
 
 
 def encode(path: Path, invariants: Iterable[Z], universe: Universe | None = None) -> Encoded:
-    """Return the step as constraints: what is `assumed` before it, guard, effects, choices."""
+    """Return the step as constraints: the assumptions before it, guard, effects, choices."""
     event = "LeaveGroup" if path.at_the_end else path.table
     answers: dict[Feature, Hashable] = {
         sig.EVENT: event,
@@ -312,13 +311,13 @@ def encode(path: Path, invariants: Iterable[Z], universe: Universe | None = None
     of_session = path.table == sig.SESSION_END
     scene = event_scene(first_group(), answers, of_session=of_session, universe=universe)
     batch = path.put_off or path.at_the_end
-    found = [
+    constraints = [
         *invariants,
         translate(FRESH_IS_NOBODYS, scene),
     ]
     if not path.naming or path.at_the_end:
-        given = (sig.MID_GIVEN.name, sig.INST_GIVEN.name)
-        found += [z3.Not(scene.event[name].body) for name in given]
+        names = (sig.MID_GIVEN.name, sig.INST_GIVEN.name)
+        constraints += [z3.Not(scene.event[name].body) for name in names]
     hole = z3.Const("hole!0", SORTS[Sort.ID])
     relations = dict(scene.now.relations)
     relations[sig.CALLER.name] = Predicate((hole,), translate(path.caller(), scene, {X.name: hole}))
@@ -331,48 +330,48 @@ def encode(path: Path, invariants: Iterable[Z], universe: Universe | None = None
     for number, stage in enumerate(path.stages):
         known = dict(answers) if stage.trigger is None else {**answers, TRIGGER: stage.trigger}
         here = replace(here, stage=number, answers=known)
-        found += [translate(condition, here) for condition in stage.conditions]
+        constraints += [translate(condition, here) for condition in stage.conditions]
         for place, effect in enumerate(stage.effects):
             here, met, choices = perform(effect, here, f"{number}.{place}")
-            found += met
+            constraints += met
             picked += choices
-    found.append(domains(scene))
-    return Encoded(found, replace(scene, then=here.now), picked)
+    constraints.append(domains(scene))
+    return Encoded(constraints, replace(scene, then=here.now), picked)
 
 
-def before(one: Property, scene: Scene, *, batch: bool) -> Z:
+def before(claim: Property, scene: Scene, *, batch: bool) -> Z:
     """Return an invariant as it holds before the step; in a batch some hold only at its start."""
-    assert one.formula is not None
-    return _weak(one, scene, batch=batch)
+    assert claim.formula is not None
+    return _weak(claim, scene, batch=batch)
 
 
-def after(one: Property, encoded: Encoded, path: Path) -> Z:
-    """Return what the step must establish: the invariant after it, or the step property."""
-    assert one.formula is not None
-    if one.kind is PropertyKind.STEP:
-        return translate(one.formula, encoded.scene)
+def after(claim: Property, encoded: Encoded, path: Path) -> Z:
+    """Return the goal of a step: the invariant after it, or the step property."""
+    assert claim.formula is not None
+    if claim.kind is PropertyKind.STEP:
+        return translate(claim.formula, encoded.scene)
     then = replace(encoded.scene, now=encoded.scene.then)
-    return _weak(one, then, batch=path.put_off)
+    return _weak(claim, then, batch=path.put_off)
 
 
-def _weak(one: Property, scene: Scene, *, batch: bool) -> Z:
-    assert one.formula is not None
-    formula: Formula = one.formula
-    if batch and one.id in WITHIN_A_BATCH:
+def _weak(claim: Property, scene: Scene, *, batch: bool) -> Z:
+    assert claim.formula is not None
+    formula: Formula = claim.formula
+    if batch and claim.id in WITHIN_A_BATCH:
         formula = any_of(all_of(sig.DEFERRED.now(), _SETTLED), formula)
     return translate(formula, scene)
 
 
-def is_untouched(one: Property, path: Path) -> bool:
-    """Return whether the step changes nothing that an invariant speaks of: it still holds."""
+def is_untouched(claim: Property, path: Path) -> bool:
+    """Return True if the step changes nothing in an invariant's formula: it still holds."""
     batch = path.put_off or path.at_the_end
-    if one.kind is not PropertyKind.STATE or batch or one.formula is None:
+    if claim.kind is not PropertyKind.STATE or batch or claim.formula is None:
         return False
-    return not (_mentioned(one.formula) & path.touched())
+    return not (_mentioned(claim.formula) & path.touched())
 
 
 def _mentioned(formula: Formula) -> frozenset[str]:
-    """The names of the relations, numbers and questions that a formula speaks of."""
+    """Return the names of the relations, numbers and questions in a formula."""
     match formula:
         case Holds(relation, _, _):
             return frozenset({relation.name})
@@ -390,10 +389,10 @@ def _mentioned(formula: Formula) -> frozenset[str]:
             return frozenset()
 
 
-def premise(one: Property, scene: Scene) -> Z:
-    """Return the case that the property is about."""
-    assert isinstance(one.premise, Formula)
-    return translate(one.premise, scene)
+def premise(claim: Property, scene: Scene) -> Z:
+    """Return the premise of the property."""
+    assert isinstance(claim.premise, Formula)
+    return translate(claim.premise, scene)
 
 
 def small_universe(ids: int, instances: int) -> Universe:
@@ -405,9 +404,9 @@ def small_universe(ids: int, instances: int) -> Universe:
 
 
 def within(encoded: Encoded, universe: Universe) -> list[Z]:
-    """Return that nothing but the universe is spoken of."""
+    """Return the constraint that all terms of the step are in the universe."""
     terms = [*encoded.scene.terms.values(), *encoded.picked]
-    return [z3.Or(*(term == one for one in universe[_sort(term)])) for term in terms]
+    return [z3.Or(*(term == thing for thing in universe[_sort(term)])) for term in terms]
 
 
 def _sort(term: Z) -> Sort:

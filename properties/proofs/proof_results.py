@@ -1,8 +1,8 @@
-"""The results of proofs: obligations, each with its outcome, and counterexamples in plain words.
+"""Define the results of proofs: obligations, and counterexamples in plain words.
 
 An obligation that Z3 can't decide has not been proved, and fails; so does a violation that is
-listed of a shipped revision and doesn't show.  One that a user's own revision would have inherited
-is told.  A step whose effect has no abstract form is not covered, which is neither.
+listed of a shipped revision and doesn't occur.  One that a user's own revision would have inherited
+is reported.  A step whose effect has no abstract form is not covered, which is neither.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fencepost.properties.worlds.abstraction import AbstractEvent, AbstractGroup
 
 
 class Result(Enum):
-    """How an obligation turned out."""
+    """The result of an obligation."""
 
     PROVED = "proved"
     EXPECTED = "fails, as expected"
@@ -35,16 +35,16 @@ FAILURES = frozenset({Result.FAILED, Result.UNKNOWN, Result.STALE})
 
 @dataclass(frozen=True, slots=True)
 class Counterexample:
-    """A step from a group that satisfies all invariants, which breaks what was to be proved.
+    """A step from a group that satisfies all invariants, which breaks the statement.
 
-    A proof doesn't say whether such a group can be reached: exploration looks for it.
+    A proof doesn't decide if such a group can be reached: exploration searches for it.
     """
 
     step: AbstractStep
     rules: tuple[str, ...]
 
     def words(self) -> tuple[str, ...]:
-        """Three sentences: before, what happens, after."""
+        """Return three sentences: before, the event, after."""
         event = self.step.event
         if event.the_fresh_id not in self.step.after.member | self.step.after.pending:
             event = replace(event, the_fresh_id="")
@@ -55,7 +55,7 @@ class Counterexample:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Before, event, rules and after, as JSON has them; empty fields left out."""
+        """Return before, event, rules and after, as JSON has them; empty fields left out."""
         return {
             "before": _plain(self.step.before),
             "event": _plain(self.step.event),
@@ -67,10 +67,10 @@ class Counterexample:
 
 @dataclass(frozen=True, slots=True)
 class Obligation:
-    """A statement that was to be proved, and the result.
+    """A statement to be proved, and the result.
 
     `kind`: table, state, step, reachable, defensive or premise.  `about`: the id of a property,
-    rule or table.  `step`: the abstract step, if there is one.  `rule`: what decides it.
+    rule or table.  `step`: the abstract step, if there is one.  `rule`: the rule that decides it.
     """
 
     kind: str
@@ -83,22 +83,22 @@ class Obligation:
 
     @property
     def failed(self) -> bool:
-        """Whether it counts against the revision."""
+        """True if it counts against the revision."""
         return self.result in FAILURES
 
     def to_json(self) -> dict[str, Any]:
-        """Return what it is about and how it came out."""
-        found: dict[str, Any] = {
+        """Return its statement and its result."""
+        document: dict[str, Any] = {
             "kind": self.kind,
             "about": self.about,
             "step": self.step,
             "result": self.result.value,
         }
         if self.detail:
-            found["detail"] = self.detail
+            document["detail"] = self.detail
         if self.counterexample is not None:
-            found["counterexample"] = self.counterexample.to_json()
-        return found
+            document["counterexample"] = self.counterexample.to_json()
+        return document
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,37 +110,45 @@ class Proof:
 
     @property
     def failures(self) -> tuple[Obligation, ...]:
-        """What should have been proved and was not."""
-        return tuple(one for one in self.obligations if one.failed)
+        """Obligations that should have been proved and were not."""
+        return tuple(obligation for obligation in self.obligations if obligation.failed)
 
     @property
     def expected(self) -> tuple[Obligation, ...]:
-        """What fails as expected."""
-        return tuple(one for one in self.obligations if one.result is Result.EXPECTED)
+        """Obligations that fail as expected."""
+        return tuple(
+            obligation for obligation in self.obligations if obligation.result is Result.EXPECTED
+        )
 
     @property
     def kept(self) -> tuple[Obligation, ...]:
-        """What fails in the revision that this one is made from, and does not here."""
-        return tuple(one for one in self.obligations if one.result is Result.KEPT)
+        """Obligations that fail in the revision that this one is made from, and hold here."""
+        return tuple(
+            obligation for obligation in self.obligations if obligation.result is Result.KEPT
+        )
 
     @property
     def uncovered(self) -> tuple[Obligation, ...]:
-        """What no proof speaks of."""
-        return tuple(one for one in self.obligations if one.result is Result.UNCOVERED)
+        """Steps that no proof covers."""
+        return tuple(
+            obligation for obligation in self.obligations if obligation.result is Result.UNCOVERED
+        )
 
     def rows(self) -> Iterator[tuple[str, str, dict[Result, int]]]:
-        """(kind, about, how many by result); rules and tables counted together."""
+        """Yield (kind, about, count by result); rules and tables counted together."""
         counts: dict[tuple[str, str], dict[Result, int]] = {}
-        for one in self.obligations:
-            about = one.about if one.kind in {"state", "step"} else "all"
-            row = counts.setdefault((one.kind, about), {})
-            row[one.result] = row.get(one.result, 0) + 1
+        for obligation in self.obligations:
+            about = obligation.about if obligation.kind in {"state", "step"} else "all"
+            row = counts.setdefault((obligation.kind, about), {})
+            row[obligation.result] = row.get(obligation.result, 0) + 1
         for (kind, about), row in counts.items():
             yield kind, about, row
 
     def to_json(self) -> dict[str, Any]:
-        """Return the counts, and in full whatever is not simply proved."""
-        notable = [one for one in self.obligations if one.result is not Result.PROVED]
+        """Return the counts, and in full each obligation that is not simply proved."""
+        notable = [
+            obligation for obligation in self.obligations if obligation.result is not Result.PROVED
+        ]
         return {
             "revision": self.revision,
             "obligations": len(self.obligations),
@@ -149,25 +157,25 @@ class Proof:
                 {"kind": kind, "about": about, **{r.value: n for r, n in row.items()}}
                 for kind, about, row in self.rows()
             ],
-            "notable": [one.to_json() for one in notable],
+            "notable": [obligation.to_json() for obligation in notable],
         }
 
 
 def _plain(thing: AbstractGroup | AbstractEvent) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for one in fields(thing):
-        value = getattr(thing, one.name)
+    values: dict[str, Any] = {}
+    for each in fields(thing):
+        value = getattr(thing, each.name)
         if isinstance(value, frozenset):
             value = sorted(list(v) if isinstance(v, tuple) else v for v in value)
         elif isinstance(value, Enum):
             value = word(value)
         if value not in ("", None, [], False):
-            found[one.name] = value
-    return found
+            values[each.name] = value
+    return values
 
 
 def group_words(group: AbstractGroup) -> str:
-    """Return the group in one sentence, without what is as usual."""
+    """Return the group in one sentence, without the usual values."""
     if group.state is GroupState.ABSENT:
         return "there is no group"
     parts = [f"{group.state.value}, generation {group.the_generation}"]
@@ -175,7 +183,7 @@ def group_words(group: AbstractGroup) -> str:
     for member, instance in sorted(group.seat):
         seats.setdefault(member, []).append(instance)
     for member in sorted(group.member):
-        what = [f"carries {' and '.join(seats[member])}"] if member in seats else ["is dynamic"]
+        words = [f"carries {' and '.join(seats[member])}"] if member in seats else ["is dynamic"]
         for ids, says in (
             (group.leads, "leads"),
             (group.new, "is new"),
@@ -183,8 +191,8 @@ def group_words(group: AbstractGroup) -> str:
             (group.syncing, "waits for its sync"),
             (group.owes, "owes a sync"),
         ):
-            what += [says] if member in ids else []
-        parts.append(f"{member} {', '.join(what)}")
+            words += [says] if member in ids else []
+        parts.append(f"{member} {', '.join(words)}")
     if not group.member:
         parts.append("no members")
     parts += [f"{i} is mapped to {m}" for i, m in sorted(group.holds)]
@@ -206,7 +214,7 @@ def group_words(group: AbstractGroup) -> str:
 
 
 def event_words(event: AbstractEvent) -> str:
-    """Return what happens, in one sentence."""
+    """Return the event in one sentence."""
     says = [event.event]
     if event.the_timers_id:
         says.append(f"of {event.the_timers_id}")

@@ -1,4 +1,4 @@
-"""Proves every obligation of a revision with Z3, with no bound on members and instances.
+"""Prove every obligation of a revision with Z3, with no bound on members and instances.
 
 The obligations: each table is total and unambiguous; each state property holds of a group that
 doesn't exist and is kept by every step; each step property holds of every step that begins where
@@ -30,24 +30,26 @@ from fencepost.properties.proofs.table_proofs import prove_tables
 from fencepost.properties.worlds.abstraction import AbstractGroup, evaluate
 
 TIMEOUT_MS = 10_000
-"""How long Z3 may think about one question, ms; what takes longer is undecided."""
+"""Limit of Z3 for one query, ms; beyond it the obligation is undecided."""
 
 _SEED = 345
 
 
 def ask(solver: z3.Solver) -> str:
-    """Ask whether the solver's constraints have a model: "sat", "unsat" or "unknown"."""
+    """Query if the solver's constraints have a model: "sat", "unsat" or "unknown"."""
     return str(solver.check())
 
 
 def invariants_of(properties: Collection[Property]) -> tuple[Property, ...]:
     """Return the state properties, which are assumed before each step.
 
-    Also one that fails in a revision: then the proofs say which rules break it first, and speak of
+    Also one that fails in a revision: then the proofs name the rules that break it first, and cover
     the other properties only up to there.
     """
     return tuple(
-        one for one in properties if one.kind is PropertyKind.STATE and one.formula is not None
+        claim
+        for claim in properties
+        if claim.kind is PropertyKind.STATE and claim.formula is not None
     )
 
 
@@ -65,11 +67,10 @@ def prove(
 ) -> Proof:
     """Prove all obligations of a revision.
 
-    `only`: ids of properties to be proved (then nothing is said of tables and rules).  `assume`:
-    state properties that are assumed before each step, by default all.  `rules`: ids of rules whose
-    steps are looked at, no others (then nothing is said of what all steps together reach).
-    `overrides`: the abstract effects that the revision performs differently.  `with_traces`: with
-    counterexamples.
+    `only`: ids of properties to prove (then tables and rules are not proved).  `assume`: state
+    properties that are assumed before each step, by default all.  `rules`: ids of the only rules
+    whose steps are proved (then premises and reachability are not). `overrides`: the abstract
+    effects that the revision performs differently.  `with_traces`: with counterexamples.
     """
     search = _ProofSearch(
         revision,
@@ -102,16 +103,16 @@ class _ProofSearch:
     _reached: set[str] = field(default_factory=set)
     _undecided: set[str] = field(default_factory=set)
     _witnessed: set[str] = field(default_factory=set)
-    _shown: set[tuple[str, str]] = field(default_factory=set)
+    _with_example: set[tuple[str, str]] = field(default_factory=set)
     _failing: dict[str, set[str]] = field(default_factory=dict)
 
     def obligations(self) -> Iterator[Obligation]:
-        asked = {one.id: adapted(one, self.revision) for one in self.properties}
-        self._known = invariants_of(asked.values() if self.assume is None else self.assume)
+        claims = {claim.id: adapted(claim, self.revision) for claim in self.properties}
+        self._known = invariants_of(claims.values() if self.assume is None else self.assume)
         self._goals = tuple(
-            one
-            for name, one in asked.items()
-            if one.formula is not None and (not self.only or {name, one.id} & self.only)
+            claim
+            for name, claim in claims.items()
+            if claim.formula is not None and (not self.only or {name, claim.id} & self.only)
         )
         if not self.only and not self.rules:
             yield from prove_tables(self.revision, self._known, self.solver, self.ask)
@@ -144,12 +145,12 @@ class _ProofSearch:
         return solver
 
     def _initial(self) -> Iterator[Obligation]:
-        for one in self._goals:
-            if one.kind is PropertyKind.STATE and one.formula is not None:
-                holds = evaluate(one.formula, AbstractGroup())
+        for claim in self._goals:
+            if claim.kind is PropertyKind.STATE and claim.formula is not None:
+                holds = evaluate(claim.formula, AbstractGroup())
                 result = Result.PROVED if holds else Result.FAILED
                 detail = "" if holds else "it does not hold of a group that doesn't exist"
-                yield Obligation("state", one.id, "at first", result, detail)
+                yield Obligation("state", claim.id, "at first", result, detail)
 
     def _of_path(self, path: Path) -> Iterator[Obligation]:
         batch = path.put_off or path.at_the_end
@@ -165,9 +166,9 @@ class _ProofSearch:
         (self._reached if possible == "sat" else self._undecided).update(names)
         if path.rule.defensive and not self.only:
             yield self._not_defensive(path, possible)
-        for one in self._goals:
-            self._witness(one, encoded, solver)
-            yield self._goal(one, path, encoded, solver)
+        for claim in self._goals:
+            self._witness(claim, encoded, solver)
+            yield self._goal(claim, path, encoded, solver)
 
     def _not_defensive(self, path: Path, possible: str) -> Obligation:
         if possible != "sat":
@@ -182,54 +183,56 @@ class _ProofSearch:
             path.rule.id,
         )
 
-    def _witness(self, one: Property, encoded: Encoded, solver: z3.Solver) -> None:
-        """Whether the step reaches the case that a property is about."""
-        if one.id in self._witnessed:
+    def _witness(self, claim: Property, encoded: Encoded, solver: z3.Solver) -> None:
+        """Note a property whose premise the step reaches."""
+        if claim.id in self._witnessed:
             return
         solver.push()
-        solver.add(premise(one, encoded.scene))
+        solver.add(premise(claim, encoded.scene))
         if self.ask(solver) == "sat":
-            self._witnessed.add(one.id)
+            self._witnessed.add(claim.id)
         solver.pop()
 
-    def _goal(self, one: Property, path: Path, encoded: Encoded, solver: z3.Solver) -> Obligation:
-        kind = one.kind.value
-        if is_untouched(one, path) and one in self._known:
-            return Obligation(kind, one.id, path.name, Result.PROVED, rule=path.rule.id)
-        expected = expected_in(one, self.revision)
+    def _goal(self, claim: Property, path: Path, encoded: Encoded, solver: z3.Solver) -> Obligation:
+        kind = claim.kind.value
+        if is_untouched(claim, path) and claim in self._known:
+            return Obligation(kind, claim.id, path.name, Result.PROVED, rule=path.rule.id)
+        expected = expected_in(claim, self.revision)
         solver.push()
-        solver.add(z3.Not(after(one, encoded, path)))
+        solver.add(z3.Not(after(claim, encoded, path)))
         answer = self.ask(solver)
         try:
             if answer == "unsat":
-                return Obligation(kind, one.id, path.name, Result.PROVED, rule=path.rule.id)
+                return Obligation(kind, claim.id, path.name, Result.PROVED, rule=path.rule.id)
             if answer != "sat":
                 detail = f"Z3 can't decide it within {self.timeout_ms} ms"
                 return Obligation(
-                    kind, one.id, path.name, Result.UNKNOWN, detail, rule=path.rule.id
+                    kind, claim.id, path.name, Result.UNKNOWN, detail, rule=path.rule.id
                 )
-            self._failing.setdefault(one.id, set()).add(path.rule.id)
-            shown = None
-            if self.with_traces and (one.id, path.rule.id) not in self._shown:
-                self._shown.add((one.id, path.rule.id))
-                shown = smallest(path, self._known, one, self.solver, self.ask)
+            self._failing.setdefault(claim.id, set()).add(path.rule.id)
+            example = None
+            if self.with_traces and (claim.id, path.rule.id) not in self._with_example:
+                self._with_example.add((claim.id, path.rule.id))
+                example = smallest(path, self._known, claim, self.solver, self.ask)
         finally:
             solver.pop()
         if expected is not None and (expected[1] is None or path.rule.id in expected[1]):
             return Obligation(
-                kind, one.id, path.name, Result.EXPECTED, expected[0], shown, path.rule.id
+                kind, claim.id, path.name, Result.EXPECTED, expected[0], example, path.rule.id
             )
-        return Obligation(kind, one.id, path.name, Result.FAILED, one.meaning, shown, path.rule.id)
+        return Obligation(
+            kind, claim.id, path.name, Result.FAILED, claim.meaning, example, path.rule.id
+        )
 
     def _stale(self) -> Iterator[Obligation]:
-        """Expected violations that don't show: an error in our lists, or inherited and mended."""
+        """Yield expected violations that don't occur: errors in our lists, or inherited ones."""
         result = Result.STALE if is_shipped(self.revision) else Result.KEPT
         there = {rule.id for _, rule in self.revision.rules()}
-        for one in self._goals:
-            expected = expected_in(one, self.revision)
+        for claim in self._goals:
+            expected = expected_in(claim, self.revision)
             if expected is None:
                 continue
-            failing = self._failing.get(one.id, set())
+            failing = self._failing.get(claim.id, set())
             missing = (
                 ({"some rule"} if not failing else set())
                 if expected[1] is None
@@ -240,15 +243,15 @@ class _ProofSearch:
                 if result is Result.KEPT:
                     gone = "" if rule in there else ", which this revision does not have"
                     detail = f"{shipped_base(self.revision).name} breaks it by {rule}{gone}"
-                yield Obligation(one.kind.value, one.id, rule, result, detail, rule=rule)
+                yield Obligation(claim.kind.value, claim.id, rule, result, detail, rule=rule)
 
     def _vacuous(self) -> Iterator[Obligation]:
-        """Rules that never decide, premises that nothing reaches."""
-        for one in self._goals:
-            reached = one.id in self._witnessed
+        """Yield rules that never decide, and premises that nothing reaches."""
+        for claim in self._goals:
+            reached = claim.id in self._witnessed
             detail = "" if reached else "no step reaches the case that it is about: it says nothing"
             result = Result.PROVED if reached else Result.FAILED
-            yield Obligation("premise", one.id, "", result, detail)
+            yield Obligation("premise", claim.id, "", result, detail)
         if self.only:
             return
         for _, rule in self.revision.rules():

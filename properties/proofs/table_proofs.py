@@ -1,6 +1,6 @@
-"""Proofs about the tables alone: each point that can occur is decided by exactly one rule.
+"""Prove the tables alone: each point that can occur is decided by exactly one rule.
 
-The points are not a list, but whatever the invariants allow.  So the list of feasible points
+The points are not a list, but all that the invariants allow.  So the list of feasible points
 (`fencepost.model.table.vocabulary.feasible`) is proved, too.
 """
 
@@ -58,7 +58,7 @@ def _prove(
     scene = event_scene(first_group(), dict(answers), of_session=table.name == sig.SESSION_END)
     known = []
     if trigger is not Trigger.CHECK:  # a look after a step: nothing is assumed of the group
-        known += [before(one, scene, batch=False) for one in invariants]
+        known += [before(invariant, scene, batch=False) for invariant in invariants]
     if table.name in RUNS and trigger is not Trigger.CHECK:
         known.append(translate(RUNS[table.name], scene))
     possible = translate(feasible(table.features), scene)
@@ -72,33 +72,33 @@ def _prove(
         base.push()
         base.add(*assumed, claim)
         answer = ask(base)
-        found = _points(base, scene) if answer == "sat" else ""
+        points = _points(base, scene) if answer == "sat" else ""
         base.pop()
         if answer == "unsat":
             return Obligation("table", name, kind, Result.PROVED)
         if answer == "sat":
-            return Obligation("table", name, kind, Result.FAILED, f"{detail}: {found}")
+            return Obligation("table", name, kind, Result.FAILED, f"{detail}: {points}")
         return Obligation("table", name, kind, Result.UNKNOWN)
 
     yield claim("total", z3.Not(z3.Or(*checks, *rows)), "no rule decides", possible)
     unchecked = z3.Not(z3.Or(*checks))
     overlap = z3.AtLeast(*rows, 2) if len(rows) > 1 else z3.BoolVal(False)
     yield claim("unambiguous", overlap, "several rules decide", possible, unchecked)
-    asked = frozenset(table.features)
+    columns = frozenset(table.features)
     for condition in FEASIBLE:
         features = features_of(condition)
-        if features <= asked and features <= MEANINGS.keys() | {STATE}:
+        if features <= columns and features <= MEANINGS.keys() | {STATE}:
             held = translate(as_formula(condition), scene)
             yield claim(f"feasible: {condition}", z3.Not(held), "it can occur")
 
 
 def _points(solver: Z, scene: Scene) -> str:
-    """Where Z3 found it, as far as it is a matter of states and free features."""
+    """Return the point of Z3's model, as far as it has states and free features."""
     model = solver.model()
     state = model.eval(scene.now.states[STATE], model_completion=True)
-    found = [f"state {state}"]
+    parts = [f"state {state}"]
     for name, (variable, feature) in scene.used.items():
         number = model.eval(variable, model_completion=True).as_long()
         if 0 <= number < len(feature.domain):
-            found.append(f"{name.rpartition(' (')[0]} {feature.domain[number]}")
-    return ", ".join(found)
+            parts.append(f"{name.rpartition(' (')[0]} {feature.domain[number]}")
+    return ", ".join(parts)

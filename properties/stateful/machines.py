@@ -1,11 +1,11 @@
-"""Hypothesis machines over the model: random walks through its worlds, shrunk to the shortest.
+"""Walk randomly through the worlds of the model with Hypothesis, and shrink to the shortest walk.
 
-A walk is drawn as numbers that choose among the acts that are enabled, so none is wasted.  What was
-chosen is kept as the acts themselves, each of which stays the same when another one is left out, so
-walks shrink by leaving acts out.  The same seed finds the same walk.
+A walk is drawn as numbers that choose among the enabled acts, so none is wasted.  The choices are
+kept as the acts themselves, each of which stays valid when another one is left out, so walks shrink
+by leaving acts out.  The same seed leads to the same walk.
 
-    found = find_violation(find_revision("mutant:kafka-8500"), WORLD_PROPERTIES, seed=1)
-    print(found.finding.sentence, [act.kind for act in found.acts])
+    walk = find_violation(find_revision("mutant:kafka-8500"), WORLD_PROPERTIES, seed=1)
+    print(walk.finding.sentence, [act.kind for act in walk.acts])
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from fencepost.properties.worlds.world import Act, World
 
 EVERYTHING = KINDS
 SCOPES = walk_scopes(EVERYTHING)
-"""Where `find_violation` looks, in turn: few clients first."""
+"""The scopes that `find_violation` searches, in turn: few clients first."""
 
 _STEPS = 40
 _FEWEST = 12
@@ -52,9 +52,8 @@ _DISTURBING = tuple(k for k in KINDS if k not in {"join", "sync", "tick", "heart
 class FalsifyingWalk:
     """A fault, and the shortest walk to it that shrinking left.
 
-    `acts`: what happens; `path`: the same with the worlds that it leads through; `run`: made
-    concrete, a history; `examples`: how many walks it took to find it; `drawn`: how long the walk
-    was that showed it first.
+    `acts`: its acts; `path`: the acts with their worlds; `run`: the concrete history; `examples`:
+    number of walks until then; `drawn`: length of the first walk with the fault.
     """
 
     finding: Fault
@@ -66,11 +65,11 @@ class FalsifyingWalk:
     drawn: int
 
     def __len__(self) -> int:
-        """How many acts."""
+        """Return the number of acts."""
         return len(self.acts)
 
 
-class _FoundError(Exception):
+class _FaultError(Exception):
     """A walk that shows a fault; thrown to end the search."""
 
 
@@ -87,14 +86,14 @@ def find_violation(
     """Search a revision for a walk that breaks a property, or that a reference can't explain.
 
     `properties`: those that have to hold, of any kind; a violation that the revision is expected to
-    show is no finding.  `reference`: compare with it instead of, or beside, properties.
-    `max_examples`: how many walks are tried in each scope at most; `coverage`: counts rules.
-    Properties of steps and worlds are tried first, since whole histories take longer to read.  The
-    result depends on the arguments alone.
+    have is no finding.  `reference`: compare with it instead of, or beside, properties.
+    `max_examples`: the most walks to try in each scope; `coverage`: counts rules. Properties of
+    steps and worlds are tried first, since whole histories take longer to read.  The result depends
+    on the arguments alone.
     """
-    given_ = tuple(properties)
-    quick = [p for p in given_ if p.kind is not PropertyKind.HISTORY]
-    slow = [p for p in given_ if p.kind is PropertyKind.HISTORY]
+    listed = tuple(properties)
+    quick = [p for p in listed if p.kind is not PropertyKind.HISTORY]
+    slow = [p for p in listed if p.kind is PropertyKind.HISTORY]
     stages: list[tuple[list[Property], Revision | None]] = []
     if quick or reference is not None or not slow:
         stages.append((quick, reference))
@@ -108,7 +107,7 @@ def find_violation(
             search.run(seed, max_examples)
             tried += search.examples
             if search.walk is not None:
-                return _found(context, search.walk, tried)
+                return _shrunk_walk(context, search.walk, tried)
     return None
 
 
@@ -135,19 +134,19 @@ class _WalkSearch:
         @given(numbers)
         def search(drawn: tuple[int, list[int]]) -> None:
             if self.walk is not None:
-                raise _FoundError  # Hypothesis asks again for what it has been shown
+                raise _FaultError  # Hypothesis asks again for what it has been shown
             self.examples += 1
             walk = drawn_walk(self.context, drawn)
             if self.coverage is not None:
                 self.coverage.add(walk.rules)
             if walk.finding is not None:
                 self.walk = walk
-                raise _FoundError
+                raise _FaultError
             target(float(len(walk.rules)), label="rules used")
 
         try:
             search()
-        except _FoundError:
+        except _FaultError:
             return
 
 
@@ -156,8 +155,7 @@ numbers = st.tuples(
     _BITS,
     st.lists(st.integers(0, _WAYS - 1), min_size=_FEWEST, max_size=_STEPS),
 )
-"""A walk as numbers: which kinds of disturbances it has (a bit each), and for each step which of
-the acts that are enabled, and which outcome."""
+"""A walk as numbers: its kinds of disturbances (a bit each), and its steps."""
 
 
 def drawn_walk(context: WalkContext, drawn: tuple[int, Sequence[int]]) -> Walk:
@@ -173,7 +171,7 @@ def drawn_walk(context: WalkContext, drawn: tuple[int, Sequence[int]]) -> Walk:
     return walk
 
 
-def _found(context: WalkContext, first: Walk, examples: int) -> FalsifyingWalk:
+def _shrunk_walk(context: WalkContext, first: Walk, examples: int) -> FalsifyingWalk:
     def shows(choices: Sequence[WalkChoice]) -> Reproducer[tuple[WalkChoice, ...], Walk] | None:
         walk = walked(context, choices)
         return None if walk.finding is None else Reproducer(tuple(walk.choices), walk)
@@ -238,7 +236,7 @@ def world_machine(
                 raise AssertionError(f"{finding.property_id or 'oracle'}: {finding.sentence}")
 
         def teardown(self) -> None:
-            """The whole history, and what the search is steered by."""
+            """Check the whole history, and give Hypothesis the targets of its search."""
             counted.add(self.walk.rules)
             target(float(len(self.walk.rules)), label="rules used")
             group = self.walk.world.group

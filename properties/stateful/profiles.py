@@ -1,4 +1,4 @@
-"""Profiles for Hypothesis: how long to search, and whether each search is the same.
+"""Define profiles for Hypothesis: the length of a search, and its seed.
 
 `dev` searches little and at random, `ci` always the same, so that a failure can be repeated,
 `nightly` long and at random.  HYPOTHESIS_PROFILE names the one to use.

@@ -1,17 +1,15 @@
-"""Hypothesis strategies for the group protocol, for anybody's tests.
+"""Draw messages, programs and histories of the group protocol with Hypothesis, for any test.
 
-They draw mostly what a good client sends, sometimes what it never would.  All shrink towards few,
-simple and ordinary things.
+The strategies draw mostly what a good client sends, sometimes what it never would.  All shrink
+towards few, simple and ordinary things.
 
-    @given(programs())                  # what several processes do, to be run against a coordinator
+    @given(programs())                  # actions of several processes, for a coordinator
     @given(requests("JoinGroup"))       # one message of any version, valid or odd
-    @given(histories(revision))         # what was sent and answered, as a right coordinator would
+    @given(histories(revision))         # requests and answers of a right coordinator
 
-Programs: what a few processes do to a coordinator, written as people write it.
-
-A move says who does what, as a good client would, or odd in one way.  It names no ids, generations
-or times: the answers and the coordinator provide those.  So a move means the same when others are
-left out, and a program shrinks by leaving moves out.
+A move names a process and an action, as a good client would do it, or odd in one way.  It names no
+ids, generations or times: the answers and the coordinator provide those.  So a move keeps its
+meaning when others are left out, and a program shrinks by leaving moves out.
 """
 
 from __future__ import annotations
@@ -39,7 +37,7 @@ from fencepost.properties.stateful.machines import SCOPES, drawn_walk, numbers
 from fencepost.properties.worlds.scope import Scope
 from fencepost.properties.worlds.world_client import Ask, Seat
 
-DOINGS: dict[str, str] = {
+ACTIONS: dict[str, str] = {
     "join": "JoinGroup",
     "sync": "SyncGroup; who was told that it leads assigns to all",
     "await": "wait until its last request is answered",
@@ -58,9 +56,9 @@ DOINGS: dict[str, str] = {
     "failover": "another coordinator takes over with what was stored",
     "form": "A and B join and sync until they are a stable group",
 }
-"""What can be done, the simplest first; the order in which programs are made simpler."""
+"""The possible actions, the simplest first; the order in which programs are made simpler."""
 
-ODDITIES: dict[str, str] = {
+VARIANTS: dict[str, str] = {
     "": "as a good client would",
     "older": "in an old version",
     "stranger": "under a member id that nobody was given",
@@ -76,14 +74,14 @@ ODDITIES: dict[str, str] = {
     "short": "with a session timeout of 1 ms",
     "unlike": "with protocols that nobody else knows",
 }
-"""In what a request may differ from that."""
+"""The ways in which a request may be odd."""
 
-CAST: tuple[str, ...] = ("A", "A", "B", "x", "y")
-"""Who takes part: two processes of instance A, one of B, two dynamic members."""
+PROCESSES: tuple[str, ...] = ("A", "A", "B", "x", "y")
+"""The processes: two of instance A, one of B, two dynamic members."""
 
 
 class Move(NamedTuple):
-    """Who (an index into CAST) does what (of DOINGS), and in which way odd (of ODDITIES)."""
+    """A process (an index into PROCESSES), an action (of ACTIONS), its variant (of VARIANTS)."""
 
     do: str = "join"
     who: int = 0
@@ -99,12 +97,12 @@ class Program(NamedTuple):
     @property
     def text(self) -> str:
         """Return the Python expression that makes it, to be kept as a regression."""
-        moves = ", ".join(_said(move) for move in self.moves)
+        moves = ", ".join(_code_of(move) for move in self.moves)
         comma = "," if len(self.moves) == 1 else ""
         return f"Program(({moves}{comma}){', delayed=True' if self.delayed else ''})"
 
 
-def _said(move: Move) -> str:
+def _code_of(move: Move) -> str:
     parts = [repr(move.do), str(move.who), *([repr(move.odd)] if move.odd else [])]
     return f"Move({', '.join(parts)})"
 
@@ -114,7 +112,7 @@ def plainer(move: Move) -> Iterator[Move]:
     if move.odd:
         yield move._replace(odd="")
     yield from (move._replace(who=who) for who in range(move.who))
-    before = list(DOINGS)[: list(DOINGS).index(move.do)]
+    before = list(ACTIONS)[: list(ACTIONS).index(move.do)]
     yield from (Move(do, move.who) for do in before[:2])
 
 
@@ -123,7 +121,7 @@ _MOSTLY = ("",) * 36
 
 
 def member_ids(known: Sequence[str] = ()) -> st.SearchStrategy[str]:
-    """Draw member ids: none (""), those that are known, or one that nobody was given."""
+    """Draw member ids: none (""), known ones, or one that nobody has."""
     return st.sampled_from(["", *known, "stranger"])
 
 
@@ -133,24 +131,24 @@ def instances(names: Sequence[str] = ("A", "B")) -> st.SearchStrategy[str | None
 
 
 def generations(current: int = 1) -> st.SearchStrategy[int]:
-    """Draw generation ids: the current one, none (-1), or one that is past or to come."""
+    """Draw generation ids: the current one, none (-1), a past or a future one."""
     return st.sampled_from([current, -1, current - 1, current + 1])
 
 
 def protocols() -> st.SearchStrategy[tuple[JoinProtocol, ...]]:
-    """Draw what a member offers: one or two protocols; sometimes none, which no client does."""
-    one = st.builds(
+    """Draw the protocols of a member: one or two; sometimes none, which no client does."""
+    protocol = st.builds(
         JoinProtocol,
         name=st.sampled_from(["range", "roundrobin", "sticky"]),
         metadata=st.binary(max_size=4),
     )
-    return st.lists(one, min_size=1, max_size=2, unique_by=lambda p: p.name).map(tuple) | st.just(
-        ()
-    )
+    return st.lists(protocol, min_size=1, max_size=2, unique_by=lambda p: p.name).map(
+        tuple
+    ) | st.just(())
 
 
 def timeouts() -> st.SearchStrategy[int]:
-    """Draw timeouts in ms: what a broker takes by default, and the boundary values of that."""
+    """Draw timeouts in ms: those in a broker's default range, and its boundary values."""
     return st.sampled_from([6000, 10_000, 1_800_000, 5999, 1_800_001, 0])
 
 
@@ -170,8 +168,8 @@ def requests(
 ) -> st.SearchStrategy[Ask]:
     """Draw a request of one of these APIs (of all, if none is named), in any version of it.
 
-    `known_ids`: member ids that somebody was given; `bounds`: API → lowest and highest version.
-    Each can be encoded in its version; whether it makes sense is another matter.
+    `known_ids`: member ids that somebody has; `bounds`: API → lowest and highest version. Each can
+    be encoded in its version; whether it makes sense is another matter.
     """
     named = apis or tuple(_FIELDS)
     if unknown := sorted(set(named) - set(_FIELDS)):
@@ -241,18 +239,18 @@ _FIELDS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
 
 
 def moves(
-    *, doings: Sequence[str] = tuple(DOINGS), cast: Sequence[int] = range(len(CAST))
+    *, actions: Sequence[str] = tuple(ACTIONS), processes: Sequence[int] = range(len(PROCESSES))
 ) -> st.SearchStrategy[Move]:
-    """Draw what one process does: mostly joins and syncs, one in four odd in some way.
+    """Draw an action of one process: mostly joins and syncs, one in four odd in some way.
 
-    `doings`: of `DOINGS`; `cast`: indices into `CAST`.
+    `actions`: of `ACTIONS`; `processes`: indices into `PROCESSES`.
     """
-    often = [do for do in (*_FREQUENT, *DOINGS) if do in doings]
+    often = [do for do in (*_FREQUENT, *ACTIONS) if do in actions]
     return st.builds(
         Move,
-        do=st.sampled_from(sorted(often, key=list(DOINGS).index)),
-        who=st.sampled_from(list(cast)),
-        odd=st.sampled_from([*_MOSTLY, *(odd for odd in ODDITIES if odd)]),
+        do=st.sampled_from(sorted(often, key=list(ACTIONS).index)),
+        who=st.sampled_from(list(processes)),
+        odd=st.sampled_from([*_MOSTLY, *(odd for odd in VARIANTS if odd)]),
     )
 
 
@@ -260,17 +258,21 @@ def programs(
     *,
     min_moves: int = 1,
     max_moves: int = 16,
-    doings: Sequence[str] = tuple(DOINGS),
-    cast: Sequence[int] = range(len(CAST)),
+    actions: Sequence[str] = tuple(ACTIONS),
+    processes: Sequence[int] = range(len(PROCESSES)),
 ) -> st.SearchStrategy[Program]:
-    """Draw what several processes do, in order; see `fencepost.properties.stateful.strategies`.
+    """Draw the actions of several processes, in order.
 
     Some programs have few processes, which get further, and some have all.
     """
-    crowds = sorted({tuple(cast), *(tuple(cast)[:n] for n in range(1, len(cast)))}, key=len)
+    crowds = sorted(
+        {tuple(processes), *(tuple(processes)[:n] for n in range(1, len(processes)))}, key=len
+    )
 
     def of(crowd: tuple[int, ...]) -> st.SearchStrategy[Program]:
-        some = st.lists(moves(doings=doings, cast=crowd), min_size=min_moves, max_size=max_moves)
+        some = st.lists(
+            moves(actions=actions, processes=crowd), min_size=min_moves, max_size=max_moves
+        )
         return st.builds(Program, moves=some.map(tuple), delayed=st.booleans())
 
     return st.sampled_from(crowds).flatmap(of)
@@ -279,6 +281,6 @@ def programs(
 def histories(
     revision: Revision, *, scope: Scope = SCOPES[1]
 ) -> st.SearchStrategy[tuple[Event, ...]]:
-    """Draw what a right coordinator of a revision was sent and answered, on a virtual clock."""
+    """Draw the requests and answers of a right coordinator of a revision, on a virtual clock."""
     context = WalkContext(revision, scope)
     return numbers.map(lambda drawn: drawn_walk(context, drawn).run().events)

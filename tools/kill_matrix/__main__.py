@@ -66,7 +66,7 @@ def kill_matrix_command(
         chosen,
         jobs=jobs,
         report=report,
-        told=None if len(found) == 1 else _progress,
+        progress=None if len(found) == 1 else _progress,
     )
     matrix = json.dumps(matrix_json(made, chosen), indent=2, ensure_ascii=False)
     if report is not None:

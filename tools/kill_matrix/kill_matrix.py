@@ -22,7 +22,7 @@ from fencepost.properties.checking.row_properties import DEEP, LASTING_STATES, S
 from fencepost.properties.claims.invariants import STORED
 from fencepost.properties.claims.property_registry import PROPERTIES
 from fencepost.properties.diff.common_versions import spoken
-from fencepost.properties.diff.product import Doing, Lockstep, Parted, State
+from fencepost.properties.diff.product import Lockstep, Parted, SharedAct, State
 from fencepost.properties.explorer.exploration import Check, Exploration
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.explorer.lasso import Lasso
@@ -181,7 +181,7 @@ def _stages() -> Iterator[tuple[tuple[Property, ...], list[Scope]]]:
 
 def compared(revision: Revision, states: int = PAIRS) -> EngineResult:
     """Find the shortest sequence in all scopes whose answers differ from kafka-4's."""
-    best: tuple[int, Lockstep, tuple[tuple[Doing | None, State], ...]] | None = None
+    best: tuple[int, Lockstep, tuple[tuple[SharedAct | None, State], ...]] | None = None
     cost = 0
     for scope in COMPARED_SCOPES:
         if best is not None and best[0] <= 1:
@@ -208,8 +208,8 @@ def compared(revision: Revision, states: int = PAIRS) -> EngineResult:
 
 def _lockstep_explored(
     lockstep: Lockstep, states: int, depth: int | None
-) -> Exploration[State, Doing]:
-    parted: Check[State, Doing] = Check(
+) -> Exploration[State, SharedAct]:
+    parted: Check[State, SharedAct] = Check(
         _PARTED, lambda state: _PARTED if isinstance(state, Parted) else None
     )
     return explore(lockstep, [parted], max_states=states, max_depth=depth, stop_at_first=True)

@@ -56,13 +56,13 @@ class DifferenceStory:
     """A difference in words.  `difference`: what it is about."""
 
     difference: Difference
-    one: RevisionPart
+    first: RevisionPart
     other: RevisionPart
 
     @property
     def parts(self) -> tuple[RevisionPart, RevisionPart]:
         """Both revisions' parts."""
-        return self.one, self.other
+        return self.first, self.other
 
     @property
     def title(self) -> str:
@@ -93,9 +93,9 @@ class DifferenceStory:
         """Return the steps with both answers, as lines."""
         lines = [
             self._common(one, other)
-            for one, other in zip(self.one.steps, self.other.steps, strict=True)
+            for one, other in zip(self.first.steps, self.other.steps, strict=True)
         ]
-        asked = self.one.last
+        asked = self.first.last
         lines.append(f"{asked.start}  {self._did(asked, self.other.last)}")
         width = max(len(part.revision) for part in self.parts)
         lines += [
@@ -110,7 +110,7 @@ class DifferenceStory:
 
     def answers(self) -> str:
         """Return the request at which they differ and what each answers, in a sentence."""
-        asked = self.one.last
+        asked = self.first.last
         did = self._did(asked, self.other.last)
         said = "; ".join(f"{part.revision}: {part.last.answers or _SILENT}" for part in self.parts)
         return f"{asked.who} {did}. ".lstrip() + f"{said}."
@@ -129,7 +129,7 @@ class DifferenceStory:
         """What is asked in a step: of both, where each gets the same act in a form of its own."""
         if one.did == other.did:
             return one.did
-        return f"{one.did} to {self.one.revision}, {other.did} to {self.other.revision}"
+        return f"{one.did} to {self.first.revision}, {other.did} to {self.other.revision}"
 
     def to_json(self) -> dict[str, Any]:
         """Return the story as JSON."""
@@ -140,7 +140,7 @@ class DifferenceStory:
                 zip((p.revision for p in self.parts), self.difference.decided, strict=True)
             ),
             "direct": self.difference.direct,
-            "steps": len(self.one.steps) + 1,
+            "steps": len(self.first.steps) + 1,
             "revisions": {
                 part.revision: {
                     "steps": [step.text for step in (*part.steps, part.last)],
@@ -161,7 +161,7 @@ def describe_difference(comparison: Comparison, difference: Difference) -> Diffe
     names = difference.decided
     return DifferenceStory(
         difference,
-        _part(comparison.one, difference.one, difference, names[0]),
+        _part(comparison.first, difference.first, difference, names[0]),
         _part(comparison.other, difference.other, difference, names[1]),
     )
 
@@ -171,11 +171,11 @@ def difference_traces(
 ) -> tuple[TraceFile, TraceFile]:
     """Return both runs up to their difference, each judged by its own revision."""
     story = describe_difference(comparison, difference)
-    message = f"{comparison.one.name} and {comparison.other.name} differ here: {story.title}."
-    shows = Shown(DIFFERENCE, story.answers(), len(story.one.steps))
+    message = f"{comparison.first.name} and {comparison.other.name} differ here: {story.title}."
+    shows = Shown(DIFFERENCE, story.answers(), len(story.first.steps))
     found = []
     for revision, telling in (
-        (comparison.one, difference.one),
+        (comparison.first, difference.first),
         (comparison.other, difference.other),
     ):
         run = unfold(telling.worlds, telling.path)

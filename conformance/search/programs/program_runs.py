@@ -57,7 +57,14 @@ from fencepost.properties.judging.answer_diff import Recording
 from fencepost.properties.judging.explain import explain
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 from fencepost.properties.oracle.verdict import Wrong
-from fencepost.properties.stateful.strategies import CAST, DOINGS, Move, Program, plainer, programs
+from fencepost.properties.stateful.strategies import (
+    ACTIONS,
+    PROCESSES,
+    Move,
+    Program,
+    plainer,
+    programs,
+)
 from fencepost.traces.files.trace_file import TraceFile
 
 _INSTANCE_SINCE = {"JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "LeaveGroup": 3}
@@ -121,7 +128,7 @@ class _CaseWriter:
 
     def __post_init__(self) -> None:
         """Start everybody's first process."""
-        self.names = [self.new_name(seat) for seat in CAST]
+        self.names = [self.new_name(seat) for seat in PROCESSES]
 
     def new_name(self, seat: str) -> str:
         """The name of a process that is new."""
@@ -136,7 +143,7 @@ class _CaseWriter:
                 self.wait_for(who)
             case "restart":
                 self.cut_off(who)
-                self.names[move.who] = self.new_name(CAST[move.who])
+                self.names[move.who] = self.new_name(PROCESSES[move.who])
             case "drop":
                 self.cut_off(who)
             case "form":
@@ -431,7 +438,7 @@ def _for_people(sentence: str, recording: Recording) -> str:
     return with_names(_REQUEST.sub(named, sentence), history.names)
 
 
-ALL = tuple(DOINGS)
+ALL = tuple(ACTIONS)
 _ORDINARY = ("join", "sync", "await", "beat", "leave", "restart")
 _AT_ONCE = 26
 _FIRST = 8
@@ -475,7 +482,7 @@ def search_quickly(
         report_multiple_bugs=False,
         suppress_health_check=list(HealthCheck),
     )
-    @given(programs(min_moves=_LONG, max_moves=_LONGEST, doings=doings))
+    @given(programs(min_moves=_LONG, max_moves=_LONGEST, actions=doings))
     def judged(program: Program) -> None:
         if failing:
             raise _FailureFoundError  # Hypothesis runs a failing example again
@@ -547,7 +554,7 @@ def _drawn(
         database=None,
         suppress_health_check=list(HealthCheck),
     )
-    @given(programs(min_moves=min_moves, max_moves=max_moves, doings=doings))
+    @given(programs(min_moves=min_moves, max_moves=max_moves, actions=doings))
     def drawn(program: Program) -> None:
         found.setdefault(program)
 
@@ -600,5 +607,5 @@ def _size(ran: ProgramRun) -> tuple[int, int, int, int]:
         ran.gravity,
         len(moves),
         odd,
-        sum(move.who + list(DOINGS).index(move.do) for move in moves),
+        sum(move.who + list(ACTIONS).index(move.do) for move in moves),
     )

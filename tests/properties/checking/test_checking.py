@@ -46,7 +46,7 @@ def only(result: Checked) -> CheckedProperty:
 def test_what_shipped_breaks_nothing_that_it_is_not_known_for(name: str) -> None:
     result = checked(name)
 
-    assert findings(result, PropertyStatus.BROKEN, PropertyStatus.ASKED) == set()
+    assert findings(result, PropertyStatus.BROKEN, PropertyStatus.BY_DRAFT) == set()
 
 
 @pytest.mark.parametrize("name", ["kafka-2.3.0", "kafka-2.8.0", "kafka-4.1"])
@@ -54,7 +54,7 @@ def test_releases_and_their_patches_break_nothing_that_they_are_not_known_for(na
     """`big_checks.py` asks this of all revisions in all scopes."""
     result = checked(name, questions=(find_check_scope("two processes"),))
 
-    assert findings(result, PropertyStatus.BROKEN, PropertyStatus.ASKED) == set()
+    assert findings(result, PropertyStatus.BROKEN, PropertyStatus.BY_DRAFT) == set()
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_the_first_comment_lets_a_zombie_consume_beside_its_successor() -> None:
 def test_the_second_comment_lets_a_removed_consumer_evict_its_successor() -> None:
     result = only(checked("comment-table-2", "retired-id-stays-invalid", questions=ZOMBIE))
 
-    assert result.finding is PropertyStatus.ASKED
+    assert result.finding is PropertyStatus.BY_DRAFT
     assert result.run is not None
     assert [turn.rules[0] for turn in result.run.turns] == [
         "JOIN-STATIC-EMPTY-NEW",

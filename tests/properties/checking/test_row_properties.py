@@ -72,7 +72,7 @@ def test_only_what_is_ones_own_is_tried_again() -> None:
         ),
     )
     tried: list[str] = []
-    found = uncovered_rows(own, told=tried.append)
+    found = uncovered_rows(own, progress=tried.append)
     assert tried == ["HEARTBEAT-STABLE"]
     assert [rule.id for _, rule in own_rules(own)] == tried
     assert "HEARTBEAT-STABLE" not in found

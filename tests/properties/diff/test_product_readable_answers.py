@@ -15,7 +15,7 @@ from fencepost.model.messages.messages import (
     SyncGroupResponse,
 )
 from fencepost.model.messages.shapes import Message
-from fencepost.properties.diff.product import ANYTHING, WAITS, agree, meaning, seen
+from fencepost.properties.diff.product import ANYTHING, WAITS, agree, meaning, observed
 from fencepost.properties.worlds.world import STRANGE
 from fencepost.properties.worlds.world_client import Client
 
@@ -39,7 +39,7 @@ def joined(
 def see(
     message: Message | None, called: dict[str, str], clients: tuple[Client, ...] = NOBODY
 ) -> object:
-    return seen([(0, meaning(message))], clients, called)[0]
+    return observed([(0, meaning(message))], clients, called)[0]
 
 
 def test_ids_that_nobody_was_told_are_alike_and_told_ones_are_not() -> None:
@@ -57,8 +57,8 @@ def test_new_ids_are_named_in_an_order_that_all_have_in_common() -> None:
     one = [(0, meaning(joined("x", roster=("x", "y")))), (1, meaning(joined("y", leader="x")))]
     other = [(0, meaning(joined("q", roster=("p", "q")))), (1, meaning(joined("p", leader="q")))]
 
-    assert seen(one, NOBODY, {})[0] == seen(other, NOBODY, {})[0]
-    assert seen(one, NOBODY, {})[1] == {"x": "new.1", "y": "new.2"}
+    assert observed(one, NOBODY, {})[0] == observed(other, NOBODY, {})[0]
+    assert observed(one, NOBODY, {})[1] == {"x": "new.1", "y": "new.2"}
 
 
 def test_generations_are_compared_with_those_that_clients_know() -> None:
@@ -97,9 +97,9 @@ def test_a_leave_means_its_error_in_every_form(code: int) -> None:
 
 
 def test_what_is_left_open_agrees_with_everything_and_waiting_does_not() -> None:
-    answered, _ = seen([(0, meaning(joined("x")))], NOBODY, {})
-    left_open, _ = seen([(0, ANYTHING)], NOBODY, {})
-    waiting, _ = seen([(0, WAITS)], NOBODY, {})
+    answered, _ = observed([(0, meaning(joined("x")))], NOBODY, {})
+    left_open, _ = observed([(0, ANYTHING)], NOBODY, {})
+    waiting, _ = observed([(0, WAITS)], NOBODY, {})
 
     assert meaning(None) == ANYTHING
     assert agree(answered, left_open)

@@ -49,7 +49,7 @@ def without(rule_id: str) -> Revision:
 
 
 def runs(difference: Difference) -> Iterator[Run]:
-    for telling in (difference.one, difference.other):
+    for telling in (difference.first, difference.other):
         yield unfold(telling.worlds, telling.path)
 
 
@@ -60,7 +60,7 @@ def holds(revision: Revision, run: Run) -> bool:
 
 
 def acts(difference: Difference) -> list[tuple[str, int]]:
-    return [(act.kind, act.client) for act, _ in difference.one.path if act is not None]
+    return [(act.kind, act.client) for act, _ in difference.first.path if act is not None]
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_one_other_answer_is_found_and_put_down_to_its_rule(
     assert found.differing == difference.rules == (rule_id,)
     assert difference.direct
     assert difference.steps == steps
-    assert rule_id in difference.one.rules
+    assert rule_id in difference.first.rules
     assert rule_id in difference.other.rules
 
 
@@ -109,7 +109,7 @@ def test_an_effect_that_is_missing_shows_later_and_is_put_down_to_its_rule() -> 
     for difference in found.differences:
         assert not difference.direct
         assert (difference.rules, difference.after) == ((), ("SYNC-PHASE-EXPIRED",))
-        assert "SYNC-PHASE-EXPIRED" not in difference.one.rules
+        assert "SYNC-PHASE-EXPIRED" not in difference.first.rules
 
 
 def test_rules_that_have_nothing_to_do_with_it_are_not_named() -> None:
@@ -180,7 +180,7 @@ def test_no_shorter_sequence_has_other_answers(other: str) -> None:
     kinds: tuple[ActKind, ...] = ("join", "sync", "restart")
     scope = Scope(clients=2, members=2, acts=kinds, fold=False)
     found = compare_revisions(KAFKA_4, revisions.find(other), [bounds(scope)])
-    models = [Worlds(revision, scope) for revision in (found.one, found.other)]
+    models = [Worlds(revision, scope) for revision in (found.first, found.other)]
     everything = tuple(product(kinds, (0, 1)))
 
     if not found.differences:
@@ -204,15 +204,15 @@ def test_the_first_comment_table_has_two_consumers_on_one_id(first_table: Compar
     difference = next(d for d in first_table.differences if "JOIN-UNKNOWN-INSTANCE" in d.rules)
 
     assert acts(difference) == [("join", 0), ("stranger", 1)]
-    assert [(act.kind, act.client) for act, _ in difference.one.sequel if act] == [
+    assert [(act.kind, act.client) for act, _ in difference.first.sequel if act] == [
         ("join", 1),
         ("join", 1),
     ]
     assert not difference.other.sequel
-    first, second = difference.one.whole[-1][1].clients
+    first, second = difference.first.whole[-1][1].clients
     assert first.member_id == second.member_id != ""
     assert first.generation == second.generation >= 0
-    whole = unfold(difference.one.worlds, difference.one.whole)
+    whole = unfold(difference.first.worlds, difference.first.whole)
     assert [turn.rules[0] for turn in whole.turns][1:] == [
         "JOIN-UNKNOWN-INSTANCE",
         "JOIN-STATIC-EMPTY-MAPPED",
@@ -223,10 +223,10 @@ def test_the_first_comment_table_has_two_consumers_on_one_id(first_table: Compar
 def test_each_run_is_its_own_revisions_and_not_the_others(first_table: Comparison) -> None:
     for difference in first_table.differences:
         one, other = runs(difference)
-        assert holds(first_table.one, one)
+        assert holds(first_table.first, one)
         assert holds(first_table.other, other)
         assert not holds(first_table.other, one), difference.rules
-        assert not holds(first_table.one, other), difference.rules
+        assert not holds(first_table.first, other), difference.rules
 
 
 def test_answers_of_drafts_are_compared_by_what_they_mean() -> None:
@@ -284,7 +284,9 @@ def test_a_client_may_come_with_an_id_of_old() -> None:
 
     first = next(d for d in found.differences if "JOIN-UNKNOWN-MAPPED" in d.rules)
     assert acts(first) == [("join", 0), ("join", 1)]
-    assert all(holds(r, run) for r, run in zip((found.one, found.other), runs(first), strict=True))
+    assert all(
+        holds(r, run) for r, run in zip((found.first, found.other), runs(first), strict=True)
+    )
     assert compare_revisions(KAFKA_4, KAFKA_4, [bounds(scope)]).complete
 
 

@@ -26,8 +26,8 @@ from fencepost.properties.oracle.oracle import judge
 from fencepost.properties.stateful.machines import EVERYTHING, SCOPES, find_violation, world_machine
 from fencepost.properties.stateful.profiles import PROFILES, load_profile
 from fencepost.properties.stateful.strategies import (
-    DOINGS,
-    ODDITIES,
+    ACTIONS,
+    VARIANTS,
     Move,
     Program,
     plainer,
@@ -206,7 +206,7 @@ def test_an_unknown_api_is_refused() -> None:
 
 
 @QUIET
-@given(programs(doings=("join", "sync"), cast=(0, 2), max_moves=4))
+@given(programs(actions=("join", "sync"), processes=(0, 2), max_moves=4))
 def test_programs_keep_to_what_was_asked_for(program: Program) -> None:
     assert {move.do for move in program.moves} <= {"join", "sync"}
     assert {move.who for move in program.moves} <= {0, 2}
@@ -215,12 +215,12 @@ def test_programs_keep_to_what_was_asked_for(program: Program) -> None:
 
 
 def test_a_move_gives_way_to_plainer_ones_only() -> None:
-    for do in DOINGS:
-        for odd in ODDITIES:
+    for do in ACTIONS:
+        for odd in VARIANTS:
             for plain in plainer(Move(do, 2, odd)):
-                assert (bool(plain.odd), list(DOINGS).index(plain.do), plain.who) < (
+                assert (bool(plain.odd), list(ACTIONS).index(plain.do), plain.who) < (
                     bool(odd),
-                    list(DOINGS).index(do) + 1,
+                    list(ACTIONS).index(do) + 1,
                     3,
                 )
 

@@ -36,7 +36,7 @@ from fencepost.model.revisions import revisions
 from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.model.table.table import Level
 from fencepost.properties.checking.evaluator import Coverage
-from fencepost.properties.stateful.strategies import CAST, DOINGS, ODDITIES, Move, Program
+from fencepost.properties.stateful.strategies import ACTIONS, PROCESSES, VARIANTS, Move, Program
 from fencepost.traces.files.trace_file import TraceFile
 
 DOCUMENT = ROOT / "docs" / "brokers" / "hypothesis.md"
@@ -129,11 +129,11 @@ def test_every_move_can_be_made_and_is_explained() -> None:
     """Each doing, odd in each way, in a stable group, by each process."""
     programs = [
         Program((Move("form"), Move(do, who, odd), Move("beat", 2)))
-        for do in DOINGS
-        for odd in ODDITIES
+        for do in ACTIONS
+        for odd in VARIANTS
         for who in (0, 3)
     ]
-    assert len(CAST) == 5
+    assert len(PROCESSES) == 5
 
     check_programs("model", *programs)
 
