@@ -1,4 +1,4 @@
-"""The adapter side of adapter protocol 1: a coordinator of this process as a program on stdio.
+"""Serve a coordinator of this process as a program on stdio, in adapter protocol 1.
 
 There is one reply for each command, in order, whatever comes in.  A mistake of the judge (bad JSON,
 an unknown command, an id used twice) is answered `error`, and the next command is read.  What the
@@ -71,8 +71,8 @@ def serve(
 class _Refused(Exception):
     """A command that can't be carried out; becomes an `error` reply with this context."""
 
-    def __init__(self, what: str, **context: Any) -> None:
-        super().__init__(what)
+    def __init__(self, problem: str, **context: Any) -> None:
+        super().__init__(problem)
         self.context = context
 
 
@@ -227,6 +227,6 @@ def _answer(answer: Answer) -> Json:
 
 
 def _lines(commands: BinaryIO) -> Iterator[bytes | None]:
-    """The lines of the input; None for one over the limit, which is read to its end, not kept."""
+    """Yield the lines of the input; None for one over the limit, which is skipped."""
     for line in bounded_lines(commands):
         yield None if is_too_long(line) else line

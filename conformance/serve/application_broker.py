@@ -31,7 +31,7 @@ _LONGEST_S = 60.0
 
 
 class Recorded(Protocol):
-    """What is the same for a served model and for a real Kafka behind a proxy."""
+    """The interface that a served model and a real Kafka behind a proxy have in common."""
 
     @property
     def bootstrap(self) -> str:
@@ -40,7 +40,7 @@ class Recorded(Protocol):
 
     @property
     def history(self) -> History:
-        """What happened so far; it grows."""
+        """Return the history so far; it grows."""
         ...
 
     async def create_topics(self, topics: Mapping[str, int]) -> None:
@@ -48,19 +48,19 @@ class Recorded(Protocol):
         ...
 
     async def produce(self, topic: str, partition: int, count: int) -> None:
-        """Append so many small records of our own, in one batch."""
+        """Append this many small records of our own, in one batch."""
         ...
 
     async def remove(self, group: str, instance: str) -> int:
-        """Remove a static member, as an administrator does; the error code, 0 if it was removed."""
+        """Remove a static member, as an administrator does; return the error code, 0: removed."""
         ...
 
 
 class ApplicationBroker(ModelBroker):
-    """The model as a broker that may be mean, in this process, while it is open (`async with`).
+    """The model as a broker that can be provoked, in this process, while it is open (`async with`).
 
     `settings`: the group settings that are not Kafka's defaults.  `as_of`: the release of Kafka
-    whose versions it has, such as 2.2.  `topics`: by name, how many partitions each has.
+    whose versions it has, such as 2.2.  `topics`: the number of partitions of each, by name.
 
         async with ApplicationBroker(find_revision("kafka-4"), topics={"t": 6}) as broker:
             start_clients(broker.bootstrap)
@@ -124,12 +124,12 @@ class ApplicationBroker(ModelBroker):
                 self.topics.make(name, partitions)
 
     async def produce(self, topic: str, partition: int, count: int) -> None:
-        """Append so many small records of our own, in one batch."""
+        """Append this many small records of our own, in one batch."""
         log = self.topics[topic].partitions[partition]
         log.append(batch_of([str(log.end_offset + n).encode() for n in range(count)]))
 
     async def remove(self, group: str, instance: str) -> int:
-        """Remove a static member, as an administrator does; the error code, 0 if it was removed."""
+        """Remove a static member, as an administrator does; return the error code, 0: removed."""
         rows = (LeavingMember(member_id="", group_instance_id=instance),)
         body = await self._ask("LeaveGroup", LeaveGroupRequest(group_id=group, members=rows))
         code = next((row["errorCode"] for row in body["members"]), body["errorCode"])
@@ -140,15 +140,15 @@ class ApplicationBroker(ModelBroker):
 
     def provoke(self, *provocations: Provocation) -> None:
         """Provoke the requests that fit, counted from now on."""
-        for one in provocations:
-            self.provocations.add(one)
+        for provocation in provocations:
+            self.provocations.add(provocation)
 
     def relent(self) -> None:
         """Drop all provocations."""
         self.provocations.clear()
 
     async def fence(self, group: str, instance: str) -> int:
-        """Let another process join with this instance id, once; the error code of its answer.
+        """Let another process join with this instance id, once; return its error code.
 
         It offers what the member offered, syncs and falls silent.  Raises TimeoutError where a
         rebalance keeps it waiting for a minute.
@@ -188,28 +188,28 @@ class ApplicationBroker(ModelBroker):
         return self.groups.expire(group, member)
 
     async def move_coordinator(self, group: str, node: int | None = None) -> int:
-        """Fail over to another node (None: the next one); the node that it is now.
+        """Fail over to another node (None: the next one); return the node that it is now.
 
-        What is parked is told NOT_COORDINATOR, groups are as they were stored.  With one node it
-        comes back to the same one.
+        Parked requests get NOT_COORDINATOR, groups are as they were stored.  With one node it comes
+        back to the same one.
         """
         self.history.act("move", group=group, node=node)
         return self.groups.move(group, node)
 
     async def load(self, group: str, ms: int) -> None:
-        """Fail over, and load for so long: requests about the group are told so."""
+        """Fail over, and load for this long: requests about the group get an error that says so."""
         self.history.act("load", group=group, ms=ms)
         with self.groups.loading(group):
             await self._fail_over(group, ms)
 
     async def not_available(self, group: str, ms: int) -> None:
-        """Have no coordinator for so long, as who asks or looks for it is told."""
+        """Have no coordinator for this long; requests for it, or about the group, say so."""
         self.history.act("not-available", group=group, ms=ms)
         with self.groups.absent(group):
             await self._fail_over(group, ms)
 
     async def restart(self, *, as_of: str | None = None, down_ms: int = 0) -> None:
-        """Cut all connections, and refuse new ones for so long; groups are as they were stored.
+        """Cut all connections, and refuse new ones for `down_ms`; groups are as they were stored.
 
         `as_of`: the release that it is of from then on, such as 2.2 (a downgrade).  Raises
         ReleaseError for one that isn't known.
@@ -226,7 +226,7 @@ class ApplicationBroker(ModelBroker):
         self._outages.append((began, time.monotonic()))
 
     async def _fail_over(self, group: str, ms: int) -> None:
-        """The old coordinator goes at once; the sessions of the new one begin when it is ready."""
+        """Take the old coordinator away at once; sessions at the new one begin when it is ready."""
         self.groups.fail_over([group])
         await asyncio.sleep(ms / 1000)
         self.groups.fail_over([group])

@@ -1,22 +1,16 @@
-"""The model as a broker: on TCP ports of the loopback, on a real clock, for any client.
+"""Serve the model as a broker: on TCP ports of the loopback, on a real clock, for any client.
 
-Requests of one connection are handled one after the other; those behind a parked one wait.  An
-invalid request ends its connection, as with any broker: garbage, a frame too long, an unknown API
-or version.  Only a version too high of ApiVersions is answered.
+Requests of one connection are handled one after the other; those behind a parked one wait.  The
+next request is read when the one before it is answered, and the client has read its answers.  Bytes
+that come meanwhile wait, and beyond a frame's length they wait at the client.  An invalid request
+ends its connection, as with any broker: garbage, a frame too long, an unknown API or version.  Only
+a version too high of ApiVersions is answered.
 
 With a history each request is noted as it comes, and its answer as it is written.  Provocations
 come between a connection and the rest of the broker, which knows nothing of them.
 
-Source: Kafka's protocol guide, "Network"; KIP-511; KIP-219 (a client that is throttled is answered
-at once, and its next request read later).
-
-One client's connection, as a broker has it.
-
-A request is read when the one before it is answered, and the client has read its answers.  What is
-sent meanwhile waits, and beyond a frame's length it waits at the client.  A length that no frame
-may have ends the connection.
-
-Source: Kafka's protocol guide, "Network": a broker handles one request of a connection at a time.
+Source: Kafka's protocol guide, "Network": a broker handles one request of a connection at a time;
+KIP-511; KIP-219 (a client that is throttled is answered at once, and its next request read later).
 """
 
 from __future__ import annotations
@@ -57,20 +51,20 @@ from fencepost.model.revision import Revision
 
 
 class Server(Protocol):
-    """What a connection needs of its broker."""
+    """The interface between a connection and its broker."""
 
     max_frame: int
 
     def came(self, client: ClientConnection) -> str:
-        """Return a connection was made; its name."""
+        """Note a new connection; return its name."""
         ...
 
     def receive(self, client: ClientConnection, frame: bytes) -> None:
-        """A whole frame: answered now or later, or the end of its connection."""
+        """Take a whole frame: answer it now or later, or end its connection."""
         ...
 
     def went(self, client: ClientConnection, *, by_client: bool) -> None:
-        """A connection is over; whether its client ended it."""
+        """Note the end of a connection; `by_client`: the client ended it."""
         ...
 
 
@@ -89,34 +83,34 @@ class ClientConnection(asyncio.Protocol):
         self._waits = False
         """True if a request is open."""
         self._is_full = False
-        """True if so many answers are unread that no more are written."""
+        """True if too many answers are unread, so that no more are written."""
         self._reading = False
         self._number = 0
-        """Of the request that is open, or was last."""
+        """Number of the request that is open, or was last."""
         self._timers: list[asyncio.TimerHandle] = []
         self._drop: Callable[[], None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Called by the event loop."""
+        """Register the connection with the broker."""
         self._transport = cast("asyncio.Transport", transport)
         self.name = self._broker.came(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Called by the event loop."""
+        """Note that the client has ended the connection."""
         del exc
         self._over(by_client=True)
 
     def pause_writing(self) -> None:
-        """Called by the event loop: the client doesn't read its answers."""
+        """Stop answering: the client doesn't read its answers."""
         self._is_full = True
 
     def resume_writing(self) -> None:
-        """Called by the event loop."""
+        """Answer again: the client reads."""
         self._is_full = False
         self._read()
 
     def data_received(self, data: bytes) -> None:
-        """Called by the event loop."""
+        """Keep the bytes, and read the next request."""
         self._buffer += data
         self._read()
         if self._transport is not None and len(self._buffer) > self._broker.max_frame + 4:
@@ -128,7 +122,7 @@ class ClientConnection(asyncio.Protocol):
         return self._transport is not None
 
     def answer(self, frame: bytes, pause_ms: int = 0) -> None:
-        """The open request's answer, if any; then, after a pause, the next one is read."""
+        """Write the open request's answer, if any; then, after a pause, read the next request."""
         self._drop = None
         if self._transport is not None and frame:
             self._transport.write(frame)
@@ -138,18 +132,18 @@ class ClientConnection(asyncio.Protocol):
             self._next()
 
     def park(self, drop: Callable[[], None]) -> None:
-        """The open request waits; `drop` is called if its connection ends before its answer."""
+        """Let the open request wait; `drop` is called if its connection ends before its answer."""
         self._drop = drop
 
     def after(self, ms: int, do: Callable[[], None]) -> None:
-        """Do something after so long, if the connection is still there."""
+        """Call `do` after this long, if the connection is still there."""
         loop = asyncio.get_running_loop()
         now = loop.time()
         self._timers = [timer for timer in self._timers if timer.when() > now]
         self._timers.append(loop.call_later(ms / 1000, do))
 
     def cut_after(self, ms: int) -> None:
-        """End the connection after so long, if the open request isn't answered by then."""
+        """End the connection after this long, if the open request isn't answered by then."""
         number = self._number
 
         def cut() -> None:
@@ -159,7 +153,7 @@ class ClientConnection(asyncio.Protocol):
         self.after(ms, cut)
 
     def hang_up(self) -> None:
-        """End the connection once what was answered is written."""
+        """End the connection once all answers are written."""
         if self._transport is not None:
             self._transport.close()
         self._over(by_client=False)
@@ -176,7 +170,7 @@ class ClientConnection(asyncio.Protocol):
             asyncio.get_running_loop().call_soon(self._read)
 
     def _over(self, *, by_client: bool) -> None:
-        """What is over already is over as it was."""
+        """End the connection, unless it has ended."""
         was_open, self._transport = self._transport is not None, None
         self._buffer.clear()
         for timer in self._timers:
@@ -189,7 +183,7 @@ class ClientConnection(asyncio.Protocol):
             self._broker.went(self, by_client=by_client)
 
     def _read(self) -> None:
-        """The frames that are there, until one waits for its answer."""
+        """Read frames until one waits for its answer."""
         self._reading = True
         while self._transport is not None and not self._waits and not self._is_full:
             frame = self._next_frame()
@@ -203,7 +197,7 @@ class ClientConnection(asyncio.Protocol):
             self._transport.resume_reading()
 
     def _next_frame(self) -> bytes | None:
-        """What follows the four bytes of its length, when it is there to the end."""
+        """Return the next frame, without the four bytes of its length, when it is complete."""
         if len(self._buffer) < 4:
             return None
         size = int.from_bytes(self._buffer[:4], signed=True)
@@ -224,8 +218,8 @@ _NAMES = {key: name for name, key in API_KEYS.items()}
 
 
 @dataclass(slots=True)
-class Asked:
-    """A request that waits for its answer, and what is to become of that."""
+class OpenRequest:
+    """A request that waits for its answer, and its provocation, if any."""
 
     client: ClientConnection
     request: RequestFrame
@@ -237,10 +231,10 @@ class ModelBroker:
     """A broker in this process, while it is open (`async with`).
 
     `settings`: the group settings that are not Kafka's defaults.  `port` 0: any that is free; of
-    several nodes, the others have the next ones.  `advertised_port`: what clients are told, where
-    something stands between them and the (one) node.  `topics`: those that there are from the
-    beginning, and how many partitions they have.  `release`: the Kafka that it passes for.
-    `history`: takes what happens.  `provocations`: in force from the beginning.
+    several nodes, the others have the next ones.  `advertised_port`: the one in answers to clients,
+    if something stands between them and the (one) node.  `topics`: the first topics, and their
+    numbers of partitions.  `release`: the Kafka that it passes for.  `history`: takes all requests
+    and answers.  `provocations`: in force from the beginning.
     """
 
     def __init__(
@@ -289,19 +283,19 @@ class ModelBroker:
 
     @property
     def cluster(self) -> BrokerApis:
-        """What it answers besides the group protocol; while it is open."""
+        """The APIs beside the group protocol; while it is open."""
         if self._cluster is None:
             raise RuntimeError(_NOT_OPEN)
         return self._cluster
 
     @property
     def address(self) -> Address:
-        """Where its first node listens; while it is open."""
+        """Listening address of the first node; while it is open."""
         return self.addresses[FIRST_NODE]
 
     @property
     def addresses(self) -> dict[int, Address]:
-        """Where its nodes listen; while it is open."""
+        """Listening addresses of the nodes; while it is open."""
         if not self._servers:
             raise RuntimeError(_NOT_OPEN)
         ports = {node: s.sockets[0].getsockname()[1] for node, s in self._servers.items()}
@@ -314,11 +308,11 @@ class ModelBroker:
         self.groups.start(loop.time())
         for node in self._nodes:
             await self._listen(node)
-        told = self.addresses
+        advertised = self.addresses
         if self._advertised_port is not None:
-            told[FIRST_NODE] = Address(HOST, self._advertised_port)
+            advertised[FIRST_NODE] = Address(HOST, self._advertised_port)
         self._cluster = BrokerApis(
-            told,
+            advertised,
             {name: bounds for name, bounds in self.revision.apis.items() if name in APIS},
             self.settings,
             self.groups,
@@ -355,7 +349,7 @@ class ModelBroker:
             await server.wait_closed()
 
     async def serve(self) -> None:
-        """Stay until cancelled.  Raises whatever goes wrong in the model: our own fault."""
+        """Stay until cancelled.  Raises the exception of a failure in the model: our own fault."""
         if self._failed is None:
             raise RuntimeError(_NOT_OPEN)
         await self._failed
@@ -376,13 +370,13 @@ class ModelBroker:
             self._is_down = False
 
     def next_id(self) -> str:
-        """Return a name for a request that no request had."""
+        """Return a new name for a request."""
         return f"request-{next(self._requests)}"
 
     # What a connection calls.
 
     def came(self, client: ClientConnection) -> str:
-        """Return a connection was made; its name."""
+        """Note a new connection; return its name."""
         self._clients.add(client)
         name = f"connection-{next(self._connections)}"
         if self._is_down:
@@ -392,14 +386,14 @@ class ModelBroker:
         return name
 
     def went(self, client: ClientConnection, *, by_client: bool) -> None:
-        """A connection is over.  No group notices; what was asked will be answered to nobody."""
+        """Note the end of a connection.  No group notices; its open requests lose their answers."""
         self._clients.discard(client)
         self.groups.drop(client.name)
         if self._history is not None:
             self._history.closed(client.name, by_client=by_client)
 
     def receive(self, client: ClientConnection, frame: bytes) -> None:
-        """A whole frame: answered now or later, or the end of its connection."""
+        """Take a whole frame: answer it now or later, or end its connection."""
         cluster = self.cluster
         exchange: RecordedExchange | None = None
         try:
@@ -410,7 +404,7 @@ class ModelBroker:
             if not cluster.speaks(api, header.version):
                 if api == "ApiVersions":
                     request = RequestFrame(api, 0, header.correlation_id, header.client_id, {})
-                    self._answer(Asked(client, request, exchange), 0, cluster.too_high())
+                    self._answer(OpenRequest(client, request, exchange), 0, cluster.too_high())
                 else:
                     client.hang_up()
                 return
@@ -424,46 +418,46 @@ class ModelBroker:
             client.hang_up()
             return
         try:
-            self._handle(Asked(client, request, exchange), message)
+            self._handle(OpenRequest(client, request, exchange), message)
         except Exception as error:  # noqa: BLE001 - whoever serves is told, see `serve`
             client.hang_up()
             self._fail(error)
 
-    def _handle(self, asked: Asked, message: Message | None) -> None:
-        request, client = asked.request, asked.client
+    def _handle(self, open_request: OpenRequest, message: Message | None) -> None:
+        request, client = open_request.request, open_request.client
         cluster = self.cluster
         if request.client_id != CONTROL:
             names = names_in(request.client_id, request.body)
-            asked.provocation = self.provocations.meet(request.api, names)
-            if asked.exchange is not None:
-                asked.exchange.provocation = asked.provocation
-        met = asked.provocation
+            open_request.provocation = self.provocations.meet(request.api, names)
+            if open_request.exchange is not None:
+                open_request.exchange.provocation = open_request.provocation
+        met = open_request.provocation
         if met is not None and met.action is Action.ERROR:
-            self._answer(asked, *self._refusal(asked, message, CODES[met.code]))
+            self._answer(open_request, *self._refusal(open_request, message, CODES[met.code]))
             return
         if message is not None:
             self.groups.ask(
-                self._sent(asked),
+                self._sent(open_request),
                 message,
-                lambda version, body: self._answer(asked, version, body),
+                lambda version, body: self._answer(open_request, version, body),
                 client.node,
             )
         elif request.api == "Fetch":
             parked = cluster.fetches[client.node].begin(
-                request.body, lambda body: self._answer(asked, request.version, body)
+                request.body, lambda body: self._answer(open_request, request.version, body)
             )
             if parked is not None:
                 client.park(parked.drop)
         else:
-            self._answer(asked, request.version, cluster.answer(request, client.node))
+            self._answer(open_request, request.version, cluster.answer(request, client.node))
         if met is not None and met.action is Action.CUT:
             client.cut_after(met.ms)
 
-    def _sent(self, asked: Asked) -> Send:
-        request = asked.request
+    def _sent(self, open_request: OpenRequest) -> Send:
+        request = open_request.request
         return Send(
             self.next_id(),
-            asked.client.name,
+            open_request.client.name,
             request.client_id or "",
             request.api,
             request.version,
@@ -471,32 +465,32 @@ class ModelBroker:
         )
 
     def _refusal(
-        self, asked: Asked, message: Message | None, code: int
+        self, open_request: OpenRequest, message: Message | None, code: int
     ) -> tuple[int, dict[str, Any]]:
-        request = asked.request
+        request = open_request.request
         if message is not None:
-            return self.groups.refusal(self._sent(asked), message, code)
+            return self.groups.refusal(self._sent(open_request), message, code)
         body = refused_rows(request, code)
         if body is None:
-            body = recoded(self.cluster.answer(request, asked.client.node), code)
+            body = recoded(self.cluster.answer(request, open_request.client.node), code)
         return request.version, body
 
-    def _answer(self, asked: Asked, version: int, body: dict[str, Any]) -> None:
-        """Answer as a provocation, if there is one, wants it."""
-        match asked.provocation:
+    def _answer(self, open_request: OpenRequest, version: int, body: dict[str, Any]) -> None:
+        """Answer, changed by the provocation, if there is one."""
+        match open_request.provocation:
             case Provocation(action=Action.LOSE):
-                asked.client.hang_up()
+                open_request.client.hang_up()
             case Provocation(action=Action.DELAY, ms=ms):
-                asked.client.after(ms, lambda: self._write(asked, version, body))
+                open_request.client.after(ms, lambda: self._write(open_request, version, body))
             case Provocation(action=Action.THROTTLE, ms=ms):
-                self._write(asked, version, {**body, "throttleTimeMs": ms}, pause_ms=ms)
+                self._write(open_request, version, {**body, "throttleTimeMs": ms}, pause_ms=ms)
             case _:
-                self._write(asked, version, body)
+                self._write(open_request, version, body)
 
     def _write(
-        self, asked: Asked, version: int, body: Mapping[str, Any], *, pause_ms: int = 0
+        self, open_request: OpenRequest, version: int, body: Mapping[str, Any], *, pause_ms: int = 0
     ) -> None:
-        request, client = asked.request, asked.client
+        request, client = open_request.request, open_request.client
         if request.api == "Produce" and not request.body["acks"]:
             client.answer(b"")
             return
@@ -505,8 +499,8 @@ class ModelBroker:
         except ShapeError:  # an id that is too long for the wire with what was put before or after
             client.hang_up()
             return
-        if asked.exchange is not None and self._history is not None and client.is_open:
-            self._history.answer(asked.exchange, body)
+        if open_request.exchange is not None and self._history is not None and client.is_open:
+            self._history.answer(open_request.exchange, body)
         client.answer(frame, pause_ms)
 
     def _fail(self, error: Exception) -> None:

@@ -1,20 +1,15 @@
-"""What a broker answers besides the group protocol: its versions, nodes, topics and settings.
+"""Answer the requests beside the group protocol: for versions, nodes, topics, settings, records.
 
 The cluster around the model is small: a node or a few, over which the partitions of each topic are
 spread in turn; logs in memory (`fencepost.conformance.serve.topic_log`); the group settings, for
-DescribeConfigs.
+DescribeConfigs.  A broker can pass for an older release of Kafka: then it has the versions of APIs
+of that release.
 
 Source: Kafka's message definitions; KIP-511 (ApiVersions: a version too high is answered in version
-0 with the versions that there are; the name of a client's software is held to a pattern).
-
-The APIs of records: Produce, ListOffsets, OffsetForLeaderEpoch, InitProducerId.
-
-Source: Kafka's message definitions; KIP-98 (producer ids), KIP-320 (leader epochs).
-
-Which versions of which APIs a release of Kafka has, so that a broker can be an older one.
-
-Source: kafka-python's table of what brokers advertise.  It agrees with eleven releases from 2.3.0
-to 4.3.0 that were asked themselves, in all APIs that are spoken here (`tox -e clients` asks again).
+0 with the versions that there are; the name of a client's software is held to a pattern); KIP-98
+(producer ids), KIP-320 (leader epochs); kafka-python's table of what brokers advertise, which
+agrees with eleven releases from 2.3.0 to 4.3.0 in all APIs that are spoken here (`tox -e clients`
+asks again).
 """
 
 from __future__ import annotations
@@ -42,7 +37,7 @@ Json = dict[str, Any]
 
 
 class DataApis:
-    """What a node answers about records.
+    """A node's answers about records.
 
     `leads`: whether a node leads a partition; `node`: which one was asked.
     """
@@ -53,7 +48,7 @@ class DataApis:
         self._producer_ids = count(1)
 
     def produce(self, body: Mapping[str, Any], node: int) -> Json:
-        """Append what was sent, batch by batch."""
+        """Append the records, batch by batch."""
 
         def row(topic: Mapping[str, Any], part: Mapping[str, Any]) -> Json:
             log = self._log(topic, part["index"], node)
@@ -105,7 +100,7 @@ class DataApis:
         }
 
     def offset_for_leader_epoch(self, body: Mapping[str, Any], node: int) -> Json:
-        """Where an epoch ends: there was one only, from the beginning to the end."""
+        """Return the end of an epoch: there is one only, from the beginning to the end."""
 
         def row(topic: Mapping[str, Any], part: Mapping[str, Any]) -> Json:
             log = self._log({"name": topic["topic"]}, part["partition"], node)
@@ -161,18 +156,18 @@ class ReleaseError(BadInputError):
 
 
 def parse_release(text: str) -> tuple[int, int]:
-    """`2.2`, `2.2.1`: major and minor.  Raises ReleaseError."""
-    found = _FORM.fullmatch(text)
-    number = (int(found[1]), int(found[2])) if found else (0, 0)
+    """Parse a release such as `2.2` or `2.2.1` as major and minor.  Raises ReleaseError."""
+    match = _FORM.fullmatch(text)
+    number = (int(match[1]), int(match[2])) if match else (0, 0)
     if number < _OLDEST or number not in BROKER_API_VERSIONS:
-        known = sorted(one for one in BROKER_API_VERSIONS if one >= _OLDEST)
+        known = sorted(release for release in BROKER_API_VERSIONS if release >= _OLDEST)
         names = ", ".join(f"{major}.{minor}" for major, minor in known)
         raise ReleaseError(f"{text!r} is no release of Kafka that is known; there are {names}")
     return number
 
 
 def as_of(release: tuple[int, int], spoken: Versions) -> dict[str, tuple[int, int]]:
-    """What is spoken here and was in that release, too."""
+    """Return the versions that are spoken here and were in that release, too."""
     rows = BROKER_API_VERSIONS[release]
     common = {
         api: (max(low, rows[API_KEYS[api]][0]), min(high, rows[API_KEYS[api]][1]))
@@ -183,14 +178,14 @@ def as_of(release: tuple[int, int], spoken: Versions) -> dict[str, tuple[int, in
 
 
 def tells_which(release: tuple[int, int] | None) -> bool:
-    """Whether the answer to a version too high of ApiVersions names those there are (KIP-511)."""
+    """Return True if ApiVersions' answer to a version too high names the valid ones (KIP-511)."""
     return release is None or release >= _TELLS_WHICH
 
 
 FIRST_NODE = 1
 CLUSTER_ID = "fencepost"
 PARTITIONS = 4
-"""Of a topic, where nobody says how many."""
+"""Partitions of a topic, by default."""
 
 VERSIONS: Mapping[str, tuple[int, int]] = {
     "Produce": (3, 13),
@@ -220,10 +215,11 @@ _BATCHES_SINCE = 4
 
 
 class BrokerApis:
-    """The rest of a broker.
+    """The APIs of a broker beside the group protocol.
 
-    `nodes`: what clients are told of each; `apis`: the group APIs and their versions; `groups`: who
-    coordinates which, and deletes them; `release`: the Kafka that it passes for.
+    `nodes`: the address of each, in answers to clients; `apis`: the group APIs and their versions;
+    `groups`: finds the coordinators of groups, and deletes groups; `release`: the Kafka that it
+    passes for.
     """
 
     def __init__(
@@ -246,7 +242,7 @@ class BrokerApis:
         self.restart(release)
 
     def restart(self, release: tuple[int, int] | None) -> None:
-        """Forget all fetch sessions; speak what this release of Kafka does, None: all there is."""
+        """Forget all fetch sessions; speak the versions of this release of Kafka, None: all."""
         self._release = release
         self.versions = self._spoken if release is None else as_of(release, self._spoken)
         self.fetches = {n: Fetches(self.topics, partial(self.leads, node=n)) for n in self._nodes}
@@ -265,7 +261,7 @@ class BrokerApis:
         return self.leader_of(partition) == node
 
     def answer(self, request: RequestFrame, node: int) -> dict[str, Any]:
-        """What a node answers, for an API of `VERSIONS` but Fetch."""
+        """Answer a request of an API of `VERSIONS` but Fetch, as this node."""
         body = request.body
         match request.api:
             case "ApiVersions":
@@ -299,8 +295,10 @@ class BrokerApis:
 
     def too_high(self) -> dict[str, Any]:
         """Return the answer, in version 0, to a version of ApiVersions that there isn't."""
-        told = {"ApiVersions": self.versions["ApiVersions"]} if tells_which(self._release) else {}
-        return {"errorCode": Code.UNSUPPORTED_VERSION, "apiKeys": _version_rows(told)}
+        versions = (
+            {"ApiVersions": self.versions["ApiVersions"]} if tells_which(self._release) else {}
+        )
+        return {"errorCode": Code.UNSUPPORTED_VERSION, "apiKeys": _version_rows(versions)}
 
     def make_topic(self, name: str, partitions: int) -> None:
         """Make a topic; one that exists stays as it is."""
@@ -314,12 +312,12 @@ class BrokerApis:
         return {"errorCode": Code.NONE, "apiKeys": _version_rows(self.versions)}
 
     def _metadata(self, version: int, body: Mapping[str, Any]) -> dict[str, Any]:
-        asked = body["topics"]
+        topics = body["topics"]
         create = body.get("allowAutoTopicCreation", True)
-        if asked is None or (not asked and version < _NULL_IS_ALL_SINCE):
-            rows = [_told(topic, self._partitions(topic)) for topic in self.topics.values()]
+        if topics is None or (not topics and version < _NULL_IS_ALL_SINCE):
+            rows = [_described(topic, self._partitions(topic)) for topic in self.topics.values()]
         else:
-            rows = [self._topic(row, create=create) for row in asked]
+            rows = [self._topic(row, create=create) for row in topics]
         return {
             "brokers": self._places("nodeId"),
             "clusterId": CLUSTER_ID,
@@ -331,7 +329,7 @@ class BrokerApis:
         return [{key: n, "host": at.host, "port": at.port} for n, at in self._nodes.items()]
 
     def _topic(self, row: Mapping[str, Any], *, create: bool) -> dict[str, Any]:
-        """Return a topic that there isn't is made when somebody asks about it, if they allow it."""
+        """Return a topic; a new one is made if the request allows it."""
         name = row["name"]
         if name is None:
             topic, code = self.topics.by_id(row["topicId"]), Code.UNKNOWN_TOPIC_ID
@@ -343,7 +341,7 @@ class BrokerApis:
         if topic is None:
             topic_id = row.get("topicId", NO_ID)
             return {"errorCode": code, "name": name, "topicId": topic_id, "partitions": []}
-        return _told(topic, self._partitions(topic))
+        return _described(topic, self._partitions(topic))
 
     def _partitions(self, topic: Topic) -> list[dict[str, Any]]:
         def row(number: int) -> dict[str, Any]:
@@ -364,7 +362,7 @@ class BrokerApis:
         is_group = body.get("keyType", _GROUP) == _GROUP
 
         def place(key: str) -> dict[str, Any]:
-            node = self._groups.found_at(key) if is_group else None
+            node = self._groups.lookup(key) if is_group else None
             if node is None:
                 return {
                     "nodeId": -1,
@@ -374,8 +372,8 @@ class BrokerApis:
                     "errorMessage": None if is_group else "only groups have a coordinator here",
                 }
             host, port = self._nodes[node].host, self._nodes[node].port
-            found = {"nodeId": node, "host": host, "port": port}
-            return {**found, "errorCode": Code.NONE, "errorMessage": None}
+            row = {"nodeId": node, "host": host, "port": port}
+            return {**row, "errorCode": Code.NONE, "errorMessage": None}
 
         if version < _BATCHES_SINCE:
             return place(body["key"])
@@ -427,8 +425,12 @@ class BrokerApis:
         kind, name = resource["resourceType"], resource["resourceName"]
         code, rows = Code.NONE, []
         if kind == _BROKER and name in map(str, self._nodes):
-            wanted = resource["configurationKeys"]
-            keys = self._settings if wanted is None else [k for k in self._settings if k in wanted]
+            requested = resource["configurationKeys"]
+            keys = (
+                self._settings
+                if requested is None
+                else [k for k in self._settings if k in requested]
+            )
             rows = [_setting(key, self._settings[key]) for key in keys]
         elif kind == _TOPIC and name not in self.topics:
             code = Code.UNKNOWN_TOPIC_OR_PARTITION
@@ -473,7 +475,7 @@ def _setting(key: str, value: int | None) -> dict[str, Any]:
     }
 
 
-def _told(topic: Topic, partitions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _described(topic: Topic, partitions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {
         "errorCode": Code.NONE,
         "name": topic.name,

@@ -1,12 +1,11 @@
-"""The history of a broker: what its clients sent and were answered, and what was done to them.
+"""Record the history of a broker: requests, answers, and what was done to them.
 
 Times are ms since the broker began, on its own monotonic clock.  Bodies are kept as JSON text,
 which takes a fraction of the memory; of records only their number, size and offsets are kept.
 
-A control client: it shows how quick a broker and this machine are, beside the clients.
-
-It asks a node for its versions ten times a second, on a connection of its own.  Nothing late is
-held against a client while the control is late itself.
+A control client measures the latency of a broker and this machine, beside the clients: it asks a
+node for its versions ten times a second, on a connection of its own.  Nothing late is held against
+a client while the control is late itself.
 """
 
 from __future__ import annotations
@@ -100,7 +99,7 @@ Json = dict[str, Any]
 
 
 def as_json(body: Mapping[str, Any]) -> bytes:
-    """Return a body as it is kept: of records only what `summary` tells."""
+    """Return a body as it is kept: records are replaced by their `summary`."""
     return msgspec.json.encode(_without_records(body))
 
 
@@ -119,7 +118,7 @@ def _without_records(value: Any) -> Any:
 
 @dataclass(slots=True)
 class RecordedExchange:
-    """A request and what became of it.
+    """A request and its outcome.
 
     `node`: the broker's; `connection`: its name, used once.  `api`: its name, `key N` if this
     project doesn't speak it.  `answered_ms`, `answer` None: not yet, or never.
@@ -139,7 +138,7 @@ class RecordedExchange:
     provocation: Provocation | None = None
 
     def line(self) -> bytes:
-        """It as a line of JSON."""
+        """Return it as a line of JSON."""
         plain = {name: getattr(self, name) for name in _PLAIN}
         bodies = {
             name: msgspec.Raw(text)
@@ -191,7 +190,7 @@ _PLAIN = tuple(f.name for f in fields(RecordedExchange) if not f.name.endswith("
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """What an administrator did or what befell the broker: `remove`, `restart` and so on."""
+    """An administrator's action or an event of the broker: `remove`, `restart` and so on."""
 
     at_ms: float
     name: str
@@ -200,7 +199,7 @@ class Act:
 
 @dataclass(slots=True)
 class ConnectionSpan:
-    """When a connection was made, and when and by whom it was ended."""
+    """The time of a connection, and the side that ended it."""
 
     node: int
     opened_ms: float
@@ -210,10 +209,10 @@ class ConnectionSpan:
 
 @dataclass(slots=True)
 class History:
-    """All that happened, in order of receipt.
+    """All exchanges and acts, in order of receipt.
 
-    `meters`: for each node, how quick it was, as a control client on a connection of its own saw
-    it; in seconds of the monotonic clock.  `sink`: takes what is over, a line of JSON each, and
+    `meters`: the latency of each node, as a control client on a connection of its own measured it;
+    in seconds of the monotonic clock.  `sink`: takes complete exchanges, a line of JSON each, and
     nothing is kept.
     """
 
@@ -229,11 +228,11 @@ class History:
     # What a broker notes.
 
     def opened(self, connection: str, node: int) -> None:
-        """A connection was made."""
+        """Note a new connection."""
         self.connections[connection] = ConnectionSpan(node, self.now_ms())
 
     def closed(self, connection: str, *, by_client: bool) -> None:
-        """A connection is over."""
+        """Note the end of a connection."""
         span = self.connections.get(connection)
         if span is not None:
             span.closed_ms, span.closed_by_client = self.now_ms(), by_client
@@ -244,7 +243,7 @@ class History:
     def receive(
         self, node: int, connection: str, api: str, header: RequestHeader
     ) -> RecordedExchange | None:
-        """Return a request came; its body and its answer are added when they are known.
+        """Note a request; its body and its answer are added when they are known.
 
         None for the control's: neither it nor its connection is part of the history.
         """
@@ -268,13 +267,13 @@ class History:
         return exchange
 
     def answer(self, exchange: RecordedExchange, body: Mapping[str, Any] | None) -> None:
-        """An answer was given; None: it can't be read."""
+        """Note an answer; None: it can't be read."""
         exchange.answered_ms = self.now_ms()
         exchange.answer_json = None if body is None else as_json(body)
         self._pass_on(exchange.connection)
 
     def act(self, name: str, **about: Any) -> None:
-        """Something was done to the broker, or to a group."""
+        """Note an act on the broker, or on a group."""
         self.acts.append(Act(self.now_ms(), name, about))
 
     def _pass_on(self, connection: str) -> None:
@@ -289,12 +288,12 @@ class History:
         return (time.monotonic() - self.began_s) * 1000
 
     def worst_ms(self, began_ms: float, ended_ms: float) -> int:
-        """How long the control had to wait at most between two times, on any node."""
+        """Return the longest wait of the control between two times, on any node."""
         began, ended = self._seconds(began_ms), self._seconds(ended_ms)
         return max((meter.worst_ms(began, ended) for meter in self.meters.values()), default=0)
 
     def was_quick(self, began_ms: float, ended_ms: float, lag_ms: int) -> bool:
-        """Whether the control was answered all the time on all nodes, well within this lag."""
+        """Return True if the control got all its answers on all nodes, well within this lag."""
         began, ended = self._seconds(began_ms), self._seconds(ended_ms)
         return all(m.answers_throughout(began, ended, lag_ms) for m in self.meters.values())
 

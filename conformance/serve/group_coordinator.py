@@ -1,4 +1,4 @@
-"""The model on a real clock: it answers at once or later, and its timers fire by themselves.
+"""Run the model on a real clock: it answers at once or later, and its timers fire by themselves.
 
 Timers that were due before a request came fire before it is handled.  Times are rounded so that no
 timer is early by the clients' clocks.  Where the protocol leaves a choice, a seed chooses.
@@ -32,9 +32,9 @@ Deliver = Callable[[int, dict[str, Any]], None]
 
 
 class GroupCoordinator:
-    """All groups of a broker, and which of its `nodes` coordinates which.
+    """All groups of a broker, and the node that coordinates each.
 
-    `missing`: tells whether a topic doesn't exist.  `fail`: takes what goes wrong in a timer.
+    `missing`: returns True if a topic doesn't exist.  `fail`: takes the exception of a timer.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class GroupCoordinator:
         )
         self._nodes = tuple(nodes)
         self._fail = fail
-        self._asked: dict[str, tuple[Send, Deliver]] = {}
+        self._open: dict[str, tuple[Send, Deliver]] = {}
         self._moved: dict[str, int] = {}
         self._loading: set[str] = set()
         self._absent: set[str] = set()
@@ -61,11 +61,11 @@ class GroupCoordinator:
         self._began_s = 0.0
 
     def start(self, began_s: float) -> None:
-        """The clock begins; in seconds of the event loop's."""
+        """Start the clock; in seconds of the event loop's."""
         self._began_s = began_s
 
     def close(self) -> None:
-        """No timer fires any more."""
+        """Let no timer fire any more."""
         if self._timer is not None:
             self._timer.cancel()
 
@@ -74,7 +74,7 @@ class GroupCoordinator:
         if not self._absent.isdisjoint(groups_of(message, send.version) or ()):
             deliver(*self.refusal(send, message, Code.COORDINATOR_NOT_AVAILABLE))
             return
-        self._asked[send.id] = send, deliver
+        self._open[send.id] = send, deliver
         self._advance()
         answers = self.running.handle(
             send, message, where=lambda group: self.availability(group, node)
@@ -83,12 +83,12 @@ class GroupCoordinator:
         self._set_timer()
 
     def drop(self, connection: str) -> None:
-        """Forget what was asked on a connection.  No group notices."""
+        """Forget the open requests of a connection.  No group notices."""
         for request_id in self.running.drop(connection):
-            self._asked.pop(request_id, None)
+            self._open.pop(request_id, None)
 
     def refusal(self, send: Send, message: Message, code: int) -> tuple[int, dict[str, Any]]:
-        """The answer with this error, and its version; nothing is asked, and nothing changes."""
+        """Return the answer with this error, and its version; no group changes."""
         version = self.running.answer_version(send)
         return version, refused_message(message, send.version, code).to_body(version)
 
@@ -98,18 +98,18 @@ class GroupCoordinator:
         """Return the node that coordinates a group."""
         return self._moved.get(group, self._nodes[zlib.crc32(group.encode()) % len(self._nodes)])
 
-    def found_at(self, group: str) -> int | None:
-        """Return the node that who looks for a group's coordinator is told; None: nobody is."""
+    def lookup(self, group: str) -> int | None:
+        """Return the node to answer FindCoordinator with; None: there is none."""
         return None if group in self._absent else self.node_of(group)
 
     def availability(self, group: str, node: int) -> Availability:
-        """What a node is to a group; a group of no name is told so by any."""
+        """Return the relation of a node to a group; any node answers for a group of no name."""
         if group and self.node_of(group) != node:
             return Availability.ELSEWHERE
         return Availability.LOADING if group in self._loading else Availability.HERE
 
     def move(self, group: str, node: int | None) -> int:
-        """Fail over to a node, or to the next one; which it is now."""
+        """Fail over to a node, or to the next one; return it."""
         at = self._nodes.index(self.node_of(group))
         self._moved[group] = self._nodes[(at + 1) % len(self._nodes)] if node is None else node
         self.fail_over([group])
@@ -117,7 +117,7 @@ class GroupCoordinator:
 
     @contextlib.contextmanager
     def loading(self, group: str) -> Iterator[None]:
-        """Load a group: who asks about it meanwhile is told so."""
+        """Load a group: requests about it meanwhile get an error that says so."""
         self._loading.add(group)
         try:
             yield
@@ -126,7 +126,7 @@ class GroupCoordinator:
 
     @contextlib.contextmanager
     def absent(self, group: str) -> Iterator[None]:
-        """Have no coordinator for a group: who asks for it, or about the group, is told so."""
+        """Have no coordinator for a group: requests for it, or about it, get such an error."""
         self._absent.add(group)
         try:
             yield
@@ -136,7 +136,7 @@ class GroupCoordinator:
     # What befalls groups.
 
     def fail_over(self, groups: Sequence[str] | None = None) -> None:
-        """What is parked is told NOT_COORDINATOR, and groups are as stored; all, or some."""
+        """Answer parked requests NOT_COORDINATOR, and restore groups as stored; all, or some."""
         self._advance()
         self._deliver(self.running.fail_over(groups))
         self._set_timer()
@@ -154,7 +154,7 @@ class GroupCoordinator:
     # The clock.
 
     def _advance(self) -> None:
-        """Fire what was due, no timer early; what happens now happens no earlier than it does."""
+        """Fire due timers, none early; an event of now is handled no earlier than it happens."""
         now_ms = self._now_ms()
         self._deliver(self.running.advance_to(math.floor(now_ms)))
         self.running.now_ms = max(self.running.now_ms, math.ceil(now_ms))
@@ -179,13 +179,13 @@ class GroupCoordinator:
 
     def _deliver(self, answers: Iterable[Answer]) -> None:
         for answer in answers:
-            send, deliver = self._asked.pop(answer.id)
+            send, deliver = self._open.pop(answer.id)
             deliver(self.running.answer_version(send), dict(answer.body or {}))
 
     # What the model leaves open.
 
     def choose(self, outcomes: Sequence[_T]) -> _T:
-        """One of several allowed outcomes."""
+        """Choose one of several allowed outcomes."""
         return outcomes[0] if len(outcomes) == 1 else self._random.choice(outcomes)
 
     def _new_id(self, name: str, number: int) -> str:

@@ -1,8 +1,8 @@
-"""A real Kafka behind a proxy that records: the same history as of a served model.
+"""Record a real Kafka behind a proxy: the history is the same as of a served model.
 
-Clients connect to the proxy, one port for each broker.  Where an answer names a broker, it is told
-the proxy's port instead, so that every connection goes through it.  What can't be decoded is passed
-on as it is, and known by its header.
+Clients connect to the proxy, one port for each broker.  Where an answer names a broker, it gets the
+proxy's port instead, so that every connection goes through it.  What can't be decoded is passed on
+as it is, and known by its header.
 
 Source: Kafka's message definitions; KIP-951 (Produce and Fetch may name other leaders).
 """
@@ -42,7 +42,7 @@ _NAMES = {key: name for name, key in API_KEYS.items()}
 _MAX_FRAME = 64 << 20
 _LINGER_S = 5.0
 _NAMING = ("Metadata", "FindCoordinator", "DescribeCluster")
-"""The APIs that tell where brokers are, in each answer."""
+"""The APIs whose every answer names brokers."""
 _LISTS = ("brokers", "coordinators", "nodeEndpoints")
 
 
@@ -67,7 +67,7 @@ class RecordedKafka:
         self._brokers: dict[int, Address] = {}
         self._servers: dict[int, asyncio.Server] = {}
         self._tasks: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
-        """Those of the connections, each with the client's side."""
+        """Tasks of the connections, each with the client's side."""
         self._is_over = False
         self._failed: asyncio.Future[None] | None = None
         self._first = -1
@@ -108,7 +108,7 @@ class RecordedKafka:
             await server.wait_closed()
 
     async def serve(self) -> None:
-        """Stay until cancelled.  Raises whatever goes wrong in the proxy: our own fault."""
+        """Stay until cancelled.  Raises the exception of a failure in the proxy: our own fault."""
         if self._failed is None:
             raise RuntimeError("the proxy is not open: use it in `async with`")
         await self._failed
@@ -123,9 +123,9 @@ class RecordedKafka:
                 await self._admin.create_topic(name, controller, partitions)
 
     async def produce(self, topic: str, partition: int, count: int) -> None:
-        """Append so many small records of our own, in one batch.  Raises AdminError."""
-        told = await self._admin.call("Metadata", {"topics": [{"name": topic}]})
-        rows = {p["partitionIndex"]: p["leaderId"] for p in told["topics"][0]["partitions"]}
+        """Append this many small records of our own, in one batch.  Raises AdminError."""
+        answer = await self._admin.call("Metadata", {"topics": [{"name": topic}]})
+        rows = {p["partitionIndex"]: p["leaderId"] for p in answer["topics"][0]["partitions"]}
         records = base64.b64encode(batch_of([str(n).encode() for n in range(count)])).decode()
         part = {"index": partition, "records": records}
         body = {
@@ -140,7 +140,7 @@ class RecordedKafka:
             raise AdminError(f"Produce to {topic} {partition}: it answered {error_name(code)}")
 
     async def remove(self, group: str, instance: str) -> int:
-        """Remove a static member, as an administrator does; the error code, 0 if it was removed."""
+        """Remove a static member, as an administrator does; return the error code, 0: removed."""
         at = await self._admin.find_coordinator(group)
         rows = [{"memberId": "", "groupInstanceId": instance}]
         answer = await self._admin.call("LeaveGroup", {"groupId": group, "members": rows}, at)
@@ -168,7 +168,7 @@ class RecordedKafka:
             self._servers[node] = await asyncio.start_server(accept, HOST, 0, limit=1 << 20)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        """A connection is over, or was never begun; whoever serves is told of a fault of ours."""
+        """Note the end of a connection's task; `serve` raises its exception, a fault of ours."""
         self._tasks.pop(task).transport.abort()
         error = None if task.cancelled() else task.exception()
         if error is not None and self._failed is not None and not self._failed.done():
@@ -232,33 +232,33 @@ class RecordedKafka:
         waiting: deque[_Waiting],
     ) -> None:
         while (frame := await _frame(upstream)) is not None and waiting:
-            asked = waiting.popleft()
+            request = waiting.popleft()
             body: Json | None = None
-            if asked.api in API_KEYS and _speaks(asked.api, asked.header.version):
-                body = decode_message(asked.api, asked.header.version, frame).body
-            told = None if body is None else await self._told(asked.api, body)
+            if request.api in API_KEYS and _speaks(request.api, request.header.version):
+                body = decode_message(request.api, request.header.version, frame).body
+            rewritten = None if body is None else await self._rewritten(request.api, body)
             framed = len(frame).to_bytes(4) + frame
-            if told is not None and told != body:
-                version = asked.header.version
-                number = asked.header.correlation_id
-                framed = _written(asked.api, version, number, told)
-            if asked.exchange is not None:
-                self.history.answer(asked.exchange, told)
+            if rewritten is not None and rewritten != body:
+                version = request.header.version
+                number = request.header.correlation_id
+                framed = _written(request.api, version, number, rewritten)
+            if request.exchange is not None:
+                self.history.answer(request.exchange, rewritten)
             with contextlib.suppress(OSError):  # a client that went
                 writer.write(framed)
                 await writer.drain()
 
-    async def _told(self, api: str, body: Json) -> Json:
-        """An answer as clients get it: brokers are here, and tell of it in no unknown version."""
+    async def _rewritten(self, api: str, body: Json) -> Json:
+        """Return an answer for clients: with our addresses, and no version unknown here."""
         if api == "ApiVersions" and not body["errorCode"]:
             return {**body, "apiKeys": [_capped(row) for row in body["apiKeys"]]}
-        told = dict(body)
-        if "port" in told:
-            told = await self._here(told)
+        rewritten = dict(body)
+        if "port" in rewritten:
+            rewritten = await self._here(rewritten)
         for name in _LISTS:
-            if name in told:
-                told[name] = [await self._here(row) for row in told[name]]
-        return told
+            if name in rewritten:
+                rewritten[name] = [await self._here(row) for row in rewritten[name]]
+        return rewritten
 
     async def _here(self, row: Json) -> Json:
         """Return a broker's row, with the proxy's address; a broker that is new gets a port."""
@@ -271,7 +271,7 @@ class RecordedKafka:
 
 
 def _capped(row: Json) -> Json:
-    """The versions of an API; of one that names brokers, only those that can be read here."""
+    """Return the versions of an API; if it names brokers, only those that are readable here."""
     api = _NAMES.get(row["apiKey"])
     if api not in _NAMING:
         return row
@@ -293,7 +293,10 @@ def _body_of(frame: bytes) -> Json | None:
 
 
 def _written(api: str, version: int, number: int, body: Json) -> bytes:
-    """Raises ValueError for what was read and can't be written: a fault of the codec."""
+    """Encode an answer.
+
+    Raises ValueError if it was read and can't be written: a fault of the codec.
+    """
     try:
         return encode_message(api, "Response", version, number, body)
     except ShapeError as error:
@@ -301,7 +304,7 @@ def _written(api: str, version: int, number: int, body: Json) -> bytes:
 
 
 async def _frame(reader: asyncio.StreamReader) -> bytes | None:
-    """What follows the four bytes of its length; None at the end, or for what is no frame."""
+    """Read a frame, without its length; None at the end, or for bytes that are no frame."""
     try:
         size = int.from_bytes(await reader.readexactly(4), signed=True)
         return await reader.readexactly(size) if 0 <= size <= _MAX_FRAME else None

@@ -1,17 +1,13 @@
-"""Topics in memory: a log for each partition, and who waits for records of it.
+"""Keep topics in memory: a log for each partition, and the fetches that wait for its records.
 
 All logs together keep no more than `RETENTION_BYTES`, each its share; then the oldest batches of a
 log go, as Kafka's segments do.
 
-Source: Kafka's message definitions, Produce, ListOffsets; KIP-98 (a batch that an idempotent
-producer sends twice is appended once).
+A fetch is answered when there are as many bytes as it requires, something to refuse, or its time is
+over.  With a session the answer has only what changed: records, errors, and the end of a partition.
 
-Fetch: what a request gets out of the logs, how long it waits for it, and sessions.
-
-A fetch is answered when there are as many bytes as it wants, something to refuse, or its time is
-over.  With a session only what changed is told: records, errors, and how far a partition reaches.
-
-Source: Kafka's message definitions, Fetch; KIP-227 (sessions), KIP-516 (topic ids).
+Source: Kafka's message definitions, Produce, ListOffsets, Fetch; KIP-98 (a batch that an idempotent
+producer sends twice is appended once); KIP-227 (sessions), KIP-516 (topic ids).
 """
 
 from __future__ import annotations
@@ -30,10 +26,10 @@ from fencepost.conformance.wire.record_batches import Batch, RecordsError, batch
 from fencepost.conformance.wire.refusal import Code
 
 RETENTION_BYTES = 64 << 20
-"""What all logs of a broker take in memory, where nobody says how much."""
+"""Default memory of all logs of a broker together."""
 
 BATCH_BYTES = 300
-"""What a batch takes in memory beside its data."""
+"""Memory of a batch beside its data."""
 
 NO_ID = str(uuid.UUID(int=0))
 
@@ -53,14 +49,14 @@ class PartitionLog:
         self.start_offset = 0
         self.end_offset = 0
         self.watchers: dict[object, Callable[[], None]] = {}
-        """Called after each append, by who added them."""
+        """Called after each append, by the key of their owner."""
         self._retention = retention
         self._size = 0
         self._batches: deque[Batch] = deque()
         self._sequences: OrderedDict[int, deque[tuple[int, int, int]]] = OrderedDict()
 
     def append(self, data: bytes) -> int:
-        """Append batches; the offset of the first record.  Raises RecordsError."""
+        """Append batches; return the offset of the first record.  Raises RecordsError."""
         batches = batches_in(data)
         if not batches:
             raise RecordsError(Code.CORRUPT_MESSAGE)
@@ -81,7 +77,7 @@ class PartitionLog:
         return first
 
     def read(self, offset: int, most_bytes: int) -> bytes:
-        """The batches from an offset on, up to so many bytes, or the first one if it is larger."""
+        """Return the batches from an offset on: up to `most_bytes`, or one larger batch."""
         if offset >= self.end_offset:
             return b""
         parts: list[bytes] = []
@@ -116,7 +112,7 @@ class PartitionLog:
         return max(0, bisect_right(self._batches, offset, key=lambda b: b.base_offset) - 1)
 
     def _known(self, batch: Batch) -> int | None:
-        """Where this batch of an idempotent producer was appended before."""
+        """Return the offset at which this batch of an idempotent producer was appended before."""
         rows = self._sequences.get(batch.producer_id, ())
         key = batch.producer_epoch, batch.base_sequence
         return next((offset for *known, offset in rows if tuple(known) == key), None)
@@ -188,16 +184,16 @@ class Topics(Mapping[str, Topic]):
     def log_of(
         self, topic: Mapping[str, str], partition: int, leads: Callable[[int], bool]
     ) -> PartitionLog | Code:
-        """A partition's log, or why there is none; `topic` has a `name`, or else a `topicId`."""
+        """Return a partition's log, or an error; `topic` has a `name`, or else a `topicId`."""
         name = topic.get("name")
-        found = self._by_name.get(name) if name else self.by_id(topic.get("topicId", NO_ID))
-        if found is None and not name:
+        topic_ = self._by_name.get(name) if name else self.by_id(topic.get("topicId", NO_ID))
+        if topic_ is None and not name:
             return Code.UNKNOWN_TOPIC_ID
-        if found is None or not 0 <= partition < len(found.partitions):
+        if topic_ is None or not 0 <= partition < len(topic_.partitions):
             return Code.UNKNOWN_TOPIC_OR_PARTITION
         if not leads(partition):
             return Code.NOT_LEADER_OR_FOLLOWER
-        return found.partitions[partition]
+        return topic_.partitions[partition]
 
 
 Json = dict[str, Any]
@@ -217,8 +213,8 @@ class Place(NamedTuple):
     partition: int
 
 
-class Wanted(NamedTuple):
-    """From which offset on, and how many bytes at most."""
+class FetchRange(NamedTuple):
+    """The first offset to fetch, and the most bytes."""
 
     offset: int
     most_bytes: int
@@ -226,17 +222,17 @@ class Wanted(NamedTuple):
 
 @dataclass(slots=True)
 class Session:
-    """What a client fetches again and again, and what it was told last of each partition."""
+    """A client's repeated fetch, and the last answer about each partition."""
 
     id: int
     epoch: int
-    wanted: dict[Place, Wanted]
-    told: dict[Place, tuple[int, int]] = field(default_factory=dict)
+    ranges: dict[Place, FetchRange]
+    reported: dict[Place, tuple[int, int]] = field(default_factory=dict)
     """End and start of the log."""
 
 
 class Fetches:
-    """The fetches of one node.  `leads`: whether it leads a partition."""
+    """The fetches of one node.  `leads`: returns True if it leads a partition."""
 
     def __init__(self, topics: Topics, leads: Callable[[int], bool]) -> None:
         self._topics = topics
@@ -245,14 +241,14 @@ class Fetches:
         self._ids = 0
 
     def begin(self, body: Mapping[str, Any], answer: Callable[[Json], None]) -> ParkedFetch | None:
-        """Call `answer` with what is fetched, once: now (None), or unless what waits is dropped."""
-        wanted = _wanted_in(body)
+        """Call `answer` once: now (returns None), or later unless the fetch is dropped."""
+        ranges = _ranges_in(body)
         session: Session | None = None
         epoch = body.get("sessionEpoch", _FINAL)
         if epoch in {_FINAL, _INITIAL}:
             self._sessions.pop(body.get("sessionId", 0), None)
-            if epoch == _INITIAL and wanted:
-                session = self._new_session(wanted)
+            if epoch == _INITIAL and ranges:
+                session = self._new_session(ranges)
         else:
             session = self._sessions.get(body["sessionId"])
             code = Code.NONE
@@ -265,22 +261,22 @@ class Fetches:
                 return None
             self._sessions.move_to_end(session.id)
             session.epoch = 1 if epoch == _LAST_EPOCH else epoch + 1
-            session.wanted.update(wanted)
+            session.ranges.update(ranges)
             for place in _forgotten_in(body):
-                session.wanted.pop(place, None)
-                session.told.pop(place, None)
-            wanted = session.wanted
-        parked = ParkedFetch(self, session, dict(wanted), body, answer)
+                session.ranges.pop(place, None)
+                session.reported.pop(place, None)
+            ranges = session.ranges
+        parked = ParkedFetch(self, session, dict(ranges), body, answer)
         return parked if parked.waits else None
 
     def log_of(self, place: Place) -> PartitionLog | Code:
-        """Return the log of a partition, or why there is none."""
+        """Return the log of a partition, or an error."""
         topic = {"name": place.topic, "topicId": place.topic_id}
         return self._topics.log_of(topic, place.partition, self._leads)
 
-    def _new_session(self, wanted: Mapping[Place, Wanted]) -> Session:
+    def _new_session(self, ranges: Mapping[Place, FetchRange]) -> Session:
         self._ids = self._ids % _LAST_EPOCH + 1
-        session = Session(self._ids, 1, dict(wanted))
+        session = Session(self._ids, 1, dict(ranges))
         self._sessions[session.id] = session
         if len(self._sessions) > _MOST_SESSIONS:
             self._sessions.popitem(last=False)
@@ -294,24 +290,24 @@ class ParkedFetch:
         self,
         fetches: Fetches,
         session: Session | None,
-        wanted: Mapping[Place, Wanted],
+        ranges: Mapping[Place, FetchRange],
         body: Mapping[str, Any],
         answer: Callable[[Json], None],
     ) -> None:
         self._fetches = fetches
         self._session = session
         self._is_incremental = session is not None and body["sessionEpoch"] > _INITIAL
-        self._wanted = wanted
+        self._ranges = ranges
         self._least_bytes = body["minBytes"]
         self._most_bytes = body.get("maxBytes", _LAST_EPOCH)
         self._answer = answer
         self._watched: list[PartitionLog] = []
         self._timer: asyncio.TimerHandle | None = None
         wait_ms = min(body["maxWaitMs"], _MOST_WAIT_MS)
-        if wait_ms <= 0 or not wanted or self._is_enough():
+        if wait_ms <= 0 or not ranges or self._is_enough():
             self._finish()
             return
-        for place in wanted:
+        for place in ranges:
             if isinstance(log := fetches.log_of(place), PartitionLog):
                 self._watched.append(log)
                 log.watchers[self] = self._look
@@ -336,13 +332,13 @@ class ParkedFetch:
             self._finish()
 
     def _is_enough(self) -> bool:
-        """Return True if there are so many bytes, or there is something to refuse."""
+        """Return True if there are enough bytes, or there is something to refuse."""
         size = 0
-        for place, wanted in self._wanted.items():
+        for place, range_ in self._ranges.items():
             log = self._fetches.log_of(place)
-            if isinstance(log, Code) or not log.start_offset <= wanted.offset <= log.end_offset:
+            if isinstance(log, Code) or not log.start_offset <= range_.offset <= log.end_offset:
                 return True
-            size += len(log.read(wanted.offset, wanted.most_bytes))
+            size += len(log.read(range_.offset, range_.most_bytes))
             if size >= self._least_bytes:
                 return True
         return False
@@ -351,8 +347,8 @@ class ParkedFetch:
         self.drop()
         topics: dict[tuple[str, str], list[Json]] = {}
         left = self._most_bytes
-        for place, wanted in self._wanted.items():
-            row, size = self._row(place, wanted, left)
+        for place, range_ in self._ranges.items():
+            row, size = self._row(place, range_, left)
             left -= size
             if row is not None:
                 topics.setdefault((place.topic, place.topic_id), []).append(row)
@@ -363,24 +359,24 @@ class ParkedFetch:
         session_id = 0 if self._session is None else self._session.id
         self._answer({"errorCode": Code.NONE, "sessionId": session_id, "responses": responses})
 
-    def _row(self, place: Place, wanted: Wanted, left: int) -> tuple[Json | None, int]:
-        """What is told of a partition, None for nothing, and how many bytes of records it has."""
+    def _row(self, place: Place, range_: FetchRange, left: int) -> tuple[Json | None, int]:
+        """Return a partition's row, None if nothing changed, and the bytes of its records."""
         log = self._fetches.log_of(place)
         code, records, end, start = Code.NONE, b"", -1, -1
         if isinstance(log, Code):
             code = log
-        elif not log.start_offset <= wanted.offset <= log.end_offset:
+        elif not log.start_offset <= range_.offset <= log.end_offset:
             code = Code.OFFSET_OUT_OF_RANGE
         else:
             end, start = log.end_offset, log.start_offset
             is_first = left == self._most_bytes
             if left > 0:
-                records = log.read(wanted.offset, min(left, wanted.most_bytes))
+                records = log.read(range_.offset, min(left, range_.most_bytes))
             if len(records) > left and not is_first:
                 records = b""
         if self._session is not None:
-            before = self._session.told.get(place)
-            self._session.told[place] = end, start
+            before = self._session.reported.get(place)
+            self._session.reported[place] = end, start
             if self._is_incremental and not code and not records and before == (end, start):
                 return None, 0
         row = {
@@ -396,9 +392,9 @@ class ParkedFetch:
         return row, len(records)
 
 
-def _wanted_in(body: Mapping[str, Any]) -> dict[Place, Wanted]:
+def _ranges_in(body: Mapping[str, Any]) -> dict[Place, FetchRange]:
     return {
-        Place(*_topic_of(topic), row["partition"]): Wanted(
+        Place(*_topic_of(topic), row["partition"]): FetchRange(
             row["fetchOffset"], row["partitionMaxBytes"]
         )
         for topic in body["topics"]

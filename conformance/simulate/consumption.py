@@ -1,8 +1,7 @@
-"""Who consumed each partition, and when: gaps, overlaps and moves.
+"""Compute the rebalances of a simulated group, and gaps, overlaps and moves of its partitions.
 
-The rebalances of a simulated group, each with its cause, as the coordinator sees them.
-
-Causes have the words that `audit` has for those in logs.
+Each rebalance has its cause, as the coordinator sees it.  Causes have the words that `audit` has
+for those in logs.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from fencepost.conformance.simulate.deployment_scenario import GROUP_ID
-from fencepost.conformance.simulate.simulation import CoordinatorEvent, Exchange, Told
+from fencepost.conformance.simulate.simulation import ClientEvent, CoordinatorEvent, Exchange
 from fencepost.model.assignors.assignor_input import Racks
 from fencepost.model.classic.group import Group, Member
 from fencepost.model.client.client_interface import Assigned, Lost, Revoked
@@ -28,7 +27,9 @@ BY_ADMIN = "removed by an administrator"
 
 @dataclass(slots=True)
 class SimulatedRebalance:
-    """A rebalance.  `who`: the member that caused it; `also`: who did more of it before its end.
+    """A rebalance.
+
+    `who`: the member that caused it; `also`: members that did so, too, before its end.
 
     `completed_ms`: its joins were answered; `stable_ms`: the assignment was there.  None: it was
     cut off, by another one or a failover.
@@ -46,7 +47,7 @@ class SimulatedRebalance:
 
 
 class RebalanceLog:
-    """Watches a simulation."""
+    """A list of rebalances, kept by watching a simulation."""
 
     def __init__(self, groups: Mapping[str, Group]) -> None:
         self.rebalances: list[SimulatedRebalance] = []
@@ -55,7 +56,7 @@ class RebalanceLog:
     def __call__(
         self, now_ms: int, groups: Mapping[str, Group], about: Exchange | CoordinatorEvent
     ) -> None:
-        """Something happened at the coordinator."""
+        """Note an event at the coordinator."""
         before, after = groups.get(GROUP_ID, Group()), self._groups.get(GROUP_ID, Group())
         if before is after or after.state is GroupState.EMPTY:
             return
@@ -110,7 +111,7 @@ def _begun(
 
 
 def _owned(metadata: bytes) -> frozenset[TopicPartition]:
-    """What a member told that it owns; nothing, if nobody can read it."""
+    """Return the partitions that a member claims; none, if its metadata is unreadable."""
     try:
         return frozenset(decode_subscription(metadata).owned)
     except ValueError:
@@ -140,11 +141,11 @@ class Held(NamedTuple):
 
 
 class PartitionTimes(NamedTuple):
-    """A partition in a window: who held it, and what that comes to, in ms.
+    """A partition in a window: its consumers, and its gaps and overlaps, in ms.
 
-    `held`: whoever gave it back just when the window began, or was given it just when it ended, is
-    there for 0 ms.  `moves`: how often the next one to hold it was another member, whatever its
-    process.
+    `held`: a member that gave it back just when the window began, or got it just when it ended, is
+    there for 0 ms.  `moves`: the number of times that its next consumer was another member,
+    whatever its process.
     """
 
     partition: TopicPartition
@@ -156,14 +157,14 @@ class PartitionTimes(NamedTuple):
 
 
 def consumption(
-    told: Iterable[Told],
+    events: Iterable[ClientEvent],
     ended: Mapping[str, int],
     partitions: Iterable[TopicPartition],
     from_ms: int,
     until_ms: int,
     resume_ms: int = 0,
 ) -> list[PartitionTimes]:
-    """What became of each partition in a window.
+    """Compute the times of each partition in a window.
 
     `ended`: when processes were killed, by consumer; others give back what they have.  `resume_ms`:
     how long after it was given, in the window, a member consumes a partition; one that it gives
@@ -177,11 +178,11 @@ def consumption(
         if since is not None:
             held[partition].append(Held(min(since, at_ms), at_ms, place_of(consumer)))
 
-    for at_ms, consumer, event in told:
+    for at_ms, consumer, event in events:
         match event:
-            case Assigned(given):
+            case Assigned(gained):
                 since_ms = at_ms + resume_ms if at_ms > from_ms else at_ms
-                for partition in given:
+                for partition in gained:
                     owned[consumer, partition] = since_ms
             case Revoked(gone) | Lost(gone):
                 for partition in gone:
@@ -198,9 +199,9 @@ def far_ms(
     rack_of: Callable[[str], str | None],
     placements: Sequence[tuple[int, Racks]],
 ) -> int:
-    """How long members consumed partitions that have no replica in their rack; summed over them.
+    """Sum up the ms for which partitions were consumed from racks without a replica.
 
-    `placements`: where the replicas are from when on, the first from the beginning.
+    `placements`: the racks of the replicas, each from a time on, the first from the beginning.
     """
     ends = [*(since_ms for since_ms, _ in placements[1:]), _EVER]
     return sum(
@@ -215,16 +216,17 @@ def far_ms(
 def _in_window(
     partition: TopicPartition, rows: Sequence[Held], from_ms: int, until_ms: int
 ) -> PartitionTimes:
-    shown = [  # with its ends: who had it until the first step is known to the count of moves
+    # with its ends: the count of moves needs the member before the first step
+    rows_in_window = [
         Held(max(row.from_ms, from_ms), min(row.until_ms, until_ms), row.member)
         for row in sorted(rows)
         if row.from_ms <= until_ms and row.until_ms >= from_ms
     ]
     gaps, twice_ms, end_ms = [], 0, from_ms
-    for row in shown:
+    for row in rows_in_window:
         gaps.append(max(row.from_ms - end_ms, 0))
         twice_ms += max(min(row.until_ms, end_ms) - row.from_ms, 0)
         end_ms = max(end_ms, row.until_ms)
     gaps.append(until_ms - end_ms)
-    moves = sum(one.member != other.member for one, other in pairwise(shown))
-    return PartitionTimes(partition, tuple(shown), sum(gaps), max(gaps), twice_ms, moves)
+    moves = sum(earlier.member != later.member for earlier, later in pairwise(rows_in_window))
+    return PartitionTimes(partition, tuple(rows_in_window), sum(gaps), max(gaps), twice_ms, moves)

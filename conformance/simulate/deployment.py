@@ -1,12 +1,11 @@
-"""A deployment while its steps are performed: hosts, their processes, and whether all is well.
+"""Perform the steps of a scenario on a deployment: its hosts, their processes, their health.
 
 A host runs one process, with a consumer or more; each start of it is a new process, called
 `app-1#2`.  Restart times are drawn by host and number, so that the same seed gives the same ones
-whatever else is compared.  What is performed on a simulation can be performed on real processes.
+whatever else is compared.  Steps that work on a simulation work on real processes.
 
-Performs the steps of a scenario on a deployment, one after the other or side by side.
-
-A step is a generator that yields how many ms pass until it goes on.
+A step is a generator that yields the ms until it goes on; steps run one after the other or side by
+side.
 """
 
 from __future__ import annotations
@@ -64,8 +63,8 @@ class HostProcess:
 class Host:
     """A place for a process; `running`: the process, or two, the older first.
 
-    `failed`: how many processes of it were told a fatal error; `is_awaited`: the last one did, and
-    the next will be started.
+    `failed`: the number of its processes that ended with a fatal error; `is_awaited`: the last one
+    did, and the next will be started.
     """
 
     name: str
@@ -79,7 +78,7 @@ class Host:
 
 @dataclass(frozen=True, slots=True)
 class ProcessFailure:
-    """A process that was told a fatal error, and ended."""
+    """A process that got a fatal error, and ended."""
 
     at_ms: int
     member: str
@@ -88,9 +87,9 @@ class ProcessFailure:
 
 
 class Deployment(ABC):
-    """A scenario's hosts, whatever they run on.
+    """A scenario's hosts, on a simulation or on real processes.
 
-    `ended`: when each process that was killed was, by consumer; `halted`: rollouts that stopped.
+    `ended`: the end of each killed process, by consumer; `halted`: rollouts that stopped.
     """
 
     def __init__(self, scenario: DeploymentScenario, seed: int) -> None:
@@ -111,7 +110,7 @@ class Deployment(ABC):
     @property
     @abstractmethod
     def now_ms(self) -> int:
-        """The clock."""
+        """Time of the deployment's clock."""
 
     @abstractmethod
     def start_consumer(self, consumer: str, settings: ClientSettings) -> None:
@@ -127,15 +126,15 @@ class Deployment(ABC):
 
     @abstractmethod
     def remove(self, instances: Iterable[str]) -> None:
-        """An administrator removes static members."""
+        """Remove static members, as an administrator does."""
 
     @abstractmethod
     def take_down(self) -> None:
-        """From now on nobody reaches a broker."""
+        """Make all brokers unreachable from now on."""
 
     @abstractmethod
     def bring_back(self) -> None:
-        """Brokers are reached again, and another one coordinates the group."""
+        """Make brokers reachable again; another one coordinates the group."""
 
     @abstractmethod
     def move_replicas(self) -> None:
@@ -143,11 +142,11 @@ class Deployment(ABC):
 
     @abstractmethod
     def new_failures(self) -> Iterable[tuple[str, ProcessFailure]]:
-        """Return the fatal errors since the last call, with the consumers that were told them."""
+        """Return the fatal errors since the last call, each with its consumer."""
 
     @abstractmethod
     def is_balanced(self) -> bool:
-        """Whether every consumer that runs is a member, nobody else is, and all is consumed."""
+        """Return True if exactly the running consumers are members, and all is consumed."""
 
     # Hosts and processes.
 
@@ -197,11 +196,11 @@ class Deployment(ABC):
         return process
 
     def restart_ms(self, host: Host) -> int:
-        """How long it takes until the next process of a host polls."""
+        """Return the ms until the next process of a host polls."""
         return draw_ms(self.scenario.restart_s, f"{self.seed}/{host.name}/{host.started}")
 
     def note_failures(self) -> Iterator[Host]:
-        """Yield the hosts whose process was told a fatal error since the last call; it ends."""
+        """Yield the hosts whose process got a fatal error since the last call; it ends."""
         for consumer, failed in self.new_failures():
             self.failures.append(failed)
             for host in self.hosts.values():
@@ -214,12 +213,12 @@ class Deployment(ABC):
                         break
 
     def pause_ms(self, host: Host) -> int:
-        """How long a host whose process failed again waits: 10 s, twice that, up to 5 min."""
+        """Return the wait of a host whose process failed again: 10 s, twice that, up to 5 min."""
         return min(10_000 << min(host.failed - 2, 9), 300_000) if host.failed > 1 else 0
 
     @property
     def consumers(self) -> list[str]:
-        """All consumers that run."""
+        """Return all consumers that run."""
         running = (process for host in self.hosts.values() for process in host.running)
         return [consumer for process in running for consumer in process.consumers]
 
@@ -245,14 +244,14 @@ class RunningDeployment(Deployment):
             busy=self._busy_ms if scenario.processing_s else None,
         )
         self.placements = [(0, scenario.partition_racks(0))]
-        """Where the replicas of partitions are, from when on."""
+        """The racks of the partitions' replicas, each from a time on."""
         self.sim.cluster.racks = self.placements[0][1]
         self.log = self.sim.watch = RebalanceLog(self.sim.cluster.model.groups)
-        self._told = 0
+        self._events_read = 0
 
     @property
     def now_ms(self) -> int:
-        """The simulation's clock."""
+        """Time of the simulation's clock."""
         return self.sim.now_ms
 
     def start_consumer(self, consumer: str, settings: ClientSettings) -> None:
@@ -268,7 +267,7 @@ class RunningDeployment(Deployment):
         self.sim.kill(consumer)
 
     def remove(self, instances: Iterable[str]) -> None:
-        """An administrator removes static members."""
+        """Remove static members, as an administrator does."""
         for instance in instances:
             self.sim.remove(GROUP_ID, instance)
 
@@ -290,9 +289,9 @@ class RunningDeployment(Deployment):
         self.sim.cluster.racks = racks
 
     def new_failures(self) -> Iterator[tuple[str, ProcessFailure]]:
-        """Of what clients told their users since the last call."""
-        told, self._told = self.sim.told[self._told :], len(self.sim.told)
-        for row in told:
+        """Yield the fatal errors of clients since the last call."""
+        events, self._events_read = self.sim.events[self._events_read :], len(self.sim.events)
+        for row in events:
             if isinstance(row.event, ErrorTold) and row.event.fatal:
                 where = place_of(row.client)
                 yield (
@@ -301,7 +300,7 @@ class RunningDeployment(Deployment):
                 )
 
     def _busy_ms(self, consumer: str, exchange: Exchange) -> int:
-        """What is left of the work on what the last poll returned, when a rebalance is told."""
+        """Return the rest of the work on the last poll's records, when a rebalance is announced."""
         code = getattr(exchange.answer, "error_code", None)
         if exchange.api != "Heartbeat" or code != Error.REBALANCE_IN_PROGRESS.value:
             return 0
@@ -312,7 +311,7 @@ class RunningDeployment(Deployment):
         return round(draw_ms(self.scenario.processing_s, of) * left)
 
     def is_balanced(self) -> bool:
-        """As the coordinator and the clients know it."""
+        """Return True if coordinator and clients agree that the group is balanced."""
         group = self.sim.cluster.model.groups.get(GROUP_ID)
         consumers = self.consumers
         if group is None or group.state is not GroupState.STABLE or not consumers:
@@ -343,7 +342,7 @@ def host_of(member: str) -> str:
 
 Script = Generator[int, None, None]
 _CHECK_MS = 100
-"""How often a health check looks."""
+"""Interval of a health check."""
 _HEARS_MS = 3000
 
 
@@ -357,18 +356,18 @@ class Performer:
         self._awaited = 0
 
     def add(self, script: Script, in_ms: int = 0, *, is_awaited: bool = True) -> None:
-        """Let a script begin after so long.  Unless it `is_awaited`, all may end before."""
+        """Let a script begin after `in_ms`.  Unless it `is_awaited`, all may end before it."""
         at_ms = self._deployment.now_ms + in_ms
         self._awaited += is_awaited
         heapq.heappush(self._due, (at_ms, next(self._order), script, is_awaited))
 
     @property
     def next_ms(self) -> int | None:
-        """When something is due next; None: all scripts have ended that are awaited."""
+        """Return the time of the next due script; None: all awaited scripts have ended."""
         return self._due[0][0] if self._awaited else None
 
     def go_on(self) -> None:
-        """Do what is due next."""
+        """Run the due script up to its next pause."""
         deployment = self._deployment
         _, _, script, is_awaited = heapq.heappop(self._due)
         for host in deployment.note_failures():
@@ -381,7 +380,7 @@ class Performer:
             self.add(script, wait_ms, is_awaited=is_awaited)
 
     def run(self, run_for: Callable[[int], object]) -> None:
-        """Do all; `run_for` lets so many ms pass."""
+        """Run all scripts; `run_for` lets this many ms pass."""
         while (next_ms := self.next_ms) is not None:
             run_for(next_ms - self._deployment.now_ms)
             self.go_on()
@@ -394,7 +393,7 @@ def all_steps(deployment: Deployment, steps: Iterable[Step]) -> Script:
 
 
 def until(deployment: Deployment, check: Callable[[], bool], limit_s: float) -> Script:
-    """Wait until something is so, or for so long."""
+    """Wait until a check holds, at most `limit_s`."""
     end = deployment.now_ms + round(limit_s * 1000)
     while not check() and deployment.now_ms < end:
         yield _CHECK_MS
@@ -468,7 +467,7 @@ def _start_later(deployment: Deployment, host: Host) -> Script:
 
 
 def _start_again(deployment: Deployment, hosts: Iterable[Host], *, beside: bool = False) -> Script:
-    """Start each host's next process when it is ready; all are made ready side by side.
+    """Start each host's next process when it is ready; all get ready side by side.
 
     Where another step has started one meanwhile, that is enough, unless it shall run `beside` it.
     """

@@ -1,16 +1,11 @@
-"""Scenarios as data: a deployment, and what is done to it.
+"""Describe a scenario as data: a deployment, and the steps that change it.
 
-A scenario is read from TOML.  Settings of consumers have Kafka's names and are in ms; what belongs
-to the deployment is in seconds.  What a scenario leaves out is as in Kafka's Java client.
+A scenario is read from TOML. Settings of consumers have Kafka's names and are in ms; settings of
+the deployment are in seconds: a number, or a distribution to draw from.  A missing setting has the
+value of Kafka's Java client.
 
-What members of a simulated deployment are set to, and what a step may change of it.
-
-Durations of a scenario: a number of seconds, or a distribution that one is drawn from.
-
-What can be done to a deployment, as data: the steps of a scenario.
-
-A step begins when the one before it has ended.  One with `at_s` begins so long after the first, and
-the others don't wait for it.  `who` names hosts; without it the last `count` hosts are meant.
+A step begins when the one before it has ended.  One with `at_s` begins this long after the first,
+and the others don't wait for it.  `who` names hosts; without it the last `count` hosts are meant.
 """
 
 from __future__ import annotations
@@ -40,7 +35,7 @@ from fencepost.traces.files.bounded import DocumentError, bounded_text
 
 Ms = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
 SessionMs = Annotated[int, msgspec.Meta(ge=6000, le=1_800_000)]
-"""What brokers allow by default: group.min.session.timeout.ms, group.max.session.timeout.ms."""
+"""Bounds of brokers by default: group.min.session.timeout.ms, group.max.session.timeout.ms."""
 _BY_STRATEGY = {
     "eager": ("range",),
     "cooperative": ("cooperative-sticky",),
@@ -48,21 +43,21 @@ _BY_STRATEGY = {
 }
 GROUP_ID = "group"
 SESSION_MS, BEAT_MS, POLL_MS = 45_000, 3000, 300_000
-"""What Kafka's Java client has where nothing is set: KIP-735, KIP-62."""
+"""Defaults of Kafka's Java client: KIP-735, KIP-62."""
 METADATA_MS = 300_000
-"""Kafka's metadata.max.age.ms: a client knows of changed replicas after so long at the latest."""
+"""Kafka's metadata.max.age.ms: the longest time until a client knows of changed replicas."""
 A_YEAR_MS = 365 * 24 * 3600 * 1000
-"""For what doesn't matter here: no records are read, and a broker that is gone hangs up."""
+"""For intervals that don't matter: no records are read, and a broker that is gone hangs up."""
 
 
 class MemberSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Settings of consumers, by Kafka's names; None: as it was.
+    """Settings of consumers, by Kafka's names; None: as before.
 
-    `strategy` chooses the assignor, unless `assignors` names them; `both` is what Java's client
-    offers by default since 3.0, and rebalances eagerly.  `instance_id`: of a static
-    member; `{member}` stands for its own name, so that without it all have the same.
+    `strategy` chooses the assignor, unless `assignors` names them; `both` is the default of Java's
+    client since 3.0, and rebalances eagerly.  `instance_id`: of a static member; `{member}` stands
+    for its own name, so that without it all have the same.
 
-    Raises ValueError (msgspec.ValidationError when read) for what can't be.
+    Raises ValueError (msgspec.ValidationError when read) for invalid values.
     """
 
     membership: Literal["dynamic", "static"] | None = None
@@ -90,13 +85,13 @@ class MemberSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
             raise ValueError("`instance_id` is empty: leave it out, or name the member in it")
 
     def over(self, before: MemberSettings) -> MemberSettings:
-        """These settings, and for what they leave out those before."""
-        found = {name: getattr(before, name) for name in self.__struct_fields__}
+        """Return these settings, completed by those before."""
+        values = {name: getattr(before, name) for name in self.__struct_fields__}
         own = {name: getattr(self, name) for name in self.__struct_fields__}
         if self.strategy or self.assignors:
-            found |= {"strategy": None, "assignors": None}
+            values |= {"strategy": None, "assignors": None}
         return MemberSettings(
-            **found | {name: value for name, value in own.items() if value is not None}
+            **values | {name: value for name, value in own.items() if value is not None}
         )
 
     @property
@@ -113,7 +108,7 @@ class MemberSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
     def client(
         self, member: str, topics: tuple[str, ...], rack: str | None, metadata_max_age_ms: int
     ) -> ClientSettings:
-        """What a consumer is made with."""
+        """Make the settings of a consumer."""
         return ClientSettings(
             group_id=GROUP_ID,
             topics=topics,
@@ -132,7 +127,7 @@ class MemberSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
 
 
 def strategy_of(assignors: tuple[str, ...]) -> str:
-    """What the assignors allow: cooperative if all of them do."""
+    """Return the strategy of these assignors: cooperative if all of them are."""
     return "cooperative" if all(ASSIGNORS[name].is_cooperative for name in assignors) else "eager"
 
 
@@ -155,7 +150,7 @@ class Spread(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     `least`, `most`: anything between is equally likely.  `median`, `p95`: log-normal, of which one
     in twenty is longer than `p95`.  `values`: each is equally likely, such as those from a log.
 
-    Raises ValueError (msgspec.ValidationError when read) for what can't be.
+    Raises ValueError (msgspec.ValidationError when read) for invalid values.
     """
 
     least: float | None = None
@@ -166,8 +161,8 @@ class Spread(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
 
     def __post_init__(self) -> None:
         """Check that it has one form."""
-        given = {name for name in self.__struct_fields__ if getattr(self, name) not in {None, ()}}
-        if given not in ({"least", "most"}, {"median", "p95"}, {"values"}):
+        names = {name for name in self.__struct_fields__ if getattr(self, name) not in {None, ()}}
+        if names not in ({"least", "most"}, {"median", "p95"}, {"values"}):
             raise ValueError(
                 "a duration is a number of seconds, {least = 2, most = 8}, {median = 5, p95 = 20} "
                 "or {values = [4, 5, 9]}"
@@ -182,7 +177,7 @@ class Spread(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
 
 
 Duration = Annotated[float, msgspec.Meta(ge=0, le=10_000_000)] | Spread
-"""Seconds, or what they are drawn from."""
+"""Seconds, or their distribution."""
 
 
 def _numbers(spread: Spread) -> Iterator[float]:
@@ -197,7 +192,7 @@ def longest_s(duration: Duration) -> float:
 
 
 def draw_ms(duration: Duration, of: str) -> int:
-    """Draw ms; the same text `of` what they are draws the same."""
+    """Draw ms; the same text `of` gives the same ms."""
     if not isinstance(duration, Spread):
         return round(duration * 1000)
     source = random.Random(of)  # noqa: S311  (no secret)
@@ -212,7 +207,7 @@ def draw_ms(duration: Duration, of: str) -> int:
 
 
 def quantiles_s(duration: Duration, count: int) -> list[float]:
-    """So many durations in seconds that stand for all, each for an equal part of them."""
+    """Return `count` durations in seconds that stand for all, each for an equal part of them."""
     if not isinstance(duration, Spread):
         return [duration]
     if duration.values:
@@ -244,9 +239,9 @@ class BounceStep(_Step, frozen=True, tag="bounce"):
     """Restart all processes, some at a time; `set`: with other settings.
 
     `health`: the next ones follow when the group is `balanced`, or as soon as these are `started`;
-    `pause_s`: and so much later.  It stops where the group is not balanced within `limit_s`, or a
-    process fails.  `overlap_s`: new processes are started first, and the old ones stopped so much
-    later.  `at_most`: so many processes, then it ends.
+    `pause_s`: and this much later.  It stops where the group is not balanced within `limit_s`, or a
+    process fails.  `overlap_s`: new processes are started first, and the old ones stopped this much
+    later.  `at_most`: it ends after this many processes.
     """
 
     at_a_time: _Positive = 1
@@ -270,14 +265,14 @@ class CrashStep(_About, frozen=True, tag="crash"):
 
 
 class CrashLoopStep(_About, frozen=True, tag="crash-loop"):
-    """Processes die, come back, live for `alive_s`, and die again, so many times."""
+    """Let processes die, come back, run for `alive_s`, and die again, this many times."""
 
     times: _Positive = 5
     alive_s: Duration = 10.0
 
 
 class ScaleStep(_Step, frozen=True, tag="scale"):
-    """Add hosts, or stop the last ones, until there are so many.
+    """Add hosts, or stop the last ones, until there are this many.
 
     `remove`: an administrator removes those static members that are stopped.
     """
@@ -307,24 +302,24 @@ class DuplicateStep(_About, frozen=True, tag="duplicate"):
 
 
 class FailoverStep(_Step, frozen=True, tag="failover"):
-    """Another broker becomes the group's coordinator.
+    """Make another broker the group's coordinator.
 
-    `down_s`: for so long before that nobody reaches a broker.
+    `down_s`: before that, no broker is reachable for this many seconds.
     """
 
     down_s: Duration = 0.0
 
 
 class RemoveStep(_About, frozen=True, tag="remove"):
-    """An administrator removes static members."""
+    """Remove static members, as an administrator does."""
 
 
 class MoveReplicasStep(_Step, frozen=True, tag="move-replicas"):
-    """The replicas of each partition move to the next racks; clients are told within 5 minutes."""
+    """Move the replicas of each partition to the next racks; clients know it within 5 minutes."""
 
 
 class WaitStep(_Step, frozen=True, tag="wait"):
-    """Let time pass: so many seconds, or until the group is balanced."""
+    """Let time pass: this many seconds, or until the group is balanced."""
 
     s: Duration | None = None
 
@@ -347,11 +342,11 @@ Positive = Annotated[int, msgspec.Meta(ge=1, le=100_000)]
 _PLACE = re.compile(r"(?P<said>.*) - at `\$\.?(?P<path>.*)`", re.DOTALL)
 _PART = re.compile(r"[^.\[\]]+")
 _BOUNDS = {">=": r"give \1 or more", "<=": r"give \1 or less", ">": r"give more than \1"}
-"""How msgspec says what a number may be, and how we do."""
+"""msgspec's words for the bounds of a number, and ours."""
 _ENDING = ".toml"
 RESUME_S = 0.15
-"""How long after it was given a partition its member reads it: what real bounces took longer than
-messages do (docs/deployments/reality.md)."""
+"""Seconds from a partition's assignment until its member reads it: the extra time of real bounces
+(docs/deployments/reality.md)."""
 
 
 class ScenarioError(BadInputError):
@@ -361,20 +356,19 @@ class ScenarioError(BadInputError):
 class DeploymentScenario(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True
 ):
-    """A deployment of a consumer group, and the steps that are taken once the group has formed.
+    """A deployment of a consumer group, and the steps that follow once the group has formed.
 
     `members`: processes, each on a host of its own; `threads`: consumers in each, which have
     instance ids that end in `-thread-N`.  `partitions`: of one topic, or `topics`: of several, by
-    name.  `racks`: of the hosts, in turn; `replicas`: in how many of them each partition is, in all
-    if it isn't said.  `restart_s`: from the stop of a process until it polls again.
-    `processing_s`: how long a user works on what one poll returned, before it polls again.
-    `resume_s`: how long a member takes until it reads a partition that it is given.
-    `target_size`: how many members the coordinator is told that there will be, as many as at the
-    beginning if it isn't said; only experimental revisions ask.  `restart_failed`: a process that
-    fails is started again, each time after a longer pause.  `settle_s`: how long, after the last
-    step, the group may take to be balanced.
+    name.  `racks`: of the hosts, in turn; `replicas`: the number of racks that hold each partition,
+    all by default.  `restart_s`: from the stop of a process until it polls again.  `processing_s`:
+    a user's work on the records of one poll, before the next poll.  `resume_s`: from an assignment
+    until the member reads the partition.  `target_size`: the number of members that the coordinator
+    expects, by default the first number; only experimental revisions use it.  `restart_failed`: a
+    process that fails is started again, each time after a longer pause.  `settle_s`: seconds after
+    the last step for the group to get balanced.
 
-    Raises ValueError (msgspec.ValidationError when read) for what can't be.
+    Raises ValueError (msgspec.ValidationError when read) for invalid values.
     """
 
     name: str = ""
@@ -398,7 +392,7 @@ class DeploymentScenario(
     step: tuple[Step, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check what the types can't say."""
+        """Check what the types can't express."""
         if self.topics and self.partitions is not None:
             raise ValueError("give `partitions`, of one topic, or `topics`, by name; not both")
         if self.replicas is not None and self.replicas > len(set(self.racks)):
@@ -424,7 +418,7 @@ class DeploymentScenario(
 
     @property
     def coordinator(self) -> Revision:
-        """What the coordinator does."""
+        """The coordinator's revision."""
         revision = find_revision(self.revision)
         if revision.target_size is None:
             return revision
@@ -432,16 +426,16 @@ class DeploymentScenario(
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many partitions each topic has."""
+        """Numbers of partitions, by topic."""
         return dict(self.topics) or {"topic": self.partitions or 24}
 
     @property
     def all_partitions(self) -> list[TopicPartition]:
-        """The partitions of all topics."""
+        """Return the partitions of all topics."""
         return partitions_of(self.counts, self.counts)
 
     def partition_racks(self, moved: int) -> Racks:
-        """Where the replicas of partitions are, once they moved so often to the next racks."""
+        """Return the racks of the partitions' replicas, after this many moves to the next racks."""
         names = list(dict.fromkeys(self.racks))
         near = range(moved, moved + (self.replicas or len(names)))
         return {
@@ -485,27 +479,32 @@ def checked_scenario(document: dict[str, object], place: str) -> DeploymentScena
     try:
         scenario = msgspec.convert(document, DeploymentScenario)
     except msgspec.ValidationError as error:
-        raise ScenarioError(f"{place}: {_told(str(error), document)}") from None
+        raise ScenarioError(f"{place}: {_explained(str(error), document)}") from None
     find_revision(scenario.revision)
     return scenario
 
 
-def _told(problem: str, document: object) -> str:
-    """What is wrong and where, with the value that it is about, and names that may be meant."""
-    found = _PLACE.fullmatch(problem)
-    said, path = (found["said"], found["path"]) if found else (problem, "")
+def _explained(problem: str, document: object) -> str:
+    """Return the problem and its place, with the value, and names that may be meant."""
+    match = _PLACE.fullmatch(problem)
+    text, path = (match["said"], match["path"]) if match else (problem, "")
     if path:
         value = _value_at(document, path)
-        shown = "" if isinstance(value, dict | list) and "..." not in path else f" is {value!r}"
-        said = f"`{path}`{shown}: {said}"
+        value_text = (
+            "" if isinstance(value, dict | list) and "..." not in path else f" is {value!r}"
+        )
+        text = f"`{path}`{value_text}: {text}"
     for sign, remedy in _BOUNDS.items():
-        said = re.sub(rf"Expected `(?:int|float)` {sign} (\S+)", remedy, said)
+        text = re.sub(rf"Expected `(?:int|float)` {sign} (\S+)", remedy, text)
     names = re.findall(r"(?:unknown field `|Invalid (?:enum )?value ')([^`']*)", problem)
-    return f"{said}{did_you_mean(names[0], _words()) if names else ''}"
+    return f"{text}{did_you_mean(names[0], _words()) if names else ''}"
 
 
 def _value_at(document: object, path: str) -> object:
-    """Return the value at msgspec's path; where the path names none, all that is above it."""
+    """Return the value at msgspec's path.
+
+    Where the path names none, the whole document above it.
+    """
     for part in _PART.findall(path):
         if isinstance(document, dict) and part in document:
             document = document[part]
@@ -515,7 +514,7 @@ def _value_at(document: object, path: str) -> object:
 
 
 def _words() -> set[str]:
-    """All names of fields and steps, and what some of them may be."""
+    """Return all names of fields and steps, and the names that some of them may have as values."""
     structs = [DeploymentScenario, MemberSettings, Spread, *get_args(Step)]
     fields = {name for struct in structs for name in struct.__struct_fields__}
     steps = {kind.__struct_config__.tag for kind in get_args(Step)}

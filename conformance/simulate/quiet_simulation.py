@@ -1,10 +1,10 @@
-"""Skips heartbeats that change nothing: the same simulation, and the same results, sooner.
+"""Skip heartbeats that change nothing: the same simulation, and the same results, sooner.
 
 While a group is stable, a member's heartbeat restarts its session and does nothing else.  Such a
 member rests: nothing is done for it until something else happens to it or to its group.  Then its
 heartbeats up to that moment are made up for: they are counted, its session is as the last one left
-it, and one that is still under way is sent.  When each was sent, arrived and was answered is known
-without doing it, since a message's time depends on nothing else.
+it, and one that is still under way is sent.  The times of each heartbeat and its answer are known
+without sending it, since a message's time depends on nothing else.
 
 Nothing rests where requests are interfered with.
 """
@@ -40,7 +40,7 @@ _NEVER = 10**15
 
 @dataclass(frozen=True, slots=True)
 class _Rest:
-    """A member whose heartbeats are skipped from `since_ms` on, when the next one is due."""
+    """A member whose heartbeats are skipped from `since_ms` on, the time of the next one."""
 
     since_ms: int
     every_ms: int
@@ -109,10 +109,10 @@ class QuietSimulation(Simulation):
 
     # What ends a rest.
 
-    def give(self, name: str, given: Input) -> None:
-        """Give a client an input, now; what it skipped is made up for first."""
+    def give(self, name: str, input_: Input) -> None:
+        """Give a client an input, now; its skipped heartbeats are made up for first."""
         self._stir(name)
-        super().give(name, given)
+        super().give(name, input_)
 
     def move_coordinator(self, group_id: str, node: int) -> None:
         """Let another broker coordinate the group."""
@@ -136,7 +136,7 @@ class QuietSimulation(Simulation):
         super()._changed(before, about)
 
     def _disturb(self, group_id: str, before: Group, after: Group | None) -> None:
-        """Something happened at the coordinator: those whom it concerns rest no more."""
+        """Wake the members that an event at the coordinator concerns."""
         resting = self._resting[group_id]
         if (
             after is None
@@ -169,9 +169,9 @@ class QuietSimulation(Simulation):
         if sent and self._read_key(name, rest, sent - 1) >= self._key:
             done -= 1
         if done:
-            (asked,) = step(client.settings, client.state, Woken(), rest.since_ms).requests
-            assert isinstance(asked, Asked)  # noqa: S101  (for the type checker)
-            self.skipped.append(SkippedRequests(name, asked, done))
+            (heartbeat,) = step(client.settings, client.state, Woken(), rest.since_ms).requests
+            assert isinstance(heartbeat, Asked)  # noqa: S101  (for the type checker)
+            self.skipped.append(SkippedRequests(name, heartbeat, done))
         next_ms = rest.since_ms + done * rest.every_ms
         state = client.state
         client.state = replace(
@@ -189,16 +189,16 @@ class QuietSimulation(Simulation):
             self._answer_late(name, next_ms)
 
     def _answer_late(self, name: str, sent_ms: int) -> None:
-        """A heartbeat was handled, but its answer is still under way."""
+        """Schedule the answer of a heartbeat that was handled, but not yet answered."""
         client = self._clients[name]
         done = step(client.settings, client.state, Woken(), sent_ms)
         client.state = done.state
-        (asked,) = done.requests
-        assert isinstance(asked, Asked)  # noqa: S101  (for the type checker)
-        number, to = asked.correlation_id, asked.to
+        (heartbeat,) = done.requests
+        assert isinstance(heartbeat, Asked)  # noqa: S101  (for the type checker)
+        number, to = heartbeat.correlation_id, heartbeat.to
         at_ms = sent_ms + self._travel_ms(name, number, "to")
         answer = HeartbeatResponse(error_code=0)
-        sent = asked.api, asked.version, asked.message
+        sent = heartbeat.api, heartbeat.version, heartbeat.message
         exchange = Exchange(at_ms, name, to, *sent, at_ms, answer)
         self.history.append(exchange)
         client.arrivals[to] = at_ms
@@ -231,7 +231,7 @@ class QuietSimulation(Simulation):
         return self.cluster.model.restart_sessions(group_id, due)
 
     def _sent(self, name: str, rest: _Rest, until: Key) -> int:
-        """How many heartbeats were sent before something."""
+        """Count the heartbeats that were sent before an event."""
         count = max((until[0] - rest.since_ms) // rest.every_ms + 1, 0)
         last_ms = rest.since_ms + (count - 1) * rest.every_ms
         return count - 1 if count and (last_ms, name, Turn.WAKE, 0) >= until else count
@@ -256,7 +256,7 @@ class QuietSimulation(Simulation):
         self._key = key
 
     def _model_due_ms(self, limit_ms: int) -> int | None:
-        """When the next timer is due that no skipped heartbeat restarts."""
+        """Return the time of the next timer that no skipped heartbeat restarts."""
         while True:
             due_ms = super()._model_due_ms(limit_ms)
             if due_ms is None or due_ms > limit_ms:

@@ -1,10 +1,7 @@
-"""Runs a scenario: `simulate`, of plain values that can be sent to other processes and machines.
+"""Run a scenario of plain values, which other processes can take, and compute its cost.
 
-What a simulated scenario came to: the figures, and what they were taken from.
-
-Times are seconds from the first step.  `simulation-1.schema.json` describes the JSON form.
-
-Requests and bytes at a simulated coordinator, by API.
+Times are seconds from the first step.  `simulation-1.schema.json` describes the JSON form.  Traffic
+is counted by API, at the coordinator.
 """
 
 from __future__ import annotations
@@ -69,7 +66,7 @@ class RebalanceRow(msgspec.Struct, frozen=True):
 
 
 class FailureRow(msgspec.Struct, frozen=True):
-    """A process that was told a fatal error, by its code and API."""
+    """A process that got a fatal error, by its code and API."""
 
     at_s: float
     member: str
@@ -78,7 +75,7 @@ class FailureRow(msgspec.Struct, frozen=True):
 
 
 class PartitionRow(msgspec.Struct, frozen=True):
-    """A partition.  `held`: from when until when it was consumed, and by which member."""
+    """A partition.  `held`: the times when it was consumed, each with the member."""
 
     topic: str
     partition: int
@@ -92,11 +89,11 @@ class PartitionRow(msgspec.Struct, frozen=True):
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
     """A run of a scenario.
 
-    `unavailable_partition_s`, `twice_partition_s`: summed over partitions.  `far_partition_s`: how
-    long partitions were consumed from racks without a replica; None: `replicas` isn't said.
-    `longest_gap_s`: of any partition.  `balanced_after_s`: when nothing more had to change; None:
-    the group was not balanced at the end.  `lasted_s`: all that was looked at.  `halted`: rollouts
-    that stopped.
+    `unavailable_partition_s`, `twice_partition_s`: summed over partitions.  `far_partition_s`: the
+    time that partitions were consumed from racks without a replica; None: without `replicas`.
+    `longest_gap_s`: of any partition.  `balanced_after_s`: the time of the last change; None: the
+    group was not balanced at the end.  `lasted_s`: the observed time.  `halted`: rollouts that
+    stopped.
     """
 
     scenario: str
@@ -143,21 +140,21 @@ PERCENTILES = (5, 50, 95, 100)
 
 
 def percentiles(costs: Sequence[Cost]) -> dict[str, dict[str, float | None]]:
-    """Of each figure the value that so many percent of the runs don't exceed; `p100`: the most.
+    """Compute percentiles of each figure over the runs; `p100`: the most.
 
     `mean`: of all runs.  A run that was never balanced counts as longer than all others: None.
     """
-    found: dict[str, dict[str, float | None]] = {}
+    rows: dict[str, dict[str, float | None]] = {}
     for name in FIGURES:
         values = [getattr(cost, name) for cost in costs]
         ordered = sorted(v for v in values if v is not None) + [None for v in values if v is None]
-        found[name] = {
+        rows[name] = {
             f"p{p}": ordered[max(-(-len(ordered) * p // 100), 1) - 1] for p in PERCENTILES
         }
         known = [value for value in values if value is not None]
         is_known = len(known) == len(values)
-        found[name]["mean"] = round(sum(known) / len(known), 3) if is_known else None
-    return found
+        rows[name]["mean"] = round(sum(known) / len(known), 3) if is_known else None
+    return rows
 
 
 class Variant(msgspec.Struct, frozen=True):
@@ -181,8 +178,8 @@ class Variant(msgspec.Struct, frozen=True):
 
 def _plain(cost: Cost) -> dict[str, Any]:
     """Return the rows as JSON has them: lists, no tuples."""
-    found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(cost))
-    return found
+    document: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(cost))
+    return document
 
 
 def costs_json(variants: Sequence[Variant]) -> dict[str, Any]:
@@ -195,7 +192,7 @@ def costs_json(variants: Sequence[Variant]) -> dict[str, Any]:
 def traffic_of(
     history: Iterable[Exchange], skipped: Iterable[SkippedRequests]
 ) -> dict[str, ApiTraffic]:
-    """What a coordinator was asked, with the heartbeats that were skipped; bytes are framed."""
+    """Count a coordinator's requests, with the skipped heartbeats; bytes are framed."""
     counts: Counter[str] = Counter()
     received: Counter[str] = Counter()
     sent: Counter[str] = Counter()
@@ -207,13 +204,13 @@ def traffic_of(
             )
             if isinstance(exchange.answer, Message):
                 sent[exchange.api] += _answer_size(exchange.api, exchange.version, exchange.answer)
-    for client, asked, times in skipped:
-        assert isinstance(asked.message, Message)  # noqa: S101  (for the type checker)
-        counts[asked.api] += times
-        size = _request_size(asked.api, asked.version, asked.message, client)
-        received[asked.api] += times * size
+    for client, request, times in skipped:
+        assert isinstance(request.message, Message)  # noqa: S101  (for the type checker)
+        counts[request.api] += times
+        size = _request_size(request.api, request.version, request.message, client)
+        received[request.api] += times * size
         answer = HeartbeatResponse(error_code=0)
-        sent[asked.api] += times * _answer_size(asked.api, asked.version, answer)
+        sent[request.api] += times * _answer_size(request.api, request.version, answer)
     return {
         api: ApiTraffic(requests=counts[api], bytes_in=received[api], bytes_out=sent[api])
         for api in sorted(counts)
@@ -230,11 +227,11 @@ def _answer_size(api: str, version: int, message: Message) -> int:
 
 
 _FORMS_S = 3600.0
-"""How long a group may take to form."""
+"""Seconds for a group to form."""
 
 
 class SimulationRun(msgspec.Struct, frozen=True):
-    """What `simulate` takes: a scenario, what it is called, a seed, and how much to keep.
+    """The input of `simulate`: a scenario, its name, a seed, and the detail to keep.
 
     `is_brief`: without the rows of rebalances and partitions.  `skips`: heartbeats that change
     nothing are skipped; the results are the same.
@@ -265,7 +262,7 @@ def simulate(run: SimulationRun) -> Cost:
 
 
 def _form(deployment: RunningDeployment) -> int:
-    """Start all processes, and wait for the group; returns when the first step begins.
+    """Start all processes, and wait for the group; return the beginning of the first step.
 
     That is within a heartbeat interval from then, by the seed.
     """
@@ -297,7 +294,7 @@ def _cost(run: SimulationRun, deployment: RunningDeployment, begin_ms: int) -> C
     sim.rest_no_more()
     partitions = scenario.all_partitions
     window = begin_ms, sim.now_ms, _resume_ms(scenario)
-    times = consumption(sim.told, deployment.ended, partitions, *window)
+    times = consumption(sim.events, deployment.ended, partitions, *window)
     rebalances = deployment.log.rebalances
     apis = traffic_of(sim.history, sim.skipped)
     return Cost(
@@ -339,12 +336,12 @@ def _far_s(deployment: RunningDeployment, times: Sequence[PartitionTimes]) -> fl
 def _balanced_after_s(
     deployment: RunningDeployment, times: Sequence[PartitionTimes], begin_ms: int
 ) -> float | None:
-    """When the last rebalance was over, and the last partition found its owner."""
+    """Return the end of the last rebalance and of the last gap."""
     if not deployment.is_balanced():
         return None
     ends = [each.stable_ms or 0 for each in deployment.log.rebalances]
-    given = [held.from_ms for each in times for held in each.held]
-    return _s(max([begin_ms, *ends, *given]) - begin_ms)
+    gained_ms = [held.from_ms for each in times for held in each.held]
+    return _s(max([begin_ms, *ends, *gained_ms]) - begin_ms)
 
 
 def _resume_ms(scenario: DeploymentScenario) -> int:

@@ -1,7 +1,7 @@
-"""A cluster on a virtual clock: the model coordinator, brokers, topics and their records.
+"""Simulate a cluster on a virtual clock: the model coordinator, brokers, topics, records.
 
 Records are counted, not kept.  Each group has a coordinator, which can be moved; the other brokers
-answer NOT_COORDINATOR.  A broker can be told to have older versions of its APIs.
+answer NOT_COORDINATOR. A broker can have older versions of its APIs.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _NOWHERE: frozenset[str] = frozenset()
 
 
 class VirtualCluster:
-    """The brokers of a simulation.  `topics`: how many partitions each has."""
+    """The brokers of a simulation.  `topics`: the number of partitions of each."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class VirtualCluster:
         self.model = RunningModel(Machine(revision, config, self._is_missing))
         self.topics = dict(topics)
         self.racks: Racks = NO_RACKS
-        """In which racks the replicas of partitions are."""
+        """The racks of the partitions' replicas."""
         self.ends: dict[TopicPartition, int] = {}
         """The next offset of each partition that holds records."""
         self.highest: dict[str, int] = {}
@@ -75,7 +75,7 @@ class VirtualCluster:
         return self.nodes[self._coordinators.get(group_id, 1) - 1]
 
     def move_coordinator(self, now_ms: int, group_id: str, node: int) -> list[Answer]:
-        """Let another broker coordinate a group; what was parked is answered NOT_COORDINATOR."""
+        """Let another broker coordinate a group; parked requests get NOT_COORDINATOR."""
         self._coordinators[group_id] = node
         return self.model.fail_over(at_ms=now_ms)
 
@@ -84,7 +84,7 @@ class VirtualCluster:
     def handle(
         self, now_ms: int, connection: str, client_id: str, api: str, version: int, message: Message
     ) -> tuple[str, list[Answer]]:
-        """Return a request of the group protocol came: its id, and the answers that it led to."""
+        """Handle a request of the group protocol; return its id, and the answers that it led to."""
         self._requests += 1
         request_id = f"request-{self._requests}"
         body = message.to_body(version)
@@ -93,7 +93,7 @@ class VirtualCluster:
         return request_id, self.model.handle(send, read, now_ms)
 
     def remove(self, now_ms: int, group_id: str, instance: str) -> list[Answer]:
-        """Return an administrator removes a static member."""
+        """Remove a static member, as an administrator does."""
         row = LeavingMember(member_id="", group_instance_id=instance)
         message = LeaveGroupRequest(group_id=group_id, members=(row,))
         return self.handle(now_ms, "admin", "admin", "LeaveGroup", 4, message)[1]
@@ -104,7 +104,7 @@ class VirtualCluster:
         return any(self.coordinator_of(group_id).node != node for group_id in named)
 
     def answer(self, message: ClusterRequest) -> ClusterResponse:
-        """Answer what isn't of the group protocol."""
+        """Answer a request outside the group protocol."""
         match message:
             case ApiVersionsRequest():
                 return ApiVersionsResponse(0, tuple(self._versions()))

@@ -1,14 +1,11 @@
-"""Runs clients of the model against the model coordinator on a virtual clock.
+"""Run clients of the model against the model coordinator on a virtual clock.
 
 Pure in effect: the same seed, settings and calls give the same history, byte for byte.  Messages of
-one connection keep their order; each takes a few ms, drawn from the seed and its own name.  What
-happens at one ms is ordered by client.  What goes wrong on the way is the caller's to say.
+one connection keep their order; each takes a few ms, drawn from the seed and its own name.  Events
+of one ms are ordered by client.  The caller decides about faults on the way.
 
-What a simulation notes, beside the requests and their answers.
-
-What can go wrong with a request on its way.
-
-What is to happen, in an order that depends on nothing but what it is.
+A simulation also notes what users of clients see, and faults and events; `Agenda` orders all by
+keys that depend on nothing but the events.
 """
 
 from __future__ import annotations
@@ -50,8 +47,8 @@ from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
 
 
-class Told(NamedTuple):
-    """What a client's user saw, and when."""
+class ClientEvent(NamedTuple):
+    """An event that a client's user saw, and its time."""
 
     at_ms: int
     client: str
@@ -59,15 +56,15 @@ class Told(NamedTuple):
 
 
 class SkippedRequests(NamedTuple):
-    """Requests that a client did not send, since they change nothing: one of them, and how many."""
+    """Skipped requests of a client, since they change nothing: one of them, and their number."""
 
     client: str
-    asked: Asked
+    request: Asked
     times: int
 
 
 class CoordinatorEvent(Enum):
-    """What happens at a coordinator that no client asked for."""
+    """An event at a coordinator that no client's request causes."""
 
     TIMER = "a timer expired"
     REMOVAL = "an administrator removed a member"
@@ -75,7 +72,7 @@ class CoordinatorEvent(Enum):
 
 
 class Fault(Enum):
-    """What can happen to a request."""
+    """A fault of a request."""
 
     LOSE_REQUEST = "it never arrives"
     LOSE_ANSWER = "it is handled, and its answer never arrives"
@@ -85,7 +82,7 @@ class Fault(Enum):
 
 
 class Interference(NamedTuple):
-    """What happens to a request; `code` for REFUSE, `ms` for DELAY."""
+    """The interference with a request; `code` for REFUSE, `ms` for DELAY."""
 
     fault: Fault
     code: int = 0
@@ -93,7 +90,7 @@ class Interference(NamedTuple):
 
 
 class Turn(IntEnum):
-    """What of one client comes first at one ms."""
+    """The order of a client's events within one ms."""
 
     READ = 0
     WAKE = 1
@@ -101,28 +98,28 @@ class Turn(IntEnum):
 
 
 Key = tuple[int, str, int, int]
-"""The order of what happens: when, to whom, the stage, the number of the request."""
+"""The order of events: time, client, stage, number of the request."""
 AFTER_ALL = "\U0010ffff"
 """Behind every client's name."""
 
 
 class Agenda:
-    """What is to happen; what has the same key comes in the order in which it was put down."""
+    """Future events; those with the same key come in the order of `put`."""
 
     def __init__(self) -> None:
         self._due: list[tuple[Key, int, Callable[[], object]]] = []
         self._order = itertools.count()
 
     def put(self, key: Key, do: Callable[[], object]) -> None:
-        """Note what is to be done."""
+        """Add an event."""
         heapq.heappush(self._due, (key, next(self._order), do))
 
     def next_ms(self) -> int | None:
-        """When something happens next."""
+        """Return the time of the next event."""
         return self._due[0][0][0] if self._due else None
 
     def take(self) -> tuple[Key, Callable[[], object]]:
-        """Take what happens next off the agenda."""
+        """Remove and return the next event."""
         key, _, do = heapq.heappop(self._due)
         return key, do
 
@@ -146,10 +143,10 @@ Interfere = Callable[[Exchange], Interference | None]
 """Called with each request as it arrives."""
 
 Watch = Callable[[int, Mapping[str, Group], Exchange | CoordinatorEvent], None]
-"""Called after each event at the coordinator: when, the groups before it, and what it was."""
+"""Called after each event at the coordinator: time, the groups before it, and the event."""
 
 Busy = Callable[[str, Exchange], int]
-"""How many ms a client's user still works, when this answer comes; 0: it polls."""
+"""Returns the ms until a client's user polls again, when this answer comes; 0: it polls."""
 
 
 @dataclass(slots=True)
@@ -158,14 +155,14 @@ class _Client:
     since_ms: int
     state: ClientState = field(default_factory=ClientState)
     epochs: dict[Endpoint, int] = field(default_factory=dict)
-    """How many connections to an endpoint have ended; what is under way on those is lost."""
+    """Ended connections to each endpoint; messages under way on those are lost."""
     arrivals: dict[Endpoint, int] = field(default_factory=dict)
     wake_ms: int | None = None
     is_alive: bool = True
 
 
 class Waiting(NamedTuple):
-    """A request at the model whose answer has somewhere to go."""
+    """A request at the model whose answer has a receiver."""
 
     client: str
     endpoint: Endpoint
@@ -196,7 +193,7 @@ class Simulation:
         self.cluster = VirtualCluster(revision, config, topics, nodes)
         self.now_ms = 0
         self.history: list[Exchange] = []
-        self.told: list[Told] = []
+        self.events: list[ClientEvent] = []
         self.skipped: list[SkippedRequests] = []
         self.interfere = interfere
         self.watch: Watch | None = None
@@ -217,18 +214,18 @@ class Simulation:
         self._clients[name] = _Client(settings, self.now_ms)
         self.give(name, Start(name))
 
-    def give(self, name: str, given: Input) -> None:
+    def give(self, name: str, input_: Input) -> None:
         """Give a client an input, now."""
         client = self._clients[name]
         if not client.is_alive:
             return
-        self._step(name, client, given, self.now_ms)
+        self._step(name, client, input_, self.now_ms)
 
-    def _step(self, name: str, client: _Client, given: Input, now_ms: int) -> None:
-        done = step(client.settings, client.state, given, now_ms)
+    def _step(self, name: str, client: _Client, input_: Input, now_ms: int) -> None:
+        done = step(client.settings, client.state, input_, now_ms)
         client.state = done.state
         for event in done.events:
-            self.told.append(Told(now_ms, name, event))
+            self.events.append(ClientEvent(now_ms, name, event))
             if isinstance(event, Closed):
                 client.is_alive = False
         for request in done.requests:
@@ -254,18 +251,18 @@ class Simulation:
         return self._clients[name].state
 
     def events_of(self, name: str) -> list[UserEvent]:
-        """What a client's user saw."""
-        return [told.event for told in self.told if told.client == name]
+        """Return the events that a client's user saw."""
+        return [row.event for row in self.events if row.client == name]
 
-    def asked_by(self, name: str, api: str | None = None) -> list[Exchange]:
-        """What a client asked, of one API or all."""
-        found = (each for each in self.history if each.client == name)
-        return [each for each in found if api in {None, each.api}]
+    def requests_of(self, name: str, api: str | None = None) -> list[Exchange]:
+        """Return a client's requests, of one API or all."""
+        requests = (each for each in self.history if each.client == name)
+        return [each for each in requests if api in {None, each.api}]
 
     # What happens to brokers.
 
     def remove(self, group_id: str, instance: str) -> None:
-        """An administrator removes a static member."""
+        """Remove a static member, as an administrator does."""
         self._at_model(
             lambda: self.cluster.remove(self.now_ms, group_id, instance), CoordinatorEvent.REMOVAL
         )
@@ -283,12 +280,12 @@ class Simulation:
                 self.give(name, ConnectionLost(endpoint))
 
     def rest_no_more(self) -> None:
-        """Let all be as if nothing had been skipped up to now."""
+        """Make up for all skipped heartbeats."""
 
     # Time.
 
     def run_for(self, ms: int) -> None:
-        """Let time pass, and all that is due in it happen."""
+        """Let time pass, with all events due in it."""
         end = self.now_ms + ms
         while True:
             next_ms = self._agenda.next_ms()
@@ -313,26 +310,29 @@ class Simulation:
         self.now_ms = max(self.now_ms, key[0])
 
     def _model_due_ms(self, limit_ms: int) -> int | None:
-        """When the coordinator's next timer is due; one beyond the limit needs not be exact."""
+        """Return the time of the coordinator's next timer.
+
+        One beyond the limit needs not be exact.
+        """
         del limit_ms
         return self.cluster.model.next_deadline_ms()
 
     def _at_model(
         self, do: Callable[[], Iterable[Answer]], about: Exchange | CoordinatorEvent
     ) -> None:
-        """Let something happen at the coordinator, and its answers go their ways."""
+        """Let something happen at the coordinator, and send its answers."""
         before = dict(self.cluster.model.groups)
         answers = do()
         self._changed(before, about)
         self._deliver(answers)
 
     def _changed(self, before: Mapping[str, Group], about: Exchange | CoordinatorEvent) -> None:
-        """Something happened at the coordinator."""
+        """Report an event at the coordinator to the watchers."""
         if self.watch is not None:
             self.watch(self.now_ms, before, about)
 
     def _travel_ms(self, name: str, number: int, way: str) -> int:
-        """How long a client's request, or its answer, is under way."""
+        """Return the travel time of a client's request, or of its answer."""
         shortest, longest = self._latency_ms
         client = f"{self._seed}/{name}/{self._clients[name].since_ms}"
         drawn = zlib.crc32(f"{client}/{number}/{way}".encode())
@@ -353,13 +353,13 @@ class Simulation:
         self._agenda.put((at_ms, name, Turn.WAKE, 0), wake)
 
     def _wake(self, name: str) -> None:
-        """Let a client do what is due by its own clock."""
+        """Let a client handle the events due by its own clock."""
         self.give(name, Woken())
 
     # Messages on their way.
 
     def _end(self, name: str, endpoint: Endpoint) -> None:
-        """A connection is over, whoever ended it."""
+        """Note the end of a connection, whichever side ended it."""
         client = self._clients[name]
         epoch = client.epochs.get(endpoint, 0)
         client.epochs[endpoint] = epoch + 1
@@ -367,48 +367,50 @@ class Simulation:
         for request_id in self.cluster.model.drop(_connection(name, endpoint, epoch)):
             self._waiting.pop(request_id, None)
 
-    def _send(self, name: str, asked: Asked, now_ms: int) -> None:
+    def _send(self, name: str, request: Asked, now_ms: int) -> None:
         client = self._clients[name]
-        number = asked.correlation_id
+        number = request.correlation_id
         travelled = now_ms + self._travel_ms(name, number, "to")
-        arrival = max(travelled, client.arrivals.get(asked.to, 0))
-        client.arrivals[asked.to] = arrival
-        epoch = client.epochs.get(asked.to, 0)
+        arrival = max(travelled, client.arrivals.get(request.to, 0))
+        client.arrivals[request.to] = arrival
+        epoch = client.epochs.get(request.to, 0)
 
         def arrive() -> None:
-            if self._clients[name] is not client or client.epochs.get(asked.to, 0) != epoch:
+            if self._clients[name] is not client or client.epochs.get(request.to, 0) != epoch:
                 return
             if self.is_down:
-                self._end(name, asked.to)
-                self.give(name, ConnectionLost(asked.to))
+                self._end(name, request.to)
+                self.give(name, ConnectionLost(request.to))
             else:
-                self._arrive(name, asked, epoch)
+                self._arrive(name, request, epoch)
 
         self._agenda.put((arrival, name, Turn.ARRIVE, number), arrive)
 
-    def _arrive(self, name: str, asked: Asked, epoch: int) -> None:
-        exchange = Exchange(self.now_ms, name, asked.to, asked.api, asked.version, asked.message)
+    def _arrive(self, name: str, request: Asked, epoch: int) -> None:
+        exchange = Exchange(
+            self.now_ms, name, request.to, request.api, request.version, request.message
+        )
         self.history.append(exchange)
         exchange.met = met = self.interfere(exchange) if self.interfere else None
         fault = met.fault if met else None
         if fault is Fault.LOSE_REQUEST:
             return
-        waiting = Waiting(name, asked.to, epoch, asked.correlation_id, exchange)
-        message = asked.message
+        waiting = Waiting(name, request.to, epoch, request.correlation_id, exchange)
+        message = request.message
         if not isinstance(message, Message):
             self._answer_cluster(waiting, message)
         elif fault is Fault.REFUSE and met is not None:
-            self._answer(waiting, refused_message(message, asked.version, met.code))
-        elif asked.to.role is Role.COORDINATOR and self.cluster.misses(
-            message, asked.version, asked.to.node
+            self._answer(waiting, refused_message(message, request.version, met.code))
+        elif request.to.role is Role.COORDINATOR and self.cluster.misses(
+            message, request.version, request.to.node
         ):
             code = Error.NOT_COORDINATOR.value
-            self._answer(waiting, refused_message(message, asked.version, code))
+            self._answer(waiting, refused_message(message, request.version, code))
         else:
             self._ask_model(waiting, message)
         if fault is Fault.CUT:
-            self._end(name, asked.to)
-            self.give(name, ConnectionLost(asked.to))
+            self._end(name, request.to)
+            self.give(name, ConnectionLost(request.to))
 
     def _ask_model(self, waiting: Waiting, message: Message) -> None:
         exchange = waiting.exchange

@@ -1,8 +1,7 @@
-"""Tells what a simulation came to: tables in the terminal, and a folder with JSON and a page.
+"""Print a simulation as tables, and write it as a folder with JSON and a page.
 
-Make the page of a simulation: the figures side by side, and each partition's timeline.
-
-All forms have one time axis, so that what came before can be held against what comes after.
+The page has the figures side by side, and each partition's timeline.  All forms have one time axis,
+so that they can be compared.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from fencepost.traces.files.text_files import write_texts
 from fencepost.traces.pages.html import plain_page
 
 _DRAWN = 40
-"""Partitions that have a lane; of more, those that were away longest."""
+"""Partitions that have a lane; of more, those with the longest gaps."""
 _WIDTH, _ROW, _LEFT, _TOP, _CHART = 1000, 18, 150, 20, 64
 _LETTER = 6.2
 _THIN = 0.4
@@ -64,9 +63,9 @@ class PartitionLane:
 
 @dataclass(frozen=True, slots=True)
 class PartitionTimeline:
-    """One form's picture: how many partitions nobody consumed, rebalances, and a lane each.
+    """One form's picture: the number of unconsumed partitions, rebalances, and a lane each.
 
-    `end`: where this run ends; others may last longer.
+    `end`: of this run; others may last longer.
     """
 
     name: str
@@ -96,7 +95,7 @@ def simulation_page(
         (cells[0][0], [written for _, written in cells]) for cells in zip(*figures, strict=True)
     ]
     if len(names) > _COLUMNS:
-        corner, heads = "form", [said for said, _ in figures[0]]
+        corner, heads = "form", [label for label, _ in figures[0]]
         rows = [
             (name, [written for _, written in cells])
             for name, cells in zip(names, figures, strict=True)
@@ -125,15 +124,15 @@ def simulation_page(
 
 
 def _troubles(document: Document) -> list[str]:
-    said = [f"{line}." for line in document["halted"]]
-    said += [
+    sentences = [f"{line}." for line in document["halted"]]
+    sentences += [
         f"At {each['at_s']:,.1f} s {each['member']} was told {each['code']} ({each['where']}), "
         "and its process ended."
         for each in document["failures"][:20]
     ]
     if document["balanced_after_s"] is None:
-        said.append("The group was not balanced at the end.")
-    return said
+        sentences.append("The group was not balanced at the end.")
+    return sentences
 
 
 def _timeline(document: Document, lasted_s: float) -> PartitionTimeline:
@@ -161,17 +160,17 @@ def _timeline(document: Document, lasted_s: float) -> PartitionTimeline:
         _TOP + _CHART,
         _ticks(lasted_s, scale),
         tuple(
-            (round(_LEFT + row["at_s"] * scale, 1), f"{row['at_s']:,.1f} s: {_said(row)}")
+            (round(_LEFT + row["at_s"] * scale, 1), f"{row['at_s']:,.1f} s: {_row_text(row)}")
             for row in document["each_rebalance"]
         ),
         lanes,
         len(rows),
         document,
-        tuple({**row, "said": _said(row)} for row in document["each_rebalance"][:_REBALANCES]),
+        tuple({**row, "said": _row_text(row)} for row in document["each_rebalance"][:_REBALANCES]),
     )
 
 
-def _said(row: Mapping[str, Any]) -> str:
+def _row_text(row: Mapping[str, Any]) -> str:
     note = f" ({row['note']})" if row["note"] else ""
     also = f", also {', '.join(row['also'])}" if row["also"] else ""
     return f"{row['cause']}: {row['who']}{note}{also}"
@@ -215,7 +214,7 @@ def _bar(from_s: float, until_s: float, member: str, kind: str, scale: float) ->
 
 
 def _away(rows: Sequence[Mapping[str, Any]], until_s: float, scale: float) -> tuple[int, str]:
-    """How many partitions were not consumed at most, and the outline of how many when."""
+    """Return the most partitions without a consumer at once, and the outline over time."""
     steps: dict[float, int] = {0.0: 0}
     for row in rows:
         end_s = 0.0
@@ -264,12 +263,12 @@ ROWS: Mapping[str, tuple[str, Callable[[Number], str]]] = {
     "requests": ("requests at the coordinator", _count),
     "bytes": ("bytes there, both ways", _bytes),
 }
-"""The figures, what each is called, and how it is written."""
+"""The figures: of each the name and the function that formats it."""
 _MEANS: Mapping[str, Callable[[Number], str]] = {
     "rebalances": lambda mean: f"{mean:,.1f}",
     "unavailable_partition_s": _seconds,
 }
-"""Figures of which the mean is told, too: `advise` gives means."""
+"""Figures whose mean is printed, too: `advise` gives means."""
 _CHOSEN_BY = {
     "rebalances": "rebalances",
     "partitions_moved": "moved",
@@ -320,9 +319,9 @@ def _figures(variants: Sequence[Variant]) -> Table:
         table.add_column(variant.first.variant, justify="right")
     if len(variants[0].costs) > 1:
         table.add_row("", *("p50 / p95" for _ in variants), style="dim")
-    columns = [_shown(variant) for variant in variants]
-    for name, (said, _) in columns[0].items():
-        table.add_row(said, *(column[name][1] for column in columns))
+    columns = [_written(variant) for variant in variants]
+    for name, (label, _) in columns[0].items():
+        table.add_row(label, *(column[name][1] for column in columns))
     if len(variants[0].costs) > 1:
         for name in _MEANS:
             means = (percentiles(variant.costs)[name]["mean"] for variant in variants)
@@ -334,7 +333,7 @@ def _each_a_row(variants: Sequence[Variant]) -> Table:
     """Return the figures that settings are chosen by, a row for each form."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("p50 / p95" if len(variants[0].costs) > 1 else "")
-    rows = {variant.first.variant: _shown(variant) for variant in variants}
+    rows = {variant.first.variant: _written(variant) for variant in variants}
     names = [name for name in _CHOSEN_BY if all(name in row for row in rows.values())]
     for name in names:
         table.add_column(_CHOSEN_BY[name], justify="right")
@@ -344,18 +343,18 @@ def _each_a_row(variants: Sequence[Variant]) -> Table:
 
 
 def _trouble(cost: Cost, *, named: bool) -> list[str]:
-    """What went wrong, in sentences."""
+    """Return the problems of a run, in sentences."""
     who = f"{cost.variant}: " if named else ""
-    said = [f"{who}{line}." for line in cost.halted]
-    said += [
+    sentences = [f"{who}{line}." for line in cost.halted]
+    sentences += [
         f"{who}{each.at_s:,.1f} s: {each.member} was told {each.code} ({each.where}), and ended."
         for each in cost.failures[:_ROWS]
     ]
     if len(cost.failures) > _ROWS:
-        said.append(f"{who}{len(cost.failures) - _ROWS} more processes ended so.")
+        sentences.append(f"{who}{len(cost.failures) - _ROWS} more processes ended so.")
     if cost.balanced_after_s is None:
-        said.append(f"{who}the group was not balanced at the end.")
-    return said
+        sentences.append(f"{who}the group was not balanced at the end.")
+    return sentences
 
 
 def _rebalances(cost: Cost) -> Table:
@@ -383,7 +382,7 @@ def write_report(scenario: DeploymentScenario, variants: Sequence[Variant], fold
         "index.html": simulation_page(
             scenario.about,
             [variant.to_json() for variant in variants],
-            [list(_shown(variant).values()) for variant in variants],
+            [list(_written(variant).values()) for variant in variants],
         ),
     }
     write_texts(texts, folder, "--report")
@@ -400,20 +399,20 @@ def runs_csv(variants: Sequence[Variant]) -> str:
     return text.getvalue()
 
 
-def _shown(variant: Variant) -> dict[str, tuple[str, str]]:
-    """A form's figures, without those of racks where they aren't known: their names, as written."""
+def _written(variant: Variant) -> dict[str, tuple[str, str]]:
+    """Return the names and formatted figures of a form, without racks where they aren't known."""
     names = [
         name
         for name in ROWS
         if name != "far_partition_s" or variant.first.far_partition_s is not None
     ]
     several = percentiles(variant.costs) if len(variant.costs) > 1 else None
-    found = {}
+    figures = {}
     for name in names:
-        said, written = ROWS[name]
+        label, write = ROWS[name]
         if several is None:
-            found[name] = said, written(getattr(variant.first, name))
+            figures[name] = label, write(getattr(variant.first, name))
         else:
             of = several[name]
-            found[name] = said, f"{written(of['p50'])} / {written(of['p95'])}"
-    return found
+            figures[name] = label, f"{write(of['p50'])} / {write(of['p95'])}"
+    return figures

@@ -1,8 +1,7 @@
-"""Runs a scenario many times: in several forms, with other values, with many seeds.
+"""Run a scenario many times: in several forms, with other values, with many seeds.
 
-The runs of a sweep as a job of the pipeline, which Spark spreads over a cluster.
-
-What comes back is the same as from the processes of one machine, byte for byte.
+The runs may be a job of the pipeline, which Spark spreads over a cluster.  The result is the same
+as from the processes of one machine, byte for byte.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from fencepost.properties.workers.processes import run_side_by_side
 from fencepost.traces.pipeline.corpus.job_engine import JobEngine
 
 Runner = Callable[[Sequence[SimulationRun]], Sequence[Cost]]
-"""Runs each, and returns what they came to in the same order.  Raises ScenarioError."""
+"""Runs each, and returns the costs in the same order.  Raises ScenarioError."""
 _WORDS = {
     "eager": MemberSettings(strategy="eager"),
     "cooperative": MemberSettings(strategy="cooperative"),
@@ -46,13 +45,13 @@ _FIELDS = set(DeploymentScenario.__struct_fields__) - _NO_VALUES
 
 
 def variants_of(scenario: DeploymentScenario, compared: str) -> dict[str, DeploymentScenario]:
-    """The scenario in each of these forms, such as `eager,static+cooperative`, by their names.
+    """Return the scenario in each of these forms, such as `eager,static+cooperative`, by name.
 
-    A form that says nothing of membership is dynamic, one that names no strategy eager.  It may
-    also name a revision for the coordinator.  Raises ScenarioError.
+    A form without membership is dynamic, one without a strategy eager.  It may also name a revision
+    for the coordinator.  Raises ScenarioError.
     """
     known = (*_WORDS, *NAMES)
-    found: dict[str, DeploymentScenario] = {}
+    forms: dict[str, DeploymentScenario] = {}
     for form in compared.split(","):
         settings, revision = _EAGER_DYNAMIC.over(scenario.settings), scenario.revision
         for word in form.strip().split("+"):
@@ -63,14 +62,14 @@ def variants_of(scenario: DeploymentScenario, compared: str) -> dict[str, Deploy
                 settings = _WORDS[word].over(settings)
             else:
                 revision = word
-        found[form.strip()] = msgspec.structs.replace(
+        forms[form.strip()] = msgspec.structs.replace(
             scenario, settings=settings, revision=revision
         )
-    return found
+    return forms
 
 
 def variant_name(settings: MemberSettings) -> str:
-    """What settings are called: membership and strategy."""
+    """Name settings by membership and strategy."""
     settings = settings.over(DEFAULTS)
     strategy = "+".join(settings.assignors) if settings.assignors else settings.strategy
     return f"{settings.membership}+{strategy}"
@@ -79,7 +78,7 @@ def variant_name(settings: MemberSettings) -> str:
 def with_values(
     scenario: DeploymentScenario, values: Mapping[str, Any], place: str
 ) -> DeploymentScenario:
-    """A scenario with other values of its fields, of its settings, or of the steps that have them.
+    """Return a scenario with other values of its fields, its settings, or its steps.
 
     Raises ScenarioError, which names the place.
     """
@@ -111,19 +110,19 @@ def with_values(
     return checked_scenario(document, place)
 
 
-def with_changes(scenario: DeploymentScenario, given: Sequence[str]) -> DeploymentScenario:
-    """The scenario with bounces that give processes other settings, such as `strategy=cooperative`.
+def with_changes(scenario: DeploymentScenario, texts: Sequence[str]) -> DeploymentScenario:
+    """Return the scenario with bounces to other settings, such as `strategy=cooperative`.
 
     Raises ScenarioError.
     """
     changes = {}
-    for text in given:
+    for text in texts:
         name, _, value = text.partition("=")
         changes[name.strip()] = _value(value.strip())
     document = msgspec.to_builtins(scenario)
     document["step"] = [*document.get("step", ())]
     bounces = [step for step in document["step"] if step["do"] == "bounce"]
-    if given and not bounces:
+    if texts and not bounces:
         raise ScenarioError(f"--set: {scenario.name or 'the scenario'} has no bounce")
     for step in bounces:
         step["set"] = {**step.get("set", {}), **changes}
@@ -131,13 +130,13 @@ def with_changes(scenario: DeploymentScenario, given: Sequence[str]) -> Deployme
 
 
 def varied(
-    forms: Mapping[str, DeploymentScenario], given: Sequence[str]
+    forms: Mapping[str, DeploymentScenario], texts: Sequence[str]
 ) -> dict[str, DeploymentScenario]:
-    """Each form with each combination of values, such as of `restart_s=5,20` and `members=3,6`.
+    """Combine each form with each combination of values, such as `restart_s=5,20`.
 
     Raises ScenarioError.
     """
-    axes = [_axis(text) for text in given]
+    axes = [_axis(text) for text in texts]
     return {
         ", ".join([form, *(f"{name}={value}" for name, value in values)]): with_values(
             scenario, dict(values), "--vary"
@@ -184,7 +183,7 @@ def simulate_all(
 
 
 def in_processes(jobs: int) -> Runner:
-    """Run them on this machine, in up to so many processes."""
+    """Make a runner on this machine, in up to `jobs` processes."""
     return partial(_run_here, jobs=jobs)
 
 
@@ -201,7 +200,7 @@ _SHARDS = 200
 
 @dataclass(frozen=True)
 class SimulateJob:
-    """Runs a shard of a sweep: a row for each run, with its cost as JSON, or why it can't be."""
+    """Runs a shard of a sweep: a row for each run, with its cost as JSON, or its error."""
 
     runs: tuple[SimulationRun, ...]
     schema = pa.schema(
@@ -210,7 +209,7 @@ class SimulateJob:
 
     @property
     def per_shard(self) -> int:
-        """How many runs a shard has; the last one may have fewer."""
+        """Number of runs in a shard; the last one may have fewer."""
         return -(-len(self.runs) // _SHARDS) or 1
 
     @property

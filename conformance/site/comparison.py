@@ -1,9 +1,8 @@
-"""Compare two results case by case: what one does right and the other wrong, and why.
+"""Compare two results case by case; follow each cause of failures over the versions.
 
-Follow each cause of failures over the versions of an implementation: when it came, when it went.
-
-Only some versions were tested, so a cause came *after* the last version that is known to be free of
-it, and is gone *by* the first that is again.
+The comparison lists the cases that one result passes and the other fails, by reason.  Only some
+versions were tested, so a cause came *after* the last version that is known to be free of it, and
+is gone *by* the first that is again.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from itertools import groupby
 from fencepost.conformance.site.site_results import Reasons, Result
 from fencepost.traces.report.certificate_data import FAILED, CaseRow, cause_key
 
-SEEN, GONE, OTHERWISE, UNKNOWN, UNTESTED = "seen", "gone", "otherwise", "unknown", "untested"
+OBSERVED, GONE, OTHERWISE, UNKNOWN, UNTESTED = "seen", "gone", "otherwise", "unknown", "untested"
 _LINKED = re.compile(r"(?P<why>.*?) \((?P<link>https://[^\s()]+)\)", re.DOTALL)
 _EXCUSED = re.compile(r"\S+ has no (?P<rule>[A-Z][A-Z0-9-]+)(?:: (?P<why>.*))?", re.DOTALL)
 _TICKET = re.compile(r"\b[A-Z]+-\d+\b|/(?:pull|issues)/(\d+)")
@@ -27,8 +26,8 @@ class Cause:
     """A cause of failures.
 
     `links`: the addresses that are recorded with it, each with the name of its ticket, such as
-    `KAFKA-9801`, if it is a ticket's.  `cases`: all that failed by it.  `marks`: for each result
-    what is known there.  `story`: when it was seen, a sentence for each line of versions.
+    `KAFKA-9801`, if it is a ticket's.  `cases`: all that failed by it.  `marks`: one of the words
+    above for each result.  `story`: its versions, a sentence for each line of versions.
     """
 
     why: str
@@ -42,8 +41,8 @@ class Cause:
 class Excused:
     """A rule that some versions are not held to, since the revision that judges them lacks it.
 
-    `why`: what the revision says of it, or ""; `source`: where the rule is from, which may name the
-    ticket; `cases`: how many ask for it; `story`: the versions, a sentence for each line of them.
+    `why`: the revision's reason, or ""; `source`: of the rule, which may name the ticket; `cases`:
+    the number that need it; `story`: the versions, a sentence for each line of them.
     """
 
     rule: str
@@ -54,23 +53,23 @@ class Excused:
 
 
 def excused(results: Sequence[Result]) -> list[Excused]:
-    """What results were not held to, by rule; of rules that another one was held to.
+    """List the rules that results were excused from, if another result was held to them.
 
     What an old version is excused from may be a bug that a later one mended.
     """
-    found: dict[tuple[str, str], set[str]] = {}
+    cases_by_rule: dict[tuple[str, str], set[str]] = {}
     places: dict[str, set[str]] = {}
     held = {c.rule for r in results for c in r.view.cases if c.outcome != "unsupported"}
     for result in results:
         for case in result.view.cases:
-            told = _EXCUSED.fullmatch(case.message) if case.outcome == "unsupported" else None
-            if told is not None and told["rule"] in held:
-                found.setdefault((told["rule"], told["why"] or ""), set()).add(case.id)
-                places.setdefault(told["rule"], set()).add(result.slug)
+            match = _EXCUSED.fullmatch(case.message) if case.outcome == "unsupported" else None
+            if match is not None and match["rule"] in held:
+                cases_by_rule.setdefault((match["rule"], match["why"] or ""), set()).add(case.id)
+                places.setdefault(match["rule"], set()).add(result.slug)
     sources = {rule.id: rule.source for r in results for _, rule in r.revision.rules()}
     return [
         Excused(rule, why, sources.get(rule, ""), len(cases), _free(results, places[rule]))
-        for (rule, why), cases in sorted(found.items())
+        for (rule, why), cases in sorted(cases_by_rule.items())
     ]
 
 
@@ -80,13 +79,13 @@ def _free(results: Sequence[Result], slugs: Collection[str]) -> tuple[str, ...]:
     for line, inner in groupby(results, key=lambda result: result.line):
         labels = [result.label for result in inner if result.slug in slugs]
         if labels:
-            said = labels[0] if len(labels) == 1 else f"{labels[0]} to {labels[-1]}"
-            story.append(f"{line}: {said}")
+            text = labels[0] if len(labels) == 1 else f"{labels[0]} to {labels[-1]}"
+            story.append(f"{line}: {text}")
     return tuple(story)
 
 
 def causes(results: Sequence[Result], rule: str | None = None) -> list[Cause]:
-    """The causes of all failures of these results, or of the cases of one rule, oldest first.
+    """Return the causes of all failures of these results, or of one rule, oldest first.
 
     `results`: of one family, in order, so that lines are together.
     """
@@ -100,16 +99,16 @@ def causes(results: Sequence[Result], rule: str | None = None) -> list[Cause]:
                 cases.setdefault(why, set()).add(case.id)
                 if link is not None:
                     links.setdefault(why, {})[link] = ticket
-    found = [
+    causes_ = [
         _cause(why, tuple(links.get(why, {}).items()), tuple(sorted(ids)), results, reasons)
         for why, ids in cases.items()
     ]
-    return sorted(found, key=lambda one: (_shape(one.marks), -len(one.cases), one.why))
+    return sorted(causes_, key=lambda cause: (_shape(cause.marks), -len(cause.cases), cause.why))
 
 
 def _shape(marks: Sequence[str]) -> tuple[int, int]:
-    """Return the first and the last place where a cause is seen."""
-    places = [place for place, mark in enumerate(marks) if mark == SEEN]
+    """Return the first and the last place where a cause was observed."""
+    places = [place for place, mark in enumerate(marks) if mark == OBSERVED]
     return places[0], places[-1]
 
 
@@ -124,28 +123,28 @@ def _cause(
     story: list[str] = []
     marked = zip(results, marks, strict=True)
     for line, inner in groupby(marked, key=lambda pair: pair[0].line):
-        if said := _told([(result.label, mark) for result, mark in inner]):
-            story.append(f"{line}: {said}")
+        if text := _story_of([(result.label, mark) for result, mark in inner]):
+            story.append(f"{line}: {text}")
     return Cause(why, links, cases, marks, tuple(story))
 
 
 def split_reason(reason: str) -> tuple[str, str | None, str | None]:
     """Return a reason without its address, the address, and the name of the ticket there."""
-    found = _LINKED.fullmatch(reason)
-    if found is None:
+    match = _LINKED.fullmatch(reason)
+    if match is None:
         return reason, None, None
-    link = found["link"]
+    link = match["link"]
     named = _TICKET.search(link)
     if named is None:
-        return found["why"], link, None
-    return found["why"], link, f"#{named[1]}" if named[1] else named[0]
+        return match["why"], link, None
+    return match["why"], link, f"#{named[1]}" if named[1] else named[0]
 
 
 def _mark(why: str, cases: Iterable[str], there: Mapping[str, CaseRow], reasons: Reasons) -> str:
     held = [there[case] for case in cases if case in there]
     outcomes = {case.outcome for case in held}
     if any(case.outcome in FAILED and split_reason(reasons.of(case))[0] == why for case in held):
-        return SEEN
+        return OBSERVED
     if "pass" in outcomes:
         return GONE
     if outcomes & FAILED:
@@ -153,20 +152,20 @@ def _mark(why: str, cases: Iterable[str], there: Mapping[str, CaseRow], reasons:
     return UNKNOWN if "unknown" in outcomes else UNTESTED
 
 
-def _told(line: Sequence[tuple[str, str]]) -> str:
-    """What became of a cause in one line of versions; "" where it was never seen."""
-    places = [place for place, (_, mark) in enumerate(line) if mark == SEEN]
+def _story_of(line: Sequence[tuple[str, str]]) -> str:
+    """Tell the story of a cause in one line of versions; "" where it was never observed."""
+    places = [place for place, (_, mark) in enumerate(line) if mark == OBSERVED]
     if not places:
         return ""
     first, last = places[0], places[-1]
     labels = [label for label, _ in line]
-    said = labels[first] if first == last else f"{labels[first]} to {labels[last]}"
+    text = labels[first] if first == last else f"{labels[first]} to {labels[last]}"
     if len(line) == 1:
-        return f"seen in {said}"
+        return f"seen in {text}"
     free = [place for place, (_, mark) in enumerate(line) if mark == GONE]
     before = [labels[place] for place in free if place < first]
     after = [labels[place] for place in free if place > last]
-    parts = [f"seen in {said}"]
+    parts = [f"seen in {text}"]
     if before:
         parts.append(f"came after {before[-1]}")
     if after:
@@ -189,7 +188,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One way to differ, as a heading, with the cases by reason.  `tone`: what colours it."""
+    """One way to differ, as a heading, with the cases by reason.  `tone`: its colour."""
 
     title: str
     tone: str
@@ -202,19 +201,19 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two results, how they differ, and the number of cases that came out alike.
+    """Two results, their differences, and the number of cases with equal outcomes.
 
     `untested`: the number of cases that neither could be tested for.
     """
 
-    one: Result
-    other: Result
+    first: Result
+    second: Result
     parts: tuple[Part, ...]
     alike: int
     untested: int
 
     def differing(self) -> int:
-        """Return the number of cases that came out differently where both could be tested."""
+        """Return the number of cases with different outcomes where both could be tested."""
         return sum(part.total() for part in self.parts if part.tone == _DIFFERS)
 
     def undecided(self) -> int:
@@ -222,50 +221,50 @@ class Comparison:
         return sum(part.total() for part in self.parts if part.tone == _UNDECIDED)
 
 
-def compare(one: Result, other: Result) -> Comparison:
+def compare(first: Result, second: Result) -> Comparison:
     """Compare two results over all cases that one of them has."""
     ways: dict[tuple[str, str], dict[tuple[str, ...], list[str]]] = {}
     alike = untested = 0
-    named = _reasons(one, other)
-    for case in sorted(one.cases.keys() | other.cases.keys()):
-        left, right = one.cases.get(case), other.cases.get(case)
-        found = _way(one, other, left, right, named)
-        if found is None and _kind(left) == "untested":
+    named = _reasons(first, second)
+    for case in sorted(first.cases.keys() | second.cases.keys()):
+        left, right = first.cases.get(case), second.cases.get(case)
+        way = _way(first, second, left, right, named)
+        if way is None and _kind(left) == "untested":
             untested += 1
-        elif found is None:
+        elif way is None:
             alike += 1
         else:
-            title, tone, *reasons = found
+            title, tone, *reasons = way
             ways.setdefault((title, tone), {}).setdefault(tuple(reasons), []).append(case)
     order = (_DIFFERS, _UNDECIDED, "unsupported")
     parts = [
         Part(title, tone, _groups(reasons))
         for (title, tone), reasons in sorted(ways.items(), key=lambda w: (order.index(w[0][1]), w))
     ]
-    return Comparison(one, other, tuple(parts), alike, untested)
+    return Comparison(first, second, tuple(parts), alike, untested)
 
 
-def _reasons(one: Result, other: Result) -> tuple[Reasons, Reasons]:
-    """What names the causes in each: of one implementation, both together."""
-    if one.family == other.family:
-        both = Reasons([one, other])
+def _reasons(first: Result, second: Result) -> tuple[Reasons, Reasons]:
+    """Name the causes in each result: of one implementation, both together."""
+    if first.family == second.family:
+        both = Reasons([first, second])
         return both, both
-    return Reasons([one]), Reasons([other])
+    return Reasons([first]), Reasons([second])
 
 
 def _groups(reasons: Mapping[tuple[str, ...], Iterable[str]]) -> tuple[Group, ...]:
-    groups = [Group(said, tuple(cases)) for said, cases in reasons.items()]
+    groups = [Group(reason, tuple(cases)) for reason, cases in reasons.items()]
     return tuple(sorted(groups, key=lambda group: (-len(group.cases), group.reasons)))
 
 
 def _way(
-    one: Result,
-    other: Result,
+    first: Result,
+    second: Result,
     left: CaseRow | None,
     right: CaseRow | None,
     named: tuple[Reasons, Reasons],
 ) -> tuple[str, ...] | None:
-    """How a case differs: a heading, a tone and the reasons; None if it doesn't."""
+    """Describe how a case differs: a heading, a tone and the reasons; None if it doesn't."""
     kinds = _kind(left), _kind(right)
     why, also = _why(left, named[0]), _why(right, named[1])
     match kinds:
@@ -274,18 +273,18 @@ def _way(
             is_one_rule = left.broken is not None and cause_key(left) == cause_key(right)
             if is_one_rule or split_reason(why)[0] == split_reason(also)[0]:
                 return None
-            said = (f"{one.name}: {why}", f"{other.name}: {also}")
-            return "Both fail, for different reasons", _DIFFERS, *said
+            reasons = (f"{first.name}: {why}", f"{second.name}: {also}")
+            return "Both fail, for different reasons", _DIFFERS, *reasons
         case (same, also) if same == also:
             return None
         case ("fails", "passes"):
-            return f"Fails in {one.name}, passes in {other.name}", _DIFFERS, why
+            return f"Fails in {first.name}, passes in {second.name}", _DIFFERS, why
         case ("passes", "fails"):
-            return f"Passes in {one.name}, fails in {other.name}", _DIFFERS, also
+            return f"Passes in {first.name}, fails in {second.name}", _DIFFERS, also
         case ("untested", _):
-            return f"Tested in {other.name} alone", "unsupported", why
+            return f"Tested in {second.name} alone", "unsupported", why
         case (_, "untested"):
-            return f"Tested in {one.name} alone", "unsupported", also
+            return f"Tested in {first.name} alone", "unsupported", also
         case _:
             return "Undecided in one of them", _UNDECIDED
 

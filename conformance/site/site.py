@@ -4,10 +4,6 @@
 rule, each two targets and each trace has a page; `history.html` follows causes of failures over
 versions; `badges/` has an SVG and a shields.io endpoint for each target.  The same certificates
 give the same bytes.
-
-Make badges: an SVG, and the JSON of which shields.io draws one (its endpoint).
-
-Sum up results for the heat map: how much of an area, or of a rule, each target does right.
 """
 
 from __future__ import annotations
@@ -72,12 +68,12 @@ def endpoint_json(message: str, tone: str) -> str:
 
 
 def svg(message: str, tone: str) -> str:
-    """Return a flat badge, 20 px high, that loads nothing; its title says what it says."""
+    """Return a flat badge, 20 px high, that loads nothing; its title repeats its text."""
     left, right = _width(LABEL), _width(message)
     width, title = left + right, escape(f"{LABEL}: {message}")
     texts = "".join(
-        f'<text x="{middle / 2:g}" y="14" textLength="{wide - _MARGIN}">{escape(said)}</text>'
-        for said, middle, wide in ((LABEL, left, left), (message, 2 * left + right, right))
+        f'<text x="{middle / 2:g}" y="14" textLength="{wide - _MARGIN}">{escape(text)}</text>'
+        for text, middle, wide in ((LABEL, left, left), (message, 2 * left + right, right))
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" role="img" '
@@ -91,7 +87,7 @@ def svg(message: str, tone: str) -> str:
 
 
 def _width(text: str) -> int:
-    """Pixels for a text with its margins."""
+    """Return the pixels of a text with its margins."""
     return round(len(text) * _CHARACTER) + _MARGIN
 
 
@@ -107,14 +103,14 @@ class Cell:
     """Some cases of a target.
 
     `tone`: the worst outcome, `unsupported` where nothing could be tested.  `heat`: from 0, nothing
-    fails, to 4, more than half does.  `said`: the counts in words.
+    fails, to 4, more than half does.  `counts`: in words.
     """
 
     tone: str
     heat: int
     passed: int
     decided: int
-    said: str
+    counts: str
 
 
 def cell(cases: Iterable[CaseRow]) -> Cell | None:
@@ -131,12 +127,12 @@ def cell(cases: Iterable[CaseRow]) -> Cell | None:
         heat=sum(share > step for step in _STEPS),
         passed=passed,
         decided=decided,
-        said=", ".join(_words(counts)),
+        counts=", ".join(_words(counts)),
     )
 
 
 def _words(counts: Counter[str]) -> list[str]:
-    """E.g. `44 pass`, `4 known failures`."""
+    """Return the counts in words, e.g. `44 pass`, `4 known failures`."""
     plain = {"pass": "pass", "unsupported": "not applicable"}
     return [
         f"{counts[outcome]} {plain[outcome]}"
@@ -160,12 +156,12 @@ def area_of(rule: str) -> str:
 
 
 def by_area(results: Sequence[Result]) -> dict[str, list[str]]:
-    """Each area that has a case, with its rules: in the order of their names."""
+    """Return each area that has a case, with its rules: in the order of their names."""
     rules = sorted({case.rule for result in results for case in result.view.cases})
-    found: dict[str, list[str]] = {name: [] for name in (*AREAS, OTHERS)}
+    areas: dict[str, list[str]] = {name: [] for name in (*AREAS, OTHERS)}
     for rule in rules:
-        found[area_of(rule)].append(rule)
-    return {name: inner for name, inner in found.items() if inner}
+        areas[area_of(rule)].append(rule)
+    return {name: inner for name, inner in areas.items() if inner}
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,12 +175,12 @@ class Row:
 
 def rows(names: dict[str, list[str]], results: Sequence[Result]) -> list[Row]:
     """Return a row for each name, over the cases about its rules."""
-    found = []
+    table = []
     for name, rules in names.items():
         about = frozenset(rules)
         cells = [cell(c for c in result.view.cases if c.rule in about) for result in results]
-        found.append(Row(name, slug(name.lower()), cells))
-    return found
+        table.append(Row(name, slug(name.lower()), cells))
+    return table
 
 
 INDEX = "index.html"
@@ -207,10 +203,10 @@ def pages(
 ) -> Iterator[tuple[str, str]]:
     """Make the files of the site: each with its name, relative to the folder."""
     if clients:
-        shown = {"clients": clients, "parts": list(parts(clients))}
+        values = {"clients": clients, "parts": list(parts(clients))}
         names = (PAGE,) if results else (INDEX, PAGE)
-        yield from (_page("clients", name, "Client libraries", **shown) for name in names)
-        yield from ((one.page, one.html()) for one in clients)
+        yield from (_page("clients", name, "Client libraries", **values) for name in names)
+        yield from ((client.page, client.html()) for client in clients)
     if results:
         yield from _coordinators(results, clients)
 
@@ -243,15 +239,15 @@ def _coordinators(
         yield _of_pair(pair)
     for result in results:
         name = f"badges/{result.slug}"
-        said, tone = result.badge()
-        yield f"{name}.svg", svg(said, tone)
-        yield f"{name}.json", endpoint_json(said, tone)
+        message, tone = result.badge()
+        yield f"{name}.svg", svg(message, tone)
+        yield f"{name}.json", endpoint_json(message, tone)
     yield from traces.values()
 
 
-def pair_name(one: Result, other: Result) -> str:
+def pair_name(first: Result, second: Result) -> str:
     """Return the address of the comparison of two results, the earlier one first."""
-    return f"compare/{one.slug}--{other.slug}.html"
+    return f"compare/{first.slug}--{second.slug}.html"
 
 
 def _page(kind: str, name: str, title: str, **values: Any) -> tuple[str, str]:
@@ -265,23 +261,23 @@ def _heads(results: Sequence[Result]) -> list[tuple[str, int]]:
 
     The family is named at its first line.
     """
-    found, named = [], ""
+    heads, named = [], ""
     for (family, line), inner in groupby(results, key=lambda result: (result.family, result.line)):
-        said = line if family in {line, named} else f"{family}, {line}"
-        found.append((said, len(list(inner))))
+        head = line if family in {line, named} else f"{family}, {line}"
+        heads.append((head, len(list(inner))))
         named = family
-    return found
+    return heads
 
 
 def _family(name: str, results: Sequence[Result]) -> dict[str, Any]:
-    """What the page of causes shows of an implementation."""
-    found = causes(results) if len(results) > 1 else []
+    """Collect the values for an implementation's page of causes."""
+    causes_ = causes(results) if len(results) > 1 else []
     free = excused(results) if len(results) > 1 else []
     return {
         "name": name,
         "results": results,
         "heads": _heads(results),
-        "causes": found,
+        "causes": causes_,
         "excused": free,
     }
 
@@ -315,9 +311,9 @@ def _of_rule(
     results: Sequence[Result] = columns["results"]
     named = {c.id for result in results for c in result.view.cases if c.rule == rule}
     revisions = [result.revision for result in reversed(results)]
-    told = next((pair for r in revisions for pair in r.rules() if pair[1].id == rule), None)
+    stated = next((pair for r in revisions for pair in r.rules() if pair[1].id == rule), None)
     families = groupby(results, key=lambda result: result.family)
-    found: list[tuple[str, list[Cause]]] = [
+    causes_by_family: list[tuple[str, list[Cause]]] = [
         (name, causes(list(inner), rule)) for name, inner in families
     ]
     return _page(
@@ -327,25 +323,25 @@ def _of_rule(
         **columns,
         rule=rule,
         about=about,
-        told=told,
+        stated=stated,
         cases=sorted(named),
-        families=[(name, inner) for name, inner in found if inner],
+        families=[(name, inner) for name, inner in causes_by_family if inner],
         links=links,
     )
 
 
 def _of_pair(pair: Comparison) -> tuple[str, str]:
-    title = f"{pair.one.name} and {pair.other.name}"
-    rules = {case: row.rule for r in (pair.one, pair.other) for case, row in r.cases.items()}
-    return _page("pair", pair_name(pair.one, pair.other), title, pair=pair, rules=rules)
+    title = f"{pair.first.name} and {pair.second.name}"
+    rules = {case: row.rule for r in (pair.first, pair.second) for case, row in r.cases.items()}
+    return _page("pair", pair_name(pair.first, pair.second), title, pair=pair, rules=rules)
 
 
 def _traces(results: Sequence[Result]) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:
     """Yield the pages of traces, by target and by the name that the certificate has for each."""
     for result in results:
-        for name, shown in certificate_from_folder(result.document, result.folder).items():
+        for name, trace in certificate_from_folder(result.document, result.folder).items():
             place = f"traces/{result.slug}/{slug(Path(name).stem)}.html"
-            yield (result.slug, name), (place, trace_page([shown]))
+            yield (result.slug, name), (place, trace_page([trace]))
 
 
 def _links(result: Result, traces: Mapping[tuple[str, str], tuple[str, str]]) -> dict[str, str]:

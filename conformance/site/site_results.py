@@ -1,15 +1,14 @@
-"""Read certificates for the results site, in the order in which it shows them.
+"""Read certificates for the results site, in the order of its pages, and name causes.
 
 Versions of one implementation that follow each other are a line: in it a bug comes and goes.
 Kafka's two coordinators are two lines, and so is a cluster.
 
-Name the cause of each failure, so that one cause has one name in all results of a family.
+One cause has one name in all results of a family: the reason in a list of known failures, wherever
+the same rule is broken by an answer of the same kind, also in a version without a list.  Where no
+list has it, the rule and the answer are the name: not the sentence, which has the numbers of its
+steps.
 
-The reason in a list of known failures is the name, wherever the same rule is broken by an answer of
-the same kind, also in a version for which nobody wrote a list.  Where no list has it, the rule and
-the answer are the name: not the sentence, which has the numbers of its steps.
-
-The part of the results site about client libraries: a matrix, and each certificate's page.
+Certificates of client libraries make a matrix, and a page each.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ _KAFKA = "kafka:"
 
 
 class Subject(Enum):
-    """What a certificate is about; those of client libraries are read in `clients`."""
+    """The subject of a certificate; those of client libraries are read in `clients`."""
 
     COORDINATOR = "coordinator"
 
@@ -64,8 +63,8 @@ class Result:
     """A certificate in the site.
 
     `name`: the target, as `certify` takes it, and its version where others have the same target.
-    `slug`: its name in addresses.  `family`: the implementation.  `line`: the versions among which
-    it stands, and `label` its name there.  `folder`: where its traces are looked for.
+    `slug`: its name in addresses.  `family`: the implementation.  `line`: the versions of its line,
+    and `label` its name there.  `folder`: the place of its traces.
     """
 
     subject: Subject
@@ -88,16 +87,16 @@ class Result:
         return Counter(case.outcome for case in self.view.cases)
 
     def tone(self) -> str:
-        """How it looks at first sight: `holds`, `known-failure`, `unknown` or `violated`.
+        """Return its tone at a glance: `holds`, `known-failure`, `unknown` or `violated`.
 
         It only holds if none of its known failures breaks a MUST.
         """
         return "known-failure" if self.view.tone == "excused" else self.view.tone
 
     def summary(self) -> str:
-        """E.g. `passes 278 of 299; 18 known failures`."""
+        """Return a summary, e.g. `passes 278 of 299; 18 known failures`."""
         counts = self.counts()
-        said = [
+        parts_ = [
             plural(counts[outcome], word)
             for outcome, word in (
                 ("fail", "failure"),
@@ -106,11 +105,11 @@ class Result:
             )
             if counts[outcome]
         ]
-        said += [f"{counts['unknown']} unknown"] if counts["unknown"] else []
-        return "; ".join([f"passes {counts['pass']} of {counts.total()}", *said])
+        parts_ += [f"{counts['unknown']} unknown"] if counts["unknown"] else []
+        return "; ".join([f"passes {counts['pass']} of {counts.total()}", *parts_])
 
     def badge(self) -> tuple[str, str]:
-        """What a badge says, e.g. `holds; passes 65 of 377; 312 unsupported`, and its tone.
+        """Return a badge's text, e.g. `holds; passes 65 of 377; 312 unsupported`, and its tone.
 
         The tone is `partly` where it holds, but some cases were not tested.
         """
@@ -118,8 +117,8 @@ class Result:
         verdict = [] if tone == "known-failure" else [self.view.verdict]
         rest = [f"{counts[word]} {word}" for word in ("unsupported", "skipped") if counts[word]]
         rest += [note for note in self.document.get("left_out", ()) if note.endswith("not chosen")]
-        said = "; ".join([*verdict, self.summary(), *rest])
-        return said, "partly" if tone == "holds" and rest else tone
+        text = "; ".join([*verdict, self.summary(), *rest])
+        return text, "partly" if tone == "holds" and rest else tone
 
 
 def read_results(paths: Sequence[Path]) -> list[Result]:
@@ -129,18 +128,18 @@ def read_results(paths: Sequence[Path]) -> list[Result]:
     """
     held = [(path, read_certificate_file(path)) for path in files_of(paths)]
     targets = Counter(document["target"] for _, document in held)
-    found = [
+    results = [
         _result(path, document, shared=targets[document["target"]] > 1) for path, document in held
     ]
-    seen: dict[str, Path] = {}
-    for (path, _), result in zip(held, found, strict=True):
-        if result.slug in seen:
+    paths_by_slug: dict[str, Path] = {}
+    for (path, _), result in zip(held, results, strict=True):
+        if result.slug in paths_by_slug:
             raise CertificateFileError(
-                f"{path}: {seen[result.slug]} is a certificate of {result.view.target} "
+                f"{path}: {paths_by_slug[result.slug]} is a certificate of {result.view.target} "
                 f"{result.view.made}, too; give one of them"
             )
-        seen[result.slug] = path
-    return sorted(found, key=_order)
+        paths_by_slug[result.slug] = path
+    return sorted(results, key=_order)
 
 
 def files_of(paths: Iterable[Path]) -> Iterable[Path]:
@@ -163,7 +162,7 @@ def files_of(paths: Iterable[Path]) -> Iterable[Path]:
 
 
 def _result(path: Path, document: Mapping[str, Any], *, shared: bool) -> Result:
-    """`shared`: other certificates are of the same target, in another version."""
+    """Read a result.  `shared`: other certificates are of the same target, in another version."""
     target, version = document["target"], document["version"]
     family, line, label = _place(document)
     revision = find_revision(document["revision"])
@@ -202,7 +201,10 @@ def slug(text: str) -> str:
 
 
 def _order(result: Result) -> tuple[Any, ...]:
-    """Kafka first, by coordinator, nodes and version; then the others by name and version."""
+    """Return a sort key: Kafka by coordinator, nodes and version.
+
+    The others by name and version.
+    """
     numbers = [
         (0, int(part), "") if part.isdigit() else (1, 0, part)
         for part in re.split(r"(\d+)", result.label)
@@ -227,10 +229,10 @@ class Reasons:
         named: dict[Key, set[str]] = {}
         for case, why in listed:
             named.setdefault(cause_key(case), set()).add(why)
-        self._of_cause = {key: min(found) for key, found in named.items() if len(found) == 1}
+        self._of_cause = {key: min(reasons) for key, reasons in named.items() if len(reasons) == 1}
 
     def of(self, case: CaseRow) -> str:
-        """Return the reason of what did not pass, with the address that a list has for it."""
+        """Return the reason why a case did not pass, with its address in a list."""
         if case.outcome not in FAILED or case.outcome == "stale-known-failure":
             return case.reason()
         key = cause_key(case)
@@ -238,17 +240,17 @@ class Reasons:
         return own or cause_words(case)
 
     def groups(self, cases: Iterable[CaseRow]) -> list[tuple[str, str, list[CaseRow]]]:
-        """What did not pass, by outcome and reason: those with most cases first."""
-        found: dict[tuple[str, str], list[CaseRow]] = {}
+        """Group the cases that did not pass by outcome and reason: those with most cases first."""
+        groups: dict[tuple[str, str], list[CaseRow]] = {}
         for case in cases:
             if case.outcome != "pass":
-                found.setdefault((case.outcome, self.of(case)), []).append(case)
-        order = sorted(found.items(), key=lambda f: (OUTCOMES.index(f[0][0]), -len(f[1]), f[0][1]))
+                groups.setdefault((case.outcome, self.of(case)), []).append(case)
+        order = sorted(groups.items(), key=lambda f: (OUTCOMES.index(f[0][0]), -len(f[1]), f[0][1]))
         return [(outcome, reason, inner) for (outcome, reason), inner in order]
 
 
 def _listed(case: CaseRow) -> str | None:
-    """Return the reason that a list has; None where none has it, or nobody has written it yet."""
+    """Return the reason in a list; None where no list has it, or it is not written yet."""
     if case.outcome != "known-failure":
         return None
     why = case.reason()
@@ -260,7 +262,7 @@ PAGE = "clients.html"
 
 @dataclass(frozen=True, slots=True)
 class ClientResult:
-    """A client's certificate in the site; `folder`: where its traces are looked for."""
+    """A client's certificate in the site; `folder`: the place of its traces."""
 
     document: Mapping[str, Any]
     folder: Path
@@ -276,20 +278,20 @@ class ClientResult:
         return f"clients/{slug(self.name)}.html"
 
     def cases_of(self, obligation: Requirement) -> list[Mapping[str, Any]]:
-        """The cases of an obligation that say something: not those that it can't take part in."""
+        """Return the meaningful cases of an obligation: not those that it can't take part in."""
         own = [case for case in self.document["cases"] if case["rule"] == obligation.id]
-        said = [case for case in own if case["outcome"] != "unsupported"]
-        return said or own[:1]
+        meaningful = [case for case in own if case["outcome"] != "unsupported"]
+        return meaningful or own[:1]
 
     def html(self) -> str:
-        """Its page, with the traces that lie beside it."""
+        """Return its page, with the traces that lie beside it."""
         names = [case["trace"] for case in self.document["cases"] if case["trace"] is not None]
         there = {name: self.folder / name for name in names if (self.folder / name).is_file()}
         return client_index(self.document, {name: read_json(path) for name, path in there.items()})
 
 
 def part_clients(paths: Sequence[Path]) -> tuple[list[ClientResult], list[Path]]:
-    """The certificates of clients among files, folders of reports, or of certificates; the others.
+    """Separate the certificates of clients from the other files and folders of reports.
 
     Raises CertificateFileError, DocumentError.
     """
@@ -300,23 +302,23 @@ def part_clients(paths: Sequence[Path]) -> tuple[list[ClientResult], list[Path]]
         if not is_client_certificate(document):
             others.append(file)
             continue
-        one = ClientResult(checked(document, file), file.parent)
-        if any(other.page == one.page for other in clients):
+        client = ClientResult(checked(document, file), file.parent)
+        if any(other.page == client.page for other in clients):
             raise CertificateFileError(
-                f"{file}: there is another certificate of {one.name}; give one"
+                f"{file}: there is another certificate of {client.name}; give one"
             )
-        clients.append(one)
+        clients.append(client)
     return sorted(clients, key=_client_order), others
 
 
-def _client_order(one: ClientResult) -> tuple[int, str]:
-    kind = one.name.partition(":")[0]
-    return list(LIBRARIES).index(kind) if kind in LIBRARIES else len(LIBRARIES), one.name
+def _client_order(client: ClientResult) -> tuple[int, str]:
+    kind = client.name.partition(":")[0]
+    return list(LIBRARIES).index(kind) if kind in LIBRARIES else len(LIBRARIES), client.name
 
 
 def parts(clients: Sequence[ClientResult]) -> Iterator[tuple[str, list[Requirement]]]:
-    """Areas with their obligations, those that a certificate has."""
-    judged = {case["rule"] for one in clients for case in one.document["cases"]}
+    """Yield areas with their obligations, those that a certificate has."""
+    judged = {case["rule"] for client in clients for case in client.document["cases"]}
     for area, title in AREAS.items():
         rows = [row for row in in_area(area) if row.id in judged]
         if rows:

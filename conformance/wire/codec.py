@@ -110,7 +110,7 @@ def _field(row: Mapping[str, Any]) -> Field:
 
 @cache
 def schema(name: str) -> Schema:
-    """Load Kafka's definition of a message, e.g.  `JoinGroupResponse`, as kafka-python ships it."""
+    """Load Kafka's definition of a message, e.g. `JoinGroupResponse`, as kafka-python ships it."""
     rows = load_json(name)
     return Schema(tuple(_field(row) for row in rows["fields"]), _range(rows["flexibleVersions"]))
 

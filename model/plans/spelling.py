@@ -71,7 +71,7 @@ _PLAIN = {type(None), bool, int, str}
 
 
 class PlanError(BadInputError):
-    """A plan can't be written or read; `str()` names the place, e.g.  `$.steps[3].who`."""
+    """A plan can't be written or read; `str()` names the place, e.g. `$.steps[3].who`."""
 
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(f"{path}: {problem}")

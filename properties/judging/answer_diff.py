@@ -128,7 +128,7 @@ TOO_LATE = "too late"
 
 
 def signature(verdict: Verdict | None, recording: Recording | None) -> str:
-    """What was observed, in a few words, e.g.  `B2 JoinGroup: NONE, generation 3, follows`.
+    """What was observed, in a few words, e.g. `B2 JoinGroup: NONE, generation 3, follows`.
 
     It does not say what would have been right, since that may depend on the rest of the history,
     while the same fault must have the same signature in every run.  "" where nothing was violated

@@ -135,7 +135,7 @@ def group_of(sim: Simulation, conduct: Conduct, *others: str, **more: Any) -> No
 
 
 def joins(sim: Simulation, name: str) -> list[JoinGroupRequest]:
-    asked = [each.request for each in sim.asked_by(name, "JoinGroup")]
+    asked = [each.request for each in sim.requests_of(name, "JoinGroup")]
     assert all(isinstance(request, JoinGroupRequest) for request in asked)
     return asked  # type: ignore[return-value]
 
@@ -242,7 +242,7 @@ def a_broker_comes_back_as_an_older_release(conduct: Conduct) -> None:
     sim.cut_all()
     produce(sim)
     sim.run_for(5000)
-    assert {api: sim.asked_by("a", api)[-1].version for api in lower} == lower
+    assert {api: sim.requests_of("a", api)[-1].version for api in lower} == lower
 
 
 @scenario("CLIENT-IDENTITY-EVERY-REQUEST", *_VERSIONS)
@@ -252,7 +252,7 @@ def every_request_says_who(conduct: Conduct) -> None:
     produce(sim)
     sim.run_for(5000)
     for api in MEMBER_APIS:
-        asked = sim.asked_by("a", api)
+        asked = sim.requests_of("a", api)
         assert asked, api
         for each in asked:
             says_who(each)
@@ -270,7 +270,7 @@ def a_static_member_says_nothing_at_the_end(conduct: Conduct) -> None:
     sim.close("a")
     sim.run_for(1000)
     assert isinstance(sim.events_of("a")[-1], Closed)
-    assert not sim.asked_by("a", "LeaveGroup")
+    assert not sim.requests_of("a", "LeaveGroup")
 
 
 @scenario(*_NO_LEAVE)
@@ -279,7 +279,7 @@ def a_static_member_unsubscribes(conduct: Conduct) -> None:
     group_of(sim, conduct)
     sim.give("a", Unsubscribe("a"))
     sim.run_for(1000)
-    assert not sim.asked_by("a", "LeaveGroup")
+    assert not sim.requests_of("a", "LeaveGroup")
     assert owned(sim, "a") == set()
 
 
@@ -290,7 +290,7 @@ def a_fenced_member_is_closed(conduct: Conduct) -> None:
     sim.close("a")
     sim.run_for(1000)
     assert isinstance(sim.events_of("a")[-1], Closed)
-    assert not sim.asked_by("a", "LeaveGroup")
+    assert not sim.requests_of("a", "LeaveGroup")
     shared(sim, "thief")
 
 
@@ -301,7 +301,7 @@ def a_dynamic_member_leaves(conduct: Conduct) -> None:
     sim.run_for(5000)
     sim.close("a")
     sim.run_for(1000)
-    assert len(sim.asked_by("a", "LeaveGroup")) == 1
+    assert len(sim.requests_of("a", "LeaveGroup")) == 1
     assert isinstance(sim.events_of("a")[-1], Closed)
 
 
@@ -324,7 +324,7 @@ def a_static_member_is_closed_while_its_join_is_parked(conduct: Conduct) -> None
     sim.close("a", timeout_ms=3000)
     sim.run_for(3000)
     assert isinstance(sim.events_of("a")[-1], Closed)
-    assert not sim.asked_by("a", "LeaveGroup")
+    assert not sim.requests_of("a", "LeaveGroup")
 
 
 # Joining.
@@ -335,7 +335,7 @@ def a_member_id_is_required(conduct: Conduct) -> None:
     sim = simulation()
     sim.start("a", settings(None, conduct))
     sim.run_for(5000)
-    asked = sim.asked_by("a", "JoinGroup")
+    asked = sim.requests_of("a", "JoinGroup")
     assert len(asked) == 2
     first, second = asked
     assert isinstance(first.answer, JoinGroupResponse)
@@ -403,7 +403,7 @@ def the_coordinator_moves(conduct: Conduct) -> None:
     sim.move_coordinator(GROUP, 2)
     moved_ms = sim.now_ms
     sim.run_for(5000)
-    last = sim.asked_by("a", "Heartbeat")[-1]
+    last = sim.requests_of("a", "Heartbeat")[-1]
     assert last.to.node == 2
     assert last.at_ms - moved_ms > 3000
     says_who(last)
@@ -420,8 +420,8 @@ def a_coordinator_loads_while_another_member_comes(conduct: Conduct) -> None:
     group_of(sim, conduct)
     sim.start("b", settings("b"))
     sim.run_for(8000)
-    assert len(sim.asked_by("a", "Heartbeat")) > 16
-    for each in sim.asked_by("a", "Heartbeat"):
+    assert len(sim.requests_of("a", "Heartbeat")) > 16
+    for each in sim.requests_of("a", "Heartbeat"):
         says_who(each)
     assert not seen(sim, "a", ErrorTold)
     assert len(owned(sim, "b")) == PARTITIONS / 2
@@ -446,8 +446,8 @@ def a_rebalance_without_end(conduct: Conduct) -> None:
 def _few_in_ten_seconds(sim: Simulation, api: str) -> None:
     for _ in range(20):
         sim.run_for(500)
-        assert len(sim.asked_by("a", api)) < 20
-    assert len(sim.asked_by("a", api)) > 5
+        assert len(sim.requests_of("a", api)) < 20
+    assert len(sim.requests_of("a", api)) > 5
 
 
 # Fenced.
@@ -469,19 +469,19 @@ def each_api_tells_of_the_fence(conduct: Conduct) -> None:
         sim.run_for(8000)
         told = ErrorTold(FENCED.name, fatal=True, where=api)
         assert seen(sim, "a", ErrorTold) == [told]
-        assert len(sim.asked_by("a", api)) == 1
+        assert len(sim.requests_of("a", api)) == 1
 
 
 @scenario(*_FENCED_APIS)
 def who_polls_on_is_told_again(conduct: Conduct) -> None:
     sim = simulation()
     _fence(sim, conduct)
-    asked = len(sim.asked_by("a"))
+    asked = len(sim.requests_of("a"))
     for count in (1, 2, 3):
         assert [told.code for told in seen(sim, "a", ErrorTold)] == [FENCED.name] * count
         sim.give("a", ResumePolling("a"))
         sim.run_for(1000)
-    assert len(sim.asked_by("a")) == asked
+    assert len(sim.requests_of("a")) == asked
 
 
 @scenario(*_NO_JOIN)
@@ -489,7 +489,7 @@ def two_processes_on_one_instance(conduct: Conduct) -> None:
     sim = simulation()
     fenced_ms = _fence(sim, conduct)
     sim.run_for(60_000)
-    assert not [each for each in sim.asked_by("a", "JoinGroup") if each.at_ms > fenced_ms]
+    assert not [each for each in sim.requests_of("a", "JoinGroup") if each.at_ms > fenced_ms]
     assert not seen(sim, "thief", ErrorTold)
     assert owned(sim, "a") == set()
     shared(sim, "thief")
@@ -510,15 +510,15 @@ def _both_commit(conduct: Conduct) -> tuple[Simulation, int]:
 @scenario(*_NO_JOIN)
 def two_processes_on_one_instance_commit(conduct: Conduct) -> None:
     sim, let_in_ms = _both_commit(conduct)
-    assert not [each for each in sim.asked_by("a", "JoinGroup") if each.at_ms > let_in_ms]
+    assert not [each for each in sim.requests_of("a", "JoinGroup") if each.at_ms > let_in_ms]
 
 
 @scenario("CLIENT-FENCED-NO-RECORDS")
 def no_records_once_a_commit_was_fenced(conduct: Conduct) -> None:
     sim, let_in_ms = _both_commit(conduct)
-    commits = [each for each in sim.asked_by("a", "OffsetCommit") if each.at_ms > let_in_ms]
+    commits = [each for each in sim.requests_of("a", "OffsetCommit") if each.at_ms > let_in_ms]
     fenced_ms = min((each.at_ms for each in commits if _is_fenced(each)), default=sim.now_ms)
-    read = [told for told in sim.told if told.client == "a" and isinstance(told.event, Records)]
+    read = [told for told in sim.events if told.client == "a" and isinstance(told.event, Records)]
     assert not [told for told in read if told.at_ms > fenced_ms + 10]
 
 
@@ -545,7 +545,7 @@ def no_commits_of_the_fenced(conduct: Conduct) -> None:
     fenced_ms = _fence(sim, conduct)
     sim.give("a", Commit("a"))
     sim.run_for(5000)
-    assert not [each for each in sim.asked_by("a", "OffsetCommit") if each.at_ms > fenced_ms]
+    assert not [each for each in sim.requests_of("a", "OffsetCommit") if each.at_ms > fenced_ms]
     assert seen(sim, "a", Committed) == [Committed(FENCED.name)]
 
 
@@ -558,7 +558,7 @@ def a_replaced_member_that_commits(conduct: Conduct) -> None:
     sim.give("a", Commit("a"))
     sim.run_for(2000)
     assert seen(sim, "a", Committed) == [Committed(FENCED.name)]
-    assert len(sim.asked_by("a", "OffsetCommit")) == 1
+    assert len(sim.requests_of("a", "OffsetCommit")) == 1
 
 
 # Removed, restarted.
@@ -572,7 +572,7 @@ def nobody_commits_nothing(conduct: Conduct) -> None:
     sim.run_for(1000)
     sim.remove(GROUP, instance_of("a"))
     sim.run_for(5000)
-    assert not sim.asked_by("a", "OffsetCommit")
+    assert not sim.requests_of("a", "OffsetCommit")
 
 
 @scenario(*_SAME_PLACE)
@@ -610,8 +610,8 @@ def a_leader_comes_back_and_skips_the_assignment(conduct: Conduct) -> None:
     assert isinstance(sim.events_of("a")[-1], Closed)
     sim.start("a", settings("a", conduct))
     sim.run_for(2000)
-    join = sim.asked_by("a", "JoinGroup")[-1].answer
-    sync = sim.asked_by("a", "SyncGroup")[-1].request
+    join = sim.requests_of("a", "JoinGroup")[-1].answer
+    sync = sim.requests_of("a", "SyncGroup")[-1].request
     assert isinstance(join, JoinGroupResponse)
     assert isinstance(sync, SyncGroupRequest)
     assert (join.skip_assignment, sync.assignments) == (True, ())
@@ -658,8 +658,8 @@ def _rebalanced_after_a_restart(conduct: Conduct, restarted: ClientSettings) -> 
 def a_leader_assigns_to_all(conduct: Conduct) -> None:
     sim = simulation()
     group_of(sim, conduct, "b", "c")
-    told = [each for each in sim.asked_by("a", "JoinGroup") if _leads(each)]
-    asked = [each.request for each in sim.asked_by("a", "SyncGroup")]
+    told = [each for each in sim.requests_of("a", "JoinGroup") if _leads(each)]
+    asked = [each.request for each in sim.requests_of("a", "SyncGroup")]
     assert told
     assert len(told) == len(asked)
     for join, sync in zip(told, asked, strict=True):
@@ -691,7 +691,7 @@ def _handed_over(sim: Simulation, conduct: Conduct, others: Conduct) -> None:
     kept = owned(sim, "a")
     _two_more(sim, others)
     owners: dict[TopicPartition, str] = {}
-    for told in sim.told:
+    for told in sim.events:
         match told.event:
             case Assigned(partitions):
                 for partition in partitions:
@@ -718,7 +718,7 @@ def what_was_given_back_is_assigned(conduct: Conduct) -> None:
     sim = simulation()
     group_of(sim, conduct, assignors=("cooperative-sticky",))
     _two_more(sim, RIGHT)
-    asked = [each.request for each in sim.asked_by("a", "SyncGroup")]
+    asked = [each.request for each in sim.requests_of("a", "SyncGroup")]
     last = [request for request in asked if isinstance(request, SyncGroupRequest)][-1]
     given = [p for row in last.assignments for p in decode_assignment(row.assignment)]
     assert set(given) == all_partitions()
@@ -732,9 +732,9 @@ def the_user_is_busy(conduct: Conduct) -> None:
     sim = simulation()
     group_of(sim, conduct)
     sim.give("a", StopPolling("a"))
-    before = len(sim.asked_by("a", "Heartbeat"))
+    before = len(sim.requests_of("a", "Heartbeat"))
     sim.run_for(POLL_MS - 5 * BEAT_MS)
-    assert len(sim.asked_by("a", "Heartbeat")) - before >= 14
+    assert len(sim.requests_of("a", "Heartbeat")) - before >= 14
     sim.give("a", ResumePolling("a"))
     sim.run_for(2000)
     assert len(joins(sim, "a")) == 1
@@ -746,11 +746,11 @@ def the_user_is_busy_for_too_long(conduct: Conduct) -> None:
     group_of(sim, conduct, "b")
     sim.give("a", StopPolling("a"))
     sim.run_for(POLL_MS + 2 * BEAT_MS)
-    beats = len(sim.asked_by("a", "Heartbeat"))
+    beats = len(sim.requests_of("a", "Heartbeat"))
     assert len(owned(sim, "b")) == PARTITIONS / 2
     sim.run_for(SESSION_MS + 2 * BEAT_MS)
-    assert len(sim.asked_by("a", "Heartbeat")) == beats
-    assert not sim.asked_by("a", "LeaveGroup")
+    assert len(sim.requests_of("a", "Heartbeat")) == beats
+    assert not sim.requests_of("a", "LeaveGroup")
     assert owned(sim, "b") == all_partitions()
     sim.give("a", ResumePolling("a"))
     sim.run_for(5000)
@@ -765,7 +765,7 @@ def a_dynamic_member_is_busy_for_too_long(conduct: Conduct) -> None:
     sim.run_for(5000)
     sim.give("a", StopPolling("a"))
     sim.run_for(POLL_MS + BEAT_MS)
-    assert len(sim.asked_by("a", "LeaveGroup")) == 1
+    assert len(sim.requests_of("a", "LeaveGroup")) == 1
     sim.give("a", ResumePolling("a"))
     sim.run_for(5000)
     shared(sim, "a")

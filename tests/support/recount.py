@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from fencepost.conformance.simulate.simulation import Told
+from fencepost.conformance.simulate.simulation import ClientEvent
 from fencepost.model.client.client_interface import Assigned, Lost, Revoked
 from fencepost.model.messages.subscription import TopicPartition
 
@@ -28,7 +28,7 @@ class _Change(NamedTuple):
 
 
 def recount(
-    told: Iterable[Told],
+    told: Iterable[ClientEvent],
     ended: Mapping[str, int],
     partitions: Iterable[TopicPartition],
     from_ms: int,
@@ -57,7 +57,7 @@ def recount(
     return Recount(moves, unavailable_ms, twice_ms)
 
 
-def _changes(told: Iterable[Told]) -> Iterator[_Change]:
+def _changes(told: Iterable[ClientEvent]) -> Iterator[_Change]:
     for at_ms, consumer, event in told:
         if isinstance(event, Assigned | Revoked | Lost):
             is_given = isinstance(event, Assigned)

@@ -60,7 +60,7 @@ from fencepost.conformance.simulate.deployment_scenario import (
     Spread,
     draw_ms,
 )
-from fencepost.conformance.simulate.simulation import Told
+from fencepost.conformance.simulate.simulation import ClientEvent
 from fencepost.conformance.targets.brokers.kafka import QUICK_FAILOVER, KafkaBroker
 from fencepost.conformance.targets.brokers.kafka_version import parse_kafka_version
 from fencepost.conformance.targets.tcp.cluster_admin import AdminError
@@ -407,8 +407,8 @@ class RealDeployment(Deployment):
     def new_failures(self) -> Iterator[tuple[str, ProcessFailure]]:
         """Yield the fatal errors that users were told of."""
         for consumer, one in self._consumers.items():
-            told, one.errors = one.errors, []
-            for heard_ms, error in told:
+            events, one.errors = one.errors, []
+            for heard_ms, error in events:
                 at_ms = round(self._on_history(heard_ms))
                 yield consumer, ProcessFailure(at_ms, place_of(consumer), error.code, error.where)
 
@@ -427,24 +427,28 @@ class RealDeployment(Deployment):
         return len(given) == len(set(given)) == sum(self.scenario.counts.values())
 
     @property
-    def told(self) -> list[Told]:
+    def events(self) -> list[ClientEvent]:
         """What users saw, in order: on the history's clock, of the scenario's topic."""
         (topic,) = self.scenario.counts
-        found: list[Told] = []
+        found: list[ClientEvent] = []
         for consumer, one in self._consumers.items():
             for heard in one.heard:
                 at_ms = round(self._on_history(heard.heard_ms))
                 match heard.event:
                     case Assigned(partitions=given):
                         found.append(
-                            Told(at_ms, consumer, client_interface.Assigned(_of(topic, given)))
+                            ClientEvent(
+                                at_ms, consumer, client_interface.Assigned(_of(topic, given))
+                            )
                         )
                     case Revoked(partitions=gone):
                         found.append(
-                            Told(at_ms, consumer, client_interface.Revoked(_of(topic, gone)))
+                            ClientEvent(at_ms, consumer, client_interface.Revoked(_of(topic, gone)))
                         )
                     case Lost(partitions=gone):
-                        found.append(Told(at_ms, consumer, client_interface.Lost(_of(topic, gone))))
+                        found.append(
+                            ClientEvent(at_ms, consumer, client_interface.Lost(_of(topic, gone)))
+                        )
                     case _:
                         pass
         return sorted(found, key=lambda row: row.at_ms)
@@ -645,7 +649,7 @@ def _figures(deployment: RealDeployment, begin_ms: int, formed: int) -> RealFigu
         for topic, count in deployment.scenario.counts.items()
         for number in range(count)
     ]
-    times = consumption(deployment.told, deployment.ended, partitions, begin_ms, end_ms)
+    times = consumption(deployment.events, deployment.ended, partitions, begin_ms, end_ms)
     completed = [at for generation, at in deployment.wire.completed.items() if generation > formed]
     given = [held.from_ms for each in times for held in each.held]
     is_balanced = deployment.is_balanced()

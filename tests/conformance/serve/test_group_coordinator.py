@@ -93,7 +93,7 @@ async def test_groups_are_spread_and_stay_where_they_are(groups: GroupCoordinato
 async def test_a_group_moves_from_node_to_node(groups: GroupCoordinator) -> None:
     first = groups.node_of("g")
     assert [groups.move("g", None) for _ in range(3)][-1] == first
-    assert groups.move("g", 2) == groups.node_of("g") == groups.found_at("g") == 2
+    assert groups.move("g", 2) == groups.node_of("g") == groups.lookup("g") == 2
 
 
 async def test_a_group_that_loads_is_here_but_not_yet(groups: GroupCoordinator) -> None:
@@ -110,7 +110,7 @@ async def test_a_group_without_a_coordinator_is_found_nowhere(groups: GroupCoord
     message = HeartbeatRequest(group_id="g", generation_id=1, member_id="m")
     send = Send("r", "c", "c", "Heartbeat", 4, message.to_body(4))
     with groups.absent("g"):
-        assert groups.found_at("g") is None
+        assert groups.lookup("g") is None
         groups.ask(send, message, lambda _, body: answers.append(body), groups.node_of("g"))
     assert answers[0]["errorCode"] == Error.COORDINATOR_NOT_AVAILABLE.value
-    assert groups.found_at("g") is not None
+    assert groups.lookup("g") is not None

@@ -22,7 +22,7 @@ from fencepost.conformance.simulate.deployment_scenario import (
     scenario_names,
 )
 from fencepost.conformance.simulate.simulate import SimulationRun, simulate
-from fencepost.conformance.simulate.simulation import Told
+from fencepost.conformance.simulate.simulation import ClientEvent
 from fencepost.model.client.client_interface import Assigned, Lost, Revoked
 from fencepost.model.messages.subscription import TopicPartition
 
@@ -31,10 +31,10 @@ ONE, OTHER = TopicPartition("t", 0), TopicPartition("t", 1)
 
 def test_a_partition_is_consumed_from_when_it_is_assigned_until_it_is_given_back() -> None:
     told = [
-        Told(0, "a#1", Assigned((ONE, OTHER))),
-        Told(300, "a#1", Revoked((ONE,))),
-        Told(500, "b#1", Assigned((ONE,))),
-        Told(600, "b#1", Lost((ONE,))),
+        ClientEvent(0, "a#1", Assigned((ONE, OTHER))),
+        ClientEvent(300, "a#1", Revoked((ONE,))),
+        ClientEvent(500, "b#1", Assigned((ONE,))),
+        ClientEvent(600, "b#1", Lost((ONE,))),
     ]
     one, other = consumption(told, {}, [ONE, OTHER], 100, 1000)
     assert one.held == (Held(100, 300, "a"), Held(500, 600, "b"))
@@ -45,11 +45,11 @@ def test_a_partition_is_consumed_from_when_it_is_assigned_until_it_is_given_back
 
 def test_a_partition_is_consumed_once_its_member_has_resumed_unless_it_goes_before() -> None:
     told = [
-        Told(100, "a#1", Assigned((ONE, OTHER))),  # in time: it reads when the window begins
-        Told(300, "a#1", Revoked((ONE,))),
-        Told(400, "b#1", Assigned((ONE,))),
-        Told(450, "b#1", Revoked((ONE,))),
-        Told(500, "a#1", Assigned((ONE,))),
+        ClientEvent(100, "a#1", Assigned((ONE, OTHER))),  # in time: it reads when the window begins
+        ClientEvent(300, "a#1", Revoked((ONE,))),
+        ClientEvent(400, "b#1", Assigned((ONE,))),
+        ClientEvent(450, "b#1", Revoked((ONE,))),
+        ClientEvent(500, "a#1", Assigned((ONE,))),
     ]
     one, other = consumption(told, {}, [ONE, OTHER], 100, 1000, 150)
     assert one.held == (Held(100, 300, "a"), Held(450, 450, "b"), Held(650, 1000, "a"))
@@ -59,11 +59,11 @@ def test_a_partition_is_consumed_once_its_member_has_resumed_unless_it_goes_befo
 
 def test_who_has_it_until_the_window_begins_or_from_its_end_on_is_known_to_the_moves() -> None:
     told = [
-        Told(0, "a#1", Assigned((ONE,))),
-        Told(100, "a#1", Revoked((ONE,))),
-        Told(300, "b#1", Assigned((ONE,))),
-        Told(600, "b#1", Revoked((ONE,))),
-        Told(1000, "c#1", Assigned((ONE,))),
+        ClientEvent(0, "a#1", Assigned((ONE,))),
+        ClientEvent(100, "a#1", Revoked((ONE,))),
+        ClientEvent(300, "b#1", Assigned((ONE,))),
+        ClientEvent(600, "b#1", Revoked((ONE,))),
+        ClientEvent(1000, "c#1", Assigned((ONE,))),
     ]
     (one,) = consumption(told, {}, [ONE], 100, 1000)
     assert one.held == (Held(100, 100, "a"), Held(300, 600, "b"), Held(1000, 1000, "c"))
@@ -71,14 +71,14 @@ def test_who_has_it_until_the_window_begins_or_from_its_end_on_is_known_to_the_m
 
 
 def test_two_processes_that_have_it_at_once_are_counted_and_one_member_is_no_move() -> None:
-    told = [Told(0, "a#1", Assigned((ONE,))), Told(400, "a#2", Assigned((ONE,)))]
+    told = [ClientEvent(0, "a#1", Assigned((ONE,))), ClientEvent(400, "a#2", Assigned((ONE,)))]
     (one,) = consumption(told, {"a#1": 700}, [ONE], 0, 1000)
     assert one.held == (Held(0, 700, "a"), Held(400, 1000, "a"))
     assert (one.unavailable_ms, one.twice_ms, one.moves) == (0, 300, 0)
 
 
 def test_a_partition_is_far_while_its_rack_has_no_replica() -> None:
-    told = [Told(0, "a#1", Assigned((ONE, OTHER)))]
+    told = [ClientEvent(0, "a#1", Assigned((ONE, OTHER)))]
     times = consumption(told, {"a#1": 900}, [ONE, OTHER], 0, 1000)
     here, there = frozenset({"ra"}), frozenset({"rb", "rc"})
     placements = [(0, {ONE: here, OTHER: there}), (200, {ONE: there, OTHER: there})]
@@ -98,7 +98,7 @@ def counted_twice(
     found: list[Recount] = []
 
     def counts(
-        told: Iterable[Told],
+        told: Iterable[ClientEvent],
         ended: Mapping[str, int],
         partitions: Iterable[TopicPartition],
         from_ms: int,

@@ -80,7 +80,7 @@ def test_what_is_skipped_changes_nothing(seed: int, static: bool) -> None:
     whole = eventful(Simulation, seed, static=static)
     quick = eventful(QuietSimulation, seed, static=static)
 
-    assert quick.told == whole.told
+    assert quick.events == whole.events
     assert by_time(quick, told=True) == by_time(whole, told=True)
     assert quick.cluster.model.groups == whole.cluster.model.groups
     skipped = sum(row.times for row in quick.skipped)
@@ -108,7 +108,7 @@ def test_a_simulation_that_skips_wrongly_is_caught(
 ) -> None:
     monkeypatch.setattr(QuietSimulation, part, wrong)
     whole, quick = (eventful(kind, 0, static=True) for kind in (Simulation, QuietSimulation))
-    assert quick.told != whole.told or quick.cluster.model.groups != whole.cluster.model.groups
+    assert quick.events != whole.events or quick.cluster.model.groups != whole.cluster.model.groups
 
 
 def test_nothing_rests_where_requests_are_interfered_with() -> None:
@@ -117,7 +117,7 @@ def test_nothing_rests_where_requests_are_interfered_with() -> None:
     sim.run_for(60_000)
     sim.rest_no_more()
     assert sim.skipped == []
-    assert len(sim.asked_by("a", "Heartbeat")) == 18
+    assert len(sim.requests_of("a", "Heartbeat")) == 18
 
 
 def test_a_quiet_hour_takes_no_steps() -> None:

@@ -149,7 +149,7 @@ def test_a_user_commits() -> None:
     sim.give("a", Commit("a"))
     sim.run_for(100)
     assert seen(sim, "a", Committed) == [Committed("NONE")]
-    assert len(sim.asked_by("a", "OffsetCommit")) == 1
+    assert len(sim.requests_of("a", "OffsetCommit")) == 1
 
 
 def test_a_commit_in_a_rebalance_is_refused_here() -> None:
@@ -187,7 +187,7 @@ def test_a_dynamic_member_is_closed_while_its_join_is_parked() -> None:
     sim.close("a")
     sim.run_for(1000)
     assert isinstance(sim.events_of("a")[-1], Closed)
-    assert len(sim.asked_by("a", "LeaveGroup")) == 1
+    assert len(sim.requests_of("a", "LeaveGroup")) == 1
     assert not sim.cluster.model.groups["g"].members
 
 
@@ -223,7 +223,7 @@ def test_the_same_seed_gives_the_same_history() -> None:
         sim.run_for(8000)
         sim.kill("b")
         sim.run_for(20_000)
-        return repr(sim.history), repr(sim.told)
+        return repr(sim.history), repr(sim.events)
 
     assert run(1) == run(1)
     assert run(1) != run(2)

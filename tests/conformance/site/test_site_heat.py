@@ -30,7 +30,7 @@ def cases(*outcomes: str) -> list[CaseRow]:
 def test_a_cell(outcomes: list[str], tone: str, heat: int, said: str) -> None:
     found = cell(cases(*outcomes))
     assert found is not None
-    assert (found.tone, found.heat, found.said) == (tone, heat, said)
+    assert (found.tone, found.heat, found.counts) == (tone, heat, said)
     undecided = {"unsupported", "skipped", "unknown"}
     assert found.decided == sum(o not in undecided for o in outcomes)
 

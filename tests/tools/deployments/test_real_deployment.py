@@ -12,7 +12,7 @@ from fencepost.conformance.clients.driver import DriverPool, Heard
 from fencepost.conformance.serve.broker_history import History
 from fencepost.conformance.simulate.deployment import ProcessFailure
 from fencepost.conformance.simulate.deployment_scenario import DeploymentScenario, MemberSettings
-from fencepost.conformance.simulate.simulation import Told
+from fencepost.conformance.simulate.simulation import ClientEvent
 from fencepost.model.client import client_interface
 from fencepost.model.messages.subscription import TopicPartition
 from fencepost.model.plans.steps import Close
@@ -39,26 +39,26 @@ class FakeDriver:
     def __init__(self, reply: Any) -> None:
         self.events: list[Heard] = []
         self.introduction = SimpleNamespace(language="java")
-        self.asked: list[str] = []
+        self.request: list[str] = []
         self.settings: Any = None
         self.has_ended: bool | None = None
         self._reply = reply
 
     async def start_consumer(self, consumer: str, settings: ConsumerSettings) -> Any:
-        self.asked.append(f"start {consumer}")
+        self.request.append(f"start {consumer}")
         self.settings = settings
         return self._reply
 
     async def do(self, step: Close) -> Any:
         assert step.timeout_ms > 0
-        self.asked.append(f"close {step.consumer}")
+        self.request.append(f"close {step.consumer}")
         return self._reply
 
     async def bye(self) -> None:
-        self.asked.append("bye")
+        self.request.append("bye")
 
     async def crash(self) -> None:
-        self.asked.append("crash")
+        self.request.append("crash")
 
 
 class Pool:
@@ -124,9 +124,9 @@ async def balanced() -> Stage:
 async def test_it_is_balanced_when_all_is_assigned_and_told() -> None:
     stage = await balanced()
     assert stage.deployment.is_balanced()
-    assert stage.deployment.told == [
-        Told(100, ONE, client_interface.Assigned((TopicPartition("topic", 0),))),
-        Told(100, TWO, client_interface.Assigned((TopicPartition("topic", 1),))),
+    assert stage.deployment.events == [
+        ClientEvent(100, ONE, client_interface.Assigned((TopicPartition("topic", 0),))),
+        ClientEvent(100, TWO, client_interface.Assigned((TopicPartition("topic", 1),))),
     ]
 
 
@@ -166,7 +166,7 @@ async def test_a_process_that_is_stopped_closes_and_ends() -> None:
     host = stage.deployment.hosts["app-1"]
     stage.deployment.stop(host)
     await stage.go_on()
-    assert stage.pool.drivers[0].asked == [f"start {ONE}", f"close {ONE}", "bye"]
+    assert stage.pool.drivers[0].request == [f"start {ONE}", f"close {ONE}", "bye"]
     assert stage.pool.drivers[0].has_ended
     assert list(stage.deployment.ended) == [ONE]
 
@@ -175,13 +175,13 @@ async def test_a_process_that_is_killed_says_nothing() -> None:
     stage = await balanced()
     stage.deployment.kill(stage.deployment.hosts["app-1"])
     await stage.go_on()
-    assert stage.pool.drivers[0].asked == [f"start {ONE}", "crash"]
+    assert stage.pool.drivers[0].request == [f"start {ONE}", "crash"]
 
 
 async def test_at_the_end_processes_are_left_for_others() -> None:
     stage = await balanced()
     await stage.deployment.close()
-    assert [driver.asked[-1] for driver in stage.pool.drivers] == [f"close {ONE}", f"close {TWO}"]
+    assert [driver.request[-1] for driver in stage.pool.drivers] == [f"close {ONE}", f"close {TWO}"]
     assert [driver.has_ended for driver in stage.pool.drivers] == [False, False]
 
 
@@ -205,7 +205,7 @@ async def test_who_is_told_a_fatal_error_fails() -> None:
     assert failure == ProcessFailure(300, "app-2", "FENCED_INSTANCE_ID", "poll")
     assert stage.deployment.hosts["app-2"].running == []
     await stage.go_on()
-    assert stage.pool.drivers[1].asked[-1] == "crash"
+    assert stage.pool.drivers[1].request[-1] == "crash"
 
 
 async def test_a_consumer_that_can_not_be_started_ends_the_run() -> None:
