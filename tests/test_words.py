@@ -40,6 +40,12 @@ ROOMS_DONE: tuple[str, ...] = (
     "properties/stateful",
     "properties/workers",
     "properties/worlds",
+    "traces/forms/__init__.py",
+    "traces/forms/formats.py",
+    "traces/forms/itf.py",
+    "traces/forms/mermaid.py",
+    "traces/forms/pytest_form.py",
+    "traces/pipeline",
 )
 
 _VERB = "a verb in the imperative mood, such as Return, Find, Count"

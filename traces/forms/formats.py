@@ -1,18 +1,16 @@
-"""The formats of a trace, by name.
+"""Write a trace in any of its formats, by name; read trace files and ITF.
 
-All are text, and the same for the same trace.  Trace files and ITF can also be read.
+All are text, and the same for the same trace.
 
-Write a trace as CSV, a row for each step, for a spreadsheet or a data frame.
+CSV has a row for each step, for a spreadsheet or a data frame.  `COLUMNS` describes the columns.
+Beside the observed step stands the model's state after it, of the group that the step is about;
+cells without a value are empty.
 
-`COLUMNS` describes the columns.  Beside what was seen stands the model's state after the step, of
-the group that the step is about; cells without a value are empty.
-
-Write a trace as a transcript of adapter protocol 1: commands for a program, and its replies.
-
-An answer stands under the command that was carried out when it came, or under the time that passed
-until then.  Lines begin with `→` (a command), `←` (the recorded reply) or `#` (a comment), so that
-the commands alone can be fed to a program.  Member ids are those of the recording; a program that
-chooses other ids needs them put in by hand, or a replay, which does that.
+A transcript of adapter protocol 1 has commands for a program, and its replies.  An answer stands
+under the command that was carried out when it came, or under the time that passed until then.
+Lines begin with `→` (a command), `←` (the recorded reply) or `#` (a comment), so that the commands
+alone can be fed to a program.  Member ids are those of the recording; a program that chooses other
+ids needs them put in by hand, or a replay, which does that.
 """
 
 from __future__ import annotations
@@ -73,23 +71,25 @@ def to_csv(trace: TraceFile) -> str:
     written = io.StringIO()
     rows = csv.DictWriter(written, list(COLUMNS), restval="", lineterminator="\n")
     rows.writeheader()
-    asked: dict[str, dict[str, Any]] = {}
+    sends: dict[str, dict[str, Any]] = {}
     group = ""
     states = model_states(trace)[1:]
     for step, state in zip(trace.to_json()["steps"], states, strict=True):
         if step["do"] == "send":
-            asked[step["id"]] = step
-        about = asked.get(step.get("id", ""), {})
+            sends[step["id"]] = step
+        about = sends.get(step.get("id", ""), {})
         group = str(about.get("body", {}).get("groupId", group))
         rows.writerow(
-            _seen(trace, step, about)
+            _observed(trace, step, about)
             | _known(trace, state, group)
             | {"wrong": _yes(_is_wrong(trace, step)), "explained": _yes(state.explained)}
         )
     return written.getvalue()
 
 
-def _seen(trace: TraceFile, step: Mapping[str, Any], about: Mapping[str, Any]) -> dict[str, Any]:
+def _observed(
+    trace: TraceFile, step: Mapping[str, Any], about: Mapping[str, Any]
+) -> dict[str, Any]:
     at_ms, by_ms = step["at_ms"]
     row: dict[str, Any] = {
         "step": step["step"],
@@ -179,7 +179,7 @@ class _Transcript:
         self._exchanges: list[tuple[_Json, _Json]] = []
         self._now = 0
         self._is_handled = True
-        """True if what comes now comes because time passes."""
+        """True if following answers come because time passes."""
         self._advance: list[_Json] | None = None
         """The answers that came while time passes, if it does."""
 
@@ -261,7 +261,7 @@ TRACE_FORMATS: Mapping[str, Callable[[TraceFile], str]] = {
     "csv": to_csv,
     "trace": TraceFile.text,
 }
-"""How a trace is written, by the name of the form."""
+"""The writers of a trace, by the name of the form."""
 
 
 def read_trace(path: Path) -> TraceFile:

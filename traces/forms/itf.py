@@ -4,24 +4,16 @@ A state of ITF has the variable `step`, the step that led to it, and the model's
 groups with members, static map, state and generation.  State 0 is before the first step.  The rest
 of a trace (the plan, the verdict) is in `#meta`, so that reading gives the same file, byte by byte.
 
-An ITF of another tool is read if it has `step`, or if its actions are those of the exploration
-(`fencepost.traces.forms.itf`); the oracle then judges it.
-
-Source: Apalache's ADR 015; Quint's documentation of `--mbt`.
-
-Convert values between ITF, the trace format of Apalache and Quint, and plain JSON.
-
 Whole numbers are `{"#bigint": "…"}`, lists are sequences, objects whose keys could be the fields of
 a record are records, others are `{"#map": [[key, value], …]}`.  ITF has no null: it is written as
 the variant `Null` of the unit.  Tuples and sets are read as lists, the variant `None` as null.
 
-Source: Apalache's ADR 015, "Informal Trace Format in JSON".
+An ITF of another tool is read if it has `step`, or if its actions have the names that the
+exploration uses (`join`, `sync`, `heartbeat`, `restart`, `tick`, …) and name the client that acts.
+The model answers, and the trace of that run is the result, which the oracle judges; the states in
+the file are not used.
 
-Run the actions of another tool's ITF through the model.
-
-Actions must have the names that the exploration uses (`join`, `sync`, `heartbeat`, `restart`,
-`tick`, …) and say which client acts.  The model answers, and the trace of that run is the result;
-the states in the file are not used.
+Source: Apalache's ADR 015, "Informal Trace Format in JSON"; Quint's documentation of `--mbt`.
 """
 
 from __future__ import annotations
@@ -50,7 +42,7 @@ NULL: Mapping[str, str] = {"tag": "Null", "value": _UNIT}
 
 
 class ItfValueError(ValueError):
-    """A value that ITF can't express, or that is not ITF.  `str()` says which and why."""
+    """A value that ITF can't express, or that is not ITF. `str()` names it and the reason."""
 
 
 def to_itf(value: Any) -> Any:
@@ -88,7 +80,7 @@ def a_set(items: Iterable[Any]) -> dict[str, Any]:
 
 
 def from_itf(value: Any) -> Any:
-    """Return an ITF value as JSON.  Raises ItfValueError for what is none, or has no JSON form."""
+    """Return an ITF value as JSON. Raises ItfValueError if it isn't ITF, or has no JSON form."""
     match value:
         case bool() | str() | int():
             return value
@@ -109,8 +101,8 @@ def from_itf(value: Any) -> Any:
         case dict() if not any(key.startswith("#") for key in value):
             return {key: from_itf(item) for key, item in value.items()}
         case _:
-            shown = json.dumps(value)
-            raise ItfValueError(f"{shown[:100]} is no ITF value that a trace can hold")
+            text = json.dumps(value)
+            raise ItfValueError(f"{text[:100]} is no ITF value that a trace can hold")
 
 
 def _number(digits: str) -> int:
@@ -129,7 +121,7 @@ def _pair(pair: Any) -> tuple[str, Any]:
 
 
 def _is_record(value: Mapping[str, Any]) -> bool:
-    """Return whether readers can take its keys for fields, and won't take it for a variant."""
+    """Return True if readers can take its keys for fields, and won't take it for a variant."""
     return set(value) != _VARIANT and all(
         key.isidentifier() and not key.startswith("_") and not keyword.iskeyword(key)
         for key in value
@@ -150,7 +142,7 @@ State = Mapping[str, Any]
 
 
 def speaks_of_acts(states: Sequence[State]) -> bool:
-    """Return whether these states say which acts led to them."""
+    """Return True if these states name the acts that led to them."""
     return all(state.get(ACTION) in ACTS for state in states[1:])
 
 
@@ -163,15 +155,15 @@ def trace_of_acts(states: Sequence[State], where: str, loop: int | None = None) 
     acts = [_act(number, state, where) for number, state in enumerate(states) if number]
     most = max((client for _, client, _ in acts), default=1)
 
-    def told(name: str, usual: int) -> int:
+    def bound(name: str, usual: int) -> int:
         value = states[0].get(name)
         return usual if value is None else _whole(value, f"$.states[0].{name}", where)
 
     try:
         scope = Scope(
-            clients=told("clients", max(most, 1)),
-            instances=told("instances", 1),
-            dynamic=told("dynamic", 0),
+            clients=bound("clients", max(most, 1)),
+            instances=bound("instances", 1),
+            dynamic=bound("dynamic", 0),
             members=_ROOM,
             generations=_ROOM,
             offers=2,
@@ -300,10 +292,10 @@ def from_itf_json(document: Any, *, where: str = "ITF") -> TraceFile:
 
 
 def _state(state: ModelState, step: Mapping[str, Any]) -> dict[str, Any]:
-    told = {key: to_itf(value) for key, value in step.items()}
+    fields = {key: to_itf(value) for key, value in step.items()}
     at_ms = step.get("at_ms", [0, 0])
-    if "at_ms" in told:
-        told["at_ms"] = a_tuple(at_ms)
+    if "at_ms" in fields:
+        fields["at_ms"] = a_tuple(at_ms)
     return {
         "#meta": {"index": state.number},
         ACTION: step.get("api", step["do"]),
@@ -312,12 +304,12 @@ def _state(state: ModelState, step: Mapping[str, Any]) -> dict[str, Any]:
         "explained": state.explained,
         "explanations": to_itf(state.explanations),
         "groups": {"#map": [[name, _group(group)] for name, group in state.groups]},
-        "step": told,
+        "step": fields,
     }
 
 
 def _picks(step: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the choices of a step: who, on which connection, and what is asked or answered."""
+    """Return the choices of a step: client, connection, and the request or answer."""
     names = {"member": "member", "connection": "connection", "id": "request"}
     return {as_: {"tag": "Some", "value": step[key]} for key, as_ in names.items() if key in step}
 
@@ -349,7 +341,7 @@ def _member(member: Member) -> dict[str, Any]:
 
 
 def _id(member_id: str | None) -> str | None:
-    """Return a member id; one that nobody was told yet has the name of its request."""
+    """Return a member id; one that no answer gave out yet has the name of its request."""
     if member_id is not None and member_id.startswith("\x00"):
         return f"new id of {member_id[1:]}"
     return member_id
@@ -377,7 +369,7 @@ def _states(document: Any, where: str) -> list[dict[str, Any]]:
 
 
 def _step(number: int, value: Any, where: str) -> dict[str, Any]:
-    """Return a step as a trace has it; what only a recorder would know may be left out."""
+    """Return a step as a trace has it; fields that only a recorder knows may be left out."""
     place = f"$.states[{number}].step"
     try:
         step = from_itf(value)

@@ -1,8 +1,9 @@
 """Write a trace as a Mermaid sequence diagram, which GitHub draws in Markdown.
 
-Requests and answers are arrows, each with its step number.  Notes show the rest: who waits, who was
-fenced or replaced, whose session ended, time, lost connections, failovers, the group's state.  The
-wrong answer is in a box, with the expected one; what is wrong beside it has a note.
+Requests and answers are arrows, each with its step number.  Notes show the rest: requests that
+wait, members that were fenced or replaced, sessions that ended, time, lost connections, failovers,
+the group's state.  The wrong answer is in a box, with the expected one; further violations have
+notes.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from fencepost.traces.files.trace_file import TraceFile
 
 _COORDINATOR = "K"
 _NOTEWORTHY_MS = 500
-"""On a real clock, shorter pauses are not shown."""
+"""On a real clock, shorter pauses have no note."""
 _WRONG = "rgba(255, 60, 60, 0.25)"
 _SPECIAL = {"#": "#35;", ";": "#59;", "<": "#lt;", ">": "#gt;", "\n": "<br/>"}
 
@@ -37,9 +38,9 @@ class _Diagram:
         self._trace = trace
         self._names: Mapping[str, str] = trace.names
         self._states = model_states(trace)
-        self._asked: dict[str, Send] = {}
+        self._requests: dict[str, Send] = {}
         self._open: dict[str, str] = {}
-        """Request id → its member, of those that wait and were not told to."""
+        """Request id → its member, of those that wait without a note."""
         self._who = {
             e.request.id: trace.senders.get(e.request.id) or e.request.connection
             for e in trace.events
@@ -53,8 +54,8 @@ class _Diagram:
         members = dict.fromkeys(self._who.values())
         self._ids = {who: f"M{n}" for n, who in enumerate(members, start=1)}
         self._now = 0
-        told = step_lines(History(trace.events, trace.senders, trace.names, trace.clock))
-        self._steps = {index: line.number for line in told for index in line.events}
+        lines = step_lines(History(trace.events, trace.senders, trace.names, trace.clock))
+        self._steps = {index: line.number for line in lines for index in line.events}
 
     def lines(self) -> Iterator[str]:
         trace = self._trace
@@ -82,10 +83,10 @@ class _Diagram:
         yield from self._passing(event)
         match event:
             case Sent(request=request):
-                self._asked[request.id] = request
+                self._requests[request.id] = request
                 self._open[request.id] = self._who[request.id]
-                said = request_words(request.api, request.version, request.body, self._names)
-                yield self._arrow(self._who[request.id], "->>", f"{number}. {said}")
+                words = request_words(request.api, request.version, request.body, self._names)
+                yield self._arrow(self._who[request.id], "->>", f"{number}. {words}")
             case Answered():
                 self._open.pop(event.answer.id, None)
                 lines = list(self._answered(number, event))
@@ -115,52 +116,52 @@ class _Diagram:
             yield f"Note over {self._all()}: {gone:,} ms pass"
 
     def _answered(self, number: int, event: Answered) -> Iterator[str]:
-        request = self._asked[event.answer.id]
+        request = self._requests[event.answer.id]
         who = self._who[request.id]
         body = event.answer.body
-        said = answer_words(request.api, body, self._names)
-        said += "".join(f" [{finding}]" for finding in event.answer.findings)
-        yield f"{_COORDINATOR}-->>{self._ids[who]}: {_escaped(f'{number}. {said}')}"
+        words = answer_words(request.api, body, self._names)
+        words += "".join(f" [{finding}]" for finding in event.answer.findings)
+        yield f"{_COORDINATOR}-->>{self._ids[who]}: {_escaped(f'{number}. {words}')}"
         if (body or {}).get("errorCode") == Error.FENCED_INSTANCE_ID.value:
             yield f"Note over {self._ids[who]}: fenced"
 
     def _waiting(self) -> Iterator[str]:
         for request_id, who in self._open.items():
-            api = self._asked[request_id].api
+            api = self._requests[request_id].api
             yield f"Note over {self._ids[who]}: {api} waits"
         self._open.clear()
 
     def _unanswered(self, request_ids: Sequence[str]) -> Iterator[str]:
         for request_id in request_ids:
             self._open.pop(request_id, None)
-            request = self._asked.get(request_id)
+            request = self._requests.get(request_id)
             if request is not None:
                 who = self._who[request_id]
                 yield f"Note over {self._ids[who]}: {request.api} gets no answer"
 
     def _boxed(self, lines: Sequence[str]) -> Iterator[str]:
-        """Return what is wrong, in its box."""
+        """Return the wrong answer's lines, in its box."""
         verdict = self._trace.verdict
         yield f"rect {_WRONG}"
         yield from (f"    {line}" for line in lines)
         rule = verdict.rule or "no rule"
-        told = f"VIOLATED: {rule}" + (f", {verdict.level}" if verdict.level else "")
-        request = self._asked.get(verdict.request or "")
+        text = f"VIOLATED: {rule}" + (f", {verdict.level}" if verdict.level else "")
+        request = self._requests.get(verdict.request or "")
         over = self._all()
         if request is not None:
             over = f"{_COORDINATOR},{self._ids[self._who[request.id]]}"
-            told += f"\nexpected {self._expected(request)}"
-        yield f"    Note over {over}: {_escaped(told)}"
+            text += f"\nexpected {self._expected(request)}"
+        yield f"    Note over {over}: {_escaped(text)}"
         yield "end"
 
     def _besides(self, request_id: str) -> Iterator[str]:
-        """Return a note for each field that is wrong beside what the verdict is about."""
+        """Yield a note for each wrong field beside the one that the verdict is about."""
         for beside in self._trace.verdict.besides:
             if beside.request == request_id:
                 differs = with_names(beside.difference, self._names)
-                told = f"also wrong: {differs}\n{beside.rule or 'no rule'}, {beside.level}"
+                text = f"also wrong: {differs}\n{beside.rule or 'no rule'}, {beside.level}"
                 over = f"{_COORDINATOR},{self._ids[self._who[request_id]]}"
-                yield f"Note over {over}: {_escaped(told)}"
+                yield f"Note over {over}: {_escaped(text)}"
 
     def _expected(self, request: Send) -> str:
         """Return the right answer, or the right value of the one field that is wrong."""

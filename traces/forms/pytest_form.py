@@ -1,14 +1,13 @@
 """Write a trace as a test for a broker's author: pytest and kafka-python, without fencepost.
 
-The test sends what was sent and expects the right answers: those recorded, and in place of the
-wrong ones the expected ones; it ends with the one that the verdict is about.  Ids, generations and
-groups have names, since each broker has its own.  Times are those of the recording, with some slack
-near timeouts; a plan that adapts to the broker is run by `replay`.
+The test sends the recorded requests and expects the right answers: those recorded, and in place of
+the wrong ones the expected ones; it ends with the one that the verdict is about.  Times are those
+of the recording, with some slack near timeouts; a plan that adapts to the broker is run by
+`replay`.
 
-Write bodies as Python literals, for the pytest form of a trace.
-
-Ids that the broker gave out (those that an answer had before a request did), generations and groups
-are written by name.  All else is written as it is, bytes as bytes.
+Bodies are Python literals.  Ids that the broker gave out (those that an answer had before a request
+did), generations and groups are written by name, since each broker has its own.  All else is
+written as it is, bytes as bytes.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ class Literals:
         self._names = _all_names(trace)
 
     def code(self, key: str, value: Any) -> str:
-        """Return a field's value; what the broker chose is called by name."""
+        """Return a field's value; a value that the broker chose is written by name."""
         match value:
             case str() if key in _IDS:
                 return self._id(value)
@@ -87,16 +86,16 @@ class Literals:
 
 
 def _all_names(trace: TraceFile) -> dict[str, str]:
-    """Return member id → name, with ids told by an error, without ids that a client made up."""
+    """Return member id → name, with ids from error answers, without ids that a client made up."""
     names = dict(trace.names)
     made_up = {""}
     for event in trace.events:
         if isinstance(event, Sent):
-            made_up |= {told for told in _ids(event.request.body) if told not in names}
+            made_up |= {id_ for id_ in _ids(event.request.body) if id_ not in names}
         elif isinstance(event, Answered) and event.answer.body is not None:
-            for told in _ids(event.answer.body):
-                if told not in made_up:
-                    names.setdefault(told, told)
+            for id_ in _ids(event.answer.body):
+                if id_ not in made_up:
+                    names.setdefault(id_, id_)
     return names
 
 
@@ -123,7 +122,7 @@ _SLACK_MS = 300
 """On a real clock, so far from a timer's deadline, if there is room for it."""
 _LEAST_SLACK_MS = 30
 _LATE_S = 0.5
-"""Where the recorded fault is that no answer came, the right one may be so late at most."""
+"""The longest delay of the right answer, in s, where the recorded fault is a missing answer."""
 _NOTEWORTHY_MS = 500
 _NO_WORD = re.compile(r"[^a-z0-9]+")
 
@@ -150,8 +149,8 @@ def to_pytest(trace: TraceFile) -> str:
 
 
 def _head(trace: TraceFile) -> str:
-    said = with_names(trace.verdict.message, trace.names)
-    lines = textwrap.wrap(" ".join(said.split()), 96, break_on_hyphens=False)
+    sentence = with_names(trace.verdict.message, trace.names)
+    lines = textwrap.wrap(" ".join(sentence.split()), 96, break_on_hyphens=False)
     settings = [f"    {k}={'none' if v is None else v}" for k, v in sorted(trace.config.items())]
     text = "\n".join(
         [
@@ -167,7 +166,7 @@ def _head(trace: TraceFile) -> str:
 
 
 def _prelude() -> str:
-    """Return the text of the prelude, without what it says about itself."""
+    """Return the text of the prelude, without its own docstring."""
     text = _PRELUDE.read_text(encoding="utf-8")
     return text[text.index("from __future__") :].rstrip("\n")
 
@@ -181,7 +180,7 @@ class _Test:
         self._trace = trace
         self._states = model_states(trace)
         self._literals = Literals(trace)
-        self._asked: dict[str, Send] = {}
+        self._requests: dict[str, Send] = {}
         self._now = 0
         self._waited = 0
         """Up to when answers were waited for already."""
@@ -192,7 +191,7 @@ class _Test:
             match event:
                 case Sent(request=request):
                     yield from self._pause(event.at_ms, index)
-                    self._asked[request.id] = request
+                    self._requests[request.id] = request
                     yield from self._sent(request)
                     if not self._is_answered_at_once(index):
                         waits = f"broker.waits({request.connection!r})"
@@ -218,8 +217,8 @@ class _Test:
 
     def _sent(self, request: Send) -> Iterator[str]:
         who = self._trace.senders.get(request.id) or request.connection
-        said = request_words(request.api, request.version, request.body, self._trace.names)
-        yield f"# {who} {one_line(said)}"
+        words = request_words(request.api, request.version, request.body, self._trace.names)
+        yield f"# {who} {one_line(words)}"
         fields = "".join(
             f", {snake(k)}={self._literals.code(k, v)}" for k, v in request.body.items()
         )
@@ -241,7 +240,7 @@ class _Test:
         return self._trace.verdict.request == sent.request.id
 
     def _is_left_waiting(self, index: int) -> bool:
-        """Return whether it can be seen to wait: on a virtual clock a timer may be due at once."""
+        """Return True if a wait is observable: on a virtual clock a timer may be due at once."""
         sent = self._trace.events[index]
         if self._trace.clock == "real":
             return True
@@ -256,7 +255,7 @@ class _Test:
         return all(deadline > sent.at_ms for deadline in timers)
 
     def _answered(self, event: Answered) -> Iterator[str]:
-        request = self._asked[event.answer.id]
+        request = self._requests[event.answer.id]
         yield f"# {one_line(answer_words(request.api, event.answer.body, self._trace.names))}"
         if event.answer.body is None:
             yield f"broker.close({request.connection!r})"
@@ -266,7 +265,7 @@ class _Test:
         yield self._answers(request, event.at_ms, how, [right or event.answer.body])
 
     def _set_right(self, request_id: str, body: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """Return an answer as it should be; None if that can't be told."""
+        """Return the right answer; None if it isn't known."""
         right: Mapping[str, Any] | None = body
         for beside in self._trace.verdict.besides:
             if beside.request == request_id and right is not None:
@@ -276,7 +275,7 @@ class _Test:
     def _right(self, at_ms: int, index: int) -> Iterator[str]:
         """Write the expected answer in place of the wrong one, or that none is expected yet."""
         verdict = self._trace.verdict
-        request = self._asked[verdict.request or ""]
+        request = self._requests[verdict.request or ""]
         bodies = [row.body for row in verdict.expected if row.body is not None]
         wrong = f"by rule {verdict.rule}" if verdict.rule else "by the model"
         if verdict.wrong == "EARLY" or (verdict.wrong == "CLOSED" and not bodies):
@@ -296,7 +295,7 @@ class _Test:
         yield self._answers(request, at_ms, how, bodies, late)
 
     def _late_s(self, at_ms: int, index: int) -> float:
-        """Return how late an answer may be: earlier than what the next timer causes."""
+        """Return the longest delay of an answer: it ends before the effect of the next timer."""
         near = _next_deadline(self._states[index + 1], at_ms)
         return _LATE_S if near is None else min((near - at_ms) / 2000, _LATE_S)
 
@@ -337,15 +336,15 @@ def _next_deadline(state: ModelState, at_ms: int) -> int | None:
 
 
 def _mended(body: Mapping[str, Any], difference: str) -> dict[str, Any] | None:
-    """Return the answer with the field set right that deviates; None if that can't be told."""
-    found = DEVIATES.fullmatch(difference)
-    if found is None or found["field"] not in body:
+    """Return the answer with the deviating field corrected; None if that isn't known."""
+    match = DEVIATES.fullmatch(difference)
+    if match is None or match["field"] not in body:
         return None
-    if found["field"].endswith("errorCode"):
-        want: Any = next((e.value for e in Error if e.name == found["want"]), None)
+    if match["field"].endswith("errorCode"):
+        want: Any = next((e.value for e in Error if e.name == match["want"]), None)
     else:
         try:
-            want = ast.literal_eval(found["want"])
+            want = ast.literal_eval(match["want"])
         except (ValueError, SyntaxError):
             return None
-    return {**body, found["field"]: want}
+    return {**body, match["field"]: want}

@@ -135,7 +135,7 @@ class Broker:
         return [self.real(item) for item in value] if isinstance(value, list) else value
 
     def receive(self, name: str, seconds: float) -> dict[str, Any]:
-        """Return the answer, whole."""
+        """The answer, whole."""
         api, version = self.open.pop(name)
         deadline = time.monotonic() + seconds
         size = int.from_bytes(self.read(name, 4, deadline), "big")
@@ -195,7 +195,7 @@ class Broker:
         return problem
 
     def difference(self, at: str, right: Any, got: Any) -> str:
-        """Return the first one found, "" if there is none."""
+        """The first one found, "" if there is none."""
         if isinstance(right, Id):
             return self.other_id(at, right.name, got)
         if isinstance(right, dict):
@@ -258,7 +258,7 @@ class Broker:
 
 
 def message_class(name: str) -> Any:
-    """Return a message of kafka-python."""
+    """A message of kafka-python."""
     for module in (consumer, metadata, admin):
         if hasattr(module, name):
             return getattr(module, name)
@@ -266,7 +266,7 @@ def message_class(name: str) -> Any:
 
 
 def plain(value: Any, version: int) -> Any:
-    """Return a message as dicts and lists."""
+    """A message as dicts and lists."""
     if isinstance(value, list):
         return [plain(item, version) for item in value]
     fields = getattr(value, "fields", None)

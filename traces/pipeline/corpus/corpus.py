@@ -1,22 +1,18 @@
-"""Describe a corpus: how many traces of which models, from which seed, and which shard has which.
+"""Describe a corpus, define its tables, and draw its random traces.
 
 Trace `i` is of model `i` modulo the number of models, and depends only on the seed, its number and
 its model; so any number of machines makes the same traces.  A shard holds traces of one model: it
-is the unit of work, and of what is kept when a job is killed.  `corpus.json` holds the description;
-a folder that doesn't fit it is refused.
+is the unit of work, and of what is kept when a job is killed.  `corpus.json` holds the description:
+numbers of traces and shards, models, seed; a folder that doesn't fit it is refused.
 
-The tables of a corpus, version 1: their columns, meanings and units.
-
-A column may be added within a version; removing one, or changing its meaning, makes a new version.
-Bodies of requests and answers are JSON, as in trace files, since their fields differ by API and
-version.  Revision and mutant of a row are in the name of its folder (`revision=R/mutant=M`), as
-Spark and Arrow read it.
-
-Draw random traces from the model.
+The tables have version 1.  A column may be added within a version; removing one, or changing its
+meaning, makes a new version.  Bodies of requests and answers are JSON, as in trace files, since
+their fields differ by API and version.  Revision and mutant of a row are in the name of its folder
+(`revision=R/mutant=M`), as Spark and Arrow read it.
 
 A trace has ten to twenty-five acts of a few clients, on a virtual clock; each client may do
-whatever its state allows.  A trace depends only on the seed, its number and its
-model.  `state_words` names the state of a group without ids, generations, deadlines and bytes.
+anything that its state allows.  `state_words` names the state of a group without ids, generations,
+deadlines and bytes.
 """
 
 from __future__ import annotations
@@ -144,10 +140,10 @@ class Recipe:
     @classmethod
     def from_text(cls, text: str, where: str) -> Self:
         """Read a `corpus.json`.  Raises CorpusError."""
-        said = manifest(text, where, _KIND)
-        models = tuple(said["models"])
-        sizes = (said["seed"], said["traces"], models, said["per_shard"])
-        return cls(*sizes, said["made_by"], said["part"])
+        fields = manifest(text, where, _KIND)
+        models = tuple(fields["models"])
+        sizes = (fields["seed"], fields["traces"], models, fields["per_shard"])
+        return cls(*sizes, fields["made_by"], fields["part"])
 
 
 def corpus_recipe(
@@ -182,7 +178,7 @@ STEP = pa.struct(
         ("dropped", _WORDS),  # ids of requests that get no answer any more
     ]
 )
-"""An event of the history; what an event of its kind doesn't have is null."""
+"""An event of the history; columns that an event of its kind lacks are null."""
 
 TURN = pa.struct(
     [
@@ -228,10 +224,10 @@ ITEMS = _table(
     ("traces", pa.int64()),  # how many show it
     ("first", pa.int64()),  # the lowest number of one
 )
-"""What a corpus covers."""
+"""The coverage of a corpus."""
 
-SHOWN = _table(("trace", pa.int64()), ("shard", pa.int64()), ("items", _WORDS))
-"""A trace that is needed, and what it covers."""
+NEEDED = _table(("trace", pa.int64()), ("shard", pa.int64()), ("items", _WORDS))
+"""A trace that is needed, and its items."""
 
 GROUPS = _table(
     ("outcome", pa.string()),
@@ -254,7 +250,7 @@ OUTCOMES = _table(
     ("outcome", pa.string()),
     ("traces", pa.int64()),
 )
-"""How many traces of a model came out how."""
+"""Numbers of traces of a model, by outcome."""
 
 
 _ACTS = tuple(kind for kind in KINDS if kind != "describe")
@@ -268,7 +264,7 @@ _DISTURBING = tuple(k for k in _ACTS if k not in {"join", "sync", "tick", "heart
 """Kinds that only some traces have: with all of them in each, few groups would ever be stable."""
 
 _STRETCH = 20_000
-"""After so many numbers the caches of a model are dropped, so that memory does not grow."""
+"""Numbers of traces after which the caches of a model are dropped, so that memory does not grow."""
 
 
 @lru_cache(maxsize=len(SCOPES) * 2)
@@ -311,7 +307,7 @@ def row_of(walk: Walk, scope: int, number: int = 0) -> dict[str, Any]:
 
 
 def turn_rows(choices: Sequence[WalkChoice], run: Run) -> list[dict[str, Any]]:
-    """Return what was chosen, the rules used, and the group's state after it."""
+    """Return the choices, the rules used, and the group's state after each turn."""
     return [
         {
             "act": choice.kind,
@@ -343,17 +339,17 @@ def state_words(group: Group | None) -> str:
         return ABSENT
     kinds = Counter(_kind(member, group.leader) for member in group.members)
     members = ", ".join(f"many {k}" if n > 1 else k for k, n in sorted(kinds.items()))
-    said = (
+    words = (
         f"{group.state.value}: {members or 'nobody'}",
         {0: "", 1: "pending"}.get(len(group.pending), "many pending"),
         "delay" if group.delay is not None else "",
         "offsets" if group.offsets else "",
     )
-    return "; ".join(filter(None, said))
+    return "; ".join(filter(None, words))
 
 
 def _kind(member: Member, leader: str | None) -> str:
-    said = (
+    words = (
         "static" if member.is_static else "dynamic",
         "leading" if member.member_id == leader else "",
         "joining" if member.joining is not None else "",
@@ -361,4 +357,4 @@ def _kind(member: Member, leader: str | None) -> str:
         "new" if member.new else "",
         "owes" if member.owes_sync else "",
     )
-    return " ".join(filter(None, said))
+    return " ".join(filter(None, words))

@@ -1,6 +1,6 @@
 """Explore level by level, keeping each level in files, so that it can be continued later.
 
-A level is a table of the worlds that are first reached in so many steps.  When it is complete, a
+A level is a table of the worlds that are first reached in this many steps.  When it is complete, a
 small file is written with the number of its worlds and transitions.  A run that was killed
 continues after the last level that has this file.
 """
@@ -25,13 +25,13 @@ from fencepost.traces.pipeline.storage.trace_rows import world_of, world_text
 
 MANIFEST = "exploration.json"
 WORLDS = pa.schema([("world", pa.string())])
-FOUND = pa.schema([("world", pa.string()), ("ways", pa.int64()), ("broken", pa.string())])
+REACHED = pa.schema([("world", pa.string()), ("ways", pa.int64()), ("broken", pa.string())])
 """A world and in how many ways it is reached; or "" and a property that is broken."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExplorationBounds:
-    """What is explored: a revision within a scope.  It is sent to the workers."""
+    """A revision and a scope to explore.  It is sent to the workers."""
 
     revision: str
     scope: Scope
@@ -70,11 +70,11 @@ class ExplorationLevels:
 
     def broken(self) -> dict[str, int]:
         """Return property → the first level from which a step, or in which a world, breaks it."""
-        found: dict[str, int] = {}
+        broken: dict[str, int] = {}
         for depth, level in enumerate(self.levels):
             for name in level.broken:
-                found.setdefault(name, depth)
-        return found
+                broken.setdefault(name, depth)
+        return broken
 
     def to_json(self) -> dict[str, Any]:
         """Return the result as JSON."""
@@ -138,19 +138,19 @@ def level_name(depth: int) -> str:
 def _commit(
     place: Place, depth: int, level: ExplorationLevel, last: ExplorationLevel | None = None
 ) -> ExplorationLevel:
-    """Mark a level as complete; `last`: the level before it, with what was learnt."""
-    told = {"level": asdict(level), "before": None if last is None else asdict(last)}
-    place.write_text(f"{level_name(depth)}.json", json.dumps(told, indent=1) + "\n")
+    """Mark a level as complete; `last`: the level before it, with its broken properties."""
+    document = {"level": asdict(level), "before": None if last is None else asdict(last)}
+    place.write_text(f"{level_name(depth)}.json", json.dumps(document, indent=1) + "\n")
     return level
 
 
 def _kept(place: Place) -> Iterator[ExplorationLevel]:
-    told: list[Mapping[str, Any]] = []
-    while (text := place.read_text(f"{level_name(len(told))}.json")) is not None:
-        told.append(json.loads(text))
-    for now, following in zip(told, [*told, None][1:], strict=True):
-        found = now["level"] if following is None else following["before"]
-        yield ExplorationLevel(found["states"], found["transitions"], tuple(found["broken"]))
+    documents: list[Mapping[str, Any]] = []
+    while (text := place.read_text(f"{level_name(len(documents))}.json")) is not None:
+        documents.append(json.loads(text))
+    for now, following in zip(documents, [*documents, None][1:], strict=True):
+        fields = now["level"] if following is None else following["before"]
+        yield ExplorationLevel(fields["states"], fields["transitions"], tuple(fields["broken"]))
 
 
 @lru_cache(maxsize=2)
@@ -162,7 +162,7 @@ def worlds_of(bounds: ExplorationBounds) -> tuple[Worlds, Evaluator]:
 
 
 def expanded(bounds: ExplorationBounds, texts: Iterable[str]) -> pa.RecordBatch:
-    """Expand worlds by one step; return the worlds reached, as `FOUND` describes."""
+    """Expand worlds by one step; return the worlds reached, as `REACHED` describes."""
     worlds, judging = worlds_of(bounds)
     ways: dict[str, int] = {}
     wrong: set[str] = set()
@@ -176,7 +176,7 @@ def expanded(bounds: ExplorationBounds, texts: Iterable[str]) -> pa.RecordBatch:
             wrong.update(f.partition(": ")[0] for f in act.faults if not f.startswith(EXCUSED))
     rows = [{"world": world, "ways": count, "broken": None} for world, count in ways.items()]
     rows += [{"world": "", "ways": 0, "broken": name} for name in sorted(wrong)]
-    return pa.RecordBatch.from_pylist(rows, schema=FOUND)
+    return pa.RecordBatch.from_pylist(rows, schema=REACHED)
 
 
 _FILE = "part-0.parquet"
@@ -201,12 +201,12 @@ class LocalFrontiers:
         if self._known is None:
             self._known = {text for level in range(depth + 1) for text in self._read(level)}
         known = self._known
-        found = expanded(bounds, self._read(depth))
-        reached = found.column("world").to_pylist()
-        wrong = tuple(name for name in found.column("broken").to_pylist() if name is not None)
+        batch = expanded(bounds, self._read(depth))
+        reached = batch.column("world").to_pylist()
+        wrong = tuple(name for name in batch.column("broken").to_pylist() if name is not None)
         fresh = [text for text in reached if text and text not in known]
         known.update(fresh)
-        return self._write(depth + 1, fresh), sum(found.column("ways").to_pylist()), wrong
+        return self._write(depth + 1, fresh), sum(batch.column("ways").to_pylist()), wrong
 
     def _read(self, depth: int) -> list[str]:
         table = self.place.read(f"{level_name(depth)}/{_FILE}")

@@ -1,13 +1,12 @@
-"""Jobs on one shard, which every engine runs.
+"""Define the jobs on one shard, which every engine runs: make, judge and count traces.
 
 A job knows the corpus and its place; called with the number of a shard it returns a small table.
-What it writes is named after the shard, so doing a job twice gives one result.
+Its files are named after the shard, so doing a job twice gives one result.
 
-Judge a trace of a corpus: by the oracle, and by the properties of answers and explanations.
-
-A trace is violated if no run of the judge's revision gives its answers, or if a property that the
-revision keeps is broken: by the answers themselves, or in every state that explains them.  If a
-checker fails on a trace, the row of that trace holds the error; other traces are not affected.
+A trace is judged by the oracle, and by the properties of answers and explanations.  It is violated
+if no run of the judge's revision gives its answers, or if a property that the revision keeps is
+broken: by the answers themselves, or in every state that explains them.  If a checker fails on a
+trace, the row of that trace holds the error; other traces are not affected.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ from fencepost.traces.pipeline.storage.trace_rows import Row, events_of
 
 HOLDS, VIOLATED, UNKNOWN, ERROR = "holds", "violated", "unknown", "error"
 PROPERTY = "PROPERTY"
-"""The way of being wrong of a trace whose answers a model gives, and which breaks a property."""
+"""The kind of fault of a trace whose answers a model gives, and which breaks a property."""
 _SAYING = 500
 """The most characters of an error that are kept."""
 _REMEMBERED = 100_000
@@ -75,7 +74,7 @@ class Checker:
         """Return the verdict of a trace as a row, or the error.  `turns`: their number."""
         row: Row = {"trace": trace["trace"], "turns": trace["turns"]}
         try:
-            return row | self.said(trace)
+            return row | self.judge(trace)
         except Exception as error:  # noqa: BLE001  (that is what the row is to say)
             return row | {
                 "outcome": ERROR,
@@ -84,18 +83,18 @@ class Checker:
                 "message": f"{type(error).__name__}: {error}"[:_SAYING],
             }
 
-    def said(self, trace: Mapping[str, Any]) -> Row:
-        """Judge a trace.  Raises what its rows, or the oracle, raise."""
+    def judge(self, trace: Mapping[str, Any]) -> Row:
+        """Judge a trace.  Raises the errors of its rows, and of the oracle."""
         events = events_of(trace["steps"])
         oracle = Oracle(self.revision, dict(trace["config"]), lag_ms=trace["lag_ms"])
         broken: set[str] = set()
-        seen: tuple[object, ...] = ()
+        earlier: tuple[object, ...] = ()
         for event in events:
             oracle.observe(event)
             explanations = oracle.explanations()
             groups = tuple([c.groups for c in explanations])
-            if groups and groups != seen:
-                seen = groups
+            if groups and groups != earlier:
+                earlier = groups
                 broken |= frozenset.intersection(*map(self._of_explanation, groups))
         reading = Reading(events)
         broken |= {p.id for p in self._of_answers if p.holds and p.holds(reading) is not None}
@@ -103,7 +102,7 @@ class Checker:
 
     def _of_explanation(self, groups: tuple[tuple[str, Group], ...]) -> frozenset[str]:
         """Return the properties that a state of the model breaks."""
-        found: frozenset[str] = frozenset()
+        broken: frozenset[str] = frozenset()
         for _, group in groups:
             abstract = abstract_group(group)
             wrong = self._known.get(abstract)
@@ -113,8 +112,8 @@ class Checker:
                 wrong = self._known[abstract] = frozenset(
                     p.id for p, holds in self._of_groups if not holds(abstract, abstract, None)
                 )
-            found |= wrong
-        return found
+            broken |= wrong
+        return broken
 
     def _row(self, verdict: Verdict, events: list[Event], broken: list[str]) -> Row:
         violation = verdict.violation
@@ -180,7 +179,7 @@ class Corpus:
         return self.recipe.shards()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the list of shards, which is made again where it is needed."""
+        """Leave out the list of shards, which is made again when needed."""
         return {"place": self.place, "recipe": self.recipe}
 
     def table(self, shard: Shard, columns: list[str] | None = None) -> pa.Table:
@@ -238,7 +237,7 @@ class CheckJob:
 
     @property
     def folder(self) -> str:
-        """Where the verdicts of this judge are."""
+        """Folder of this judge's verdicts."""
         return verdicts_folder(self.judge)
 
     def __call__(self, number: int) -> pa.Table:
@@ -251,7 +250,7 @@ class CheckJob:
 
 
 def verdicts_folder(judge: str) -> str:
-    """Return where the verdicts of a revision are."""
+    """Return the folder of a revision's verdicts."""
     return f"verdicts/judge={judge}"
 
 
@@ -279,7 +278,7 @@ def _done(number: int, rows: int) -> pa.Table:
 def unwatched() -> Iterator[None]:
     """Turn the cyclic garbage collector off, which would visit the model's caches again.
 
-    What is left at the end is looked at once, and never again.
+    Objects that are left at the end are looked at once, and never again.
     """
     was = gc.isenabled()
     gc.disable()

@@ -99,7 +99,7 @@ class Groups:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """The acts of a trace, and whose they are."""
+    """The acts of a trace, and their clients."""
 
     model: str
     scope: int
@@ -117,9 +117,9 @@ class Drawn:
 class Triaged:
     """A group with its smallest trace.
 
-    `outcome`: whether the trace is violated or its checker failed; `fingerprint`: of the violation,
-    or the error in `wrong`; `traces`: how many are like it; `trace`: the number of the smallest;
-    `model`: that it is of; `turns`: how long it was, and how long it is now; `file`: None where the
+    `outcome`: violated, or failed where the checker failed; `fingerprint`: of the violation, or the
+    error in `wrong`; `traces`: the number of traces in the group; `trace`: the number of the
+    smallest; `model`: its model; `turns`: its length, before and now; `file`: None where the
     checker failed.
     """
 
@@ -134,7 +134,7 @@ class Triaged:
 
     @property
     def name(self) -> str:
-        """Of its file, without what follows the dot."""
+        """Name of its file, without the suffix."""
         plain = re.sub(r"[^A-Za-z0-9]+", "-", str(self.fingerprint))
         return plain.strip("-")[:_LONGEST_NAME] or ERROR
 
@@ -154,8 +154,8 @@ class Triaged:
 
 def triaged(corpus: Corpus, judged_by: str, groups: pa.Table) -> list[Triaged]:
     """Each group's smallest trace, made smaller.  The most frequent group comes first."""
-    found = [_triaged(corpus, judged_by, row) for row in rows_of(groups)]
-    return sorted(found, key=lambda one: (-one.traces, one.outcome, one.fingerprint))
+    groups_ = [_triaged(corpus, judged_by, row) for row in rows_of(groups)]
+    return sorted(groups_, key=lambda group: (-group.traces, group.outcome, group.fingerprint))
 
 
 def _triaged(corpus: Corpus, judged_by: str, group: Row) -> Triaged:
@@ -192,8 +192,8 @@ def _triaged(corpus: Corpus, judged_by: str, group: Row) -> Triaged:
 
 def _words(row: Row) -> tuple[str, str, str, str]:
     """Return the columns of a fingerprint, "" for null."""
-    rule, api, wrong, seen = (row.get(name) or "" for name in _FINGERPRINT)
-    return rule, api, wrong, seen
+    rule, api, wrong, observed = (row.get(name) or "" for name in _FINGERPRINT)
+    return rule, api, wrong, observed
 
 
 def _shard_of(corpus: Corpus, number: int) -> Shard:
@@ -249,7 +249,7 @@ def generate_corpus(engine: JobEngine, place: Place, recipe: Recipe) -> ShardsDo
 
 
 def check_corpus(engine: JobEngine, corpus: Corpus, judged_by: str) -> ShardsDone:
-    """Judge what is not judged yet.  Raises CorpusError if traces are missing."""
+    """Judge the traces that are not judged yet.  Raises CorpusError if traces are missing."""
     present = corpus.present()
     return _ran(engine, corpus, CheckJob(corpus, judged_by), verdicts_folder(judged_by), present)
 

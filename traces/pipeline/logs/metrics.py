@@ -38,7 +38,7 @@ from fencepost.traces.pipeline.storage.log_tables import table
 
 DAY_MS, HOUR_MS = 86_400_000, 3_600_000
 UP_TO_MS = (100, 300, 1_000, 3_000, 10_000, 30_000, 60_000, 300_000, 2**53)
-"""How long rebalances take, in classes."""
+"""Classes of the duration of rebalances."""
 FOLDER = "metrics"
 
 CAUSES = {cause: cause.value.replace(" ", "_") for cause in Cause} | {
@@ -106,10 +106,10 @@ class Measure(_Of):
         return pa.Table.from_pylist([{"shard": number, "rows": len(rows)}], schema=DONE)
 
     def _counted(self, number: int) -> dict[tuple[str, int], Counter[str]]:
-        found: dict[tuple[str, int], Counter[str]] = {}
+        counted: dict[tuple[str, int], Counter[str]] = {}
 
         def on(group: str, at_ms: int, **counts: int) -> None:
-            found.setdefault((group, _floor(at_ms, DAY_MS)), Counter()).update(counts)
+            counted.setdefault((group, _floor(at_ms, DAY_MS)), Counter()).update(counts)
 
         stopped: dict[str, list[tuple[int, int]]] = {}
         columns = ["group", "start_ms", "completed_ms", "stable_ms", "cause", "remedy"]
@@ -132,7 +132,7 @@ class Measure(_Of):
         for row in self.rows("deployments", number, ["group", "from_ms", "rebalances"]):
             cost = row["rebalances"]
             on(row["group"], row["from_ms"], deployments=1, deployment_rebalances=cost)
-        return found
+        return counted
 
 
 @dataclass(frozen=True)
@@ -185,10 +185,10 @@ class Busiest(_Of):
 
     def __call__(self, number: int) -> pa.Table:
         """Return a row for each, all its days together."""
-        found: dict[str, Counter[str]] = {}
+        counted: dict[str, Counter[str]] = {}
         for row in self.rows(FOLDER, number, ["group", *SUMS]):
-            found.setdefault(row.pop("group"), Counter()).update(row)
-        most = sorted(found.items(), key=lambda item: (-item[1]["rebalances"], item[0]))[:_MOST]
+            counted.setdefault(row.pop("group"), Counter()).update(row)
+        most = sorted(counted.items(), key=lambda item: (-item[1]["rebalances"], item[0]))[:_MOST]
         rows = [{"shard": number, "group": g, **{n: c[n] for n in SUMS}} for g, c in most]
         return pa.Table.from_pylist(rows, schema=TOP)
 
@@ -224,13 +224,13 @@ def measure_logs(engine: JobEngine, audit: LogAudit) -> Metrics:
 
 def united(times: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """Merge times that overlap."""
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     for since, until in sorted(times):
-        if found and since <= found[-1][1]:
-            found[-1] = found[-1][0], max(found[-1][1], until)
+        if spans and since <= spans[-1][1]:
+            spans[-1] = spans[-1][0], max(spans[-1][1], until)
         else:
-            found.append((since, until))
-    return found
+            spans.append((since, until))
+    return spans
 
 
 def by_day(times: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
@@ -263,7 +263,7 @@ _SVG: Any = {
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """An image, what it shows, and the same as a table."""
+    """An image, its title, and the same as a table."""
 
     title: str
     says: str
@@ -311,17 +311,17 @@ def _each(totals: dict[str, int]) -> str:
 def _by_hour(metrics: Metrics) -> Chart:
     rows = metrics.hours.to_pylist()
     hours = sorted({row["hour_ms"] for row in rows})
-    shown = hours[-_MOST_HOURS:]
+    last_hours = hours[-_MOST_HOURS:]
     causes = [c.value for c in Cause if any(row["cause"] == c.value for row in rows)]
     counts = {(row["hour_ms"], row["cause"]): row["rebalances"] for row in rows}
-    series = {cause: [counts.get((hour, cause), 0) for hour in shown] for cause in causes}
-    cut = f", the last {_MOST_HOURS} of {len(hours)}" if len(shown) < len(hours) else ""
+    series = {cause: [counts.get((hour, cause), 0) for hour in last_hours] for cause in causes}
+    cut = f", the last {_MOST_HOURS} of {len(hours)}" if len(last_hours) < len(hours) else ""
     return Chart(
         "Rebalances by the hour",
         f"By their cause; hours with any{cut}, UTC.",
-        _bars([_hour(hour) for hour in shown], series),
+        _bars([_hour(hour) for hour in last_hours], series),
         ("hour", *causes),
-        tuple((_hour(h), *(f"{series[c][n]:,}" for c in causes)) for n, h in enumerate(shown)),
+        tuple((_hour(h), *(f"{series[c][n]:,}" for c in causes)) for n, h in enumerate(last_hours)),
     )
 
 
@@ -344,9 +344,9 @@ def _stopped(metrics: Metrics) -> Chart:
         "Partitions not consumed",
         "Seconds in which a group was between its members, all groups together, at most: "
         "cooperative members go on meanwhile.",
-        _bars(list(map(_day, days)), {"seconds": [one / 1000 for one in ms]}),
+        _bars(list(map(_day, days)), {"seconds": [each / 1000 for each in ms]}),
         ("day", "time"),
-        tuple((_day(day), seconds(one)) for day, one in zip(days, ms, strict=True)),
+        tuple((_day(day), seconds(each)) for day, each in zip(days, ms, strict=True)),
     )
 
 

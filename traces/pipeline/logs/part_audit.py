@@ -1,31 +1,25 @@
-"""The second half of an audit in parts: judge the groups of a part, and write tables.
+"""Audit logs in parts: files become tables, sorted by part, and parts become verdicts.
 
-The functions are those of `fencepost audit`, so the rows are the same; here none is left out.  A
-part is read as a stream in order of time; only the states of live groups are in memory.
+`LogAudit` describes an audit: files, settings, number of parts.  A group belongs to one part, by
+its name alone, so any machine sends its lines to the same part.  `audit.json` holds the
+description, and logs that don't fit it are refused: a log that has grown is another log.
 
-Describe an audit in parts: which files, which settings, how many parts.
+The first half turns a log file into tables.  Each part has its own row groups in the file's table,
+in order of the lines, so auditing a part reads no other part.  A group with most of the lines is a
+long stream, and never a table in memory.  Facts about the rest of the log (connections, damaged
+lines) are written beside it.
 
-A group belongs to one part, by its name alone, so any machine sends its lines to the same part.
-`audit.json` holds the description, and what doesn't fit it is refused: a log that has grown is
-another log.
-
-The first half of an audit in parts: a log file becomes tables, sorted by part.
-
-Each part has its own row groups in the file's table, in order of the lines, so auditing a part
-reads no other part.  A group with most of the lines is a long stream, and never a table in
-memory.  What the audit needs of the rest of the log (connections, damaged lines) is written beside
-it.
-
-Look up what the rest of a log says about a part: connections that lived on, damaged lines.
+The second half judges the groups of a part, and writes tables.  The functions are those of
+`fencepost audit`, so the rows are the same; here none is left out.  A part is read as a stream in
+order of time; only the states of live groups are in memory.
 
 Almost always a group's own part shows a connection that was used before and after.  Where it does
 not, the uses of just that time are read from the tables.  Later lines are not used, as an audit in
 one pass could not use them either.
 
-Run `corpus audit`: files to tables, parts to verdicts, with either engine.
-
-A file that is read and a part that is audited are done, so an audit that was killed continues.  The
-largest parts come first, so that no engine waits for one at the end.
+`corpus audit` runs both halves with either engine.  A file that is read and a part that is audited
+are done, so an audit that was killed continues.  The largest parts come first, so that no engine
+waits for one at the end.
 """
 
 from __future__ import annotations
@@ -109,10 +103,10 @@ class LogFile:
 
 @dataclass(frozen=True)
 class LogAudit:
-    """An audit: what it reads, and where its tables are.
+    """An audit: its files, and the place of its tables.
 
-    `files`: by broker, and of each broker in order; `parts`: how many; `made_by`: the version of
-    fencepost, since another one may judge otherwise.
+    `files`: by broker, and of each broker in order; `parts`: their number; `made_by`: the version
+    of fencepost, since another one may judge otherwise.
     """
 
     place: Place
@@ -142,10 +136,10 @@ class LogAudit:
     @cached_property
     def numbers(self) -> dict[str, list[int]]:
         """The numbers of each broker's files, in order."""
-        found: dict[str, list[int]] = {}
+        by_broker: dict[str, list[int]] = {}
         for number, file in enumerate(self.files):
-            found.setdefault(file.broker, []).append(number)
-        return found
+            by_broker.setdefault(file.broker, []).append(number)
+        return by_broker
 
     def part_of(self, group: object) -> int:
         """Return which part a group belongs to."""
@@ -153,7 +147,7 @@ class LogAudit:
 
     def text(self) -> str:
         """Return the text of `audit.json`."""
-        said = {
+        document = {
             "format": FORMAT,
             "version": VERSION,
             "files": [asdict(file) for file in self.files],
@@ -161,7 +155,7 @@ class LogAudit:
             "parts": self.parts,
             "made_by": self.made_by,
         }
-        return json.dumps(said, indent=1) + "\n"
+        return json.dumps(document, indent=1) + "\n"
 
     @classmethod
     def read(cls, place: Place) -> Self:
@@ -169,27 +163,27 @@ class LogAudit:
         text = place.read_text(MANIFEST)
         if text is None:
             raise CorpusError(f"{place} holds no {MANIFEST}; give a folder of `corpus audit`")
-        said = manifest(text, place.full(MANIFEST), _KIND)
-        files = tuple(LogFile(**file) for file in said["files"])
-        groups = tuple(said["options"].pop("groups"))
-        options = LogOptions(**said["options"], groups=groups)
-        return cls(place, files, options, said["parts"], said["made_by"])
+        fields = manifest(text, place.full(MANIFEST), _KIND)
+        files = tuple(LogFile(**file) for file in fields["files"])
+        groups = tuple(fields["options"].pop("groups"))
+        options = LogOptions(**fields["options"], groups=groups)
+        return cls(place, files, options, fields["parts"], fields["made_by"])
 
 
 def file_table(folder: str, number: int) -> str:
-    """Return where a table of a file is."""
+    """Return the name of a file's table."""
     return f"{folder}/file-{number:06d}.parquet"
 
 
 def part_table(folder: str, number: int) -> str:
-    """Return where a table of a part is."""
+    """Return the name of a part's table."""
     return f"{folder}/part-{number:06d}.parquet"
 
 
 _ROWS_AT_ONCE = 60_000
 """The number of rows that are buffered before they are written."""
 _BYTES_AT_ONCE = 1 << 28
-"""The bytes of bodies that are buffered, where lines are long."""
+"""Bytes of bodies to buffer, where lines are long."""
 
 Cells = tuple[Any, ...]
 
@@ -215,11 +209,11 @@ class ReadLog:
         log.skew.update(skew)
         damaged: list[dict[str, int]] = []
 
-        def skipped(_: str, where: str, reason: str, at_ms: int) -> None:
+        def note_skipped(_: str, where: str, reason: str, at_ms: int) -> None:
             if reason in DAMAGE:
                 damaged.append({"line": int(where.rpartition(":")[2]), "at_ms": at_ms})
 
-        log.skipped.listeners.append(skipped)
+        log.skipped.listeners.append(note_skipped)
         only = frozenset(options.groups)
         firsts: dict[str, int] = {}
         count, from_ms, until_ms = 0, None, None
@@ -252,17 +246,17 @@ class ReadLog:
         place.write(
             file_table("connections", number), pa.Table.from_pylist(rows, schema=CONNECTIONS)
         )
-        told = log.skipped
+        skipped = log.skipped
         row = {
             "file": file.name,
             "broker": file.broker,
-            "lines": told.lines,
+            "lines": skipped.lines,
             "exchanges": count,
             "from_ms": from_ms,
             "until_ms": until_ms,
             "skipped": [
-                {"reason": reason, "lines": lines_, "first": told.first[reason]}
-                for reason, lines_ in told.counts.items()
+                {"reason": reason, "lines": lines_, "first": skipped.first[reason]}
+                for reason, lines_ in skipped.counts.items()
             ],
             "damaged": damaged,
             "first_ms": first_ms,
@@ -334,7 +328,7 @@ class _Lines:
 
 @dataclass
 class Cursor:
-    """How far each broker's log was read: the number of the file, and the line."""
+    """The read position in each broker's log: the number of the file, and the line."""
 
     at: dict[str, tuple[int, int]] = field(default_factory=dict)
 
@@ -433,44 +427,46 @@ class PartAudit(Audit):
                     yield from pc.unique(uses.filter(chosen)["connection"]).to_pylist()
 
     def _first_uses(self, broker: str) -> dict[str, int]:
-        found = self._firsts.get(broker)
-        if found is None:
-            found = self._firsts[broker] = {}
+        first_uses = self._firsts.get(broker)
+        if first_uses is None:
+            first_uses = self._firsts[broker] = {}
             for number in self._log.numbers[broker]:
                 table = self._log.place.read(file_table("connections", number))
                 for name, ms in zip(*(c.to_pylist() for c in table.columns), strict=True):
-                    found.setdefault(name, ms)
-        return found
+                    first_uses.setdefault(name, ms)
+        return first_uses
 
     def _silences(self, broker: str) -> list[tuple[tuple[int, int], int, int]]:
-        found = self._silent.get(broker)
-        if found is None:
-            found = self._silent[broker] = []
+        silences = self._silent.get(broker)
+        if silences is None:
+            silences = self._silent[broker] = []
             between = BrokerActivity()
             for number in self._log.numbers[broker]:
                 (row,) = self._log.place.read(file_table("files", number), _SILENCES).to_pylist()
                 if row["first_ms"] is None:
                     continue
                 between.wrote(row["first_ms"])
-                found += [((number, 0), *pause) for pause in between.pauses]
-                found += [
+                silences += [((number, 0), *pause) for pause in between.pauses]
+                silences += [
                     ((number, p["line"]), p["since_ms"], p["until_ms"]) for p in row["pauses"]
                 ]
                 between.pauses.clear()
                 between.last_ms = row["last_ms"]
-        return found
+        return silences
 
     def _lost_lines(self, broker: str) -> list[tuple[tuple[int, int], int, str]]:
-        found = self._lost.get(broker)
-        if found is None:
-            found = self._lost[broker] = []
+        lost_lines = self._lost.get(broker)
+        if lost_lines is None:
+            lost_lines = self._lost[broker] = []
             for number in self._log.numbers[broker]:
                 name = self._log.files[number].name
                 (rows,) = self._log.place.read(file_table("files", number), ["damaged"])[
                     "damaged"
                 ].to_pylist()
-                found += [((number, r["line"]), r["at_ms"], f"{name}:{r['line']}") for r in rows]
-        return found
+                lost_lines += [
+                    ((number, r["line"]), r["at_ms"], f"{name}:{r['line']}") for r in rows
+                ]
+        return lost_lines
 
 
 _ROWS_A_BATCH = 5_000
@@ -506,8 +502,8 @@ class AuditPart:
                 tables.add("problems", plain(problem))
             for result in results.values():
                 tables.add("groups", group_row(result))
-                for found in result.found:
-                    tables.add("violations", violation_row(result.group_id, found))
+                for violation in result.found:
+                    tables.add("violations", violation_row(result.group_id, violation))
         return len(results)
 
 
@@ -586,9 +582,9 @@ def group_row(result: GroupResult) -> dict[str, Any]:
     return row
 
 
-def violation_row(group: str, found: AuditViolation) -> dict[str, Any]:
+def violation_row(group: str, violation: AuditViolation) -> dict[str, Any]:
     """Return a violation as a row of `log_tables.VIOLATIONS`."""
-    row = {"group": group, **found.to_json()}
+    row = {"group": group, **violation.to_json()}
     allowed = [{**a, "body": json_text(a["body"])} for a in row["allowed"]]
     return {**row, "allowed": allowed, "observed": json_text(row["observed"])}
 

@@ -23,7 +23,10 @@ _CONNECTIONS = 1_000
 
 
 class StreamGroup:
-    """The audit of a group in progress; `state`: where it stopped, None at its beginning."""
+    """The audit of a group in progress.
+
+    `state`: its state at the last stop, None at its beginning.
+    """
 
     def __init__(
         self,
@@ -33,7 +36,7 @@ class StreamGroup:
         state: bytes | None = None,
     ) -> None:
         noted = self._note
-        self._given: dict[str, object] = {
+        self._known: dict[str, object] = {
             "settings": settings,
             "legal": legal,
             "around": self,
@@ -45,7 +48,7 @@ class StreamGroup:
             self._brokers = {}
             self._audit = GroupAudit(group, settings, legal, self, noted)
         else:
-            self._brokers, self._audit = from_bytes(state, self._given)
+            self._brokers, self._audit = from_bytes(state, self._known)
 
     def take(self, exchanges: Iterable[LoggedExchange]) -> list[dict[str, Any]]:
         """Judge the next lines; return the violations as rows."""
@@ -64,7 +67,7 @@ class StreamGroup:
 
     def state(self) -> bytes:
         """Return the state as bytes."""
-        return to_bytes((self._brokers, self._audit), self._given)
+        return to_bytes((self._brokers, self._audit), self._known)
 
     def runs_through(self, broker: str, from_ms: int, to_ms: int) -> bool:
         """See Surroundings."""
@@ -72,21 +75,21 @@ class StreamGroup:
         return known is not None and known.runs_through(from_ms, to_ms)
 
     def paused_ms(self, broker: str, from_ms: int, to_ms: int) -> int:
-        """See Surroundings.  Where the group heard nothing, nobody may have."""
+        """See Surroundings.  Where the group heard nothing, perhaps no group did."""
         known = self._brokers.get(broker)
         return 0 if known is None else known.paused_ms(from_ms, to_ms)
 
     @staticmethod
     def damaged(_broker: str, _from_ms: int, _to_ms: int) -> None:
-        """See Surroundings.  Whoever writes alerts knows what can't be read; a group does not."""
+        """See Surroundings.  The writer of alerts knows unreadable lines; a group does not."""
         return
 
-    def _note(self, found: AuditViolation, segment: Segment | None) -> None:
+    def _note(self, violation: AuditViolation, segment: Segment | None) -> None:
         self._alerts.append(
             {
-                **found.to_json(),
+                **violation.to_json(),
                 "group": self._audit.group_id,
                 "number": self._audit.result.violations,
-                "from_ms": found.exchange.arrived_ms if segment is None else segment.from_ms,
+                "from_ms": violation.exchange.arrived_ms if segment is None else segment.from_ms,
             }
         )

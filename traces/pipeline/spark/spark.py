@@ -1,12 +1,11 @@
-"""The Spark engine: a session, fencepost on every executor, and jobs as DataFrames.
+"""Run jobs on Spark: a session, fencepost on every executor, and jobs as DataFrames.
 
 A job gets a row for each shard, one to a partition, through `mapInArrow`; Spark merges the tables.
 If PySpark or Java is missing, or Java has a wrong version, the error says how to fix it.
 
-Keep the levels of an exploration on Spark, as DataFrames.
-
-The worlds of the last level are expanded where they are stored, equal ones are merged, and those of
-earlier levels are removed.  Only counts come to the driver.
+The levels of an exploration are DataFrames, too.  The worlds of the last level are expanded where
+they are stored, equal ones are merged, and those of earlier levels are removed.  Only counts come
+to the driver.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ import pyarrow as pa
 
 from fencepost.traces.files.bounded import pip_install
 from fencepost.traces.pipeline.corpus.exploring import (
-    FOUND,
+    REACHED,
     WORLDS,
     ExplorationBounds,
     Frontiers,
@@ -68,21 +67,21 @@ class SparkFrontiers:
         frontier = self._read([depth])
         most = self.session.sparkContext.defaultParallelism * _TASKS_A_CORE
         tasks = max(1, min(most, states // _PER_TASK))
-        found = (
+        frame = (
             frontier.repartition(tasks)
-            .mapInArrow(_expanding(bounds), ddl(FOUND))
+            .mapInArrow(_expanding(bounds), ddl(REACHED))
             .groupBy("world", "broken")
             .agg(f.sum("ways").alias("ways"))
             .persist()
         )
         try:
-            told = found.agg(f.sum("ways"), f.collect_set("broken")).head()
-            reached = found.where(f.col("broken").isNull()).select("world")
+            totals = frame.agg(f.sum("ways"), f.collect_set("broken")).head()
+            reached = frame.where(f.col("broken").isNull()).select("world")
             known = self._read(range(depth + 1))
             fresh = self._write(depth + 1, reached.join(known, "world", "left_anti"))
         finally:
-            found.unpersist()
-        return fresh, int(told[0] or 0), tuple(sorted(told[1]))
+            frame.unpersist()
+        return fresh, int(totals[0] or 0), tuple(sorted(totals[1]))
 
     def _read(self, depths: Iterable[int]) -> DataFrame:
         names = [self.place.full(level_name(depth)) for depth in depths]
@@ -107,11 +106,11 @@ LEAST_JAVA = 17
 _REMEDY = f"install a JDK or JRE, version {LEAST_JAVA} or later (Debian: openjdk-17-jre-headless)"
 _VERSION_S = 30
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
-"""Set where spark-submit started this process: it has chosen the master and made the JVM."""
+"""Set where spark-submit started this process: then master and JVM are chosen."""
 
 
 class SparkUnavailableError(Exception):
-    """Spark can't run here.  `str()` says what is missing, and the fix."""
+    """Spark can't run here.  `str()` names what is missing, and the fix."""
 
 
 class SparkEngine:
@@ -124,8 +123,8 @@ class SparkEngine:
         """See JobEngine."""
         if not shards:
             return job.schema.empty_table()
-        found = self._frame(job, shards).toArrow().cast(job.schema)
-        return found.sort_by([("shard", "ascending")])
+        table = self._frame(job, shards).toArrow().cast(job.schema)
+        return table.sort_by([("shard", "ascending")])
 
     def merged(self, job: Job, shards: Sequence[int], merge: Merge) -> pa.Table:
         """See JobEngine."""
@@ -228,17 +227,17 @@ def _check_java() -> None:
         where = f"JAVA_HOME is {home}, which has no bin/java" if home else "java is not on the PATH"
         raise SparkUnavailableError(f"{where}: {_REMEDY}")
     try:
-        told = subprocess.run(  # noqa: S603  (the Java that Spark would run)
+        process = subprocess.run(  # noqa: S603  (the Java that Spark would run)
             [java, "-version"], capture_output=True, text=True, timeout=_VERSION_S, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise SparkUnavailableError(f"{java} can't be run ({error}): {_REMEDY}") from error
-    said = told.stderr + told.stdout
-    found = re.search(r'version "(?:1\.)?(\d+)', said)
-    if found is None:
+    output = process.stderr + process.stdout
+    match = re.search(r'version "(?:1\.)?(\d+)', output)
+    if match is None:
         raise SparkUnavailableError(f"{java} doesn't tell its version: {_REMEDY}")
-    if int(found[1]) < LEAST_JAVA:
-        raise SparkUnavailableError(f"{java} is Java {found[1]}: {_REMEDY}")
+    if int(match[1]) < LEAST_JAVA:
+        raise SparkUnavailableError(f"{java} is Java {match[1]}: {_REMEDY}")
 
 
 def _first_line(error: Exception) -> str:

@@ -1,16 +1,13 @@
 """Audit logs that never end, with Spark's Structured Streaming.
 
-Each group's audit is in the state store, as bytes, under the group's name; Spark's checkpoint says
-how far the source was read.  Alerts are written under the number of their batch, so a batch that is
-run again gives the same alerts under the same name: none is lost, and none is there twice.
+Each group's audit is in the state store, as bytes, under the group's name; Spark's checkpoint has
+the read position in the source.  Alerts are written under the number of their batch, so a batch
+that is run again gives the same alerts under the same name: none is lost, and none is there twice.
 
-A folder of growing logs as a source of Spark's Structured Streaming.
-
-Progress is counted in bytes and lines of each file, by its inode and not its name, so that a
-rotated log is still the same.  A line is read when it is complete.  A file that became shorter is
-read from its beginning.  Compressed files are left out, since they were read before.
-
-Watch logs: which source, how far it was read, and until when.
+A folder of growing logs is a source.  Progress is counted in bytes and lines of each file, by its
+inode and not its name, so that a rotated log is still the same.  A line is read when it is
+complete.  A file that became shorter is read from its beginning.  Compressed files are left out,
+since they were read before.
 
 A folder of alerts belongs to one source and one way to judge it.  Other ones are refused, and so is
 a folder whose checkpoint is gone, because every alert would be written again.
@@ -51,8 +48,8 @@ SETTINGS = {
     ),
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
 }
-"""What a session for it needs: states outside the memory of the JVM; and batches only where there
-are lines, or what is idle would be looked at for ever (a group is forgotten when others go on)."""
+"""Settings of a session for it: states outside the memory of the JVM; and batches only where there
+are lines, or an idle group would be looked at for ever (a group is forgotten when others go on)."""
 
 _LINES = pa.schema(
     [
@@ -72,10 +69,10 @@ _LINES = pa.schema(
         ("response", pa.binary()),
     ]
 )
-_FOUND = pa.schema([("kind", pa.string()), ("row", pa.string())])
+_ROWS = pa.schema([("kind", pa.string()), ("row", pa.string())])
 _STATE = pa.schema([("state", pa.binary())])
 _FORGET_MS = 24 * 60 * 60_000
-"""A group of which nothing comes for so long is forgotten."""
+"""A group without lines for this many ms is forgotten."""
 
 ALERT, DAMAGED = "alert", "damaged"
 ALERTS_FOLDER, DAMAGED_FOLDER = "alerts", "damaged"
@@ -83,15 +80,15 @@ ALERTS_FOLDER, DAMAGED_FOLDER = "alerts", "damaged"
 
 def start(lines: DataFrame, sink: Sink, options: LogOptions, **trigger: Any) -> StreamingQuery:
     """Start a query over lines as `stream_source.RAW`; its checkpoint is in the place, too."""
-    found = (
+    rows = (
         lines.mapInArrow(_parsing(options), ddl(_LINES))
         .groupBy("damaged", "group")
         .applyInPandasWithState(
-            _auditing(options), ddl(_FOUND), ddl(_STATE), "append", "ProcessingTimeTimeout"
+            _auditing(options), ddl(_ROWS), ddl(_STATE), "append", "ProcessingTimeTimeout"
         )
     )
     return (
-        found.writeStream.queryName("fencepost")
+        rows.writeStream.queryName("fencepost")
         .foreachBatch(sink)
         .option("checkpointLocation", sink.place.full("checkpoint"))
         .trigger(**trigger)
@@ -188,10 +185,13 @@ def _exchange(row: tuple[Any, ...]) -> LoggedExchange:
 
 @dataclass(frozen=True)
 class Sink:
-    """Writes the alerts of a batch under its number; `told`: called with each alert afterwards."""
+    """Writes the alerts of a batch under its number.
+
+    `on_alert`: called with each alert afterwards.
+    """
 
     place: Place
-    told: Callable[[dict[str, Any]], None] | None = None
+    on_alert: Callable[[dict[str, Any]], None] | None = None
 
     def __call__(self, batch: DataFrame, number: int) -> None:
         """Handle a batch, for `foreachBatch`."""
@@ -200,13 +200,13 @@ class Sink:
     def write(self, rows: list[dict[str, Any]], number: int) -> None:
         """Write a batch; a file of its number that is there already is the same."""
         name = f"batch-{number:09d}.jsonl"
-        found: dict[str, list[dict[str, Any]]] = {ALERT: [], DAMAGED: []}
+        by_kind: dict[str, list[dict[str, Any]]] = {ALERT: [], DAMAGED: []}
         for row in rows:
-            found[row["kind"]].append(json.loads(row["row"]))
-        self._put(f"{DAMAGED_FOLDER}/{name}", found[DAMAGED], ("broker", "place"))
-        if found[ALERT]:
+            by_kind[row["kind"]].append(json.loads(row["row"]))
+        self._put(f"{DAMAGED_FOLDER}/{name}", by_kind[DAMAGED], ("broker", "place"))
+        if by_kind[ALERT]:
             lost = list(self._lost(number))
-            alerts = [_said(alert, lost) for alert in found[ALERT]]
+            alerts = [_message(alert, lost) for alert in by_kind[ALERT]]
             self._put(f"{ALERTS_FOLDER}/{name}", alerts, ("group", "number"))
 
     def _put(self, name: str, rows: list[dict[str, Any]], order: tuple[str, str]) -> None:
@@ -216,9 +216,9 @@ class Sink:
         text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         new = self.place.read_text(name) is None
         self.place.write_text(name, text)
-        if new and self.told is not None and name.startswith(ALERTS_FOLDER):
+        if new and self.on_alert is not None and name.startswith(ALERTS_FOLDER):
             for row in rows:
-                self.told(row)
+                self.on_alert(row)
 
     def _lost(self, until: int) -> Iterator[dict[str, Any]]:
         """Return the lines that can't be read, of this batch and those before."""
@@ -227,7 +227,7 @@ class Sink:
                 yield from rows_of(self.place, f"{DAMAGED_FOLDER}/{name}")
 
 
-def _said(alert: dict[str, Any], lost: list[dict[str, Any]]) -> dict[str, Any]:
+def _message(alert: dict[str, Any], lost: list[dict[str, Any]]) -> dict[str, Any]:
     """Return an alert with its outcome, which a damaged line may turn to unknown."""
     from_ms, until_ms = alert["from_ms"], alert["at_ms"]
     place = next(
@@ -267,7 +267,7 @@ RAW = pa.schema(
 LINES_AT_ONCE = 200_000
 _BYTES_AT_ONCE = 1 << 20
 _BATCH_BYTES = 1 << 24
-"""A batch ends with the line that takes it over so many."""
+"""A batch ends with the line that takes it over this many bytes."""
 _COMPRESSED = (".gz", ".zip", ".zst", ".bz2")
 
 Offsets = dict[str, dict[str, int]]
@@ -319,20 +319,20 @@ class GrowingLogs(DataSourceStreamReader):  # type: ignore[misc]
     def latestOffset(self, start: Offsets, limit: ReadLimit) -> Offsets:  # noqa: N802
         """Return how far each file can be read."""
         left = 2**62 if isinstance(limit, ReadAllAvailable) else limit.max_rows
-        found: Offsets = {}
+        offsets: Offsets = {}
         for number, path in sorted(self._files().items()):
             before = start.get(number, {"bytes": 0, "lines": 0})
             if path.stat().st_size < before["bytes"]:
                 before = {"bytes": 0, "lines": 0}
             size, lines = _whole_lines(path, before["bytes"], left)
             left -= lines
-            found[number] = {"bytes": before["bytes"] + size, "lines": before["lines"] + lines}
-        return found
+            offsets[number] = {"bytes": before["bytes"] + size, "lines": before["lines"] + lines}
+        return offsets
 
     def partitions(self, start: Offsets, end: Offsets) -> list[FileRange]:
         """Return the new range of each file that grew."""
         files = self._files()
-        found = []
+        ranges = []
         for number, until in end.items():
             since = start.get(number, {"bytes": 0, "lines": 0})
             if until["bytes"] < since["bytes"]:
@@ -346,8 +346,10 @@ class GrowingLogs(DataSourceStreamReader):  # type: ignore[misc]
                 )
             path = files[number]
             name = path.name.partition(".log")[0]
-            found.append(FileRange(str(path), name, since["bytes"], until["bytes"], since["lines"]))
-        return found
+            ranges.append(
+                FileRange(str(path), name, since["bytes"], until["bytes"], since["lines"])
+            )
+        return ranges
 
     def read(self, partition: FileRange) -> Iterator[pa.RecordBatch]:
         """Yield the lines of a range."""
@@ -370,12 +372,12 @@ class GrowingLogs(DataSourceStreamReader):  # type: ignore[misc]
             yield _batch(rows)
 
     def _files(self) -> dict[str, Path]:
-        found = {}
+        paths = {}
         for path in self._folder.iterdir():
             if path.is_file() and ".log" in path.name and path.suffix not in _COMPRESSED:
                 status = path.stat()
-                found[f"{status.st_dev}:{status.st_ino}"] = path
-        return found
+                paths[f"{status.st_dev}:{status.st_ino}"] = path
+        return paths
 
 
 def _batch(rows: list[tuple[str, str, int, bytes]]) -> pa.RecordBatch:
@@ -385,7 +387,7 @@ def _batch(rows: list[tuple[str, str, int, bytes]]) -> pa.RecordBatch:
 
 
 def _whole_lines(path: Path, begin: int, most: int) -> tuple[int, int]:
-    """Return how many bytes from there on are whole lines, at most so many, and how many lines."""
+    """Return the size of the whole lines from `begin` on, at most `most`, and their number."""
     size = lines = 0
     with path.open("rb") as file:
         file.seek(begin)
@@ -419,7 +421,7 @@ _KAFKA_LINES = (
 
 @dataclass(frozen=True)
 class StreamSource:
-    """Where lines come from: a folder, or a topic of the brokers at `bootstrap`."""
+    """A source of lines: a folder, or a topic of the brokers at `bootstrap`."""
 
     folder: str | None = None
     topic: str | None = None
@@ -453,7 +455,7 @@ class LogWatch:
 
     def text(self) -> str:
         """Return the text of `watch.json`."""
-        said = {
+        document = {
             "format": FORMAT,
             "version": VERSION,
             "source": asdict(self.source),
@@ -461,7 +463,7 @@ class LogWatch:
             "parts": self.parts,
             "made_by": tool_version(),
         }
-        return json.dumps(said, indent=1) + "\n"
+        return json.dumps(document, indent=1) + "\n"
 
     def claim(self) -> None:
         """Begin, or continue.  Raises CorpusError if the folder belongs to another source."""
@@ -484,23 +486,23 @@ class LogWatch:
 
 def watch_logs(
     session: SparkSession,
-    given: LogWatch,
-    told: Callable[[dict[str, Any]], None],
+    watch: LogWatch,
+    on_alert: Callable[[dict[str, Any]], None],
     *,
     every_s: float | None,
 ) -> None:
-    """Watch until the query ends; `every_s` None: only what is there now.
+    """Watch until the query ends; `every_s` None: only the lines that are there now.
 
     Raises CorpusError, and what the query raises.
     """
-    given.claim()
-    session.conf.set("spark.sql.shuffle.partitions", str(given.parts))
+    watch.claim()
+    session.conf.set("spark.sql.shuffle.partitions", str(watch.parts))
     trigger: dict[str, Any] = (
         {"availableNow": True} if every_s is None else {"processingTime": f"{every_s} seconds"}
     )
-    sink = Sink(given.place, told)
+    sink = Sink(watch.place, on_alert)
     query = start(
-        given.source.lines(session, given.options.line_limit), sink, given.options, **trigger
+        watch.source.lines(session, watch.options.line_limit), sink, watch.options, **trigger
     )
     try:
         while not query.awaitTermination(_LOOK_S):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 _FLOORS = ("model", "properties", "traces")
 _SEALED = (1980, 1, 1, 0, 0, 0)
-"""The same content is the same file."""
+"""A fixed time for all files: the same content gives the same archive."""
 
 
 def write_archive(path: Path, more_floors: Sequence[str] = ()) -> Path:
@@ -29,13 +29,13 @@ def write_archive(path: Path, more_floors: Sequence[str] = ()) -> Path:
 
 def _files(floors: Iterable[str]) -> dict[str, Path]:
     """Return the archive's files by name; of a module that is installed twice, the one in use."""
-    found: dict[str, Path] = {}
+    files_: dict[str, Path] = {}
     for floor in floors:
         package = importlib.import_module(f"fencepost.{floor}")
         for root in map(Path, package.__path__):
             for name, file in _within(root):
-                found.setdefault(f"fencepost/{floor}/{name}", file)
-    return found
+                files_.setdefault(f"fencepost/{floor}/{name}", file)
+    return files_
 
 
 def _within(root: Path) -> Iterator[tuple[str, Path]]:

@@ -1,11 +1,8 @@
-"""Places where tables are stored: a folder, or a URI that Arrow's file systems know.
+"""Store tables in a place: a folder, or a URI that Arrow's file systems know.
 
 A file gets its name only when it is complete, so a process that is killed leaves nothing that could
-be taken for a result.  Every machine of a cluster must see the place under the same name.
-
-Read the file that describes a folder of the pipeline.
-
-A file of another kind or version is refused.
+be taken for a result.  Every machine of a cluster must see the place under the same name.  A
+manifest describes a folder of the pipeline; one of another kind or version is refused.
 """
 
 from __future__ import annotations
@@ -32,9 +29,9 @@ class CorpusError(BadInputError):
 
 
 class ManifestKind(NamedTuple):
-    """`format` and `version` as the file says them, what it is of, and two remedies.
+    """`format` and `version` as the file has them, its subject, and two remedies.
 
-    `anew`: for a file that is damaged; `other`: for one that is of something else.
+    `anew`: for a file that is damaged; `other`: for one about another subject.
     """
 
     format: str
@@ -47,17 +44,17 @@ class ManifestKind(NamedTuple):
 def manifest(text: str, where: str, kind: ManifestKind) -> dict[str, Any]:
     """Read such a file.  Raises CorpusError."""
     try:
-        said = parse_json(text)
+        document = parse_json(text)
     except BadJsonError as error:
         raise CorpusError(f"{where}: {error}; {kind.anew}") from error
-    if not isinstance(said, dict) or said.get("format") != kind.format:
+    if not isinstance(document, dict) or document.get("format") != kind.format:
         raise CorpusError(f"{where} is of no {kind.noun}; {kind.other}")
-    if said.get("version") != kind.version:
+    if document.get("version") != kind.version:
         raise CorpusError(
-            f"{where} has version {said.get('version')!r}, and this fencepost reads "
+            f"{where} has version {document.get('version')!r}, and this fencepost reads "
             f"{kind.version}; use the fencepost that made it"
         )
-    return said
+    return document
 
 
 _UNFINISHED = ".tmp"
@@ -102,7 +99,7 @@ class Place:
 
     @contextmanager
     def _whole(self, name: str) -> Iterator[None]:
-        """Turn what Arrow says of a damaged file into CorpusError."""
+        """Raise CorpusError for a damaged file, with Arrow's message."""
         try:
             yield
         except (pa.ArrowException, OSError) as error:
@@ -164,8 +161,8 @@ class Place:
 
     def names(self, under: str) -> set[str]:
         """List the complete files in a folder and its subfolders, by relative name."""
-        start, found = self._listed(under)
-        return {path[len(start) + 1 :] for path in found if not path.endswith(_UNFINISHED)}
+        start, paths = self._listed(under)
+        return {path[len(start) + 1 :] for path in paths if not path.endswith(_UNFINISHED)}
 
     def tidy(self, under: str) -> None:
         """Remove the unfinished files of processes that were killed."""

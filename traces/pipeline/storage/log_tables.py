@@ -63,7 +63,7 @@ USES = table(("line", pa.int64()), ("answered_ms", pa.int64()), ("connection", p
 """Every request of a file: that its connection was there."""
 
 CONNECTIONS = table(("connection", pa.string()), ("first_ms", pa.int64()))
-"""When each connection of a file was first used."""
+"""Time of the first use of each connection of a file."""
 
 _AT = pa.struct([("line", pa.int64()), ("at_ms", pa.int64())])
 _PAUSE = pa.struct([("line", pa.int64()), ("since_ms", pa.int64()), ("until_ms", pa.int64())])
@@ -83,7 +83,7 @@ FILES = table(
     ("pauses", pa.list_(_PAUSE)),  # times in which the broker said nothing at all
     ("parts", pa.list_(pa.int64())),  # how many rows of `lines` are of each part
 )
-"""A file that was read; `lines` counts all of it, `exchanges` what is read of it."""
+"""A file that was read; `lines` counts all of it, `exchanges` those that were read."""
 
 _UNJUDGED = pa.struct(_columns(UnjudgedSegment))
 

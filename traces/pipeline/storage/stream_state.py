@@ -46,15 +46,15 @@ class StateError(ValueError):
     """Bytes that are no state of this version, or an object that can't be in one."""
 
 
-def to_bytes(value: Any, given: Mapping[str, Any]) -> bytes:
-    """Write a value as bytes.  `given`: objects that are not written; the reader has them."""
+def to_bytes(value: Any, known: Mapping[str, Any]) -> bytes:
+    """Write a value as bytes.  `known`: objects that are not written; the reader has them."""
     text = json.dumps(
-        [FORMAT, VERSION, tool_version(), _Writer(given).form(value)], separators=(",", ":")
+        [FORMAT, VERSION, tool_version(), _Writer(known).form(value)], separators=(",", ":")
     )
     return zlib.compress(text.encode(), 1)
 
 
-def from_bytes(data: bytes, given: Mapping[str, Any]) -> Any:
+def from_bytes(data: bytes, known: Mapping[str, Any]) -> Any:
     """Read the value.  Raises StateError."""
     try:
         form, version, made_by, value = json.loads(zlib.decompress(data))
@@ -65,13 +65,13 @@ def from_bytes(data: bytes, given: Mapping[str, Any]) -> Any:
             f"the state is {form} {version} of {made_by}, and this is version {VERSION} of "
             f"{tool_version()}: go on with that one, or begin with an empty folder"
         )
-    return _Reader(given).value(value)
+    return _Reader(known).value(value)
 
 
 class _Writer:
-    def __init__(self, given: Mapping[str, Any]) -> None:
-        self._given = {id(value): name for name, value in given.items()}
-        self._seen: dict[int, int] = {}
+    def __init__(self, known: Mapping[str, Any]) -> None:
+        self._known = {id(value): name for name, value in known.items()}
+        self._places: dict[int, int] = {}
         self._kept: list[Any] = []  # an id is one's own as long as its object lives
 
     def form(self, value: Any) -> Any:
@@ -99,19 +99,19 @@ class _Writer:
         return self._object(value)
 
     def _object(self, value: Any) -> list[Any]:
-        if (name := self._given.get(id(value))) is not None:
+        if (name := self._known.get(id(value))) is not None:
             return ["x", name]
-        if (number := self._seen.get(id(value))) is not None:
+        if (number := self._places.get(id(value))) is not None:
             return ["r", number]
-        self._seen[id(value)] = len(self._kept)
+        self._places[id(value)] = len(self._kept)
         self._kept.append(value)
         name = _name(value)
         return ["o", name, *([f, self.form(getattr(value, f))] for f in _fields(value))]
 
 
 class _Reader:
-    def __init__(self, given: Mapping[str, Any]) -> None:
-        self._given = given
+    def __init__(self, known: Mapping[str, Any]) -> None:
+        self._known = known
         self._objects: list[Any] = []
 
     def value(self, form: Any) -> Any:
@@ -140,7 +140,7 @@ class _Reader:
             case "r":
                 return self._objects[rest[0]]
             case "x":
-                return self._given[rest[0]]
+                return self._known[rest[0]]
             case "c" | "d":
                 pairs = {self.value(k): self.value(v) for k, v in rest}
                 return Counter(pairs) if kind == "c" else pairs
@@ -174,10 +174,10 @@ def _class(name: str) -> Any:
     module, _, kind = name.rpartition(".")
     if not name.startswith(_FLOORS):
         raise StateError(f"{name} can't be in a state")
-    found = vars(importlib.import_module(_PACKAGE + module))[kind]
-    if not isinstance(found, type):
+    cls = vars(importlib.import_module(_PACKAGE + module))[kind]
+    if not isinstance(cls, type):
         raise StateError(f"{name} is no class")
-    return found
+    return cls
 
 
 def _name(value: object) -> str:

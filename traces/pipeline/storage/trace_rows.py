@@ -1,12 +1,10 @@
-"""Convert events to rows of a table, and back; `schema.STEP` describes the columns.
+"""Convert events and worlds to rows of tables, and back; write Arrow schemas as Spark's DDL.
 
-Write worlds as text, and read them back.
+`schema.STEP` describes the columns of an event.
 
 Two worlds have the same text exactly if they are the same world: worlds are canonical, and so is
-their text, a JSON list of the fields of each part in their order.  The types of the model say what
-each part is, so only plain values are written.
-
-Write Arrow schemas as Spark's DDL.
+their text, a JSON list of the fields of each part in their order.  The types of the model define
+each part, so only plain values are written.
 """
 
 from __future__ import annotations
@@ -40,11 +38,11 @@ _COLUMNS = {"connection", "dropped"}
 
 
 class RowError(ValueError):
-    """A row that says no event; `str()` names what is wrong."""
+    """A row that is no event; `str()` names the problem."""
 
 
 def step_rows(events: Iterable[Event], senders: Mapping[str, str]) -> list[Row]:
-    """Convert each event to a row; `senders`: request id → who sent it."""
+    """Convert each event to a row; `senders`: request id → name of its sender."""
     return [_row(event, senders) for event in events]
 
 
@@ -78,7 +76,7 @@ def _row(event: Event, senders: Mapping[str, str]) -> Row:
 
 
 def events_of(rows: Iterable[Mapping[str, Any]]) -> list[Event]:
-    """Convert rows to events.  Raises RowError, and what JSON raises for a bad body."""
+    """Convert rows to events.  Raises RowError, and JSON's errors for a bad body."""
     return [_event(row) for row in rows]
 
 

@@ -19,14 +19,14 @@ from fencepost.traces.pipeline.corpus.corpus_coverage import (
 from fencepost.traces.pipeline.corpus.job_engine import LocalEngine
 from fencepost.traces.pipeline.storage.location import CorpusError, Place
 
-SHOWN = st.dictionaries(st.integers(0, 99), st.frozensets(st.sampled_from("abcdefgh"), max_size=5))
+NEEDED = st.dictionaries(st.integers(0, 99), st.frozensets(st.sampled_from("abcdefgh"), max_size=5))
 
 
 def union(shown: Mapping[int, frozenset[str]]) -> set[str]:
     return set().union(*shown.values())
 
 
-@given(SHOWN)
+@given(NEEDED)
 def test_a_cover_covers_all_and_has_nothing_to_spare(shown: dict[int, frozenset[str]]) -> None:
     kept = greedy(shown)
     assert union({trace: shown[trace] for trace in kept}) == union(shown)
@@ -34,7 +34,7 @@ def test_a_cover_covers_all_and_has_nothing_to_spare(shown: dict[int, frozenset[
         assert union({t: shown[t] for t in kept if t != trace}) != union(shown)
 
 
-@given(SHOWN)
+@given(NEEDED)
 def test_a_cover_does_not_depend_on_the_order(shown: dict[int, frozenset[str]]) -> None:
     assert greedy(dict(reversed(shown.items()))) == greedy(shown)
 
