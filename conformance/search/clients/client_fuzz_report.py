@@ -34,9 +34,9 @@ FILE = "fuzz-client.json"
 
 
 def verdict(search: ClientSearch) -> Overall:
-    """Whether something new is certain, or was seen at least."""
-    new = [one for one in search.findings if not one.known]
-    if any(one.is_confirmed for one in new):
+    """Judge a search: violated if a new finding is confirmed, unknown if one is not."""
+    new = [finding for finding in search.findings if not finding.known]
+    if any(finding.is_confirmed for finding in new):
         return Overall.VIOLATED
     return Overall.UNKNOWN if new else Overall.HOLDS
 
@@ -47,9 +47,9 @@ def exit_code(search: ClientSearch) -> int:
 
 
 def summary(search: ClientSearch) -> str:
-    """What it came to, in a line."""
-    new = [one for one in search.findings if not one.known]
-    sure = sum(one.is_confirmed for one in new)
+    """Summarise a search in a line."""
+    new = [finding for finding in search.findings if not finding.known]
+    sure = sum(finding.is_confirmed for finding in new)
     parts = [plural(sure, "finding")]
     if shaky := len(new) - sure:
         parts.append(f"{shaky} not confirmed")
@@ -63,34 +63,37 @@ def summary(search: ClientSearch) -> str:
     return f"{made}: {plural(search.scenarios, 'scenario')}; {', '.join(parts)}"
 
 
-def finding_lines(one: ClientFinding) -> Iterator[str]:
-    """A finding for the terminal, with the acts that show it."""
-    yield f"{_outcome(one).value.upper()}  {one.result.level.value}  {one.result.case.id}"
-    yield f"  {one.result.message}"
-    yield f"  {_seen(one)}"
-    if one.known:
-        yield f"  {note_of(one.known)}"
+def finding_lines(finding: ClientFinding) -> Iterator[str]:
+    """Describe a finding for the terminal, with the acts that show it."""
+    result = finding.result
+    yield f"{_outcome(finding).value.upper()}  {result.level.value}  {result.case.id}"
+    yield f"  {result.message}"
+    yield f"  {_runs_text(finding)}"
+    if finding.known:
+        yield f"  {note_of(finding.known)}"
         return
-    for act in one.smallest.to_json()["acts"]:
+    for act in finding.smallest.to_json()["acts"]:
         name = act.pop("act")
         yield f"    {name} {msgspec.json.encode(act).decode() if act else ''}".rstrip()
 
 
-def _outcome(one: ClientFinding) -> Outcome:
-    if one.known:
+def _outcome(finding: ClientFinding) -> Outcome:
+    if finding.known:
         return Outcome.KNOWN_FAILURE
-    return Outcome.FAIL if one.is_confirmed else Outcome.UNKNOWN
+    return Outcome.FAIL if finding.is_confirmed else Outcome.UNKNOWN
 
 
-def _seen(one: ClientFinding) -> str:
-    if one.known:
-        return f"seen in scenario {one.number}"
-    shorter = f"shrunk from {plural(len(one.first.acts), 'act')} to {len(one.smallest.acts)}"
-    return f"seen in {one.failed} of {plural(one.runs, 'run')}; {shorter}"
+def _runs_text(finding: ClientFinding) -> str:
+    if finding.known:
+        return f"seen in scenario {finding.number}"
+    shorter = (
+        f"shrunk from {plural(len(finding.first.acts), 'act')} to {len(finding.smallest.acts)}"
+    )
+    return f"seen in {finding.failed} of {plural(finding.runs, 'run')}; {shorter}"
 
 
 def search_json(search: ClientSearch, client: str, seed: int, revision: str) -> dict[str, Any]:
-    """The search as a JSON object."""
+    """Write the search as a JSON object."""
     made = search.introduction
     return {
         "format": "fencepost-client-search",
@@ -106,20 +109,20 @@ def search_json(search: ClientSearch, client: str, seed: int, revision: str) -> 
         "summary": summary(search),
         "findings": [
             {
-                "id": one.result.case.id,
-                "rule": one.result.obligation,
-                "level": one.result.level.value,
-                "outcome": _outcome(one).value,
-                "observed": one.result.observed,
-                "message": one.result.message,
-                "number": one.number,
-                "acts": [len(one.first.acts), len(one.smallest.acts)],
-                "seen": [one.failed, one.runs] if one.runs else [1, 1],
-                "why": one.known,
-                "trace": trace_name(one.result.case.id),
-                "scenario": one.smallest.to_json(),
+                "id": finding.result.case.id,
+                "rule": finding.result.obligation,
+                "level": finding.result.level.value,
+                "outcome": _outcome(finding).value,
+                "observed": finding.result.observed,
+                "message": finding.result.message,
+                "number": finding.number,
+                "acts": [len(finding.first.acts), len(finding.smallest.acts)],
+                "seen": [finding.failed, finding.runs] if finding.runs else [1, 1],
+                "why": finding.known,
+                "trace": trace_name(finding.result.case.id),
+                "scenario": finding.smallest.to_json(),
             }
-            for one in search.findings
+            for finding in search.findings
         ],
         "excused": search.excused,
     }
@@ -129,7 +132,7 @@ def write_search(
     search: ClientSearch, client: str, seed: int, revision: str, directory: Path
 ) -> None:
     """Write fuzz-client.json, index.html and traces/ into a folder.  Raises ReportError."""
-    results = [_result(one) for one in search.findings]
+    results = [_result(finding) for finding in search.findings]
     traces = {trace_name(result.case.id): trace_json(result) for result in results}
     certificate = ClientCertificate(
         provenance=Provenance(client, search.introduction.client, search.introduction.version),
@@ -140,9 +143,9 @@ def write_search(
         level=Level.MAY,
         versions=all_versions(),
     )
-    told = {"verdict": verdict(search).value, "summary": summary(search)}
+    outcome = {"verdict": verdict(search).value, "summary": summary(search)}
     page = client_index(
-        {**certificate_json(certificate), **told}, traces, title=f"{client}: search"
+        {**certificate_json(certificate), **outcome}, traces, title=f"{client}: search"
     )
     texts = {
         FILE: _text(search_json(search, client, seed, revision)),
@@ -152,9 +155,11 @@ def write_search(
     write_texts(texts, directory, "--report")
 
 
-def _result(one: ClientFinding) -> ClientResult:
-    notes = (_seen(one), *([note_of(one.known)] if one.known else []))
-    return replace(one.result, outcome=_outcome(one), attempts=one.runs or 1, notes=notes)
+def _result(finding: ClientFinding) -> ClientResult:
+    notes = (_runs_text(finding), *([note_of(finding.known)] if finding.known else []))
+    return replace(
+        finding.result, outcome=_outcome(finding), attempts=finding.runs or 1, notes=notes
+    )
 
 
 def _text(document: dict[str, Any]) -> str:
@@ -166,7 +171,7 @@ class ClientTraceError(BadInputError):
 
 
 def read_trace(path: Path) -> tuple[str, Scenario]:
-    """The obligation and the scenario of a trace.
+    """Read the requirement and the scenario of a trace.
 
     Raises ClientTraceError, DocumentError, UnknownRequirementError.
     """
@@ -174,11 +179,11 @@ def read_trace(path: Path) -> tuple[str, Scenario]:
     try:
         if document["format"] != FORMAT:
             raise ClientTraceError(_no_trace(path, f"its format is {document['format']!r}"))
-        obligation, scenario = document["case"].partition("/")[0], document["scenario"]
-        found = read_scenario(scenario)
+        obligation = document["case"].partition("/")[0]
+        scenario = read_scenario(document["scenario"])
     except (KeyError, TypeError, AttributeError, msgspec.ValidationError) as error:
         raise ClientTraceError(_no_trace(path, str(error))) from None
-    return find_requirement(obligation).id, found
+    return find_requirement(obligation).id, scenario
 
 
 def _no_trace(path: Path, why: str) -> str:

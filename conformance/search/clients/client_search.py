@@ -99,7 +99,7 @@ _ERRORS = {
     "Heartbeat": (*_LOST, "ILLEGAL_GENERATION", "REBALANCE_IN_PROGRESS", *_MOVING),
     "OffsetCommit": (*_LOST, "ILLEGAL_GENERATION", "REBALANCE_IN_PROGRESS", *_MOVING),
 }
-"""What a broker may answer to each."""
+"""Errors that a broker may answer to each request."""
 
 
 @dataclass(slots=True)
@@ -110,13 +110,13 @@ class _Draft:
     features: frozenset[str]
     nodes: int
     instances: dict[str, str | None] = field(default_factory=dict)
-    lives: dict[str, int] = field(default_factory=dict)
+    runs: dict[str, int] = field(default_factory=dict)
     running: list[str] = field(default_factory=list)
     settings: Settings = field(default_factory=Settings)
     acts: list[ScenarioStep] = field(default_factory=list)
 
     def start(self, name: str) -> None:
-        self.lives[name] = self.lives.get(name, 0) + 1
+        self.runs[name] = self.runs.get(name, 0) + 1
         self.running.append(name)
         self.acts.append(Start(name, self.instances[name], settings=self.settings))
 
@@ -166,7 +166,7 @@ _Step = Callable[[_Draft], None]
 
 
 def _possible(draft: _Draft) -> Sequence[tuple[_Step, int]]:
-    """The steps that make sense now, with their weights."""
+    """List the steps that make sense now, with their weights."""
     steps: list[tuple[_Step, int]] = [
         (_error, 6),
         (_trouble, 3),
@@ -185,7 +185,7 @@ def _possible(draft: _Draft) -> Sequence[tuple[_Step, int]]:
         steps.append((_move, 2))
     if any(draft.instances[name] is not None for name in draft.running):
         steps += [(_remove, 2)]
-        if _RIVAL not in draft.lives:
+        if _RIVAL not in draft.runs:
             steps.append((_rival, 1))
     return steps
 
@@ -208,7 +208,7 @@ def _trouble(draft: _Draft) -> None:
 
 def _who(draft: _Draft) -> str:
     name = draft.anyone()
-    return client_id(name, draft.lives[name])
+    return client_id(name, draft.runs[name])
 
 
 def _restart(draft: _Draft) -> None:
@@ -274,7 +274,7 @@ def _settle(draft: _Draft) -> None:
 
 
 def makes_sense(scenario: Scenario) -> bool:
-    """Whether everybody who is named runs then, and nobody is started twice."""
+    """Tell if every consumer that is named runs then, and none is started twice."""
     running: dict[str, str] = {}
     for act in scenario.acts:
         match act:
@@ -297,15 +297,15 @@ def makes_sense(scenario: Scenario) -> bool:
 
 
 def _named(act: ScenarioStep) -> set[str]:
-    told = act.condition if isinstance(act, Until) else act
-    if isinstance(told, Settled):
-        return set(told.consumers)
-    name = getattr(told, "consumer", None)
+    subject = act.condition if isinstance(act, Until) else act
+    if isinstance(subject, Settled):
+        return set(subject.consumers)
+    name = getattr(subject, "consumer", None)
     return set() if name is None else {name}
 
 
 def smaller(scenario: Scenario) -> Iterator[Scenario]:
-    """Scenarios that are a bit smaller, those that save most first; not all make sense."""
+    """Yield scenarios that are a bit smaller, those that save most first; not all make sense."""
     names = dict.fromkeys(act.consumer for act in scenario.acts if isinstance(act, Start))
     for name in names:
         yield _without(scenario, name)
@@ -330,11 +330,11 @@ def _with(scenario: Scenario, acts: tuple[ScenarioStep, ...]) -> Scenario:
 
 
 def _without(scenario: Scenario, name: str) -> Scenario:
-    """It without one of its consumers."""
+    """Leave out one of the consumers."""
     kept: list[ScenarioStep] = []
     for act in scenario.acts:
         if isinstance(act, Until) and isinstance(act.condition, Settled):
-            rest = tuple(one for one in act.condition.consumers if one != name)
+            rest = tuple(other for other in act.condition.consumers if other != name)
             if rest:
                 kept.append(msgspec.structs.replace(act, condition=Settled(rest)))
         elif name not in _named(act) and not (isinstance(act, Crash) and act.process == name):
@@ -343,7 +343,7 @@ def _without(scenario: Scenario, name: str) -> Scenario:
 
 
 def _plainer(act: ScenarioStep) -> ScenarioStep:
-    """An act that asks for less."""
+    """Make an act ask for less, or return it as it is."""
     match act:
         case Start(settings=settings) if settings != Settings():
             return msgspec.structs.replace(act, settings=Settings())
@@ -368,7 +368,7 @@ def shrinking_scenario(first: Reproducer[Scenario, R], *, tries: int) -> Shrinki
 _REFERENCE = "reference"
 
 _CALM = {"poll-on", "relent", "produce"}
-"""What may be done while something is waited for, and changes nothing of it."""
+"""Actions that change nothing of what a judge waits for."""
 
 JUDGED = tuple(name for name, row in REQUIREMENTS.items() if not row.needs_calm)
 """The obligations that any scenario is judged by."""
@@ -383,10 +383,10 @@ class ClientFinding(Finding[Scenario, ClientResult, tuple[str, str]]):
 
 @dataclass(slots=True)
 class ClientSearch:
-    """What a search came to.
+    """The result of a search.
 
-    `broken`: how many scenarios broke off.  `excused`: what the reference client did, too, as
-    obligation and scenario.
+    `broken`: the number of scenarios that broke off; `excused`: violations that the reference
+    client shows, too, as requirement and scenario.
     """
 
     introduction: Introduction
@@ -423,7 +423,7 @@ class ClientFuzzer:
             await pool.__aexit__()
 
     async def introduction(self) -> Introduction:
-        """What the client says that it is.  Raises TargetUnavailableError."""
+        """Return the introduction of the client.  Raises TargetUnavailableError."""
         driver = await self._pools[self._client].take()
         await self._pools[self._client].give_back(driver, clean=True)
         return driver.introduction
@@ -436,7 +436,9 @@ class ClientFuzzer:
         introduction = await self.introduction()
         result = ClientSearch(introduction)
         scenarios = {number: drawn(seed, number, introduction) for number in numbers}
-        ran = await side_by_side(self._run(self._client, one) for one in scenarios.values())
+        ran = await side_by_side(
+            self._run(self._client, scenario) for scenario in scenarios.values()
+        )
         first: dict[tuple[str, str], ClientFinding] = {}
         for (number, scenario), evidence in zip(scenarios.items(), ran, strict=True):
             result.scenarios += 1
@@ -535,12 +537,12 @@ def _violations(evidence: Evidence) -> list[tuple[str, Verdict]]:
 
 
 def _violation(name: str, evidence: Evidence) -> Verdict | None:
-    """What a judge says is violated; None also where it waited while something else was done."""
+    """Judge a violation; None also where the judge waited during another action."""
     verdict = judge(name, evidence)
     if verdict.finding is not Judgement.VIOLATED:
         return None
     began_ms, ended_ms = verdict.waited or (0.0, 0.0)
-    others = (deed for deed in evidence.deeds if deed.name not in _CALM)
+    others = (action for action in evidence.deeds if action.name not in _CALM)
     return None if any(began_ms < d.began_ms < ended_ms for d in others) else verdict
 
 

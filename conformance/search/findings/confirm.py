@@ -41,14 +41,14 @@ F = TypeVar("F")
 
 CONFIRMATIONS = 3
 _FLAKY_RUNS = 9
-"""How often a flaky plan is run in all, so that its rate means something."""
+"""Runs of a flaky plan in all, so that its rate means something."""
 
 _FAILURES_AT_ONCE = 24
 _TRIES_AT_ONCE = 600
 _LEAST_S = 2.0
 _SLOW_S = 5.0
 _SLOW_AT_ONCE = 64
-"""How many slow plans run side by side, since most of their time is waiting."""
+"""Slow plans that run side by side, since most of their time is waiting."""
 
 _LAST_S = 5.0
 """After the time is up, this many seconds and two runs are left to confirm a finding."""
@@ -185,7 +185,7 @@ class Examination:
         fingerprint = failure.fingerprint(self.revision)
         if fingerprint is None:
             raise ValueError(f"{failure.case.id} did not fail, so nothing can be minimised")
-        most = max(_LEAST_S, 2 * _seen_after(failure))
+        most = max(_LEAST_S, 2 * _seconds_to_failure(failure))
         whole = self_contained(failure, self.suite)
         loose = races(whole.steps)
 
@@ -193,17 +193,17 @@ class Examination:
             open_orders = races(case.steps)
             if not self._virtual and not open_orders <= loose:
                 return None  # whether it fails would depend on timing
-            shown = await self._shows(case, fingerprint, times, most_s)
-            if shown is None and open_orders and most_s is not None:
+            failing = await self._shows(case, fingerprint, times, most_s)
+            if failing is None and open_orders and most_s is not None:
                 raise GivenUpError  # the requests may have come in the order that hides it
-            return shown
+            return failing
 
         async def quick(case: Plan) -> CaseResult | None:
             nonlocal most
-            shown = await judge(case, None if self._virtual else most)
-            if shown is not None:
-                most = max(_LEAST_S, 2 * shown.seconds)
-            return shown
+            failing = await judge(case, None if self._virtual else most)
+            if failing is not None:
+                most = max(_LEAST_S, 2 * failing.seconds)
+            return failing
 
         async def patient(case: Plan) -> CaseResult | None:
             return await judge(case, None)
@@ -245,7 +245,7 @@ class Examination:
         )
 
     async def is_steady(self, failure: CaseResult, fingerprint: Fingerprint) -> bool:
-        """Whether the plan that failed fails each time."""
+        """Run the plan that failed, and tell if it fails each time."""
         case = self_contained(failure, self.suite)
         try:
             return await self._shows(case, fingerprint, CONFIRMATIONS, None) is not None
@@ -255,7 +255,7 @@ class Examination:
     async def _shows(
         self, case: Plan, fingerprint: Fingerprint, times: int, most_s: float | None
     ) -> CaseResult | None:
-        """The first of some runs, if all fail so.
+        """Run a plan some times, and return the first run if all fail so.
 
         Raises GivenUpError after `most_s`, and where a real clock leaves it undecided.
         """
@@ -271,14 +271,14 @@ class Examination:
         return results[0]
 
     async def _run(
-        self, cases: Sequence[Plan], most_s: float | None, shown: Fingerprint
+        self, cases: Sequence[Plan], most_s: float | None, fingerprint: Fingerprint
     ) -> list[CaseResult]:
         # Only what no departure explains may lie behind one; all else ends a run.
-        options = replace(self.suite.options, eager=True, follows=not shown.cause)
+        options = replace(self.suite.options, eager=True, follows=not fingerprint.cause)
         suite = self.suite.with_options(options)
-        return list(await asyncio.gather(*(self._one(suite, case, most_s) for case in cases)))
+        return list(await asyncio.gather(*(self._run_plan(suite, case, most_s) for case in cases)))
 
-    async def _one(self, suite: OpenTarget, case: Plan, most_s: float | None) -> CaseResult:
+    async def _run_plan(self, suite: OpenTarget, case: Plan, most_s: float | None) -> CaseResult:
         async with self._places:
             try:
                 async with asyncio.timeout(most_s):
@@ -288,14 +288,14 @@ class Examination:
         return result
 
 
-def _seen_after(failure: CaseResult) -> float:
-    """How many seconds after its start a plan showed the failure."""
+def _seconds_to_failure(failure: CaseResult) -> float:
+    """Measure from the start of a plan to the failure, in seconds."""
     violation = failure.remaining
     return failure.seconds if violation is None else violation.at_ms / 1000
 
 
 def self_contained(failure: CaseResult, suite: OpenTarget) -> Plan:
-    """The case with the settings that it was run under, where a case can have its own.
+    """Give a case the settings that it was run under, where it can have its own.
 
     It names no rules, since it is not run to pass.
     """
@@ -312,25 +312,25 @@ _TIMEOUTS = {"session_timeout_ms", "rebalance_timeout_ms"}
 
 
 def beginnings(case: Plan, failure: CaseResult) -> list[Plan]:
-    """Plans that may fail in the same way and are better to start with, the best first.
+    """List plans that may fail in the same way and are better to start with, the best first.
 
     `failure`: of a run of these steps.
     """
     head = _head(case, failure)
-    found = [*_hurried(head), head, *_hurried(case)]
-    return [plan for n, plan in enumerate(found) if plan != case and plan not in found[:n]]
+    plans = [*_hurried(head), head, *_hurried(case)]
+    return [plan for n, plan in enumerate(plans) if plan != case and plan not in plans[:n]]
 
 
 def _head(case: Plan, failure: CaseResult) -> Plan:
-    """The plan up to the step in which the failure was seen, with a wait for the wrong answer."""
+    """Cut a plan after the step in which it failed, with a wait for the wrong answer."""
     violation = failure.remaining
     recording = failure.recording
     if violation is None or recording is None:
         return case
     before = sum(end < violation.at_ms for end in recording.step_ends)
     label = recording.labels[violation.request_id]
-    asked = next(n for n, step in enumerate(case.steps) if getattr(step, "label", "") == label)
-    head = case.steps[: max(before, asked) + 1]
+    place = next(n for n, step in enumerate(case.steps) if getattr(step, "label", "") == label)
+    head = case.steps[: max(before, place) + 1]
     if not any(isinstance(step, Await) and label in step.labels for step in head):
         head = (*head, Await((label,)))
     return with_steps(case, head)
@@ -340,10 +340,10 @@ def _hurried(case: Plan) -> Iterator[Plan]:
     for short in (_SHORTER, _SHORT):
 
         def hurried(ask: Request, short: dict[Ms, Ms] = short) -> Request:
-            said = {
+            fields = {
                 name: short.get(value, value) if name in _TIMEOUTS else value
                 for name, value in ask.fields.items()
             }
-            return structs.replace(ask, fields=said)
+            return structs.replace(ask, fields=fields)
 
         yield asking(case, hurried)

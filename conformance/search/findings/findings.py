@@ -40,17 +40,17 @@ class PlanFinding(Finding[Plan, CaseResult, Fingerprint]):
 
     @property
     def sentence(self) -> str:
-        """What is wrong and why."""
+        """Return the sentence that explains the failure."""
         return self.result.message
 
     def steps(self, revision: Revision) -> tuple[str, ...]:
-        """What was sent and answered, a numbered line each, for the revision that judged."""
+        """List requests and answers, a numbered line each, for the revision that judged."""
         recording, first = self.result.recording, self.result.violation
         if recording is None:
             return ()
         wrong = known = "" if first is None else first.request_id
-        if first is not None and (found := self.result.attribution(revision)).behind:
-            own = found.verdict.violation
+        if first is not None and (attribution := self.result.attribution(revision)).behind:
+            own = attribution.verdict.violation
             wrong = wrong if own is None else own.request_id
         return steps_of(recording, wrong, known)
 
@@ -85,7 +85,7 @@ async def findings_from(
     level: Level = Level.SHOULD,
     on_finding: OnFinding | None = None,
 ) -> Findings:
-    """The distinct faults among failed cases, the simplest plan first.
+    """Find the distinct faults among failed cases, the simplest plan first.
 
     `known`: fingerprints that are only counted; `level`: failures below it are left out;
     `on_finding`: called with each finding as soon as it is confirmed, and at the end with those for
@@ -93,7 +93,9 @@ async def findings_from(
     """
     suite = examination.suite
     grouped = _by_fingerprint(failures, suite, level)
-    counted = Counter({one: len(alike) for one, alike in grouped.items() if one in known})
+    counted = Counter(
+        {fingerprint: len(alike) for fingerprint, alike in grouped.items() if fingerprint in known}
+    )
 
     async def examined(fingerprint: Fingerprint, results: Sequence[CaseResult]) -> PlanFinding:
         async with examination.turn() as has_time:
@@ -104,10 +106,14 @@ async def findings_from(
             on_finding(finding)
         return finding
 
-    new = [examined(one, alike) for one, alike in grouped.items() if one not in known]
-    found = list(await asyncio.gather(*new))
-    found.sort(key=lambda f: (weight(f.case, suite.hello.apis), f.fingerprint))
-    findings = _sorted(found, counted)
+    new = [
+        examined(fingerprint, alike)
+        for fingerprint, alike in grouped.items()
+        if fingerprint not in known
+    ]
+    results = list(await asyncio.gather(*new))
+    results.sort(key=lambda f: (weight(f.case, suite.hello.apis), f.fingerprint))
+    findings = _sorted(results, counted)
     if on_finding is not None:
         for finding in findings.unconfirmed:
             on_finding(finding)
@@ -115,18 +121,20 @@ async def findings_from(
 
 
 def unexamined(failures: Sequence[CaseResult], suite: OpenTarget, level: Level) -> Findings:
-    """The distinct faults among failed cases, neither shrunk nor confirmed."""
+    """Find the distinct faults among failed cases, without shrinking or confirming them."""
     grouped = _by_fingerprint(failures, suite, level)
-    return _sorted([_unconfirmed(one, alike, suite.revision) for one, alike in grouped.items()])
+    return _sorted(
+        [_unconfirmed(fingerprint, alike, suite.revision) for fingerprint, alike in grouped.items()]
+    )
 
 
 def _sorted(
-    found: Sequence[PlanFinding], known: Mapping[Fingerprint, int] | None = None
+    findings: Sequence[PlanFinding], known: Mapping[Fingerprint, int] | None = None
 ) -> Findings:
     return Findings(
-        tuple(f for f in found if f.runs and not f.is_flaky),
-        tuple(f for f in found if f.is_flaky),
-        tuple(f for f in found if not f.runs),
+        tuple(f for f in findings if f.runs and not f.is_flaky),
+        tuple(f for f in findings if f.is_flaky),
+        tuple(f for f in findings if not f.runs),
         known or {},
     )
 
@@ -134,7 +142,7 @@ def _sorted(
 def _by_fingerprint(
     failures: Sequence[CaseResult], suite: OpenTarget, level: Level
 ) -> dict[Fingerprint, list[CaseResult]]:
-    """The failures with each fingerprint; both in the order of the simplest plan."""
+    """Group failures by fingerprint; both in the order of the simplest plan."""
 
     def simplest(result: CaseResult) -> tuple[tuple[int, ...], str]:
         return weight(result.case, suite.hello.apis), result.case.id
@@ -166,7 +174,7 @@ async def finding_of(
 def _unconfirmed(
     fingerprint: Fingerprint, results: Sequence[CaseResult], revision: Revision
 ) -> PlanFinding:
-    """A finding as it was seen: neither shrunk nor confirmed."""
+    """Make a finding of failures that were neither shrunk nor confirmed."""
     return _plan_finding(fingerprint, results, results[0], results[0].case, revision)
 
 
@@ -184,26 +192,26 @@ def _plan_finding(
 def _named(
     result: CaseResult, case: Plan, fingerprint: Fingerprint, revision: Revision
 ) -> CaseResult:
-    """The result of a shrunk case, under an id that depends on its steps alone."""
+    """Name the result of a shrunk case by an id that depends on its steps alone."""
     name = f"found/{steps_digest(case.steps)}-{fingerprint.rule or fingerprint.wrong}"
-    said = replace(result, message=_message(result, revision))
-    return under(said, structs.replace(case, id=name, about=str(fingerprint)))
+    explained = replace(result, message=_message(result, revision))
+    return under(explained, structs.replace(case, id=name, about=str(fingerprint)))
 
 
 def _message(result: CaseResult, revision: Revision) -> str:
-    """The sentence of a failure; then, of one behind known departures, what these leave."""
+    """Explain a failure; of one behind known departures, also the rest that these leave."""
     if result.recording is None or result.violation is None:
         return result.message
-    found = result.attribution(revision)
-    if not found.behind:
+    attribution = result.attribution(revision)
+    if not attribution.behind:
         return result.message
     known = result.message.partition(" Source: ")[0].rstrip(".")
-    said = sentence(found.verdict, result.recording, revision)
-    return f"{known}; that is {found.behind}, which is known. Behind it {said}"
+    message = sentence(attribution.verdict, result.recording, revision)
+    return f"{known}; that is {attribution.behind}, which is known. Behind it {message}"
 
 
 def under(result: CaseResult, case: Plan) -> CaseResult:
-    """The result, as one of this case, whose steps are the same."""
+    """Make the result one of this case, whose steps are the same."""
     recording = result.recording
     if recording is None:
         return replace(result, case=case)
@@ -213,7 +221,7 @@ def under(result: CaseResult, case: Plan) -> CaseResult:
 
 
 def trace_of_finding(finding: PlanFinding, suite: OpenTarget, *, seed: int) -> TraceFile | None:
-    """The trace of a finding, for `fencepost replay`; None where the target itself failed."""
+    """Make the trace of a finding, for replay; None where the target itself failed."""
     trace = sound_trace(finding.result, suite.revision, suite.provenance(), seed=seed)
     if trace is None or trace.verdict.outcome != "violated":
         return trace

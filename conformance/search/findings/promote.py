@@ -81,7 +81,10 @@ def adopt(
 
 
 def corpus_here(into: Path | None, place: Path) -> CorpusFolder:
-    """The corpus in a folder, or that of the checkout around a place.  Raises TraceFileError."""
+    """Read the corpus in a folder, or that of the checkout around a place.
+
+    Raises TraceFileError.
+    """
     folder = CorpusFolder.around(place) if into is None else into
     if folder is None:
         raise TraceFileError(
@@ -94,7 +97,7 @@ def corpus_here(into: Path | None, place: Path) -> CorpusFolder:
 
 
 def _sound(trace: TraceFile) -> TraceFile:
-    """The trace, if today's verdict is the file's.  Raises TraceFileError."""
+    """Return the trace, if today's verdict is the file's.  Raises TraceFileError."""
     replayed = rejudge(trace)
     if not replayed.same:
         raise TraceFileError(
@@ -119,16 +122,16 @@ def _words(verdict: TraceVerdict) -> str:
 
 
 def _default_name(trace: TraceFile) -> str:
-    """A name made of the implementation and the fingerprint."""
+    """Make a name of the implementation and the fingerprint."""
     fingerprint = fingerprint_of_trace(trace)
-    what = trace.case or "run" if fingerprint is None else str(fingerprint)
+    subject = trace.case or "run" if fingerprint is None else str(fingerprint)
     origin = origin_of(str(trace.provenance.get("target")))
-    whole = _NO_WORD.sub("-", f"{origin} {what}".lower()).strip("-")
+    whole = _NO_WORD.sub("-", f"{origin} {subject}".lower()).strip("-")
     return whole[:_LONGEST].rstrip("-")
 
 
 def block(trace: TraceFile) -> str:
-    """The sentence and the steps of a trace, a line each, judged today."""
+    """Explain a trace as judged today: the sentence and the steps, a line each."""
     recording, revision = recording_of(trace), find_revision(trace.revision)
     return explain(graded(trace.judge(), recording, revision), recording, revision).text
 

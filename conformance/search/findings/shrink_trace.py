@@ -73,14 +73,16 @@ class Shrunk:
         """In words."""
         size = "minimal" if self.is_minimal else "smaller, and perhaps not minimal"
         tried = plural(self.tried, "plan")
-        said = f"{plural(self.before, 'step')}, now {self.steps} ({size}; {tried} tried)"
+        text = f"{plural(self.before, 'step')}, now {self.steps} ({size}; {tried} tried)"
         if self.failed < self.runs:
-            said += f"; it fails in {self.failed} of {plural(self.runs, 'run')} only"
-        return said
+            text += f"; it fails in {self.failed} of {plural(self.runs, 'run')} only"
+        return text
 
 
 async def shrink_trace(trace: TraceFile, target: Target, *, seconds: float = SECONDS) -> Shrunk:
-    """The smallest plan that fails on a target as this trace's does.  `seconds`: on a real clock.
+    """Find the smallest plan that fails on a target as the trace's does.
+
+    `seconds`: the time limit on a real clock.
 
     Raises TraceFileError where there is no plan, or it does not fail there.
     """
@@ -99,9 +101,9 @@ async def shrink_trace(trace: TraceFile, target: Target, *, seconds: float = SEC
             )
         examination = Examination(suite, seconds=seconds)
         async with examination.limited():
-            found = await finding_of(fingerprint, [failure], examination)
-        named = structs.replace(found.case, id=case.id, about=case.about)
-        smaller = sound_trace(under(found.result, named), suite.revision, suite.provenance())
+            finding = await finding_of(fingerprint, [failure], examination)
+        named = structs.replace(finding.case, id=case.id, about=case.about)
+        smaller = sound_trace(under(finding.result, named), suite.revision, suite.provenance())
         if smaller is None:
             raise TraceFileError(
                 "the trace",
@@ -110,11 +112,13 @@ async def shrink_trace(trace: TraceFile, target: Target, *, seconds: float = SEC
                 "run `certify` on it, which says how it ended",
             )
     before, now = len(case.steps), len(named.steps)
-    return Shrunk(smaller, now, before, found.tried, found.is_minimal, found.failed, found.runs)
+    return Shrunk(
+        smaller, now, before, finding.tried, finding.is_minimal, finding.failed, finding.runs
+    )
 
 
 def plan_of(trace: TraceFile) -> Plan:
-    """The plan of a trace, to be shrunk.  Raises TraceFileError if it has none."""
+    """Return the plan of a trace.  Raises TraceFileError if it has none."""
     if trace.plan is None:
         raise TraceFileError(
             "the trace",
@@ -126,7 +130,7 @@ def plan_of(trace: TraceFile) -> Plan:
 
 
 def with_settings(case: Plan, trace: TraceFile, suite: OpenTarget) -> Plan:
-    """The case under the settings that it was recorded with, where a target can choose them."""
+    """Give a case the settings that it was recorded with, where a target can choose them."""
     if not suite.chooses_settings:
         return case
     config = {DELAY: trace.config.get(DELAY), **case.needs.config}
@@ -136,19 +140,19 @@ def with_settings(case: Plan, trace: TraceFile, suite: OpenTarget) -> Plan:
 _IN_PROCESS = ("model", "mutant")
 
 
-async def shrink_property(trace: TraceFile, one: Property) -> Shrunk:
+async def shrink_property(trace: TraceFile, claim: Property) -> Shrunk:
     """Shrink the plan of a trace to the smallest run that breaks a property.
 
     Raises TraceFileError where there is no plan, it breaks nothing, or no trace can show it.
     """
-    if one.kind is not PropertyKind.HISTORY and not _is_of_groups(one):
+    if claim.kind is not PropertyKind.HISTORY and not _is_of_groups(claim):
         raise TraceFileError(
-            f"property:{one.id}",
-            one.kind.value,
+            f"property:{claim.id}",
+            claim.kind.value,
             "needs more than a trace holds",
             f"`fencepost check {trace.revision}` finds the shortest run that breaks it",
         )
-    case, target = plan_of(trace), _PropertyTarget(_origin(trace), one)
+    case, target = plan_of(trace), _PropertyTarget(_origin(trace), claim)
     judging = find_revision(trace.revision)
     async with opened(target, judging, Options(persists=True)) as suite:
 
@@ -162,32 +166,34 @@ async def shrink_property(trace: TraceFile, one: Property) -> Shrunk:
             raise TraceFileError(
                 "the trace",
                 "plan",
-                f"does not break {one.id} on {target.name}",
+                f"does not break {claim.id} on {target.name}",
                 "name a property that it breaks; `fencepost properties` lists all",
             )
         minimal = await shrink(shrinking_plan(Reproducer(first, run), suite.hello.apis), judge)
-        found = under(minimal.smallest.run, structs.replace(minimal.smallest.value, id=case.id))
-        assert found.recording is not None  # noqa: S101  (it was judged by its recording)
-        sentence = broken_properties(found.recording.history, [one]).get(one.id) or denied(one)
+        result = under(minimal.smallest.run, structs.replace(minimal.smallest.value, id=case.id))
+        assert result.recording is not None  # noqa: S101  (it was judged by its recording)
+        sentence = broken_properties(result.recording.history, [claim]).get(claim.id) or denied(
+            claim
+        )
         smaller = trace_of(
-            found.recording,
-            found.verdict,
+            result.recording,
+            result.verdict,
             judging,
             suite.provenance(),
             seed=0,
             tool_version=own_version(),
-            message=f"{one.id}: {sentence}.",
+            message=f"{claim.id}: {sentence}.",
         )
     steps = len(minimal.smallest.value.steps)
     return Shrunk(smaller, steps, len(case.steps), minimal.tried, minimal.is_minimal)
 
 
-def _is_of_groups(one: Property) -> bool:
-    return one.kind is PropertyKind.STATE and one.formula is not None
+def _is_of_groups(claim: Property) -> bool:
+    return claim.kind is PropertyKind.STATE and claim.formula is not None
 
 
 def _origin(trace: TraceFile) -> Revision:
-    """The model that a trace came from."""
+    """Find the model that a trace came from."""
     name = str(trace.provenance.get("target"))
     if name.partition(":")[0] not in _IN_PROCESS:
         return find_revision(trace.revision)
@@ -197,26 +203,26 @@ def _origin(trace: TraceFile) -> Revision:
 class _PropertyTarget(InProcessTarget):
     """A model on which a property is evaluated; its scopes are used one after the other."""
 
-    def __init__(self, revision: Revision, one: Property) -> None:
+    def __init__(self, revision: Revision, claim: Property) -> None:
         super().__init__(f"model:{revision.name}", revision, own_version())
         self._of = revision
-        self._property = one
-        self._watching = _PropertyModel(revision, one)
+        self._property = claim
+        self._watching = _PropertyModel(revision, claim)
 
     def sentence(self, result: CaseResult) -> str:
-        """What is wrong in the run of the last case; "" for nothing."""
+        """Explain the violation in the run of the last case; "" for none."""
         if result.recording is None:
             return ""
         if self._property.kind is PropertyKind.HISTORY:
-            said = broken_properties(result.recording.history, [self._property])
-            return said.get(self._property.id, "")
-        return self._watching.said
+            violations = broken_properties(result.recording.history, [self._property])
+            return violations.get(self._property.id, "")
+        return self._watching.violation
 
     @asynccontextmanager
     async def scope(
         self, label: str, *, isolated: bool = False, restarts: bool = False
     ) -> AsyncIterator[AsyncCoordinator]:
-        """A fresh model."""
+        """Yield a fresh model."""
         del label, isolated, restarts
         self._watching = _PropertyModel(self._of, self._property)
         yield InProcessCoordinator(self._watching)
@@ -225,35 +231,35 @@ class _PropertyTarget(InProcessTarget):
 class _PropertyModel(ModelCoordinator):
     """A model that evaluates a property of its groups after each call.
 
-    `said`: the first sentence that says what is wrong, or "".
+    `violation`: the first sentence that explains a violation, or "".
     """
 
-    def __init__(self, revision: Revision, one: Property) -> None:
+    def __init__(self, revision: Revision, claim: Property) -> None:
         super().__init__(revision, own_version())
-        self._property = one
-        self.said = ""
+        self._property = claim
+        self.violation = ""
 
     def reset(self, config: Config) -> Reset:
         """As the model's; nothing is wrong with no group."""
-        self.said = ""
+        self.violation = ""
         return super().reset(config)
 
     def send(self, request: Send) -> list[Answer]:
         """As the model's."""
-        return self._asked(super().send(request))
+        return self._evaluated(super().send(request))
 
     def advance(self, ms: int) -> list[Answer]:
         """As the model's; states between two timers are not evaluated."""
-        return self._asked(super().advance(ms))
+        return self._evaluated(super().advance(ms))
 
     def restart(self) -> Dropped:
         """As the model's."""
         dropped = super().restart()
-        self._asked([])
+        self._evaluated([])
         return dropped
 
-    def _asked(self, answers: list[Answer]) -> list[Answer]:
+    def _evaluated(self, answers: list[Answer]) -> list[Answer]:
         if _is_of_groups(self._property):
             for group in self._running.groups.values():
-                self.said = self.said or broken(self._property, group) or ""
+                self.violation = self.violation or broken(self._property, group) or ""
         return answers

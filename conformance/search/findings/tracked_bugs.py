@@ -29,7 +29,7 @@ STATUSES = (NEW, OPEN, ADOPTED, KNOWN)
 
 EACH_TIME, SOMETIMES, UNTRIED = "each time", "now and then", "not tried again"
 SURENESS = (EACH_TIME, SOMETIMES, UNTRIED)
-"""How surely a finding fails again, the surest first."""
+"""Words for the certainty that a finding fails again, the surest first."""
 
 _NO_WORD = re.compile(r"[^a-z0-9]+")
 _LONGEST = 100
@@ -139,7 +139,7 @@ class TrackedBug(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def is_pending(self) -> bool:
-        """Whether nobody has listed or adopted it yet."""
+        """Tell if nobody has listed or adopted it yet."""
         return self.status in {NEW, OPEN}
 
 
@@ -190,8 +190,8 @@ def _entry(
     listed = {s.target: s.known for s in alike if s.known}
     earlier = was_open.get(bug)
     shapes = {s.shape for s in alike}
-    origin, what = bug
-    cause = "" if what in shapes else what
+    origin, subject = bug
+    cause = "" if subject in shapes else subject
     if all(s.known or (cause and s.target in listed) for s in alike):
         status, why = KNOWN, min(listed.values())
     elif bug in corpus:
@@ -227,7 +227,7 @@ def _trace_name(best: Sighting, earlier: TrackedBug | None) -> str | None:
 
 
 def _best(sighting: Sighting) -> tuple[int, bool, int, str]:
-    """The order of findings by how well they show a bug: the surest, with a trace, the shortest."""
+    """Order findings by how well they show a bug: the surest, with a trace, the shortest."""
     size = len(sighting.trace or "")
     return SURENESS.index(sighting.sure), sighting.trace is None, size, sighting.shard
 

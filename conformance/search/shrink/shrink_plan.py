@@ -73,7 +73,7 @@ _PROTOCOL_SINCE = 5
 
 
 def shorter_waits(case: Plan, apis: Versions) -> Iterator[Plan]:
-    """A pause with fewer or shorter times."""
+    """Shorten a pause, or leave out one of its times."""
     del apis
     for place, step in enumerate(case.steps):
         if not isinstance(step, Pause):
@@ -97,8 +97,8 @@ def no_delay(case: Plan, apis: Versions) -> Iterator[Plan]:
 
 def lower_versions(case: Plan, apis: Versions) -> Iterator[Plan]:
     """All requests of an API in a lower version, the lowest first; then each by itself."""
-    asked = {step.api: step for step in case.steps if isinstance(step, Request)}
-    for api in asked:
+    requests = {step.api: step for step in case.steps if isinstance(step, Request)}
+    for api in requests:
         low, high = apis.get(api, (0, 0))
         for version in range(low, high):
             yield asking(case, partial(_lowered, api=api, version=version, apis=apis))
@@ -110,7 +110,7 @@ def lower_versions(case: Plan, apis: Versions) -> Iterator[Plan]:
 
 
 def fitted(case: Plan, apis: Versions) -> Plan:
-    """The case in versions that the target has, where a lower one can express the same.
+    """Write the case in versions that the target has, where a lower one can express the same.
 
     A sync may lose its protocol: it repeats it only so that the coordinator can check it.
     """
@@ -119,8 +119,8 @@ def fitted(case: Plan, apis: Versions) -> Plan:
         if ask.api not in apis:
             return ask
         if ask.api == "SyncGroup" and apis[ask.api][1] < _PROTOCOL_SINCE:
-            said = {k: v for k, v in ask.fields.items() if not k.startswith("protocol_")}
-            ask = replace(ask, fields=said)
+            fields = {k: v for k, v in ask.fields.items() if not k.startswith("protocol_")}
+            ask = replace(ask, fields=fields)
         return _lowered(ask, ask.api, apis[ask.api][1], apis)
 
     return asking(case, low_enough)
@@ -133,7 +133,7 @@ def _lowered(ask: Request, api: str, version: int, apis: Versions) -> Request:
 
 
 def _can_say(ask: Request, version: int) -> bool:
-    """Whether a version has the fields of a request; a leave may be written in another form."""
+    """Tell if a version has the fields of a request; a leave may be written in another form."""
     forms = dict(wire_fields(ALL_APIS[ask.api].request))
     return ask.api == "LeaveGroup" or all(
         forms[name].carried_by(version) or isinstance(value, ProtocolOf)
@@ -142,7 +142,7 @@ def _can_say(ask: Request, version: int) -> bool:
 
 
 def plain_bodies(case: Plan, apis: Versions) -> Iterator[Plan]:
-    """What a correct client sends, in all requests, then in one; then requests that say less."""
+    """Replace values by those of a correct client, in all requests, then in one; then leave out."""
     del apis
     yield asking(case, _as_usual)
     for place, step in enumerate(case.steps):
@@ -150,8 +150,8 @@ def plain_bodies(case: Plan, apis: Versions) -> Iterator[Plan]:
             yield put(case, place, _as_usual(step))
     for place, step in enumerate(case.steps):
         if isinstance(step, Request):
-            for said in _plainer(step):
-                yield put(case, place, replace(step, fields=said))
+            for fields in _plainer(step):
+                yield put(case, place, replace(step, fields=fields))
     yield asking(case, _offering_nothing)
 
 
@@ -162,12 +162,12 @@ def _plainer(ask: Request) -> Iterator[dict[str, Any]]:
         if name == "protocols":
             bare = tuple(replace(offered, metadata=b"") for offered in value)
             shorter = [PROTOCOLS, bare, *((offered,) for offered in value), value[:-1]]
-            yield from ({**ask.fields, name: said} for said in shorter if said)
+            yield from ({**ask.fields, name: fields} for fields in shorter if fields)
             continue
         if name in says:
             yield {**ask.fields, name: says[name]}
         elif kind[name].default is not msgspec.NODEFAULT and name != "group_instance_id":
-            yield {key: said for key, said in ask.fields.items() if key != name}
+            yield {key: kept for key, kept in ask.fields.items() if key != name}
         if isinstance(value, tuple) and len(value) > 1:
             for at in range(len(value)):
                 yield {**ask.fields, name: (*value[:at], *value[at + 1 :])}
@@ -175,7 +175,7 @@ def _plainer(ask: Request) -> Iterator[dict[str, Any]]:
 
 def _as_usual(ask: Request) -> Request:
     says = usual(ask)
-    return replace(ask, fields={name: says.get(name, said) for name, said in ask.fields.items()})
+    return replace(ask, fields={name: says.get(name, value) for name, value in ask.fields.items()})
 
 
 def _offering_nothing(ask: Request) -> Request:
@@ -195,7 +195,7 @@ def merged_groups(case: Plan, apis: Versions) -> Iterator[Plan]:
 
 
 def _moved(ask: Request, group: str, other: str) -> Request:
-    """The request about another group."""
+    """Make the request one about another group."""
 
     def named(value: Any, name: str) -> Any:
         if isinstance(value, str):
@@ -207,8 +207,8 @@ def _moved(ask: Request, group: str, other: str) -> Request:
             return replace(value, group_id=named(value.group_id, "group_id"))
         return value
 
-    said = {name: named(value, name) for name, value in ask.fields.items()}
-    return replace(ask, fields=said)
+    fields = {name: named(value, name) for name, value in ask.fields.items()}
+    return replace(ask, fields=fields)
 
 
 def merged_instances(case: Plan, apis: Versions) -> Iterator[Plan]:
@@ -242,34 +242,34 @@ def own_connections(case: Plan, apis: Versions) -> Iterator[Plan]:
 
 
 def renamed(case: Plan, members: Mapping[str, str], instances: Mapping[str, str]) -> Plan:
-    """The case with other names for members and instances."""
+    """Rename members and instances of a case."""
 
-    def value(said: Any) -> Any:
-        match said:
+    def value(item: Any) -> Any:
+        match item:
             case IdOf() | GenerationOf() | ProtocolOf():
-                return replace(said, who=members.get(said.who, said.who))
+                return replace(item, who=members.get(item.who, item.who))
             case AssignmentsIfLeader():
-                rows = {value(member): given for member, given in said.by_member}
-                return AssignmentsIfLeader(members.get(said.who, said.who), tuple(rows.items()))
-            case _ if hasattr(said, "who"):
-                return replace(said, who=members.get(said.who, said.who))
-            case _ if hasattr(said, "group_instance_id"):
-                instance = said.group_instance_id
+                rows = {value(member): assigned for member, assigned in item.by_member}
+                return AssignmentsIfLeader(members.get(item.who, item.who), tuple(rows.items()))
+            case _ if hasattr(item, "who"):
+                return replace(item, who=members.get(item.who, item.who))
+            case _ if hasattr(item, "group_instance_id"):
+                instance = item.group_instance_id
                 instance = instances.get(instance, instance)
-                said = replace(said, group_instance_id=instance)
-                return mapped(said, value)
+                item = replace(item, group_instance_id=instance)
+                return mapped(item, value)
             case _:
-                return mapped(said, value)
+                return mapped(item, value)
 
     def step(old: PlanStep) -> PlanStep:
         match old:
             case Request():
-                said = {name: value(v) for name, v in old.fields.items()}
-                if (instance := said.get("group_instance_id")) is not None:
-                    said["group_instance_id"] = instances.get(instance, instance)
+                fields = {name: value(v) for name, v in old.fields.items()}
+                if (instance := fields.get("group_instance_id")) is not None:
+                    fields["group_instance_id"] = instances.get(instance, instance)
                 who = members.get(old.who, old.who)
                 on = None if old.connection is None else members.get(old.connection, old.connection)
-                return replace(old, who=who, fields=said, connection=None if on == who else on)
+                return replace(old, who=who, fields=fields, connection=None if on == who else on)
             case Disconnect(who=who):
                 return Disconnect(members.get(who, who))
             case _:
@@ -291,7 +291,7 @@ Edit = Callable[[Plan, Versions], Iterator[Plan]]
 
 
 def single_steps(case: Plan) -> Iterator[Plan]:
-    """The plan without each of its steps, and without what depends on it, where that can be run."""
+    """Leave out each step of a plan, and all that depends on it, where that can be run."""
     before = overlaps(case.steps)
     for smaller in _singles(case, {}):
         if overlaps(smaller.steps) <= before:
@@ -299,17 +299,17 @@ def single_steps(case: Plan) -> Iterator[Plan]:
 
 
 def sensible(edit: Edit, case: Plan, *, apis: Versions) -> Iterator[Plan]:
-    """The plans that one kind of change gives, if they are simpler and can be run.
+    """Yield the plans that one kind of change gives, if they are simpler and can be run.
 
     `apis`: the versions that the target has.
     """
     present, before = weight(case, apis), overlaps(case.steps)
-    seen = set[tuple[str, bool]]()
+    keys = set[tuple[str, bool]]()
     for candidate in edit(case, apis):
         key = steps_key(candidate.steps), bool(candidate.needs.config.get(DELAY))
-        if key in seen or not candidate.steps:
+        if key in keys or not candidate.steps:
             continue
-        seen.add(key)
+        keys.add(key)
         if weight(candidate, apis) < present and overlaps(candidate.steps) <= before:
             yield candidate
 
@@ -400,7 +400,7 @@ TRIES = 4000
 """The most plans that are tried for one failure."""
 
 AT_ONCE = 24
-"""How many plans run side by side on a real clock."""
+"""Plans that run side by side on a real clock."""
 
 
 def shrinking_plan(
