@@ -1,4 +1,4 @@
-"""A group as an assignor sees it: what members want and own, and where partitions are."""
+"""Define the input of assignors: the members' topics and partitions, and the racks of replicas."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from fencepost.model.messages.subscription import Subscription, TopicPartition
 Assignment = dict[str, tuple[TopicPartition, ...]]
 """By member id, each member's partitions, sorted; a member without any is there, too."""
 Counts = Mapping[str, int]
-"""How many partitions each topic has; a topic that is left out has none."""
+"""Number of partitions of each topic; a topic that is left out has none."""
 Racks = Mapping[TopicPartition, frozenset[str]]
-"""In which racks the replicas of a partition are; one that is left out is in none that is known."""
+"""Racks of the replicas of each partition; one that is left out has no known rack."""
 NO_RACKS: Racks = MappingProxyType({})
 _NOWHERE: frozenset[str] = frozenset()
 
@@ -28,7 +28,7 @@ class Applicant:
 
     @property
     def place(self) -> tuple[bool, str]:
-        """Sorts members: static ones by instance id, then dynamic ones by member id."""
+        """Sort key of members: static ones by instance id, then dynamic ones by member id."""
         if self.group_instance_id is not None:
             return False, self.group_instance_id
         return True, self.member_id
@@ -40,29 +40,29 @@ class Applicant:
 
 
 def in_order(members: Iterable[Applicant]) -> list[Applicant]:
-    """The members by place, which a restart doesn't change."""
+    """Return the members by place, which a restart doesn't change."""
     return sorted(members, key=lambda member: member.place)
 
 
 def takers_by_topic(members: Iterable[Applicant], counts: Counts) -> dict[str, list[Applicant]]:
-    """For each topic with partitions that somebody wants, in order: who wants it, by place."""
-    found: dict[str, list[Applicant]] = {}
+    """Return the members that want each topic, by place; only topics that have partitions."""
+    takers: dict[str, list[Applicant]] = {}
     for member in in_order(members):
         for topic in dict.fromkeys(member.subscription.topics):
             if counts.get(topic, 0) > 0:
-                found.setdefault(topic, []).append(member)
-    return dict(sorted(found.items()))
+                takers.setdefault(topic, []).append(member)
+    return dict(sorted(takers.items()))
 
 
 def partitions_of(topics: Iterable[str], counts: Counts) -> list[TopicPartition]:
-    """All partitions of these topics, topic by topic in the order given."""
+    """Return all partitions of these topics, in the order of the topics."""
     return [TopicPartition(topic, number) for topic in topics for number in range(counts[topic])]
 
 
 def racks_matter(
     members: Iterable[Applicant], partitions: Sequence[TopicPartition], racks: Racks
 ) -> bool:
-    """Whether it can make a difference to a member's rack who gets which of these partitions.
+    """Return True if the assignment of these partitions can make a difference to a member's rack.
 
     It can't if no member is in a rack with a replica, or if all partitions are in the same racks.
     """
@@ -76,12 +76,12 @@ def racks_matter(
 
 
 def is_near(member: Applicant, partition: TopicPartition, racks: Racks) -> bool:
-    """Whether a replica is in the member's rack; a member in no rack is near to everything."""
+    """Return True if a replica is in the member's rack; a member in no rack is near to all."""
     return member.rack is None or member.rack in racks.get(partition, _NOWHERE)
 
 
 def collected(
-    members: Iterable[Applicant], given: Mapping[str, Iterable[TopicPartition]]
+    members: Iterable[Applicant], partitions: Mapping[str, Iterable[TopicPartition]]
 ) -> Assignment:
-    """An assignment of partitions by member id, which names every member."""
-    return {m.member_id: tuple(sorted(given.get(m.member_id, ()))) for m in members}
+    """Return an assignment of partitions by member id, which names every member."""
+    return {m.member_id: tuple(sorted(partitions.get(m.member_id, ()))) for m in members}

@@ -1,22 +1,17 @@
-"""The assignors by name: plain functions from what members want to who reads which partition.
+"""Define the assignors by name: plain functions from members to their partitions.
 
 Each has one signature: members, the partitions that topics have, and the racks of their replicas.
 The result names every member.  Members are ordered by instance id where they have one, so that a
 restart, which gives a static member another member id, changes nothing.
 
-The range assignor: each topic is cut into ranges, one for each member.
-
-Topics with equally many partitions and the same takers are cut at the same places, so that a member
-has the same numbers of all of them.
-
+Range: each topic is cut into ranges, one for each member.  Topics with equally many partitions and
+the same takers are cut at the same places, so that a member has the same numbers of all of them.
 Racks come first where they matter: members, in their order, take near partitions up to their share,
-of such topics only numbers that are near in all of them; what is left is cut as if there were none.
+of such topics only numbers that are near in all of them; the rest is cut as if there were no racks.
 
-Source: Kafka's RangeAssignor, by what it decides; KIP-881.
+Round robin: all partitions are dealt to the members in turn; it knows no racks.
 
-The round robin assignor: all partitions are dealt to the members in turn.
-
-Source: Kafka's RoundRobinAssignor, by what it decides; it knows no racks.
+Source: Kafka's RangeAssignor and RoundRobinAssignor, by their results; KIP-881.
 """
 
 from __future__ import annotations
@@ -55,7 +50,7 @@ def assign_range(
     for topic, wanting in takers.items():
         key = counts[topic], tuple(member.member_id for member in wanting)
         alike.setdefault(key, []).append(topic)
-    given: dict[str, list[TopicPartition]] = {}
+    assigned: dict[str, list[TopicPartition]] = {}
     for topics in alike.values():
         cut = _Cut(takers[topics[0]], counts[topics[0]])
         if by_racks and len(topics) > 1:
@@ -64,13 +59,13 @@ def assign_range(
             cut.take_near(topics[0], racks)
         cut.take_rest()
         for taker, numbers in zip(cut.takers, cut.numbers, strict=True):
-            mine = given.setdefault(taker.member_id, [])
+            mine = assigned.setdefault(taker.member_id, [])
             mine += [TopicPartition(topic, number) for topic in topics for number in numbers]
-    return collected(members, given)
+    return collected(members, assigned)
 
 
 class _Cut:
-    """The numbers `0..count-1`, and which of them each taker has so far."""
+    """The numbers `0..count-1`, and those that each taker has so far."""
 
     def __init__(self, takers: Sequence[Applicant], count: int) -> None:
         self.takers = takers
@@ -108,7 +103,7 @@ class _Cut:
                     break
 
     def take_rest(self) -> None:
-        """Let each taker have its share of what is left, from the front."""
+        """Let each taker have its share of the rest, from the front."""
         left = iter(range(self._count))
         for index in range(len(self.takers)):
             self._take(index, left)
@@ -134,24 +129,24 @@ def assign_round_robin(
 ) -> Assignment:
     """Deal all partitions to the members in turn, passing over those that don't want the topic."""
     ordered = in_order(members)
-    wanted = [frozenset(member.subscription.topics) for member in ordered]
-    given: dict[str, list[TopicPartition]] = {member.member_id: [] for member in ordered}
+    topics_of = [frozenset(member.subscription.topics) for member in ordered]
+    assigned: dict[str, list[TopicPartition]] = {member.member_id: [] for member in ordered}
     turn = 0
     for partition in partitions_of(takers_by_topic(members, counts), counts):
-        while partition.topic not in wanted[turn]:
+        while partition.topic not in topics_of[turn]:
             turn = (turn + 1) % len(ordered)
-        given[ordered[turn].member_id].append(partition)
+        assigned[ordered[turn].member_id].append(partition)
         turn = (turn + 1) % len(ordered)
-    return collected(members, given)
+    return collected(members, assigned)
 
 
 class Assign(Protocol):
-    """An assignor's function: who gets what.  It asks for nothing but its arguments."""
+    """An assignor's function.  It depends on nothing but its arguments."""
 
     def __call__(
         self, members: tuple[Applicant, ...], counts: Counts, racks: Racks = NO_RACKS
     ) -> Assignment:
-        """Each member's partitions, by member id."""
+        """Return each member's partitions, by member id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +165,7 @@ class Assignor:
 
     @property
     def needs_memory(self) -> bool:
-        """Whether members must say what they had last, as they own nothing when they join."""
+        """True if members must remember their last partitions: they own nothing when they join."""
         return self.is_sticky and not self.is_cooperative
 
 

@@ -1,42 +1,30 @@
-"""The sticky assignor, and the cooperative one, which hands over in two rounds.
+"""Define the sticky assignor, and the cooperative one, which hands over in two rounds.
 
-Balance comes first, then racks where they matter, then that partitions stay where they are.  Groups
-whose members all want the same are assigned in one way (`alike.py`), others in another
-(`unlike.py`).
+Balance comes first, then racks where they matter, then that partitions stay at their members.
+Groups whose members all want the same are assigned in one way (`settle_alike`), others in another
+(`settle_unlike`).
 
-Source: Kafka's StickyAssignor and CooperativeStickyAssignor, by what they decide; KIP-54, KIP-429
-(cooperative handover), KIP-792 (generations), KIP-881 (racks).
+Claims: every member lists the partitions that it owns, and the generation.  The latest claim
+counts; of two latest ones none does.  A claim to a partition that doesn't exist, or that nobody
+wants, is none.
 
-Who owns a partition, by what the members of a group say.
+Alike: each member gets the same number of partitions, or one more.  It keeps its partitions up to
+that, the lowest numbers first; a member with more than its share gets the share that is one more
+first.  Free partitions are then dealt to the members that lack some.  So no more partitions move
+than must, unless racks matter: then nobody keeps partitions that are far away, and free ones go to
+near members first, most of all where few are near.
 
-Every member says what it owns since which generation.  The latest claim counts; of two latest ones
-none does.  A claim to a partition that doesn't exist, or that nobody wants, is none.
+Unlike: every member keeps its partitions, unless it doesn't want them any more or, where racks
+matter, they are far away.  Free partitions then go to the member with the least that wants them,
+near ones first; topics that few members want come first.  After that, single partitions move to
+members with less, as long as that makes the loads more even.  That ends where no single move helps,
+which is not always the evenest result: a chain of moves, each of which leaves the loads as uneven
+as before, is never tried.
 
-Source: KIP-792.
-
-The sticky assignor for a group whose members all want the same topics.
-
-Each member gets the same number of partitions, or one more.  It keeps what it has up to that, the
-lowest numbers first; who has more than its share first gets the share that is one more.  What is
-free then is dealt to the members that lack something.  So no more partitions move than must, unless
-racks matter: then nobody keeps what is far away, and what is free goes to near members first, most
-of all where few are near.
-
-Source: Kafka's AbstractStickyAssignor, by what it decides.  Where its choice depends on the order
-of a hash table, the order of members by place decides here.
-
-The sticky assignor for a group whose members want different topics.
-
-Every member keeps what it has, unless it doesn't want it any more or, where racks matter, it is far
-away.  What is free then goes to the member with the least that wants it, near ones first; topics
-that few members want come first.  After that, single partitions move to members with less, as long
-as that makes the loads more even.
-
-That ends where no single move helps, which is not always the evenest that there is: a chain of
-moves, each of which leaves things as uneven as before, is never tried.
-
-Source: Kafka's AbstractStickyAssignor, by what it decides.  Where its choice depends on the order
-of a hash table, the order of members or partitions decides here.
+Source: Kafka's StickyAssignor, CooperativeStickyAssignor and AbstractStickyAssignor, by their
+results; KIP-54, KIP-429 (cooperative handover), KIP-792 (generations), KIP-881 (racks).  Where its
+choice depends on the order of a hash table, the order of members or partitions by place decides
+here.
 """
 
 from __future__ import annotations
@@ -69,44 +57,44 @@ class Claims:
     claimants: Mapping[TopicPartition, tuple[Applicant, ...]]
 
     def owners(self) -> dict[TopicPartition, Applicant]:
-        """The owner of each partition that has one: who alone has the latest claim."""
-        found = {}
+        """Return the owner of each partition: the only member with the latest claim."""
+        owners = {}
         for partition, members in self.claimants.items():
             latest = max(member.subscription.generation_id for member in members)
             last = [m for m in members if m.subscription.generation_id == latest]
             if len(last) == 1:
-                found[partition] = last[0]
-        return found
+                owners[partition] = last[0]
+        return owners
 
     def earlier(self) -> dict[TopicPartition, Applicant]:
-        """Who had a partition last before the group's latest generation, as far as anybody says."""
+        """Return the last owners before the group's latest generation, as far as members know."""
         everybody = [m for members in self.claimants.values() for m in members]
         newest = max((m.subscription.generation_id for m in everybody), default=-1)
-        found = {}
+        owners = {}
         for partition, members in self.claimants.items():
             older = [m for m in members if m.subscription.generation_id < newest]
             if older:
-                found[partition] = max(older, key=lambda m: m.subscription.generation_id)
-        return found
+                owners[partition] = max(older, key=lambda m: m.subscription.generation_id)
+        return owners
 
 
 def claims_of(members: Iterable[Applicant], counts: Counts) -> Claims:
-    """What the members say that they own, of partitions that exist and somebody wants."""
+    """Return the members' claims, of partitions that exist and somebody wants."""
     ordered = in_order(members)
-    wanted = {topic for member in ordered for topic in member.subscription.topics}
-    found: dict[TopicPartition, tuple[Applicant, ...]] = {}
+    topics = {topic for member in ordered for topic in member.subscription.topics}
+    claims: dict[TopicPartition, tuple[Applicant, ...]] = {}
     for member in ordered:
         for partition in dict.fromkeys(member.subscription.owned):
             topic, number = partition
-            if topic in wanted and 0 <= number < counts.get(topic, 0):
-                found[partition] = (*found.get(partition, ()), member)
-    return Claims(found)
+            if topic in topics and 0 <= number < counts.get(topic, 0):
+                claims[partition] = (*claims.get(partition, ()), member)
+    return Claims(claims)
 
 
 def settle_alike(
     members: Sequence[Applicant], counts: Counts, racks: Racks, claims: Claims
 ) -> Mapping[str, Sequence[TopicPartition]]:
-    """Who gets what, by member id; all members want the same topics."""
+    """Assign partitions, by member id; all members want the same topics."""
     ordered = in_order(members)
     partitions = partitions_of(takers_by_topic(members, counts), counts)
     matter = racks_matter(ordered, partitions, racks)
@@ -118,24 +106,24 @@ def settle_alike(
     for member in ordered:
         mine = sorted(kept.get(member.member_id, ()), key=lambda p: (p.partition, p.topic))
         shares.keep(member, mine)
-    taken = {partition for mine in shares.given.values() for partition in mine}
+    taken = {partition for mine in shares.dealt.values() for partition in mine}
     free = [partition for partition in partitions if partition not in taken]
     shares.begin_dealing()
     if matter:
         free = shares.deal_near(free, racks)
     shares.deal(free)
-    return shares.given
+    return shares.dealt
 
 
 class _Shares:
-    """What each member has so far, and who lacks something.
+    """The partitions of each member so far, and the members that lack some.
 
     `short`: members below the smaller share.  `level`: members with just that, which may still get
     one more; `more` members may.
     """
 
     def __init__(self, ordered: Sequence[Applicant], total: int) -> None:
-        self.given: dict[str, list[TopicPartition]] = {}
+        self.dealt: dict[str, list[TopicPartition]] = {}
         self._least, self._more = divmod(total, len(ordered))
         self._most = self._least + (self._more > 0)
         self._place = {member.member_id: place for place, member in enumerate(ordered)}
@@ -144,39 +132,39 @@ class _Shares:
         self._level: list[Applicant] = []
 
     def keep(self, member: Applicant, mine: list[TopicPartition]) -> None:
-        """Let a member keep what it has, up to its share."""
+        """Let a member keep its partitions, up to its share."""
         if len(mine) < self._least:
             self._short.append(member)
-            self.given[member.member_id] = mine
+            self.dealt[member.member_id] = mine
         elif len(mine) >= self._most and self._more:
-            self.given[member.member_id] = mine[: self._most]
+            self.dealt[member.member_id] = mine[: self._most]
             self._one_more()
         else:
-            self.given[member.member_id] = mine[: self._least]
+            self.dealt[member.member_id] = mine[: self._least]
             if self._more:
                 self._level.append(member)
 
     def begin_dealing(self) -> None:
-        """From now on, who lacks something comes in the order of members."""
+        """Sort the members that lack some in the order of members."""
         for waiting in (self._short, self._level):
             waiting.sort(key=lambda member: self._place[member.member_id])
 
     def deal_near(self, free: list[TopicPartition], racks: Racks) -> list[TopicPartition]:
-        """Deal partitions to near members that lack something; what nobody took is returned."""
+        """Deal partitions to near members that lack some; return those that nobody took."""
         left = []
         turn = 0
         for partition in sorted(free, key=lambda p: self._near_members(p, racks)):
             if (at := _next_near(self._short, partition, racks, turn)) is not None:
                 member = self._short[at]
-                self.given[member.member_id].append(partition)
-                if len(self.given[member.member_id]) >= self._least:
+                self.dealt[member.member_id].append(partition)
+                if len(self.dealt[member.member_id]) >= self._least:
                     del self._short[at]
                     if self._more:
                         self._level.append(member)
                     at -= 1
                 turn = (at + 1) % max(len(self._short), 1)
             elif (at := _next_near(self._level, partition, racks, 0)) is not None:
-                self.given[self._level.pop(at).member_id].append(partition)
+                self.dealt[self._level.pop(at).member_id].append(partition)
                 self._one_more()
             else:
                 left.append(partition)
@@ -186,11 +174,11 @@ class _Shares:
         return sum(self._members_in[rack] for rack in racks.get(partition, ()))
 
     def deal(self, free: Sequence[TopicPartition]) -> None:
-        """Deal partitions in turn to who is below the smaller share, then one each to the rest."""
+        """Deal partitions in turn to members below the smaller share, then one each to the rest."""
         short, level = deque(self._short), deque(self._level)
         for partition in free:
             member = (short or level).popleft()
-            mine = self.given[member.member_id]
+            mine = self.dealt[member.member_id]
             mine.append(partition)
             if len(mine) < self._least:
                 short.append(member)
@@ -206,7 +194,7 @@ class _Shares:
 def _next_near(
     waiting: Sequence[Applicant], partition: TopicPartition, racks: Racks, first: int
 ) -> int | None:
-    """The index of the next member, from `first` on and around, in a rack of the partition."""
+    """Return the index of the next member, from `first` on and around, near the partition."""
     near = racks.get(partition, frozenset())
     for step in range(len(waiting)):
         index = (first + step) % len(waiting)
@@ -218,7 +206,7 @@ def _next_near(
 def settle_unlike(
     members: Sequence[Applicant], counts: Counts, racks: Racks, claims: Claims
 ) -> Mapping[str, Iterable[TopicPartition]]:
-    """Who gets what, by member id."""
+    """Assign partitions, by member id; members want different topics."""
     ordered = in_order(members)
     place = {member.member_id: index for index, member in enumerate(ordered)}
     takers = {
@@ -255,7 +243,7 @@ def settle_unlike(
 
 
 class _Loads:
-    """What each member has; members and takers of topics by their place."""
+    """The partitions of each member; members and takers of topics by their place."""
 
     def __init__(self, members: int, takers: Mapping[str, frozenset[int]]) -> None:
         self.mine: list[set[TopicPartition]] = [set() for _ in range(members)]
@@ -264,18 +252,18 @@ class _Loads:
         self._order = [(0, index) for index in range(members)]
 
     def load(self, index: int) -> int:
-        """How many partitions a member has."""
+        """Return the number of partitions of a member."""
         return len(self.mine[index])
 
     def give(self, partition: TopicPartition, to: int) -> None:
-        """Give a partition to a member; whoever had it has it no more."""
+        """Give a partition to a member; its owner before loses it."""
         if (giver := self.owner.get(partition)) is not None:
             self._change(giver, self.mine[giver].remove, partition)
         self._change(to, self.mine[to].add, partition)
         self.owner[partition] = to
 
     def from_least(self, topic: str) -> Iterator[int]:
-        """Who wants a topic, from the least loaded member on."""
+        """Yield the members that want a topic, from the least loaded on."""
         wanting = self.takers[topic]
         return (index for _, index in self._order if index in wanting)
 
@@ -288,7 +276,7 @@ class _Loads:
 
 
 class _Levelling:
-    """Moves of single partitions from members to such with less, and what was moved so far.
+    """Moves of single partitions to members with less, and the partitions moved so far.
 
     A partition that would move against an earlier one of its topic stays: the other goes back.
     """
@@ -323,7 +311,7 @@ class _Levelling:
         return self._loads.load(giver) > self._loads.load(to) + 1
 
     def _instead(self, partition: TopicPartition, giver: int, to: int) -> TopicPartition:
-        """The partition to move: one that came from there, if there is one; or this one."""
+        """Return the partition to move: one that came from there, if there is one; or this one."""
         origin = self._moved.get(partition, (giver, to))[0]
         back = self._between.get((partition.topic, to, origin))
         return min(back) if back and self._helps(origin, to) else partition
@@ -348,7 +336,7 @@ def assign_sticky(
 def assign_cooperatively(
     members: tuple[Applicant, ...], counts: Counts, racks: Racks = NO_RACKS
 ) -> Assignment:
-    """As sticky, but what another member still claims goes to nobody until it was given back."""
+    """Assign as sticky, but leave out partitions that another member still claims."""
     claims = claims_of(members, counts)
     owners = {p: owner.member_id for p, owner in claims.owners().items()}
     return {
@@ -365,6 +353,6 @@ def assign_cooperatively(
 def _settled(
     members: tuple[Applicant, ...], counts: Counts, racks: Racks, claims: Claims
 ) -> Assignment:
-    wanted = {frozenset(member.subscription.topics) for member in members}
-    settle = settle_alike if len(wanted) == 1 else settle_unlike
+    wishes = {frozenset(member.subscription.topics) for member in members}
+    settle = settle_alike if len(wishes) == 1 else settle_unlike
     return collected(members, settle(members, counts, racks, claims))

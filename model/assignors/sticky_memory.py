@@ -1,7 +1,7 @@
-"""What a member of the sticky assignor had last: it tells the leader in its subscription.
+"""Remember the last assignment of a member of the sticky assignor, in its subscription.
 
-Such a member owns nothing when it joins, so it says what it was assigned last, and in which
-generation, in the part of the metadata that is the assignor's own.
+Such a member owns nothing when it joins, so it sends its last assignment, and the generation of
+that, in the part of the metadata that is the assignor's own.
 
 Source: Kafka's StickyAssignor, versions 0 and 1 of its user data; the first has no generation.
 """
@@ -21,7 +21,7 @@ from fencepost.model.messages.subscription import (
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What was assigned, and in which generation; -1: nothing was, ever."""
+    """The last assignment, and its generation; -1: there never was one."""
 
     partitions: tuple[TopicPartition, ...] = ()
     generation_id: int = -1
@@ -31,14 +31,14 @@ NO_MEMORY = Memory()
 
 
 def encode_memory(memory: Memory) -> bytes | None:
-    """The user data of a member; None of one that was never assigned anything."""
+    """Encode the user data of a member; None without an assignment."""
     if memory == NO_MEMORY:
         return None
     return encode_partitions(memory.partitions) + struct.pack(">i", memory.generation_id)
 
 
 def decode_memory(user_data: bytes | None) -> Memory:
-    """What a member had; nothing, where nobody can read it."""
+    """Decode a member's last assignment; none from unreadable bytes."""
     if not user_data:
         return NO_MEMORY
     reader = ProtocolReader(user_data)
@@ -53,6 +53,6 @@ def decode_memory(user_data: bytes | None) -> Memory:
 
 
 def recalled(subscription: Subscription) -> Subscription:
-    """A subscription that owns what its member had last."""
+    """Return a subscription that owns the member's last partitions."""
     memory = decode_memory(subscription.user_data)
     return replace(subscription, owned=memory.partitions, generation_id=memory.generation_id)

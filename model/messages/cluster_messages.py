@@ -1,7 +1,7 @@
-"""What a consumer asks a cluster besides the group protocol: plain data, no versions' shapes.
+"""Define the messages between a consumer and a cluster besides the group protocol, as plain data.
 
 The least that a consumer needs of ApiVersions, FindCoordinator, Metadata, ListOffsets and Fetch.
-Whoever speaks to a real broker turns these into bodies of the version that was chosen.
+The driver of a real broker turns these into bodies of the negotiated version.
 
 Source: Kafka's message definitions.
 """
@@ -34,7 +34,8 @@ class BrokerNode(NamedTuple):
 class TopicLeaders(NamedTuple):
     """A topic: its error code, and the leading node of each partition (-1: none now).
 
-    `racks`: of each partition, where its replicas are, as far as their brokers tell; or nothing.
+    `racks`: of each partition, the racks of its replicas, as far as their brokers have them; or
+    nothing.
     """
 
     topic: str
@@ -44,7 +45,7 @@ class TopicLeaders(NamedTuple):
 
 
 class OffsetRow(NamedTuple):
-    """The offset that was found for a partition, or an error code."""
+    """The offset of a partition, or an error code."""
 
     partition: TopicPartition
     error_code: int
@@ -52,7 +53,7 @@ class OffsetRow(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """A record batch without its records: the first and last offset, and how many they are."""
+    """A record batch without its records: the first and last offset, and their number."""
 
     first: int
     last: int
@@ -60,7 +61,7 @@ class Batch(NamedTuple):
 
 
 class FetchedLog(NamedTuple):
-    """What was read of a partition, or an error code."""
+    """The fetched batches of a partition, or an error code."""
 
     partition: TopicPartition
     error_code: int
@@ -68,7 +69,7 @@ class FetchedLog(NamedTuple):
 
 
 class ApiVersionsRequest(msgspec.Struct, frozen=True):
-    """Which versions does this broker have?"""
+    """A request for the broker's versions."""
 
 
 class ApiVersionsResponse(msgspec.Struct, frozen=True):
@@ -79,7 +80,7 @@ class ApiVersionsResponse(msgspec.Struct, frozen=True):
 
 
 class FindCoordinatorRequest(msgspec.Struct, frozen=True):
-    """Which broker coordinates the group?"""
+    """A request for the group's coordinator."""
 
     group_id: str
 
@@ -92,13 +93,13 @@ class FindCoordinatorResponse(msgspec.Struct, frozen=True):
 
 
 class MetadataRequest(msgspec.Struct, frozen=True):
-    """Where are the leaders of these topics' partitions?"""
+    """A request for the leaders of these topics' partitions."""
 
     topics: tuple[str, ...]
 
 
 class MetadataResponse(msgspec.Struct, frozen=True):
-    """All brokers, and the topics that were asked for."""
+    """All brokers, and the topics of the request."""
 
     brokers: tuple[BrokerNode, ...]
     topics: tuple[TopicLeaders, ...]
@@ -125,7 +126,7 @@ class FetchRequest(msgspec.Struct, frozen=True):
 
 
 class FetchResponse(msgspec.Struct, frozen=True):
-    """What was read, by partition."""
+    """The fetched batches, by partition."""
 
     error_code: int
     logs: tuple[FetchedLog, ...]

@@ -1,8 +1,8 @@
-"""The errors of the group protocol, by Kafka's names and numbers.
+"""Define the errors of the group protocol, by Kafka's names and numbers.
 
-Numbers are those of the shipped protocol (`FENCED_INSTANCE_ID`
-is 82; the text of KIP-345, section "Public Interfaces", says 78, which shipped as another error).
-Errors of drafts that never shipped have no number: an adapter writes them by name.
+Numbers are those of the shipped protocol (`FENCED_INSTANCE_ID` is 82; the text of KIP-345, section
+"Public Interfaces", says 78, which shipped as another error). Errors of drafts that never shipped
+have no number: an adapter writes them by name.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from enum import Enum
 
 
 class Error(Enum):
-    """An error code; `value` is what `errorCode` holds: a number, or a draft's name."""
+    """An error code; `value` is the `errorCode`: a number, or a draft's name."""
 
     UNKNOWN_SERVER_ERROR = -1
     NONE = 0
@@ -45,14 +45,14 @@ MOVING = frozenset(
         Error.NOT_COORDINATOR.value,
     }
 )
-"""The codes of a coordinator that moved, or isn't ready yet: ask again."""
+"""The codes of a coordinator that moved, or isn't ready yet: send the request again."""
 
 # All error codes of Kafka up to 4.3; another one in an answer is a finding about its bytes.
 KNOWN_CODES = frozenset(range(-1, 134))
 
 
 def error_name(code: int | str) -> str:
-    """Return the protocol's name for a code; `error N` where this project knows none."""
+    """Return the protocol's name for a code; `error N` for an unknown one."""
     try:
         return Error(code).name
     except ValueError:

@@ -1,4 +1,4 @@
-"""Requests and answers: Kafka's field names, and the exact shape of every version.
+"""Define requests and answers: Kafka's field names, and the exact shape of every version.
 
 Each class is one message.  Each field declares its name on the wire, its type, and the versions
 that carry it; `to_body` and `from_body` are derived from that.  A value that a version can't carry
@@ -8,20 +8,11 @@ one.
 Bodies are the JSON objects of the adapter protocol: camelCase names as in Kafka's message
 definitions, bytes as base64, a field present exactly when its version has it.
 
+The order: DescribeGroups and ListGroups, of administration; JoinGroup, SyncGroup, Heartbeat and
+LeaveGroup, of members; OffsetCommit and OffsetFetch.
+
 Source: Kafka's message definitions up to 4.3, for the classic group protocol; the drafts' messages
 are in `fencepost.model.classic.draft_translation`.
-
-DescribeGroups and ListGroups: the messages of administration.
-
-Each class declares the shape of every version; see `fencepost.model.messages.messages`.
-
-JoinGroup, SyncGroup, Heartbeat, LeaveGroup: the messages of members.
-
-Each class declares the shape of every version; see `fencepost.model.messages.messages`.
-
-OffsetCommit and OffsetFetch: the messages about offsets.
-
-Each class declares the shape of every version; see `fencepost.model.messages.messages`.
 """
 
 from __future__ import annotations
@@ -86,7 +77,7 @@ class DescribedGroup(Message, frozen=True, kw_only=True):
 
 
 class DescribeGroupsResponse(Message, frozen=True, kw_only=True):
-    """The answer: a row for each group that was asked for."""
+    """The answer: a row for each group of the request."""
 
     API: ClassVar[str] = "DescribeGroups"
     throttle_time_ms: Annotated[int, wire("throttleTimeMs", INT32, "1+", optional=True)] = 0
@@ -143,7 +134,7 @@ class JoinGroupRequest(Message, frozen=True, kw_only=True):
 
 
 class JoinMember(Message, frozen=True, kw_only=True):
-    """A row of the member list that the leader is given."""
+    """A row of the leader's member list."""
 
     member_id: Annotated[str, wire("memberId", STRING, "0+")]
     group_instance_id: Annotated[
@@ -172,7 +163,7 @@ class JoinGroupResponse(Message, frozen=True, kw_only=True):
 
 
 class SyncAssignment(Message, frozen=True, kw_only=True):
-    """What the leader assigns to one member id."""
+    """An assignment of the leader, for one member id."""
 
     member_id: Annotated[str, wire("memberId", STRING, "0+")]
     assignment: Annotated[bytes, wire("assignment", BYTES, "0+")]
@@ -211,7 +202,7 @@ class SyncGroupResponse(Message, frozen=True, kw_only=True):
 
 
 class HeartbeatRequest(Message, frozen=True, kw_only=True):
-    """A heartbeat: keeps a member alive, and asks whether a rebalance runs."""
+    """A heartbeat: keeps a member alive; the answer reports a running rebalance."""
 
     API: ClassVar[str] = "Heartbeat"
     group_id: Annotated[str, wire("groupId", STRING, "0+")]
@@ -332,7 +323,7 @@ class OffsetCommitResponse(Message, frozen=True, kw_only=True):
 
 
 class FetchTopic(Message, frozen=True, kw_only=True):
-    """One topic's partitions whose offsets are asked for."""
+    """One topic's partitions, to fetch their offsets."""
 
     name: Annotated[str, wire("name", STRING, "0+")]
     partition_indexes: Annotated[tuple[int, ...], wire("partitionIndexes", ListOf(INT32), "0+")]
@@ -483,7 +474,7 @@ def carried_fields(cls: type[Message], version: int) -> frozenset[str]:
 
 
 def carried_forms(cls: type[Message], version: int) -> Iterator[tuple[str, Wire]]:
-    """Yield what a version carries of a message class and of its rows: attribute, form."""
+    """Yield the fields of a message class and of its rows at a version: attribute, form."""
     for name, form in wire_fields(cls):
         if form.carried_by(version):
             yield name, form
@@ -492,7 +483,7 @@ def carried_forms(cls: type[Message], version: int) -> Iterator[tuple[str, Wire]
 
 
 def groups_of(message: Message, version: int) -> list[str] | None:
-    """List the groups that a request names, in its order; None: it asks for all that there are."""
+    """List the groups that a request names, in its order; None: it is about all groups."""
     match message:
         case DescribeGroupsRequest():
             return list(dict.fromkeys(message.groups))

@@ -1,15 +1,13 @@
-"""Converts messages to JSON bodies and back, version by version.
+"""Convert messages to JSON bodies and back, version by version.
 
 A body is well-formed if it has exactly the fields of its version, and null only where that version
 allows null.  Anything else raises `ShapeError` with the path of the field.
 
-Declare how a field of a message looks on the wire: its type, and the versions that have it.
-
-Make the functions that read, write and check a message at one version.
-
-They are written out once for each message and version, as `dataclasses` does for `__init__`: half
-of the time of an audit went into a loop over the fields.  A written-out function makes one quick
-check of a value.  Whatever fails it goes to `read_field`, which says exactly what is wrong.
+A message declares each field's form on the wire: its type, and the versions that have it.  From
+that the functions that read, write and check a message at one version are made.  They are written
+out once for each message and version, as `dataclasses` does for `__init__`: half of the time of an
+audit went into a loop over the fields.  A written-out function makes one quick check of a value.
+Values that fail it go to `read_field`, which names the exact error.
 """
 
 from __future__ import annotations
@@ -75,11 +73,11 @@ class Wire:
     null_as: str | None
 
     def carried_by(self, version: int) -> bool:
-        """Tell whether the version has the field."""
+        """Return True if the version has the field."""
         return self.lowest <= version <= self.highest
 
     def allows_null(self, version: int) -> bool:
-        """Tell whether the field may be null in the version."""
+        """Return True if the field may be null in the version."""
         return self.nullable is not None and self.nullable[0] <= version <= self.nullable[1]
 
 
@@ -105,8 +103,8 @@ def wire(
 ) -> Wire:
     """Return the wire form of a field of a message, to annotate it with.
 
-    `versions`, `nullable`: such as `0+`, `2-4`, `3`.  What the field is where a version lacks it is
-    the field's own default.
+    `versions`, `nullable`: such as `0+`, `2-4`, `3`.  The field's own default is its value where a
+    version lacks it.
     """
     lowest, highest = _versions(versions)
     nulls = _versions(nullable) if nullable is not None else None
@@ -116,11 +114,11 @@ def wire(
 Fields = tuple[tuple[str, Wire], ...]
 """The attributes of a message, each with its wire form."""
 Read = Callable[[Any, str], Any]
-"""Of a body, and its path for errors: the message."""
+"""(body, its path for errors) → the message."""
 Write = Callable[[Any, str], dict[str, Any]]
-"""Of a message, and its path for errors: the body."""
+"""(message, its path for errors) → the body."""
 IsCarried = Callable[[Any], bool]
-"""Of a message: whether a body of the version would say all of it."""
+"""Message → True if a body of the version can carry all of it."""
 
 _INT_BOUNDS = {"int32": 2**31, "int64": 2**63}
 _EXACT = {"string": "str", "bool": "bool", "error": "int", "int32": "int", "int64": "int"}
@@ -152,8 +150,8 @@ def make_reader(kind: type[Message], fields: Fields, version: int) -> Read:
                 lines += [f"    {name} = _default_{name}", "    most -= 1"]
             lines += _read_lines(name, form, version, known)
     lines += ["if len(body) > most:", f"    _extra(body, _names, {version}, path)"]
-    given = ", ".join(f"{name}={name}" for name, form in fields if form.carried_by(version))
-    read: Read = _compiled("read(body, path)", [*lines, f"return _kind({given})"], known)
+    arguments = ", ".join(f"{name}={name}" for name, form in fields if form.carried_by(version))
+    read: Read = _compiled("read(body, path)", [*lines, f"return _kind({arguments})"], known)
     return read
 
 
@@ -181,7 +179,7 @@ def _read_lines(name: str, form: Wire, version: int, known: dict[str, Any]) -> l
 
 
 def _tried(name: str, exact: str, quick: str, odd: str) -> list[str]:
-    """Return the lines that convert a value of this exact type quickly, or say what is odd."""
+    """Return the lines that convert a value of this exact type quickly, or report another."""
     return [
         f"if type({name}) is {exact}:",
         "    try:",
@@ -318,7 +316,7 @@ def _refuse_null(form: Wire, version: int, path: str) -> None:
 
 
 def make_check(fields: Fields, version: int) -> IsCarried:
-    """Make the function that tells whether a body of this version would say all of a message."""
+    """Make the function that returns True if a body of this version can carry all of a message."""
     known: dict[str, Any] = {}
     tests = []
     for name, form in fields:
@@ -366,7 +364,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
         return read
 
     def as_carried(self, version: int) -> Self:
-        """Return the message as it is read at a version, without what the version can't carry."""
+        """Return the message as a version carries it: other fields have their defaults."""
         if self.check(version)(self):
             return self
         return self.from_body(self.to_body(version), version)
@@ -374,32 +372,32 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     @classmethod
     def reader(cls, version: int) -> Read:
         """Return the function that reads a body of this version."""
-        found = _READERS.get((cls, version))
-        if found is None:
-            found = _READERS[cls, version] = make_reader(cls, wire_fields(cls), version)
-        return found
+        read = _READERS.get((cls, version))
+        if read is None:
+            read = _READERS[cls, version] = make_reader(cls, wire_fields(cls), version)
+        return read
 
     @classmethod
     def writer(cls, version: int) -> Write:
         """Return the function that writes a body of this version."""
-        found = _WRITERS.get((cls, version))
-        if found is None:
-            found = _WRITERS[cls, version] = make_writer(wire_fields(cls), version)
-        return found
+        write = _WRITERS.get((cls, version))
+        if write is None:
+            write = _WRITERS[cls, version] = make_writer(wire_fields(cls), version)
+        return write
 
     @classmethod
     def check(cls, version: int) -> IsCarried:
-        """Return the function that tells whether this version carries all of a message."""
-        found = _CHECKS.get((cls, version))
-        if found is None:
-            found = _CHECKS[cls, version] = make_check(wire_fields(cls), version)
-        return found
+        """Return the function that returns True if this version carries all of a message."""
+        check_carried = _CHECKS.get((cls, version))
+        if check_carried is None:
+            check_carried = _CHECKS[cls, version] = make_check(wire_fields(cls), version)
+        return check_carried
 
     @classmethod
     def readable_part(cls, body: Mapping[str, Any]) -> dict[str, Any]:
-        """What of a body can be read: well-typed fields that some version of the message has.
+        """Return the readable part of a body: well-typed fields that some version has.
 
-        So whoever looks at an answer that `from_body` refuses finds in it what it expects, or less.
+        So a reader of an answer that `from_body` refuses finds in it the expected fields, or fewer.
         """
         kept: dict[str, Any] = {}
         for _, form in wire_fields(cls):

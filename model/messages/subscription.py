@@ -1,7 +1,7 @@
-"""The consumer protocol: how members tell the leader what they want, and the leader what they get.
+"""Encode and decode the consumer protocol: subscriptions of members, assignments of the leader.
 
-A subscription is a join's metadata, an assignment a sync's bytes.  A version number comes first;
-whoever reads a later version than it knows reads what it knows and leaves the rest.
+A subscription is a join's metadata, an assignment a sync's bytes.  A version number comes first; a
+reader of a later version than it knows reads the fields that it knows and leaves the rest.
 
 Source: Kafka's ConsumerProtocolSubscription and ConsumerProtocolAssignment, versions 0 to 3.
 """
@@ -28,9 +28,9 @@ class TopicPartition(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """What a member wants: topics; what it owns since which generation; where it is (rack).
+    """A member's subscription: topics, owned partitions with their generation, rack.
 
-    `user_data`: what an assignor adds for itself; None: nothing.
+    `user_data`: data of the assignor itself; None: nothing.
     """
 
     topics: tuple[str, ...]
@@ -41,7 +41,7 @@ class Subscription:
 
 
 def encode_subscription(subscription: Subscription) -> bytes:
-    """The metadata of a join, version 3."""
+    """Encode the metadata of a join, version 3."""
     topics = sorted(subscription.topics)
     return b"".join(
         (
@@ -58,7 +58,7 @@ def encode_subscription(subscription: Subscription) -> bytes:
 
 
 def decode_subscription(metadata: bytes) -> Subscription:
-    """What a member wants.  Raises ValueError for bytes that are no subscription."""
+    """Decode a subscription.  Raises ValueError for other bytes."""
     reader = ProtocolReader(metadata)
     version = reader.number(">h")
     topics = tuple(reader.string() or "" for _ in range(reader.count()))
@@ -70,7 +70,7 @@ def decode_subscription(metadata: bytes) -> Subscription:
 
 
 def encode_assignment(partitions: Iterable[TopicPartition]) -> bytes:
-    """The bytes of a member's assignment, version 1."""
+    """Encode a member's assignment, version 1."""
     return b"".join(
         (
             struct.pack(">h", _ASSIGNMENT_VERSION),
@@ -81,7 +81,7 @@ def encode_assignment(partitions: Iterable[TopicPartition]) -> bytes:
 
 
 def decode_assignment(assignment: bytes) -> tuple[TopicPartition, ...]:
-    """A member's partitions, in order; none in empty bytes, which a coordinator may hand out.
+    """Decode a member's partitions, in order; none from empty bytes, which a coordinator may send.
 
     Raises ValueError for bytes that are no assignment.
     """
@@ -102,7 +102,7 @@ def _bytes(data: bytes | None) -> bytes:
 
 
 def encode_partitions(partitions: Iterable[TopicPartition]) -> bytes:
-    """Topics in order, each with its partitions."""
+    """Encode topics in order, each with its partitions."""
     topics = [
         (t, [p.partition for p in of]) for t, of in groupby(sorted(partitions), lambda p: p[0])
     ]
@@ -114,39 +114,39 @@ def encode_partitions(partitions: Iterable[TopicPartition]) -> bytes:
 
 
 class ProtocolReader:
-    """Reads from the front of the bytes.  Raises ValueError where they end too soon."""
+    """A reader from the front of the bytes.  Raises ValueError where they end too soon."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._at = 0
 
     def number(self, form: str) -> int:
-        """A number in a form of `struct`."""
+        """Read a number in a form of `struct`."""
         size = struct.calcsize(form)
         (value,) = struct.unpack(form, self._take(size))
         return int(value)
 
     def count(self) -> int:
-        """How many elements follow."""
+        """Read a count of elements."""
         return max(self.number(">i"), 0)
 
     def string(self) -> str | None:
-        """A string; None: it is null."""
+        """Read a string; None: it is null."""
         size = self.number(">h")
         return None if size < 0 else self._take(size).decode()
 
     def bytes_or_none(self) -> bytes | None:
-        """Bytes; None: they are null."""
+        """Read bytes; None: they are null."""
         size = self.number(">i")
         return None if size < 0 else self._take(size)
 
     def partitions(self) -> tuple[TopicPartition, ...]:
-        """Partitions by topic, in order."""
-        found = []
+        """Read partitions by topic, in order."""
+        partitions = []
         for _ in range(self.count()):
             topic = self.string() or ""
-            found += [TopicPartition(topic, self.number(">i")) for _ in range(self.count())]
-        return tuple(sorted(found))
+            partitions += [TopicPartition(topic, self.number(">i")) for _ in range(self.count())]
+        return tuple(sorted(partitions))
 
     def _take(self, size: int) -> bytes:
         taken = self._data[self._at : self._at + size]

@@ -1,4 +1,4 @@
-"""The base revision: `kafka-4`, what a correct current coordinator does."""
+"""Define the base revision: `kafka-4`, a correct current coordinator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The drafts of KIP-345: MEMBER_NAME in JoinGroup, and two forms of LeaveGroup.
+"""Define the drafts of KIP-345: MEMBER_NAME in JoinGroup, and two forms of LeaveGroup.
 
 The two tables in the comments under the KIP's page, each as differences to the base.
 """

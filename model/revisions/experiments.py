@@ -1,7 +1,8 @@
-"""The KIP's open ends as experiments: registered instances, and a target size with hot standbys.
+"""Define experiments on the KIP's open ends: registered instances, a target size.
 
-Nobody ships these.  Both ask how many members a group is meant to have (`Revision.target_size`);
-the sizes here are small enough for exhaustive search, and `with_target_size` gives others.
+Nobody ships these.  Both need the number of members that a group is meant to have
+(`Revision.target_size`); the sizes here are small enough for exhaustive search, and
+`with_target_size` gives others.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ _LEFT = ("SESSION-EXPIRED", "LEAVE-MEMBER", "LEAVE-MEMBER-BY-INSTANCE")
 
 
 def with_target_size(revision: Revision, size: int) -> Revision:
-    """Return the revision for groups that are meant to have so many members, 1 or more."""
+    """Return the revision for groups that are meant to have `size` members, 1 or more."""
     return replace(revision, target_size=size)
 
 
 def _new(
     rule_id: str, seat: Do, guard: Expr, due: Do, passage: str, why: str
 ) -> tuple[SetRule, ...]:
-    """A newcomer's rule in two: in a stable group it is seated idle, else all is as before."""
+    """Split a newcomer's rule in two: in a stable group it is seated idle, else as before."""
     base = RULES[rule_id]
     seated = Rule(
         f"{rule_id}-STABLE",
@@ -42,8 +43,8 @@ def _new(
 
 
 def _gone(due: Do, passage: str, why: str) -> tuple[SetRule, ...]:
-    """The rules by which a member goes, each in two: from a stable group, and else as before."""
-    found = []
+    """Split the rules by which members leave in two: from a stable group, and else as before."""
+    rules = []
     for table, rule_id in zip(_LEAVES, _LEFT, strict=True):
         base = RULES[rule_id]
         removed = base.but(
@@ -53,8 +54,8 @@ def _gone(due: Do, passage: str, why: str) -> tuple[SetRule, ...]:
             source=passage,
             because=why,
         )
-        found += [_unless_stable(table, base, passage), SetRule(table, removed, passage)]
-    return tuple(found)
+        rules += [_unless_stable(table, base, passage), SetRule(table, removed, passage)]
+    return tuple(rules)
 
 
 def _unless_stable(table: str, base: Rule, passage: str) -> SetRule:

@@ -1,4 +1,4 @@
-"""The accepted KIP-345, strictly: its text holds where Kafka has further causes or errors."""
+"""Define the accepted KIP-345, strictly: its text holds where Kafka has more causes or errors."""
 
 from __future__ import annotations
 

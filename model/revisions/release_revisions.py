@@ -1,4 +1,4 @@
-"""The profiles of releases before 4: the base without what came later."""
+"""Define the profiles of releases before 4: the base without later changes."""
 
 from __future__ import annotations
 
@@ -145,24 +145,24 @@ _LAST_PATCHES: dict[Release, int] = {
     (3, 7): 2,
     (3, 8): 1,
 }
-"""The last patch of each release that will have no more."""
+"""The last patch of each release that is at its end."""
 
 
 def was_released(version: Release) -> bool:
-    """Return whether there is such a release before 4, or may be: 3.9 may still have patches."""
+    """Return True if there is such a release before 4, or may be: 3.9 may still have patches."""
     patch = version[2] if len(version) > 2 else 0
     return version[:2] in RELEASES and patch <= _LAST_PATCHES.get(version[:2], _LAST_PATCH)
 
 
 def gates_ahead(version: Release) -> tuple[Gate, ...]:
-    """Return what a release doesn't have yet; without a patch number, its last patch."""
+    """Return the changes that a release doesn't have yet; without a number, its last patch."""
     return tuple(gate for gate in GATES if _full(version) < gate.since)
 
 
 def release(version: Release, *, ahead: Gate | None = None) -> Revision:
     """Make the profile of a Kafka release before 4; without a patch number, of its last patch.
 
-    `ahead`: a behaviour that it has already, to see what that alone would change.
+    `ahead`: a change that it has already, to find the effect of that alone.
     """
     gates = [gate for gate in gates_ahead(version) if gate is not ahead]
     highest = [row for since, row in _HIGHEST if since <= _full(version)][-1]

@@ -1,8 +1,8 @@
-"""Finds what is wrong with a revision that somebody wrote, before any engine stumbles over it.
+"""Find the faults of a revision that somebody wrote, before any engine fails on it.
 
-Shipped revisions are held to the same by tests.  What is asked of one's own: its tables are total
-and unambiguous, its ids are unique, each step can be done where its rule applies, each request is
-answered once, and a rule that does something else than before says anew why.
+Tests check shipped revisions likewise.  The conditions for a user's own: its tables are total and
+unambiguous, its ids are unique, each step can be done where its rule applies, each request is
+answered once, and a rule with a changed effect has a new reason.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _WELCOMES = {
     "JoinGroup": f"{Do.ANSWER_CURRENT} or {Do.PARK_JOIN}",
     "SyncGroup": f"{Do.ANSWER_ASSIGNMENT} or {Do.PARK_SYNC}",
 }
-"""Table → the steps that answer NONE: the answer has more in it than the error."""
-_UNASKED = {
+"""Table → the steps that answer NONE: the answer has more fields than the error."""
+_WITHOUT_REQUEST = {
     "session timeout",
     "join phase",
     "sync phase",
@@ -46,16 +46,16 @@ _UNASKED = {
     "topics deleted",
     "cleanup",
 }
-"""Tables of what happens without a request."""
+"""Tables of events without a request."""
 _ONLY_ANSWER = {"LeaveGroup", "OffsetFetch", "DescribeGroups", "ListGroups"}
-"""Tables whose rules say what is answered; each row of a leave has its own table."""
+"""Tables whose rules define the answer; each row of a leave has its own table."""
 _SHIPPED = tuple(find(name) for name in NAMES)
 
 
 def revision_faults(revision: Revision) -> list[str]:
-    """Return what is wrong with a revision, in sentences; [] if every engine can take it.
+    """Return the faults of a revision, in sentences; [] if every engine can take it.
 
-    Tables that are a shipped one's are taken for sound.
+    Tables of a shipped revision are taken for sound.
     """
     faults = [*_missing(revision), *_twice(revision)]
     shipped = {id(table) for known in _SHIPPED for table in known.tables.values()}
@@ -67,7 +67,7 @@ def revision_faults(revision: Revision) -> list[str]:
         points = decided(table)
         steps = chain.from_iterable(_of_steps(table, rule) for rule in table.rules())
         faults += [*table_faults(table, points), *steps, *misplaced_steps(table, points)]
-    known = {id(rule) for one in _SHIPPED for _, rule in one.rules()}
+    known = {id(rule) for base in _SHIPPED for _, rule in base.rules()}
     faults += [
         f"{rule.id} does something else than in kafka-4 and still says `because`: "
         f'"{rule.because}"; say why it does so now: but(because=…)'
@@ -79,7 +79,7 @@ def revision_faults(revision: Revision) -> list[str]:
 
 
 def has_stale_reason(rule: Rule) -> bool:
-    """Return whether a rule is one of `kafka-4`'s with another effect or answer, and its reason."""
+    """Return True if a rule is one of `kafka-4`'s with another effect or answer, and its reason."""
     base = RULES.get(rule.id)
     if base is None or base is rule or base.because != rule.because:
         return False
@@ -105,13 +105,13 @@ def _twice(revision: Revision) -> Iterator[str]:
 
 
 def _of_rule(rule: Any) -> Iterator[str]:
-    """What no engine could read; a file that nobody has type-checked may hold anything."""
+    """Yield fields that no engine could read; an untyped file may hold anything."""
     name = rule.id
     if not isinstance(name, str) or not _ID.fullmatch(name):
         yield f"{name!r} is no id of a rule: capital letters and digits, joined by '-'"
     if not isinstance(rule.effect, tuple):
-        given = rule.effect if isinstance(rule.effect, Do) else repr(rule.effect)
-        yield f"{name}: its effect is {given}; give a tuple of steps, as in (Do.PARK_JOIN,)"
+        effect = rule.effect if isinstance(rule.effect, Do) else repr(rule.effect)
+        yield f"{name}: its effect is {effect}; give a tuple of steps, as in (Do.PARK_JOIN,)"
     elif unknown := [step for step in rule.effect if not isinstance(step, Do)]:
         yield f"{name}: {unknown[0]!r} is no step; the steps are the members of Do"
     if rule.answer is not None and not isinstance(rule.answer, Error):
@@ -123,7 +123,7 @@ def _of_rule(rule: Any) -> Iterator[str]:
 
 
 def _of_steps(table: Table, rule: Rule) -> Iterator[str]:
-    """Steps that are another table's, and fields of the rule that don't go with its steps."""
+    """Yield steps that are another table's, and fields of the rule that don't go with its steps."""
     for do in rule.effect:
         home = HOME.get(do, table.name)
         if home != table.name:
@@ -134,7 +134,7 @@ def _of_steps(table: Table, rule: Rule) -> Iterator[str]:
                 "answers and changes nothing; leave it out"
             )
     answering = [do for do in rule.effect if do in ANSWERS]
-    if table.name in _UNASKED:
+    if table.name in _WITHOUT_REQUEST:
         if rule.answer is not None:
             yield f"{rule.id}: nobody asks in table {table.name}, so there is nobody to answer"
     elif rule.answer is None and not answering:
@@ -151,7 +151,7 @@ def _of_steps(table: Table, rule: Rule) -> Iterator[str]:
 
 
 def _of_ids(table: Table, rule: Rule) -> Iterator[str]:
-    """Ids that nobody is told, and echoes that echo nothing."""
+    """Yield ids that no answer has, and echoes that echo nothing."""
     making = [do for do in rule.effect if do in MAKES_CALLER]
     telling = [do for do in making if do in NEWLY_TOLD]
     if len(making) > 1:
@@ -187,18 +187,18 @@ def misplaced_steps(
 ) -> Iterator[str]:
     """Yield the steps that can't be done at a point where their rule applies, each once.
 
-    `points`: what `table_soundness.decided` returned.  `senseless`: also those that
-    the machine would do, though it makes no sense.
+    `points`: the result of `table_soundness.decided`.  `senseless`: also those that the machine
+    would do, though it makes no sense.
     """
     places = {id(feature): i for i, feature in enumerate(table.features)}
-    told: set[tuple[str, Do]] = set()
+    reported: set[tuple[str, Do]] = set()
     for point, rules in points.items():
         for rule in rules:
             for do, need, undone in unmet_needs(rule.effect, point, places):
                 if need.possible and not senseless:
                     continue
-                if rule.defensive is None and (rule.id, do) not in told:
-                    told.add((rule.id, do))
+                if rule.defensive is None and (rule.id, do) not in reported:
+                    reported.add((rule.id, do))
                     lacks, remedy = f"where {need.lacks}", need.remedy
                     if undone is not None:
                         lacks = f'after the step "{undone.value}", when {need.lacks}'
@@ -212,7 +212,7 @@ def misplaced_steps(
 def unmet_needs(
     effect: tuple[Do, ...], point: Point, places: Mapping[int, int]
 ) -> Iterator[tuple[Do, Need, Do | None]]:
-    """Yield what steps need and don't find at a point: the step, the need, the step that undid it.
+    """Yield the unmet needs of steps at a point: the step, the need, the step that undid it.
 
     `places`: the identity of each feature → its place in the point.
     """
@@ -234,6 +234,6 @@ def unmet_needs(
     for number, do in enumerate(effect):
         for need in NEEDS.get(do, ()):
             if not need.met(before[-1]):
-                met = [place for place, one in enumerate(before) if need.met(one)]
+                met = [place for place, value in enumerate(before) if need.met(value)]
                 yield do, need, effect[met[-1]] if met and met[-1] < number else None
         before.append(before[-1].after(do))

@@ -1,9 +1,8 @@
-"""All revisions by name: the base, the KIP, its drafts and comments, experiments, the releases.
+"""Find revisions by name: the base, the KIP, its drafts and comments, experiments, the releases.
 
-Those of the user's own, from files, are added as they are loaded.
-
-`kafka-4` is the base: what a correct current coordinator does.  Every other one is the base and a
-list of differences, each with the passage that it comes from.
+Those of the user's own, from files, are added as they are loaded.  `kafka-4` is the base: a correct
+current coordinator.  Every other one is the base and a list of differences, each with the passage
+that it comes from.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ def register(prefix: str, finder: str) -> None:
 
 
 # Mutants lie above the model and are registered here, since nobody needs to import them by name:
-# a worker that is given `mutant:NAME` has imported the model alone.
+# a worker that gets `mutant:NAME` has imported the model alone.
 register(MUTANT, "fencepost.properties.mutants.mutants:mutant_revision")
 
 _OWN: dict[str, Revision] = {}
@@ -77,9 +76,9 @@ _NICKNAMES: dict[str, str] = {}
 def add_own(revision: Revision, was: str, place: str = "") -> None:
     """Let `find` return a revision of the user's own by its name, from now on in this process.
 
-    Its name is the `FILE.py:NAME` that it was loaded from; `was`: its name in the file.  One that
-    is shipped and was only named there is known for what the shipped one is.  `place`: the same
-    with the whole path, with slashes.
+    Its name is the `FILE.py:NAME` that it was loaded from; `was`: its name in the file.  A shipped
+    one that was only named there counts as the shipped one.  `place`: the name with the whole path,
+    with slashes.
     """
     _OWN[revision.name] = revision
     _PLACES[revision.name] = place or revision.name
@@ -95,15 +94,16 @@ def own_names() -> tuple[str, ...]:
 def find(name: str) -> Revision:
     """Return the revision of this name; `kafka-X.Y[.Z]` below 4 is the profile of that release.
 
-    Names with a registered prefix are looked up where it says, such as `mutant:NAME`.  One's own is
-    found once it was added, also by another path of the same file, as a trace that was written in
-    another folder names it.  Raises KeyError that names the value and what there is.
+    Names with a registered prefix, such as `mutant:NAME`, are looked up in their module.  A user's
+    own revision is found once it was added, also by another path of the same file, as a trace that
+    was written in another folder names it.  Raises KeyError that names the value and the existing
+    names.
     """
     for prefix, finder in _FAMILIES.items():
         if name.startswith(prefix):
             module, _, function = finder.partition(":")
-            found: Revision = getattr(import_module(module), function)(name)
-            return found
+            revision: Revision = getattr(import_module(module), function)(name)
+            return revision
     if name in _OWN:
         return _OWN[name]
     same = [own for own, place in _PLACES.items() if _is_same_place(place, name)]
@@ -111,7 +111,7 @@ def find(name: str) -> Revision:
 
 
 def _is_same_place(place: str, name: str) -> bool:
-    """Whether a name is the place of a loaded revision, by a path that begins in another folder."""
+    """Return True if a name is the place of a loaded revision, by a path from another folder."""
     if not is_in_a_file(name):
         return False
     there, parts = place.split("/"), [part for part in name.split("/") if part not in {".", ".."}]
@@ -119,15 +119,16 @@ def _is_same_place(place: str, name: str) -> bool:
 
 
 def is_release(name: str) -> bool:
-    """Return whether this is the name of `kafka-4` or of a release's profile."""
+    """Return True if this is the name of `kafka-4` or of a release's profile."""
     return name == KAFKA_4.name or _RELEASE.fullmatch(name) is not None
 
 
 def lineage(revision: Revision) -> tuple[str, ...]:
-    """Return the names under which what is known of a revision is listed.
+    """Return the names under which facts about a revision are listed.
 
     Its own first, then those that it is made from.  A patch of a release has the name of the newest
-    release whose last patch does the same: `kafka-2.7` for 2.8.0; what came after 4.0 is `kafka-4`.
+    release whose last patch has the same rules: `kafka-2.7` for 2.8.0; releases after 4.0 are
+    `kafka-4`.
     """
     return tuple(dict.fromkeys(map(_listed, (revision.name, *revision.ancestors))))
 
@@ -146,7 +147,7 @@ def _listed(name: str) -> str:
 
 
 def is_shipped(revision: Revision) -> bool:
-    """Return whether a revision is one of ours, or a patch of one: not a user's own, no mutant."""
+    """Return True if a revision is one of ours, or a patch of one: not a user's own, no mutant."""
     return lineage(revision)[0] in NAMES
 
 
@@ -157,7 +158,7 @@ def shipped_base(revision: Revision) -> Revision:
 
 
 def is_in_a_file(name: str) -> bool:
-    """Return whether this names a revision in a file, `FILE.py:NAME`."""
+    """Return True if this names a revision in a file, `FILE.py:NAME`."""
     return ".py:" in name
 
 
