@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
@@ -26,6 +27,8 @@ from fencepost.conformance.cli.options.target_options import (
     jobs_option,
     kept_entries,
     known_failures_options,
+    level_option,
+    older_option,
     revision_of_target_option,
     suite_option,
     target_options,
@@ -46,10 +49,12 @@ from fencepost.model.history.words import plural
 from fencepost.model.table.table import Level
 from fencepost.properties.judging.known_failures import aliases_of
 from fencepost.properties.judging.outcome import CheckResult, Outcome
+from fencepost.properties.judging.report import Certificate
 from fencepost.traces.files.known_failure_lists import drafted_list
 from fencepost.traces.files.text_files import INDEX
 from fencepost.traces.report.certificate_data import read_certificate_file
 from fencepost.traces.report.certificate_diff import PAGE, CertificateDiff, diff_certificates
+from fencepost.traces.report.client_certificate import ClientCertificate
 from fencepost.traces.report.report_folder import certificate_json, write_report
 from fencepost.traces.report.report_text import print_certificate
 
@@ -68,26 +73,14 @@ _EVERY_S = 30.0
 @click.argument("target", type=REVISION, metavar="TARGET")
 @revision_of_target_option
 @suite_option
-@click.option(
-    "--level",
-    type=click.Choice([level.value.lower() for level in Level]),
-    default="should",
-    show_default=True,
-    help="The lowest level that counts for the exit code.",
-)
+@level_option
 @click.option(
     "--case", "cases", multiple=True, metavar="GLOB", help="Run only these cases (may be repeated)."
 )
 @click.option("--skip", multiple=True, metavar="GLOB", help="Skip these cases (may be repeated).")
 @known_failures_options
 @written_list_option
-@click.option(
-    "--diff",
-    "old",
-    metavar="OLD.json",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Compare with an older certificate.json; --report then has diff.html, too.",
-)
+@older_option
 @click.option("--seed", default=0, show_default=True, help="A number that the certificate records.")
 @jobs_option
 @target_options
@@ -141,32 +134,57 @@ def certify_command(
     if known is not None:
         version = certificate.provenance.version
         tell_of_no_use(known, target, version, aliases_of(held))
+    return give_out(
+        certificate,
+        before,
+        lambda document: drafted_list(document, target, kept),
+        written,
+        report,
+        as_json=as_json,
+    )
+
+
+def give_out(
+    certificate: Certificate | ClientCertificate,
+    before: Mapping[str, Any] | None,
+    draft: Callable[[Mapping[str, Any]], Mapping[str, Any]],
+    written: Path | None,
+    report: Path | None,
+    *,
+    as_json: bool,
+) -> int:
+    """Print a report, write its files, and return the exit code.
+
+    `before`: an older certificate to compare with.  `draft`: makes the list of known failures that
+    goes to `written`.  Raises ReportError.
+    """
     document = certificate_json(certificate)
     diff = None if before is None else diff_certificates(before, document)
     if report is not None:
         write_report(certificate, report, diff)
     if written is not None:
-        write_list(drafted_list(document, target, kept), written)
+        write_list(draft(document), written)
     if as_json:
         compared = {} if diff is None else {"diff": diff.to_json()}
         echo_json({**document, **compared})
     else:
         print_certificate(certificate, console(), reported=report is not None)
-        for line in _afterwards(diff, written, report):
+        names_diff = diff is not None and isinstance(certificate, Certificate)
+        for line in _afterwards(diff, written, report, names_diff=names_diff):
             console().print(line, soft_wrap=True, highlight=False, markup=False)
     return certificate.exit_code()
 
 
 def _afterwards(
-    diff: CertificateDiff | None, written: Path | None, report: Path | None
+    diff: CertificateDiff | None, written: Path | None, report: Path | None, *, names_diff: bool
 ) -> Iterator[str]:
-    """What is said after the verdict: the comparison, and which files to read."""
+    """Yield the lines after the verdict: the comparison, and which files to read."""
     if diff is not None:
         yield from diff.lines()
     if written is not None:
         yield f"Written: {written}; say in it why each failure is known"
     if report is not None:
-        yield f"Read {report / INDEX}" + ("" if diff is None else f" and {report / PAGE}")
+        yield f"Read {report / INDEX}" + (f" and {report / PAGE}" if names_diff else "")
 
 
 @contextmanager

@@ -7,23 +7,22 @@ from pathlib import Path
 import click
 
 from fencepost.conformance.cases.clients.scenario_catalogue import cases_of, chosen
-from fencepost.conformance.cli.certify import case_progress
+from fencepost.conformance.cli.certify import case_progress, give_out
 from fencepost.conformance.cli.cli import exit_codes
 from fencepost.conformance.cli.options.client_options import (
     scenario_jobs_option,
     served_revision_option,
 )
 from fencepost.conformance.cli.options.common_options import (
-    console,
-    echo_json,
     json_option,
     report_option,
 )
 from fencepost.conformance.cli.options.target_options import (
     kept_entries,
     known_failures_options,
+    level_option,
+    older_option,
     tell_of_no_use,
-    write_list,
     written_list_option,
 )
 from fencepost.conformance.clients.certify_client import certificate_of
@@ -33,11 +32,7 @@ from fencepost.conformance.runtime.event_loop import run
 from fencepost.conformance.targets.target_registry import find_revision
 from fencepost.model.table.table import Level
 from fencepost.traces.files.known_failure_lists import drafted_client_list
-from fencepost.traces.files.text_files import INDEX
-from fencepost.traces.report.certificate_diff import diff_certificates
 from fencepost.traces.report.client_certificate import read_client_certificate
-from fencepost.traces.report.report_folder import certificate_json, write_report
-from fencepost.traces.report.report_text import print_certificate
 
 
 @click.command(
@@ -58,13 +53,7 @@ from fencepost.traces.report.report_text import print_certificate
     "provoked.",
 )
 @served_revision_option
-@click.option(
-    "--level",
-    type=click.Choice([level.value.lower() for level in Level]),
-    default="should",
-    show_default=True,
-    help="The lowest level that counts for the exit code.",
-)
+@level_option
 @click.option(
     "--case",
     "cases",
@@ -74,13 +63,7 @@ from fencepost.traces.report.report_text import print_certificate
 )
 @known_failures_options
 @written_list_option
-@click.option(
-    "--diff",
-    "old",
-    metavar="OLD.json",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Compare with an older certificate.json; --report then has diff.html, too.",
-)
+@older_option
 @scenario_jobs_option
 @json_option
 @report_option("Write certificate.json, junit.xml, index.html and the traces there.")
@@ -128,22 +111,11 @@ def certify_client_command(
         )
     if not no_known_failures:
         tell_of_no_use(lists, held.name, certificate.introduction.version)
-    document = certificate_json(certificate)
-    diff = None if before is None else diff_certificates(before, document)
-    if report is not None:
-        write_report(certificate, report, diff)
-    if written is not None:
-        write_list(drafted_client_list(document, kept), written)
-    if as_json:
-        compared = {} if diff is None else {"diff": diff.to_json()}
-        echo_json({**document, **compared})
-        return certificate.exit_code()
-    print_certificate(certificate, console())
-    said = [] if diff is None else list(diff.lines())
-    if written is not None:
-        said.append(f"Written: {written}; say in it why each failure is known")
-    if report is not None:
-        said.append(f"Read {report / INDEX}")
-    for line in said:
-        console().print(line, soft_wrap=True, highlight=False, markup=False)
-    return certificate.exit_code()
+    return give_out(
+        certificate,
+        before,
+        lambda document: drafted_client_list(document, kept),
+        written,
+        report,
+        as_json=as_json,
+    )

@@ -26,7 +26,7 @@ from fencepost.model.revision import Revision
 from fencepost.model.table.table import Level
 from fencepost.properties.judging.outcome import Outcome
 from fencepost.properties.judging.report import apply
-from fencepost.properties.requirements.client_verdict import Finding, Verdict
+from fencepost.properties.requirements.client_verdict import Verdict
 from fencepost.properties.requirements.driver_messages import Introduction
 from fencepost.properties.requirements.evidence import Evidence
 from fencepost.properties.requirements.requirements import judge
@@ -43,7 +43,6 @@ ATTEMPTS = 3
 _CONFIRMED = 2
 """How many runs must show a violation."""
 
-
 Progress = Callable[[ClientResult], None]
 
 
@@ -54,16 +53,16 @@ class _Tried:
     verdicts: list[tuple[Verdict, Evidence]] = field(default_factory=list)
 
     def is_decided(self) -> bool:
-        """Whether another run would change nothing."""
-        count = Counter(verdict.finding for verdict, _ in self.verdicts)
-        bad = count[Finding.VIOLATED]
-        if count[Finding.UNSUPPORTED] or bad >= _CONFIRMED:
+        """Return True if another run would change nothing."""
+        count = Counter(verdict.outcome for verdict, _ in self.verdicts)
+        bad = count[Outcome.FAIL]
+        if count[Outcome.UNSUPPORTED] or bad >= _CONFIRMED:
             return True
-        return bad == 0 and count[Finding.HOLDS] > 0
+        return bad == 0 and count[Outcome.PASS] > 0
 
     def decided(self) -> tuple[Outcome, Verdict, Evidence, tuple[str, ...]]:
-        """The outcome, the run that shows it, and what is to be said of the others."""
-        bad = [one for one in self.verdicts if one[0].finding is Finding.VIOLATED]
+        """Return the outcome, the run that shows it, and notes about the others."""
+        bad = [one for one in self.verdicts if one[0].outcome is Outcome.FAIL]
         runs = len(self.verdicts)
         if len(bad) >= _CONFIRMED:
             others = {v.observed for v, _ in bad} - {bad[0][0].observed}
@@ -73,12 +72,9 @@ class _Tried:
         if bad:
             note = f"one of {runs} runs showed: {bad[0][0].sentence}"
             return Outcome.UNKNOWN, *bad[0], (note,)
-        for finding, outcome in (
-            (Finding.UNSUPPORTED, Outcome.UNSUPPORTED),
-            (Finding.HOLDS, Outcome.PASS),
-        ):
+        for outcome in (Outcome.UNSUPPORTED, Outcome.PASS):
             for verdict, evidence in self.verdicts:
-                if verdict.finding is finding:
+                if verdict.outcome is outcome:
                     return outcome, verdict, evidence, ()
         return Outcome.UNKNOWN, *self.verdicts[-1], ()
 

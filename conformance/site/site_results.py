@@ -17,7 +17,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -52,12 +51,6 @@ _FILE = "certificate.json"
 _KAFKA = "kafka:"
 
 
-class Subject(Enum):
-    """The subject of a certificate; those of client libraries are read in `clients`."""
-
-    COORDINATOR = "coordinator"
-
-
 @dataclass(frozen=True, slots=True)
 class Result:
     """A certificate in the site.
@@ -67,7 +60,6 @@ class Result:
     and `label` its name there.  `folder`: the place of its traces.
     """
 
-    subject: Subject
     name: str
     slug: str
     family: str
@@ -168,7 +160,6 @@ def _result(path: Path, document: Mapping[str, Any], *, shared: bool) -> Result:
     revision = find_revision(document["revision"])
     name = f"{target} {version}" if shared else target
     return Result(
-        subject=Subject.COORDINATOR,
         name=name,
         slug=slug(name),
         family=family,

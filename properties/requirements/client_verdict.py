@@ -1,17 +1,14 @@
-"""What a judge says of one obligation, in the light of one run.
-
-What several judges read out of evidence.
-"""
+"""Verdicts on one requirement in one run, and the evidence that several judges read."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
 
 from fencepost.model.messages.errors import Error as Code
 from fencepost.model.messages.errors import error_name
 from fencepost.model.messages.messages import JoinGroupResponse, LeaveGroupRequest
+from fencepost.properties.judging.outcome import Outcome
 from fencepost.properties.requirements.evidence import (
     HEARTBEAT,
     JOIN,
@@ -24,42 +21,31 @@ from fencepost.properties.requirements.evidence import (
 )
 
 _SLOW_MS = 250
-"""Where the control had to wait longer than that, nothing is held against the client that rests on
-how late something was."""
-
-
-class Finding(Enum):
-    """What came out."""
-
-    HOLDS = "holds"
-    VIOLATED = "violated"
-    UNKNOWN = "unknown"
-    UNSUPPORTED = "unsupported"
+"""Most ms that the control client may wait where a verdict rests on lateness."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What came out for an obligation.
+    """The verdict on one requirement in one run: PASS, FAIL, UNKNOWN or UNSUPPORTED.
 
-    `sentence`: what was seen, with the names of this run.  `observed`: the same in words that are
-    equal in every run, which known failures are matched by; "" unless it is violated.  `at_ms`:
-    where on the timeline it shows.  `waited`: from when to when something was waited for in vain,
-    where the verdict rests on that.
+    `sentence`: what was observed, with the names of this run.  `observed`: its signature, which is
+    equal in every run and by which known failures are matched; "" unless it fails.  `at_ms`: where
+    on the timeline it shows.  `waited`: the time of a wait in vain on which the verdict rests.
     """
 
-    finding: Finding
+    outcome: Outcome
     sentence: str = ""
     observed: str = ""
     at_ms: float | None = None
     waited: tuple[float, float] | None = None
 
 
-HOLDS = Verdict(Finding.HOLDS)
+HOLDS = Verdict(Outcome.PASS)
 
 
 def holds(sentence: str = "") -> Verdict:
     """The obligation is met."""
-    return Verdict(Finding.HOLDS, sentence)
+    return Verdict(Outcome.PASS, sentence)
 
 
 def violated(
@@ -70,17 +56,17 @@ def violated(
     waited: tuple[float, float] | None = None,
 ) -> Verdict:
     """The obligation is broken."""
-    return Verdict(Finding.VIOLATED, sentence, observed, at_ms, waited)
+    return Verdict(Outcome.FAIL, sentence, observed, at_ms, waited)
 
 
 def unknown(sentence: str) -> Verdict:
     """The run doesn't show it."""
-    return Verdict(Finding.UNKNOWN, sentence)
+    return Verdict(Outcome.UNKNOWN, sentence)
 
 
 def unsupported(sentence: str) -> Verdict:
     """The library has no such thing."""
-    return Verdict(Finding.UNSUPPORTED, sentence)
+    return Verdict(Outcome.UNSUPPORTED, sentence)
 
 
 def weighed(verdict: Verdict, evidence: Evidence) -> Verdict:
@@ -88,14 +74,14 @@ def weighed(verdict: Verdict, evidence: Evidence) -> Verdict:
 
     A run that broke off shows nothing but what is wrong.
     """
-    if verdict.finding is Finding.VIOLATED and verdict.waited is not None:
+    if verdict.outcome is Outcome.FAIL and verdict.waited is not None:
         worst = evidence.worst_stall_ms(*verdict.waited)
         if worst > _SLOW_MS:
             said = f"{verdict.sentence}; but the control client had to wait {worst:.0f} ms then"
-            return replace(verdict, finding=Finding.UNKNOWN, sentence=said, observed="")
-    if verdict.finding is Finding.UNKNOWN and evidence.unsupported:
+            return replace(verdict, outcome=Outcome.UNKNOWN, sentence=said, observed="")
+    if verdict.outcome is Outcome.UNKNOWN and evidence.unsupported:
         return unsupported(evidence.unsupported)
-    if evidence.broken and verdict.finding in {Finding.HOLDS, Finding.UNKNOWN}:
+    if evidence.broken and verdict.outcome in {Outcome.PASS, Outcome.UNKNOWN}:
         return unknown(evidence.broken)
     return verdict
 

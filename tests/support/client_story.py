@@ -33,7 +33,7 @@ from fencepost.model.messages.subscription import (
     encode_assignment,
     encode_subscription,
 )
-from fencepost.properties.requirements.client_verdict import Finding
+from fencepost.properties.judging.outcome import Outcome
 from fencepost.properties.requirements.driver_messages import (
     AnyEvent,
     Assigned,
@@ -317,7 +317,7 @@ def settled(of: Life, at: float, *numbers: int, member: str = "m1", **fields: An
 
 def assert_told_apart(name: str, right: Evidence, wrong: Evidence, observed: str) -> None:
     """Assert that a judge passes what is right, and says of what is wrong what it saw."""
-    assert judge(name, right).finding is Finding.HOLDS
+    assert judge(name, right).outcome is Outcome.PASS
     verdict = judge(name, wrong)
-    assert verdict.finding is Finding.VIOLATED
+    assert verdict.outcome is Outcome.FAIL
     assert observed in verdict.observed

@@ -32,6 +32,7 @@ from fencepost.conformance.targets.tcp.security import (
     tls_context,
 )
 from fencepost.model.coordinator import CONFIG_DEFAULTS
+from fencepost.model.table.table import Level
 from fencepost.properties.judging.known_failures import KnownFailure
 from fencepost.traces.files.known_failure_lists import of_no_use, read
 from fencepost.traces.files.text_files import write_texts
@@ -301,6 +302,20 @@ def write_list(drafted: Mapping[str, Any], written: Path) -> None:
     write_texts({written.name: text}, written.parent, "--write-known-failures")
 
 
+level_option = click.option(
+    "--level",
+    type=click.Choice([level.value.lower() for level in Level]),
+    default="should",
+    show_default=True,
+    help="The lowest level that counts for the exit code.",
+)
+older_option = click.option(
+    "--diff",
+    "old",
+    metavar="OLD.json",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Compare with an older certificate.json; --report then has diff.html, too.",
+)
 written_list_option = click.option(
     "--write-known-failures",
     "written",

@@ -74,7 +74,6 @@ from fencepost.properties.checking.shrinking import (
 )
 from fencepost.properties.judging.known_failures import KnownFailure
 from fencepost.properties.judging.outcome import Outcome
-from fencepost.properties.requirements.client_verdict import Finding as Judgement
 from fencepost.properties.requirements.client_verdict import Verdict
 from fencepost.properties.requirements.driver_messages import Introduction
 from fencepost.properties.requirements.evidence import Evidence
@@ -523,7 +522,7 @@ class ClientFuzzer:
         if self._client == _REFERENCE:
             return False
         evidence = await self._run(_REFERENCE, scenario)
-        return judge(obligation, evidence).finding is Judgement.VIOLATED
+        return judge(obligation, evidence).outcome is Outcome.FAIL
 
     async def _run(self, client: str, scenario: Scenario) -> Evidence:
         async with self._places, self._stage.open(scenario) as place:
@@ -539,7 +538,7 @@ def _violations(evidence: Evidence) -> list[tuple[str, Verdict]]:
 def _violation(name: str, evidence: Evidence) -> Verdict | None:
     """Judge a violation; None also where the judge waited during another action."""
     verdict = judge(name, evidence)
-    if verdict.finding is not Judgement.VIOLATED:
+    if verdict.outcome is not Outcome.FAIL:
         return None
     began_ms, ended_ms = verdict.waited or (0.0, 0.0)
     others = (action for action in evidence.deeds if action.name not in _CALM)

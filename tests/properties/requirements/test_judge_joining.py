@@ -17,7 +17,7 @@ from support.client_story import (
 )
 
 from fencepost.model.messages.errors import Error as Code
-from fencepost.properties.requirements.client_verdict import Finding
+from fencepost.properties.judging.outcome import Outcome
 from fencepost.properties.requirements.requirements import judge
 
 A = life()
@@ -146,12 +146,12 @@ def test_what_is_right_holds_and_what_is_wrong_is_seen(
 def test_what_follows_from_being_fenced_is_not_held_against_trouble_before() -> None:
     fenced = heartbeat(A, 300, error=Code.FENCED_INSTANCE_ID)
     found = evidence(STABLE, MOVED, fenced, told(A, 310), ended(A, 320))
-    assert judge("CLIENT-JOIN-SILENT", found).finding is Finding.HOLDS
+    assert judge("CLIENT-JOIN-SILENT", found).outcome is Outcome.PASS
 
 
 @pytest.mark.parametrize("name", sorted({name for name, *_ in BY_OBLIGATION}))
 def test_nothing_is_said_where_nothing_happened(name: str) -> None:
-    assert judge(name, evidence(A)).finding is Finding.UNKNOWN
+    assert judge(name, evidence(A)).outcome is Outcome.UNKNOWN
 
 
 def test_a_refusal_at_the_end_of_a_life_asks_for_nothing() -> None:
@@ -159,15 +159,15 @@ def test_a_refusal_at_the_end_of_a_life_asks_for_nothing() -> None:
     found = evidence(
         over, *settled(over, 10, 0), heartbeat(over, 100, error=Code.UNKNOWN_MEMBER_ID)
     )
-    assert judge("CLIENT-JOIN-UNKNOWN-MEMBER", found).finding is Finding.UNKNOWN
+    assert judge("CLIENT-JOIN-UNKNOWN-MEMBER", found).outcome is Outcome.UNKNOWN
 
 
 def test_old_versions_of_join_require_no_member_id() -> None:
     verdict = judge("CLIENT-JOIN-ID-REQUIRED", evidence(D, join(D, 10, version=2, instance=None)))
-    assert verdict.finding is Finding.UNSUPPORTED
+    assert verdict.outcome is Outcome.UNSUPPORTED
 
 
 def test_a_join_on_its_way_is_the_reaction() -> None:
     late = heartbeat(A, 100, error=Code.REBALANCE_IN_PROGRESS)
     found = evidence(STABLE, late, join(A, 100.5, "m1"), BACK)
-    assert judge("CLIENT-JOIN-REBALANCE", found).finding is Finding.UNKNOWN
+    assert judge("CLIENT-JOIN-REBALANCE", found).outcome is Outcome.UNKNOWN

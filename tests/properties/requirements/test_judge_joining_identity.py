@@ -13,7 +13,7 @@ from support.client_story import (
     sync,
 )
 
-from fencepost.properties.requirements.client_verdict import Finding
+from fencepost.properties.judging.outcome import Outcome
 from fencepost.properties.requirements.requirements import judge
 
 A = life()
@@ -39,30 +39,30 @@ BY_OBLIGATION = [
 def test_what_is_right_holds_and_what_is_wrong_is_seen(
     name: str, right: list[Piece], wrong: list[Piece]
 ) -> None:
-    assert judge(name, evidence(right)).finding is Finding.HOLDS
+    assert judge(name, evidence(right)).outcome is Outcome.PASS
     verdict = judge(name, evidence(wrong))
-    assert verdict.finding is Finding.VIOLATED
+    assert verdict.outcome is Outcome.FAIL
     assert verdict.observed
     assert "i-1" not in verdict.observed
 
 
 @pytest.mark.parametrize("name", sorted({name for name, *_ in BY_OBLIGATION}))
 def test_nothing_is_said_where_nothing_was_sent(name: str) -> None:
-    assert judge(name, evidence(A)).finding is Finding.UNKNOWN
+    assert judge(name, evidence(A)).outcome is Outcome.UNKNOWN
 
 
 def test_a_broker_that_knows_no_instance_ids_is_no_fault_of_the_client() -> None:
     calls: list[Piece] = [A, join(A, 10, version=4, instance=None)]
     found = evidence(calls, versions=((0.0, OLD),))
-    assert judge("CLIENT-IDENTITY-AS-SET", found).finding is Finding.UNKNOWN
-    assert judge("CLIENT-IDENTITY-VERSIONS", found).finding is Finding.UNKNOWN
+    assert judge("CLIENT-IDENTITY-AS-SET", found).outcome is Outcome.UNKNOWN
+    assert judge("CLIENT-IDENTITY-VERSIONS", found).outcome is Outcome.UNKNOWN
 
 
 def test_the_newest_version_that_both_know() -> None:
     lower = ((0.0, NEWEST), (100.0, {**NEWEST, "Heartbeat": (0, 3)}))
     name = "CLIENT-IDENTITY-NEWEST"
     right = evidence(A, heartbeat(A, 10), heartbeat(A, 200, version=3), versions=lower)
-    assert judge(name, right).finding is Finding.HOLDS
+    assert judge(name, right).outcome is Outcome.PASS
     wrong = evidence(A, heartbeat(A, 10), heartbeat(A, 200, version=2), versions=lower)
-    assert judge(name, wrong).finding is Finding.VIOLATED
-    assert judge(name, evidence(A, heartbeat(A, 10))).finding is Finding.UNKNOWN
+    assert judge(name, wrong).outcome is Outcome.FAIL
+    assert judge(name, evidence(A, heartbeat(A, 10))).outcome is Outcome.UNKNOWN

@@ -15,7 +15,7 @@ from support.client_story import (
     sync,
 )
 
-from fencepost.properties.requirements.client_verdict import Finding
+from fencepost.properties.judging.outcome import Outcome
 from fencepost.properties.requirements.requirements import judge
 
 A = life(assignor="cooperative-sticky")
@@ -48,17 +48,17 @@ RIGHT = [("m1", [0]), ("m2", [1])]
 )
 def test_what_a_leader_assigns(name: str, given: Given, observed: str) -> None:
     assert_told_apart(name, evidence(A, led(RIGHT)), evidence(A, led(given)), observed)
-    assert judge(name, evidence(A)).finding is Finding.UNKNOWN
+    assert judge(name, evidence(A)).outcome is Outcome.UNKNOWN
 
 
 def test_an_assignment_that_another_follows_at_once_may_have_gaps() -> None:
     first = led([("m1", []), ("m2", [])])
     found = evidence(A, first, led(RIGHT, at=500, generation=2))
-    assert judge("CLIENT-LEADER-WHOLE", found).finding is Finding.HOLDS
+    assert judge("CLIENT-LEADER-WHOLE", found).outcome is Outcome.PASS
     later = led(RIGHT, at=2500, generation=2)
-    assert judge("CLIENT-LEADER-WHOLE", evidence(A, first, later)).finding is Finding.VIOLATED
+    assert judge("CLIENT-LEADER-WHOLE", evidence(A, first, later)).outcome is Outcome.FAIL
     slow = evidence(A, first, later, stalls=((300.0, 900.0),))
-    assert judge("CLIENT-LEADER-WHOLE", slow).finding is Finding.HOLDS
+    assert judge("CLIENT-LEADER-WHOLE", slow).outcome is Outcome.PASS
 
 
 def test_a_cooperative_partition_waits_until_it_was_revoked() -> None:
@@ -67,7 +67,7 @@ def test_a_cooperative_partition_waits_until_it_was_revoked() -> None:
     right = led([("m1", [0]), ("m2", [])], generation=2, protocol=protocol)
     again = join(A, 205, "m1")
     found = evidence(A, B, settled(B, 5, member="m2"), right, users, again)
-    assert judge(name, found).finding is Finding.HOLDS
+    assert judge(name, found).outcome is Outcome.PASS
     quiet = evidence(A, B, settled(B, 5, member="m2"), right, users)
     assert "does not join again" in judge(name, quiet).observed
     early = led(RIGHT, generation=2, protocol=protocol)
@@ -77,7 +77,7 @@ def test_a_cooperative_partition_waits_until_it_was_revoked() -> None:
     assert "two users" in judge(name, two).observed
     slow = evidence(A, B, join(A, 1), join(B, 2, gives="m2"), right, both, stalls=((420.0, 600.0),))
     assert "two users" not in judge(name, slow).observed
-    assert judge(name, evidence(A, B)).finding is Finding.UNKNOWN
+    assert judge(name, evidence(A, B)).outcome is Outcome.UNKNOWN
 
 
 def test_instances_keep_their_partitions_in_a_rebalance_after_a_restart() -> None:
@@ -93,8 +93,8 @@ def test_instances_keep_their_partitions_in_a_rebalance_after_a_restart() -> Non
     again.append(sync(a, 1010, generation=2, gives=[("m1", [0]), ("m3", [1])]))
     kept = [assigned(a, 1020, 0), assigned(new, 1020, 1)]
     moved = [assigned(a, 1020, 1), assigned(new, 1020, 0)]
-    assert judge(name, evidence(begun, back, again, kept)).finding is Finding.HOLDS
+    assert judge(name, evidence(begun, back, again, kept)).outcome is Outcome.PASS
     assert "other partitions" in judge(name, evidence(begun, back, again, moved)).observed
     slow = evidence(begun, back, again, moved, stalls=((1015.0, 800.0),))
-    assert judge(name, slow).finding is Finding.UNKNOWN
-    assert judge(name, evidence(begun, back)).finding is Finding.UNKNOWN
+    assert judge(name, slow).outcome is Outcome.UNKNOWN
+    assert judge(name, evidence(begun, back)).outcome is Outcome.UNKNOWN

@@ -14,7 +14,7 @@ from support.client_story import (
 )
 
 from fencepost.model.messages.errors import Error as Code
-from fencepost.properties.requirements.client_verdict import Finding
+from fencepost.properties.judging.outcome import Outcome
 from fencepost.properties.requirements.requirements import judge
 
 A = life(ended=1000, how="closed")
@@ -74,22 +74,22 @@ def test_what_is_right_holds_and_what_is_wrong_is_seen(
 def test_a_close_in_a_rebalance() -> None:
     name = "CLIENT-CLOSE-REBALANCING"
     parked = join(A, 900, lost="never answered")
-    assert judge(name, evidence(A, parked, CLOSED)).finding is Finding.HOLDS
-    assert judge(name, evidence(A, parked, LATE)).finding is Finding.VIOLATED
+    assert judge(name, evidence(A, parked, CLOSED)).outcome is Outcome.PASS
+    assert judge(name, evidence(A, parked, LATE)).outcome is Outcome.FAIL
     left = evidence(A, parked, CLOSED, leave(A, 1050))
     assert "LeaveGroup" in judge(name, left).observed
-    assert judge(name, evidence(STABLE, CLOSED)).finding is Finding.UNKNOWN
+    assert judge(name, evidence(STABLE, CLOSED)).outcome is Outcome.UNKNOWN
 
 
 def test_what_was_late_while_the_machine_was_slow_is_unknown() -> None:
     slow = evidence(STABLE, LATE, stalls=((1500.0, 800.0),))
     verdict = judge("CLIENT-CLOSE-IN-TIME", slow)
-    assert verdict.finding is Finding.UNKNOWN
+    assert verdict.outcome is Outcome.UNKNOWN
     assert "800 ms" in verdict.sentence
     before = evidence(STABLE, LATE, stalls=((10.0, 800.0),))
-    assert judge("CLIENT-CLOSE-IN-TIME", before).finding is Finding.VIOLATED
+    assert judge("CLIENT-CLOSE-IN-TIME", before).outcome is Outcome.FAIL
 
 
 @pytest.mark.parametrize("name", sorted({name for name, *_ in BY_OBLIGATION}))
 def test_nothing_is_said_where_nobody_closed(name: str) -> None:
-    assert judge(name, evidence(OPEN)).finding is Finding.UNKNOWN
+    assert judge(name, evidence(OPEN)).outcome is Outcome.UNKNOWN

@@ -19,7 +19,7 @@ from support.client_story import (
 )
 
 from fencepost.model.messages.errors import Error as Code
-from fencepost.properties.requirements.client_verdict import Finding
+from fencepost.properties.judging.outcome import Outcome
 from fencepost.properties.requirements.evidence import Call
 from fencepost.properties.requirements.requirements import judge
 
@@ -124,7 +124,7 @@ def test_what_is_right_holds_and_what_is_wrong_is_seen(
 
 @pytest.mark.parametrize("name", sorted({name for name, *_ in BY_OBLIGATION}))
 def test_nothing_is_said_where_nobody_was_fenced(name: str) -> None:
-    assert judge(name, evidence(STABLE)).finding is Finding.UNKNOWN
+    assert judge(name, evidence(STABLE)).outcome is Outcome.UNKNOWN
 
 
 def test_what_happens_when_the_user_polls_on_is_stated() -> None:
@@ -136,17 +136,17 @@ def test_what_happens_when_the_user_polls_on_is_stated() -> None:
 
 def test_a_join_after_the_user_polled_on_is_not_by_itself() -> None:
     found = evidence(OUT, POLLED_ON, join(A, 1010))
-    assert judge("CLIENT-FENCED-NO-JOIN", found).finding is Finding.HOLDS
+    assert judge("CLIENT-FENCED-NO-JOIN", found).outcome is Outcome.PASS
 
 
 def test_who_has_the_place_again_may_commit() -> None:
     found = evidence(OUT, POLLED_ON, join(A, 1010, gives="m3"), commit(A, 1500, "m3"))
-    assert judge("CLIENT-FENCED-NO-COMMITS", found).finding is Finding.HOLDS
+    assert judge("CLIENT-FENCED-NO-COMMITS", found).outcome is Outcome.PASS
 
 
 def test_what_rests_on_silence_is_unknown_on_a_slow_machine() -> None:
     slow = replace(evidence(OUT), stalls=((400.0, 900.0),))
-    assert judge("CLIENT-FENCED-HEARTBEAT", slow).finding is Finding.UNKNOWN
+    assert judge("CLIENT-FENCED-HEARTBEAT", slow).outcome is Outcome.UNKNOWN
 
 
 @pytest.mark.parametrize(
@@ -164,22 +164,22 @@ def test_what_rests_on_silence_is_unknown_on_a_slow_machine() -> None:
 def test_what_was_under_way_takes_longer_on_a_slow_machine(
     name: str, late: list[Piece], stall: tuple[float, float]
 ) -> None:
-    assert judge(name, evidence(late)).finding is Finding.VIOLATED
-    assert judge(name, replace(evidence(late), stalls=(stall,))).finding is Finding.HOLDS
+    assert judge(name, evidence(late)).outcome is Outcome.FAIL
+    assert judge(name, replace(evidence(late), stalls=(stall,))).outcome is Outcome.PASS
     afterwards = replace(evidence(late), stalls=((5000.0, stall[1]),))
-    assert judge(name, afterwards).finding is Finding.VIOLATED
+    assert judge(name, afterwards).outcome is Outcome.FAIL
 
 
 def test_the_commit_of_who_took_its_place_back_before_is_its_own() -> None:
     back = join(A, 280, gives="m3")
     found = evidence(STABLE, RIVAL, back, deed("commit", A, 300), commit(A, 301, "m3"))
-    assert judge("CLIENT-FENCED-LATE-COMMIT", found).finding is Finding.UNKNOWN
+    assert judge("CLIENT-FENCED-LATE-COMMIT", found).outcome is Outcome.UNKNOWN
 
 
 def test_what_a_failed_call_tells_is_told() -> None:
     refused: list[Piece] = [A, sync(A, 10, error=FENCED)]
     fenced = evidence(refused, deed("start", A, 0, 20, outcome=FENCED.name))
-    assert judge("CLIENT-FENCED-SYNC", fenced).finding is Finding.HOLDS
+    assert judge("CLIENT-FENCED-SYNC", fenced).outcome is Outcome.PASS
     other = evidence(refused, deed("start", A, 0, 20, outcome="UNKNOWN"))
     verdict = judge("CLIENT-FENCED-SYNC", other)
     assert verdict.observed == "the user is told of something else after SyncGroup"
@@ -204,7 +204,7 @@ def test_an_answer_that_no_real_broker_gives_to_such_a_request_shows_nothing(
     found = evidence(A, call, PRODUCED, read(A, 1600), join(A, 1700))
     for name in (f"CLIENT-FENCED-{api}", "CLIENT-FENCED-NO-JOIN", "CLIENT-FENCED-NO-RECORDS"):
         verdict = judge(name, found)
-        assert verdict.finding is Finding.UNSUPPORTED, name
+        assert verdict.outcome is Outcome.UNSUPPORTED, name
         assert f"{call.api} v{call.version} has no instance id" in verdict.sentence
 
 
@@ -221,15 +221,15 @@ def test_who_is_fenced_by_chance_is_not_judged() -> None:
     ended: list[Piece] = [PRODUCED, read(A, 1600), deed("close", A, 2000)]
     for name in ("NO-JOIN", "QUIET", "NO-RECORDS", "NO-COMMITS", "POLLED-ON"):
         verdict = judge(f"CLIENT-FENCED-{name}", evidence(mute, swapped, ended))
-        assert verdict.finding is Finding.UNSUPPORTED, name
+        assert verdict.outcome is Outcome.UNSUPPORTED, name
     verdict = judge("CLIENT-CLOSE-FENCED", evidence(mute, swapped, ended))
-    assert verdict.finding is Finding.UNSUPPORTED
-    assert judge("CLIENT-FENCED-SYNC", evidence(mute, swapped)).finding is Finding.HOLDS
+    assert verdict.outcome is Outcome.UNSUPPORTED
+    assert judge("CLIENT-FENCED-SYNC", evidence(mute, swapped)).outcome is Outcome.PASS
 
 
 def test_who_cant_be_fenced_is_not_judged() -> None:
     mute = [A, *settled(A, 10, 0, 1)[:3], heartbeat(A, 40, version=1, instance=None)]
     for name in ("CLIENT-FENCED-HEARTBEAT", "CLIENT-FENCED-NO-JOIN", "CLIENT-CLOSE-FENCED"):
         verdict = judge(name, evidence(mute))
-        assert verdict.finding is Finding.UNSUPPORTED
+        assert verdict.outcome is Outcome.UNSUPPORTED
         assert "Heartbeat v1 has no instance id" in verdict.sentence

@@ -17,7 +17,7 @@ from support.client_story import (
 )
 
 from fencepost.model.messages.errors import Error as Code
-from fencepost.properties.requirements.client_verdict import Finding
+from fencepost.properties.judging.outcome import Outcome
 from fencepost.properties.requirements.requirements import judge
 
 A = life()
@@ -87,9 +87,9 @@ def test_what_is_right_holds_and_what_is_wrong_is_seen(
 @pytest.mark.parametrize("name", sorted({name for name, *_ in BY_OBLIGATION}))
 def test_nothing_is_said_where_nobody_was_removed(name: str) -> None:
     refused = removed(outcome="error 25")
-    assert judge(name, evidence(STABLE, refused)).finding is Finding.UNKNOWN
+    assert judge(name, evidence(STABLE, refused)).outcome is Outcome.UNKNOWN
 
 
 def test_who_had_nothing_when_it_was_removed_loses_nothing() -> None:
     found = evidence(A, settled(A, 10)[:2], removed(), *UNTOLD)
-    assert judge("CLIENT-REMOVED-TOLD", found).finding is Finding.UNKNOWN
+    assert judge("CLIENT-REMOVED-TOLD", found).outcome is Outcome.UNKNOWN

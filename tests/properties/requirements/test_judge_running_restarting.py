@@ -15,7 +15,7 @@ from support.client_story import (
     sync,
 )
 
-from fencepost.properties.requirements.client_verdict import Finding
+from fencepost.properties.judging.outcome import Outcome
 from fencepost.properties.requirements.evidence import Life
 from fencepost.properties.requirements.requirements import judge
 
@@ -61,7 +61,7 @@ WHO = {
 @pytest.mark.parametrize("name", FOLLOWERS)
 def test_a_follower_comes_back_and_nothing_moves(name: str) -> None:
     who = WHO[name]
-    assert judge(name, evidence(LEADER, restart(*who, 1))).finding is Finding.HOLDS
+    assert judge(name, evidence(LEADER, restart(*who, 1))).outcome is Outcome.PASS
     wrongs = {
         "a rebalance": restart(*who, 1, generation=2),
         "other partitions": restart(*who, 0),
@@ -70,9 +70,9 @@ def test_a_follower_comes_back_and_nothing_moves(name: str) -> None:
     }
     for observed, wrong in wrongs.items():
         verdict = judge(name, evidence(LEADER, wrong))
-        assert verdict.finding is Finding.VIOLATED, observed
+        assert verdict.outcome is Outcome.FAIL, observed
         assert observed in verdict.observed
-    assert judge(name, evidence(LEADER)).finding is Finding.UNKNOWN
+    assert judge(name, evidence(LEADER)).outcome is Outcome.UNKNOWN
 
 
 def test_who_is_told_of_other_partitions_is_disturbed() -> None:
@@ -83,13 +83,13 @@ def test_who_is_told_of_other_partitions_is_disturbed() -> None:
 
 def test_what_moved_on_a_slow_machine_is_unknown() -> None:
     found = evidence(LEADER, restart(*B, 1, generation=2), stalls=((500.0, 900.0),))
-    assert judge("CLIENT-RESTART-FOLLOWER", found).finding is Finding.UNKNOWN
+    assert judge("CLIENT-RESTART-FOLLOWER", found).outcome is Outcome.UNKNOWN
 
 
 def test_who_was_away_for_longer_than_its_session_is_not_judged() -> None:
     old, new = life("b", ended=1000), life("b", 2, began=8000)
     found = [old, *settled(old, 10, 1), new, *settled(new, 8100, 1, generation=2)]
-    assert judge("CLIENT-RESTART-FOLLOWER", evidence(LEADER, found)).finding is Finding.UNKNOWN
+    assert judge("CLIENT-RESTART-FOLLOWER", evidence(LEADER, found)).outcome is Outcome.UNKNOWN
 
 
 def led(
@@ -114,33 +114,33 @@ def led(
 
 def test_a_leader_comes_back() -> None:
     name = "CLIENT-RESTART-LEADER"
-    assert judge(name, evidence(led())).finding is Finding.HOLDS
+    assert judge(name, evidence(led())).outcome is Outcome.PASS
     assert "a rebalance" in judge(name, evidence(led(generation=2))).observed
-    assert judge(name, evidence(FOLLOWER)).finding is Finding.UNKNOWN
+    assert judge(name, evidence(FOLLOWER)).outcome is Outcome.UNKNOWN
 
 
 def test_a_leader_that_skips_the_assignment() -> None:
     name = "CLIENT-RESTART-SKIPPED"
-    assert judge(name, evidence(led(skip=True))).finding is Finding.HOLDS
+    assert judge(name, evidence(led(skip=True))).outcome is Outcome.PASS
     assert "assigns" in judge(name, evidence(led(skip=True, assigns=True))).observed
-    assert judge(name, evidence(led())).finding is Finding.UNKNOWN
-    assert judge(name, evidence(led(version=7))).finding is Finding.UNSUPPORTED
-    assert judge(name, evidence(led(generation=2))).finding is Finding.UNSUPPORTED
+    assert judge(name, evidence(led())).outcome is Outcome.UNKNOWN
+    assert judge(name, evidence(led(version=7))).outcome is Outcome.UNSUPPORTED
+    assert judge(name, evidence(led(generation=2))).outcome is Outcome.UNSUPPORTED
 
 
 def test_a_leader_below_join_9() -> None:
     name = "CLIENT-RESTART-LEADER-OLD"
-    assert judge(name, evidence(led(version=8))).finding is Finding.HOLDS
+    assert judge(name, evidence(led(version=8))).outcome is Outcome.PASS
     assert "assigns" in judge(name, evidence(led(version=8, assigns=True))).observed
     assert "a rebalance" in judge(name, evidence(led(version=8, generation=2))).observed
-    assert judge(name, evidence(led())).finding is Finding.UNKNOWN
+    assert judge(name, evidence(led())).outcome is Outcome.UNKNOWN
 
 
 def test_all_members_one_after_the_other() -> None:
     name = "CLIENT-RESTART-ALL"
     others = [pair(consumer, f"i-{consumer}") for consumer in ("b", "c", "d")]
     right = [restart(*who, 1, member=who[0].consumer) for who in others]
-    assert judge(name, evidence(LEADER, *right)).finding is Finding.HOLDS
+    assert judge(name, evidence(LEADER, *right)).outcome is Outcome.PASS
     wrong = [*right[:2], restart(*others[2], 0, member="d")]
     assert "other partitions" in judge(name, evidence(LEADER, *wrong)).observed
-    assert judge(name, evidence(LEADER, *right[:2])).finding is Finding.UNKNOWN
+    assert judge(name, evidence(LEADER, *right[:2])).outcome is Outcome.UNKNOWN

@@ -16,7 +16,7 @@ from support.client_story import (
     sync,
 )
 
-from fencepost.properties.requirements.client_verdict import Finding
+from fencepost.properties.judging.outcome import Outcome
 from fencepost.properties.requirements.requirements import judge
 
 LONG = life(session_timeout_ms=3000, max_poll_interval_ms=20_000)
@@ -91,4 +91,4 @@ def test_what_is_right_holds_and_what_is_wrong_is_seen(
 
 @pytest.mark.parametrize("name", sorted({name for name, *_ in BY_OBLIGATION}))
 def test_nothing_is_said_where_nobody_paused(name: str) -> None:
-    assert judge(name, evidence(LONG)).finding is Finding.UNKNOWN
+    assert judge(name, evidence(LONG)).outcome is Outcome.UNKNOWN

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from support.client_story import evidence, join, life
 
-from fencepost.properties.requirements.client_verdict import Finding
+from fencepost.properties.judging.outcome import Outcome
 from fencepost.properties.requirements.requirements import REQUIREMENTS, judge
 
 
 @pytest.mark.parametrize("name", REQUIREMENTS)
 def test_a_judge_says_nothing_of_nothing(name: str) -> None:
     verdict = judge(name, evidence())
-    assert verdict.finding is Finding.UNKNOWN
+    assert verdict.outcome is Outcome.UNKNOWN
     assert verdict.sentence
 
 
@@ -21,11 +21,11 @@ def test_a_run_that_broke_off_shows_only_what_is_wrong() -> None:
     broken = evidence(a, join(a, 10), broken="the driver died")
     assert judge("CLIENT-JOIN-EMPTY-FIRST", broken).sentence == "the driver died"
     wrong = evidence(a, join(a, 10, "m0"), broken="the driver died")
-    assert judge("CLIENT-JOIN-EMPTY-FIRST", wrong).finding is Finding.VIOLATED
+    assert judge("CLIENT-JOIN-EMPTY-FIRST", wrong).outcome is Outcome.FAIL
 
 
 def test_what_a_library_cant_do_is_unsupported() -> None:
     found = evidence(unsupported="it has no commits")
     verdict = judge("CLIENT-FENCED-COMMIT", found)
-    assert verdict.finding is Finding.UNSUPPORTED
+    assert verdict.outcome is Outcome.UNSUPPORTED
     assert verdict.sentence == "it has no commits"
