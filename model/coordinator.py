@@ -11,9 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
+
+if TYPE_CHECKING:
+    from fencepost.model.plans.steps import OperatorStep
 
 Body = Mapping[str, Any]
 Config = Mapping[str, int | None]
@@ -157,10 +160,9 @@ class Coordinator(Protocol):
         """Fail over: load the stored groups, and nothing else (feature `restart`)."""
         ...
 
-    def delete_topics(self, topics: Sequence[str]) -> Sequence[Answer]:
-        """Delete topics, for good (feature `delete-topics`); answers as in `send`."""
-        del topics
-        raise UnsupportedError("delete-topics")
+    def operate(self, step: OperatorStep) -> Sequence[Answer]:
+        """Do what an operator does (feature: the step's name); answers as in `send`."""
+        raise UnsupportedError(step.do)
 
     def close(self) -> None:
         """Stop; nothing is left running."""
@@ -194,10 +196,9 @@ class AsyncCoordinator(Protocol):
         """Fail over: load the stored groups, and nothing else (feature `restart`)."""
         ...
 
-    async def delete_topics(self, topics: Sequence[str]) -> Sequence[Answer]:
-        """Delete topics, for good (feature `delete-topics`); return once none exists."""
-        del topics
-        raise UnsupportedError("delete-topics")
+    async def operate(self, step: OperatorStep) -> Sequence[Answer]:
+        """Do what an operator does (feature: the step's name); return when it is done."""
+        raise UnsupportedError(step.do)
 
     async def close(self) -> None:
         """Stop; nothing is left running."""

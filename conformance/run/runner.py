@@ -39,7 +39,6 @@ from fencepost.model.history.events import (
     Passed,
     Restarted,
     Sent,
-    TopicsDeleted,
 )
 from fencepost.model.history.words import with_article
 from fencepost.model.messages.draft_messages import ALL_APIS
@@ -49,9 +48,9 @@ from fencepost.model.messages.shapes import Message, ShapeError
 from fencepost.model.plans.bind import Knowledge
 from fencepost.model.plans.steps import (
     Await,
-    DeleteTopics,
     Disconnect,
     Failover,
+    OperatorStep,
     Pause,
     Plan,
     PlanStep,
@@ -311,10 +310,10 @@ class CaseRun:
                     self._open.pop(request_id, None)
             case Failover():
                 await self._restart()
-            case DeleteTopics():
+            case OperatorStep():
                 begun = self._clock()
-                answers = await self._coordinator.delete_topics(step.topics)
-                self._record(TopicsDeleted(begun, step.topics, self._clock()))
+                answers = await self._coordinator.operate(step)
+                self._record(step.happened(begun, self._clock()))
                 self._take(answers)
 
     async def _restart(self) -> None:

@@ -15,6 +15,8 @@ import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
+import msgspec
+
 from fencepost.conformance.targets.stdio.protocol_schemas import (
     PROTOCOL,
     LineError,
@@ -38,6 +40,7 @@ from fencepost.model.coordinator import (
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.messages import Api
 from fencepost.model.messages.shapes import ShapeError
+from fencepost.model.plans.steps import OPERATIONS
 from fencepost.traces.files.bounded import LINE_LIMIT, bounded_lines, is_too_long
 
 Json = dict[str, Any]
@@ -131,11 +134,10 @@ class _Session:
             case "restart":
                 self._require(name)
                 return self._dropped(self._coordinator.restart())
-            case "delete-topics":
+            case _ if (kind := OPERATIONS.get(name)) is not None:
                 self._require(name)
-                return {
-                    "answers": self._answers(self._coordinator.delete_topics(command["topics"]))
-                }
+                step = msgspec.convert({f: command[f] for f in kind.__struct_fields__}, kind)
+                return {"answers": self._answers(self._coordinator.operate(step))}
             case _:
                 self.is_over = True
                 return {"ok": True}

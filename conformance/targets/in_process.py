@@ -27,9 +27,10 @@ from fencepost.model.coordinator import (
 )
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.shapes import ShapeError
+from fencepost.model.plans.steps import OPERATIONS, OperatorStep
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator
 
     from fencepost.model.coordinator import AsyncCoordinator
     from fencepost.model.revision import Revision
@@ -53,7 +54,7 @@ class ModelCoordinator(Coordinator):
             self._version,
             "virtual",
             dict(self._revision.apis),
-            frozenset({"restart", "disconnect", "missing-topics", "delete-topics"}),
+            frozenset({"restart", "disconnect", "missing-topics", *OPERATIONS}),
         )
 
     def reset(self, config: Config) -> Reset:
@@ -100,9 +101,9 @@ class ModelCoordinator(Coordinator):
         self._running.open.clear()
         return Dropped(tuple(answers), dropped)
 
-    def delete_topics(self, topics: Sequence[str]) -> list[Answer]:
-        """Delete topics with their offsets; nothing is answered."""
-        self._running.delete_topics(topics)
+    def operate(self, step: OperatorStep) -> list[Answer]:
+        """Do what an operator does; nothing is answered."""
+        self._running.operate(step)
         return []
 
     def close(self) -> None:
@@ -139,9 +140,9 @@ class InProcessCoordinator:
         """Like the inner one's."""
         return self._inner.restart()
 
-    async def delete_topics(self, topics: Sequence[str]) -> list[Answer]:
+    async def operate(self, step: OperatorStep) -> list[Answer]:
         """Like the inner one's."""
-        return list(self._inner.delete_topics(topics))
+        return list(self._inner.operate(step))
 
     async def close(self) -> None:
         """Like the inner one's."""

@@ -16,9 +16,10 @@ from fencepost.model.classic.answer_bodies import about_nothing, merged
 from fencepost.model.classic.group import CLEANUP, SESSION, Group, Timer, first_timer
 from fencepost.model.classic.machine import Machine
 from fencepost.model.classic.work import Emission, Incoming, Outcome, Span
-from fencepost.model.coordinator import Answer, Send
+from fencepost.model.coordinator import Answer, Send, UnsupportedError
 from fencepost.model.messages.messages import groups_of
 from fencepost.model.messages.shapes import Message
+from fencepost.model.plans.steps import DeleteTopics, OperatorStep
 from fencepost.model.table.vocabulary import Availability, GroupState
 
 _STALE = 64
@@ -193,6 +194,14 @@ class RunningModel:
             self._take(group_id, outcome)
             answers += self._answers(outcome.emissions)
         return answers
+
+    def operate(self, step: OperatorStep) -> None:
+        """Do what an operator does, now.  Raises UnsupportedError."""
+        match step:
+            case DeleteTopics(topics=topics):
+                self.delete_topics(topics)
+            case _:
+                raise UnsupportedError(step.do)
 
     def delete_topics(self, topics: Iterable[str]) -> None:
         """Delete topics now, for good."""

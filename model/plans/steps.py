@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
+from fencepost.model.history.events import EVENTS, Event
 from fencepost.model.messages.messages import JoinProtocol, LeavingMember
 from fencepost.model.table.table import Level
 
@@ -143,11 +144,34 @@ class Failover(Step, tag="move", frozen=True):
     """The coordinator fails over."""
 
 
-class DeleteTopics(Step, frozen=True):
+class OperatorStep(Step, frozen=True):
+    """Something that an operator does to the cluster while groups go on.
+
+    Its name, `do`, is a command of adapter protocol 1, whose arguments are its fields, and the
+    feature that a coordinator needs for it.
+    """
+
+    do: ClassVar[str]
+
+    def arguments(self) -> dict[str, Any]:
+        """Return its fields, as JSON has them."""
+        return {name: msgspec.to_builtins(getattr(self, name)) for name in self.__struct_fields__}
+
+    def happened(self, begun_ms: int, ended_ms: int) -> Event:
+        """Return the event of this step, which began and had ended at these times."""
+        return EVENTS[self.do].of_row((begun_ms, ended_ms), self.arguments())
+
+
+class DeleteTopics(OperatorStep, frozen=True):
     """Topics are deleted, and are never made again."""
+
+    do = "delete-topics"
 
     topics: tuple[str, ...]
 
+
+OPERATIONS: Mapping[str, type[OperatorStep]] = {kind.do: kind for kind in (DeleteTopics,)}
+"""What an operator can do, by name."""
 
 PlanStep = Request | Await | Pause | Settle | Disconnect | Failover | DeleteTopics
 

@@ -22,6 +22,7 @@ from fencepost.model.history.events import (
     Sent,
     TopicsDeleted,
 )
+from fencepost.model.plans.steps import DeleteTopics
 from fencepost.model.revisions import revisions
 
 LAG = 50
@@ -133,7 +134,7 @@ class Recorder:
 
     def delete(self, act: Act) -> None:
         begun_ms = self.now - (act.under_way if self.real else 0)
-        self.read(self.coordinator.delete_topics(("t",)))
+        self.read(self.coordinator.operate(DeleteTopics(("t",))))
         self.note(begun_ms, TopicsDeleted(begun_ms, ("t",), self.now))
 
     def read(self, answers: list[Answer]) -> None:

@@ -27,7 +27,7 @@ from fencepost.model.coordinator import (
     Reset,
     Send,
 )
-from fencepost.model.plans.steps import Needs, Plan
+from fencepost.model.plans.steps import Needs, OperatorStep, Plan
 from fencepost.model.revisions import revisions
 from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.model.table.table import Level
@@ -149,8 +149,8 @@ class Liar(Coordinator):
     def restart(self) -> Dropped:
         return self._inner.restart()
 
-    def delete_topics(self, topics: Sequence[str]) -> Sequence[Answer]:
-        return self._inner.delete_topics(topics)
+    def operate(self, step: OperatorStep) -> Sequence[Answer]:
+        return self._inner.operate(step)
 
     def close(self) -> None:
         self._inner.close()

@@ -26,6 +26,7 @@ from jsonschema.exceptions import best_match
 from fencepost.model.history.words import with_article
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.shapes import ListOf, Message, Scalar, Wire, wire_fields
+from fencepost.model.plans.steps import OPERATIONS
 from fencepost.traces.files.bounded import LINE_LIMIT, TooDeepError, refuse_deep
 
 _SHORT = 240
@@ -83,16 +84,7 @@ def _refuse(constant: str) -> NoReturn:
 Direction = Literal["request", "response"]
 
 PROTOCOL = 1
-COMMANDS = (
-    "hello",
-    "reset",
-    "send",
-    "advance",
-    "disconnect",
-    "restart",
-    "delete-topics",
-    "bye",
-)
+COMMANDS = ("hello", "reset", "send", "advance", "disconnect", "restart", *OPERATIONS, "bye")
 
 BODIES_FILE = Path(__file__).with_name("message-bodies.schema.json")
 _ENVELOPE_FILE = Path(__file__).with_name("adapter-protocol-1.schema.json")

@@ -49,6 +49,7 @@ from fencepost.model.coordinator import (
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.messages import Api
 from fencepost.model.messages.shapes import ShapeError
+from fencepost.model.plans.steps import OperatorStep
 
 
 class LedgerError(Exception):
@@ -215,13 +216,13 @@ class StdioCoordinator(AsyncCoordinator):
         """Fail over."""
         return await self._ask("restart", self._dropped)
 
-    async def delete_topics(self, topics: Sequence[str]) -> Sequence[Answer]:
-        """Delete topics."""
+    async def operate(self, step: OperatorStep) -> Sequence[Answer]:
+        """Do what an operator does."""
 
         def read(reply: Json) -> tuple[Answer, ...]:
             return self._ledger.take(reply["answers"])
 
-        return await self._ask("delete-topics", read, topics=list(topics))
+        return await self._ask(step.do, read, **step.arguments())
 
     async def close(self) -> None:
         """End the process: `bye`, then force if needed.  Nothing it started is left."""

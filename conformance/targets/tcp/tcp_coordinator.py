@@ -47,6 +47,7 @@ from fencepost.model.coordinator import (
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import APIS
 from fencepost.model.messages.shapes import ShapeError
+from fencepost.model.plans.steps import DeleteTopics, OperatorStep
 
 
 class Cluster(Protocol):
@@ -364,7 +365,16 @@ class TcpScope(AsyncCoordinator):
         outage = (began, max(began, ended))
         return Dropped(tuple(answers), tuple(dropped), outage, tuple(late), read)
 
-    async def delete_topics(self, topics: Sequence[str]) -> list[Answer]:
+    async def operate(self, step: OperatorStep) -> list[Answer]:
+        """Do what an operator does.  Raises UnsupportedError, CoordinatorFailure."""
+        match step:
+            case DeleteTopics(topics=topics):
+                await self._delete_topics(topics)
+            case _:
+                raise UnsupportedError(step.do)
+        return self._take()
+
+    async def _delete_topics(self, topics: Sequence[str]) -> None:
         """Delete topics of the case's own.
 
         Raises UnsupportedError for one that others use, CoordinatorFailure where it stays.
@@ -373,7 +383,6 @@ class TcpScope(AsyncCoordinator):
             raise UnsupportedError(f"the topic {shared[0]} is not the case's own ({OWN}…)")
         for topic in topics:
             await self._cluster.delete_topic(self._names.topic(topic))
-        return self._take()
 
     async def _last_answers(self) -> list[Answer]:
         """Return the answers that a resigned coordinator still sends, within a moment."""

@@ -25,6 +25,7 @@ from fencepost.model.coordinator import (
     Send,
     UnsupportedError,
 )
+from fencepost.model.plans.steps import DeleteTopics, OperatorStep
 from fencepost.traces.files.bounded import LINE_LIMIT
 
 LINES = Path(__file__).with_name("adapter-protocol-1.transcript").read_text(encoding="utf-8")
@@ -71,8 +72,9 @@ class Scripted(Coordinator):
     def restart(self) -> Dropped:
         return self._dropped()
 
-    def delete_topics(self, topics: Sequence[str]) -> Sequence[Answer]:
-        self.deleted.append(tuple(topics))
+    def operate(self, step: OperatorStep) -> Sequence[Answer]:
+        assert isinstance(step, DeleteTopics)
+        self.deleted.append(step.topics)
         return self._answers()
 
     def close(self) -> None:

@@ -14,6 +14,7 @@ from fencepost.conformance.targets.tcp import cluster_admin
 from fencepost.conformance.targets.tcp.namespacing import Names
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
 from fencepost.model.coordinator import AsyncCoordinator, CoordinatorFailure, Send, UnsupportedError
+from fencepost.model.plans.steps import DeleteTopics
 from fencepost.model.revisions.base import KAFKA_4
 
 
@@ -67,7 +68,7 @@ async def test_a_deleted_topic_is_gone_for_this_case_alone(target: TcpTarget) ->
         assert "delete-topics" in (await scope.hello()).features
         for case in (scope, other):
             assert await told(case, commit("r1"), "errorCode") == [0, 0]
-        assert await scope.delete_topics(("own",)) == []
+        assert await scope.operate(DeleteTopics(("own",))) == []
         assert await told(scope, fetch("r2"), "committedOffset") == [-1, 5]
         assert await told(scope, commit("r3"), "errorCode") == [3, 0]
         assert await told(other, fetch("r2"), "committedOffset") == [5, 5]
@@ -75,14 +76,14 @@ async def test_a_deleted_topic_is_gone_for_this_case_alone(target: TcpTarget) ->
 
 async def test_a_topic_that_nobody_named_is_made_to_be_deleted(target: TcpTarget) -> None:
     async with target.scope("one") as scope:
-        await scope.delete_topics(("own",))
+        await scope.operate(DeleteTopics(("own",)))
         assert await told(scope, commit("r1"), "errorCode") == [3, 0]
 
 
 async def test_a_topic_of_others_is_not_deleted(target: TcpTarget, broker: ModelBroker) -> None:
     async with target.scope("one") as scope:
         with pytest.raises(UnsupportedError, match="the topic t is not the case's own"):
-            await scope.delete_topics(("own", "t"))
+            await scope.operate(DeleteTopics(("own", "t")))
     assert target.topic in broker.topics
 
 
@@ -96,7 +97,7 @@ async def test_a_topic_that_stays_is_a_failure(
         assert await told(scope, commit("r1"), "errorCode") == [0, 0]
         monkeypatch.setattr(cluster_admin, "_repeat", never)
         with pytest.raises(CoordinatorFailure, match=r"still knows the topic .*-own, which was"):
-            await scope.delete_topics(("own",))
+            await scope.operate(DeleteTopics(("own",)))
 
 
 async def test_no_topic_of_a_case_stays(broker: ModelBroker) -> None:
