@@ -118,6 +118,7 @@ WHOLE_NAMES = {
 """Names that name nothing, each with better ones; as a part of a longer name they are fine."""
 
 PUBLISHED: dict[tuple[str, str], str] = {
+    ("conformance/search/fuzz/earlier_run.py", "seen"): "a field of fuzz.json",
     (
         "conformance/search/findings/tracked_bugs.py",
         "seen",

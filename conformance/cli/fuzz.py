@@ -203,14 +203,14 @@ class _News(FuzzListener):
         if self._is_shown:
             _echo(search_lines(fuzzed))
 
-    def found(self, finding: PlanFinding, why: str, trace: TraceFile | None) -> None:
+    def examined(self, finding: PlanFinding, trace: TraceFile | None) -> None:
         """A finding."""
         self._number += 1
         if self._report is not None and trace is not None:
             write_trace(finding.case.id, trace, self._report)
         if self._is_shown:
-            status = "" if self._earlier is None else self._earlier.status_of(finding, why)
-            _echo(finding_lines(self._number, finding, why, self._revision, status))
+            status = "" if self._earlier is None else self._earlier.status_of(finding)
+            _echo(finding_lines(self._number, finding, self._revision, status))
 
 
 class _Progress:

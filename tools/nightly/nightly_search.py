@@ -183,10 +183,10 @@ class _ShardReporter(FuzzListener):
             )
         )
 
-    def found(self, finding: PlanFinding, why: str, trace: TraceFile | None) -> None:
-        """A finding."""
+    def examined(self, finding: PlanFinding, trace: TraceFile | None) -> None:
+        """Report a finding that was examined."""
         self._told.add(finding.fingerprint)
-        self._say(self._sighting(finding, why, trace))
+        self._say(self._sighting(finding, trace))
 
     def rest(self) -> None:
         """Report the findings that were not reported yet, as unconfirmed: no more will come."""
@@ -204,13 +204,9 @@ class _ShardReporter(FuzzListener):
         else:
             self._tell(ShardReport(self._given.target, trouble=why))
 
-    def _sighting(
-        self, finding: PlanFinding, why: str = "", trace: TraceFile | None = None
-    ) -> Sighting:
+    def _sighting(self, finding: PlanFinding, trace: TraceFile | None = None) -> Sighting:
         given, text = self._given, None if trace is None else trace.text()
-        return Sighting.of(
-            finding, given.target, given.seed, shard=given.shard, known=why, trace=text
-        )
+        return Sighting.of(finding, given.target, given.seed, shard=given.shard, trace=text)
 
     def _say(self, finding: Sighting) -> None:
         self._tell(ShardReport(self._given.target, (finding,)))

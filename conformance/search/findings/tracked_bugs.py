@@ -67,7 +67,6 @@ class Sighting:
         seed: int,
         *,
         shard: str = "",
-        known: str = "",
         trace: str | None = None,
         file: str = "",
     ) -> Sighting:
@@ -83,7 +82,7 @@ class Sighting:
             sure,
             shard,
             seed,
-            known,
+            finding.known,
             trace,
             finding.fingerprint.cause,
             file,

@@ -45,7 +45,7 @@ GroupShape = tuple[object, ...]
 
 _MANY = 2
 _FAILOVERS_REAL = 2
-"""So many a plan has at most on a real clock, where all that fail over wait for each other."""
+"""Most failovers of a plan on a real clock, where all that fail over wait for each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class PlannedStep:
 
 @dataclass(slots=True)
 class PlanCoverage:
-    """What a plan covers: rules, pairs of rules in a group, and states of groups."""
+    """The coverage of a plan: rules, pairs of rules in a group, and states of groups."""
 
     rules: set[str] = field(default_factory=set)
     pairs: set[Pair] = field(default_factory=set)
@@ -75,7 +75,7 @@ class PlanCoverage:
 
     @property
     def size(self) -> int:
-        """How many rules, pairs and states there are."""
+        """Count rules, pairs and states."""
         return len(self.rules) + len(self.pairs) + len(self.states)
 
 
@@ -125,13 +125,13 @@ class DryRun:
         self._plain = Machine(revision, config)
         self._departs = departed is not None
         self._model = _RecordingModel(Machine(departed or revision, config))
-        self._asked: dict[str, tuple[Request, Mapping[str, object]]] = {}
+        self._requests: dict[str, tuple[Request, Mapping[str, object]]] = {}
         self._parked: dict[str, str] = {}
         self._unread: dict[str, str] = {}
 
     @property
     def reached(self) -> PlanCoverage:
-        """What the plan covers so far."""
+        """Return the coverage of the plan so far."""
         return self._model.reached
 
     @property
@@ -140,11 +140,11 @@ class DryRun:
         return self._model.last_rules
 
     def group(self, group_id: str) -> Group | None:
-        """A group as it is now."""
+        """Return a group as it is now."""
         return self._model.groups.get(group_id)
 
     def waits(self, connection: str) -> bool:
-        """Whether a request is parked on this connection."""
+        """Tell if a request is parked on this connection."""
         return connection in self._parked
 
     def play(self, act: PlannedStep) -> bool:
@@ -182,12 +182,12 @@ class DryRun:
         return True
 
     def departs(self, act: PlannedStep) -> bool:
-        """Whether a known departure of the target shows in this step, now or later."""
+        """Tell if a known departure of the target shows in this step, now or later."""
         if not self._departs:
             return False
         known, plain = (self._model.forked(m) for m in (self._model.machine, self._plain))
-        said = [self._tried(model, act.step) for model in (known, plain)]
-        return said[0] != said[1] or known.groups != plain.groups
+        answers = [self._tried(model, act.step) for model in (known, plain)]
+        return answers[0] != answers[1] or known.groups != plain.groups
 
     def _tried(self, model: RunningModel, step: object) -> list[Answer]:
         match step:
@@ -211,7 +211,7 @@ class DryRun:
                 return []
 
     def end(self) -> tuple[PlanStep, ...]:
-        """The steps of the finished plan."""
+        """Return the steps of the finished plan."""
         self._read()
         return tuple(self.steps)
 
@@ -234,7 +234,7 @@ class DryRun:
         ask = structs.replace(step, label=f"{step.who} {step.api} {number}", version=version)
         self.steps.append(ask)
         request_id = f"r{number}"
-        self._asked[request_id] = ask, body
+        self._requests[request_id] = ask, body
         self._parked[connection] = ask.label
         message = ALL_APIS[step.api].request.from_body(body, version)
         request = Send(request_id, connection, "fencepost", step.api, version, body)
@@ -248,7 +248,7 @@ class DryRun:
 
     def _take(self, answers: list[Answer]) -> None:
         for answer in answers:
-            ask, body = self._asked[answer.id]
+            ask, body = self._requests[answer.id]
             connection = ask.connection or ask.who
             if self._parked.get(connection) == ask.label:
                 del self._parked[connection]
@@ -275,7 +275,7 @@ class DryRun:
 
 
 def acts_of(case: Plan) -> list[PlannedStep]:
-    """The steps of a plan without its waits, each in a hurry where no wait follows."""
+    """List the steps of a plan without its waits, each in a hurry where no wait follows."""
     acts = []
     for step, after in zip(case.steps, (*case.steps[1:], Settle()), strict=True):
         if not isinstance(step, Await | Settle):
@@ -286,7 +286,7 @@ def acts_of(case: Plan) -> list[PlannedStep]:
 
 @lru_cache(maxsize=1024)
 def group_shape(group: Group | None) -> GroupShape:
-    """A group without names and numbers: of each kind of member none, one, or several."""
+    """Describe a group without names and numbers: of each kind of member none, one or several."""
     if group is None:
         return ("absent",)
     kinds: dict[GroupShape, int] = {}

@@ -54,7 +54,7 @@ class SinceBefore:
     traces: Mapping[str, TraceFile] = field(default_factory=dict)
 
     @property
-    def not_seen(self) -> tuple[TrackedBug, ...]:
+    def unobserved(self) -> tuple[TrackedBug, ...]:
         """The bugs that the run before had open, and this one did not see."""
         return tuple(bug for bug in self.bugs if not bug.seen)
 
@@ -64,7 +64,7 @@ class SinceBefore:
 
     def status_of(self, finding: PlanFinding) -> str:
         """Return the status of the bug that a finding shows."""
-        return {bug.bug[1]: bug.status for bug in self.bugs}[_what(finding)]
+        return {bug.bug[1]: bug.status for bug in self.bugs}[_bug_text(finding)]
 
     def overall(self) -> Overall:
         """Violated if a new or open bug was seen that fails each time, in this run or before."""
@@ -75,8 +75,8 @@ class SinceBefore:
 
     def counts(self) -> str:
         """Count the bugs by status, in words."""
-        seen = ", ".join(f"{self.count(status)} {status}" for status in (NEW, OPEN, KNOWN))
-        return f"{seen}, {len(self.not_seen)} not seen this time"
+        counts = ", ".join(f"{self.count(status)} {status}" for status in (NEW, OPEN, KNOWN))
+        return f"{counts}, {len(self.unobserved)} not seen this time"
 
     def new_and_open(self) -> str:
         """Count what the exit code depends on, in words."""
@@ -87,7 +87,7 @@ class SinceBefore:
         return {
             "run": self.run,
             **{status: self.count(status) for status in (NEW, OPEN, KNOWN)},
-            "not_seen": len(self.not_seen),
+            "not_seen": len(self.unobserved),
             "bugs": [bug.to_json() for bug in self.bugs],
         }
 
@@ -135,23 +135,22 @@ class EarlierRun:
             traces,
         )
 
-    def status_of(self, finding: PlanFinding, why: str) -> str:
-        """Return the status of one finding; `why`: the reason why it is known, or ""."""
-        return self._since([self._sighting(finding, why, 0)]).status_of(finding)
+    def status_of(self, finding: PlanFinding) -> str:
+        """Return the status of one finding."""
+        return self._since([self._sighting(finding, 0)]).status_of(finding)
 
     def compared(
         self,
-        found: Iterable[tuple[str, PlanFinding]],
+        findings: Iterable[PlanFinding],
         traces: Mapping[str, tuple[str, str]],
         seed: int,
     ) -> SinceBefore:
-        """Compare findings, each with the reason why it is known, or "".
+        """Compare findings.
 
         `traces`: case → the name and the text of its file.
         """
         return self._since(
-            self._sighting(finding, why, seed, traces.get(finding.case.id))
-            for why, finding in found
+            self._sighting(finding, seed, traces.get(finding.case.id)) for finding in findings
         )
 
     def _since(self, sightings: Iterable[Sighting]) -> SinceBefore:
@@ -161,10 +160,10 @@ class EarlierRun:
         return SinceBefore(run, bugs, {n: t for n, t in self.traces.items() if n in names})
 
     def _sighting(
-        self, finding: PlanFinding, why: str, seed: int, trace: tuple[str, str] | None = None
+        self, finding: PlanFinding, seed: int, trace: tuple[str, str] | None = None
     ) -> Sighting:
         file, text = trace or ("", None)
-        return Sighting.of(finding, self.origin, seed, known=why, trace=text, file=file)
+        return Sighting.of(finding, self.origin, seed, trace=text, file=file)
 
 
 _REMEDY = "name the folder or the fuzz.json that an earlier `fencepost fuzz --report` wrote"
@@ -229,13 +228,13 @@ class _Report(Struct, frozen=True):
         )
 
 
-def _what(finding: PlanFinding) -> str:
+def _bug_text(finding: PlanFinding) -> str:
     return bug_of("", finding.fingerprint)[1]
 
 
-def _is_same(one: str, other: str) -> bool:
-    kind = one.partition(":")[0]
-    return one == other or (kind in _PLACES and kind == other.partition(":")[0])
+def _is_same(origin: str, other: str) -> bool:
+    kind = origin.partition(":")[0]
+    return origin == other or (kind in _PLACES and kind == other.partition(":")[0])
 
 
 def _traces(folder: Path, bugs: Iterable[TrackedBug]) -> Iterator[tuple[str, TraceFile]]:

@@ -121,7 +121,7 @@ class FuzzProgress:
         self.tally.keeps_novel = self.options.corpus is not None
 
     def key_of(self, result: CaseResult) -> FailureKey | None:
-        """The key by which a failure is counted; None for what is no failure."""
+        """Return the key by which a failure is counted; None for what is no failure."""
         if result.outcome is not Outcome.FAIL:
             return None
         if LEVELS.index(result.level) > LEVELS.index(LEVEL):
@@ -134,13 +134,13 @@ class FuzzProgress:
         return fingerprint.cause, *fingerprint.by_observed
 
     def is_listed(self, result: CaseResult) -> bool:
-        """Whether listed departures explain all that is wrong."""
+        """Tell if listed departures explain all that is wrong."""
         if result.recording is None or result.violation is None:
             return False
         return bool(self.known.of_cause(result.attribution(self.options.revision).cause))
 
     def failures(self) -> list[CaseResult]:
-        """The new failures."""
+        """List the new failures."""
         return [
             result
             for (cause, _, _), alike in self.tally.failures.items()
@@ -149,12 +149,12 @@ class FuzzProgress:
         ]
 
     def listed(self) -> dict[str, CaseResult]:
-        """The simplest failure for each reason of a known one, of the fewest departures.
+        """Find the simplest failure for each reason of a known one, of the fewest departures.
 
         One that several departures cause is there only if one of them causes none alone.
         """
-        found: dict[str, CaseResult] = {}
-        shown: set[str] = set()
+        results: dict[str, CaseResult] = {}
+        departures: set[str] = set()
 
         def simplest(row: tuple[FailureKey, list[CaseResult]]) -> tuple[int, tuple[int, str]]:
             (cause, _, _), alike = row
@@ -162,13 +162,13 @@ class FuzzProgress:
 
         for (cause, _, _), alike in sorted(self.tally.failures.items(), key=simplest):
             why = self.known.of_cause(cause)
-            if why and not shown.issuperset(departures_in(cause)):
-                shown.update(departures_in(cause))
-                found.setdefault(why, alike[0])
-        return found
+            if why and not departures.issuperset(departures_in(cause)):
+                departures.update(departures_in(cause))
+                results.setdefault(why, alike[0])
+        return results
 
     def budget(self) -> Budget:
-        """The rest of the budget."""
+        """Return the rest of the budget."""
         whole = self.options.budget
         requests, seconds = whole.requests, whole.seconds
         return Budget(
@@ -211,14 +211,14 @@ _APART = 1 << 32
 """The distance between the seeds of the workers of one run."""
 
 _MOST = 4
-"""So many at most, unless more are asked for: the target needs the processors, too."""
+"""Most workers, unless more are requested: the target needs the processors, too."""
 
 Share = tuple[Tally, dict[str, int], list[Plan] | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """What one worker searches; all of it can be pickled."""
+    """The part of a search that one worker does; all of it can be pickled."""
 
     target: str
     target_options: TargetOptions
@@ -235,27 +235,27 @@ class OtherJobs:
     """The fuzzers beside the one in this process."""
 
     running: tuple[asyncio.Task[Failure | None], ...] = ()
-    found: tuple[list[Share], ...] = ()
+    shares: tuple[list[Share], ...] = ()
 
     async def join(self, progress: FuzzProgress) -> list[Plan] | None:
-        """Wait for all, and add what they found; None, or who may have ended their target.
+        """Wait for all, and add their counts; None, or the plans that may have ended their target.
 
         Raises what a fuzzer raises, and WorkerLostError.
         """
-        suspects_found: list[Plan] | None = None
-        for task, found in zip(self.running, self.found, strict=True):
+        new_suspects: list[Plan] | None = None
+        for task, share in zip(self.running, self.shares, strict=True):
             if (failure := await task) is not None:
                 raise failure.error
-            ((tally, known_counts, theirs),) = found
+            ((tally, known_counts, theirs),) = share
             progress.tally.merge(tally)
             progress.known_counts.update(known_counts)
             if theirs is not None:
-                suspects_found = [*(suspects_found or []), *theirs]
-        return suspects_found
+                new_suspects = [*(new_suspects or []), *theirs]
+        return new_suspects
 
 
 def usual_jobs(clock: str) -> int:
-    """How many search a target unless somebody says so; on a virtual clock always the same."""
+    """Count the usual jobs for a target; on a virtual clock always the same."""
     return 1 if clock == "virtual" else min(_MOST, os.cpu_count() or 1)
 
 
@@ -277,10 +277,10 @@ async def other_jobs(
     if share is not None:
         share = -(-share // jobs)
         progress.options = replace(options, budget=replace(options.budget, requests=share))
-    found = tuple(list[Share]() for _ in range(1, jobs))
+    shares = tuple(list[Share]() for _ in range(1, jobs))
     running = []
     try:
-        for number, mine in enumerate(found, 1):
+        for number, mine in enumerate(shares, 1):
             assignment = Assignment(
                 name,
                 target_options,
@@ -296,7 +296,7 @@ async def other_jobs(
                 asyncio.create_task(run_task(task, mine.append, options.stop, grace_s=None))
             )
         await asyncio.sleep(0)  # they start before this process has other things to do
-        yield OtherJobs(tuple(running), found)
+        yield OtherJobs(tuple(running), shares)
     finally:
         progress.options = options
         for waiting in running:
@@ -305,37 +305,35 @@ async def other_jobs(
 
 
 def _shared(target: Target, suite: OpenTarget, options: FuzzOptions) -> tuple[str, TargetOptions]:
-    """What the others open: the broker that this process started, or one of their own."""
+    """Name the target of the others: the broker that was started here, or one of their own."""
     address = getattr(target, "address", None)
     if isinstance(address, str):
         return f"tcp://{address}", TargetOptions(settings=dict(suite.config))
     return options.target, options.target_options
 
 
-async def _fuzz(given: Assignment, stop: Stop, tell: Tell) -> None:
+async def _fuzz(assignment: Assignment, stop: Stop, tell: Tell) -> None:
     """In a worker: search, and report the share of the sum."""
-    load_named(given.revision)
-    load_named(given.target)
+    load_named(assignment.revision)
+    load_named(assignment.target)
     options = FuzzOptions(
-        find_revision(given.revision),
-        given.budget,
-        given.seed,
-        lambda _: given.known,
-        given.corpus,
+        find_revision(assignment.revision),
+        assignment.budget,
+        assignment.seed,
+        lambda _: assignment.known,
+        assignment.corpus,
         stop=stop,
     )
     progress = FuzzProgress(options)
-    target = find_target(given.target, given.target_options)
-    how = Options(attempts=1, follows=True, known_as=given.known_as)
+    target = find_target(assignment.target, assignment.target_options)
+    how = Options(attempts=1, follows=True, known_as=assignment.known_as)
     async with opened(target, options.revision, how) as suite:
-        suspects_found = await progress.searched(
-            target, suite, await progress.arrived(target, suite)
-        )
-    tell((progress.tally, dict(progress.known_counts), suspects_found))
+        new_suspects = await progress.searched(target, suite, await progress.arrived(target, suite))
+    tell((progress.tally, dict(progress.known_counts), new_suspects))
 
 
 _DEATHS = 5
-"""After so many deaths of the target the search ends."""
+"""Deaths of the target after which the search ends."""
 
 _TRIES = 2000
 _EXAMINE_S = 300.0
@@ -362,7 +360,7 @@ class FuzzResult:
     tally: Tally
     findings: Findings
     known: Mapping[str, int]
-    listed: Sequence[tuple[str, PlanFinding]]
+    listed: Sequence[PlanFinding]
     unreachable: Mapping[str, str]
     traces: Mapping[str, TraceFile]
     budget: Budget = field(default_factory=Budget)
@@ -372,7 +370,7 @@ class FuzzResult:
 
     @property
     def ended(self) -> str:
-        """What ended the search."""
+        """Explain the end of the search."""
         requests, seconds = self.budget.requests, self.budget.seconds
         if self.gave_up or self.stopped:
             return self.gave_up or "stopped early"
@@ -396,15 +394,14 @@ class FuzzResult:
         )
 
     def compared_with(self, earlier: EarlierRun) -> FuzzResult:
-        """The same result, compared with an earlier run."""
-        found = [*(("", finding) for finding in self.found), *self.listed]
+        """Compare the result with an earlier run."""
         files = {case: (trace_name(case), trace.text()) for case, trace in self.traces.items()}
-        return replace(self, since=earlier.compared(found, files, self.seed))
+        return replace(self, since=earlier.compared(self.everything, files, self.seed))
 
     @property
-    def found(self) -> tuple[PlanFinding, ...]:
-        """New findings, the surest first."""
-        return self.findings.all
+    def everything(self) -> tuple[PlanFinding, ...]:
+        """All findings: new ones, the surest first, then known ones."""
+        return (*self.findings.all, *self.listed)
 
     def exit_code(self) -> int:
         """1 if a finding fails each time or the target could not be kept alive.
@@ -416,17 +413,17 @@ class FuzzResult:
             return EXIT_CODES[Overall.VIOLATED]
         if self.since is not None:
             return EXIT_CODES[self.since.overall()]
-        return EXIT_CODES[Overall.UNKNOWN if self.found else Overall.HOLDS]
+        return EXIT_CODES[Overall.UNKNOWN if self.findings.all else Overall.HOLDS]
 
 
 class FuzzListener:
     """Is called while a run goes on; this one does nothing."""
 
     def searched(self, fuzzed: FuzzResult) -> None:
-        """The search is over; its findings are not confirmed yet, and will come one by one."""
+        """Take the result of the search, whose findings are not confirmed yet."""
 
-    def found(self, finding: PlanFinding, why: str, trace: TraceFile | None) -> None:
-        """A finding was examined; `why`: the reason why it is known, "" for a new one."""
+    def examined(self, finding: PlanFinding, trace: TraceFile | None) -> None:
+        """Take a finding that was examined."""
 
 
 SILENT = FuzzListener()
@@ -471,12 +468,12 @@ async def _session(
     options = progress.options
     context = await progress.arrived(target, suite)
     await options.stop.cut(_retry_suspects(progress, suite, suspects))
-    suspects_found: list[Plan] | None = None
+    new_suspects: list[Plan] | None = None
     if progress.tally.died < _DEATHS:
         async with other_jobs(progress, target, suite) as others:
-            suspects_found = await progress.searched(target, suite, context)
-            if suspects_found is None:
-                suspects_found = await others.join(progress)
+            new_suspects = await progress.searched(target, suite, context)
+            if new_suspects is None:
+                new_suspects = await others.join(progress)
     died = progress.tally.died
     fuzzed = FuzzResult(
         provenance=suite.provenance(),
@@ -495,8 +492,8 @@ async def _session(
         gave_up=f"It died {died} times." if died >= _DEATHS else "",
         stopped=options.stop.requested,
     )
-    if suspects_found is not None and not options.stop.requested:
-        return fuzzed, suspects_found
+    if new_suspects is not None and not options.stop.requested:
+        return fuzzed, new_suspects
     return await _examined(progress, suite, fuzzed, listener), None
 
 
@@ -513,19 +510,20 @@ async def _examined(
     alike = {result.case.id: why for why, result in listed.items()}
     traces: dict[str, TraceFile] = {}
 
-    def tell(finding: PlanFinding, why: str = "") -> None:
+    def tell(finding: PlanFinding) -> None:
         trace = trace_of_finding(finding, suite, seed=options.seed)
         if trace is not None:
             traces[finding.case.id] = trace
-        listener.found(finding, why, trace)
+        listener.examined(finding, trace)
 
     async def of_listed() -> list[PlanFinding]:
         def counted(finding: PlanFinding) -> PlanFinding:
-            seen = progress.known_counts[alike[finding.first.id]]
-            return replace(finding, occurrences=max(seen, finding.occurrences))
+            why = alike[finding.first.id]
+            count = max(progress.known_counts[why], finding.occurrences)
+            return replace(finding, occurrences=count, known=why)
 
         def tell_listed(finding: PlanFinding) -> None:
-            tell(counted(finding), alike[finding.first.id])
+            tell(counted(finding))
 
         failures = list(listed.values())
         if options.examines_listed:
@@ -547,13 +545,13 @@ async def _examined(
     return replace(
         fuzzed,
         findings=new,
-        listed=[(alike[finding.first.id], finding) for finding in old],
+        listed=old,
         traces={f.case.id: traces[f.case.id] for f in (*new.all, *old) if f.case.id in traces},
     )
 
 
 def _examine_s(options: FuzzOptions, tally: Tally) -> float:
-    """The time limit to examine failures: given, or as long as the search took."""
+    """Return the time limit to examine failures: the option, or as long as the search took."""
     return max(_EXAMINE_S, tally.seconds) if options.examine_s is None else options.examine_s
 
 
@@ -561,7 +559,7 @@ def _report_unexamined(fuzzed: FuzzResult, listener: FuzzListener) -> FuzzResult
     """Report the findings in a target that is gone as unconfirmed."""
     listener.searched(replace(fuzzed, findings=Findings()))
     for finding in fuzzed.findings.all:
-        listener.found(finding, "", None)
+        listener.examined(finding, None)
     return fuzzed
 
 
@@ -581,7 +579,7 @@ async def _retry_suspects(
 
 
 def read_corpus(directory: Path) -> list[Plan]:
-    """The plans in a folder, in the order of their names; none if there is no such folder.
+    """Read the plans in a folder, in the order of their names; none if there is no such folder.
 
     Raises PlanError that names the file.
     """

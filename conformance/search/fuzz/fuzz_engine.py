@@ -51,19 +51,19 @@ from fencepost.model.messages.messages import HeartbeatRequest
 from fencepost.model.plans.steps import Plan
 from fencepost.properties.judging.outcome import CaseResult
 
-_Found = TypeVar("_Found")
+_Judged = TypeVar("_Judged")
 
 _GRACE_S = 20.0
-"""How long plans that are under way may take once the time is over, in seconds."""
+"""Seconds that plans under way have once the time is over."""
 
 _ALIVE_S = 5.0
 _RECENT = 40
 _FAILOVERS_APART_S = 240.0
 _LOOK_S = 0.25
-"""How often it is looked how late the target is, in seconds."""
+"""Seconds between two looks at the lag of the target."""
 
 _ALONE = 2
-"""So many plans wait for a broker that has one at a time; more that are drawn are left out."""
+"""Most plans that wait for a broker that has one at a time; others are left out."""
 
 _SUSPECTS = 40
 _NEVER = 1 << 40
@@ -128,7 +128,7 @@ class Fuzzer:
         return suspects(self._victims)
 
     def _waits_for_others(self, plan: DrawnPlan) -> bool:
-        """Whether a plan shares a restart: it takes no room from others, and begins by turns."""
+        """Tell if a plan shares a restart: it takes no room from others, and begins by turns."""
         return self._suite.controls is not None and plan.case.restarts
 
     async def _room(self, running: set[asyncio.Task[None]]) -> None:
@@ -153,7 +153,7 @@ class Fuzzer:
                 await asyncio.sleep(_LOOK_S)
 
     def _lag_ms(self) -> int:
-        """The lag that nine of ten of the last plans met: the next ones have to bear it, too.
+        """Measure the lag that nine of ten of the last plans met: the next have to bear it, too.
 
         Not what was met after a failover: plans that bear much last long.
         """
@@ -177,7 +177,7 @@ class Fuzzer:
     async def _with_failovers_together(
         self, budget: Budget, began: float
     ) -> AsyncIterator[DrawnPlan]:
-        """The plans; on a real clock those with a failover come together, now and then.
+        """Yield the plans; on a real clock those with a failover come together, now and then.
 
         They share a restart then.  One that starts takes the processors, so the others are late.
         A restart waits for all of them, so no more come before the last ones have ended.
@@ -199,7 +199,7 @@ class Fuzzer:
                 yield waiting
 
     def _released(self, held: deque[DrawnPlan]) -> Iterable[DrawnPlan]:
-        """What was held, unless the target is dead."""
+        """Yield plans that waited for a shared restart, unless the target is dead."""
         while held and not self._dead:
             yield held.popleft()
 
@@ -252,25 +252,25 @@ class Fuzzer:
 
         What is listed as a known failure is counted only, so once is enough.
         """
-        suspicions = RepeatedFailures(REQUIRED_REPEATS)
+        repeats = RepeatedFailures(REQUIRED_REPEATS)
         while True:
-            has_turn = not (suspicions.seen or case.restarts)
+            has_turn = not (repeats.seen or case.restarts)
             result = await self._suite.try_case(case, seen_ms=self._lag_ms(), has_turn=has_turn)
             if self._suite.controls is None or self._dead:
                 return result
             cause = passing_cause(result, self._suite.revision)
             if cause is None or await self._judged(partial(self._is_listed, result)):
-                return suspicions.weighed(result)
-            if suspicions.confirmed_by(result, cause):
+                return repeats.weighed(result)
+            if repeats.confirmed_by(result, cause):
                 return result
-            if len(suspicions.seen) == suspicions.most_attempts:
-                return suspicions.weighed(result)
+            if len(repeats.seen) == repeats.most_attempts:
+                return repeats.weighed(result)
 
-    async def _judged(self, work: Callable[[], _Found]) -> _Found:
+    async def _judged(self, work: Callable[[], _Judged]) -> _Judged:
         """Judge what has ended, and count what it takes."""
-        found, spent = await judged(work)
+        judgement, spent = await judged(work)
         self._tally.spent["judging"] += spent
-        return found
+        return judgement
 
     def _account(self, *, everything: bool = False) -> None:
         """On a virtual clock, count what has ended in the order in which it was planned."""
@@ -289,7 +289,7 @@ class Fuzzer:
             self._on_tally(self._tally)
 
     async def _is_alive(self) -> bool:
-        """Whether the target still answers anything."""
+        """Tell if the target still answers anything."""
         if self._suite.hello.clock == "virtual":
             return True  # a process that ends there ends one case
         try:
@@ -305,12 +305,12 @@ class Fuzzer:
 
 
 def _is_alone(plan: DrawnPlan) -> bool:
-    """Whether a broker with the settings of this plan has no other one meanwhile."""
+    """Tell if a broker with the settings of this plan has no other one meanwhile."""
     return RECORD_LIMIT in plan.case.needs.config
 
 
 def suspects(victims: Iterable[CaseResult]) -> list[Plan]:
-    """The plans that may have killed the target: first those that sent something just before."""
+    """List the plans that may have killed the target: first those that sent something last."""
 
     def quiet_ms(result: CaseResult) -> int:
         history = [] if result.recording is None else result.recording.history
@@ -322,7 +322,7 @@ def suspects(victims: Iterable[CaseResult]) -> list[Plan]:
 
 
 async def plan_context_of(target: Target, suite: OpenTarget) -> PlanContext:
-    """What plans can be made for: a target's features, and the settings that it can be given.
+    """Find what plans can be made for: a target's features, and the settings that it can have.
 
     Brokers that have these settings are started before the search.  Raises TargetUnavailableError.
     """

@@ -31,7 +31,7 @@ _BUSY = 0.8
 
 
 def fuzz_json(fuzzed: FuzzResult) -> dict[str, Any]:
-    """A run as a JSON object."""
+    """Write a run as a JSON object."""
     tally, provenance = fuzzed.tally, fuzzed.provenance
     document: dict[str, Any] = {
         "format": FORMAT,
@@ -66,7 +66,7 @@ def fuzz_json(fuzzed: FuzzResult) -> dict[str, Any]:
         "unconfirmed": [_finding(finding, fuzzed) for finding in fuzzed.findings.unconfirmed],
         "known": dict(sorted(fuzzed.known.items())),
         "known_findings": [
-            {**_finding(finding, fuzzed), "known": why} for why, finding in fuzzed.listed
+            {**_finding(finding, fuzzed), "known": finding.known} for finding in fuzzed.listed
         ],
     }
     if fuzzed.clock == "real":
@@ -100,12 +100,12 @@ def _finding(finding: PlanFinding, fuzzed: FuzzResult) -> dict[str, Any]:
 
 
 def rate(tally: Tally) -> float:
-    """Requests per second."""
+    """Count requests per second."""
     return tally.requests / tally.seconds if tally.seconds else 0.0
 
 
 def effort(tally: Tally) -> str:
-    """What limits the rate: our own work, the target's, or waiting."""
+    """Describe the processor time of a request: our own, and the target's."""
     whole = sum(tally.spent.values())
     shares = ", ".join(f"{100 * s / (whole or 1):.0f} % {w}" for w, s in tally.spent.items())
     seconds = tally.seconds or 1
@@ -120,12 +120,12 @@ def effort(tally: Tally) -> str:
 
 
 def at_once(tally: Tally) -> float:
-    """How many plans were under way, on average."""
+    """Count the plans under way, on average."""
     return tally.lived / (tally.seconds or 1)
 
 
 def limit(tally: Tally, cores: int) -> str:
-    """Why a run does not send more requests a second: the processors, or that plans wait."""
+    """Explain the rate of requests: limited by the processors, or by plans that wait."""
     busy = (sum(tally.spent.values()) + (tally.theirs or 0.0)) / (tally.seconds or 1)
     if busy >= _BUSY * cores:
         return f"limited by the processors: {busy:.1f} of {cores} cores were busy with it"
@@ -141,7 +141,7 @@ def _sent(requests: int, plans: int) -> str:
 
 
 def progress_line(tally: Tally) -> str:
-    """The counts of a run so far, in a line."""
+    """Write the counts of a run so far, in a line."""
     covered = tally.covered
     failed = f", {plural(len(tally.failures), 'kind')} of failure" if tally.failures else ""
     return (
@@ -151,17 +151,16 @@ def progress_line(tally: Tally) -> str:
 
 
 def lines(fuzzed: FuzzResult) -> Iterator[str]:
-    """A run for people."""
+    """Describe a run for people."""
     yield from search_lines(fuzzed)
-    found = [*(("", finding) for finding in fuzzed.found), *fuzzed.listed]
-    for number, (why, finding) in enumerate(found, start=1):
+    for number, finding in enumerate(fuzzed.everything, start=1):
         status = "" if fuzzed.since is None else fuzzed.since.status_of(finding)
-        yield from finding_lines(number, finding, why, fuzzed.revision, status)
+        yield from finding_lines(number, finding, fuzzed.revision, status)
     yield from verdict_lines(fuzzed)
 
 
 def search_lines(fuzzed: FuzzResult) -> Iterator[str]:
-    """What was sent and covered."""
+    """Describe requests and coverage."""
     tally, provenance = fuzzed.tally, fuzzed.provenance
     yield (
         f"{provenance.target} ({provenance.implementation} {provenance.version}), judged by "
@@ -175,9 +174,10 @@ def search_lines(fuzzed: FuzzResult) -> Iterator[str]:
     if fuzzed.clock == "real" and tally.requests:
         yield effort(tally)
         yield limit(tally, os.cpu_count() or 1)
-    for told, counts in (("settings", tally.settings), ("events", tally.events)):
+    for kind, counts in (("settings", tally.settings), ("events", tally.events)):
         if counts:
-            yield f"plans by {told}: {'; '.join(f'{n} {word}' for word, n in counts.most_common())}"
+            rows = "; ".join(f"{n} {word}" for word, n in counts.most_common())
+            yield f"plans by {kind}: {rows}"
     covered = tally.covered
     least = len(fuzzed.never) + len(covered.rules)
     yield (
@@ -205,14 +205,11 @@ def search_lines(fuzzed: FuzzResult) -> Iterator[str]:
 
 
 def finding_lines(
-    number: int, finding: PlanFinding, why: str, revision: Revision, status: str = ""
+    number: int, finding: PlanFinding, revision: Revision, status: str = ""
 ) -> Iterator[str]:
-    """Describe one finding.
-
-    `why`: the reason why it is known, or ""; `status`: since an earlier run, "" without one.
-    """
+    """Describe one finding.  `status`: since an earlier run, "" without one."""
     sure = ["flaky"] * finding.is_flaky + ["unconfirmed"] * (not finding.runs)
-    known = [status] if status else ["known"] * bool(why)
+    known = [status] if status else ["known"] * bool(finding.known)
     kind = " ".join([*known, *sure, "finding"])
     again = f"failed in {finding.failed} of {plural(finding.runs, 'more run')}"
     if not finding.runs:
@@ -221,8 +218,8 @@ def finding_lines(
     yield ""
     often = how_often(finding.occurrences)
     yield f"{kind} {number}: {finding.fingerprint} (seen {often}; {again}{small})"
-    if why:
-        yield f"Known: {why}."
+    if finding.known:
+        yield f"Known: {finding.known}."
     yield finding.sentence
     if finding.fingerprint.cause:
         yield cause_sentence(finding.fingerprint.cause)
@@ -236,21 +233,21 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def verdict_lines(fuzzed: FuzzResult) -> Iterator[str]:
-    """The last lines: what ended the search, and the verdict."""
+    """Write the last lines: the end of the search, and the verdict."""
     yield ""
     if not (fuzzed.gave_up or fuzzed.stopped):  # else it was said above
         yield f"ended: {fuzzed.ended}"
     if fuzzed.since is not None:
         yield f"compared with the run before: {fuzzed.since.counts()}"
-        for bug in fuzzed.since.not_seen:
+        for bug in fuzzed.since.unobserved:
             yield f"not seen this time: {bug.cause or bug.shape} (last in run {bug.last_run})"
     yield _verdict(fuzzed)
 
 
 def _verdict(fuzzed: FuzzResult) -> str:
-    found, known = fuzzed.findings, len(fuzzed.listed)
-    findings, flaky, unsure = map(len, (found.findings, found.flaky, found.unconfirmed))
-    if not found.all and not fuzzed.gave_up:
+    new, known = fuzzed.findings, len(fuzzed.listed)
+    findings, flaky, unsure = map(len, (new.findings, new.flaky, new.unconfirmed))
+    if not new.all and not fuzzed.gave_up:
         return f"no new violation found, {known} known" if known else "no violation found"
     parts = [f"{findings} violation{'s' if findings > 1 else ''} found"] if findings else []
     parts += [f"{flaky} flaky"] if flaky else []
@@ -288,14 +285,14 @@ _LONGEST = 60_000
 
 
 def fuzz_index(document: Mapping[str, Any], traces: Mapping[str, TraceFile]) -> str:
-    """The page of a run.  `traces`: by the names of their files."""
+    """Make the page of a run.  `traces`: by the names of their files."""
     groups = [
-        FindingSection(title, outcome, [_told(row) for row in document.get(key, ())])
+        FindingSection(title, outcome, [_row_entry(row) for row in document.get(key, ())])
         for key, (title, outcome) in _KINDS.items()
     ]
     earlier = [row for row in document.get("before", {}).get("bugs", ()) if not row["seen"]]
     groups.append(FindingSection("unseen violation", "unknown", [_entry(row) for row in earlier]))
-    shown = {
+    pages = {
         name: ShownTrace(t, t.case or name, name, _LONGEST) for name, t in sorted(traces.items())
     }
     made = f"{document['implementation']} {document['version']}".strip()
@@ -304,34 +301,34 @@ def fuzz_index(document: Mapping[str, Any], traces: Mapping[str, TraceFile]) -> 
     )
     heading = f"{document['target']} ({made}): {counts or 'no violation found'}"
     outcome = ("holds", "violated", "unknown")[document["exit_code"]]
-    return findings_page(heading, outcome, list(_facts(document)), groups, shown)
+    return findings_page(heading, outcome, list(_facts(document)), groups, pages)
 
 
 def traces_of(document: Mapping[str, Any], folder: Path) -> dict[str, TraceFile]:
-    """The traces of a run that lie in a folder.  Raises TraceFileError for a bad one."""
+    """Read the traces of a run that lie in a folder.  Raises TraceFileError for a bad one."""
     rows = [row for key in _KINDS for row in document.get(key, ())]
     rows += document.get("before", {}).get("bugs", ())
     names = [row["trace"] for row in rows if row["trace"] is not None]
     return {name: TraceFile.read(folder / name) for name in names if (folder / name).is_file()}
 
 
-def _told(row: Mapping[str, Any]) -> FindingEntry:
-    seen = f"seen {how_often(row['seen'])}"
+def _row_entry(row: Mapping[str, Any]) -> FindingEntry:
+    times = f"seen {how_often(row['seen'])}"
     if row["runs"]:
-        seen += f"; failed in {row['failed']} of {plural(row['runs'], 'more run')}"
+        times += f"; failed in {row['failed']} of {plural(row['runs'], 'more run')}"
     sentence = row["message"] + (f" Known: {row['known']}." if row.get("known") else "")
     if row.get("cause"):
         sentence += f" {cause_sentence(row['cause'])}"
-    seen += f"; {row['status']}" if "status" in row else ""
+    times += f"; {row['status']}" if "status" in row else ""
     rule = row["rule"] or "no rule"
-    return FindingEntry(row["shape"], rule, row["level"], sentence, seen, row["trace"])
+    return FindingEntry(row["shape"], rule, row["level"], sentence, times, row["trace"])
 
 
 def _entry(bug: Mapping[str, Any]) -> FindingEntry:
-    """A bug of runs before that was not seen."""
-    seen = f"last seen in run {bug['last_run']}; {bug['status']}"
+    """Describe a bug of runs before that was not seen."""
+    times = f"last seen in run {bug['last_run']}; {bug['status']}"
     rule = bug["rule"] or "no rule"
-    return FindingEntry(bug["shape"], rule, bug["level"], bug["sentence"], seen, bug["trace"])
+    return FindingEntry(bug["shape"], rule, bug["level"], bug["sentence"], times, bug["trace"])
 
 
 def _facts(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

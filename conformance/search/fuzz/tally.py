@@ -15,7 +15,7 @@ from fencepost.properties.judging.outcome import CaseResult, Outcome
 
 _NUMBER = re.compile(r"\d+")
 _KEPT_EACH = 4
-"""How many failures with the same key are kept, the shortest."""
+"""Failures with the same key that are kept, the shortest."""
 
 WORK = ("drawing plans", "judging", "sending and reading")
 """The purposes by which our own processor time is counted."""
@@ -36,7 +36,7 @@ FailureKey = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """When to stop: after so many requests or seconds; None: no limit of this kind."""
+    """The most requests and seconds of a search; None: no limit of this kind."""
 
     requests: int | None = None
     seconds: float | None = None
@@ -72,8 +72,8 @@ class Tally:
     theirs: float | None = None
     lived: float = 0.0
 
-    def add(self, plan: DrawnPlan, result: CaseResult, seen_as: FailureKey | None) -> None:
-        """Count one more plan; `seen_as`: the key of its failure, None if it didn't fail."""
+    def add(self, plan: DrawnPlan, result: CaseResult, key: FailureKey | None) -> None:
+        """Count one more plan; `key`: the key of its failure, None if it didn't fail."""
         self.plans += 1
         self.outcomes[result.outcome] += 1
         self.spent["judging"] += result.judged_s
@@ -94,8 +94,8 @@ class Tally:
             self.novel.append(plan.case)
         if result.outcome is Outcome.UNKNOWN:
             self.unknown[_NUMBER.sub("…", result.message.partition(":")[0])] += 1
-        if seen_as is not None:
-            self.keep(seen_as, result)
+        if key is not None:
+            self.keep(key, result)
 
     def merge(self, other: Tally) -> None:
         """Add what another process counted in the same time."""
@@ -114,13 +114,13 @@ class Tally:
         self.lived += other.lived
         for work, spent in other.spent.items():
             self.spent[work] += spent
-        for seen_as, results in other.failures.items():
+        for key, results in other.failures.items():
             for result in results:
-                self.keep(seen_as, result)
+                self.keep(key, result)
 
-    def keep(self, seen_as: FailureKey, result: CaseResult) -> None:
+    def keep(self, key: FailureKey, result: CaseResult) -> None:
         """Keep a failure, if it is one of the shortest with its key."""
-        alike = self.failures.setdefault(seen_as, [])
+        alike = self.failures.setdefault(key, [])
         alike.append(result)
         alike.sort(key=length)
         del alike[_KEPT_EACH:]
@@ -133,17 +133,17 @@ def _sent(result: CaseResult) -> int:
 
 
 def _settings(case: Plan) -> str:
-    said = (f"{key}={value}" for key, value in sorted(case.needs.config.items()))
-    return ", ".join(said) or OWN
+    settings = (f"{key}={value}" for key, value in sorted(case.needs.config.items()))
+    return ", ".join(settings) or OWN
 
 
 def _events(result: CaseResult) -> set[str]:
-    """The events that a plan came to, each once."""
+    """Name the events that a plan came to, each once."""
     recording = result.recording
     steps = () if recording is None else result.case.steps[: len(recording.step_ends)]
     return {word for step in steps for kind, word in _EVENTS if isinstance(step, kind)}
 
 
 def length(result: CaseResult) -> tuple[int, str]:
-    """How long the plan of a result is, to sort by."""
+    """Measure the plan of a result, to sort by its length."""
     return sum(isinstance(step, Request) for step in result.case.steps), result.case.id

@@ -253,7 +253,7 @@ def unexplained(name: str, fuzzed: FuzzResult) -> list[str]:
     """Findings that this target's fault doesn't explain, also those that nobody saw again."""
     own = name.removeprefix("departure:")
     found = []
-    for finding in fuzzed.found:
+    for finding in fuzzed.findings.all:
         trace = fuzzed.traces.get(finding.case.id)
         cause = "" if trace is None else known_cause(trace)
         if name == "model" or own not in cause:

@@ -68,7 +68,7 @@ def found() -> FuzzResult:
 def test_the_model_holds() -> None:
     fuzzed = run("model", 1500)
     assert fuzzed.exit_code() == 0
-    assert fuzzed.found == ()
+    assert fuzzed.findings.all == ()
     assert set(fuzzed.tally.outcomes) == {Outcome.PASS}
     assert "SYNC-STABLE" in fuzzed.tally.covered.rules
     assert len(fuzzed.never) < 25
@@ -188,8 +188,8 @@ def test_a_known_failure_is_told_and_not_found() -> None:
     fuzzed = searched(replace(entry, cause="pending-leave"))
     assert fuzzed.exit_code() == 0
     assert fuzzed.known["as meant"] >= 1
-    assert [why for why, _ in fuzzed.listed] == ["as meant"]
-    (_, shown) = fuzzed.listed[0]
+    assert [finding.known for finding in fuzzed.listed] == ["as meant"]
+    (shown,) = fuzzed.listed
     assert shown.failed == shown.runs > 0
     assert shown.case.id in fuzzed.traces
     assert fuzz_json(fuzzed)["known_findings"][0]["known"] == "as meant"
@@ -197,7 +197,7 @@ def test_a_known_failure_is_told_and_not_found() -> None:
     assert any(line.startswith(f"known finding 1: {shown.fingerprint}") for line in told)
     assert told[-1] == "no new violation found, 1 known"
     raw = searched(replace(entry, cause="pending-leave"), examines_listed=False)
-    assert [(why, f.runs) for why, f in raw.listed] == [("as meant", 0)]
+    assert [(f.known, f.runs) for f in raw.listed] == [("as meant", 0)]
     assert (raw.known, raw.exit_code()) == (fuzzed.known, 0)
     # An entry that has no cause covers its own case, whatever a plan looks like.
     rule, observed = shown.fingerprint.by_observed
@@ -465,7 +465,7 @@ def test_what_was_found_is_told_of_a_target_that_dies_too_often(
     monkeypatch.setattr(FuzzProgress, "searched", dies)
     fuzzed = run("mutant:kafka-8500", 700)
     assert fuzzed.gave_up == "It died 1 times."
-    assert fuzzed.found
+    assert fuzzed.findings.all
     assert fuzzed.exit_code() == 1
 
 
@@ -480,8 +480,8 @@ def test_what_was_met_is_told_of_a_search_that_is_ended() -> None:
         def __init__(self) -> None:
             self.kept: list[PlanFinding] = []
 
-        def found(self, finding: PlanFinding, why: str, trace: Any) -> None:
-            assert (why, stop.requested, trace is not None) == ("", True, True)
+        def examined(self, finding: PlanFinding, trace: Any) -> None:
+            assert (finding.known, stop.requested, trace is not None) == ("", True, True)
             self.kept.append(finding)
 
     listener = Kept()
@@ -492,7 +492,7 @@ def test_what_was_met_is_told_of_a_search_that_is_ended() -> None:
     assert fuzzed.stopped
     assert fuzzed.tally.requests < 1000
     assert fuzzed.exit_code() == 2
-    (finding,) = fuzzed.found
+    (finding,) = fuzzed.findings.all
     assert listener.kept == [finding]
     assert (finding.runs, finding.is_minimal) == (0, False)
     assert finding.case.id in fuzzed.traces

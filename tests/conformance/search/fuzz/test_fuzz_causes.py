@@ -87,7 +87,7 @@ def test_all_that_a_departure_brings_about_is_put_down_to_it(name: str) -> None:
     document = fuzz_json(fuzzed)
     assert {row["cause"] for row in document["findings"]} == {name}
     told = f"Known cause: {DEPARTURES[name].about} (docs/findings/{name}.md)."
-    assert list(lines(fuzzed)).count(told) == len(fuzzed.found)
+    assert list(lines(fuzzed)).count(told) == len(fuzzed.findings.all)
     traces = {trace_name(case): trace for case, trace in fuzzed.traces.items()}
     assert told in fuzz_index(document, traces)
 
@@ -97,17 +97,17 @@ def test_what_has_the_cause_of_a_listed_failure_is_known_whatever_it_looks_like(
         def __init__(self) -> None:
             self.reasons: list[str] = []
 
-        def found(self, finding: PlanFinding, why: str, trace: TraceFile | None) -> None:
+        def examined(self, finding: PlanFinding, trace: TraceFile | None) -> None:
             assert finding.runs
             assert trace is not None
-            self.reasons.append(why)
+            self.reasons.append(finding.known)
 
     listener = Heard()
     elsewhere = replace(LEAVE, rule="FETCH-DEAD", observed="nothing of the kind")
     fuzzed = searched("pending-leave", elsewhere, listener=listener)
-    assert (fuzzed.found, fuzzed.exit_code()) == ((), 0)
-    assert {why for why, _ in fuzzed.listed} == set(listener.reasons) == {LEAVE.why}
-    assert sum(fuzzed.known.values()) == sum(finding.occurrences for _, finding in fuzzed.listed)
+    assert (fuzzed.findings.all, fuzzed.exit_code()) == ((), 0)
+    assert {finding.known for finding in fuzzed.listed} == set(listener.reasons) == {LEAVE.why}
+    assert sum(fuzzed.known.values()) == sum(finding.occurrences for finding in fuzzed.listed)
     assert list(lines(fuzzed))[-1] == f"no new violation found, {len(fuzzed.listed)} known"
     unnamed = searched("pending-leave", replace(elsewhere, cause=""))
     assert unnamed.exit_code() == 1
@@ -120,7 +120,7 @@ def test_an_entry_without_a_cause_says_nothing_of_other_plans() -> None:
     assert listed.of_cause("pending-leave") == LEAVE.why
     assert listed.of_cause("pending-leave + parked-sync") == listed.of_cause("") == ""
     fuzzed = searched("pending-leave", other, LEAVE)
-    assert {why for why, _ in fuzzed.listed} == {LEAVE.why}
+    assert {finding.known for finding in fuzzed.listed} == {LEAVE.why}
     assert searched("pending-leave", other).exit_code() == 1
 
 
@@ -157,14 +157,14 @@ def test_a_fault_that_looks_like_a_listed_one_is_found_as_itself() -> None:
     assert fuzzed.known[LEAVE.why]
     assert fuzzed.exit_code() == 1
     alike = ("HEARTBEAT-STABLE", "Heartbeat: REBALANCE_IN_PROGRESS")
-    assert alike in {finding.fingerprint.by_observed for _, finding in fuzzed.listed}
-    assert alike in {finding.fingerprint.by_observed for finding in fuzzed.found}
-    for finding in fuzzed.found:
+    assert alike in {finding.fingerprint.by_observed for finding in fuzzed.listed}
+    assert alike in {finding.fingerprint.by_observed for finding in fuzzed.findings.all}
+    for finding in fuzzed.findings.all:
         # Shrunk, it still has no cause: it is the fault, and there is no leave in it.
         assert finding.fingerprint.cause == known_cause(fuzzed.traces[finding.case.id]) == ""
         assert "OffsetCommit" in {ask.api for ask in asks_of(finding.case.steps)}
         assert "LeaveGroup" not in {ask.api for ask in asks_of(finding.case.steps)}
-    for _, finding in fuzzed.listed:
+    for finding in fuzzed.listed:
         assert finding.fingerprint.cause == "pending-leave"
         assert "LeaveGroup" in {ask.api for ask in asks_of(finding.case.steps)}
     # Without a list each is shrunk to its own cause, too.
@@ -173,7 +173,7 @@ def test_a_fault_that_looks_like_a_listed_one_is_found_as_itself() -> None:
             lambda: InProcessTarget("departed", revision, "0"), replace(options, known=lambda _: ())
         )
     )
-    assert {finding.fingerprint.cause for finding in plain.found} >= {"", "pending-leave"}
+    assert {finding.fingerprint.cause for finding in plain.findings.all} >= {"", "pending-leave"}
 
 
 async def test_a_fault_behind_a_listed_one_is_found_as_itself() -> None:
