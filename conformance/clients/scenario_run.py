@@ -81,11 +81,11 @@ from fencepost.properties.requirements.evidence import (
     LEAVE,
     MEMBER_APIS,
     SYNC,
+    Action,
     Call,
-    Deed,
+    ConsumerRun,
     Evidence,
-    Life,
-    Seen,
+    UserEvent,
 )
 
 
@@ -96,47 +96,47 @@ def is_met(condition: AnyCondition, evidence: Evidence, since: float, began: flo
             return evidence.ended_ms >= began + ms
         case Settled(consumers=consumers):
             return _settled(evidence, consumers, began)
-    life = evidence.life(condition.consumer)
-    if life is None:
+    run = evidence.run_of(condition.consumer)
+    if run is None:
         return False
     match condition:
         case Assigned():
-            return bool(evidence.owned(life))
+            return bool(evidence.owned(run))
         case Calls(api=api, count=count):
-            return len(evidence.of(life, api, since=since)) >= count
+            return len(evidence.of(run, api, since=since)) >= count
         case Answered(api=api, error=error):
-            return any(call.is_answered(Code[error]) for call in evidence.of(life, api))
+            return any(call.is_answered(Code[error]) for call in evidence.of(run, api))
         case Parked(api=api):
-            calls = evidence.of(life, api)
+            calls = evidence.of(run, api)
             return bool(calls) and calls[-1].answered_ms is None
         case Told(code=code):
-            errors = (f"{e.code} {e.message}" for _, e in evidence.errors_of(life))
+            errors = (f"{e.code} {e.message}" for _, e in evidence.errors_of(run))
             return any(code.lower() in said.lower() for said in errors)
         case Read():
-            return next(evidence.records_of(life, since), None) is not None
+            return next(evidence.records_of(run, since), None) is not None
 
 
 def _settled(evidence: Evidence, consumers: tuple[str, ...], began: float) -> bool:
     """Whether they are in one generation, each has partitions, and all are held once."""
-    lives = [evidence.life(name) for name in consumers]
-    generations = {_generation(evidence, life, began) for life in lives if life is not None}
-    if None in lives or len(generations) != 1 or None in generations:
+    runs = [evidence.run_of(name) for name in consumers]
+    generations = {_generation(evidence, run, began) for run in runs if run is not None}
+    if None in runs or len(generations) != 1 or None in generations:
         return False
-    each = [evidence.owned(life) for life in lives if life is not None]
+    each = [evidence.owned(run) for run in runs if run is not None]
     return all(each) and sorted(chain.from_iterable(each)) == sorted(
         (topic, number) for topic, count in evidence.partitions.items() for number in range(count)
     )
 
 
-def _generation(evidence: Evidence, life: Life, began: float) -> int | None:
+def _generation(evidence: Evidence, run: ConsumerRun, began: float) -> int | None:
     """The generation that a life has synced and sent a heartbeat in; None: it is on its way."""
-    synced = [call for call in evidence.of(life, SYNC) if call.went_well]
+    synced = [call for call in evidence.of(run, SYNC) if call.went_well]
     if not synced:
         return None
     last = synced[-1]
-    if evidence.of(life, JOIN, since=last.at_ms):
+    if evidence.of(run, JOIN, since=last.at_ms):
         return None
-    beats = evidence.of(life, HEARTBEAT, since=max(last.at_ms, began))
+    beats = evidence.of(run, HEARTBEAT, since=max(last.at_ms, began))
     return last.generation if any(call.went_well for call in beats) else None
 
 
@@ -152,11 +152,11 @@ class Timeline:
 
     history: History
     partitions: Mapping[str, int]
-    lives: list[Life] = field(default_factory=list)
-    deeds: list[Deed] = field(default_factory=list)
+    runs: list[ConsumerRun] = field(default_factory=list)
+    actions: list[Action] = field(default_factory=list)
     drivers: list[Driver] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
-    """What a driver calls a consumer, to its life."""
+    """What a driver calls a consumer, to its run."""
     broken: str = ""
     unsupported: str = ""
     unmet: list[tuple[float, str]] = field(default_factory=list)
@@ -170,26 +170,26 @@ class Timeline:
         """The broker's time."""
         return self.history.now_ms()
 
-    def begin(self, life: Life, name: str, driver: Driver) -> None:
+    def begin(self, run: ConsumerRun, name: str, driver: Driver) -> None:
         """A consumer is started; `name`: in its driver."""
-        self.lives.append(life)
-        self.names[name] = life.id
+        self.runs.append(run)
+        self.names[name] = run.id
         if driver not in self.drivers:
             self.drivers.append(driver)
 
-    def end(self, life: Life, how: str) -> None:
+    def end(self, run: ConsumerRun, how: str) -> None:
         """The end of a life begins."""
-        index = self.lives.index(life)
-        self.lives[index] = replace(life, ended_ms=self.now_ms(), how=how)
+        index = self.runs.index(run)
+        self.runs[index] = replace(run, ended_ms=self.now_ms(), how=how)
 
     def evidence(self) -> Evidence:
         """All that is known now."""
         self._read_history()
         return Evidence(
-            lives=tuple(self.lives),
+            runs=tuple(self.runs),
             calls=tuple(self._calls),
-            seen=tuple(self._seen()),
-            deeds=tuple(self.deeds),
+            user_events=tuple(self._user_events()),
+            actions=tuple(self.actions),
             partitions=self.partitions,
             versions=tuple(self.versions),
             stalls=tuple(self._stalls()),
@@ -201,12 +201,12 @@ class Timeline:
 
     def _read_history(self) -> None:
         exchanges = self.history.exchanges
-        ids = {life.id for life in self.lives}
+        ids = {run.id for run in self.runs}
         for exchange in exchanges[self._read :]:
-            if (life := _life_of(exchange, ids)) is not None:
+            if (run := _life_of(exchange, ids)) is not None:
                 self._open[len(self._calls)] = exchange
-                self._calls.append(_asked(exchange, life))
-            if exchange.api == _VERSIONS and life is not None and not self.versions:
+                self._calls.append(_asked(exchange, run))
+            if exchange.api == _VERSIONS and run is not None and not self.versions:
                 self._asking.append(exchange)
         self._read = len(exchanges)
         if not self.versions:
@@ -230,7 +230,7 @@ class Timeline:
                 self.versions.append((0.0, known))
                 return
 
-    def _seen(self) -> Sequence[Seen]:
+    def _user_events(self) -> Sequence[UserEvent]:
         began_ms = self.history.began_s * 1000
         found = []
         for driver in self.drivers:
@@ -238,9 +238,9 @@ class Timeline:
             # What came quickest shows best how far apart the clocks are.
             apart = min((h.heard_ms - (h.event.at_ms or 0.0) for h in own), default=0.0)
             for heard in own:
-                life = self.names.get(heard.event.consumer or "")
-                if life is not None and heard.event.at_ms is not None:
-                    found.append(Seen(life, heard.event.at_ms + apart - began_ms, heard.event))
+                run = self.names.get(heard.event.consumer or "")
+                if run is not None and heard.event.at_ms is not None:
+                    found.append(UserEvent(run, heard.event.at_ms + apart - began_ms, heard.event))
         return sorted(found, key=lambda one: one.at_ms)
 
     def _stalls(self) -> Sequence[tuple[float, float]]:
@@ -265,9 +265,9 @@ def _life_of(exchange: RecordedExchange, ids: set[str]) -> str | None:
     return next((one for one in ids if name.startswith(f"{one}-")), None)
 
 
-def _asked(exchange: RecordedExchange, life: str) -> Call:
+def _asked(exchange: RecordedExchange, run: str) -> Call:
     return Call(
-        life=life,
+        run=run,
         api=exchange.api,
         version=exchange.version,
         at_ms=exchange.received_ms,
@@ -342,7 +342,7 @@ class _BrokeOffError(Exception):
 
 
 def settings_for(
-    wanted: Settings, scenario: Scenario, introduction: Introduction, place: Place, life: str
+    wanted: Settings, scenario: Scenario, introduction: Introduction, place: Place, run: str
 ) -> ConsumerSettings:
     """The settings of a consumer, without its instance id."""
     name = wanted.assignor or scenario.assignor
@@ -354,7 +354,7 @@ def settings_for(
         heartbeat_interval_ms=wanted.heartbeat_interval_ms or HEARTBEAT_MS,
         max_poll_interval_ms=wanted.max_poll_interval_ms or POLL_INTERVAL_MS,
         assignor=usual_assignor(introduction) if name is None else _named(introduction, name),
-        client_id=life,
+        client_id=run,
         auto_commit_ms=wanted.auto_commit_ms,
     )
 
@@ -424,9 +424,9 @@ class ScenarioRun:
                     await self._produce(partition, count)
                 self._note("produce")
             case RemoveMember(consumer=consumer):
-                life = self._life(consumer)
-                code = await self._place.broker.remove(self._place.group, life.instance or "")
-                self._note("remove", life, "ok" if code == 0 else f"error {code}")
+                run = self._life(consumer)
+                code = await self._place.broker.remove(self._place.group, run.instance or "")
+                self._note("remove", run, "ok" if code == 0 else f"error {code}")
             case Close() | StopPolling() | ResumePolling() | Commit() | Unsubscribe() | Subscribe():
                 await self._tell(act)
             case _:
@@ -451,7 +451,7 @@ class ScenarioRun:
         driver = self._drivers.get(process)
         if driver is None:
             driver = self._drivers[process] = await self._pool.take()
-        number = 1 + sum(life.consumer == act.consumer for life in self.timeline.lives)
+        number = 1 + sum(run.consumer == act.consumer for run in self.timeline.runs)
         life_id = client_id(act.consumer, number)
         settings = settings_for(
             act.settings, self._scenario, driver.introduction, self._place, life_id
@@ -459,42 +459,42 @@ class ScenarioRun:
         if act.instance is not None:
             settings = _with_instance(settings, act.instance)
         self._since = self.timeline.now_ms()
-        life = Life(life_id, act.consumer, number, process, settings, self._since)
-        self.timeline.begin(life, self._name(life), driver)
-        self._note_reply("start", life, await driver.start_consumer(self._name(life), settings))
+        run = ConsumerRun(life_id, act.consumer, number, process, settings, self._since)
+        self.timeline.begin(run, self._name(run), driver)
+        self._note_reply("start", run, await driver.start_consumer(self._name(run), settings))
 
     async def _crash(self, process: str) -> None:
         driver = self._drivers.pop(process)
-        for life in list(self.timeline.lives):
-            if life.process == process and life.ended_ms is None:
-                self.timeline.end(life, "crashed")
+        for run in list(self.timeline.runs):
+            if run.process == process and run.ended_ms is None:
+                self.timeline.end(run, "crashed")
         await driver.crash()
         self._note("crash")
         await self._pool.give_back(driver, clean=False)
 
     async def _tell(self, act: UserStep) -> None:
-        life = self._life(act.consumer)
-        step, limit_ms = structs.replace(act, consumer=self._name(life)), None
+        run = self._life(act.consumer)
+        step, limit_ms = structs.replace(act, consumer=self._name(run)), None
         if isinstance(step, Close):
             limit_ms = float(step.timeout_ms)
-            self.timeline.end(life, "closed")
+            self.timeline.end(run, "closed")
         elif isinstance(step, Subscribe):
             step = structs.replace(step, topics=(self._place.topic,))
-        reply = await self._drivers[life.process].do(step)
-        self._note_reply(step_name(act), life, reply, limit_ms)
+        reply = await self._drivers[run.process].do(step)
+        self._note_reply(step_name(act), run, reply, limit_ms)
 
     async def _provoke(self, act: ScenarioStep) -> None:
         broker = self._served()
         group = self._place.group
-        life, outcome = None, "ok"
+        run, outcome = None, "ok"
         match act:
             case InjectFaults(provocations=provocations):
                 broker.provoke(*provocations)
             case ClearFaults():
                 broker.relent()
             case ExpireSession(consumer=consumer):
-                life = self._life(consumer)
-                if not await broker.expire(group, life.instance or ""):
+                run = self._life(consumer)
+                if not await broker.expire(group, run.instance or ""):
                     outcome = "no such member"
             case Failover():
                 await broker.move_coordinator(group)
@@ -505,7 +505,7 @@ class ScenarioRun:
             case RestartBroker(as_of=as_of, down_ms=down_ms):
                 await broker.restart(as_of=as_of, down_ms=down_ms)
                 self._note_versions()
-        self._note(step_name(act), life, outcome)
+        self._note(step_name(act), run, outcome)
 
     def _served(self) -> ApplicationBroker:
         if self._place.served is None:
@@ -539,27 +539,27 @@ class ScenarioRun:
 
         async def tidied(process: str, driver: Driver) -> None:
             clean = not evidence.broken
-            for life in evidence.lives:
-                if life.process == process and life.ended_ms is None and driver.fault is None:
-                    clean = await _closed(driver, self._name(life)) and clean
-            late = any(deed.outcome == "late" for deed in evidence.deeds)
+            for run in evidence.runs:
+                if run.process == process and run.ended_ms is None and driver.fault is None:
+                    clean = await _closed(driver, self._name(run)) and clean
+            late = any(action.outcome == "late" for action in evidence.actions)
             await self._pool.give_back(driver, clean=clean and not late)
 
         await asyncio.gather(*(tidied(*one) for one in self._drivers.items()))
 
-    def _life(self, consumer: str) -> Life:
-        return next(one for one in reversed(self.timeline.lives) if one.consumer == consumer)
+    def _life(self, consumer: str) -> ConsumerRun:
+        return next(one for one in reversed(self.timeline.runs) if one.consumer == consumer)
 
-    def _name(self, life: Life) -> str:
-        return f"{self._label}/{life.id}"
+    def _name(self, run: ConsumerRun) -> str:
+        return f"{self._label}/{run.id}"
 
-    def _note(self, name: str, life: Life | None = None, outcome: str = "ok") -> None:
-        of = "" if life is None else life.id
-        deed = Deed(name, of, self._since, self.timeline.now_ms(), outcome)
-        self.timeline.deeds.append(deed)
+    def _note(self, name: str, run: ConsumerRun | None = None, outcome: str = "ok") -> None:
+        of = "" if run is None else run.id
+        action = Action(name, of, self._since, self.timeline.now_ms(), outcome)
+        self.timeline.actions.append(action)
 
     def _note_reply(
-        self, name: str, life: Life, reply: Reply, limit_ms: float | None = None
+        self, name: str, run: ConsumerRun, reply: Reply, limit_ms: float | None = None
     ) -> None:
         outcome, said, fatal, took_ms = "ok", "", False, None
         match reply:
@@ -573,8 +573,8 @@ class ScenarioRun:
             case Late():
                 outcome, said = "late", str(reply)
         now = self.timeline.now_ms()
-        self.timeline.deeds.append(
-            Deed(name, life.id, self._since, now, outcome, said, fatal, took_ms, limit_ms)
+        self.timeline.actions.append(
+            Action(name, run.id, self._since, now, outcome, said, fatal, took_ms, limit_ms)
         )
 
     def _note_versions(self) -> None:

@@ -1,6 +1,6 @@
-"""The timeline that judges read: lives of consumers, calls, what users saw, what was done.
+"""Collect the evidence that judges read: runs of consumers, calls, events of users, actions.
 
-A *life* is a consumer from its start to its end; a restart begins another one.  All times are ms on
+A *run* is a consumer from its start to its end; a restart begins another one.  All times are ms on
 the broker's clock.  A driver's clock is mapped to it: an event is never placed before it happened,
 and rarely more than a few ms after, give or take `CLOCK_MS`.
 """
@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from fencepost.model.messages.errors import Error as Code
+from fencepost.model.messages.errors import error_name
 from fencepost.model.messages.messages import (
     HeartbeatRequest,
     JoinGroupRequest,
+    JoinGroupResponse,
     LeaveGroupRequest,
     LeaveGroupResponse,
     OffsetCommitRequest,
@@ -45,7 +47,7 @@ JOIN, SYNC, HEARTBEAT, LEAVE, COMMIT = (
 )
 FIND = "FindCoordinator"
 MEMBER_APIS = (JOIN, SYNC, HEARTBEAT, COMMIT)
-"""The APIs that a member shows its instance id with."""
+"""APIs whose requests carry an instance id."""
 
 FIRST_WITH_INSTANCE = {JOIN: 5, SYNC: 3, HEARTBEAT: 3, COMMIT: 7}
 """The first version of each that has room for one."""
@@ -53,18 +55,18 @@ FIRST_WITH_INSTANCE = {JOIN: 5, SYNC: 3, HEARTBEAT: 3, COMMIT: 7}
 COOPERATIVE = "cooperative"
 
 _CALLS = {"start", "close", "commit", "unsubscribe", "subscribe", "stop-polling", "poll-on"}
-"""What a user calls, by the names of deeds."""
+"""Names of the actions that are calls of a user."""
 
 CLOCK_MS = 5.0
-"""What two clocks say of the same moment is apart by less: a driver may round to whole ms."""
+"""Limit of the difference of two clocks at one moment: a driver may round to whole ms."""
 
 
 @dataclass(frozen=True, slots=True)
-class Life:
+class ConsumerRun:
     """A consumer from a start to its end.
 
-    `id`: its client id, used once; `consumer`: its name in the scenario; `number`: its how many-th
-    start, from 1.  `ended_ms`: when its end began (None: it lived on).  `how`: `closed`, `crashed`,
+    `id`: its client id, used once; `consumer`: its name in the scenario; `number`: counts its
+    starts from 1.  `ended_ms`: when its end began (None: it ran on).  `how`: `closed`, `crashed`,
     or "".
     """
 
@@ -79,25 +81,34 @@ class Life:
 
     @property
     def instance(self) -> str | None:
-        """The instance id that its user set."""
+        """Return the instance id that its user set."""
         return self.settings.instance
 
     @property
+    def name(self) -> str:
+        """Name the run in a sentence: `a`, or `a (start 2)`."""
+        return self.consumer if self.number == 1 else f"{self.consumer} (start {self.number})"
+
+    @property
     def is_cooperative(self) -> bool:
-        """Whether its assignor gives partitions back one by one."""
+        """Tell if its assignor gives partitions back one by one."""
         return self.settings.assignor.startswith(COOPERATIVE)
+
+    def is_over(self, at_ms: float) -> bool:
+        """Tell if its end had begun."""
+        return self.ended_ms is not None and self.ended_ms <= at_ms
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request of a life, and its answer.
+    """A request of a run, and its answer.
 
-    `answered_ms` None: it got no answer.  `request` None: the model has no such message, or it
-    can't be read.  `provoked`: what the broker did to it on purpose: an action, or "".  `code`: the
-    error in an answer that the model doesn't have.
+    `run`: the run's id.  `answered_ms` None: it got no answer.  `request` None: the model has no
+    such message, or it can't be read.  `provoked`: the fault that the broker injected, an action,
+    or "".  `code`: the error in an answer that the model doesn't have.
     """
 
-    life: str
+    run: str
     api: str
     version: int
     at_ms: float
@@ -110,7 +121,7 @@ class Call:
 
     @property
     def member_id(self) -> str:
-        """The member id in the request; of a LeaveGroup the first one's."""
+        """Return the member id in the request; of a LeaveGroup the first one's."""
         match self.request:
             case (
                 JoinGroupRequest()
@@ -127,7 +138,7 @@ class Call:
 
     @property
     def instance(self) -> str | None:
-        """The instance id in the request; of a LeaveGroup the first one's."""
+        """Return the instance id in the request; of a LeaveGroup the first one's."""
         match self.request:
             case (
                 JoinGroupRequest()
@@ -142,18 +153,18 @@ class Call:
 
     @property
     def names_no_instance(self) -> bool:
-        """Whether it can't be fenced: a broker fences by the instance id, and it has none."""
+        """Tell if it can't be fenced: a broker fences by the instance id, and it has none."""
         has_room = self.version >= FIRST_WITH_INSTANCE.get(self.api, 0)
         return not has_room or (self.request is not None and self.instance is None)
 
     @property
     def generation(self) -> int:
-        """The generation in the request; -1 where it has none."""
+        """Return the generation in the request; -1 where it has none."""
         return int(getattr(self.request, "generation_id", -1))
 
     @property
     def error(self) -> int | None:
-        """The error code of the answer, the first one that is not 0; None without an answer."""
+        """Return the error code of the answer, the first that is not 0; None without an answer."""
         match self.answer:
             case None:
                 return self.code
@@ -167,13 +178,29 @@ class Call:
         return next(filter(None, [whole, *(_number(row.error_code) for row in rows)]), 0)
 
     def is_answered(self, code: Code) -> bool:
-        """Whether it was answered with this error."""
+        """Tell if it was answered with this error."""
         return bool(code.value == self.error)
 
     @property
     def went_well(self) -> bool:
-        """Whether it was answered without an error."""
+        """Tell if it was answered without an error."""
         return self.error == 0
+
+    @property
+    def error_name(self) -> str:
+        """Name its error; `no answer` where it got none."""
+        return "no answer" if self.error is None else error_name(self.error)
+
+    @property
+    def end_ms(self) -> float:
+        """Return when it was answered; when it came, if it never was."""
+        return self.at_ms if self.answered_ms is None else self.answered_ms
+
+    @property
+    def makes_leader(self) -> bool:
+        """Tell if it is a join whose answer says that its member leads."""
+        answer = self.answer
+        return isinstance(answer, JoinGroupResponse) and answer.leader == answer.member_id != ""
 
 
 def _number(code: int | str) -> int:
@@ -181,36 +208,36 @@ def _number(code: int | str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """What the user of a life saw."""
+class UserEvent:
+    """An event that the user of a run saw; `run`: the run's id."""
 
-    life: str
+    run: str
     at_ms: float
     event: AnyEvent
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
-    """What was done: to a consumer, or by an administrator or the broker (`life` "").
+class Action:
+    """An action on a consumer, or one of an administrator or the broker (`run` "").
 
     `outcome`: `ok`, `late` (the library didn't return), `unsupported`, or the name of an error;
-    `said`: the sentence with it; `fatal`: whether the library calls it so.  `took_ms`, `limit_ms`:
-    how long it took by the library's account, and how long it may take.
+    `message`: the sentence with it; `fatal`: the library calls it so.  `took_ms`, `limit_ms`: the
+    time that it took by the library's account, and the time that it may take.
     """
 
     name: str
-    life: str
+    run: str
     began_ms: float
     ended_ms: float
     outcome: str = "ok"
-    said: str = ""
+    message: str = ""
     fatal: bool = False
     took_ms: float | None = None
     limit_ms: float | None = None
 
     @property
     def is_refused_call(self) -> bool:
-        """Whether the library answered a call of its user's with an error."""
+        """Tell if the library answered a call of its user's with an error."""
         return self.name in _CALLS and self.outcome not in {"ok", "late", "unsupported"}
 
 
@@ -218,16 +245,17 @@ class Deed:
 class Evidence:
     """All that is known of a run of a scenario.
 
-    `calls` and `seen` are in order of time.  `partitions`: of each topic.  `versions`: the ranges
-    that the broker advertised, from when on.  `stalls`: when the control client had to wait, and
-    how long.  `broken`: why the run did not come to its end, or "".  `unmet`: what was waited for
-    in vain, and from when.  `unsupported`: what the library said that it can't do, or "".
+    `calls` and `user_events` are in order of time.  `partitions`: of each topic.  `versions`: the
+    ranges that the broker advertised, from when on.  `stalls`: times at which the control client
+    had to wait, with the ms.  `broken`: why the run did not come to its end, or "".  `unmet`:
+    conditions that were waited for in vain, and from when.  `unsupported`: what the library
+    reported that it can't do, or "".
     """
 
-    lives: tuple[Life, ...]
+    runs: tuple[ConsumerRun, ...]
     calls: tuple[Call, ...] = ()
-    seen: tuple[Seen, ...] = ()
-    deeds: tuple[Deed, ...] = ()
+    user_events: tuple[UserEvent, ...] = ()
+    actions: tuple[Action, ...] = ()
     partitions: Mapping[str, int] = field(default_factory=dict)
     versions: tuple[tuple[float, Mapping[str, tuple[int, int]]], ...] = ()
     stalls: tuple[tuple[float, float], ...] = ()
@@ -236,71 +264,142 @@ class Evidence:
     unmet: tuple[tuple[float, str], ...] = ()
     unsupported: str = ""
 
-    def life(self, consumer: str, number: int | None = None) -> Life | None:
-        """The how many-th life of a consumer, or its last one; None: it never came to it."""
-        found = [life for life in self.lives if life.consumer == consumer]
+    # Runs.
+
+    def run_of(self, consumer: str, number: int | None = None) -> ConsumerRun | None:
+        """Return the run of a consumer with this number, or its last one; None without one."""
+        runs = [run for run in self.runs if run.consumer == consumer]
         if number is not None:
-            found = [life for life in found if life.number == number]
-        return found[-1] if found else None
+            runs = [run for run in runs if run.number == number]
+        return runs[-1] if runs else None
+
+    @property
+    def static_runs(self) -> Sequence[ConsumerRun]:
+        """List the runs whose user set an instance id."""
+        return [run for run in self.runs if run.instance is not None]
+
+    def member_ids(self, run: ConsumerRun) -> set[str]:
+        """Collect the member ids that a run was assigned."""
+        answers = (call.answer for call in self.of(run, JOIN))
+        return {a.member_id for a in answers if isinstance(a, JoinGroupResponse)} - {""}
+
+    # Calls.
 
     def of(
-        self, life: Life, *apis: str, since: float = 0.0, until: float | None = None
+        self, run: ConsumerRun, *apis: str, since: float = 0.0, until: float | None = None
     ) -> Sequence[Call]:
-        """The calls of a life, of these APIs or all, received between two times."""
+        """List the calls of a run, of these APIs or all, received between two times."""
         return [
             call
             for call in self.calls
-            if call.life == life.id
+            if call.run == run.id
             and (not apis or call.api in apis)
             and call.at_ms >= since
             and (until is None or call.at_ms < until)
         ]
 
-    def seen_by(self, life: Life, *kinds: type, since: float = 0.0) -> Sequence[Seen]:
-        """What a life's user saw, of these kinds or all, from a time on."""
+    def first_after(
+        self, run: ConsumerRun, since: float, *apis: str, until: float | None = None
+    ) -> Call | None:
+        """Return the first call of a run, of these APIs, received at a time or later."""
+        return next(iter(self.of(run, *apis, since=since, until=until)), None)
+
+    def joins_of(self, run: ConsumerRun) -> list[Call]:
+        """List the joins of a run that were answered without an error."""
+        return [call for call in self.of(run, JOIN) if call.went_well]
+
+    def syncs_of(self, run: ConsumerRun) -> list[Call]:
+        """List the syncs of a run that were answered without an error."""
+        return [call for call in self.of(run, SYNC) if call.went_well]
+
+    def is_led_by(self, run: ConsumerRun) -> bool:
+        """Tell if a run led the group by its last join."""
+        joins = self.joins_of(run)
+        return bool(joins) and joins[-1].makes_leader
+
+    def leaves_of(self, run: ConsumerRun, since: float = 0.0) -> Iterator[Call]:
+        """Yield the LeaveGroup requests that name a run: its own, and others with its ids."""
+        names = self.member_ids(run)
+        for call in self.calls:
+            request = call.request
+            if call.api != LEAVE or call.at_ms < since:
+                continue
+            if not isinstance(request, LeaveGroupRequest):
+                continue
+            members = {request.member_id, *(row.member_id for row in request.members)}
+            if call.run == run.id or members & names:
+                yield call
+
+    def refusals(self, code: Code, *apis: str) -> Iterator[tuple[ConsumerRun, Call]]:
+        """Yield the calls that were answered with this error while their run went on.
+
+        A provoked answer that no real broker could have given to such a request is left out.
+        """
+        for run in self.runs:
+            for call in self.of(run, *(apis or MEMBER_APIS)):
+                is_possible = code is not Code.FENCED_INSTANCE_ID or not call.names_no_instance
+                if call.is_answered(code) and is_possible and not run.is_over(call.end_ms):
+                    yield run, call
+
+    def fenced_calls(self) -> Iterator[tuple[ConsumerRun, Call]]:
+        """Yield the calls that were answered FENCED_INSTANCE_ID, and not by chance.
+
+        A member whose heartbeats name no instance is fenced by chance alone, while two take the
+        place from each other: when the other one joins between its join and its sync.
+        """
+        for run, call in self.refusals(Code.FENCED_INSTANCE_ID):
+            beats = self.of(run, HEARTBEAT)
+            if call.provoked or not beats or not all(beat.names_no_instance for beat in beats):
+                yield run, call
+
+    # What users saw, and actions.
+
+    def events_of(self, run: ConsumerRun, *kinds: type, since: float = 0.0) -> Sequence[UserEvent]:
+        """List the events of a run's user, of these kinds or all, from a time on."""
         return [
-            one
-            for one in self.seen
-            if one.life == life.id
-            and (not kinds or isinstance(one.event, kinds))
-            and one.at_ms >= since
+            event
+            for event in self.user_events
+            if event.run == run.id
+            and (not kinds or isinstance(event.event, kinds))
+            and event.at_ms >= since
         ]
 
-    def errors_of(self, life: Life, since: float = 0.0) -> Sequence[tuple[float, Error]]:
-        """The errors that a life's user was told, in order, with their times.
+    def errors_of(self, run: ConsumerRun, since: float = 0.0) -> Sequence[tuple[float, Error]]:
+        """List the errors that a run's user received, in order, with their times.
 
-        What a call of the user's failed with was told, too, by that call.
+        An error that a call of the user's failed with is received by that call.
         """
-        found = [
-            (one.at_ms, one.event)
-            for one in self.seen_by(life, Error, since=since)
-            if isinstance(one.event, Error)
+        errors = [
+            (event.at_ms, event.event)
+            for event in self.events_of(run, Error, since=since)
+            if isinstance(event.event, Error)
         ]
-        for deed in self.deeds:
-            if deed.life == life.id and deed.is_refused_call and deed.ended_ms >= since:
-                at_ms, where = deed.ended_ms, deed.name
-                event = Error(life.consumer, at_ms, where, deed.outcome, deed.fatal, deed.said)
-                found.append((at_ms, event))
-        return sorted(found, key=lambda one: one[0])
+        for act in self.actions:
+            if act.run == run.id and act.is_refused_call and act.ended_ms >= since:
+                at_ms = act.ended_ms
+                error = Error(run.consumer, at_ms, act.name, act.outcome, act.fatal, act.message)
+                errors.append((at_ms, error))
+        return sorted(errors, key=lambda row: row[0])
 
-    def ended(self, life: Life) -> float | None:
-        """When the library gave up by itself; None: it didn't."""
-        return next((one.at_ms for one in self.seen_by(life, Ended)), None)
+    def ended(self, run: ConsumerRun) -> float | None:
+        """Return when the library gave up by itself; None: it didn't."""
+        return next((event.at_ms for event in self.events_of(run, Ended)), None)
 
-    def owned(self, life: Life, at_ms: float | None = None) -> frozenset[Partition]:
-        """The partitions that a life's user has at a time, or at the end, as it was told.
+    def owned(self, run: ConsumerRun, at_ms: float | None = None) -> frozenset[Partition]:
+        """Return the partitions that a run's user has at a time, or at the end, by its events.
 
-        Where the library tells no user of partitions, those that it was answered in its last sync.
+        Where the library reports no partitions to users, those that the answer to its last sync
+        has.
         """
-        if not any(isinstance(one.event, Assigned) for one in self.seen):
-            return self._answered_partitions(life, at_ms)
+        if not any(isinstance(event.event, Assigned) for event in self.user_events):
+            return self._answered_partitions(run, at_ms)
         owned: frozenset[Partition] = frozenset()
-        for one in self.seen_by(life):
-            if at_ms is not None and one.at_ms > at_ms:
+        for event in self.events_of(run):
+            if at_ms is not None and event.at_ms > at_ms:
                 break
-            match one.event:
+            match event.event:
                 case Assigned(partitions=partitions) if (
-                    life.is_cooperative and not owned & frozenset(partitions)
+                    run.is_cooperative and not owned & frozenset(partitions)
                 ):
                     owned |= frozenset(partitions)
                 case Assigned(partitions=partitions):
@@ -311,30 +410,43 @@ class Evidence:
                     owned = frozenset()
         return owned
 
-    def _answered_partitions(self, life: Life, at_ms: float | None) -> frozenset[Partition]:
+    def _answered_partitions(self, run: ConsumerRun, at_ms: float | None) -> frozenset[Partition]:
         until = self.ended_ms if at_ms is None else at_ms
-        calls = [c for c in self.of(life, SYNC, until=until) if c.went_well]
+        calls = [c for c in self.of(run, SYNC, until=until) if c.went_well]
         if not calls or not isinstance(calls[-1].answer, SyncGroupResponse):
             return frozenset()
         return frozenset((t, n) for t, n in decode_assignment(calls[-1].answer.assignment))
 
-    def records_of(self, life: Life, since: float = 0.0) -> Iterator[tuple[float, Records]]:
-        """The records that a life's user was given, with their times."""
-        for one in self.seen_by(life, Records, since=since):
-            if isinstance(one.event, Records):
-                yield one.at_ms, one.event
+    def records_of(self, run: ConsumerRun, since: float = 0.0) -> Iterator[tuple[float, Records]]:
+        """Yield the records that a run's user received, with their times."""
+        for event in self.events_of(run, Records, since=since):
+            if isinstance(event.event, Records):
+                yield event.at_ms, event.event
 
-    def deeds_of(self, name: str, life: Life | None = None) -> Sequence[Deed]:
-        """What was done under this name, to a life or to any."""
-        return [d for d in self.deeds if d.name == name and (life is None or d.life == life.id)]
+    def actions_of(self, name: str, run: ConsumerRun | None = None) -> Sequence[Action]:
+        """List the actions of this name, on a run or on any."""
+        return [a for a in self.actions if a.name == name and (run is None or a.run == run.id)]
+
+    def actions_on_runs(self, *names: str) -> Iterator[tuple[ConsumerRun, Action]]:
+        """Yield the actions of these names on consumers, each with its run."""
+        runs = {run.id: run for run in self.runs}
+        for act in self.actions:
+            if act.name in names and act.run in runs:
+                yield runs[act.run], act
+
+    # The broker, and the machine.
 
     def advertised(self, api: str, at_ms: float) -> tuple[int, int] | None:
-        """The broker's versions of an API at a time."""
+        """Return the broker's versions of an API at a time."""
         known = [ranges for since, ranges in self.versions if since <= at_ms]
         return known[-1].get(api) if known else None
 
     def worst_stall_ms(self, began_ms: float, ended_ms: float) -> float:
-        """How long the control client had to wait at most between two times."""
+        """Return the longest wait of the control client between two times."""
         return max(
             (ms for at, ms in self.stalls if at + ms >= began_ms and at <= ended_ms), default=0.0
         )
+
+    def later(self, since: float, ms: float) -> float:
+        """Add ms to a time, and the longest wait of the control client meanwhile."""
+        return since + ms + self.worst_stall_ms(since, since + ms)

@@ -1,4 +1,4 @@
-"""Judges of the area LEADER: the member that assigns for the group."""
+"""State the requirements of the area LEADER, the member that assigns for the group; judge them."""
 
 from __future__ import annotations
 
@@ -14,246 +14,241 @@ from fencepost.model.messages.subscription import (
     decode_subscription,
 )
 from fencepost.model.table.table import Level
-from fencepost.properties.requirements.client_verdict import (
-    HOLDS,
-    Verdict,
-    answered,
-    first_after,
-    is_over,
-    joined,
-    later,
-    member_ids,
-    said,
-    unknown,
-    violated,
-)
+from fencepost.properties.requirements.client_verdict import HOLDS, Verdict, violated
 from fencepost.properties.requirements.driver_messages import Assigned, Partition, Revoked
-from fencepost.properties.requirements.evidence import COOPERATIVE, JOIN, SYNC, Evidence, Life
+from fencepost.properties.requirements.evidence import (
+    COOPERATIVE,
+    JOIN,
+    SYNC,
+    ConsumerRun,
+    Evidence,
+)
 from fencepost.properties.requirements.judge_running import restarts
 from fencepost.properties.requirements.requirement import Requirement
 
 _SOON_MS = 2000
-"""An assignment that another follows so soon was made before the leader knew its topics."""
+"""Longest time between two assignments of which the first was made before the leader knew its
+topics."""
 
 _MARGIN_MS = 100
-"""What two processes saw within that time is in no certain order."""
+"""Time within which the order of events in two processes is uncertain."""
 
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """What a leader was told, and what it made of it.
+    """The answer to a leader's join, and the assignment that it made of it.
 
-    `members`: member id to what it wants; `given`: member id to its partitions.
+    `members`: member id to its subscription; `partitions`: member id to its partitions.
     """
 
-    life: Life
+    run: ConsumerRun
     at_ms: float
     protocol: str
     generation: int
     members: Mapping[str, Subscription]
-    given: Mapping[str, tuple[TopicPartition, ...]]
-    rows: int
+    partitions: Mapping[str, tuple[TopicPartition, ...]]
 
     @property
     def is_cooperative(self) -> bool:
-        """Whether the assignor gives partitions back one by one."""
+        """Tell if the assignor gives partitions back one by one."""
         return self.protocol.startswith(COOPERATIVE)
+
+    def assigned(self) -> Iterator[TopicPartition]:
+        """Yield the partitions of all members."""
+        for partitions in self.partitions.values():
+            yield from partitions
 
 
 def assignments(evidence: Evidence) -> Iterator[Assignment]:
-    """Each assignment that a leader sent and the coordinator took."""
-    for life in evidence.lives:
-        for join in joined(evidence, life):
+    """Yield each assignment that a leader sent and the coordinator took."""
+    for run in evidence.runs:
+        for join in evidence.joins_of(run):
             answer = join.answer
             if not isinstance(answer, JoinGroupResponse) or not answer.members:
                 continue
             if answer.skip_assignment:
                 continue
-            sync = first_after(evidence, life, answered(join), SYNC)
+            sync = evidence.first_after(run, join.end_ms, SYNC)
             request = None if sync is None else sync.request
             if sync is None or not isinstance(request, SyncGroupRequest) or not sync.went_well:
                 continue
             if request.generation_id != answer.generation_id:
                 continue
             yield Assignment(
-                life,
+                run,
                 sync.at_ms,
                 answer.protocol_name or "",
                 answer.generation_id,
-                {one.member_id: decode_subscription(one.metadata) for one in answer.members},
-                {one.member_id: decode_assignment(one.assignment) for one in request.assignments},
-                len(request.assignments),
+                {row.member_id: decode_subscription(row.metadata) for row in answer.members},
+                {row.member_id: decode_assignment(row.assignment) for row in request.assignments},
             )
 
 
-def members(evidence: Evidence) -> Verdict:
-    """Judge CLIENT-LEADER-MEMBERS."""
-    found = list(assignments(evidence))
-    for one in found:
-        strangers = one.given.keys() - one.members.keys()
-        forgotten = one.members.keys() - one.given.keys()
+def _names_members(evidence: Evidence) -> Iterator[Verdict]:
+    for made in assignments(evidence):
+        yield HOLDS
+        strangers = made.partitions.keys() - made.members.keys()
+        forgotten = made.members.keys() - made.partitions.keys()
         if strangers:
-            return violated(
+            yield violated(
                 "assigns to who is no member",
-                f"{said(one.life)} assigned to {', '.join(sorted(strangers))} in generation "
-                f"{one.generation}, which the JoinGroup doesn't name",
-                one.at_ms,
+                f"{made.run.name} assigned to {', '.join(sorted(strangers))} in generation "
+                f"{made.generation}, which the JoinGroup doesn't name",
+                made.at_ms,
             )
         if forgotten:
-            return violated(
+            yield violated(
                 "a member is missing in the assignment",
-                f"{said(one.life)} left {', '.join(sorted(forgotten))} out of the assignment of "
-                f"generation {one.generation}",
-                one.at_ms,
+                f"{made.run.name} left {', '.join(sorted(forgotten))} out of the assignment of "
+                f"generation {made.generation}",
+                made.at_ms,
             )
-    return HOLDS if found else unknown("nobody assigned anything")
 
 
-def once(evidence: Evidence) -> Verdict:
-    """Judge CLIENT-LEADER-ONCE."""
-    found = list(assignments(evidence))
-    for one in found:
-        count = Counter(p for partitions in one.given.values() for p in partitions)
+def _once(evidence: Evidence) -> Iterator[Verdict]:
+    for made in assignments(evidence):
+        yield HOLDS
+        count = Counter(made.assigned())
         twice = [p for p, number in sorted(count.items()) if number > 1]
         if twice:
             topic, partition = twice[0]
-            return violated(
+            yield violated(
                 "a partition is assigned twice",
-                f"{said(one.life)} assigned {topic}-{partition} to {count[twice[0]]} members in "
-                f"generation {one.generation}",
-                one.at_ms,
+                f"{made.run.name} assigned {topic}-{partition} to {count[twice[0]]} members in "
+                f"generation {made.generation}",
+                made.at_ms,
             )
-    return HOLDS if found else unknown("nobody assigned anything")
 
 
-def whole(evidence: Evidence) -> Verdict:
-    """Judge CLIENT-LEADER-WHOLE."""
-    found = list(assignments(evidence))
-    for index, one in enumerate(found):
-        after = found[index + 1] if index + 1 < len(found) else None
-        soon = later(evidence, one.at_ms, _SOON_MS)
-        if after is not None and (one.is_cooperative or after.at_ms < soon):
+def _whole(evidence: Evidence) -> Iterator[Verdict]:
+    all_made = list(assignments(evidence))
+    for made, after in zip(all_made, [*all_made[1:], None], strict=False):
+        yield HOLDS
+        soon = evidence.later(made.at_ms, _SOON_MS)
+        if after is not None and (made.is_cooperative or after.at_ms < soon):
             continue
-        topics = {topic for wanted in one.members.values() for topic in wanted.topics}
-        wanted = {
+        topics = {topic for subscription in made.members.values() for topic in subscription.topics}
+        every = {
             TopicPartition(topic, number)
             for topic in topics
             for number in range(evidence.partitions.get(topic, 0))
         }
-        missing = sorted(wanted - {p for partitions in one.given.values() for p in partitions})
+        missing = sorted(every - set(made.assigned()))
         if missing:
             topic, partition = missing[0]
-            return violated(
+            yield violated(
                 "a partition is assigned to nobody",
-                f"{said(one.life)} assigned {topic}-{partition} to nobody in generation "
-                f"{one.generation}, and {len(missing) - 1} more",
-                one.at_ms,
+                f"{made.run.name} assigned {topic}-{partition} to nobody in generation "
+                f"{made.generation}, and {len(missing) - 1} more",
+                made.at_ms,
             )
-    return HOLDS if found else unknown("nobody assigned anything")
 
 
-def instances(evidence: Evidence) -> Verdict:
-    """Judge CLIENT-LEADER-INSTANCES."""
-    again = [life for _, life in restarts(evidence)]
-    later = [a for a in assignments(evidence) if any(a.at_ms > one.began_ms for one in again)]
+def _keeps_instances(evidence: Evidence) -> Iterator[Verdict]:
+    again = [run for _, run in restarts(evidence)]
+    later = [a for a in assignments(evidence) if any(a.at_ms > run.began_ms for run in again)]
     if not later:
-        return unknown("no rebalance came after a restart")
-    last = min(later, key=lambda one: one.at_ms)
-    for life in evidence.lives:
-        if life.ended_ms is not None or life.instance is None:
+        return
+    yield HOLDS
+    last = min(later, key=lambda made: made.at_ms)
+    for run in evidence.static_runs:
+        if run.ended_ms is not None:
             continue
-        before = _owned_before(evidence, life, last.at_ms)
-        has = evidence.owned(life)
+        before = _owned_before(evidence, run, last.at_ms)
+        has = evidence.owned(run)
         if before and has != before:
-            return violated(
+            yield violated(
                 "an instance has other partitions after a rebalance",
-                f"{said(life)} had {len(before)} partitions before the rebalance of generation "
+                f"{run.name} had {len(before)} partitions before the rebalance of generation "
                 f"{last.generation} and has {len(has)} now, not the same: the leader, "
-                f"{said(last.life)}, sees it under another member id",
+                f"{last.run.name}, sees it under another member id",
                 last.at_ms,
                 waited=(last.at_ms, evidence.ended_ms),
             )
-    return HOLDS
 
 
-def _owned_before(evidence: Evidence, life: Life, at_ms: float) -> frozenset[Partition]:
-    """What a consumer had before a rebalance, in any life: an eager one revokes all to join."""
-    if life.is_cooperative:
-        return evidence.owned(life, at_ms)
-    lives = [one for one in evidence.lives if one.consumer == life.consumer]
-    found: frozenset[Partition] = frozenset()
-    for one in lives:
-        for seen in evidence.seen_by(one, Assigned):
-            if seen.at_ms < at_ms:
-                found = evidence.owned(one, seen.at_ms)
-    return found
-
-
-def cooperative(evidence: Evidence) -> Verdict:
-    """Judge CLIENT-LEADER-COOPERATIVE."""
-    found = [one for one in assignments(evidence) if one.is_cooperative]
-    moved = False
-    for one in found:
-        claims: dict[TopicPartition, str] = {}
-        newest = max((w.generation_id for w in one.members.values()), default=-1)
-        for member, wanted in one.members.items():
-            if wanted.generation_id == newest:
-                claims |= dict.fromkeys(wanted.owned, member)
-        for member, partitions in one.given.items():
-            for partition in partitions:
-                owner = claims.get(partition, member)
-                if owner != member and owner in one.members:
-                    topic, number = partition
-                    return violated(
-                        "a partition is handed over before it was revoked",
-                        f"{said(one.life)} assigned {topic}-{number} to {member} in generation "
-                        f"{one.generation}, which {owner} owns",
-                        one.at_ms,
-                    )
-    for life in evidence.lives:
-        for seen in evidence.seen_by(life, Assigned):
-            if not life.is_cooperative or not isinstance(seen.event, Assigned):
-                continue
-            margin = later(evidence, seen.at_ms - _MARGIN_MS, 2 * _MARGIN_MS) - seen.at_ms
-            for other in evidence.lives:
-                if other is life or other.ended_ms is not None or other.instance == life.instance:
-                    continue
-                had = evidence.owned(other, seen.at_ms - margin)
-                has = evidence.owned(other, seen.at_ms + margin)
-                both = frozenset(seen.event.partitions) & had & has
-                if both and member_ids(evidence, other):
-                    topic, number = min(both)
-                    return violated(
-                        "two users have a partition",
-                        f"the user of {said(life)} was assigned {topic}-{number} while that of "
-                        f"{said(other)} had it",
-                        seen.at_ms,
-                    )
-                moved = moved or bool(had)
-    if (quiet := _keeps_quiet(evidence)) is not None:
-        return quiet
-    return HOLDS if found and moved else unknown("no partition moved between cooperative members")
-
-
-def _keeps_quiet(evidence: Evidence) -> Verdict | None:
-    """What is wrong if a member that gave partitions back didn't join again; None: nothing."""
-    for life in evidence.lives:
-        if not life.is_cooperative:
+def _owned_before(evidence: Evidence, run: ConsumerRun, at_ms: float) -> frozenset[Partition]:
+    """Return what a consumer had before a rebalance, in any run: an eager one revokes all."""
+    if run.is_cooperative:
+        return evidence.owned(run, at_ms)
+    owned: frozenset[Partition] = frozenset()
+    for own in evidence.runs:
+        if own.consumer != run.consumer:
             continue
-        for seen in evidence.seen_by(life, Revoked):
-            given = seen.event.partitions if isinstance(seen.event, Revoked) else ()
-            if not given or is_over(life, seen.at_ms + _MARGIN_MS):
+        for event in evidence.events_of(own, Assigned):
+            if event.at_ms < at_ms:
+                owned = evidence.owned(own, event.at_ms)
+    return owned
+
+
+def _hands_over(evidence: Evidence) -> Iterator[Verdict]:
+    cooperative = [made for made in assignments(evidence) if made.is_cooperative]
+    for made in cooperative:
+        yield from _handed_early(made)
+    has_moved = False
+    for run in evidence.runs:
+        for event in evidence.events_of(run, Assigned):
+            if not run.is_cooperative or not isinstance(event.event, Assigned):
                 continue
-            synced = evidence.of(life, SYNC, until=seen.at_ms)
-            if first_after(evidence, life, synced[-1].at_ms if synced else 0.0, JOIN) is None:
-                return violated(
-                    "does not join again after it revoked",
-                    f"the user of {said(life)} gave {len(given)} partitions back, and no JoinGroup "
-                    f"followed for {(evidence.ended_ms - seen.at_ms) / 1000:.1f} s",
-                    seen.at_ms,
-                    waited=(seen.at_ms, evidence.ended_ms),
+            margin = evidence.later(event.at_ms - _MARGIN_MS, 2 * _MARGIN_MS) - event.at_ms
+            for other in evidence.runs:
+                if other is run or other.ended_ms is not None or other.instance == run.instance:
+                    continue
+                had = evidence.owned(other, event.at_ms - margin)
+                has = evidence.owned(other, event.at_ms + margin)
+                both = frozenset(event.event.partitions) & had & has
+                if both and evidence.member_ids(other):
+                    topic, number = min(both)
+                    yield violated(
+                        "two users have a partition",
+                        f"the user of {run.name} was assigned {topic}-{number} while that of "
+                        f"{other.name} had it",
+                        event.at_ms,
+                    )
+                has_moved = has_moved or bool(had)
+    yield from _keeps_quiet(evidence)
+    if cooperative and has_moved:
+        yield HOLDS
+
+
+def _handed_early(made: Assignment) -> Iterator[Verdict]:
+    """Yield what is wrong with an assignment that gives away what another member owns."""
+    claims: dict[TopicPartition, str] = {}
+    newest = max((s.generation_id for s in made.members.values()), default=-1)
+    for member, subscription in made.members.items():
+        if subscription.generation_id == newest:
+            claims |= dict.fromkeys(subscription.owned, member)
+    for member, partitions in made.partitions.items():
+        for partition in partitions:
+            owner = claims.get(partition, member)
+            if owner != member and owner in made.members:
+                topic, number = partition
+                yield violated(
+                    "a partition is handed over before it was revoked",
+                    f"{made.run.name} assigned {topic}-{number} to {member} in generation "
+                    f"{made.generation}, which {owner} owns",
+                    made.at_ms,
                 )
-    return None
+
+
+def _keeps_quiet(evidence: Evidence) -> Iterator[Verdict]:
+    """Yield what is wrong with a member that gave partitions back and didn't join again."""
+    for run in evidence.runs:
+        if not run.is_cooperative:
+            continue
+        for event in evidence.events_of(run, Revoked):
+            revoked = event.event.partitions if isinstance(event.event, Revoked) else ()
+            if not revoked or run.is_over(event.at_ms + _MARGIN_MS):
+                continue
+            syncs = evidence.of(run, SYNC, until=event.at_ms)
+            if evidence.first_after(run, syncs[-1].at_ms if syncs else 0.0, JOIN) is None:
+                yield violated(
+                    "does not join again after it revoked",
+                    f"the user of {run.name} gave {len(revoked)} partitions back, and no JoinGroup "
+                    f"followed for {(evidence.ended_ms - event.at_ms) / 1000:.1f} s",
+                    event.at_ms,
+                    waited=(event.at_ms, evidence.ended_ms),
+                )
 
 
 REQUIREMENTS = (
@@ -264,7 +259,8 @@ REQUIREMENTS = (
         "Kafka's protocol guide, SyncGroup",
         provoked="three members join, one of them restarted with a new member id",
         judged="the member ids in the leader's SyncGroup",
-        judge=members,
+        judge=_names_members,
+        unseen="nobody assigned anything",
     ),
     Requirement(
         "CLIENT-LEADER-ONCE",
@@ -273,7 +269,8 @@ REQUIREMENTS = (
         "KIP-345, Background of Consumer Rebalance",
         provoked="members join and go, with each assignor that the library has",
         judged="the partitions in the leader's SyncGroup",
-        judge=once,
+        judge=_once,
+        unseen="nobody assigned anything",
     ),
     Requirement(
         "CLIENT-LEADER-WHOLE",
@@ -283,7 +280,8 @@ REQUIREMENTS = (
         "KIP-345, Background of Consumer Rebalance",
         provoked="members join and go, with each assignor that the library has",
         judged="the partitions in the leader's SyncGroup",
-        judge=whole,
+        judge=_whole,
+        unseen="nobody assigned anything",
         needs_calm=True,
     ),
     Requirement(
@@ -294,7 +292,8 @@ REQUIREMENTS = (
         "KIP-345, Client Behavior Changes, the example of A, B and C",
         provoked="a member restarts, and then the group is made to rebalance",
         judged="the partitions of each instance before and after",
-        judge=instances,
+        judge=_keeps_instances,
+        unseen="no rebalance came after a restart",
         needs_calm=True,
     ),
     Requirement(
@@ -306,6 +305,7 @@ REQUIREMENTS = (
         provoked="a member joins a group that is stable",
         judged="who claims a partition in the JoinGroup requests, whom the leader gives it, "
         "when users were told, and that a JoinGroup follows what is revoked",
-        judge=cooperative,
+        judge=_hands_over,
+        unseen="no partition moved between cooperative members",
     ),
 )

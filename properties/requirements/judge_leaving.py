@@ -1,35 +1,22 @@
-"""Judges of the area CLOSE: how a member goes.
+"""State the requirements of the areas CLOSE, FENCED and REMOVED, and judge them.
 
-Judges of the area REMOVED: a member lost its place.
-
-Judges of the area FENCED: another process has the member's place.
+They are about how a member goes, and what it does once it has lost its place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 
 from fencepost.model.messages.errors import Error as Code
-from fencepost.model.messages.messages import JoinGroupResponse, LeaveGroupRequest
+from fencepost.model.messages.messages import LeaveGroupRequest
 from fencepost.model.table.table import Level
-from fencepost.properties.requirements import client_verdict
 from fencepost.properties.requirements.client_verdict import (
     HOLDS,
     Verdict,
-    answered,
-    fenced,
-    first_after,
-    has_no_partitions,
+    has_partitions,
     holds,
-    is_over,
-    joined,
-    later,
-    leaves_of,
-    member_ids,
     no_leave,
     nobody_fenced,
-    refused,
-    said,
     unknown,
     violated,
 )
@@ -40,467 +27,373 @@ from fencepost.properties.requirements.evidence import (
     JOIN,
     MEMBER_APIS,
     SYNC,
+    Action,
     Call,
-    Deed,
+    ConsumerRun,
     Evidence,
-    Life,
 )
 from fencepost.properties.requirements.requirement import BEHAVIOUR, JOIN_LOGIC, Requirement
 
-CLOSE, UNSUBSCRIBE = "close", "unsubscribe"
+_CLOSE, _REMOVE, _EXPIRE, _RESUME = "close", "remove", "expire", "poll-on"
+_FENCED = Code.FENCED_INSTANCE_ID
+
 _SPARE_MS = 500
-"""A close that says when it must end may take so much longer."""
+"""Time that a close may take beyond its timeout."""
+
+_GRACE_MS = 100
+"""Delay of what another thread hands over beside an error."""
+
+_QUIET_MS = 500
+"""Delay of what was under way when the answer came, and of a heartbeat that was due."""
+
+_SILENT_MS = 1000
+"""Time after the answer at which a client counts as fenced if its user gets no error."""
 
 
-def static_stays(evidence: Evidence) -> Verdict:
-    """Judge CLIENT-CLOSE-STATIC-STAYS."""
-    return _stays(evidence, CLOSE)
+def _stays(evidence: Evidence, name: str) -> Iterator[Verdict]:
+    """Judge that a static member sends no LeaveGroup after an action of its user."""
+    for run, act in evidence.actions_on_runs(name):
+        if run.instance is not None:
+            yield no_leave(evidence, run, act.began_ms)
 
 
-def unsubscribed_stays(evidence: Evidence) -> Verdict:
-    """Judge CLIENT-CLOSE-UNSUBSCRIBED-STAYS."""
-    return _stays(evidence, UNSUBSCRIBE)
-
-
-def _stays(evidence: Evidence, name: str) -> Verdict:
-    shown = False
-    for life, deed in _done(evidence, name):
-        if life.instance is None:
+def _dynamic_leaves(evidence: Evidence) -> Iterator[Verdict]:
+    for run, close in evidence.actions_on_runs(_CLOSE):
+        names = evidence.member_ids(run)
+        if run.instance is not None or not names:
             continue
-        shown = True
-        if (wrong := no_leave(evidence, life, deed.began_ms)) is not None:
-            return wrong
-    return HOLDS if shown else unknown(f"no static member did {name}")
-
-
-def dynamic_leaves(evidence: Evidence) -> Verdict:
-    """Judge CLIENT-CLOSE-DYNAMIC-LEAVES."""
-    shown = False
-    for life, deed in _done(evidence, CLOSE):
-        names = member_ids(evidence, life)
-        if life.instance is not None or not names:
-            continue
-        shown = True
-        calls = list(leaves_of(evidence, life, deed.began_ms))
-        if not calls:
-            return violated(
+        leave = next(evidence.leaves_of(run, close.began_ms), None)
+        if leave is None:
+            yield violated(
                 "no LeaveGroup of a dynamic member",
-                f"{said(life)}, a dynamic member, closed and sent no LeaveGroup",
-                deed.ended_ms,
-                waited=(deed.began_ms, evidence.ended_ms),
+                f"{run.name}, a dynamic member, closed and sent no LeaveGroup",
+                close.ended_ms,
+                waited=(close.began_ms, evidence.ended_ms),
             )
-        if calls[0].instance is not None or calls[0].member_id not in names:
-            return violated(
+            return
+        if leave.instance is not None or leave.member_id not in names:
+            yield violated(
                 "LeaveGroup of somebody else",
-                f"{said(life)} left with member id {calls[0].member_id!r} and instance id "
-                f"{calls[0].instance!r}",
-                calls[0].at_ms,
+                f"{run.name} left with member id {leave.member_id!r} and instance id "
+                f"{leave.instance!r}",
+                leave.at_ms,
             )
-    return HOLDS if shown else unknown("no dynamic member closed")
+        yield HOLDS
 
 
-def in_time(evidence: Evidence) -> Verdict:
-    """Judge CLIENT-CLOSE-IN-TIME and CLIENT-CLOSE-BROKER-GONE."""
-    found = list(_done(evidence, CLOSE))
-    wrong = (_late(life, deed) for life, deed in found)
-    return next(filter(None, wrong), HOLDS if found else unknown("nobody closed"))
+def _closes_in_time(evidence: Evidence) -> Iterator[Verdict]:
+    for run, close in evidence.actions_on_runs(_CLOSE):
+        yield _in_time(run, close)
 
 
-def no_leave_after_fencing(evidence: Evidence) -> Verdict:
-    """Judge CLIENT-CLOSE-FENCED."""
-    out = {life.id: answered(call) for life, call in client_verdict.fenced(evidence)}
-    shown = False
-    for life, deed in _done(evidence, CLOSE):
-        if life.id not in out or deed.began_ms < out[life.id]:
-            continue
-        shown = True
-        if (wrong := _late(life, deed)) is not None:
-            return wrong
-        own = member_ids(evidence, life)
-        for call in leaves_of(evidence, life, out[life.id]):
-            rows = call.request.members if isinstance(call.request, LeaveGroupRequest) else ()
-            if any(row.member_id not in own and row.group_instance_id for row in rows):
-                return violated(
-                    "LeaveGroup of the one who has its place",
-                    f"{said(life)} was fenced, and sent LeaveGroup with instance id "
-                    f"{call.instance!r} and member id {call.member_id!r}",
-                    call.at_ms,
-                )
-    if not shown and not out:
-        return nobody_fenced(evidence)
-    return HOLDS if shown else unknown("no fenced member closed")
-
-
-def rebalancing(evidence: Evidence) -> Verdict:
-    """Judge CLIENT-CLOSE-REBALANCING."""
-    shown = False
-    for life, deed in _done(evidence, CLOSE):
-        waiting = [c for c in evidence.of(life, JOIN, until=deed.began_ms) if _is_open(c, deed)]
-        if not waiting:
-            continue
-        shown = True
-        wrong = _late(life, deed)
-        if wrong is None and life.instance is not None:
-            wrong = no_leave(evidence, life, deed.began_ms)
-        if wrong is not None:
-            return wrong
-    return HOLDS if shown else unknown("nobody closed while its JoinGroup was parked")
-
-
-def _is_open(call: Call, deed: Deed) -> bool:
-    at = call.answered_ms
-    return at is None or at > deed.began_ms
-
-
-def _done(evidence: Evidence, name: str) -> Iterator[tuple[Life, Deed]]:
-    for deed in evidence.deeds_of(name):
-        for life in evidence.lives:
-            if life.id == deed.life:
-                yield life, deed
-
-
-def _late(life: Life, deed: Deed) -> Verdict | None:
-    """What is wrong if a close took too long; what the library says it took counts most."""
-    limit = deed.limit_ms
-    took = deed.ended_ms - deed.began_ms if deed.took_ms is None else deed.took_ms
-    if limit is None or (deed.outcome != "late" and took <= limit + _SPARE_MS):
-        return None
-    how = "had not returned" if deed.outcome == "late" else "returned"
+def _in_time(run: ConsumerRun, close: Action) -> Verdict:
+    """Judge the time of a close; the library's own account of it counts most."""
+    limit = close.limit_ms
+    took = close.ended_ms - close.began_ms if close.took_ms is None else close.took_ms
+    if limit is None or (close.outcome != "late" and took <= limit + _SPARE_MS):
+        return HOLDS
+    how = "had not returned" if close.outcome == "late" else "returned"
     return violated(
         "close is late",
-        f"the close of {said(life)} {how} after {took:.0f} ms; its timeout is {limit:.0f} ms",
-        deed.began_ms,
-        waited=(deed.began_ms, deed.ended_ms),
+        f"the close of {run.name} {how} after {took:.0f} ms; its timeout is {limit:.0f} ms",
+        close.began_ms,
+        waited=(close.began_ms, close.ended_ms),
     )
 
 
-REMOVE, EXPIRE = "remove", "expire"
+def _fenced_close(evidence: Evidence) -> Iterator[Verdict]:
+    fenced_ms = {run.id: call.end_ms for run, call in evidence.fenced_calls()}
+    for run, close in evidence.actions_on_runs(_CLOSE):
+        if run.id not in fenced_ms or close.began_ms < fenced_ms[run.id]:
+            continue
+        yield _in_time(run, close)
+        own = evidence.member_ids(run)
+        for call in evidence.leaves_of(run, fenced_ms[run.id]):
+            rows = call.request.members if isinstance(call.request, LeaveGroupRequest) else ()
+            if any(row.member_id not in own and row.group_instance_id for row in rows):
+                yield violated(
+                    "LeaveGroup of the one who has its place",
+                    f"{run.name} was fenced, and sent LeaveGroup with instance id "
+                    f"{call.instance!r} and member id {call.member_id!r}",
+                    call.at_ms,
+                )
+    if not fenced_ms:
+        yield nobody_fenced(evidence)
 
 
-def comes_back(evidence: Evidence) -> Verdict:
-    """Judge CLIENT-REMOVED-COMES-BACK."""
-    return _back(evidence, REMOVE)
+def _rebalancing(evidence: Evidence) -> Iterator[Verdict]:
+    for run, close in evidence.actions_on_runs(_CLOSE):
+        joins = evidence.of(run, JOIN, until=close.began_ms)
+        if all(c.answered_ms is not None and c.answered_ms <= close.began_ms for c in joins):
+            continue
+        yield _in_time(run, close)
+        if run.instance is not None:
+            yield no_leave(evidence, run, close.began_ms)
 
 
-def expired(evidence: Evidence) -> Verdict:
-    """Judge CLIENT-REMOVED-EXPIRED."""
-    return _back(evidence, EXPIRE)
+def _removals(evidence: Evidence, *names: str) -> Iterator[tuple[ConsumerRun, float]]:
+    """Yield each static member that lost its place, and when."""
+    for run, act in evidence.actions_on_runs(*names):
+        if act.outcome == "ok" and run.instance is not None:
+            yield run, act.ended_ms
 
 
-def _removed(evidence: Evidence, *names: str) -> Iterator[tuple[Life, float]]:
-    for deed in evidence.deeds:
-        if deed.name in names and deed.outcome == "ok":
-            for life in evidence.lives:
-                if life.id == deed.life and life.instance is not None:
-                    yield life, deed.ended_ms
-
-
-def _back(evidence: Evidence, name: str) -> Verdict:
-    shown = False
-    after = "after it was removed" if name == REMOVE else "after its session ended"
-    for life, since in _removed(evidence, name):
-        shown = True
-        # One that was under way when it was removed is refused, and says nothing yet.
-        joins = [call for call in evidence.of(life, JOIN, since=since) if not call.member_id]
-        joins += [call for call in evidence.of(life, JOIN, since=since) if call.went_well]
+def _comes_back(evidence: Evidence, name: str, after: str) -> Iterator[Verdict]:
+    """Judge the return of a member that lost its place by this action."""
+    for run, since in _removals(evidence, name):
+        # A join that was under way at the removal is refused, and shows nothing yet.
+        joins = [call for call in evidence.of(run, JOIN, since=since) if not call.member_id]
+        joins += [call for call in evidence.of(run, JOIN, since=since) if call.went_well]
         if not joins:
-            return violated(
+            yield violated(
                 f"does not come back {after}",
-                f"{said(life)} did not join as a new member {after}, for "
+                f"{run.name} did not join as a new member {after}, for "
                 f"{(evidence.ended_ms - since) / 1000:.1f} s",
                 since,
                 waited=(since, evidence.ended_ms),
             )
-        if joins[0].instance != life.instance or joins[0].member_id:
-            return violated(
+            return
+        if joins[0].instance != run.instance or joins[0].member_id:
+            yield violated(
                 f"comes back as somebody else {after}",
-                f"{said(life)} joined with instance id {joins[0].instance!r} and member id "
+                f"{run.name} joined with instance id {joins[0].instance!r} and member id "
                 f"{joins[0].member_id!r} {after}",
                 joins[0].at_ms,
             )
-        if (wrong := has_no_partitions(evidence, life, since, after)) is not None:
-            return wrong
-    return HOLDS if shown else unknown("no static member was removed so")
+        yield has_partitions(evidence, run, since, after)
 
 
-def no_commits_after_removal(evidence: Evidence) -> Verdict:
-    """Judge CLIENT-REMOVED-NO-COMMITS."""
-    shown = False
-    for life, since in _removed(evidence, REMOVE, EXPIRE):
-        back = next((c for c in evidence.of(life, JOIN, since=since) if c.went_well), None)
-        until = evidence.ended_ms if back is None else answered(back)
-        shown = True
-        for call in evidence.of(life, COMMIT, since=since, until=until):
+def _no_commits_after_removal(evidence: Evidence) -> Iterator[Verdict]:
+    for run, since in _removals(evidence, _REMOVE, _EXPIRE):
+        back = next((c for c in evidence.of(run, JOIN, since=since) if c.went_well), None)
+        until = evidence.ended_ms if back is None else back.end_ms
+        yield HOLDS
+        for call in evidence.of(run, COMMIT, since=since, until=until):
             if call.request is None:
                 continue
             if (not call.member_id and call.instance is None) or call.generation < 0:
-                return violated(
+                yield violated(
                     "commits as nobody's member",
-                    f"{said(life)} had been removed, and committed with member id "
+                    f"{run.name} had been removed, and committed with member id "
                     f"{call.member_id!r}, instance id {call.instance!r} and generation "
                     f"{call.generation}",
                     call.at_ms,
                 )
-    return HOLDS if shown else unknown("no static member was removed")
 
 
-def told(evidence: Evidence) -> Verdict:
-    """Judge CLIENT-REMOVED-TOLD."""
-    shown = False
-    for life, since in _removed(evidence, REMOVE, EXPIRE):
-        again = next(iter(evidence.seen_by(life, Assigned, since=since)), None)
-        before = [one for one in evidence.seen_by(life, Assigned) if one.at_ms < since]
-        if again is None or not before or first_after(evidence, life, since, JOIN) is None:
+def _reports_loss(evidence: Evidence) -> Iterator[Verdict]:
+    for run, since in _removals(evidence, _REMOVE, _EXPIRE):
+        again = next(iter(evidence.events_of(run, Assigned, since=since)), None)
+        before = [event for event in evidence.events_of(run, Assigned) if event.at_ms < since]
+        if again is None or not before or evidence.first_after(run, since, JOIN) is None:
             continue
-        shown = True
-        gone = [one for one in evidence.seen_by(life, Revoked, Lost) if one.at_ms <= again.at_ms]
-        if not gone or gone[-1].at_ms < before[-1].at_ms:
-            return violated(
+        yield HOLDS
+        losses = [e for e in evidence.events_of(run, Revoked, Lost) if e.at_ms <= again.at_ms]
+        if not losses or losses[-1].at_ms < before[-1].at_ms:
+            yield violated(
                 "not told that its partitions are lost",
-                f"{said(life)} was removed and came back, and its user was assigned partitions "
+                f"{run.name} was removed and came back, and its user was assigned partitions "
                 "anew without having been told that the old ones are gone",
                 again.at_ms,
             )
-    return HOLDS if shown else unknown("nobody was removed and came back")
 
 
-_FENCED = Code.FENCED_INSTANCE_ID
-_POLL_ON, _PRODUCE, _COMMIT = "poll-on", "produce", "commit"
-_GRACE_MS = 100
-"""What was handed over beside the error, by another thread, may come so much later."""
-
-_QUIET_MS = 500
-"""What was under way when the answer came may come so much later; a heartbeat that was due, too."""
-
-_UNTOLD_MS = 1000
-"""Where the user is never told, what comes so long after the answer is held against the client."""
-
-
-def _fenced_lives(evidence: Evidence) -> Iterator[tuple[Life, Call]]:
-    """Each life that was fenced, with the first answer that says so."""
-    for life in evidence.lives:
-        calls = [call for one, call in fenced(evidence) if one is life]
+def _fenced_runs(evidence: Evidence) -> Iterator[tuple[ConsumerRun, Call]]:
+    """Yield each run that was fenced, with the first answer that says so."""
+    for run in evidence.runs:
+        calls = [call for other, call in evidence.fenced_calls() if other is run]
         if calls:
-            yield life, min(calls, key=answered)
+            yield run, min(calls, key=lambda call: call.end_ms)
 
 
-def told_by(api: str) -> Callable[[Evidence], Verdict]:
-    """Return the judge of CLIENT-FENCED-JOIN, -SYNC, -HEARTBEAT or -COMMIT."""
-
-    def judge(evidence: Evidence) -> Verdict:
-        shown = False
-        for life, call in refused(evidence, _FENCED, api):
-            shown = True
-            since = answered(call)
-            if _told_ms(evidence, life, call.at_ms) is None:
-                others = [error.code for _, error in evidence.errors_of(life, call.at_ms)]
-                how, what = "is not told", "not told"
-                if others:
-                    how = "is told of something else"
-                    what = f"told {', '.join(dict.fromkeys(others))}, and nothing of that"
-                return violated(
-                    f"the user {how} after {api}",
-                    f"{said(life)} was answered {_FENCED.name} in {api}, and its user was {what} "
-                    f"for {(evidence.ended_ms - since) / 1000:.1f} s",
-                    since,
-                    waited=(since, evidence.ended_ms),
-                )
-        return HOLDS if shown else nobody_fenced(evidence, api)
-
-    return judge
+def _reports_fencing(evidence: Evidence, api: str) -> Iterator[Verdict]:
+    """Judge that the user gets an error after FENCED_INSTANCE_ID in this API."""
+    is_judged = False
+    for run, call in evidence.refusals(_FENCED, api):
+        is_judged = True
+        since = call.end_ms
+        if _report_ms(evidence, run, call.at_ms) is None:
+            others = [error.code for _, error in evidence.errors_of(run, call.at_ms)]
+            how, detail = "is not told", "not told"
+            if others:
+                how = "is told of something else"
+                detail = f"told {', '.join(dict.fromkeys(others))}, and nothing of that"
+            yield violated(
+                f"the user {how} after {api}",
+                f"{run.name} was answered {_FENCED.name} in {api}, and its user was {detail} "
+                f"for {(evidence.ended_ms - since) / 1000:.1f} s",
+                since,
+                waited=(since, evidence.ended_ms),
+            )
+    yield HOLDS if is_judged else nobody_fenced(evidence, api)
 
 
-fenced_join = told_by(JOIN)
-fenced_sync = told_by(SYNC)
-fenced_heartbeat = told_by(HEARTBEAT)
-fenced_commit = told_by(COMMIT)
-
-
-def _told_ms(evidence: Evidence, life: Life, since: float) -> float | None:
-    """When the user was told that the member is fenced."""
-    for at_ms, error in evidence.errors_of(life, since - _GRACE_MS):
+def _report_ms(evidence: Evidence, run: ConsumerRun, since: float) -> float | None:
+    """Return when the user got the error that the member is fenced."""
+    for at_ms, error in evidence.errors_of(run, since - _GRACE_MS):
         if "fenced" in f"{error.code} {error.message}".lower():
             return at_ms
     return None
 
 
-def no_join(evidence: Evidence) -> Verdict:
-    """Judge CLIENT-FENCED-NO-JOIN."""
-    shown = False
-    for life, call in _fenced_lives(evidence):
-        shown = True
-        since = answered(call)
-        joins = evidence.of(life, JOIN, since=since, until=_polled_on(evidence, life, since))
-        for again in joins:
+def _no_join(evidence: Evidence) -> Iterator[Verdict]:
+    for run, call in _fenced_runs(evidence):
+        yield HOLDS
+        since = call.end_ms
+        for again in evidence.of(run, JOIN, since=since, until=_resumed_ms(evidence, run, since)):
             if not again.member_id:
-                return _joins_again(life, again, "by itself")
-    return HOLDS if shown else nobody_fenced(evidence)
+                yield _joins_again(run, again, "by itself")
 
 
-def quiet(evidence: Evidence) -> Verdict:
-    """Judge CLIENT-FENCED-QUIET."""
-    shown = False
-    for life, call in _fenced_lives(evidence):
-        shown = True
-        since = later(evidence, answered(call), _QUIET_MS)
-        asked = [d.began_ms for d in evidence.deeds if d.life == life.id and d.began_ms >= since]
-        until = min(asked, default=evidence.ended_ms)
-        for more in evidence.of(life, *MEMBER_APIS, since=since, until=until):
-            return violated(
+def _quiet(evidence: Evidence) -> Iterator[Verdict]:
+    for run, call in _fenced_runs(evidence):
+        yield HOLDS
+        since = evidence.later(call.end_ms, _QUIET_MS)
+        acts = [a.began_ms for a in evidence.actions if a.run == run.id and a.began_ms >= since]
+        until = min(acts, default=evidence.ended_ms)
+        for more in evidence.of(run, *MEMBER_APIS, since=since, until=until):
+            yield violated(
                 f"goes on with {more.api}",
-                f"{said(life)} was fenced, and by itself sent {more.api} with member id "
-                f"{more.member_id!r} {(more.at_ms - answered(call)) / 1000:.1f} s later",
+                f"{run.name} was fenced, and by itself sent {more.api} with member id "
+                f"{more.member_id!r} {(more.at_ms - call.end_ms) / 1000:.1f} s later",
                 more.at_ms,
             )
-    return HOLDS if shown else nobody_fenced(evidence)
 
 
-def polled_on(evidence: Evidence) -> Verdict:
-    """Judge CLIENT-FENCED-POLLED-ON."""
-    for life, call in _fenced_lives(evidence):
-        at_ms = _polled_on(evidence, life, answered(call))
+def _resumes(evidence: Evidence) -> Iterator[Verdict]:
+    is_fenced = False
+    for run, call in _fenced_runs(evidence):
+        is_fenced = True
+        at_ms = _resumed_ms(evidence, run, call.end_ms)
         if at_ms is None:
             continue
-        if (again := first_after(evidence, life, at_ms, JOIN)) is not None:
-            return _joins_again(life, again, "when its user polls on")
-        errors = [error.code for _, error in evidence.errors_of(life, at_ms)]
-        told = f"is told {errors[0]}" if errors else "gets nothing"
-        return holds(f"the user of {said(life)} polls on and {told}")
-    if next(_fenced_lives(evidence), None) is None:
-        return nobody_fenced(evidence)
-    return unknown("no user of a fenced member polled on")
+        if (again := evidence.first_after(run, at_ms, JOIN)) is not None:
+            yield _joins_again(run, again, "when its user polls on")
+        errors = [error.code for _, error in evidence.errors_of(run, at_ms)]
+        reaction = f"is told {errors[0]}" if errors else "gets nothing"
+        yield holds(f"the user of {run.name} polls on and {reaction}")
+        return
+    yield unknown("no user of a fenced member polled on") if is_fenced else nobody_fenced(evidence)
 
 
-def _joins_again(life: Life, call: Call, when: str) -> Verdict:
+def _joins_again(run: ConsumerRun, call: Call, when: str) -> Verdict:
     how = "with an empty member id" if not call.member_id else "with a member id"
     return violated(
         f"joins again {how} {when}",
-        f"{said(life)} was fenced, and {when} joined again {how} and instance id {call.instance!r}",
+        f"{run.name} was fenced, and {when} joined again {how} and instance id {call.instance!r}",
         call.at_ms,
     )
 
 
-def _polled_on(evidence: Evidence, life: Life, since: float) -> float | None:
-    deeds = evidence.deeds_of(_POLL_ON, life)
-    return next((deed.began_ms for deed in deeds if deed.began_ms >= since), None)
+def _resumed_ms(evidence: Evidence, run: ConsumerRun, since: float) -> float | None:
+    """Return when the user polled on."""
+    acts = evidence.actions_of(_RESUME, run)
+    return next((act.began_ms for act in acts if act.began_ms >= since), None)
 
 
-def no_records(evidence: Evidence) -> Verdict:
-    """Judge CLIENT-FENCED-NO-RECORDS."""
-    shown = False
-    for life, call in _fenced_lives(evidence):
-        told = _told_ms(evidence, life, call.at_ms)
-        begun = (answered(call), _UNTOLD_MS) if told is None else (told, _GRACE_MS)
-        since = later(evidence, *begun)
-        until = _polled_on(evidence, life, since) or evidence.ended_ms
-        produced = evidence.deeds_of(_PRODUCE)
-        shown = shown or any(since <= deed.began_ms < until for deed in produced)
-        for at_ms, records in evidence.records_of(life, since):
+def _no_records(evidence: Evidence) -> Iterator[Verdict]:
+    is_fenced = False
+    for run, call in _fenced_runs(evidence):
+        is_fenced = True
+        report_ms = _report_ms(evidence, run, call.at_ms)
+        begun = (call.end_ms, _SILENT_MS) if report_ms is None else (report_ms, _GRACE_MS)
+        since = evidence.later(*begun)
+        until = _resumed_ms(evidence, run, since) or evidence.ended_ms
+        for at_ms, records in evidence.records_of(run, since):
             if at_ms >= until:
                 break
             topic, partition = records.partition
-            return violated(
+            yield violated(
                 "records after it was fenced",
-                f"{said(life)} was fenced, and its user was given records of {topic}-{partition} "
-                f"{(at_ms - answered(call)) / 1000:.1f} s later",
+                f"{run.name} was fenced, and its user was given records of {topic}-{partition} "
+                f"{(at_ms - call.end_ms) / 1000:.1f} s later",
                 at_ms,
             )
-    if not shown and next(_fenced_lives(evidence), None) is None:
-        return nobody_fenced(evidence)
-    return HOLDS if shown else unknown("no records came after a member was fenced")
+        if any(since <= act.began_ms < until for act in evidence.actions_of("produce")):
+            yield HOLDS
+    if not is_fenced:
+        yield nobody_fenced(evidence)
 
 
-def no_commits_after_fencing(evidence: Evidence) -> Verdict:
-    """Judge CLIENT-FENCED-NO-COMMITS."""
-    shown = False
-    for life, call in _fenced_lives(evidence):
-        shown = True
-        since = answered(call)
-        back = (c.at_ms for c in evidence.of(life, JOIN, since=since) if c.went_well)
-        for commit in evidence.of(life, COMMIT, since=since, until=next(back, evidence.ended_ms)):
+def _no_commits_after_fencing(evidence: Evidence) -> Iterator[Verdict]:
+    for run, call in _fenced_runs(evidence):
+        yield HOLDS
+        since = call.end_ms
+        back = (c.at_ms for c in evidence.of(run, JOIN, since=since) if c.went_well)
+        for commit in evidence.of(run, COMMIT, since=since, until=next(back, evidence.ended_ms)):
             is_nobody = not commit.member_id and commit.instance is None
             if commit.went_well or (commit.request is not None and is_nobody):
                 how = "and was served" if commit.went_well else "as nobody's member"
-                return violated(
+                yield violated(
                     f"commits {how}",
-                    f"{said(life)} was fenced, and committed {how}, with member id "
+                    f"{run.name} was fenced, and committed {how}, with member id "
                     f"{commit.member_id!r} and generation {commit.generation}",
                     commit.at_ms,
                 )
-    return HOLDS if shown else nobody_fenced(evidence)
 
 
-def late_commit(evidence: Evidence) -> Verdict:
-    """Judge CLIENT-FENCED-LATE-COMMIT."""
-    shown = False
-    for deed in evidence.deeds_of(_COMMIT):
-        life = next(life for life in evidence.lives if life.id == deed.life)
-        if not _is_replaced(evidence, life, deed.began_ms):
+def _late_commit(evidence: Evidence) -> Iterator[Verdict]:
+    for run, act in evidence.actions_on_runs("commit"):
+        if not _is_replaced(evidence, run, act.began_ms):
             continue
-        shown = shown or deed.is_refused_call
-        for call in evidence.of(life, COMMIT, since=deed.began_ms):
-            shown = True
+        if act.is_refused_call:
+            yield HOLDS
+        for call in evidence.of(run, COMMIT, since=act.began_ms):
+            yield HOLDS
             if call.went_well:
-                return violated(
+                yield violated(
                     "the commit of a replaced member is accepted",
-                    f"another process had the place of {said(life)} when its user committed; its "
+                    f"another process had the place of {run.name} when its user committed; its "
                     f"OffsetCommit v{call.version} with member id {call.member_id!r} and instance "
                     f"id {call.instance!r} was accepted",
                     call.at_ms,
                 )
-    return HOLDS if shown else unknown("no member that was replaced committed")
 
 
-def _is_replaced(evidence: Evidence, life: Life, at_ms: float) -> bool:
-    """Whether another life with its instance id was the last to be let in before a time."""
-    rivals = [one for one in evidence.lives if one.instance == life.instance is not None]
-    let_in = [
-        (answered(call), one.id)
-        for one in rivals
-        for call in joined(evidence, one)
-        if answered(call) <= at_ms
+def _is_replaced(evidence: Evidence, run: ConsumerRun, at_ms: float) -> bool:
+    """Tell if another run with its instance id was the last to be let in before a time."""
+    rivals = [other for other in evidence.runs if other.instance == run.instance is not None]
+    joins = [
+        (call.end_ms, rival.id)
+        for rival in rivals
+        for call in evidence.joins_of(rival)
+        if call.end_ms <= at_ms
     ]
-    return bool(let_in) and max(let_in)[1] != life.id
+    return bool(joins) and max(joins)[1] != run.id
 
 
-def takeovers(evidence: Evidence) -> Verdict:
-    """Judge CLIENT-FENCED-TAKEOVERS."""
-    holders: dict[str, list[tuple[Life, float]]] = {}
-    lives = {life.id: life for life in evidence.lives}
-    until = min((d.began_ms for d in evidence.deeds_of(_POLL_ON)), default=evidence.ended_ms)
+def _takeovers(evidence: Evidence) -> Iterator[Verdict]:
+    holders: dict[str, list[tuple[ConsumerRun, float]]] = {}
+    runs = {run.id: run for run in evidence.static_runs}
+    until = min((act.began_ms for act in evidence.actions_of(_RESUME)), default=evidence.ended_ms)
     for call in evidence.calls:
         if call.at_ms >= until:
             break
-        answer = call.answer
-        if call.api != JOIN or not isinstance(answer, JoinGroupResponse) or not call.went_well:
+        run = runs.get(call.run)
+        if call.api != JOIN or not call.went_well or run is None or run.instance is None:
             continue
-        life = lives.get(call.life)
-        if life is None or life.instance is None:
-            continue
-        held = holders.setdefault(life.instance, [])
-        if not held or held[-1][0] is not life:
-            held.append((life, answered(call)))
-    shown = False
+        held = holders.setdefault(run.instance, [])
+        if not held or held[-1][0] is not run:
+            held.append((run, call.end_ms))
     for instance, held in holders.items():
-        rivals = {life.id for life, _ in held}
-        if not _lived_together([life for life, _ in held]):
+        rivals = {run.id for run, _ in held}
+        if not _ran_together([run for run, _ in held]):
             continue
-        shown = True
+        yield HOLDS
         if len(held) > len(rivals):
-            names = ", ".join(said(life) for life, _ in held[:6])
-            return violated(
+            names = ", ".join(run.name for run, _ in held[:6])
+            yield violated(
                 "takes the instance id back",
                 f"the holder of instance id {instance!r} changed {len(held) - 1} times: {names}",
                 held[len(rivals)][1],
             )
-    return HOLDS if shown else unknown("no two processes had one instance id")
 
 
-def _lived_together(lives: list[Life]) -> bool:
+def _ran_together(runs: Sequence[ConsumerRun]) -> bool:
     return any(
-        one is not other and not is_over(one, other.began_ms) and one.began_ms <= other.began_ms
-        for one in lives
-        for other in lives
+        run is not other and not run.is_over(other.began_ms) and run.began_ms <= other.began_ms
+        for run in runs
+        for other in runs
     )
 
 
@@ -513,7 +406,8 @@ REQUIREMENTS = (
         BEHAVIOUR,
         provoked="a static member closes in a stable group, and while no coordinator is available",
         judged="no LeaveGroup names it, by member id or by instance id",
-        judge=static_stays,
+        judge=lambda evidence: _stays(evidence, _CLOSE),
+        unseen="no static member did close",
     ),
     Requirement(
         "CLIENT-CLOSE-DYNAMIC-LEAVES",
@@ -522,7 +416,8 @@ REQUIREMENTS = (
         "KIP-345, Leave Group Logic Change, rule 2",
         provoked="a dynamic member closes in a stable group",
         judged="a LeaveGroup names its member id, and its instance id is null",
-        judge=dynamic_leaves,
+        judge=_dynamic_leaves,
+        unseen="no dynamic member closed",
     ),
     Requirement(
         "CLIENT-CLOSE-UNSUBSCRIBED-STAYS",
@@ -531,7 +426,8 @@ REQUIREMENTS = (
         BEHAVIOUR,
         provoked="the user of a static member unsubscribes",
         judged="no LeaveGroup names it",
-        judge=unsubscribed_stays,
+        judge=lambda evidence: _stays(evidence, "unsubscribe"),
+        unseen="no static member did unsubscribe",
     ),
     Requirement(
         "CLIENT-CLOSE-IN-TIME",
@@ -540,7 +436,8 @@ REQUIREMENTS = (
         "KIP-102, a close with a timeout",
         provoked="a member closes in a stable group, and while no coordinator is available",
         judged="how long the call took",
-        judge=in_time,
+        judge=_closes_in_time,
+        unseen="nobody closed",
     ),
     Requirement(
         "CLIENT-CLOSE-FENCED",
@@ -551,7 +448,8 @@ REQUIREMENTS = (
         provoked="a member is fenced, and its user closes it",
         judged="how long the call took, and that no LeaveGroup names the instance without a member "
         "id, or with the member id of its new holder",
-        judge=no_leave_after_fencing,
+        judge=_fenced_close,
+        unseen="no fenced member closed",
     ),
     Requirement(
         "CLIENT-CLOSE-REBALANCING",
@@ -561,7 +459,8 @@ REQUIREMENTS = (
         "KIP-102, a close with a timeout",
         provoked="a member closes while its JoinGroup is parked",
         judged="how long the call took, and that no LeaveGroup names it",
-        judge=rebalancing,
+        judge=_rebalancing,
+        unseen="nobody closed while its JoinGroup was parked",
     ),
     Requirement(
         "CLIENT-CLOSE-BROKER-GONE",
@@ -570,7 +469,8 @@ REQUIREMENTS = (
         "KIP-102, a close with a timeout",
         provoked="the broker takes connections and answers nothing, and a member closes",
         judged="how long the call took",
-        judge=in_time,
+        judge=_closes_in_time,
+        unseen="nobody closed",
         needs_calm=True,
     ),
     Requirement(
@@ -581,7 +481,7 @@ REQUIREMENTS = (
         JOIN_LOGIC,
         provoked="another process takes the instance id while the member has to join again",
         judged="an error with this code that is raised, returned or handed to a callback",
-        judge=fenced_join,
+        judge=lambda evidence: _reports_fencing(evidence, JOIN),
     ),
     Requirement(
         "CLIENT-FENCED-SYNC",
@@ -591,7 +491,7 @@ REQUIREMENTS = (
         JOIN_LOGIC,
         provoked="a SyncGroup is answered FENCED_INSTANCE_ID",
         judged="an error with this code that is raised, returned or handed to a callback",
-        judge=fenced_sync,
+        judge=lambda evidence: _reports_fencing(evidence, SYNC),
     ),
     Requirement(
         "CLIENT-FENCED-HEARTBEAT",
@@ -601,7 +501,7 @@ REQUIREMENTS = (
         JOIN_LOGIC,
         provoked="another process takes the instance id in a stable group",
         judged="an error with this code that is raised, returned or handed to a callback",
-        judge=fenced_heartbeat,
+        judge=lambda evidence: _reports_fencing(evidence, HEARTBEAT),
     ),
     Requirement(
         "CLIENT-FENCED-COMMIT",
@@ -611,7 +511,7 @@ REQUIREMENTS = (
         JOIN_LOGIC,
         provoked="an OffsetCommit that the user asked for is answered FENCED_INSTANCE_ID",
         judged="the commit's own error, or another that the user is told",
-        judge=fenced_commit,
+        judge=lambda evidence: _reports_fencing(evidence, COMMIT),
     ),
     Requirement(
         "CLIENT-FENCED-NO-JOIN",
@@ -622,7 +522,8 @@ REQUIREMENTS = (
         provoked="another process takes the instance id in a stable group",
         judged="no JoinGroup of the fenced consumer with an empty member id follows, until its "
         "user polls on",
-        judge=no_join,
+        judge=_no_join,
+        unseen=nobody_fenced,
     ),
     Requirement(
         "CLIENT-FENCED-QUIET",
@@ -637,7 +538,8 @@ REQUIREMENTS = (
         "loses nothing, and no promise of the KIP is broken: not a MUST.  The KIP asks that the "
         "client fails itself immediately; one that asks on and on hasn't, and a user who looks at "
         "its requests takes it for a member.",
-        judge=quiet,
+        judge=_quiet,
+        unseen=nobody_fenced,
     ),
     Requirement(
         "CLIENT-FENCED-NO-RECORDS",
@@ -646,7 +548,8 @@ REQUIREMENTS = (
         JOIN_LOGIC,
         provoked="another process takes the instance id while records are produced",
         judged="no records after the error, beyond those of the call that told it",
-        judge=no_records,
+        judge=_no_records,
+        unseen="no records came after a member was fenced",
     ),
     Requirement(
         "CLIENT-FENCED-NO-COMMITS",
@@ -655,7 +558,8 @@ REQUIREMENTS = (
         JOIN_LOGIC,
         provoked="another process takes the instance id; then the user polls on and closes",
         judged="no OffsetCommit of the fenced consumer is accepted after it was told",
-        judge=no_commits_after_fencing,
+        judge=_no_commits_after_fencing,
+        unseen=nobody_fenced,
     ),
     Requirement(
         "CLIENT-FENCED-LATE-COMMIT",
@@ -666,7 +570,8 @@ REQUIREMENTS = (
         provoked="another process takes the instance id; then the user of the first one commits, "
         "before it knows",
         judged="no OffsetCommit of the consumer that was replaced is accepted",
-        judge=late_commit,
+        judge=_late_commit,
+        unseen="no member that was replaced committed",
     ),
     Requirement(
         "CLIENT-FENCED-POLLED-ON",
@@ -675,7 +580,7 @@ REQUIREMENTS = (
         JOIN_LOGIC,
         provoked="the user of a fenced member polls on",
         judged="what the user is told, and that no JoinGroup follows",
-        judge=polled_on,
+        judge=_resumes,
     ),
     Requirement(
         "CLIENT-FENCED-TAKEOVERS",
@@ -685,7 +590,8 @@ REQUIREMENTS = (
         JOIN_LOGIC,
         provoked="a second process is started with the instance id of a running one",
         judged="how often the holder of the instance id changes: once",
-        judge=takeovers,
+        judge=_takeovers,
+        unseen="no two processes had one instance id",
     ),
     Requirement(
         "CLIENT-REMOVED-COMES-BACK",
@@ -695,7 +601,8 @@ REQUIREMENTS = (
         "KIP-345, Leave Group Logic Change",
         provoked="an administrator removes the member by its instance id",
         judged="the next JoinGroup, and that the user has partitions again",
-        judge=comes_back,
+        judge=lambda evidence: _comes_back(evidence, _REMOVE, "after it was removed"),
+        unseen="no static member was removed so",
     ),
     Requirement(
         "CLIENT-REMOVED-EXPIRED",
@@ -705,7 +612,8 @@ REQUIREMENTS = (
         "KIP-345, Rolling Bounce",
         provoked="the session of the member ends at the coordinator",
         judged="the next JoinGroup, and that the user has partitions again",
-        judge=expired,
+        judge=lambda evidence: _comes_back(evidence, _EXPIRE, "after its session ended"),
+        unseen="no static member was removed so",
     ),
     Requirement(
         "CLIENT-REMOVED-NO-COMMITS",
@@ -715,7 +623,8 @@ REQUIREMENTS = (
         "KIP-345, Join Group Logic Change, on OffsetCommit",
         provoked="an administrator removes the member while it reads records",
         judged="no OffsetCommit without member id and generation is sent until it is back",
-        judge=no_commits_after_removal,
+        judge=_no_commits_after_removal,
+        unseen="no static member was removed",
     ),
     Requirement(
         "CLIENT-REMOVED-TOLD",
@@ -725,6 +634,7 @@ REQUIREMENTS = (
         "KIP-429, onPartitionsLost",
         provoked="an administrator removes the member",
         judged="a revoked or lost event lies between the two assignments",
-        judge=told,
+        judge=_reports_loss,
+        unseen="nobody was removed and came back",
     ),
 )

@@ -1,8 +1,6 @@
-"""Judges of the area RESTART: a member comes back, and nothing moves.
+"""State the requirements of the areas RESTART, SESSION and STREAMS, and judge them.
 
-Judges of the area SESSION: how a member shows that it lives.
-
-Judges of the area STREAMS: several members in one process.
+They are about members that come back, that show that they live, and that share a process.
 """
 
 from __future__ import annotations
@@ -17,16 +15,8 @@ from fencepost.model.table.table import Level
 from fencepost.properties.requirements.client_verdict import (
     HOLDS,
     Verdict,
-    answered,
-    first_after,
-    has_no_partitions,
-    joined,
-    led,
+    has_partitions,
     no_leave,
-    refused,
-    said,
-    static_lives,
-    synced,
     unknown,
     unsupported,
     violated,
@@ -39,386 +29,338 @@ from fencepost.properties.requirements.evidence import (
     JOIN,
     MEMBER_APIS,
     SYNC,
+    ConsumerRun,
     Evidence,
-    Life,
 )
 from fencepost.properties.requirements.requirement import BEHAVIOUR, Requirement
 
 _OF_SESSION = 0.9
-"""Who is away for longer than this part of its session may have been removed."""
+"""Part of its session after which a member that is away may have been removed."""
 
 _SKIPS = 9
 """The first version of JoinGroup with skipAssignment."""
 
 _ALL = 3
-"""So many restarts are all members, one after the other."""
+"""Restarts that are all members, one after the other."""
 
-Restart = tuple[Life, Life]
-"""A life, and the next one of the same static consumer."""
+_STOP, _RESUME = "stop-polling", "poll-on"
+_SLACK_MS = 1500
+"""Delay after which heartbeats have to end: a library looks at its poll interval now and then."""
+
+Restart = tuple[ConsumerRun, ConsumerRun]
+"""A run, and the next one of the same static consumer."""
 
 
 def restarts(evidence: Evidence) -> Iterator[Restart]:
-    """Each restart of a static member within its session, as the coordinator saw it."""
-    for life in evidence.lives:
-        before = evidence.life(life.consumer, life.number - 1)
-        if before is None or life.instance is None or not joined(evidence, before):
+    """Yield each restart of a static member within its session, as the coordinator saw it."""
+    for run in evidence.static_runs:
+        before = evidence.run_of(run.consumer, run.number - 1)
+        if before is None or not evidence.joins_of(before):
             continue
-        last, first = evidence.of(before, *MEMBER_APIS)[-1], first_after(evidence, life, 0.0, JOIN)
+        last, first = evidence.of(before, *MEMBER_APIS)[-1], evidence.first_after(run, 0.0, JOIN)
         back_ms = evidence.ended_ms if first is None else first.at_ms
-        if back_ms - last.at_ms < _OF_SESSION * life.settings.session_timeout_ms:
-            yield before, life
+        if back_ms - last.at_ms < _OF_SESSION * run.settings.session_timeout_ms:
+            yield before, run
 
 
-def _kept(
-    evidence: Evidence, is_one: Callable[[Life, Life], bool], what: str, at_least: int = 1
-) -> Verdict:
+def _moves_nothing(
+    evidence: Evidence,
+    who: str,
+    is_judged: Callable[[ConsumerRun], bool] = lambda _: True,
+    at_least: int = 1,
+) -> Iterator[Verdict]:
     """Judge the restarts of a kind: same generation, same partitions, nobody else disturbed."""
-    found = [pair for pair in restarts(evidence) if is_one(*pair)]
-    if len(found) < at_least:
-        return unknown(f"{what} did not restart within its session")
-    wrong = (disturbance(evidence, *pair) for pair in found)
-    return next(filter(None, wrong), HOLDS)
+    pairs = [pair for pair in restarts(evidence) if is_judged(pair[0])]
+    if len(pairs) < at_least:
+        yield unknown(f"{who} did not restart within its session")
+    for pair in pairs:
+        yield _undisturbed(evidence, *pair)
 
 
-def disturbance(evidence: Evidence, before: Life, life: Life) -> Verdict | None:
-    """What a restart moved; None: nothing.
+def _undisturbed(evidence: Evidence, before: ConsumerRun, run: ConsumerRun) -> Verdict:
+    """Judge that a restart moved nothing.
 
     On a machine that is slow a session may end meanwhile: so all of it rests on lateness.
     """
-    wrong = _moved(evidence, before, life)
-    if wrong is None or wrong.waited is not None:
+    wrong = _moved(evidence, before, run)
+    if wrong is HOLDS or wrong.waited is not None:
         return wrong
     return replace(wrong, waited=(before.began_ms, evidence.ended_ms))
 
 
-def _moved(evidence: Evidence, before: Life, life: Life) -> Verdict | None:
-    own = first_after(evidence, life, 0.0, JOIN)
+def _moved(evidence: Evidence, before: ConsumerRun, run: ConsumerRun) -> Verdict:
+    own = evidence.first_after(run, 0.0, JOIN)
     if own is not None and own.version < FIRST_WITH_INSTANCE[JOIN]:
         return violated(
             "comes back in a version without instance ids",
-            f"{said(life)} came back with JoinGroup v{own.version}",
+            f"{run.name} came back with JoinGroup v{own.version}",
             own.at_ms,
         )
-    if (wrong := has_no_partitions(evidence, life, life.began_ms, "after a restart")) is not None:
+    wrong = has_partitions(evidence, run, run.began_ms, "after a restart")
+    if wrong is not HOLDS:
         return wrong
-    old, new = synced(evidence, before), synced(evidence, life)
+    old, new = evidence.syncs_of(before), evidence.syncs_of(run)
     if old and new and new[0].generation != old[-1].generation:
         return violated(
             "a rebalance at a restart",
-            f"{said(life)} came back in generation {new[0].generation}; it had been in "
+            f"{run.name} came back in generation {new[0].generation}; it had been in "
             f"{old[-1].generation}",
             new[0].at_ms,
         )
     ended = (before.ended_ms or 0.0) - CLOCK_MS
-    had, has = evidence.owned(before, ended), _first_owned(evidence, life)
+    had, has = evidence.owned(before, ended), _first_owned(evidence, run)
     if had != has:
         return violated(
             "other partitions after a restart",
-            f"{said(life)} had {_listed(had)} before its restart, and {_listed(has)} after it",
-            life.began_ms,
+            f"{run.name} had {_listed(had)} before its restart, and {_listed(has)} after it",
+            run.began_ms,
         )
-    return _others_moved(evidence, before, life)
+    return _others_stay(evidence, before, run)
 
 
-def _first_owned(evidence: Evidence, life: Life) -> frozenset[Partition]:
-    first = next(iter(evidence.seen_by(life, Assigned)), None)
-    return frozenset() if first is None else evidence.owned(life, first.at_ms)
+def _first_owned(evidence: Evidence, run: ConsumerRun) -> frozenset[Partition]:
+    first = next(iter(evidence.events_of(run, Assigned)), None)
+    return frozenset() if first is None else evidence.owned(run, first.at_ms)
 
 
-def _others_moved(evidence: Evidence, before: Life, life: Life) -> Verdict | None:
+def _others_stay(evidence: Evidence, before: ConsumerRun, run: ConsumerRun) -> Verdict:
     since = before.ended_ms or 0.0
-    done = next(iter(evidence.seen_by(life, Assigned)), None)
+    done = next(iter(evidence.events_of(run, Assigned)), None)
     until = evidence.ended_ms if done is None else done.at_ms
-    for other in evidence.lives:
+    for other in evidence.runs:
         if other.began_ms >= since or (other.ended_ms is not None and other.ended_ms <= until):
             continue
-        call = first_after(evidence, other, since, JOIN, until=until)
-        moved = [
-            one
-            for one in evidence.seen_by(other, Assigned, Revoked, Lost, since=since)
-            if one.at_ms < until
+        call = evidence.first_after(other, since, JOIN, until=until)
+        moves = [
+            event.at_ms
+            for event in evidence.events_of(other, Assigned, Revoked, Lost, since=since)
+            if event.at_ms < until
         ]
-        if call is not None or moved:
+        if call is not None or moves:
             how = "had to join again" if call is not None else "was told of other partitions"
             return violated(
                 "another member is disturbed by a restart",
-                f"{said(other)} {how} when {said(life)} came back",
-                call.at_ms if call is not None else moved[0].at_ms,
+                f"{other.name} {how} when {run.name} came back",
+                call.at_ms if call is not None else moves[0],
             )
-    return None
+    return HOLDS
 
 
 def _listed(partitions: frozenset[Partition]) -> str:
     return ", ".join(f"{t}-{p}" for t, p in sorted(partitions)) or "no partitions"
 
 
-def follower(evidence: Evidence) -> Verdict:
-    """Judge CLIENT-RESTART-FOLLOWER."""
-    return _kept(evidence, lambda before, _: not led(evidence, before), "a follower")
+def _leader_restarts(evidence: Evidence) -> Iterator[Verdict]:
+    return _moves_nothing(evidence, "a leader", evidence.is_led_by)
 
 
-def crashed(evidence: Evidence) -> Verdict:
-    """Judge CLIENT-RESTART-CRASHED."""
-    return _kept(evidence, lambda before, _: before.how == "crashed", "a member that crashed")
-
-
-def leader(evidence: Evidence) -> Verdict:
-    """Judge CLIENT-RESTART-LEADER."""
-    return _kept(evidence, lambda before, _: led(evidence, before), "a leader")
-
-
-def every_member(evidence: Evidence) -> Verdict:
-    """Judge CLIENT-RESTART-ALL."""
-    return _kept(evidence, lambda _, __: True, "each of three members", _ALL)
-
-
-def cooperative(evidence: Evidence) -> Verdict:
-    """Judge CLIENT-RESTART-COOPERATIVE."""
-    return _kept(evidence, lambda before, _: before.is_cooperative, "a cooperative member")
-
-
-def skipped(evidence: Evidence) -> Verdict:
-    """Judge CLIENT-RESTART-SKIPPED."""
-    shown = False
-    for life in evidence.lives:
-        for call in joined(evidence, life):
+def _skips(evidence: Evidence) -> Iterator[Verdict]:
+    is_judged = False
+    for run in evidence.runs:
+        for call in evidence.joins_of(run):
             answer = call.answer
             if isinstance(answer, JoinGroupResponse) and answer.skip_assignment:
-                shown = True
-                if (wrong := _assigns(evidence, life, answered(call))) is not None:
-                    return wrong
-    return HOLDS if shown else _nothing_to_skip(evidence)
+                is_judged = True
+                yield _assigns_nothing(evidence, run, call.end_ms)
+    if not is_judged:
+        yield _nothing_to_skip(evidence)
 
 
 def _nothing_to_skip(evidence: Evidence) -> Verdict:
     """Say why no leader was told to skip the assignment."""
-    for before, life in restarts(evidence):
-        calls, old = joined(evidence, life), synced(evidence, before)
-        if not led(evidence, before) or not calls:
+    for before, run in restarts(evidence):
+        calls, old = evidence.joins_of(run), evidence.syncs_of(before)
+        if not evidence.is_led_by(before) or not calls:
             continue
         version = calls[0].version
         if version < _SKIPS:
             return unsupported(f"it joins with JoinGroup v{version}, without skipAssignment")
-        new = synced(evidence, life)
+        new = evidence.syncs_of(run)
         if old and new and new[0].generation != old[-1].generation:
             return unsupported("the leader's return is a rebalance, so there is nothing to skip")
     return unknown("no leader was told to skip the assignment")
 
 
-def leader_old(evidence: Evidence) -> Verdict:
-    """Judge CLIENT-RESTART-LEADER-OLD."""
-    verdict = leader(evidence)
-    if verdict is not HOLDS:
-        return verdict
-    for before, life in restarts(evidence):
-        calls = joined(evidence, life)
-        if not led(evidence, before) or not calls or calls[0].version >= _SKIPS:
-            continue
-        return _assigns(evidence, life, answered(calls[0])) or HOLDS
-    return unknown("no leader came back below JoinGroup v9")
+def _old_leader_restarts(evidence: Evidence) -> Iterator[Verdict]:
+    yield from _leader_restarts(evidence)
+    for before, run in restarts(evidence):
+        calls = evidence.joins_of(run)
+        if evidence.is_led_by(before) and calls and calls[0].version < _SKIPS:
+            yield _assigns_nothing(evidence, run, calls[0].end_ms)
+            return
+    yield unknown("no leader came back below JoinGroup v9")
 
 
-def _assigns(evidence: Evidence, life: Life, since: float) -> Verdict | None:
-    """What is wrong if the next sync of a life has assignments."""
-    sync = first_after(evidence, life, since, SYNC)
+def _assigns_nothing(evidence: Evidence, run: ConsumerRun, since: float) -> Verdict:
+    """Judge that the next sync of a run has no assignments."""
+    sync = evidence.first_after(run, since, SYNC)
     if sync is None or not isinstance(sync.request, SyncGroupRequest):
-        return None
+        return HOLDS
     if not sync.request.assignments:
-        return None
+        return HOLDS
     return violated(
         "assigns although it shall not",
-        f"{said(life)} came back and is not to assign anything; its SyncGroup has "
+        f"{run.name} came back and is not to assign anything; its SyncGroup has "
         f"{len(sync.request.assignments)} assignments",
         sync.at_ms,
     )
 
 
-_STOP, _ON = "stop-polling", "poll-on"
-_SLACK_MS = 1500
-"""A library looks at its poll interval now and then; so much later heartbeats have to end."""
-
-
-def timeout(evidence: Evidence) -> Verdict:
-    """Judge CLIENT-SESSION-TIMEOUT."""
-    shown = False
-    for life in evidence.lives:
-        for call in evidence.of(life, JOIN):
+def _session_timeout(evidence: Evidence) -> Iterator[Verdict]:
+    for run in evidence.runs:
+        for call in evidence.of(run, JOIN):
             if not isinstance(call.request, JoinGroupRequest):
                 continue
-            shown = True
-            wanted, sent = life.settings.session_timeout_ms, call.request.session_timeout_ms
-            if sent != wanted:
-                return violated(
+            yield HOLDS
+            expected, sent = run.settings.session_timeout_ms, call.request.session_timeout_ms
+            if sent != expected:
+                yield violated(
                     "another session timeout",
-                    f"the user of {said(life)} set a session timeout of {wanted} ms; JoinGroup "
+                    f"the user of {run.name} set a session timeout of {expected} ms; JoinGroup "
                     f"v{call.version} has {sent} ms",
                     call.at_ms,
                 )
-    return HOLDS if shown else unknown("nobody joined")
 
 
-def rebalance_timeout(evidence: Evidence) -> Verdict:
-    """Judge CLIENT-SESSION-REBALANCE-TIMEOUT."""
-    shown = False
-    for life in evidence.lives:
-        for call in evidence.of(life, JOIN):
+def _rebalance_timeout(evidence: Evidence) -> Iterator[Verdict]:
+    for run in evidence.runs:
+        for call in evidence.of(run, JOIN):
             if not isinstance(call.request, JoinGroupRequest) or call.version < 1:
                 continue
-            shown = True
-            wanted, sent = life.settings.max_poll_interval_ms, call.request.rebalance_timeout_ms
-            if sent != wanted:
-                return violated(
+            yield HOLDS
+            expected, sent = run.settings.max_poll_interval_ms, call.request.rebalance_timeout_ms
+            if sent != expected:
+                yield violated(
                     "another rebalance timeout",
-                    f"the user of {said(life)} set a poll interval of {wanted} ms; JoinGroup "
+                    f"the user of {run.name} set a poll interval of {expected} ms; JoinGroup "
                     f"v{call.version} has a rebalance timeout of {sent} ms",
                     call.at_ms,
                 )
-    return HOLDS if shown else unknown("nobody joined")
 
 
-def _pauses(evidence: Evidence) -> Iterator[tuple[Life, float, float]]:
-    """Each time in which a user did not poll, with its begin and end."""
-    for deed in evidence.deeds_of(_STOP):
-        life = next((life for life in evidence.lives if life.id == deed.life), None)
-        if life is not None and deed.outcome == "ok":
-            ons = (d.began_ms for d in evidence.deeds_of(_ON, life) if d.began_ms > deed.began_ms)
-            yield life, deed.ended_ms, next(ons, life.ended_ms or evidence.ended_ms)
+def _pauses(evidence: Evidence) -> Iterator[tuple[ConsumerRun, float, float]]:
+    """Yield each time in which a user did not poll, with its begin and end."""
+    for run, stop in evidence.actions_on_runs(_STOP):
+        if stop.outcome == "ok":
+            acts = evidence.actions_of(_RESUME, run)
+            resumed = (act.began_ms for act in acts if act.began_ms > stop.began_ms)
+            yield run, stop.ended_ms, next(resumed, run.ended_ms or evidence.ended_ms)
 
 
-def heartbeats(evidence: Evidence) -> Verdict:
-    """Judge CLIENT-SESSION-HEARTBEATS."""
-    shown = False
-    for life, began, ended in _pauses(evidence):
-        session = life.settings.session_timeout_ms
-        if ended - began <= session or ended - began >= life.settings.max_poll_interval_ms:
+def _heartbeats(evidence: Evidence) -> Iterator[Verdict]:
+    for run, began, ended in _pauses(evidence):
+        session = run.settings.session_timeout_ms
+        if ended - began <= session or ended - began >= run.settings.max_poll_interval_ms:
             continue
-        shown = True
-        beats = [call.at_ms for call in evidence.of(life, HEARTBEAT, since=began, until=ended)]
+        yield HOLDS
+        beats = [call.at_ms for call in evidence.of(run, HEARTBEAT, since=began, until=ended)]
         gap, since = max((b - a, a) for a, b in pairwise((began, *beats, ended)))
-        lost = [c for one, c in refused(evidence, Code.UNKNOWN_MEMBER_ID) if one is life]
-        if gap >= session or any(began < c.at_ms < ended for c in lost):
-            return violated(
+        refusals = evidence.refusals(Code.UNKNOWN_MEMBER_ID)
+        lost = [call for other, call in refusals if other is run]
+        if gap >= session or any(began < call.at_ms < ended for call in lost):
+            yield violated(
                 "heartbeats stop while the user works",
-                f"the user of {said(life)} did not poll for {(ended - began) / 1000:.1f} s, and no "
+                f"the user of {run.name} did not poll for {(ended - began) / 1000:.1f} s, and no "
                 f"heartbeat came for {gap / 1000:.1f} s; its session is {session} ms",
                 since,
                 waited=(began, ended),
             )
-    return HOLDS if shown else unknown("no user worked for so long")
 
 
-def _exceeded(evidence: Evidence) -> Iterator[tuple[Life, float, float]]:
-    """Each time in which a user did not poll for too long: when that was certain, and its end."""
-    for life, began, ended in _pauses(evidence):
-        settings = life.settings
+def _exceeded(evidence: Evidence) -> Iterator[tuple[ConsumerRun, float, float]]:
+    """Yield each time without polls that is too long: when that was certain, and its end."""
+    for run, began, ended in _pauses(evidence):
+        settings = run.settings
         over = began + settings.max_poll_interval_ms + 2 * settings.heartbeat_interval_ms
         if ended > over + _SLACK_MS:
-            yield life, over + _SLACK_MS, ended
+            yield run, over + _SLACK_MS, ended
 
 
-def poll_interval(evidence: Evidence) -> Verdict:
-    """Judge CLIENT-SESSION-POLL-INTERVAL."""
-    shown = False
-    for life, over, ended in _exceeded(evidence):
-        shown = True
-        beat = first_after(evidence, life, over, HEARTBEAT, until=ended)
+def _poll_interval(evidence: Evidence) -> Iterator[Verdict]:
+    for run, over, ended in _exceeded(evidence):
+        yield HOLDS
+        beat = evidence.first_after(run, over, HEARTBEAT, until=ended)
         if beat is not None:
-            return violated(
+            yield violated(
                 "heartbeats go on though the user doesn't poll",
-                f"the user of {said(life)} did not poll for longer than its poll interval of "
-                f"{life.settings.max_poll_interval_ms} ms, and heartbeats went on",
+                f"the user of {run.name} did not poll for longer than its poll interval of "
+                f"{run.settings.max_poll_interval_ms} ms, and heartbeats went on",
                 beat.at_ms,
                 waited=(over - _SLACK_MS, over),
             )
-    return HOLDS if shown else unknown("no user worked for longer than the poll interval")
 
 
-def static_silent(evidence: Evidence) -> Verdict:
-    """Judge CLIENT-SESSION-STATIC-SILENT."""
-    shown = False
-    for life, _, ended in _exceeded(evidence):
-        if life.instance is None:
+def _static_silent(evidence: Evidence) -> Iterator[Verdict]:
+    for run, _, ended in _exceeded(evidence):
+        if run.instance is None:
             continue
-        shown = True
-        wrong = no_leave(evidence, life)
-        if wrong is not None and wrong.at_ms is not None and wrong.at_ms < ended:
-            return wrong
-    return HOLDS if shown else unknown("no static member's user worked for too long")
+        wrong = no_leave(evidence, run)
+        yield wrong if wrong.at_ms is not None and wrong.at_ms < ended else HOLDS
 
 
-def polls_on(evidence: Evidence) -> Verdict:
-    """Judge CLIENT-SESSION-POLLS-ON."""
-    shown = False
-    for life, _, ended in _exceeded(evidence):
-        if life.instance is None or not evidence.deeds_of(_ON, life):
+def _polls_on(evidence: Evidence) -> Iterator[Verdict]:
+    for run, _, ended in _exceeded(evidence):
+        if run.instance is None or not evidence.actions_of(_RESUME, run):
             continue
-        shown = True
-        session = life.settings.session_timeout_ms
-        beats = evidence.of(life, HEARTBEAT, since=ended - session, until=ended)
+        session = run.settings.session_timeout_ms
+        beats = evidence.of(run, HEARTBEAT, since=ended - session, until=ended)
         if any(call.went_well for call in beats):
-            return unsupported(f"{said(life)} never lost its place: its heartbeats went on")
-        join = first_after(evidence, life, ended, JOIN)
+            yield unsupported(f"{run.name} never lost its place: its heartbeats went on")
+        join = evidence.first_after(run, ended, JOIN)
         if join is None:
-            return violated(
+            yield violated(
                 "does not come back when its user polls on",
-                f"{said(life)} sent no JoinGroup when its user polled on, for "
+                f"{run.name} sent no JoinGroup when its user polled on, for "
                 f"{(evidence.ended_ms - ended) / 1000:.1f} s",
                 ended,
                 waited=(ended, evidence.ended_ms),
             )
-        if join.instance != life.instance:
-            return violated(
+            return
+        if join.instance != run.instance:
+            yield violated(
                 "comes back as somebody else when its user polls on",
-                f"{said(life)} came back with instance id {join.instance!r}",
+                f"{run.name} came back with instance id {join.instance!r}",
                 join.at_ms,
             )
-        after = "after its user polled on"
-        if (wrong := has_no_partitions(evidence, life, ended, after)) is not None:
-            return wrong
-    return HOLDS if shown else unknown("no user of a static member polled on after too long")
+        yield has_partitions(evidence, run, ended, "after its user polled on")
 
 
-def _together(evidence: Evidence) -> list[Sequence[Life]]:
-    """The static lives of each process that has several."""
-    lives = sorted(static_lives(evidence), key=lambda life: life.process)
-    groups = (list(found) for _, found in groupby(lives, lambda life: life.process))
-    return [found for found in groups if len({life.consumer for life in found}) > 1]
+def _together(evidence: Evidence) -> list[Sequence[ConsumerRun]]:
+    """List the static runs of each process that has several."""
+    runs = sorted(evidence.static_runs, key=lambda run: run.process)
+    groups = [list(group) for _, group in groupby(runs, lambda run: run.process)]
+    return [group for group in groups if len({run.consumer for run in group}) > 1]
 
 
-def own_ids(evidence: Evidence) -> Verdict:
-    """Judge CLIENT-STREAMS-OWN-IDS."""
-    groups = _together(evidence)
-    for lives in groups:
-        holders: dict[str, Life] = {}
-        for life in lives:
-            for call in joined(evidence, life):
-                given = call.answer.member_id if isinstance(call.answer, JoinGroupResponse) else ""
-                if holders.setdefault(given, life).consumer != life.consumer:
-                    return _mixed(
-                        life, f"member id {given!r} of {said(holders[given])}", call.at_ms
-                    )
-            for call in evidence.of(life, *MEMBER_APIS):
-                if call.instance not in {None, life.instance}:
-                    return _mixed(life, f"instance id {call.instance!r}", call.at_ms)
-    return HOLDS if groups else unknown("no process had several static members")
+def _own_ids(evidence: Evidence) -> Iterator[Verdict]:
+    for runs in _together(evidence):
+        yield HOLDS
+        holders: dict[str, ConsumerRun] = {}
+        for run in runs:
+            for call in evidence.joins_of(run):
+                answer = call.answer
+                member_id = answer.member_id if isinstance(answer, JoinGroupResponse) else ""
+                other = holders.setdefault(member_id, run)
+                if other.consumer != run.consumer:
+                    yield _mixed(run, f"member id {member_id!r} of {other.name}", call.at_ms)
+            for call in evidence.of(run, *MEMBER_APIS):
+                if call.instance not in {None, run.instance}:
+                    yield _mixed(run, f"instance id {call.instance!r}", call.at_ms)
 
 
-def _mixed(life: Life, shown: str, at_ms: float) -> Verdict:
+def _mixed(run: ConsumerRun, detail: str, at_ms: float) -> Verdict:
     return violated(
         "members of one process are mixed up",
-        f"{said(life)} has the instance id {life.instance!r}, and appears with {shown}",
+        f"{run.name} has the instance id {run.instance!r}, and appears with {detail}",
         at_ms,
     )
 
 
-def rolled(evidence: Evidence) -> Verdict:
-    """Judge CLIENT-STREAMS-ROLLED."""
-    several = {life.consumer for lives in _together(evidence) for life in lives}
-    found = [pair for pair in restarts(evidence) if pair[1].consumer in several]
-    if not found:
-        return unknown("no process with several static members restarted")
-    wrong = (disturbance(evidence, *pair) for pair in found)
-    return next(filter(None, wrong), HOLDS)
+def _rolled(evidence: Evidence) -> Iterator[Verdict]:
+    several = {run.consumer for runs in _together(evidence) for run in runs}
+    for before, run in restarts(evidence):
+        if run.consumer in several:
+            yield _undisturbed(evidence, before, run)
 
 
 _OF_RESTARTS = "KIP-345, Join Group Logic Change and the update on leaders that restart"
@@ -433,7 +375,9 @@ REQUIREMENTS = (
         _OF_RESTARTS,
         provoked="a static member that doesn't lead is closed and started again",
         judged="generations, the partitions that users were told, and that no other member joined",
-        judge=follower,
+        judge=lambda evidence: _moves_nothing(
+            evidence, "a follower", lambda before: not evidence.is_led_by(before)
+        ),
         needs_calm=True,
     ),
     Requirement(
@@ -444,7 +388,9 @@ REQUIREMENTS = (
         _OF_RESTARTS,
         provoked="the process of a static member is killed and started again",
         judged="generations, the partitions that users were told, and that no other member joined",
-        judge=crashed,
+        judge=lambda evidence: _moves_nothing(
+            evidence, "a member that crashed", lambda before: before.how == "crashed"
+        ),
         needs_calm=True,
     ),
     Requirement(
@@ -455,7 +401,7 @@ REQUIREMENTS = (
         _OF_RESTARTS,
         provoked="the leader is closed and started again, with the newest versions",
         judged="generations, the partitions that users were told, and that no other member joined",
-        judge=leader,
+        judge=_leader_restarts,
         needs_calm=True,
     ),
     Requirement(
@@ -466,7 +412,7 @@ REQUIREMENTS = (
         "KIP-814, skipAssignment in JoinGroup 9",
         provoked="the leader is closed and started again, with the newest versions",
         judged="its SyncGroup after the answer with skipAssignment has no assignments",
-        judge=skipped,
+        judge=_skips,
         needs_calm=True,
     ),
     Requirement(
@@ -478,7 +424,7 @@ REQUIREMENTS = (
         provoked="the leader is closed and started again at a broker without JoinGroup 9",
         judged="generations, the partitions that users were told, and that its SyncGroup has no "
         "assignments",
-        judge=leader_old,
+        judge=_old_leader_restarts,
         needs_calm=True,
     ),
     Requirement(
@@ -488,7 +434,7 @@ REQUIREMENTS = (
         "KIP-345, Motivation and Rolling Bounce",
         provoked="each of three static members in turn is closed and started again",
         judged="generations, and the partitions that users were told",
-        judge=every_member,
+        judge=lambda evidence: _moves_nothing(evidence, "each of three members", at_least=_ALL),
         needs_calm=True,
     ),
     Requirement(
@@ -498,7 +444,9 @@ REQUIREMENTS = (
         "KIP-429, with static members",
         provoked="a follower with the cooperative assignor is closed and started again",
         judged="generations, the partitions that users were told, and that no other member joined",
-        judge=cooperative,
+        judge=lambda evidence: _moves_nothing(
+            evidence, "a cooperative member", lambda before: before.is_cooperative
+        ),
         needs_calm=True,
     ),
     Requirement(
@@ -509,7 +457,8 @@ REQUIREMENTS = (
         "KIP-345, Upgrade Process, step 3",
         provoked="a member joins with a session timeout of its own",
         judged="the session timeout of each JoinGroup",
-        judge=timeout,
+        judge=_session_timeout,
+        unseen="nobody joined",
     ),
     Requirement(
         "CLIENT-SESSION-REBALANCE-TIMEOUT",
@@ -518,7 +467,8 @@ REQUIREMENTS = (
         "KIP-62, max.poll.interval.ms",
         provoked="a member joins with a poll interval of its own",
         judged="the rebalance timeout of each JoinGroup",
-        judge=rebalance_timeout,
+        judge=_rebalance_timeout,
+        unseen="nobody joined",
     ),
     Requirement(
         "CLIENT-SESSION-HEARTBEATS",
@@ -529,7 +479,8 @@ REQUIREMENTS = (
         provoked="the user doesn't poll for longer than the session timeout",
         judged="the gaps between heartbeats stay below the session timeout, and the member isn't "
         "removed",
-        judge=heartbeats,
+        judge=_heartbeats,
+        unseen="no user worked for so long",
     ),
     Requirement(
         "CLIENT-SESSION-POLL-INTERVAL",
@@ -539,7 +490,8 @@ REQUIREMENTS = (
         "KIP-62, max.poll.interval.ms",
         provoked="the user doesn't poll for longer than the poll interval",
         judged="no heartbeat comes once the poll interval is over, with room for one interval",
-        judge=poll_interval,
+        judge=_poll_interval,
+        unseen="no user worked for longer than the poll interval",
     ),
     Requirement(
         "CLIENT-SESSION-STATIC-SILENT",
@@ -549,7 +501,8 @@ REQUIREMENTS = (
         BEHAVIOUR,
         provoked="the user of a static member doesn't poll for longer than the poll interval",
         judged="no LeaveGroup names it",
-        judge=static_silent,
+        judge=_static_silent,
+        unseen="no static member's user worked for too long",
     ),
     Requirement(
         "CLIENT-SESSION-POLLS-ON",
@@ -559,7 +512,8 @@ REQUIREMENTS = (
         "KIP-62, max.poll.interval.ms",
         provoked="the user doesn't poll until the session is over, then goes on",
         judged="a JoinGroup with its instance id comes, and the user has partitions again",
-        judge=polls_on,
+        judge=_polls_on,
+        unseen="no user of a static member polled on after too long",
     ),
     Requirement(
         "CLIENT-STREAMS-OWN-IDS",
@@ -569,7 +523,8 @@ REQUIREMENTS = (
         "KIP-345, Kafka Streams Change",
         provoked="one process starts three static members of one group",
         judged="the pairs of instance id and member id in all requests",
-        judge=own_ids,
+        judge=_own_ids,
+        unseen="no process had several static members",
     ),
     Requirement(
         "CLIENT-STREAMS-ROLLED",
@@ -578,7 +533,8 @@ REQUIREMENTS = (
         "KIP-345, Kafka Streams Change",
         provoked="a process with three static members ends and is started again, beside another",
         judged="generations, and the partitions that users were told",
-        judge=rolled,
+        judge=_rolled,
+        unseen="no process with several static members restarted",
         needs_calm=True,
     ),
 )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from fencepost.model.table.table import Level
-from fencepost.properties.requirements.client_verdict import Verdict
+from fencepost.properties.judging.outcome import Outcome
+from fencepost.properties.requirements.client_verdict import Verdict, unknown, weighed
 from fencepost.properties.requirements.evidence import Evidence
 
 AREAS = {
@@ -28,8 +29,11 @@ BEHAVIOUR = "KIP-345, Client Behavior Changes"
 
 _PREFIX = "CLIENT-"
 
-Judge = Callable[[Evidence], Verdict]
-"""Judge a requirement by the evidence of one run."""
+Judge = Callable[[Evidence], Iterator[Verdict]]
+"""Yields a verdict for each occasion on which the evidence of one run could show a violation.
+
+The first that is not HOLDS decides, and the judge isn't asked for more.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +43,10 @@ class Requirement:
     `id`: never changes once published.  `level`: MUST where a safety promise of the KIP depends on
     it; SHOULD where users rely on it, or the authors of a library might dispute it.  `sentence`:
     what the client does.  `source`: the document that asks for it.  `provoked`: what is done to
-    the client; `judged`: the evidence that counts; `judge`: the function that judges it.
-    `needs_calm`: the judge takes for granted that nothing else goes wrong, so only scenarios of the
-    catalogue are judged by it, none that are drawn at random.  `dispute`: what the authors of a
+    the client; `judged`: the evidence that counts; `judge`: the function that judges it;
+    `unseen`: the reason, or the verdict, where it yields nothing.  `needs_calm`: the judge takes
+    for granted that nothing else goes wrong, so only scenarios of the catalogue are judged by it,
+    none that are drawn at random.  `dispute`: what the authors of a
     library may say against it, and why the level is what it is; "" where nobody would.
 
     Raises ValueError for an id that names no area.
@@ -54,6 +59,7 @@ class Requirement:
     provoked: str
     judged: str
     judge: Judge
+    unseen: str | Callable[[Evidence], Verdict] = "nothing shows it"
     needs_calm: bool = False
     dispute: str = ""
 
@@ -66,3 +72,14 @@ class Requirement:
         """The area that its id names, such as `FENCED`; "" for none."""
         rest = self.id.removeprefix(_PREFIX) if self.id.startswith(_PREFIX) else ""
         return next((area for area in AREAS if rest.startswith(f"{area}-")), "")
+
+    def verdict(self, evidence: Evidence) -> Verdict:
+        """Judge the requirement by the evidence of one run."""
+        first = None
+        for verdict in self.judge(evidence):
+            if verdict.outcome is not Outcome.PASS:
+                return weighed(verdict, evidence)
+            first = first or verdict
+        if first is None:
+            first = unknown(self.unseen) if isinstance(self.unseen, str) else self.unseen(evidence)
+        return weighed(first, evidence)

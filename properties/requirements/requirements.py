@@ -10,7 +10,7 @@ from fencepost.properties.requirements import (
     judge_leaving,
     judge_running,
 )
-from fencepost.properties.requirements.client_verdict import Verdict, weighed
+from fencepost.properties.requirements.client_verdict import Verdict
 from fencepost.properties.requirements.evidence import Evidence
 from fencepost.properties.requirements.requirement import AREAS, Requirement
 
@@ -48,4 +48,4 @@ def in_area(area: str) -> tuple[Requirement, ...]:
 
 def judge(name: str, evidence: Evidence) -> Verdict:
     """Judge the requirement of this id by the evidence of one run."""
-    return weighed(REQUIREMENTS[name].judge(evidence), evidence)
+    return REQUIREMENTS[name].verdict(evidence)

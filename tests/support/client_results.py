@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from support.client_story import assigned, deed, evidence, leave, life, read, settled
+from support.client_story import action, assigned, evidence, leave, read, run, settled
 
 from fencepost.conformance.cases.clients.scenario_catalogue import SCENARIOS
 from fencepost.model.coordinator import Provenance
@@ -18,14 +18,14 @@ from fencepost.traces.report.client_certificate import (
     ClientResult,
 )
 
-A = life(ended=1000, how="closed")
+A = run(ended=1000, how="closed")
 RUN = evidence(
     A,
     settled(A, 10, 0, 1),
     read(A, 100),
     read(A, 150),
     read(A, 900),
-    deed("close", A, 1000, 1100, took_ms=95.0),
+    action("close", A, 1000, 1100, took_ms=95.0),
     leave(A, 1050),
     assigned(A, 1200),
     stalls=((300.0, 80.0),),

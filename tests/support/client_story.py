@@ -44,18 +44,24 @@ from fencepost.properties.requirements.driver_messages import (
     Records,
     Revoked,
 )
-from fencepost.properties.requirements.evidence import Call, Deed, Evidence, Life, Seen
+from fencepost.properties.requirements.evidence import (
+    Action,
+    Call,
+    ConsumerRun,
+    Evidence,
+    UserEvent,
+)
 from fencepost.properties.requirements.requirements import judge
 
 TOPIC = "t"
 NEWEST = {"JoinGroup": (0, 9), "SyncGroup": (0, 5), "Heartbeat": (0, 4), "OffsetCommit": (2, 9)}
 OLD = {"JoinGroup": (0, 4), "SyncGroup": (0, 2), "Heartbeat": (0, 2), "OffsetCommit": (0, 6)}
-SAME = "the instance id of the life"
+SAME = "the instance id of the run"
 
-Piece = Life | Call | Seen | Deed
+Piece = ConsumerRun | Call | UserEvent | Action
 
 
-def life(
+def run(
     consumer: str = "a",
     number: int = 1,
     *,
@@ -65,10 +71,10 @@ def life(
     ended: float | None = None,
     how: str = "",
     **settings: Any,
-) -> Life:
-    """A life with a session of 6 s and a poll interval of 8 s."""
+) -> ConsumerRun:
+    """A run with a session of 6 s and a poll interval of 8 s."""
     fields = {"bootstrap": "h:1", "group": "g", "topics": (TOPIC,), "instance": instance}
-    return Life(
+    return ConsumerRun(
         f"{consumer}.{number}",
         consumer,
         number,
@@ -81,7 +87,7 @@ def life(
 
 
 def call(
-    of: Life,
+    of: ConsumerRun,
     api: str,
     at: float,
     request: Message | None,
@@ -93,12 +99,12 @@ def call(
     return Call(of.id, api, version, at, answered, request, answer, **fields)
 
 
-def _instance(of: Life, instance: str | None) -> str | None:
+def _instance(of: ConsumerRun, instance: str | None) -> str | None:
     return of.instance if instance == SAME else instance
 
 
 def join(
-    of: Life,
+    of: ConsumerRun,
     at: float,
     member: str = "",
     *,
@@ -149,7 +155,7 @@ def join(
 
 
 def sync(
-    of: Life,
+    of: ConsumerRun,
     at: float,
     member: str = "m1",
     *,
@@ -181,7 +187,7 @@ def sync(
 
 
 def heartbeat(
-    of: Life,
+    of: ConsumerRun,
     at: float,
     member: str = "m1",
     *,
@@ -200,14 +206,14 @@ def heartbeat(
     return call(of, "Heartbeat", at, request, HeartbeatResponse(error_code=error.value), version)
 
 
-def beats(of: Life, since: float, until: float, every: float = 400) -> list[Call]:
+def beats(of: ConsumerRun, since: float, until: float, every: float = 400) -> list[Call]:
     """Heartbeats from one time to another."""
     count = int((until - since) / every)
     return [heartbeat(of, since + index * every) for index in range(count)]
 
 
 def commit(
-    of: Life,
+    of: ConsumerRun,
     at: float,
     member: str = "m1",
     *,
@@ -233,54 +239,62 @@ def commit(
     return call(of, "OffsetCommit", at, request, answer, version)
 
 
-def leave(of: Life, at: float, member: str = "m1", *, instance: str | None = None) -> Call:
+def leave(of: ConsumerRun, at: float, member: str = "m1", *, instance: str | None = None) -> Call:
     """A leave of one member."""
     row = LeavingMember(member_id=member, group_instance_id=instance)
     request = LeaveGroupRequest(group_id="g", members=(row,))
     return call(of, "LeaveGroup", at, request, LeaveGroupResponse(error_code=0), 5)
 
 
-def find(of: Life, at: float, code: int = 0) -> Call:
+def find(of: ConsumerRun, at: float, code: int = 0) -> Call:
     """A look for the coordinator."""
     return call(of, "FindCoordinator", at, None, None, 4, code=code)
 
 
-def saw(of: Life, at: float, event: AnyEvent) -> Seen:
-    return Seen(of.id, at, event)
+def saw(of: ConsumerRun, at: float, event: AnyEvent) -> UserEvent:
+    return UserEvent(of.id, at, event)
 
 
 def _parts(numbers: Sequence[int]) -> tuple[tuple[str, int], ...]:
     return tuple((TOPIC, number) for number in numbers)
 
 
-def assigned(of: Life, at: float, *numbers: int) -> Seen:
+def assigned(of: ConsumerRun, at: float, *numbers: int) -> UserEvent:
     return saw(of, at, Assigned(of.consumer, at, _parts(numbers)))
 
 
-def revoked(of: Life, at: float, *numbers: int) -> Seen:
+def revoked(of: ConsumerRun, at: float, *numbers: int) -> UserEvent:
     return saw(of, at, Revoked(of.consumer, at, _parts(numbers)))
 
 
-def lost(of: Life, at: float, *numbers: int) -> Seen:
+def lost(of: ConsumerRun, at: float, *numbers: int) -> UserEvent:
     return saw(of, at, Lost(of.consumer, at, _parts(numbers)))
 
 
-def read(of: Life, at: float, number: int = 0) -> Seen:
+def read(of: ConsumerRun, at: float, number: int = 0) -> UserEvent:
     return saw(of, at, Records(of.consumer, at, (TOPIC, number), 0, 1))
 
 
-def told(of: Life, at: float, code: str = "FENCED_INSTANCE_ID", *, fatal: bool = True) -> Seen:
+def told(
+    of: ConsumerRun, at: float, code: str = "FENCED_INSTANCE_ID", *, fatal: bool = True
+) -> UserEvent:
     return saw(of, at, Error(of.consumer, at, "poll", code, fatal, "something"))
 
 
-def ended(of: Life, at: float) -> Seen:
+def ended(of: ConsumerRun, at: float) -> UserEvent:
     return saw(of, at, Ended(of.consumer, at))
 
 
-def deed(
-    name: str, of: Life | None = None, at: float = 0, until: float | None = None, **fields: Any
-) -> Deed:
-    return Deed(name, "" if of is None else of.id, at, at + 1 if until is None else until, **fields)
+def action(
+    name: str,
+    of: ConsumerRun | None = None,
+    at: float = 0,
+    until: float | None = None,
+    **fields: Any,
+) -> Action:
+    return Action(
+        name, "" if of is None else of.id, at, at + 1 if until is None else until, **fields
+    )
 
 
 def evidence(*pieces: Piece | Sequence[Piece], end: float = 10_000, **fields: Any) -> Evidence:
@@ -289,12 +303,12 @@ def evidence(*pieces: Piece | Sequence[Piece], end: float = 10_000, **fields: An
     for piece in pieces:
         flat.extend(piece if isinstance(piece, list | tuple) else [piece])  # type: ignore[list-item]
     calls = [p for p in flat if isinstance(p, Call)]
-    seen = [p for p in flat if isinstance(p, Seen)]
+    seen = [p for p in flat if isinstance(p, UserEvent)]
     return Evidence(
-        lives=tuple(p for p in flat if isinstance(p, Life)),
+        runs=tuple(p for p in flat if isinstance(p, ConsumerRun)),
         calls=tuple(sorted(calls, key=lambda c: c.at_ms)),
-        seen=tuple(sorted(seen, key=lambda s: s.at_ms)),
-        deeds=tuple(p for p in flat if isinstance(p, Deed)),
+        user_events=tuple(sorted(seen, key=lambda s: s.at_ms)),
+        actions=tuple(p for p in flat if isinstance(p, Action)),
         **{
             "partitions": {TOPIC: 2},
             "versions": ((0.0, NEWEST),),
@@ -304,7 +318,9 @@ def evidence(*pieces: Piece | Sequence[Piece], end: float = 10_000, **fields: An
     )
 
 
-def settled(of: Life, at: float, *numbers: int, member: str = "m1", **fields: Any) -> list[Piece]:
+def settled(
+    of: ConsumerRun, at: float, *numbers: int, member: str = "m1", **fields: Any
+) -> list[Piece]:
     """A join, a sync, what its user sees, and a heartbeat."""
     generation = fields.get("generation", 1)
     return [

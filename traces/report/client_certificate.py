@@ -38,10 +38,10 @@ from fencepost.properties.requirements.evidence import (
     FIND,
     LEAVE,
     MEMBER_APIS,
+    Action,
     Call,
-    Deed,
     Evidence,
-    Seen,
+    UserEvent,
 )
 from fencepost.properties.requirements.requirements import REQUIREMENTS
 from fencepost.traces.files.bounded import DocumentError, read_json, schema_error
@@ -305,8 +305,8 @@ def trace_json(result: ClientResult) -> dict[str, Any]:
         "message": result.message,
         "scenario": result.case.scenario.to_json(),
         "lives": [
-            {"id": life.id, "instance": life.instance, "process": life.process}
-            for life in evidence.lives
+            {"id": run.id, "instance": run.instance, "process": run.process}
+            for run in evidence.runs
         ],
         "wrong_at_ms": None if at_ms is None else round(at_ms),
         "left_out": max(0, len(rows) - _MOST_ROWS),
@@ -317,9 +317,9 @@ def trace_json(result: ClientResult) -> dict[str, Any]:
 def _rows(evidence: Evidence) -> Iterator[dict[str, Any]]:
     for call in evidence.calls:
         if call.api in _SHOWN:
-            yield _trace_row(call.at_ms, call.life, "sent", f"{_sent(call)} → {_answer(call)}")
-    for deed in evidence.deeds:
-        yield _trace_row(deed.began_ms, deed.life, "did", _deed(deed))
+            yield _trace_row(call.at_ms, call.run, "sent", f"{_sent(call)} → {_answer(call)}")
+    for action in evidence.actions:
+        yield _trace_row(action.began_ms, action.run, "did", _action(action))
     for at_ms, stall in evidence.stalls:
         yield _trace_row(at_ms, "", "control", f"the control client waited {stall:.0f} ms")
     for at_ms, unmet in evidence.unmet:
@@ -327,8 +327,8 @@ def _rows(evidence: Evidence) -> Iterator[dict[str, Any]]:
     yield from _seen(evidence)
 
 
-def _trace_row(at_ms: float, life: str, kind: str, said: str) -> dict[str, Any]:
-    return {"at_ms": round(at_ms), "life": life, "kind": kind, "said": said}
+def _trace_row(at_ms: float, run: str, kind: str, said: str) -> dict[str, Any]:
+    return {"at_ms": round(at_ms), "life": run, "kind": kind, "said": said}
 
 
 def _sent(call: Call) -> str:
@@ -368,20 +368,22 @@ def _short(member_id: str) -> str:
     return member_id if len(member_id) <= _SHORT else f"{member_id[:_SHORT]}…"
 
 
-def _deed(deed: Deed) -> str:
-    took = "" if deed.took_ms is None else f", took {deed.took_ms:.0f} ms"
-    if deed.outcome == "ok":
-        return f"{deed.name}{took}"
-    return f"{deed.name}: {deed.outcome}{took}{f' ({deed.said})' if deed.said else ''}"
+def _action(action: Action) -> str:
+    took = "" if action.took_ms is None else f", took {action.took_ms:.0f} ms"
+    if action.outcome == "ok":
+        return f"{action.name}{took}"
+    return (
+        f"{action.name}: {action.outcome}{took}{f' ({action.message})' if action.message else ''}"
+    )
 
 
 def _seen(evidence: Evidence) -> Iterator[dict[str, Any]]:
     open_rows: dict[tuple[str, Partition], dict[str, Any]] = {}
-    for one in evidence.seen:
+    for one in evidence.user_events:
         if not isinstance(one.event, Records):
-            yield _trace_row(one.at_ms, one.life, "saw", _event(one))
+            yield _trace_row(one.at_ms, one.run, "saw", _event(one))
             continue
-        key = one.life, one.event.partition
+        key = one.run, one.event.partition
         row = open_rows.get(key)
         if row is not None and one.at_ms - row["at_ms"] < _MOMENT_MS:
             row["count"] += one.event.count
@@ -390,7 +392,7 @@ def _seen(evidence: Evidence) -> Iterator[dict[str, Any]]:
                 yield _records(row)
             open_rows[key] = {
                 "at_ms": one.at_ms,
-                "life": one.life,
+                "life": one.run,
                 "partition": one.event.partition,
                 "first": one.event.first,
                 "count": one.event.count,
@@ -405,7 +407,7 @@ def _records(row: dict[str, Any]) -> dict[str, Any]:
     return _trace_row(row["at_ms"], row["life"], "delivered", said)
 
 
-def _event(one: Seen) -> str:
+def _event(one: UserEvent) -> str:
     match one.event:
         case Assigned(partitions=partitions):
             return f"assigned {_listed(partitions)}"

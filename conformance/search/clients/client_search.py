@@ -541,8 +541,8 @@ def _violation(name: str, evidence: Evidence) -> Verdict | None:
     if verdict.outcome is not Outcome.FAIL:
         return None
     began_ms, ended_ms = verdict.waited or (0.0, 0.0)
-    others = (action for action in evidence.deeds if action.name not in _CALM)
-    return None if any(began_ms < d.began_ms < ended_ms for d in others) else verdict
+    others = (act for act in evidence.actions if act.name not in _CALM)
+    return None if any(began_ms < act.began_ms < ended_ms for act in others) else verdict
 
 
 def _result(

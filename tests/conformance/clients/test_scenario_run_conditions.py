@@ -7,8 +7,8 @@ from support.client_story import (
     evidence,
     heartbeat,
     join,
-    life,
     read,
+    run,
     settled,
     told,
 )
@@ -27,8 +27,8 @@ from fencepost.conformance.cases.clients.scenario import (
 from fencepost.conformance.clients.scenario_run import is_met
 from fencepost.model.messages.errors import Error as Code
 
-A = life()
-B = life("b", instance="i-2")
+A = run()
+B = run("b", instance="i-2")
 STABLE = [A, *settled(A, 10, 0, 1)]
 FENCED = heartbeat(A, 300, error=Code.FENCED_INSTANCE_ID)
 

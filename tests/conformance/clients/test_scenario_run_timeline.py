@@ -5,7 +5,7 @@ from typing import cast
 
 import msgspec
 import pytest
-from support.client_story import TOPIC, heartbeat, life
+from support.client_story import TOPIC, heartbeat, run
 
 from fencepost.conformance.cases.clients.provocation import Action, Provocation
 from fencepost.conformance.clients.driver import Driver, Heard
@@ -15,7 +15,7 @@ from fencepost.conformance.serve.broker_history import History, RecordedExchange
 from fencepost.model.messages.messages import HeartbeatResponse
 from fencepost.properties.requirements.driver_messages import Assigned
 
-A = life()
+A = run()
 REQUEST = heartbeat(A, 0).request
 
 
@@ -58,7 +58,7 @@ def test_a_request_belongs_to_the_life_whose_client_id_it_bears() -> None:
     calls = (
         timeline(exchange("stranger"), exchange("a.1-consumer"), exchange("a.10")).evidence().calls
     )
-    assert [call.life for call in calls] == ["a.1"]
+    assert [call.run for call in calls] == ["a.1"]
 
 
 def test_what_was_provoked_is_said() -> None:
@@ -105,7 +105,10 @@ def test_the_drivers_clock_is_mapped_by_what_came_quickest() -> None:
     quick = Heard(Assigned("run/a.1", 600.0, ()), 1_000_000 + 150.0)
     other = Heard(Assigned("another", 600.0, ()), 1_000_000 + 150.0)
     found.drivers[0].events += [slow, quick, other]
-    assert [(one.life, one.at_ms) for one in found.evidence().seen] == [("a.1", 50), ("a.1", 150)]
+    assert [(one.run, one.at_ms) for one in found.evidence().user_events] == [
+        ("a.1", 50),
+        ("a.1", 150),
+    ]
 
 
 def test_a_control_that_waits_is_a_stall() -> None:
@@ -121,7 +124,7 @@ def test_a_control_that_waits_is_a_stall() -> None:
 def test_the_end_of_a_life_is_noted() -> None:
     found = timeline()
     found.end(A, "closed")
-    ended = found.evidence().lives[0]
+    ended = found.evidence().runs[0]
     assert ended.how == "closed"
     assert ended.ended_ms is not None
 

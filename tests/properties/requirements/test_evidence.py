@@ -9,20 +9,20 @@ from support.client_story import (
     heartbeat,
     join,
     leave,
-    life,
     lost,
     revoked,
+    run,
     sync,
 )
 
 from fencepost.model.messages.errors import Error as Code
-from fencepost.properties.requirements.evidence import Life
+from fencepost.properties.requirements.evidence import ConsumerRun
 
-A = life()
-COOPERATIVE = life(assignor="cooperative-sticky")
+A = run()
+COOPERATIVE = run(assignor="cooperative-sticky")
 
 
-def numbers(of: Life, *pieces: object, at: float | None = None) -> set[int]:
+def numbers(of: ConsumerRun, *pieces: object, at: float | None = None) -> set[int]:
     return {number for _, number in evidence(of, *pieces).owned(of, at)}  # type: ignore[arg-type]
 
 
@@ -61,10 +61,10 @@ def test_the_error_of_an_answer_is_its_first() -> None:
     assert heartbeat(A, 10, error=Code.UNKNOWN_MEMBER_ID).is_answered(Code.UNKNOWN_MEMBER_ID)
 
 
-def test_a_life_is_found_by_name_and_number() -> None:
-    again = life(number=2)
+def test_a_run_is_found_by_name_and_number() -> None:
+    again = run(number=2)
     found = evidence(A, again)
-    assert found.life("a") == again
-    assert found.life("a", 1) == A
-    assert found.life("b") is None
+    assert found.run_of("a") == again
+    assert found.run_of("a", 1) == A
+    assert found.run_of("b") is None
     assert found.partitions == {TOPIC: 2}

@@ -10,7 +10,7 @@ from support.client_story import (
     find,
     heartbeat,
     join,
-    life,
+    run,
     settled,
     sync,
     told,
@@ -20,8 +20,8 @@ from fencepost.model.messages.errors import Error as Code
 from fencepost.properties.judging.outcome import Outcome
 from fencepost.properties.requirements.requirements import judge
 
-A = life()
-D = life(instance=None)
+A = run()
+D = run(instance=None)
 REQUIRED = join(D, 10, error=Code.MEMBER_ID_REQUIRED, gives="d1")
 STABLE: list[Piece] = [A, *settled(A, 10, 0, 1)]
 UNKNOWN, GENERATION, REBALANCE = (
@@ -155,7 +155,7 @@ def test_nothing_is_said_where_nothing_happened(name: str) -> None:
 
 
 def test_a_refusal_at_the_end_of_a_life_asks_for_nothing() -> None:
-    over = life(ended=90, how="closed")
+    over = run(ended=90, how="closed")
     found = evidence(
         over, *settled(over, 10, 0), heartbeat(over, 100, error=Code.UNKNOWN_MEMBER_ID)
     )

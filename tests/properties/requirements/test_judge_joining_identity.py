@@ -9,15 +9,15 @@ from support.client_story import (
     evidence,
     heartbeat,
     join,
-    life,
+    run,
     sync,
 )
 
 from fencepost.properties.judging.outcome import Outcome
 from fencepost.properties.requirements.requirements import judge
 
-A = life()
-DYNAMIC = life(instance=None)
+A = run()
+DYNAMIC = run(instance=None)
 RIGHT = [A, join(A, 10), sync(A, 20), heartbeat(A, 30), commit(A, 40)]
 
 BY_OBLIGATION = [

@@ -5,11 +5,11 @@ from dataclasses import replace
 from support.client_story import (
     NEWEST,
     OLD,
+    action,
     assigned,
-    deed,
     evidence,
     heartbeat,
-    life,
+    run,
     settled,
     told,
 )
@@ -17,7 +17,7 @@ from support.client_story import (
 from fencepost.properties.judging.outcome import Outcome
 from fencepost.properties.requirements.requirements import judge
 
-A, B = life(), life("b")
+A, B = run(), run("b")
 AT_OLD = ((0.0, OLD),)
 REFUSED = told(A, 50, "UNSUPPORTED_VERSION"), told(B, 60, "UNSUPPORTED_VERSION")
 
@@ -40,7 +40,7 @@ def test_the_user_is_told_by_an_event_or_at_the_start() -> None:
     verdict = judge(name, evidence(A, B, *REFUSED, versions=AT_OLD))
     assert verdict.outcome is Outcome.PASS
     assert verdict.sentence == "told UNSUPPORTED_VERSION"
-    start = deed("start", A, outcome="UNSUPPORTED_VERSION")
+    start = action("start", A, outcome="UNSUPPORTED_VERSION")
     assert judge(name, evidence(A, start, versions=AT_OLD)).outcome is Outcome.PASS
     assert "not told" in judge(name, evidence(A, versions=AT_OLD)).observed
     assert judge(name, evidence(A)).outcome is Outcome.UNKNOWN
@@ -49,7 +49,7 @@ def test_the_user_is_told_by_an_event_or_at_the_start() -> None:
 def test_a_broker_that_comes_back_as_an_older_release() -> None:
     name = "CLIENT-OLD-BROKER-RESTARTED"
     lower = ((0.0, NEWEST), (500.0, {**NEWEST, "Heartbeat": (0, 3)}))
-    begun = [A, *settled(A, 10, 0), deed("restart", None, 400, 500)]
+    begun = [A, *settled(A, 10, 0), action("restart", None, 400, 500)]
     right = evidence(begun, heartbeat(A, 600, version=3), versions=lower)
     assert judge(name, right).outcome is Outcome.PASS
     wrong = evidence(begun, heartbeat(A, 600, version=4), versions=lower)

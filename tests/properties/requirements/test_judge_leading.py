@@ -9,8 +9,8 @@ from support.client_story import (
     assigned,
     evidence,
     join,
-    life,
     revoked,
+    run,
     settled,
     sync,
 )
@@ -18,8 +18,8 @@ from support.client_story import (
 from fencepost.properties.judging.outcome import Outcome
 from fencepost.properties.requirements.requirements import judge
 
-A = life(assignor="cooperative-sticky")
-B = life("b", instance="i-2", assignor="cooperative-sticky")
+A = run(assignor="cooperative-sticky")
+B = run("b", instance="i-2", assignor="cooperative-sticky")
 Given = Sequence[tuple[str, Sequence[int]]]
 
 
@@ -83,9 +83,9 @@ def test_a_cooperative_partition_waits_until_it_was_revoked() -> None:
 def test_instances_keep_their_partitions_in_a_rebalance_after_a_restart() -> None:
     name = "CLIENT-LEADER-INSTANCES"
     a, old, new = (
-        life(),
-        life("b", instance="i-2", ended=500),
-        life("b", 2, instance="i-2", began=600),
+        run(),
+        run("b", instance="i-2", ended=500),
+        run("b", 2, instance="i-2", began=600),
     )
     begun = [a, old, new, *settled(a, 10, 0), *settled(old, 20, 1, member="m2")]
     back = settled(new, 700, 1, member="m3")

@@ -3,13 +3,13 @@ from __future__ import annotations
 import pytest
 from support.client_story import (
     Piece,
+    action,
     assert_told_apart,
-    deed,
     evidence,
     heartbeat,
     join,
     leave,
-    life,
+    run,
     settled,
 )
 
@@ -17,14 +17,14 @@ from fencepost.model.messages.errors import Error as Code
 from fencepost.properties.judging.outcome import Outcome
 from fencepost.properties.requirements.requirements import judge
 
-A = life(ended=1000, how="closed")
-D = life(instance=None, ended=1000, how="closed")
-HERE = life()
+A = run(ended=1000, how="closed")
+D = run(instance=None, ended=1000, how="closed")
+HERE = run()
 STABLE = [A, *settled(A, 10, 0, 1)]
 DYNAMIC = [D, *settled(D, 10, 0, 1)]
 OPEN = [HERE, *settled(HERE, 10, 0, 1)]
-CLOSED = deed("close", A, 1000, 1100, took_ms=90.0, limit_ms=5000.0)
-LATE = deed("close", A, 1000, 11_000, outcome="late", limit_ms=5000.0)
+CLOSED = action("close", A, 1000, 1100, took_ms=90.0, limit_ms=5000.0)
+LATE = action("close", A, 1000, 11_000, outcome="late", limit_ms=5000.0)
 FENCED = heartbeat(A, 500, error=Code.FENCED_INSTANCE_ID)
 
 BY_OBLIGATION: list[tuple[str, list[Piece], list[Piece], str]] = [
@@ -36,8 +36,8 @@ BY_OBLIGATION: list[tuple[str, list[Piece], list[Piece], str]] = [
     ),
     (
         "CLIENT-CLOSE-UNSUBSCRIBED-STAYS",
-        [*OPEN, deed("unsubscribe", HERE, 900)],
-        [*OPEN, deed("unsubscribe", HERE, 900), leave(HERE, 950, "", instance="i-1")],
+        [*OPEN, action("unsubscribe", HERE, 900)],
+        [*OPEN, action("unsubscribe", HERE, 900), leave(HERE, 950, "", instance="i-1")],
         "LeaveGroup of a static member",
     ),
     (

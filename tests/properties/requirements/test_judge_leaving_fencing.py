@@ -5,14 +5,14 @@ from dataclasses import replace
 import pytest
 from support.client_story import (
     Piece,
+    action,
     assert_told_apart,
     commit,
-    deed,
     evidence,
     heartbeat,
     join,
-    life,
     read,
+    run,
     settled,
     sync,
     told,
@@ -24,13 +24,13 @@ from fencepost.properties.requirements.evidence import Call
 from fencepost.properties.requirements.requirements import judge
 
 FENCED = Code.FENCED_INSTANCE_ID
-A = life()
-B = life("b", began=200)
+A = run()
+B = run("b", began=200)
 STABLE = [A, *settled(A, 10, 0, 1)]
 OUT = [*STABLE, heartbeat(A, 300, error=FENCED)]
 RIVAL = [B, *settled(B, 210, 0, 1, member="m2")]
-POLLED_ON = deed("poll-on", A, 1000)
-PRODUCED = deed("produce", at=1500)
+POLLED_ON = action("poll-on", A, 1000)
+PRODUCED = action("produce", at=1500)
 
 BY_OBLIGATION: list[tuple[str, list[Piece], list[Piece], str]] = [
     (
@@ -48,15 +48,15 @@ BY_OBLIGATION: list[tuple[str, list[Piece], list[Piece], str]] = [
     ("CLIENT-FENCED-HEARTBEAT", [*OUT, told(A, 310)], OUT, "not told after Heartbeat"),
     (
         "CLIENT-FENCED-COMMIT",
-        [*STABLE, commit(A, 300, error=FENCED), deed("commit", A, 290, 310, outcome=FENCED.name)],
-        [*STABLE, commit(A, 300, error=FENCED), deed("commit", A, 290)],
+        [*STABLE, commit(A, 300, error=FENCED), action("commit", A, 290, 310, outcome=FENCED.name)],
+        [*STABLE, commit(A, 300, error=FENCED), action("commit", A, 290)],
         "not told after OffsetCommit",
     ),
     ("CLIENT-FENCED-NO-JOIN", OUT, [*OUT, join(A, 400)], "empty member id by itself"),
     (
         "CLIENT-FENCED-QUIET",
-        [*OUT, heartbeat(A, 500), deed("close", A, 1000), commit(A, 1050)],
-        [*OUT, join(A, 900, "m1"), deed("close", A, 1000)],
+        [*OUT, heartbeat(A, 500), action("close", A, 1000), commit(A, 1050)],
+        [*OUT, join(A, 900, "m1"), action("close", A, 1000)],
         "goes on with JoinGroup",
     ),
     ("CLIENT-FENCED-QUIET", OUT, [*OUT, commit(A, 900, error=FENCED)], "goes on with OffsetCommit"),
@@ -89,11 +89,11 @@ BY_OBLIGATION: list[tuple[str, list[Piece], list[Piece], str]] = [
     ),
     (
         "CLIENT-FENCED-LATE-COMMIT",
-        [*STABLE, *RIVAL, deed("commit", A, 300), commit(A, 301, error=FENCED)],
+        [*STABLE, *RIVAL, action("commit", A, 300), commit(A, 301, error=FENCED)],
         [
             *STABLE,
             *RIVAL,
-            deed("commit", A, 300),
+            action("commit", A, 300),
             commit(A, 301, instance=None, error=Code.UNKNOWN_MEMBER_ID),
             join(A, 310, gives="m3"),
             commit(A, 330, "m3", instance=None),
@@ -156,7 +156,7 @@ def test_what_rests_on_silence_is_unknown_on_a_slow_machine() -> None:
         ("CLIENT-FENCED-NO-RECORDS", [*OUT, told(A, 310), PRODUCED, read(A, 500)], (390.0, 150.0)),
         (
             "CLIENT-FENCED-NO-RECORDS",
-            [*OUT, PRODUCED, read(A, 1600), deed("produce", at=2000)],
+            [*OUT, PRODUCED, read(A, 1600), action("produce", at=2000)],
             (400.0, 350.0),
         ),
     ],
@@ -172,19 +172,19 @@ def test_what_was_under_way_takes_longer_on_a_slow_machine(
 
 def test_the_commit_of_who_took_its_place_back_before_is_its_own() -> None:
     back = join(A, 280, gives="m3")
-    found = evidence(STABLE, RIVAL, back, deed("commit", A, 300), commit(A, 301, "m3"))
+    found = evidence(STABLE, RIVAL, back, action("commit", A, 300), commit(A, 301, "m3"))
     assert judge("CLIENT-FENCED-LATE-COMMIT", found).outcome is Outcome.UNKNOWN
 
 
 def test_what_a_failed_call_tells_is_told() -> None:
     refused: list[Piece] = [A, sync(A, 10, error=FENCED)]
-    fenced = evidence(refused, deed("start", A, 0, 20, outcome=FENCED.name))
+    fenced = evidence(refused, action("start", A, 0, 20, outcome=FENCED.name))
     assert judge("CLIENT-FENCED-SYNC", fenced).outcome is Outcome.PASS
-    other = evidence(refused, deed("start", A, 0, 20, outcome="UNKNOWN"))
+    other = evidence(refused, action("start", A, 0, 20, outcome="UNKNOWN"))
     verdict = judge("CLIENT-FENCED-SYNC", other)
     assert verdict.observed == "the user is told of something else after SyncGroup"
     assert "its user was told UNKNOWN, and nothing of that" in verdict.sentence
-    late = evidence(refused, deed("start", A, 0, 20, outcome="late"))
+    late = evidence(refused, action("start", A, 0, 20, outcome="late"))
     assert judge("CLIENT-FENCED-SYNC", late).observed == "the user is not told after SyncGroup"
 
 
@@ -218,7 +218,7 @@ def test_who_is_fenced_by_chance_is_not_judged() -> None:
         POLLED_ON,
         join(A, 1010),
     ]
-    ended: list[Piece] = [PRODUCED, read(A, 1600), deed("close", A, 2000)]
+    ended: list[Piece] = [PRODUCED, read(A, 1600), action("close", A, 2000)]
     for name in ("NO-JOIN", "QUIET", "NO-RECORDS", "NO-COMMITS", "POLLED-ON"):
         verdict = judge(f"CLIENT-FENCED-{name}", evidence(mute, swapped, ended))
         assert verdict.outcome is Outcome.UNSUPPORTED, name

@@ -3,15 +3,15 @@ from __future__ import annotations
 import pytest
 from support.client_story import (
     Piece,
+    action,
     assert_told_apart,
     assigned,
     commit,
-    deed,
     evidence,
     heartbeat,
     join,
-    life,
     lost,
+    run,
     settled,
     sync,
 )
@@ -20,7 +20,7 @@ from fencepost.model.messages.errors import Error as Code
 from fencepost.properties.judging.outcome import Outcome
 from fencepost.properties.requirements.requirements import judge
 
-A = life()
+A = run()
 STABLE: list[Piece] = [A, *settled(A, 10, 0, 1)]
 BACK: list[Piece] = [
     heartbeat(A, 300, error=Code.UNKNOWN_MEMBER_ID),
@@ -34,7 +34,7 @@ UNTOLD: list[Piece] = [join(A, 320, gives="m2"), assigned(A, 340, 0, 1)]
 
 
 def removed(name: str = "remove", outcome: str = "ok") -> Piece:
-    return deed(name, A, 200, outcome=outcome)
+    return action(name, A, 200, outcome=outcome)
 
 
 BY_OBLIGATION: list[tuple[str, list[Piece], list[Piece], str]] = [

@@ -9,27 +9,27 @@ from support.client_story import (
     evidence,
     heartbeat,
     join,
-    life,
     revoked,
+    run,
     settled,
     sync,
 )
 
 from fencepost.properties.judging.outcome import Outcome
-from fencepost.properties.requirements.evidence import Life
+from fencepost.properties.requirements.evidence import ConsumerRun
 from fencepost.properties.requirements.requirements import judge
 
-LEADER = [leader := life("l", instance="i-0"), *settled(leader, 1, 0, member="l1", leader="l1")]
+LEADER = [leader := run("l", instance="i-0"), *settled(leader, 1, 0, member="l1", leader="l1")]
 
 
-def pair(consumer: str, instance: str, **fields: Any) -> tuple[Life, Life]:
-    old = life(consumer, instance=instance, ended=1000, how="closed", **fields)
-    return old, life(consumer, 2, instance=instance, began=1200, **fields)
+def pair(consumer: str, instance: str, **fields: Any) -> tuple[ConsumerRun, ConsumerRun]:
+    old = run(consumer, instance=instance, ended=1000, how="closed", **fields)
+    return old, run(consumer, 2, instance=instance, began=1200, **fields)
 
 
 def restart(
-    old: Life,
-    new: Life,
+    old: ConsumerRun,
+    new: ConsumerRun,
     *numbers: int,
     member: str = "m1",
     generation: int = 1,
@@ -46,7 +46,7 @@ def restart(
 
 B = pair("b", "i-1")
 C = pair("c", "i-2")
-CRASHED = (life("b", ended=1000, how="crashed"), life("b", 2, began=1200))
+CRASHED = (run("b", ended=1000, how="crashed"), run("b", 2, began=1200))
 COOPERATIVE = pair("b", "i-1", assignor="cooperative-sticky")
 
 FOLLOWER = [*LEADER, *restart(*B, 1)]
@@ -87,7 +87,7 @@ def test_what_moved_on_a_slow_machine_is_unknown() -> None:
 
 
 def test_who_was_away_for_longer_than_its_session_is_not_judged() -> None:
-    old, new = life("b", ended=1000), life("b", 2, began=8000)
+    old, new = run("b", ended=1000), run("b", 2, began=8000)
     found = [old, *settled(old, 10, 1), new, *settled(new, 8100, 1, generation=2)]
     assert judge("CLIENT-RESTART-FOLLOWER", evidence(LEADER, found)).outcome is Outcome.UNKNOWN
 

@@ -3,15 +3,15 @@ from __future__ import annotations
 import pytest
 from support.client_story import (
     Piece,
+    action,
     assert_told_apart,
     assigned,
     beats,
-    deed,
     evidence,
     join,
     leave,
-    life,
     lost,
+    run,
     settled,
     sync,
 )
@@ -19,20 +19,20 @@ from support.client_story import (
 from fencepost.properties.judging.outcome import Outcome
 from fencepost.properties.requirements.requirements import judge
 
-LONG = life(session_timeout_ms=3000, max_poll_interval_ms=20_000)
-SHORT = life(session_timeout_ms=3000, max_poll_interval_ms=4000)
+LONG = run(session_timeout_ms=3000, max_poll_interval_ms=20_000)
+SHORT = run(session_timeout_ms=3000, max_poll_interval_ms=4000)
 WORKS: list[Piece] = [
     LONG,
     *settled(LONG, 10, 0),
-    deed("stop-polling", LONG, 1000),
-    deed("poll-on", LONG, 6000),
+    action("stop-polling", LONG, 1000),
+    action("poll-on", LONG, 6000),
 ]
 TOO_LONG: list[Piece] = [
     SHORT,
     *settled(SHORT, 10, 0),
-    deed("stop-polling", SHORT, 1000),
+    action("stop-polling", SHORT, 1000),
     *beats(SHORT, 1000, 5200),
-    deed("poll-on", SHORT, 9500),
+    action("poll-on", SHORT, 9500),
 ]
 BACK: list[Piece] = [lost(SHORT, 9510, 0), join(SHORT, 9520, gives="m2"), sync(SHORT, 9530, "m2")]
 

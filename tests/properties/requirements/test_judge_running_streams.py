@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-from support.client_story import evidence, heartbeat, join, life, settled
+from support.client_story import evidence, heartbeat, join, run, settled
 
 from fencepost.properties.judging.outcome import Outcome
 from fencepost.properties.requirements.requirements import judge
 
-ONE = life("one", instance="s-1", process="p")
-TWO = life("two", instance="s-2", process="p")
+ONE = run("one", instance="s-1", process="p")
+TWO = run("two", instance="s-2", process="p")
 APART = [ONE, TWO, *settled(ONE, 10, 0), *settled(TWO, 20, 1, member="m2")]
 
 
@@ -22,8 +22,8 @@ def test_members_of_one_process_are_apart() -> None:
 
 def test_a_process_is_rolled() -> None:
     name = "CLIENT-STREAMS-ROLLED"
-    old = [life(n, instance=i, process="p", ended=1000) for n, i in (("one", "1"), ("two", "2"))]
-    new = [life(n, 2, instance=i, process="p", began=1100) for n, i in (("one", "1"), ("two", "2"))]
+    old = [run(n, instance=i, process="p", ended=1000) for n, i in (("one", "1"), ("two", "2"))]
+    new = [run(n, 2, instance=i, process="p", began=1100) for n, i in (("one", "1"), ("two", "2"))]
     begun = [*old, *settled(old[0], 10, 0), *settled(old[1], 20, 1, member="m2")]
     back = [*new, *settled(new[0], 1200, 0, member="m3"), *settled(new[1], 1300, 1, member="m4")]
     assert judge(name, evidence(begun, back)).outcome is Outcome.PASS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.client_story import evidence, join, life
+from support.client_story import evidence, join, run
 
 from fencepost.properties.judging.outcome import Outcome
 from fencepost.properties.requirements.requirements import REQUIREMENTS, judge
@@ -17,7 +17,7 @@ def test_a_judge_says_nothing_of_nothing(name: str) -> None:
 
 
 def test_a_run_that_broke_off_shows_only_what_is_wrong() -> None:
-    a = life()
+    a = run()
     broken = evidence(a, join(a, 10), broken="the driver died")
     assert judge("CLIENT-JOIN-EMPTY-FIRST", broken).sentence == "the driver died"
     wrong = evidence(a, join(a, 10, "m0"), broken="the driver died")

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from support.client_story import deed, evidence, heartbeat, life, settled
+from support.client_story import action, evidence, heartbeat, run, settled
 
 from fencepost.conformance.cases.clients.scenario import InjectFaults, Scenario
 from fencepost.conformance.clients.driver_programs import find_client
@@ -15,7 +15,7 @@ from fencepost.properties.requirements.driver_messages import Introduction
 from fencepost.properties.requirements.evidence import Evidence
 from fencepost.properties.requirements.requirements import REQUIREMENTS
 
-A = life()
+A = run()
 RIGHT = evidence(A, settled(A, 10, 0, 1))
 WRONG = evidence(A, settled(A, 10, 0, 1), heartbeat(A, 60, instance=None))
 EVERY, OBSERVED = "CLIENT-IDENTITY-EVERY-REQUEST", "Heartbeat without an instance id"
@@ -100,8 +100,8 @@ async def test_what_comes_and_goes_is_not_confirmed() -> None:
 
 
 async def test_nothing_is_waited_for_while_something_else_is_done() -> None:
-    expired = [A, *settled(A, 10, 0, 1), deed("expire", A, 100, 101)]
-    away, crashed = evidence(expired), evidence(expired, deed("crash", at=500))
+    expired = [A, *settled(A, 10, 0, 1), action("expire", A, 100, 101)]
+    away, crashed = evidence(expired), evidence(expired, action("crash", at=500))
     fuzzer = ToldFuzzer(lambda client, _: RIGHT if client == "reference" else away, tries=0)
     assert "CLIENT-REMOVED-EXPIRED" in {
         found.result.obligation for found in (await searched(fuzzer)).findings
