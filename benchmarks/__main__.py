@@ -1,4 +1,4 @@
-"""Every benchmark: `python -m benchmarks NAME`, in a checkout.  Figures are printed as JSON."""
+"""Run a benchmark: `python -m benchmarks NAME`, in a checkout.  Figures are printed as JSON."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def bench_group() -> None:
     help="A kip345_small.py whose random walk is measured in the same run.",
 )
 def bench_model(seconds: float, beside: Path | None) -> None:
-    """Requests per second of the pure model, and memory per 10,000 live groups."""
+    """Measure requests per second of the pure model, and memory per 10,000 live groups."""
     figures: dict[str, object] = {"model": model_figures(seconds)}
     if beside is not None:
         try:
@@ -57,7 +57,7 @@ def bench_model(seconds: float, beside: Path | None) -> None:
 @click.option("--java/--no-java", default=True, show_default=True, help="Java's beside them.")
 @click.option("--save", type=click.Path(dir_okay=False, path_type=Path), help="Keep them, too.")
 def bench_assignors(members: int, partitions: int, java: bool, save: Path | None) -> None:
-    """Milliseconds of each assignor for a big group, beside Java's."""
+    """Measure milliseconds of each assignor for a big group, beside Java's."""
     rows = assignor_figures(members, partitions, java=java)
     for row in rows:
         click.echo(json.dumps(row))
@@ -77,7 +77,7 @@ def bench_assignors(members: int, partitions: int, java: bool, save: Path | None
 )
 @before_options
 def bench_groups(sizes: tuple[int, ...], before: Path | None, rounds: int) -> None:
-    """One rebalance and one heartbeat of a large group, in CPU time."""
+    """Measure one rebalance and one heartbeat of a large group, in CPU time."""
     click.echo(json.dumps(measured(groups_figures, (sizes,), before, rounds), indent=2))
 
 
@@ -96,7 +96,7 @@ def bench_fuzz(
     before: Path | None,
     rounds: int,
 ) -> None:
-    """Requests per second that a search sends TARGET, and what it costs us and the target.
+    """Measure requests per second of a search of TARGET, and the cost for us and the target.
 
     Without a TARGET of the model in this process, where only CPU time counts.
     """
@@ -124,15 +124,15 @@ def bench_fuzz(
 def bench_audit(
     log: Path | None, part: int, seed: int, keep: Path | None, before: Path | None, rounds: int
 ) -> None:
-    """Lines per second of the audit, beside plain JSON parsing of the same LOG.
+    """Measure lines per second of the audit, beside plain JSON parsing of the same LOG.
 
-    Without a LOG, of a healthy one and of one full of problems, which are made.
+    Without a LOG, of a healthy one and of one full of problems, which are generated.
     """
     if log is not None:
         figures = measured(audit_figures, (str(log.absolute()),), before, rounds)
         click.echo(json.dumps(figures, indent=2))
         return
-    found: dict[str, object] = {}
+    by_log: dict[str, object] = {}
     with tempfile.TemporaryDirectory() as made:
         folder = keep or Path(made)
         folder.mkdir(parents=True, exist_ok=True)
@@ -140,8 +140,8 @@ def bench_audit(
             path = folder / f"{name}.log"
             lines, groups = max(1, plan.lines // part), max(1, plan.groups // part)
             write_log(path, replace(plan, lines=lines, groups=groups, seed=seed))
-            found[name] = measured(audit_figures, (str(path.absolute()),), before, rounds)
-    click.echo(json.dumps(found, indent=2))
+            by_log[name] = measured(audit_figures, (str(path.absolute()),), before, rounds)
+    click.echo(json.dumps(by_log, indent=2))
 
 
 @bench_group.command("explore")
@@ -183,7 +183,7 @@ def bench_explore(
     jobs: int,
     beside: Path | None,
 ) -> None:
-    """States per second of the explorer: a published state space, and the real model beside it."""
+    """Measure states per second of the explorer: a published state space, and the real model."""
     figures = explore_figures(configurations, ways, jobs=jobs, beside=beside)
     figures["real_model"] = real_model_figures(bound)
     click.echo(json.dumps(figures, indent=2))
@@ -204,7 +204,7 @@ def bench_explore(
 )
 @before_options
 def bench_pipeline(traces: int, ways: tuple[str, ...], before: Path | None, rounds: int) -> None:
-    """Traces per second, drawn and checked: a bare loop, one process, and Spark beside it."""
+    """Measure traces per second, drawn and checked: a bare loop, one process, and Spark."""
     try:
         from benchmarks.pipeline import (  # noqa: PLC0415  (needs an extra)
             BenchError,
@@ -232,7 +232,7 @@ def bench_pipeline(traces: int, ways: tuple[str, ...], before: Path | None, roun
     help="Which; may be given several times.",
 )
 def bench_simulator(names: tuple[str, ...]) -> None:
-    """CPU seconds that rolling bounces of large groups take to simulate."""
+    """Measure CPU seconds to simulate rolling bounces of large groups."""
     click.echo(json.dumps(simulator_figures(names), indent=2))
 
 

@@ -1,8 +1,8 @@
-"""Measures how quick assignors are beside Java's, in ms: 1,000 members and 10,000 partitions.
+"""Measure assignors beside Java's, in ms: 1,000 members and 10,000 partitions.
 
-A group forms, and then a member is gone: what the others own has to be kept.  Members want the same
-topics, or different ones; with racks or without.  Java's first call is what a leader pays, as its
-code isn't compiled yet; `java_again_ms` is a later one.
+A group forms, and then a member leaves: the others should keep their partitions.  Members want the
+same topics, or different ones; with racks or without.  Java's first call is the cost of a leader,
+as its code isn't compiled yet; `java_again_ms` is a later one.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ _WITHIN_S = 900.0
 
 
 def assignor_figures(members: int, partitions: int, *, java: bool) -> list[dict[str, Any]]:
-    """Return a row for each assignor and group; `java`: with Java's figures, and whether equal."""
-    asked = [
-        (assignor, said, group)
+    """Return a row for each assignor and group; `java`: with Java's figures, and true if equal."""
+    cases = [
+        (assignor, label, group)
         for assignor in ASSIGNORS.values()
-        for said, group in _groups(members, partitions, assignor)
+        for label, group in _groups(members, partitions, assignor)
     ]
-    rows = [_row(assignor, said, group) for assignor, said, group in asked]
+    rows = [_row(assignor, label, group) for assignor, label, group in cases]
     if java:
-        questions = [Question(a.name, g.members, g.counts, g.racks, 1) for a, _, g in asked]
+        questions = [Question(a.name, g.members, g.counts, g.racks, 1) for a, _, g in cases]
         answers = asyncio.run(ask_java([*questions, *questions], _WITHIN_S))
         first, again = answers[: len(questions)], answers[len(questions) :]
-        for row, question, one, other in zip(rows, questions, first, again, strict=True):
-            row["java_ms"] = round(one.took_ms)
+        for row, question, cold, other in zip(rows, questions, first, again, strict=True):
+            row["java_ms"] = round(cold.took_ms)
             row["java_again_ms"] = round(other.took_ms)
-            row["parity"] = parity_of(question, one).value
+            row["parity"] = parity_of(question, cold).value
     return rows
 
 
@@ -47,11 +47,11 @@ def _groups(
     for is_uniform in (True, False):
         for has_racks in (False, True):
             wants = "same topics" if is_uniform else "different topics"
-            said = wants + (", racks" if has_racks else "")
+            label = wants + (", racks" if has_racks else "")
             forming = _group(members, partitions, is_uniform=is_uniform, has_racks=has_racks)
-            yield f"{said}: forms", forming
+            yield f"{label}: forms", forming
             owning = forming.owning(forming.assigned(assignor), 1)
-            yield f"{said}: one is gone", replace(owning, members=owning.members[1:])
+            yield f"{label}: one is gone", replace(owning, members=owning.members[1:])
 
 
 def _group(members: int, partitions: int, *, is_uniform: bool, has_racks: bool) -> AssignorInput:
@@ -77,8 +77,8 @@ def _group(members: int, partitions: int, *, is_uniform: bool, has_racks: bool) 
     )
 
 
-def _row(assignor: Assignor, said: str, group: AssignorInput) -> dict[str, Any]:
+def _row(assignor: Assignor, label: str, group: AssignorInput) -> dict[str, Any]:
     began = time.perf_counter()
     group.assigned(assignor)
     took_ms = round(1000 * (time.perf_counter() - began))
-    return {"assignor": assignor.name, "group": said, "ms": took_ms}
+    return {"assignor": assignor.name, "group": label, "ms": took_ms}

@@ -1,10 +1,10 @@
-"""Measures how quick the audit of a request log is, beside plain JSON parsing of the same file.
+"""Measure the audit of a request log, beside plain JSON parsing of the same file.
 
 The figures are lines per second of the parser alone (orjson, and Python's json beside it), of the
-reader, and of the whole audit, on one core and in the same run; and how much memory the audit takes
-at most.  Times are those of the processor.  The logs are made by the model's clients, the same
-for the same seed: a healthy one, and one full of problems, where each minute something happens to
-each member, half of it what no good client does.
+reader, and of the whole audit, on one core and in the same run; and the audit's peak memory. Times
+are those of the processor.  The logs are made by the model's clients, equal for equal seeds: a
+healthy one, and one full of problems, where each member has an event each minute, half of them of
+kinds that no good client causes.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def write_log(path: Path, plan: Plan) -> None:
 
 
 def audit_figures(file: str) -> dict[str, Any]:
-    """Return the figures of a log, by what is done with it."""
+    """Return the figures of a log, by stage."""
     path = Path(file)
     size = path.stat().st_size
     lines, orjson_s = _timed(lambda: _parsed(path, orjson.loads))

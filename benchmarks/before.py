@@ -1,8 +1,8 @@
-"""Measures another checkout of fencepost beside this one, by turns, in one run.
+"""Measure another checkout of fencepost beside this one, by turns, in one run.
 
-What measures is this checkout's; only what is measured, the package, is the other's.  Each
-measurement has a process of its own, so that none is warmed up by another, and the two take turns,
-so that a busy machine slows both.  Of each figure the median of all rounds is told.
+The measuring code is this checkout's; only the measured package is the other's.  Each measurement
+has a process of its own, so that none is warmed up by another, and the two take turns, so that a
+busy machine slows both.  Each figure is the median of all rounds.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def before_options(command: _Command) -> _Command:
 def measured(
     measure: Callable[..., Any], arguments: tuple[Any, ...], before: Path | None, rounds: int
 ) -> Any:
-    """Return what `measure` does of this checkout, and where there is another, of both.
+    """Return the figures of `measure` for this checkout, and where there is another, of both.
 
     Each figure is then `{"before": …, "now": …, "times": now / before}`.  `arguments` are JSON.
     Raises click.UsageError for a folder that is no checkout, TargetUnavailableError if a
@@ -56,8 +56,8 @@ def measured(
     with tempfile.TemporaryDirectory(prefix="fencepost-") as folder:
         old = _package(Path(folder) / "before", before)
         new = _package(Path(folder) / "now", here)
-        found = [[_apart(measure, arguments, of) for of in (old, new)] for _ in range(rounds)]
-    return _compared([first for first, _ in found], [second for _, second in found])
+        figures = [[_apart(measure, arguments, of) for of in (old, new)] for _ in range(rounds)]
+    return _compared([first for first, _ in figures], [second for _, second in figures])
 
 
 def _package(path: Path, checkout: Path) -> Path:
@@ -69,7 +69,7 @@ def _package(path: Path, checkout: Path) -> Path:
 
 
 def _apart(measure: Callable[..., Any], arguments: tuple[Any, ...], package: Path) -> Any:
-    """One measurement in a process of its own."""
+    """Run one measurement in a process of its own."""
     done = subprocess.run(  # noqa: S603  (this very program)
         [sys.executable, "-m", __name__, measure.__module__, measure.__name__],
         input=json.dumps(arguments),

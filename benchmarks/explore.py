@@ -1,6 +1,6 @@
-"""Measures how quickly the explorer visits a published state space, beside other tools.
+"""Measure the explorer on a published state space, beside other tools.
 
-What is compared is kip345-small, whose counts are published, with its four invariants checked in
+The state space is kip345-small, whose counts are published, with its four invariants checked in
 every state.  Each exploration runs in a process of its own, so that its memory is its own, and the
 other tools run in the same session.  Seconds are those of the search, without the start of a
 program.
@@ -37,9 +37,9 @@ _THREADS = (1, 2)
 def explore_figures(
     configurations: Sequence[str], ways: Sequence[str], *, jobs: int, beside: Path | None
 ) -> dict[str, Any]:
-    """Return the figures of each configuration: of each way (see WAYS), and of what is beside.
+    """Return the figures of each configuration: of each way (see WAYS), and of the other tools.
 
-    What can't be had is `{"unavailable": why and the remedy}`.  `times_plain_python` and
+    A missing figure is `{"unavailable": why and the remedy}`.  `times_plain_python` and
     `times_stateright` (the quicker of its runs) are ratios of the first way's states per second.
     """
     program = _attempt(lambda: {"program": build_stateright(beside)}) if beside else {}
@@ -60,13 +60,13 @@ def figures_of(name: str, way: str, jobs: int) -> dict[str, Any]:
     """Return the figures of one exploration in this process.  Raises ProgramError without NumPy."""
     configuration = CONFIGURATIONS[name]
     result = WAYS[way](configuration, jobs)
-    found = (result.states, result.transitions, len(result.levels))
+    counts = (result.states, result.transitions, len(result.levels))
     published = (configuration.states, configuration.transitions, configuration.levels)
     return {
         "states": result.states,
         "transitions": result.transitions,
         "levels": len(result.levels),
-        "as_published": found == published,
+        "as_published": counts == published,
         "violations": sorted(result.violations),
         "jobs": jobs,
         "seconds": round(result.seconds, 3),
@@ -106,12 +106,12 @@ WAYS: dict[str, Callable[[Configuration, int], Exploration[Any, Any]]] = {
 
 
 def print_figures(name: str, way: str, jobs: int) -> None:
-    """What the process of one exploration does."""
+    """Print the figures of one exploration, in its process."""
     print(json.dumps(_attempt(partial(figures_of, name, way, jobs))))  # noqa: T201
 
 
 def _apart(name: str, way: str, jobs: int) -> dict[str, Any]:
-    """The figures of one exploration, in a process of its own.  Raises ProgramError."""
+    """Return the figures of one exploration, in a process of its own.  Raises ProgramError."""
     code = f"from {__name__} import print_figures; print_figures({name!r}, {way!r}, {jobs})"
     figures: dict[str, Any] = json.loads(output_of([sys.executable, "-c", code], within_s=RUN_S))
     return figures
@@ -136,7 +136,7 @@ def _attempt(figures: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
 
 def _ratio(own: dict[str, Any], others: Sequence[dict[str, Any]]) -> float | None:
-    """How many times as quick ours is as the quickest of some, or None if one side is missing."""
+    """Return the ratio of our speed to the quickest of some, or None if one side is missing."""
     speeds = [other["states_per_second"] for other in others if "states_per_second" in other]
     if "states_per_second" not in own or not any(speeds):
         return None

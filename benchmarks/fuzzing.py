@@ -1,8 +1,8 @@
-"""Measures how many requests the fuzzer sends and judges, of the model here or of a real target.
+"""Measure the requests that the fuzzer sends and judges, of the model here or of a real target.
 
-Of the model the clock is virtual, so what limits it is our processor time.  A real target has its
-own time: there the requests for each second count, what each of the two spends meanwhile, and how
-many plans stay undecided.
+Of the model the clock is virtual, so our processor time is the limit.  A real target has its own
+time: there the figures are requests per second, the processor time of both, and the number of
+undecided plans.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from fencepost.properties.judging.outcome import Outcome
 def fuzz_figures(
     target: str, requests: int, jobs: int, seconds: float | None = None
 ) -> dict[str, Any]:
-    """Figures of a search with seed 0 by so many processes; `seconds`: for so long instead.
+    """Return figures of a search with seed 0 by `jobs` processes; `seconds`: a time limit instead.
 
-    `cores`: processor seconds for each second, ours and of what was started for the target (None
-    where nothing was); `unknown`: the part of the plans that is undecided.  Raises
-    UnknownTargetError, TargetUnavailableError.
+    `cores`: processor seconds for each second, ours and of the target's processes (None without
+    any); `unknown`: the part of the plans that is undecided.  Raises UnknownTargetError,
+    TargetUnavailableError.
     """
     options = FuzzOptions(
         find_revision(revision_for(target)),

@@ -1,8 +1,8 @@
-"""kip345-small by whole frontiers: the rules as tables, looked up with NumPy.
+"""Explore kip345-small by whole frontiers: the rules as tables, looked up with NumPy.
 
-The answers of the rules, which are asked once per pair of parts as in `kip345_packed`, are kept as
-arrays: what a client does is one row per server and client, what the server does one row per
-server.  Applying an action to a million states is then a look-up and some arithmetic.
+The results of the rules, which are evaluated once per pair of parts as in `kip345_packed`, are kept
+as arrays: the steps of a client are one row per server and client, the steps of the server one row
+per server.  Applying an action to a million states is then a look-up and some arithmetic.
 """
 
 from __future__ import annotations
@@ -46,23 +46,23 @@ class SmallFrontierSystem:
         self._of_clients = np.full((0, len(_CLIENT_ACTIONS)), _UNASKED, np.int32)
         self._synced = np.full(0, -1, np.int8)
         self._of_servers = np.full((0, self._ids + 1), _UNASKED, np.int32)
-        self._told = np.zeros(0, np.int64)
+        self._informed = np.zeros(0, np.int64)
         self._generation = np.zeros(0, np.int64)
         self._broken = np.zeros((0, _CHECKS), np.bool_)
         self._filled = 0
 
     def initial_words(self) -> Words:
-        """Nobody has joined."""
+        """Return the state in which nobody has joined."""
         word = self.packing.first()
         self._grow()
         return np.array([word], np.uint64)
 
     def decode(self, word: int) -> State:
-        """Return the state of a word that was met before."""
+        """Return the state of a word from an earlier level."""
         return self.packing.decode(word)
 
     def prepare(self, words: Words) -> None:
-        """Ask the rules what has not been asked, and grow the tables."""
+        """Evaluate the rules for new parts, and grow the tables."""
         servers = (words >> self.shift).astype(np.int64)
         unasked = np.unique(servers[self._of_servers[servers, -1] == _UNASKED])
         if unasked.size:
@@ -75,7 +75,7 @@ class SmallFrontierSystem:
         self._grow()
 
     def expand(self, words: Words) -> Iterator[tuple[Action, NDArray[np.intp], Words]]:
-        """Yield what any client or the server can do."""
+        """Yield the actions of any client or the server."""
         lower = (np.uint64(1) << self.shift) - np.uint64(1)
         for c, place in enumerate(self.clients):
             after = self._of_clients[self.rows(words, c)]
@@ -97,18 +97,18 @@ class SmallFrontierSystem:
         yield ("complete", 0), *self._completed(servers, after[:, -1], rest)
 
     def rows(self, words: Words, c: int) -> NDArray[np.int64]:
-        """Return where the tables of clients tell of a client of each state."""
+        """Return the rows in the tables of clients for a client of each state."""
         servers = (words >> self.shift).astype(np.int64)
         values = (words >> self.clients[c] & self.mask).astype(np.int64)
         return (servers * len(self._kinds) + self._kind_of[c]) * self.packing.values + values
 
     def broken(self, check: int, words: Words) -> NDArray[np.bool_]:
-        """Return whether the server's part of each state breaks an invariant of it."""
+        """Return for each state True if its server part breaks an invariant."""
         broken: NDArray[np.bool_] = self._broken[(words >> self.shift).astype(np.int64), check]
         return broken
 
     def synced(self, words: Words, c: int) -> NDArray[np.int8]:
-        """Return the generation that a client was told, if its member is synced, else -1."""
+        """Return a client's generation, if its member is synced, else -1."""
         return self._synced[self.rows(words, c)]
 
     def _completed(
@@ -116,23 +116,23 @@ class SmallFrontierSystem:
     ) -> tuple[NDArray[np.intp], Words]:
         places = np.flatnonzero(column >= 0)
         after = column[places]
-        told, generation = self._told[servers[places]], self._generation[after]
+        learners, generation = self._informed[servers[places]], self._generation[after]
         words = after.astype(np.uint64) << self.shift
         for place in self.clients:
             values = (rest[places] >> place & self.mask).astype(np.int64)
             ids = values // self.packing.names
             learnt = ids * self.packing.names + generation
-            values = np.where(told >> ids & 1, learnt, values)
+            values = np.where(learners >> ids & 1, learnt, values)
             words |= values.astype(np.uint64) << place
         return places, words
 
     def _ask_server(self, number: int) -> list[int]:
         packing = self.packing
         row = [_DISABLED] * (self._ids + 1)
-        for (name, member_id), after, told in packing.rules.server_steps(packing.servers[number]):
+        for (name, member_id), after, ids in packing.rules.server_steps(packing.servers[number]):
             row[member_id - 1 if name == "expire" else -1] = packing.number(after)
-            if told:
-                self._told[number] = sum(1 << i for i in told)
+            if ids:
+                self._informed[number] = sum(1 << i for i in ids)
         server = packing.servers[number]
         self._broken[number] = [holds(server) is not None for holds in SERVER_INVARIANTS.values()]
         return row
@@ -146,13 +146,13 @@ class SmallFrontierSystem:
         for name, after, then in packing.rules.client_steps(server, self._kinds[kind], client):
             follows = number if after is server else packing.number(after)
             entries[_CLIENT_ACTIONS.index(name)] = follows << packing.bits | packing.value(then)
-        told = synced_generation(server, client)
-        if told is not None:
-            self._synced[row] = told
+        generation = synced_generation(server, client)
+        if generation is not None:
+            self._synced[row] = generation
         return entries
 
     def _grow(self) -> None:
-        """Make room for the servers that have a number, twice what is needed."""
+        """Make room for the servers that have a number, twice the need."""
         size = len(self.packing.servers)
         if size > len(self._of_servers):
             more = 2 * size - len(self._of_servers)
@@ -160,7 +160,7 @@ class SmallFrontierSystem:
             self._of_clients = _longer(self._of_clients, rows, _UNASKED)
             self._synced = _longer(self._synced, rows, -1)
             self._of_servers = _longer(self._of_servers, more, _UNASKED)
-            self._told = _longer(self._told, more, 0)
+            self._informed = _longer(self._informed, more, 0)
             self._generation = _longer(self._generation, more, 0)
             self._broken = _longer(self._broken, more, 0)
         for number in range(self._filled, size):
@@ -174,7 +174,7 @@ def frontier_invariants(system: SmallFrontierSystem) -> list[FrontierCheck[State
         FrontierCheck(name, _of_server(system, i), _sentence(holds))
         for i, (name, holds) in enumerate(SERVER_INVARIANTS.items())
     ]
-    return [*checks, FrontierCheck("I4", _unequal(system), _said(synced_in_one_generation))]
+    return [*checks, FrontierCheck("I4", _unequal(system), _of_state(synced_in_one_generation))]
 
 
 def _of_server(system: SmallFrontierSystem, check: int) -> Callable[[Words], NDArray[np.bool_]]:
@@ -182,23 +182,23 @@ def _of_server(system: SmallFrontierSystem, check: int) -> Callable[[Words], NDA
 
 
 def _sentence(holds: Callable[[Server], str | None]) -> Callable[[State], str]:
-    return _said(lambda state: holds(state.server))
+    return _of_state(lambda state: holds(state.server))
 
 
-def _said(holds: Callable[[State], str | None]) -> Callable[[State], str]:
+def _of_state(holds: Callable[[State], str | None]) -> Callable[[State], str]:
     return lambda state: holds(state) or "holds in the state, but not in the tables"
 
 
 def _unequal(system: SmallFrontierSystem) -> Callable[[Words], NDArray[np.bool_]]:
-    """I4: the generations of any two clients of synced members differ."""
+    """Check I4: the generations of any two clients of synced members are equal."""
 
     def broken(words: Words) -> NDArray[np.bool_]:
         most = np.full(words.size, -1, np.int8)
         least = np.full(words.size, 127, np.int8)
         for c in range(len(system.clients)):
-            told = system.synced(words, c)
-            np.maximum(most, told, out=most)
-            np.minimum(least, np.where(told < 0, least, told), out=least)
+            generations = system.synced(words, c)
+            np.maximum(most, generations, out=most)
+            np.minimum(least, np.where(generations < 0, least, generations), out=least)
         return most > least
 
     return broken

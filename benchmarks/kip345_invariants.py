@@ -1,7 +1,7 @@
-"""The four invariants of kip345-small, one for each seeded fault.
+"""Define the four invariants of kip345-small, one for each seeded fault.
 
-The first three speak of the server alone, the fourth of the server and the generations that two
-clients were told.
+The first three speak of the server alone, the fourth of the server and the generations of two
+clients.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from fencepost.properties.explorer.exploration import Check
 
 
 def one_member_per_instance(server: Server) -> str | None:
-    """I1."""
+    """Check I1."""
     taken = [m.instance for m in server.members if m.instance != DYNAMIC]
     if len(set(taken)) == len(taken):
         return None
@@ -21,7 +21,7 @@ def one_member_per_instance(server: Server) -> str | None:
 
 
 def mapped_ids_are_members(server: Server) -> str | None:
-    """I2."""
+    """Check I2."""
     instances = {m.id: m.instance for m in server.members}
     for instance, member_id in enumerate(server.static):
         if member_id != NONE and instances.get(member_id) != instance:
@@ -30,7 +30,7 @@ def mapped_ids_are_members(server: Server) -> str | None:
 
 
 def leader_is_a_member(server: Server) -> str | None:
-    """I3."""
+    """Check I3."""
     ids = {m.id for m in server.members}
     if server.leader in (ids or {NONE}):
         return None
@@ -38,18 +38,18 @@ def leader_is_a_member(server: Server) -> str | None:
 
 
 def synced_generation(server: Server, client: Client) -> int | None:
-    """Return the generation that a client was told, if its member is synced: what I4 compares."""
+    """Return the generation of a client, if its member is synced, for I4."""
     if any(m.id == client.id and m.synced for m in server.members):
         return client.generation
     return None
 
 
 def synced_in_one_generation(state: State) -> str | None:
-    """I4."""
-    told = {synced_generation(state.server, client) for client in state.clients} - {None}
-    if len(told) <= 1:
+    """Check I4."""
+    generations = {synced_generation(state.server, client) for client in state.clients} - {None}
+    if len(generations) <= 1:
         return None
-    return f"clients of synced members were told different generations: {told}"
+    return f"clients of synced members were told different generations: {generations}"
 
 
 SERVER_INVARIANTS: dict[str, Callable[[Server], str | None]] = {

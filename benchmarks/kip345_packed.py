@@ -1,9 +1,9 @@
-"""kip345-small with each rule applied once per pair of parts, and states as integers.
+"""Explore kip345-small with each rule applied once per pair of parts, and states as integers.
 
 The lowest bits of a state are the clients, some bits for each; above them is the number of the
-server's part, given out as parts are met.  What a client does depends on the server and on that
-client alone, so the rules are asked once for each such pair (on configuration E 151,000 times for
-602,727 states), and a state's successors are put together from the answers.
+server's part, given out in the order of discovery.  The steps of a client depend on the server and
+on that client alone, so the rules are evaluated once for each such pair (on configuration E 151,000
+times for 602,727 states), and a state's successors are put together from the results.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from fencepost.properties.explorer.exploration import Check
 
 
 class Packing:
-    """Where the parts of a state are in its integer."""
+    """The places of the parts of a state in its integer."""
 
     def __init__(self, configuration: Configuration, fault: Fault | None = None) -> None:
         self.rules = Rules(configuration, fault)
@@ -64,7 +64,7 @@ class Packing:
         return word
 
     def decode(self, word: int) -> State:
-        """Return the state of an integer that was met before."""
+        """Return the state of an earlier integer."""
         clients = tuple(
             self.client(word >> (self.bits * c) & self.mask) for c in range(len(self.instances))
         )
@@ -89,36 +89,36 @@ class PackedSystem:
         self._clients = (1 << self.packing.shift) - 1
 
     def initial(self) -> Iterator[int]:
-        """Nobody has joined."""
+        """Yield the state in which nobody has joined."""
         yield self.packing.first()
 
     def successors(self, word: int) -> list[tuple[Action, int]]:
-        """Return what any client or the server can do."""
+        """Return the actions of any client or the server."""
         packing = self.packing
         clients = word & self._clients
         server = word ^ clients
-        found: list[tuple[Action, int]] = []
+        successors: list[tuple[Action, int]] = []
         for c, (place, mask) in enumerate(self._places):
             pair = server | (clients & mask) >> place
             steps = self._of_client[c].get(pair)
             if steps is None:
                 steps = self._client_steps(c, pair)
             rest = clients & ~mask
-            found += [(action, rest | part) for action, part in steps]
+            successors += [(action, rest | part) for action, part in steps]
         of_server = self._of_server.get(server)
         if of_server is None:
             of_server = self._server_steps(server)
-        for action, after, told in of_server:
-            if told:
+        for action, after, ids in of_server:
+            if ids:
                 state = packing.decode(word)
                 generation = packing.servers[after >> packing.shift].generation
-                learnt = informed(state.clients, generation, told)
+                learnt = informed(state.clients, generation, ids)
                 values = enumerate(learnt)
                 parts = sum(packing.value(client) << (packing.bits * i) for i, client in values)
-                found.append((action, after | parts))
+                successors.append((action, after | parts))
             else:
-                found.append((action, after | clients))
-        return found
+                successors.append((action, after | clients))
+        return successors
 
     def _client_steps(self, c: int, pair: int) -> tuple[tuple[Action, int], ...]:
         packing = self.packing
@@ -138,8 +138,8 @@ class PackedSystem:
     def _server_steps(self, server: int) -> tuple[tuple[Action, int, tuple[int, ...]], ...]:
         packing = self.packing
         steps = tuple(
-            (action, packing.number(after) << packing.shift, told)
-            for action, after, told in packing.rules.server_steps(
+            (action, packing.number(after) << packing.shift, ids)
+            for action, after, ids in packing.rules.server_steps(
                 packing.servers[server >> packing.shift]
             )
         )
@@ -161,13 +161,13 @@ class _Server:
     def __init__(self, packing: Packing, name: str) -> None:
         self.packing = packing
         self.holds = SERVER_INVARIANTS[name]
-        self.said: dict[int, str | None] = {}
+        self.sentences: dict[int, str | None] = {}
 
     def __call__(self, word: int) -> str | None:
         number = word >> self.packing.shift
-        if number not in self.said:
-            self.said[number] = self.holds(self.packing.servers[number])
-        return self.said[number]
+        if number not in self.sentences:
+            self.sentences[number] = self.holds(self.packing.servers[number])
+        return self.sentences[number]
 
 
 class _Synced:
@@ -175,20 +175,20 @@ class _Synced:
 
     def __init__(self, packing: Packing) -> None:
         self.packing = packing
-        self.told: dict[int, int | None] = {}
+        self.generations: dict[int, int | None] = {}
 
     def __call__(self, word: int) -> str | None:
         packing = self.packing
         number = word >> packing.shift
-        seen = set()
+        visited = set()
         for c in range(len(packing.instances)):
             value = word >> (packing.bits * c) & packing.mask
             pair = number << packing.bits | value
-            if pair not in self.told:
+            if pair not in self.generations:
                 server, client = packing.servers[number], packing.client(value)
-                self.told[pair] = synced_generation(server, client)
-            seen.add(self.told[pair])
-        seen.discard(None)
-        if len(seen) <= 1:
+                self.generations[pair] = synced_generation(server, client)
+            visited.add(self.generations[pair])
+        visited.discard(None)
+        if len(visited) <= 1:
             return None
-        return f"clients of synced members were told different generations: {seen}"
+        return f"clients of synced members were told different generations: {visited}"

@@ -1,9 +1,9 @@
-"""kip345-small: a small finite model of static membership, to compare explorers by.
+"""Define kip345-small: a small finite model of static membership, to compare explorers by.
 
 It is not a model of Kafka: it simplifies on purpose, so that the same state space can be written
 for many tools, and its counts are published.  The rules are written once, here, on two parts of a
-state: what the server knows, and what each client does.  `SmallSystem` puts the parts together one
-state at a time; `kip345_packed` and `kip345_frontier` are quicker ways to explore the same rules.
+state: the server, and each client.  `SmallSystem` puts the parts together one state at a time;
+`kip345_packed` and `kip345_frontier` are quicker ways to explore the same rules.
 
 A client takes part as one instance, or as a dynamic member.  The phases are those of a group; ids
 and generations are bounded by refusing joins and completions beyond the bound.
@@ -67,7 +67,7 @@ CONFIGURATIONS = {
 
 
 class Member(NamedTuple):
-    """A member: its id, its instance or DYNAMIC, whether a join or a sync of it is held."""
+    """A member: its id, its instance or DYNAMIC, true if a join or a sync of it is held."""
 
     id: int
     instance: int
@@ -76,7 +76,7 @@ class Member(NamedTuple):
 
 
 class Server(NamedTuple):
-    """What the server knows.  `members` and `pending` ascend by id; `static`: id per instance."""
+    """The server's state.  `members` and `pending` ascend by id; `static`: id per instance."""
 
     phase: Phase
     generation: int
@@ -88,7 +88,7 @@ class Server(NamedTuple):
 
 
 class Client(NamedTuple):
-    """What a client remembers: its member id or NONE, and the generation it was told."""
+    """The memory of a client: its member id or NONE, and its generation."""
 
     id: int
     generation: int
@@ -110,20 +110,20 @@ GONE = Client(NONE, 0)
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What may happen to the parts of a state, with a fault or without."""
+    """The steps of the parts of a state, with a fault or without."""
 
     configuration: Configuration
     fault: Fault | None = None
 
     def first(self) -> Server:
-        """Return the server before anything happened."""
+        """Return the server at the beginning."""
         instances = max(self.configuration.instances) + 1
         return Server(Phase.EMPTY, 0, 1, NONE, (), (), (NONE,) * instances)
 
     def client_steps(
         self, server: Server, instance: int, client: Client
     ) -> Iterator[tuple[str, Server, Client]]:
-        """Yield what a client can do, and both parts after it."""
+        """Yield the actions of a client, and both parts after each."""
         if client.id or server.next_id <= self.configuration.ids:
             yield "join", *self._join(server, instance, client)
         if client.id:
@@ -136,7 +136,7 @@ class Rules:
             yield "restart", server, GONE
 
     def server_steps(self, server: Server) -> Iterator[tuple[Action, Server, tuple[int, ...]]]:
-        """What the server can do, and which ids it tells of the generation that it has then."""
+        """Yield the actions of the server, with the ids that learn its generation then."""
         idle = [m.id for m in server.members if not m.parked]
         for member_id in sorted((*server.pending, *idle)):
             yield ("expire", member_id), self._drop(server, member_id), ()
@@ -169,7 +169,7 @@ class Rules:
         return server, Client(client.id, server.generation)
 
     def _fresh(self, server: Server, instance: int, holder: int) -> tuple[Server, Client]:
-        """An instance joins without an id: it gets one, and takes the place of the holder's."""
+        """Let an instance join without an id: it gets one, and takes the place of the holder's."""
         new = server.next_id
         static = (*server.static[:instance], new, *server.static[instance + 1 :])
         server = server._replace(next_id=new + 1, static=static)
@@ -186,7 +186,7 @@ class Rules:
         return self._enter(server, new, instance), Client(new, 0)
 
     def _enter(self, server: Server, member_id: int, instance: int) -> Server:
-        """A member is added, and its join is held."""
+        """Add a member, and hold its join."""
         member = Member(member_id, instance, parked=True, synced=False)
         members = tuple(sorted((*server.members, member)))
         leader = server.leader or member_id
@@ -203,7 +203,7 @@ class Rules:
         return server._replace(members=members, phase=Phase.STABLE if leads else server.phase)
 
     def _drop(self, server: Server, member_id: int) -> Server:
-        """A pending id or a member goes; nothing happens if it is neither."""
+        """Remove a pending id or a member, if it is one."""
         if member_id in server.pending:
             return server._replace(pending=tuple(p for p in server.pending if p != member_id))
         rest = tuple(m for m in server.members if m.id != member_id)
@@ -251,22 +251,22 @@ class SmallSystem:
         self.rules = Rules(configuration, fault)
 
     def initial(self) -> Iterator[State]:
-        """Nobody has joined."""
+        """Yield the state in which nobody has joined."""
         yield State(self.rules.first(), (GONE,) * len(self.rules.configuration.instances))
 
     def successors(self, state: State) -> Iterator[tuple[Action, State]]:
-        """Yield what any client or the server can do."""
+        """Yield the actions of any client or the server."""
         server, clients = state
         for c, instance in enumerate(self.rules.configuration.instances):
             steps = self.rules.client_steps(server, instance, clients[c])
             for name, after, client in steps:
                 yield (name, c), State(after, (*clients[:c], client, *clients[c + 1 :]))
-        for action, after, told in self.rules.server_steps(server):
-            yield action, State(after, informed(clients, after.generation, told))
+        for action, after, ids in self.rules.server_steps(server):
+            yield action, State(after, informed(clients, after.generation, ids))
 
 
 def informed(
-    clients: tuple[Client, ...], generation: int, told: tuple[int, ...]
+    clients: tuple[Client, ...], generation: int, ids: tuple[int, ...]
 ) -> tuple[Client, ...]:
-    """Return the clients after those whose ids are told have learnt a generation."""
-    return tuple(Client(c.id, generation) if c.id in told else c for c in clients)
+    """Return the clients after those with these ids have learnt a generation."""
+    return tuple(Client(c.id, generation) if c.id in ids else c for c in clients)

@@ -1,4 +1,4 @@
-"""Measures the model in groups of many members.
+"""Measure the model in groups of many members.
 
 A group of static members is formed, each of its members sends heartbeats, and then all rejoin and
 sync: one rebalance.  The requests go to the model as a coordinator in this process, with bodies as
@@ -28,7 +28,7 @@ class _LargeGroup:
         self.ids = [""] * size
         self.generation = 0
         self.roster: list[str] = []
-        """Of the leader, who is the first member."""
+        """Of the leader, which is the first member."""
         self._requests = 0
 
     def form(self) -> None:
@@ -60,13 +60,13 @@ class _LargeGroup:
         return self._ask(place, "JoinGroup", 9, body)
 
     def _sync(self) -> None:
-        given = [{"memberId": member_id, "assignment": "AAE="} for member_id in self.roster]
+        assignments = [{"memberId": member_id, "assignment": "AAE="} for member_id in self.roster]
         for place in range(self.size):
             body = {
                 **self._member(place),
                 "protocolType": "consumer",
                 "protocolName": "range",
-                "assignments": given if place == 0 else [],
+                "assignments": assignments if place == 0 else [],
             }
             (answer,) = self._ask(place, "SyncGroup", 5, body)
             assert answer.body is not None  # noqa: S101  (else the figures lie)
@@ -85,9 +85,9 @@ class _LargeGroup:
         named = f"{self._requests}.{place}"
         return self.coordinator.send(Send(named, str(place), "bench", api, version, body))
 
-    def _read(self, found: Iterable[Sequence[Answer]]) -> None:
+    def _read(self, rounds: Iterable[Sequence[Answer]]) -> None:
         """Read the answers of a join phase: one for each member."""
-        answers = [answer for some in found for answer in some]
+        answers = [answer for some in rounds for answer in some]
         assert len(answers) == self.size, len(answers)  # noqa: S101
         for answer in answers:
             assert answer.body is not None  # noqa: S101
@@ -97,7 +97,7 @@ class _LargeGroup:
 
 
 def group_figures(size: int) -> dict[str, Any]:
-    """Seconds of the processor for one rebalance of so many members, and ms for one heartbeat."""
+    """Return processor seconds for one rebalance of `size` members, and ms for one heartbeat."""
     group = _LargeGroup(size)
     group.form()
     began = time.process_time()
@@ -115,5 +115,5 @@ def group_figures(size: int) -> dict[str, Any]:
 
 
 def groups_figures(sizes: list[int]) -> dict[str, Any]:
-    """The figures of groups of these sizes, by size."""
+    """Return the figures of groups of these sizes, by size."""
     return {str(size): group_figures(size) for size in sizes}

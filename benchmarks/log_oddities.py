@@ -1,8 +1,8 @@
-"""Odd clients for the logs of `log_traffic`: what no good client does.
+"""Add odd clients to the logs of `log_traffic`: acts that no good client does.
 
-There are members that don't hear that they were removed, strangers, old protocol versions,
-administrators, clients that stay away from a rebalance, and groups that become empty.  A log
-without them shows little of what a coordinator may get wrong.
+There are members that don't notice their removal, strangers, old protocol versions, administrators,
+clients that stay away from a rebalance, and groups that become empty.  A log without them covers
+few of a coordinator's possible errors.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Client:
     leader: bool = False
     members: tuple[str, ...] = ()
     state: str = "down"
-    life: int = 0
+    run: int = 0
     connection: str = ""
     waiting: str = ""
     heard: float = 0.0
@@ -55,18 +55,18 @@ class Site(Protocol):
         ...
 
     def join(self, client: Client) -> None:
-        """Ask to be let in, or in again."""
+        """Join, or join again."""
         ...
 
     def sync(self, client: Client) -> None:
-        """Ask for the assignment; a leader brings it."""
+        """Request the assignment; a leader brings it."""
         ...
 
-    def beat(self, client: Client, life: int) -> None:
+    def beat(self, client: Client, run: int) -> None:
         """Send a heartbeat, if still alive and at rest."""
         ...
 
-    def commit(self, client: Client, life: int) -> None:
+    def commit(self, client: Client, run: int) -> None:
         """Commit an offset, if still alive and at rest."""
         ...
 
@@ -75,20 +75,20 @@ class Site(Protocol):
         ...
 
     def start(self, client: Client) -> None:
-        """A new process begins."""
+        """Begin a new process."""
         ...
 
     def end(self, client: Client) -> None:
-        """The process is gone."""
+        """End the process."""
         ...
 
     def describe(self, group_id: str, *, again: bool = True) -> None:
-        """Ask about a group."""
+        """Describe a group."""
         ...
 
 
 def in_old_words(api: str, body: dict[str, Any]) -> dict[str, Any]:
-    """Return a request as clients said it before there were static members."""
+    """Return a request in the form of clients before static members."""
     if api == "LeaveGroup":
         return {"groupId": body["groupId"], "memberId": body["members"][0]["memberId"]}
     kept = {name: value for name, value in body.items() if name not in _SAYS_LATER}
@@ -109,11 +109,11 @@ def in_old_words(api: str, body: dict[str, Any]) -> dict[str, Any]:
 
 
 def dawdles(site: Site, client: Client) -> float:
-    """Return how long a member waits before it joins a rebalance, ms; it may commit meanwhile."""
+    """Return the ms that a member waits before it joins a rebalance; it may commit meanwhile."""
     if site.random.random() < 0.5:
         ghost = _ghost(client)
         ghost.state = "stable"
-        site.commit(ghost, ghost.life)
+        site.commit(ghost, ghost.run)
     if site.random.random() < 0.3:
         site.describe(client.group_id, again=False)
     if site.random.random() < 0.15:
@@ -122,7 +122,7 @@ def dawdles(site: Site, client: Client) -> float:
 
 
 def happens_oddly(site: Site, client: Client) -> None:
-    """One odd thing, to a member at rest or in its name."""
+    """Do one odd act, to a member at rest or in its name."""
     site.random.choice(_ODD)(site, client)
     if site.random.random() < 0.5:
         wait = site.random.uniform(1, 4_000)
@@ -130,7 +130,7 @@ def happens_oddly(site: Site, client: Client) -> None:
 
 
 def _ghost(client: Client, **changes: Any) -> Client:
-    """Somebody who talks as a member does, on a connection of its own."""
+    """Return a client that sends a member's requests, on a connection of its own."""
     ghost = replace(client, deaf=True, **changes)
     ghost.connection = client.connection + "0"
     ghost.state = "stable"
@@ -138,16 +138,16 @@ def _ghost(client: Client, **changes: Any) -> Client:
 
 
 def _says(site: Site, ghost: Client) -> None:
-    """Any of the requests of a member."""
+    """Send any of the requests of a member."""
     site.random.choice([_beats, _beats, _commits, _syncs, _leaves, _joins])(site, ghost)
 
 
 def _beats(site: Site, ghost: Client) -> None:
-    site.beat(ghost, ghost.life)
+    site.beat(ghost, ghost.run)
 
 
 def _commits(site: Site, ghost: Client) -> None:
-    site.commit(ghost, ghost.life)
+    site.commit(ghost, ghost.run)
 
 
 def _syncs(site: Site, ghost: Client) -> None:
@@ -185,14 +185,14 @@ def _fenced(site: Site, client: Client) -> None:
 
 
 def _unheard_of(site: Site, client: Client) -> None:
-    """A member under an instance id that nobody has, or under none."""
+    """Send requests under an instance id that nobody has, or under none."""
     instance = None if client.instance is not None else "nobody"
     ghost = _ghost(client, instance=instance, old=False)
     site.random.choice([_beats, _commits, _syncs])(site, ghost)
 
 
 def _simple_commit(site: Site, client: Client) -> None:
-    site.commit(_ghost(client, member_id="", generation_id=-1, instance=None), client.life)
+    site.commit(_ghost(client, member_id="", generation_id=-1, instance=None), client.run)
 
 
 def _again_syncs(site: Site, client: Client) -> None:
@@ -212,7 +212,7 @@ def _other_protocol(site: Site, client: Client) -> None:
 
 
 def _removed(site: Site, client: Client) -> None:
-    """An administrator removes members by instance id, and one that is not there."""
+    """Remove members by instance id, as an administrator, and one that is not there."""
     mates = [c for c in site.clients if c.group_id == client.group_id and c.instance is not None]
     names = [c.instance for c in mates[: site.random.randint(1, 2)]]
     names.insert(site.random.randrange(len(names) + 1), "nobody")
@@ -222,12 +222,12 @@ def _removed(site: Site, client: Client) -> None:
 
 
 def _leaves_and_stays(site: Site, client: Client) -> None:
-    """It leaves, and goes on as if it had not."""
+    """Leave, and go on as if it had not."""
     site.leave(_ghost(client))
 
 
 def _moves_in(site: Site, client: Client) -> None:
-    """A static member comes back with another subscription, or other offers."""
+    """Bring a static member back with another subscription, or other protocols."""
     if client.instance is None:
         return
     site.end(client)
@@ -237,7 +237,7 @@ def _moves_in(site: Site, client: Client) -> None:
 
 
 def _crash_in_rebalance(site: Site, client: Client) -> None:
-    """A rebalance begins, and somebody restarts in it."""
+    """Begin a rebalance, and restart somebody in it."""
     client.topics = 1 + client.topics % 3
     site.join(client)
     mates = [c for c in site.clients if c.group_id == client.group_id and c is not client]
@@ -253,7 +253,7 @@ def _restarts(site: Site, client: Client) -> None:
 
 
 def _empties(site: Site, client: Client) -> None:
-    """All leave; somebody commits and asks meanwhile; all come back."""
+    """Let all leave; somebody commits and asks meanwhile; let all come back."""
     for mate in site.clients:
         if mate.group_id == client.group_id and mate.state == "stable":
             site.leave(mate)

@@ -1,8 +1,8 @@
-"""Traffic for request logs: clients of the model that behave as consumers do, in virtual time.
+"""Make traffic for request logs: clients of the model that behave as consumers, in virtual time.
 
 Consumers join, sync, send heartbeats and commits, are restarted (static members without a leave),
-crash, come back late, change their subscription, and come and go.  The same seed gives the same
-log.  A wrong model gives wrong logs.
+crash, come back late, change their subscription, and come and go.  Equal seeds give equal logs.  A
+wrong model gives wrong logs.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ _DESCRIBE = 5
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What traffic to make.
+    """The traffic to make.
 
-    `lines`: about how many; `members`: the most per group; `unrest_ms`: how often, on average,
-    something happens to a member; `delay_ms`: the broker's initial rebalance delay; `odd`: how much
-    of what happens is what no good client does.
+    `lines`: about this number; `members`: the most per group; `unrest_ms`: mean time between events
+    of a member; `delay_ms`: the broker's initial rebalance delay; `odd`: the part of the events
+    that no good client causes.
     """
 
     lines: int
@@ -57,7 +57,7 @@ class Plan:
 @dataclass(slots=True)
 class _Open:
     client: Client
-    life: int
+    run: int
     send: Send
     arrived_ms: float
 
@@ -102,7 +102,7 @@ class Traffic:
             self.later(self.random.uniform(0, 60_000), partial(self.describe, f"group-{g}"))
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
-        """Lines, in order of their dates."""
+        """Yield lines, in order of their dates."""
         written = 0
         while written < self.plan.lines:
             at, _, act = heapq.heappop(self._agenda)
@@ -124,8 +124,8 @@ class Traffic:
     # Clients.
 
     def start(self, client: Client) -> None:
-        """A new process begins."""
-        client.life += 1
+        """Begin a new process."""
+        client.run += 1
         self._connections += 1
         number = 30_000 + self._connections % 30_000
         client.connection = (
@@ -135,7 +135,7 @@ class Traffic:
         self.join(client)
 
     def join(self, client: Client) -> None:
-        """Ask to be let in, or in again."""
+        """Join, or join again."""
         client.state = "joining"
         names = ["range", "cooperative-sticky"] if client.protocol != "other" else ["other"]
         if client.protocol == "sticky":
@@ -154,7 +154,7 @@ class Traffic:
         self.ask(client, "JoinGroup", body)
 
     def sync(self, client: Client) -> None:
-        """Ask for the assignment; a leader brings it."""
+        """Request the assignment; a leader brings it."""
         client.state = "syncing"
         rows = [
             {"memberId": m, "assignment": base64.b64encode(f"for {m}".encode()).decode()}
@@ -168,15 +168,15 @@ class Traffic:
         }
         self.ask(client, "SyncGroup", body)
 
-    def beat(self, client: Client, life: int) -> None:
+    def beat(self, client: Client, run: int) -> None:
         """Send a heartbeat, if still alive and at rest."""
-        if client.life != life or client.state != "stable":
+        if client.run != run or client.state != "stable":
             return
         self.ask(client, "Heartbeat", _member(client))
 
-    def commit(self, client: Client, life: int) -> None:
+    def commit(self, client: Client, run: int) -> None:
         """Commit an offset, if still alive and at rest."""
-        if client.life != life or client.state != "stable":
+        if client.run != run or client.state != "stable":
             return
         part = {
             "partitionIndex": 0,
@@ -194,7 +194,7 @@ class Traffic:
         self.ask(client, "OffsetCommit", body)
 
     def describe(self, group_id: str, *, again: bool = True) -> None:
-        """Ask about a group, and `again` each minute."""
+        """Describe a group, and `again` each minute."""
         admin = Client(group_id, "admin", None, state="admin", connection=_ADMIN)
         body = {"groups": [group_id], "includeAuthorizedOperations": False}
         self.ask(admin, "DescribeGroups", body)
@@ -225,7 +225,7 @@ class Traffic:
                 client.topics = 1 + client.topics % 3
                 self.join(client)
             case "away":
-                self.end(client, life=False)
+                self.end(client, begins_run=False)
                 self.later(self.plan.session_ms * 1.5, lambda: self._back(client))
             case _ if client.instance is not None:
                 twin = Client(client.group_id, client.name + "-twin", client.instance)
@@ -237,17 +237,17 @@ class Traffic:
     def _back(self, client: Client) -> None:
         if client.state == "down":
             client.state = "stable"
-            self.beat(client, client.life)
+            self.beat(client, client.run)
 
     def _back_again(self, client: Client) -> None:
         if client.state == "down":
             self.start(client)
 
-    def end(self, client: Client, *, life: bool = True) -> None:
-        """The process is gone, or stands still (`life`)."""
+    def end(self, client: Client, *, begins_run: bool = True) -> None:
+        """End the process, or let it stand still (`begins_run` False)."""
         client.state = "down"
-        if life:
-            client.life += 1
+        if begins_run:
+            client.run += 1
 
     def leave(self, client: Client) -> None:
         """Send a LeaveGroup."""
@@ -256,7 +256,7 @@ class Traffic:
 
     # What clients are told.
 
-    def _told(self, client: Client, send: Send, body: Mapping[str, Any]) -> None:
+    def _answered(self, client: Client, send: Send, body: Mapping[str, Any]) -> None:
         if client.deaf:
             return
         match send.api:
@@ -265,21 +265,21 @@ class Traffic:
             case "SyncGroup":
                 if body["errorCode"] == 0:
                     client.state = "stable"
-                    life = client.life
-                    self.later(_BEAT_MS, lambda: self.beat(client, life))
-                    self.later(_COMMIT_MS, lambda: self.commit(client, life))
+                    run = client.run
+                    self.later(_BEAT_MS, lambda: self.beat(client, run))
+                    self.later(_COMMIT_MS, lambda: self.commit(client, run))
                 else:
                     self._error(client, body["errorCode"])
             case "Heartbeat":
                 if body["errorCode"] == 0:
-                    life = client.life
+                    run = client.run
                     wait = _BEAT_MS + self.random.uniform(0, 100)
-                    self.later(wait, lambda: self.beat(client, life))
+                    self.later(wait, lambda: self.beat(client, run))
                 else:
                     self._error(client, body["errorCode"])
             case "OffsetCommit":
-                life = client.life
-                self.later(_COMMIT_MS, lambda: self.commit(client, life))
+                run = client.run
+                self.later(_COMMIT_MS, lambda: self.commit(client, run))
 
     def _joined(self, client: Client, body: Mapping[str, Any]) -> None:
         code = body["errorCode"]
@@ -309,11 +309,11 @@ class Traffic:
         if code == REBALANCING and self.plan.odd and client.state == "stable":
             wait = dawdles(self, client)
         client.state = "joining"
-        life = client.life
-        self.later(wait, lambda: self._again(client, life))
+        run = client.run
+        self.later(wait, lambda: self._again(client, run))
 
-    def _again(self, client: Client, life: int) -> None:
-        if client.life == life and client.state == "joining":
+    def _again(self, client: Client, run: int) -> None:
+        if client.run == run and client.state == "joining":
             self.join(client)
 
     # The wire.
@@ -328,7 +328,7 @@ class Traffic:
         send = Send(request_id, client.connection, client.name, api, version, body)
         # No request arrives before the answer that its client acts on has gone out.
         arrived = max(self.now - self.random.uniform(0, 2), min(client.heard, self.now))
-        self._open[request_id] = _Open(client, client.life, send, START_MS + arrived)
+        self._open[request_id] = _Open(client, client.run, send, START_MS + arrived)
         message = APIS[api].request.from_body(body, version)
         self._take(self._model.handle(send, message, int(self.now)))
 
@@ -338,7 +338,7 @@ class Traffic:
             if open_ is None or answer.body is None:
                 continue
             client, send = open_.client, open_.send
-            if open_.life != client.life and send.api != "LeaveGroup":
+            if open_.run != client.run and send.api != "LeaveGroup":
                 continue  # its connection is closed: no line
             client.heard = self.now + self.random.uniform(0, 2)
             answered = START_MS + client.heard
@@ -357,13 +357,13 @@ class Traffic:
             )
             broker = hash_of(client.group_id) % self.plan.brokers
             heapq.heappush(self._out, (client.heard, self._next(), broker, line))
-            if client.life == open_.life:
-                self._told(client, send, body)
+            if client.run == open_.run:
+                self._answered(client, send, body)
 
     def _soon(self, client: Client, act: Callable[[], None]) -> None:
-        life = client.life
+        run = client.run
         wait = self.random.uniform(2, 20)
-        self.later(wait, lambda: act() if client.life == life else None)
+        self.later(wait, lambda: act() if client.run == run else None)
 
     def later(self, wait_ms: float, act: Callable[[], Any]) -> None:
         """Do something in virtual time."""
@@ -378,7 +378,7 @@ class Traffic:
 
 
 def _member(client: Client) -> dict[str, Any]:
-    """The fields by which a member says who it is."""
+    """Return the fields by which a member identifies itself."""
     return {
         "groupId": client.group_id,
         "generationId": client.generation_id,
@@ -388,5 +388,5 @@ def _member(client: Client) -> dict[str, Any]:
 
 
 def hash_of(text: str) -> int:
-    """Return a number of a text, the same in every process."""
+    """Return a number of a text, equal in every process."""
     return sum(text.encode()) * 2_654_435_761 % 2**32

@@ -1,6 +1,6 @@
-"""Measures how quick the pure model is, and how much memory it takes.
+"""Measure the speed of the pure model, and its memory.
 
-The figures are requests handled per second by `Machine.handle` along a realistic life of a group
+The figures are requests handled per second by `Machine.handle` along a realistic run of a group
 (joins, syncs, mostly heartbeats, restarts, leaves), and memory for 10,000 live groups of three
 members.  Figures can only be compared with others of the same run, so another Python model can walk
 the same way beside ours.
@@ -35,8 +35,8 @@ _INSTANCES = ("a", "b", "c")
 _GROUPS = 10_000
 
 
-class _Life:
-    """One group through a life; counts the requests it handled."""
+class _GroupRun:
+    """One group through its phases; counts the requests it handled."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
@@ -74,7 +74,7 @@ class _Life:
         return self.group.holder(instance) or ""
 
     def form(self) -> None:
-        """A Stable group of three static members."""
+        """Form a Stable group of three static members."""
         for instance in _INSTANCES:
             self.join(instance)
         self.expire_join()
@@ -83,7 +83,7 @@ class _Life:
 
     def sync(self, instance: str) -> None:
         assert self.group is not None
-        given = tuple(
+        assignments = tuple(
             SyncAssignment(member_id=m.member_id, assignment=b"partitions")
             for m in self.group.members
         )
@@ -91,7 +91,7 @@ class _Life:
             **self.member(instance),
             protocol_type="consumer",
             protocol_name="range",
-            assignments=given,
+            assignments=assignments,
         )
         self.ask("SyncGroup", 5, message)
 
@@ -108,7 +108,7 @@ class _Life:
         }
 
     def live(self) -> None:
-        """Heartbeats, a restart, heartbeats, the leader's rejoin, and a new generation."""
+        """Send heartbeats before and after a restart, let the leader rejoin, begin a generation."""
         for _ in range(_HEARTBEATS):
             self.now += 3000
             for instance in _INSTANCES:
@@ -124,12 +124,12 @@ class _Life:
 
 
 def model_figures(seconds: float) -> dict[str, Any]:
-    """Requests per second of the pure model, and bytes for 10,000 live groups."""
+    """Return requests per second of the pure model, and bytes for 10,000 live groups."""
     machine = Machine(KAFKA_4, _CONFIG)
-    life = _Life(machine)
-    life.form()
-    life.live()
-    handled, elapsed = _repeat(life, seconds)
+    run = _GroupRun(machine)
+    run.form()
+    run.live()
+    handled, elapsed = _repeat(run, seconds)
     return {
         "requests_per_second": round(handled / elapsed),
         "requests": handled,
@@ -138,12 +138,12 @@ def model_figures(seconds: float) -> dict[str, Any]:
     }
 
 
-def _repeat(life: _Life, seconds: float) -> tuple[int, float]:
-    before = life.requests
+def _repeat(run: _GroupRun, seconds: float) -> tuple[int, float]:
+    before = run.requests
     begun = time.perf_counter()
     while (elapsed := time.perf_counter() - begun) < seconds:
-        life.live()
-    return life.requests - before, elapsed
+        run.live()
+    return run.requests - before, elapsed
 
 
 def _memory(machine: Machine) -> int:
@@ -160,13 +160,13 @@ def _memory(machine: Machine) -> int:
 
 def _stable_groups(machine: Machine) -> Iterator[Group | None]:
     for _ in range(_GROUPS):
-        life = _Life(machine)
-        life.form()
-        yield life.group
+        run = _GroupRun(machine)
+        run.form()
+        yield run.group
 
 
 def walk_beside(path: Path, seconds: float) -> dict[str, Any]:
-    """Steps per second of the random walk in another model's file, in this same run.
+    """Return steps per second of the random walk in another model's file, in this same run.
 
     The file has `CFGS`, `Model` and `walk(model, seconds)` as kip345_small.py.  Raises ValueError
     for a file that has not.

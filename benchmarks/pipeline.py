@@ -1,12 +1,12 @@
-"""`benchmarks pipeline`: traces per second of the pipeline, engine beside engine, in one run.
+"""Measure traces per second of the pipeline, engine beside engine, in one run.
 
 Each engine draws and checks the same traces in a process of its own, so that none is warmed up by
-another.  So does a bare loop over the same functions, which shows what the local engine itself
-costs; since that cost per trace doesn't depend on the number of traces, the loop takes a tenth of
-them only.  Spark's session is up, and its workers have done a little, before the clock starts: the
-start is reported beside the work.  `processor_seconds` are those of the driving process alone, so
-`checked_per_cpu_second` is told of the ways without Spark.
-Memory is the peak of that process, which must not grow with the number of traces.
+another.  So does a bare loop over the same functions, for the cost of the local engine itself;
+since that cost per trace doesn't depend on the number of traces, the loop takes a tenth of them
+only.  Spark's session is up, and its workers have done a little, before the clock starts: the start
+is reported beside the work.  `processor_seconds` are those of the driving process alone, so
+`checked_per_cpu_second` is left out for Spark. Memory is the peak of that process, which must not
+grow with the number of traces.
 """
 
 from __future__ import annotations
@@ -40,37 +40,37 @@ _UNAVAILABLE = 69
 
 
 class BenchError(Exception):
-    """A way can't be measured; `str()` says why."""
+    """A way can't be measured; `str()` gives the reason."""
 
 
 def pipeline_figures(traces: int, ways: Sequence[str]) -> dict[str, Any]:
-    """Figures of each way; each is told on stderr as it comes.  Raises BenchError.
+    """Return figures of each way; each is printed on stderr as it comes.  Raises BenchError.
 
     An engine's are of this many traces and, as `a_tenth`, of a tenth of them, the bare loop's of
     the tenth alone.  `against_local` compares traces per second, of the same number of traces.
     """
     tenth = max(1, traces // _TENTH)
-    found: dict[str, Any] = {}
+    by_way: dict[str, Any] = {}
     for way in ways:
-        small = found[way] = _apart(way, tenth)
+        small = by_way[way] = _apart(way, tenth)
         if way != BARE:
             large = _apart(way, traces)
             times = round(large["seconds"] / max(small["seconds"], 1e-9), 2)
-            found[way] = {**large, "a_tenth": small, "times_as_long": times}
-    figures = {"traces": traces, "models": list(MODELS), "ways": found}
-    if LOCAL in found:
-        figures["against_local"] = {way: _against(of, found[LOCAL]) for way, of in found.items()}
+            by_way[way] = {**large, "a_tenth": small, "times_as_long": times}
+    figures = {"traces": traces, "models": list(MODELS), "ways": by_way}
+    if LOCAL in by_way:
+        figures["against_local"] = {way: _against(of, by_way[LOCAL]) for way, of in by_way.items()}
     return figures
 
 
 def _against(way: dict[str, Any], local: dict[str, Any]) -> float:
-    """How many times as many traces per second."""
+    """Return the ratio of traces per second."""
     same = local if way["traces"] == local["traces"] else local["a_tenth"]
     return float(round(way["traces_per_second"] / same["traces_per_second"], 2))
 
 
 def _apart(way: str, traces: int) -> dict[str, Any]:
-    """One measurement in a process of its own."""
+    """Run one measurement in a process of its own."""
     done = subprocess.run(  # noqa: S603  (this very program)
         [sys.executable, "-m", __name__, way, str(traces)],
         stdout=subprocess.PIPE,
@@ -79,11 +79,11 @@ def _apart(way: str, traces: int) -> dict[str, Any]:
     )
     if done.returncode:
         raise BenchError(f"{way} with {traces} traces ended with code {done.returncode}")
-    found: dict[str, Any] = json.loads(done.stdout)
-    rate, peak = found["traces_per_second"], found["peak_mib"]
-    line = f"{way}: {traces:,} traces in {found['seconds']:.0f} s, {rate:.1f}/s, {peak} MiB"
+    figures: dict[str, Any] = json.loads(done.stdout)
+    rate, peak = figures["traces_per_second"], figures["peak_mib"]
+    line = f"{way}: {traces:,} traces in {figures['seconds']:.0f} s, {rate:.1f}/s, {peak} MiB"
     print(line, file=sys.stderr)  # noqa: T201
-    return found
+    return figures
 
 
 def measured(way: str, traces: int) -> dict[str, Any]:
@@ -121,7 +121,7 @@ class Spent:
 
     @contextmanager
     def on_checking(self) -> Iterator[None]:
-        """Count what is done in this block."""
+        """Count the time of this block."""
         begun, used = time.perf_counter(), time.process_time()
         yield
         self.checking += time.perf_counter() - begun
@@ -154,7 +154,7 @@ def _with(engine: JobEngine, folder: Path, traces: int) -> Spent:
 
 
 def _bare(folder: Path, traces: int) -> Spent:
-    """The same functions in two loops; nothing is written, nothing is read."""
+    """Run the same functions in two loops; nothing is written, nothing is read."""
     del folder
     spent = Spent()
     begun = time.perf_counter()

@@ -1,7 +1,7 @@
-"""Programs that a benchmark runs beside ours, each with a time limit.
+"""Run other programs for a benchmark, each with a time limit.
 
-A program that is missing, fails or doesn't end becomes a sentence that says why, and what to do.  A
-program that is given up, or in which we are interrupted, is ended with all that it started.
+A program that is missing, fails or doesn't end becomes a sentence with the reason and the remedy. A
+program that is given up, or in which we are interrupted, is ended with all its processes.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ RUN_S = 1800.0
 
 
 class ProgramError(Exception):
-    """There is no result.  `str()` says why, and the remedy."""
+    """There is no result.  `str()` gives the reason and the remedy."""
 
 
 def output_of(argv: Sequence[str], *, within_s: float, cwd: Path | None = None) -> str:
-    """What a program prints.  Raises ProgramError if it can't be run, fails or takes too long."""
+    """Return a program's output.  Raises ProgramError if it is missing, fails or takes too long."""
     try:
         process = subprocess.Popen(  # noqa: S603 - no shell, and the user names the folder
             argv,
@@ -60,7 +60,7 @@ def output_of(argv: Sequence[str], *, within_s: float, cwd: Path | None = None) 
 
 
 def _kill(group: int) -> None:
-    """Kill a program that has not been waited for yet, and what it started."""
+    """Kill a program that has not been waited for yet, and its processes."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(group, signal.SIGKILL)
 
@@ -86,7 +86,7 @@ def stateright(program: Path, configuration: str, threads: int) -> dict[str, obj
 
 
 def build_stateright(folder: Path) -> Path:
-    """The Rust program, built from a copy in the user's cache, or built before from the same text.
+    """Return the Rust program, built in the user's cache, or earlier from the same text.
 
     Raises ProgramError where the source or cargo is missing, or the build fails.
     """
@@ -113,7 +113,7 @@ def _cache() -> Path:
 
 
 def _digest(folder: Path) -> str:
-    """A short name of a folder's text, so that another text is another build."""
+    """Return a short name of a folder's text, so that another text is another build."""
     digest = hashlib.sha256()
     for path in sorted([folder / "Cargo.toml", *folder.glob("src/**/*.rs")]):
         digest.update(f"{path.relative_to(folder)}\0".encode())
@@ -122,19 +122,19 @@ def _digest(folder: Path) -> str:
 
 
 def _named(line: str, levels: str) -> dict[str, object]:
-    """The figures under the names that ours have.  Raises ProgramError if one is not there."""
-    found = figures_in(line)
+    """Return the figures under our names.  Raises ProgramError if one is missing."""
+    figures = figures_in(line)
     try:
         return {
-            "states": int(found["states"]),
-            "transitions": int(found["transitions"]),
-            "levels": int(found[levels]),
-            "seconds": found["secs"],
-            "states_per_second": round(found["states/s"]),
+            "states": int(figures["states"]),
+            "transitions": int(figures["transitions"]),
+            "levels": int(figures[levels]),
+            "seconds": figures["secs"],
+            "states_per_second": round(figures["states/s"]),
             "transitions_per_second": round(
-                found["states/s"] * found["transitions"] / found["states"]
+                figures["states/s"] * figures["transitions"] / figures["states"]
             ),
-            "peak_bytes": int(found["MiB"]) << 20,
+            "peak_bytes": int(figures["MiB"]) << 20,
         }
     except KeyError as error:
         raise ProgramError(

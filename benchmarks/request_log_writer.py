@@ -1,4 +1,4 @@
-"""Writes lines of Kafka's request log, for logs made by the model.
+"""Write lines of Kafka's request log, for logs made by the model.
 
 The lines look like those of Kafka 4.3, also with the fields that nothing here reads.
 """
@@ -37,7 +37,7 @@ def request_log_line(
     *,
     correlation_id: int = 0,
 ) -> bytes:
-    """One line, with its end.  Times are ms since 1970; the date of the line is UTC."""
+    """Return one line, with its end.  Times are ms since 1970; the date of the line is UTC."""
     took_ms = round(answered_ms - arrived_ms, 3)
     record = {
         "isForwarded": False,

@@ -1,4 +1,4 @@
-"""Measures how long large deployments take to simulate, in one process."""
+"""Measure the simulation of large deployments, in one process."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ LARGE: dict[str, dict[str, Any]] = {
     },
     "dynamic, one by one": {"members": 100, "partitions": 1000},
 }
-"""Rolling bounces, by what they are called."""
+"""Rolling bounces, by name."""
 
 
 def simulator_figures(names: tuple[str, ...]) -> dict[str, dict[str, float | None]]:
-    """CPU seconds of each, with the size and what it came to."""
-    found: dict[str, dict[str, float | None]] = {}
+    """Return CPU seconds of each, with its size and its result."""
+    figures: dict[str, dict[str, float | None]] = {}
     for name in names:
         document = msgspec.to_builtins(find_scenario("rolling-bounce")) | LARGE[name]
         scenario = checked_scenario(document, name)
         begun = time.process_time()
         cost = simulate(SimulationRun(scenario, name))
-        found[name] = {
+        figures[name] = {
             "cpu_s": round(time.process_time() - begun, 1),
             "members": cost.members,
             "partitions": cost.partitions,
@@ -38,4 +38,4 @@ def simulator_figures(names: tuple[str, ...]) -> dict[str, dict[str, float | Non
             "rebalances": cost.rebalances,
             "requests": cost.requests,
         }
-    return found
+    return figures

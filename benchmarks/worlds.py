@@ -1,8 +1,8 @@
-"""Measures how quickly the worlds of the real model are visited, at one named bound.
+"""Measure the exploration of the real model's worlds, at one named bound.
 
 The figures are with and without properties, with one process and with two; each exploration runs in
 a process of its own, so that its memory is its own.  CPU seconds are those of all its processes; on
-a machine that others use they say more than the clock does.
+a shared machine they are more exact than the clock.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PROCESSES = (1, 2)
 def real_model_figures(bound: str = "quick") -> dict[str, Any]:
     """Return the figures of kafka-4 at a bound of `fencepost.properties.worlds.scope.BOUNDS`.
 
-    What can't be had is `{"unavailable": why}`.  Raises KeyError for a bound that there isn't.
+    A missing figure is `{"unavailable": why}`.  Raises KeyError for an unknown bound.
     """
     rows: dict[str, Any] = {"bound": bound, "revision": REVISION}
     if bound not in BOUNDS:
@@ -44,7 +44,7 @@ def worlds_figures(bound: str, jobs: int, *, judged: bool) -> dict[str, Any]:
     judging = Evaluator(PROPERTIES.values(), revision)
     worlds = Worlds(revision, BOUNDS[bound].scope, judging.judge if judged else None)
     began = _cpu_seconds()
-    found = explore(
+    exploration = explore(
         worlds,
         judging.checks(worlds) if judged else (),
         jobs=jobs,
@@ -52,22 +52,22 @@ def worlds_figures(bound: str, jobs: int, *, judged: bool) -> dict[str, Any]:
     )
     cpu = _cpu_seconds() - began
     return {
-        "states": found.states,
-        "transitions": found.transitions,
-        "levels": len(found.levels),
-        "complete": found.complete,
-        "violations": sorted(v for v in found.violations if not v.startswith(EXCUSED)),
-        "seconds": round(found.seconds, 3),
+        "states": exploration.states,
+        "transitions": exploration.transitions,
+        "levels": len(exploration.levels),
+        "complete": exploration.complete,
+        "violations": sorted(v for v in exploration.violations if not v.startswith(EXCUSED)),
+        "seconds": round(exploration.seconds, 3),
         "cpu_seconds": round(cpu, 3),
-        "states_per_second": round(found.states / found.seconds),
-        "transitions_per_second": round(found.transitions / found.seconds),
-        "transitions_per_cpu_second": round(found.transitions / cpu),
-        "peak_bytes": found.peak_bytes,
+        "states_per_second": round(exploration.states / exploration.seconds),
+        "transitions_per_second": round(exploration.transitions / exploration.seconds),
+        "transitions_per_cpu_second": round(exploration.transitions / cpu),
+        "peak_bytes": exploration.peak_bytes,
     }
 
 
 def print_worlds_figures(bound: str, jobs: int, judged: bool) -> None:
-    """What the process of one exploration does."""
+    """Print the figures of one exploration, in its process."""
     print(json.dumps(worlds_figures(bound, jobs, judged=judged)))  # noqa: T201
 
 
@@ -84,6 +84,6 @@ def _apart(bound: str, jobs: int, *, judged: bool) -> dict[str, Any]:
 
 
 def _cpu_seconds() -> float:
-    """Of this process and its children that ended."""
+    """Return CPU seconds of this process and its children that ended."""
     used = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(one.ru_utime + one.ru_stime for one in used)
+    return sum(usage.ru_utime + usage.ru_stime for usage in used)

@@ -1,4 +1,4 @@
-"""The records of a history: what was sent and answered, and when.  Verdicts rest on nothing else.
+"""Define the events of a history, with their times.  Verdicts rest on nothing else.
 
 Times are ms on one clock.  On a virtual clock each is the exact instant.  On a real clock a request
 took effect at `Sent.at_ms` or later, and no later than its answer was read.
@@ -15,7 +15,7 @@ from fencepost.model.coordinator import Answer, Send
 
 
 class Record(msgspec.Struct, frozen=True):
-    """What all events have: a name in files, and the times between which they happened."""
+    """The base of all events: a name in files, and the times between which the event happened."""
 
     do: ClassVar[str]
     """Its name in traces and tables."""
@@ -24,7 +24,7 @@ class Record(msgspec.Struct, frozen=True):
 
     @property
     def span(self) -> tuple[int, int]:
-        """The earliest and the latest time at which it happened."""
+        """The earliest and the latest time of the event."""
         earliest, latest = (getattr(self, name) for name in self.between)
         return earliest, earliest if latest is None else latest
 
@@ -41,17 +41,17 @@ class Record(msgspec.Struct, frozen=True):
 
 
 class Disturbance(Record, frozen=True):
-    """Something that is done to the coordinator or to a connection, beside requests.
+    """An act on the coordinator or on a connection, beside requests.
 
-    All forms of a trace ask the class: a new one says here how it is written and named.
+    All forms of a trace ask the class: a new one defines here its form in files and its names.
     """
 
     evidence: ClassVar[frozenset[str]] = frozenset({"dropped"})
-    """The fields that were seen; with the others it can be done again."""
+    """The fields that were observed; with the others it can be done again."""
     lane: ClassVar[str]
-    """How the page marks it."""
+    """Its mark on the page."""
     has_columns: ClassVar[bool] = True
-    """Whether the tables of a corpus have columns for its fields."""
+    """True if the tables of a corpus have columns for its fields."""
     name: ClassVar[str] = ""
     """A noun for it, for what has no columns."""
 
@@ -102,7 +102,7 @@ class Sent(Record, frozen=True):
 
     @property
     def ended_ms(self) -> int:
-        """When writing had ended."""
+        """Time at which writing had ended."""
         return self.at_ms if self.by_ms is None else self.by_ms
 
 
@@ -115,14 +115,14 @@ class Answered(Record, frozen=True):
 
     @property
     def at_ms(self) -> int:
-        """When the answer was read."""
+        """Time at which the answer was read."""
         return self.answer.at_ms
 
 
 class Handled(Record, frozen=True):
-    """On a virtual clock: all that was sent has been handled, and no timer fired meanwhile.
+    """All requests so far have been handled, and no timer fired meanwhile, on a virtual clock.
 
-    On a real one nobody sees it: what is asked is whether it can have been so.
+    On a real one it can't be observed: the question is whether it can have been so.
     """
 
     do = "handled"
@@ -131,7 +131,7 @@ class Handled(Record, frozen=True):
 
 
 class Passed(Record, frozen=True):
-    """All answers that had come by this time have been read: what is missing was not given."""
+    """All answers that had come by this time have been read: a missing one was not sent."""
 
     do = "passed"
 
@@ -164,8 +164,8 @@ class Disconnected(Disturbance, frozen=True):
 class Restarted(Disturbance, frozen=True):
     """The coordinator failed over at some time between `begun_ms` and `at_ms`.
 
-    `dropped`: requests that get no answer any more.  `down_ms`: when the old coordinator had ended
-    for certain, where that is known more exactly.
+    `dropped`: requests that get no answer any more.  `down_ms`: the time at which the old
+    coordinator had surely ended, if that is known more exactly.
     """
 
     do = "restart"
@@ -209,7 +209,7 @@ class TopicsDeleted(Disturbance, frozen=True):
 
     @property
     def ended_ms(self) -> int:
-        """When none existed any more."""
+        """Time at which none existed any more."""
         return self.at_ms if self.by_ms is None else self.by_ms
 
     def words(self) -> str:

@@ -1,4 +1,4 @@
-"""A history: events in order, each request with its answer, and the names that make it readable."""
+"""Define a history: events in order, each request with its answer, and readable names."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Exchange:
 
 @dataclass(frozen=True)
 class History:
-    """What happened: events, request id → sender, member id → name, and the clock."""
+    """The events, request id → sender, member id → name, and the clock."""
 
     events: Sequence[Event]
     senders: Mapping[str, str]
@@ -40,33 +40,35 @@ class History:
     @cached_property
     def exchanges(self) -> Mapping[str, Exchange]:
         """All requests by id, in the order of sending, each with its first answer."""
-        found: dict[str, Exchange] = {}
+        exchanges: dict[str, Exchange] = {}
         for event in self.events:
             if isinstance(event, Sent):
-                found.setdefault(event.request.id, Exchange(event))
+                exchanges.setdefault(event.request.id, Exchange(event))
             elif isinstance(event, Answered):
-                exchange = found.get(event.answer.id)
+                exchange = exchanges.get(event.answer.id)
                 if exchange is not None and exchange.answered is None:
                     exchange.answered = event
-        return found
+        return exchanges
 
     def exchange(self, request_id: str | None) -> Exchange | None:
         """Return a request and its answer, by the request's id."""
         return self.exchanges.get(request_id or "")
 
     def sender(self, request_id: str) -> str:
-        """Return who sent a request; where that is unknown its connection, or ""."""
+        """Return the sender of a request; where that is unknown its connection, or ""."""
         exchange = self.exchange(request_id)
         connection = "" if exchange is None else exchange.request.connection
         return self.senders.get(request_id, connection)
 
     def number(self, request_id: str) -> int:
         """Return the number of a request among those of its sender and API, from 1."""
-        return next(n for n, one in enumerate(self.alike(request_id), start=1) if one == request_id)
+        return next(
+            n for n, other in enumerate(self.alike(request_id), start=1) if other == request_id
+        )
 
     def alike(self, request_id: str) -> Iterator[str]:
         """Yield the ids of the requests of the same sender and API, in order."""
-        one, who = self.exchanges[request_id].request, self.senders.get(request_id)
+        request, who = self.exchanges[request_id].request, self.senders.get(request_id)
         for other, exchange in self.exchanges.items():
-            if exchange.request.api == one.api and self.senders.get(other) == who:
+            if exchange.request.api == request.api and self.senders.get(other) == who:
                 yield other

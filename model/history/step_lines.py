@@ -16,16 +16,16 @@ from fencepost.model.history.history import History
 from fencepost.model.history.words import WrongField, answer_words, request_words
 
 _NOTEWORTHY_MS = 500
-"""On a real clock, shorter pauses are not shown."""
+"""On a real clock, shorter pauses are left out."""
 
 
 @dataclass(slots=True)
 class Line:
     """A step, as text.
 
-    `number`: from 1; `at_ms` to `until_ms`: when; `who`: whose doing, "" for nobody's; `text`: what
-    was asked or happened; `fate`: the answer; `asks`, `answers`: the ids of the requests that were
-    sent and answered in it; `drops`: that lost their connection; `passes`: time, and nothing else.
+    `number`: from 1; `at_ms` to `until_ms`: its time; `who`: its client, "" for none; `text`: the
+    request or event; `fate`: the answer; `asks`, `answers`: the ids of the requests that were sent
+    and answered in it; `drops`: that lost their connection; `passes`: time, and nothing else.
     """
 
     text: str
@@ -39,19 +39,19 @@ class Line:
     passes: bool = False
     number: int = 0
     events: list[int] = field(default_factory=list)
-    """The events of the history that it tells, counted from 0."""
+    """Its events in the history, counted from 0."""
 
 
-def step_lines(told: History) -> list[Line]:
+def step_lines(history: History) -> list[Line]:
     """Return the steps of a history."""
-    lines = list(_lines(told))
+    lines = list(_lines(history))
     for number, line in enumerate(lines, 1):
         line.number = number
     return lines
 
 
 def show_wrong_field(lines: Sequence[Line], request_id: str | None, wrong: WrongField) -> None:
-    """Add the field that is wrong to the words of the answer, unless they have it: an error."""
+    """Add the wrong field to the words of the answer, unless they have it: an error."""
     if wrong.field.endswith("rrorCode"):
         return
     for line in lines:
@@ -67,8 +67,8 @@ def texts(
 ) -> Iterator[str]:
     """Yield the steps as text.
 
-    `wrong`: the request whose answer is wrong or missing; `known`: one before it that is, too, as
-    is known; `also`: those whose answers are wrong beside it.
+    `wrong`: the request whose answer is wrong or missing; `known`: an earlier one of a known
+    failure; `also`: other requests with wrong answers.
     """
     places = {line.asks: line.number for line in lines if line.asks}
     answered = {line.asks for line in lines if line.asks and line.fate}
@@ -94,19 +94,19 @@ def texts(
 
 
 def is_wrong(line: Line, wrong: str | None, answered: set[str]) -> bool:
-    """Return whether this step is wrong: the wrong answer, or the request without one."""
+    """Return True if this step is wrong: the wrong answer, or the request without one."""
     if not wrong:
         return False
     silent = line.asks == wrong and wrong not in answered
     return silent or (bool(line.fate) and wrong in {line.asks, line.answers})
 
 
-def _lines(told: History) -> Iterator[Line]:
-    asked: dict[str, Send] = {}
+def _lines(history: History) -> Iterator[Line]:
+    requests: dict[str, Send] = {}
     last: Line | None = None
     now = 0
-    least = 1 if told.clock == "virtual" else _NOTEWORTHY_MS
-    for index, event in enumerate(told.events):
+    least = 1 if history.clock == "virtual" else _NOTEWORTHY_MS
+    for index, event in enumerate(history.events):
         if isinstance(event, Handled | Passed):
             continue
         begun, _ = event.span
@@ -116,48 +116,48 @@ def _lines(told: History) -> Iterator[Line]:
             yield Line(f"{begun - now} ms pass", now, begun, passes=True)
             last = None
         now = max(now, event.at_ms)
-        if isinstance(event, Answered) and (request := asked.get(event.answer.id)) is not None:
-            words = answer_words(request.api, event.answer.body, told.names)
+        if isinstance(event, Answered) and (request := requests.get(event.answer.id)) is not None:
+            words = answer_words(request.api, event.answer.body, history.names)
             words += "".join(f" [{finding}]" for finding in event.answer.findings)
             if last is not None and last.asks == request.id:
                 last.fate, last.answers, last.until_ms = words, request.id, event.at_ms
                 last.events.append(index)
                 continue
-            who = told.senders.get(request.id, request.connection)
+            who = history.senders.get(request.id, request.connection)
             line = Line(f"{who} {request.api}", begun, now, who=who, fate=words, answers=request.id)
         else:
-            line = Line(_event_words(event, told), begun, now, who=_who(event, told))
+            line = Line(_event_words(event, history), begun, now, who=_who(event, history))
         line.events.append(index)
         if isinstance(event, Disturbance):
             line.drops = event.dropped
         if last is not None:
             yield last
         if isinstance(event, Sent):
-            asked[event.request.id] = event.request
+            requests[event.request.id] = event.request
             line.asks = event.request.id
         last = line
     if last is not None:
         yield last
-    end = max((event.at_ms for event in told.events), default=0)
+    end = max((event.at_ms for event in history.events), default=0)
     if end - now >= least:
         yield Line(f"{end - now} ms pass", now, end, passes=True)
 
 
-def _who(event: Event, told: History) -> str:
+def _who(event: Event, history: History) -> str:
     match event:
         case Sent(request=request):
-            return told.senders.get(request.id, request.connection)
+            return history.senders.get(request.id, request.connection)
         case Disturbance():
             return event.connection
         case _:
             return ""
 
 
-def _event_words(event: Event, told: History) -> str:
+def _event_words(event: Event, history: History) -> str:
     match event:
         case Sent(request=request):
-            who = told.senders.get(request.id, request.connection)
-            words = request_words(request.api, request.version, request.body, told.names)
+            who = history.senders.get(request.id, request.connection)
+            words = request_words(request.api, request.version, request.body, history.names)
             on = "" if request.connection == who else f" on connection {request.connection}"
             return f"{who} {words}{on}"
         case Disturbance():

@@ -1,7 +1,7 @@
 """Describe requests and answers in words: one line each, members by name.
 
-Member ids are replaced by names ("A1"), readable bytes are shown decoded, and fields that a case
-never varies (timeouts, host) are left out.
+Member ids are replaced by names ("A1"), readable bytes are decoded, and fields that a case never
+varies (timeouts, host) are left out.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ CLOSED = "connection closed"
 _MADE_UP = re.compile(r"(?:\x00|\\x00|\\u0000)[\w-]+")
 _DEFAULT_GROUP = "g"
 _TYPE, _PROTOCOL, _TOPICS = "consumer", "range", ["t"]
-"""What members nearly always offer, so that nothing is said of it."""
+"""The usual values of members, which are left out."""
 _LONGEST_SESSION_MS = 1_800_000
 """Kafka's default of group.max.session.timeout.ms."""
 _MOST_TOPICS = 8
-_LONGEST, _SHOWN = 120, 40
+_LONGEST, _KEPT_LENGTH = 120, 40
 
 DEVIATES = re.compile(r"(?P<field>[\w.\[\]-]+) (?P<got>.*) instead of (?P<want>.*)", re.DOTALL)
-"""How the oracle says that one field of an answer is wrong."""
+"""The oracle's words for a deviation in one field of an answer."""
 _SENDER = re.compile(r"^\S+ (?P<api>[A-Z][A-Za-z]+)(?: #(?:\d+|\*))?: ")
 _ROW_LIST = re.compile(r"\[[^\[\]]*\]")
 _NUMBER = re.compile(r"-?\b\d+\b")
@@ -43,7 +43,7 @@ _BYTES = "bytes"
 
 
 class WrongField(NamedTuple):
-    """The one field of an answer that is wrong, in words: its name, what came and what was due."""
+    """The wrong field of an answer, in words: its name, its value and the right value."""
 
     field: str
     got: str
@@ -51,12 +51,12 @@ class WrongField(NamedTuple):
 
 
 def plural(number: int, word: str) -> str:
-    """`1 case`, `2,000 cases`."""
+    """Return a count with its noun: `1 case`, `2,000 cases`."""
     return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
 
 
 def made_by(implementation: str, version: str) -> str:
-    """`kfake 1.2`; `the broker at HOST, version unknown`."""
+    """Return an implementation with its version, e.g. `the broker at HOST, version unknown`."""
     if version == "unknown":
         return f"{implementation}, version unknown"
     return f"{implementation} {version}".strip()
@@ -70,17 +70,17 @@ def without_names(observed: str) -> str:
 
 
 def with_article(word: str) -> str:
-    """`a JoinGroup`, `an OffsetCommit`."""
+    """Return a word with its article: `a JoinGroup`, `an OffsetCommit`."""
     return f"{'an' if word[:1] in 'AEIOUaeiou' else 'a'} {word}"
 
 
 def one_line(text: str) -> str:
-    """The words of a text with single spaces between them."""
+    """Return the words of a text with single spaces between them."""
     return " ".join(text.split())
 
 
 def how_often(number: int) -> str:
-    """`once`, `2 times`."""
+    """Return a number of times: `once`, `2 times`."""
     return "once" if number == 1 else f"{number} times"
 
 
@@ -100,13 +100,13 @@ def quoted(value: Any) -> str:
 
 
 def _cut(text: str) -> tuple[str, str]:
-    """Return a text and ""; of a long one its beginning, and how many characters it has.
+    """Return a text and ""; of a long one its beginning, and a note of its length.
 
-    An id may have thousands.
+    An id may have thousands of characters.
     """
     if len(text) <= _LONGEST:
         return text, ""
-    return f"{text[:_SHOWN]}…", f" ({len(text):,} characters)"
+    return f"{text[:_KEPT_LENGTH]}…", f" ({len(text):,} characters)"
 
 
 def decoded(value: Any) -> str:
@@ -125,23 +125,23 @@ def with_names(text: str, names: Names) -> str:
     if not ids:
         return text
     anyone = rf"(?<![\w-])(?:{'|'.join(map(re.escape, ids))})(?![\w-])"
-    return re.sub(anyone, lambda found: names[found.group()], text)
+    return re.sub(anyone, lambda match: names[match.group()], text)
 
 
 def wrong_field(difference: str, names: Names) -> WrongField | None:
-    """Describe the field that is wrong; None where a difference names none.
+    """Describe the wrong field; None where a difference names none.
 
     `difference`: in the words of the oracle, values as Python writes them.
     """
-    found = DEVIATES.fullmatch(difference)
-    if found is None or found["field"] == _BYTES:
+    deviation = DEVIATES.fullmatch(difference)
+    if deviation is None or deviation["field"] == _BYTES:
         return None
-    got, want = (_literal(with_names(found[key], names)) for key in ("got", "want"))
-    return WrongField(found["field"], got, want)
+    got, want = (_literal(with_names(deviation[key], names)) for key in ("got", "want"))
+    return WrongField(deviation["field"], got, want)
 
 
 def _literal(text: str) -> str:
-    """A value that Python wrote, as JSON writes it; what is no literal stays."""
+    """Return a value that Python wrote, as JSON writes it; other text stays."""
     try:
         return json.dumps(ast.literal_eval(text), ensure_ascii=False)
     except (ValueError, SyntaxError, TypeError):
@@ -150,44 +150,44 @@ def _literal(text: str) -> str:
 
 def request_words(api: str, version: int, body: Body, names: Names) -> str:
     """Describe a request, e.g. `JoinGroup v5 (member "", instance A)`."""
-    said: list[str] = []
+    parts: list[str] = []
     group = body.get("groupId")
     if group not in {None, _DEFAULT_GROUP}:
-        said.append(f"group {quoted(group)}")
-    said += _caller(body, names)
+        parts.append(f"group {quoted(group)}")
+    parts += _caller(body, names)
     if "assignments" in body and (rows := body["assignments"]):
-        said.append("assigns to " + ", ".join(member(r.get("memberId"), names) for r in rows))
-    said += _offer(body)
-    said += [f"leaves: {_leaver(r, names)}" for r in body.get("members", ())]
-    said += [f"{at} offset {p.get('committedOffset')}" for at, p in _partitions(body)]
+        parts.append("assigns to " + ", ".join(member(r.get("memberId"), names) for r in rows))
+    parts += _offer(body)
+    parts += [f"leaves: {_leaver(r, names)}" for r in body.get("members", ())]
+    parts += [f"{at} offset {p.get('committedOffset')}" for at, p in _partitions(body)]
     groups = [g.get("groupId") if isinstance(g, Mapping) else g for g in body.get("groups") or ()]
     if groups and groups != [_DEFAULT_GROUP]:
-        said.append("groups " + ", ".join(map(quoted, groups)))
-    said += [f"leaves: {_leaver(r, names)}" for r in _draft_leavers(body)]
-    return f"{api} v{version}" + (f" ({', '.join(said)})" if said else "")
+        parts.append("groups " + ", ".join(map(quoted, groups)))
+    parts += [f"leaves: {_leaver(r, names)}" for r in _draft_leavers(body)]
+    return f"{api} v{version}" + (f" ({', '.join(parts)})" if parts else "")
 
 
 def answer_words(api: str, body: Body | None, names: Names) -> str:
     """Describe an answer, e.g. `NONE, generation 1, leads`."""
     if body is None:
         return CLOSED
-    said = [error_name(body["errorCode"])] if "errorCode" in body else []
+    parts = [error_name(body["errorCode"])] if "errorCode" in body else []
     if api.startswith("JoinGroup"):
-        said += _joined(body, names)
+        parts += _joined(body, names)
     elif "assignment" in body and body.get("errorCode") == 0:
-        said.append(f"assignment {decoded(body['assignment'])}")
+        parts.append(f"assignment {decoded(body['assignment'])}")
     if api.startswith("LeaveGroup"):
-        said += [
+        parts += [
             f"{_leaver(row, names)}: {error_name(row.get('errorCode', 0))}"
             for row in body.get("members", ())
         ]
     if api == "OffsetFetch":
-        said += fetched(body)
+        parts += fetched(body)
     elif "topics" in body:
-        said += [f"{at} {error_name(p.get('errorCode', 0))}" for at, p in _partitions(body)]
+        parts += [f"{at} {error_name(p.get('errorCode', 0))}" for at, p in _partitions(body)]
     if api in {"DescribeGroups", "ListGroups"}:
-        said += [_group(row, names) for row in body.get("groups", ())]
-    return ", ".join(said) or "an empty answer"
+        parts += [_group(row, names) for row in body.get("groups", ())]
+    return ", ".join(parts) or "an empty answer"
 
 
 def members_of(rows: Any, names: Names) -> str:
@@ -221,32 +221,32 @@ def _draft_leavers(body: Body) -> Iterator[Body]:
 
 
 def _caller(body: Body, names: Names) -> list[str]:
-    said = [f"member {member(body['memberId'], names)}"] if "memberId" in body else []
+    parts = [f"member {member(body['memberId'], names)}"] if "memberId" in body else []
     instance = body.get("groupInstanceId") or body.get("memberName")
     if instance is not None:
-        said.append(f"instance {''.join(_cut(str(instance)))}")
+        parts.append(f"instance {''.join(_cut(str(instance)))}")
     keys = ("generationId", "generationIdOrMemberEpoch")
-    return [*said, *(f"generation {body[key]}" for key in keys if key in body)]
+    return [*parts, *(f"generation {body[key]}" for key in keys if key in body)]
 
 
 def _joined(body: Body, names: Names) -> list[str]:
-    told = body.get("memberId")
+    member_id = body.get("memberId")
     if body.get("errorCode") != 0:
-        called = member(told, names)
-        return [f"member id {called}" if called != NEW_ID else NEW_ID] if told else []
+        called = member(member_id, names)
+        return [f"member id {called}" if called != NEW_ID else NEW_ID] if member_id else []
     leader, generation = body.get("leader"), body.get("generationId")
-    said = ["no generation" if generation is None else f"generation {generation}"]
-    if leader is not None and leader == told:
-        said.append("leads")
+    parts = ["no generation" if generation is None else f"generation {generation}"]
+    if leader is not None and leader == member_id:
+        parts.append("leads")
         if rows := body.get("members"):
-            said[-1] += f" {members_of(rows, names)}"
+            parts[-1] += f" {members_of(rows, names)}"
         if body.get("skipAssignment"):
-            said.append("skips the assignment")
+            parts.append("skips the assignment")
     else:
-        said.append("no leader" if leader is None else f"follows {member(leader, names)}")
+        parts.append("no leader" if leader is None else f"follows {member(leader, names)}")
         if rows := body.get("members"):
-            said.append(f"members {members_of(rows, names)}")
-    return said
+            parts.append(f"members {members_of(rows, names)}")
+    return parts
 
 
 def _leaver(row: Body, names: Names) -> str:
@@ -258,31 +258,31 @@ def _leaver(row: Body, names: Names) -> str:
 
 
 def _offer(body: Body) -> list[str]:
-    """Say of a join or sync what a case may be about: what isn't as it nearly always is."""
-    said = []
+    """Describe the unusual fields of a join or sync, which a case may be about."""
+    parts = []
     session = body.get("sessionTimeoutMs", 0)
     if session > _LONGEST_SESSION_MS:
-        said.append(f"session timeout {session}")
+        parts.append(f"session timeout {session}")
     if body.get("protocolType", _TYPE) != _TYPE:
-        said.append(f"protocol type {quoted(body['protocolType'])}")
+        parts.append(f"protocol type {quoted(body['protocolType'])}")
     if body.get("protocolName", _PROTOCOL) != _PROTOCOL:
-        said.append(f"protocol {quoted(body['protocolName'])}")
+        parts.append(f"protocol {quoted(body['protocolName'])}")
     if "protocols" in body:
         offered = [_offered(row) for row in body["protocols"]]
         if offered != [_PROTOCOL]:
-            said.append("protocols " + ", ".join(offered) if offered else "no protocols")
-    return said
+            parts.append("protocols " + ", ".join(offered) if offered else "no protocols")
+    return parts
 
 
 def _offered(row: Body) -> str:
-    """A protocol, with the topics that its subscription names if they are not the usual one."""
+    """Return a protocol, with the topics of its subscription if they are not the usual one."""
     topics = _topics(row.get("metadata"))
     name = str(row.get("name"))
     return name if topics is None or topics == _TOPICS else f"{name} of {', '.join(topics)}"
 
 
 def _topics(metadata: Any) -> list[str] | None:
-    """The topics of a consumer's subscription; None where the bytes are none."""
+    """Return the topics of a consumer's subscription; None for other bytes."""
     try:
         data = base64.b64decode(metadata, validate=True)
         (count,) = struct.unpack_from(">i", data, 2)
@@ -305,9 +305,9 @@ def _partitions(body: Body) -> list[tuple[str, Body]]:
 
 
 def _group(row: Body, names: Names) -> str:
-    said = [f"{row.get('groupId')} {row.get('groupState') or ''}".rstrip()]
+    parts = [f"{row.get('groupId')} {row.get('groupState') or ''}".rstrip()]
     if row.get("errorCode"):
-        said.append(error_name(row["errorCode"]))
+        parts.append(error_name(row["errorCode"]))
     if "members" in row:
-        said.append(members_of(row["members"], names))
-    return " ".join(said)
+        parts.append(members_of(row["members"], names))
+    return " ".join(parts)
