@@ -21,6 +21,7 @@ ROOMS_DONE: tuple[str, ...] = (
     "conformance/runtime",
     "conformance/search/clients",
     "conformance/search/findings",
+    "conformance/search/fuzz",
     "conformance/search/shrink",
     "conformance/serve",
     "conformance/simulate",

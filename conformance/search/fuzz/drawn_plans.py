@@ -29,7 +29,7 @@ from fencepost.conformance.search.fuzz.generator import (
     LIMITED,
     Drawer,
     Participants,
-    draw_cast,
+    draw_participants,
     home_of,
     is_about_unnamed_group,
 )
@@ -51,18 +51,18 @@ _CHANGED = 0.4
 _OFTEN = 3
 _REDRAWS = 3
 _DIGEST = 12
-_MOST_KEPT, _MOST_SEEN = 1_000, 20_000
+_MOST_KEPT, _MOST_COUNTED = 1_000, 20_000
 """Older plans, and what was seldom drawn, are forgotten, so that a search of days needs no more
 memory than one of minutes."""
 
 _FAILOVER_EACH = 12
-"""On a real clock so many plans share one with failovers, which take seconds."""
+"""Plans to each one with failovers on a real clock, where these take seconds."""
 _DEPARTS = 0.04
-"""How likely a step is played in which a known departure shows."""
+"""Chance that a step is played in which a known departure shows."""
 _NAMED = "fuzz"
 SIZE, CLEANER = "group.max.size", "offsets.retention.check.interval.ms"
 _LIMITED = 0.05
-"""How likely a new plan is drawn with limits of what can be stored, if the target can have them."""
+"""Chance that a new plan has limits of what can be stored, if the target can have them."""
 
 SETTINGS: tuple[Mapping[str, int | None], ...] = (
     {DELAY: 0},
@@ -82,12 +82,12 @@ REAL_SETTINGS: tuple[Mapping[str, int | None], ...] = (
 target's own.  What a target doesn't have is left out."""
 
 FAILING_OVER = 2
-"""Of the first so many settings there is one broker more, for failovers: each is a process."""
+"""First settings for which there is one broker more, for failovers: each is a process."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlanContext:
-    """What plans are made for: the revision that judges, the target's features, and its clock.
+    """The conditions of plans: the revision that judges, the target's features, and its clock.
 
     `configs`: settings that a plan may ask for, each with all that is in force then; `departed`:
     the revision with the target's known departures, None if it has none.
@@ -101,7 +101,7 @@ class PlanContext:
     departed: Revision | None = None
 
     def times(self, config: Config) -> Times:
-        """The named times under these settings."""
+        """Return the named times under these settings."""
         hints = self.hints
         return times_for(
             config, lag_ms=self.lag_ms, session_ms=hints.session_ms, tick_ms=hints.tick_ms
@@ -124,7 +124,7 @@ class _Kept:
     """A plan that is kept: its steps and the settings that it asks for."""
 
     acts: tuple[PlannedStep, ...]
-    wanted: Mapping[str, int | None]
+    settings: Mapping[str, int | None]
 
 
 @dataclass(slots=True)
@@ -138,7 +138,7 @@ class Planner:
     _random: Random = field(init=False)
     _limits: Random = field(init=False)
     _corpus: deque[_Kept] = field(default_factory=lambda: deque(maxlen=_MOST_KEPT))
-    _seen: Counter[object] = field(default_factory=Counter)
+    _counts: Counter[object] = field(default_factory=Counter)
     _waiting: list[_Kept] = field(default_factory=list)
     _number: int = 0
 
@@ -160,13 +160,13 @@ class Planner:
         random = self._random
         if self._waiting:
             kept = self._waiting.pop()
-            return self._played(kept.acts, kept.wanted, more=0)
+            return self._played(kept.acts, kept.settings, more=0)
         if not self._corpus or random.random() < _FRESH:
-            wanted = self._settings()
-            return self._played((), wanted, more=random.randint(3, _LONGEST))
+            settings = self._settings()
+            return self._played((), settings, more=random.randint(3, _LONGEST))
         kept = self._parent()
         acts = self._mutated(list(kept.acts))
-        return self._played(acts[:_PREFIX], kept.wanted, more=random.randint(*_FURTHER))
+        return self._played(acts[:_PREFIX], kept.settings, more=random.randint(*_FURTHER))
 
     def _settings(self) -> Mapping[str, int | None]:
         """Draw the settings of a new plan.
@@ -205,35 +205,35 @@ class Planner:
                 return [*acts[: at + 1], acts[at], *acts[at + 1 :]]
 
     def _played(
-        self, acts: Sequence[PlannedStep], wanted: Mapping[str, int | None], *, more: int
+        self, acts: Sequence[PlannedStep], settings: Mapping[str, int | None], *, more: int
     ) -> DrawnPlan | None:
         """Run these steps as far as they can be run, and `more` that are drawn; see `_finished`."""
         random = self._random
-        config = self._config(wanted)
+        config = self._config(settings)
         context = self.context
         dry_run = DryRun(
-            context.revision, self._hello(wanted), config, context.times(config), context.departed
+            context.revision, self._hello(settings), config, context.times(config), context.departed
         )
-        cast = draw_cast(random, config)
+        participants = draw_participants(random, config)
         known = [act.step.who for act in acts if isinstance(act.step, Request)]
-        homes = {**{who: home_of(who) for who in known if who != "admin"}, **cast.homes}
+        homes = {**{who: home_of(who) for who in known if who != "admin"}, **participants.homes}
         drawer = Drawer(random, dry_run, Participants(homes, config))
         place = random.randrange(len(acts)) if acts and more and random.random() < _CHANGED else -1
         for number, act in enumerate(acts[: 2 * _LONGEST]):
             changed = drawer.with_boundary_value(act) if number == place else None
-            if not more or self._is_wanted(dry_run, changed or act):
+            if not more or self._is_playable(dry_run, changed or act):
                 self._play(dry_run, changed or act)
         for _ in range(more):
             drawn = self._unusual(drawer, dry_run)
             for _ in range(_REDRAWS):
-                if self._is_wanted(dry_run, drawn):
+                if self._is_playable(dry_run, drawn):
                     self._play(dry_run, drawn)
                     break
                 drawn = self._unusual(drawer, dry_run)
-        return self._finished(dry_run, wanted, drawn=more > 0)
+        return self._finished(dry_run, settings, drawn=more > 0)
 
-    def _is_wanted(self, dry_run: DryRun, act: PlannedStep) -> bool:
-        """Whether to play a step: always, unless a known departure shows in it."""
+    def _is_playable(self, dry_run: DryRun, act: PlannedStep) -> bool:
+        """Tell if to play a step: always, unless a known departure shows in it."""
         return not dry_run.departs(act) or self._random.random() < _DEPARTS
 
     def _play(self, dry_run: DryRun, act: PlannedStep) -> None:
@@ -244,53 +244,53 @@ class Planner:
 
     def _unusual(self, drawer: Drawer, dry_run: DryRun) -> PlannedStep:
         """Draw steps until one is rare for a group in such a state; the last one if none is."""
-        act, seen = self._drawn(drawer, dry_run)
+        act, count = self._drawn(drawer, dry_run)
         for _ in range(_REDRAWS):
-            if seen <= _OFTEN:
+            if count <= _OFTEN:
                 break
-            act, seen = self._drawn(drawer, dry_run)
+            act, count = self._drawn(drawer, dry_run)
         return act
 
     def _drawn(self, drawer: Drawer, dry_run: DryRun) -> tuple[PlannedStep, int]:
         act = drawer.draw()
         home = home_of(act.step.who) if isinstance(act.step, Request) else "g"
         key = group_shape(dry_run.group(home)), act.word
-        if len(self._seen) >= _MOST_SEEN and key not in self._seen:
-            self._seen = Counter(dict(self._seen.most_common(_MOST_SEEN // 2)))
-        self._seen[key] += 1
-        return act, self._seen[key]
+        if len(self._counts) >= _MOST_COUNTED and key not in self._counts:
+            self._counts = Counter(dict(self._counts.most_common(_MOST_COUNTED // 2)))
+        self._counts[key] += 1
+        return act, self._counts[key]
 
-    def _hello(self, wanted: Mapping[str, int | None]) -> Hello:
-        """The target's features; on a real clock mostly without failover.
+    def _hello(self, settings: Mapping[str, int | None]) -> Hello:
+        """Return the target's features; on a real clock mostly without failover.
 
         There topics are deleted only where unused groups may be removed, since an old coordinator
         then removes those of all plans.
         """
         hello = self.context.hello
         self._number += 1
-        fails_over = wanted in REAL_SETTINGS[:FAILING_OVER] and self._number % _FAILOVER_EACH == 0
+        fails_over = settings in REAL_SETTINGS[:FAILING_OVER] and self._number % _FAILOVER_EACH == 0
         if hello.clock == "virtual":
             return hello
         lacks = set() if fails_over else {"restart"}
-        lacks |= set() if self._config(wanted).get(CLEANER) else {"delete-topics"}
+        lacks |= set() if self._config(settings).get(CLEANER) else {"delete-topics"}
         return replace(hello, features=hello.features - lacks)
 
-    def _config(self, wanted: Mapping[str, int | None]) -> Config:
-        """The settings in force; those that the plan asks for and can't have are left out."""
+    def _config(self, settings: Mapping[str, int | None]) -> Config:
+        """Return the settings in force; a plan can't have those that the target lacks."""
         for known, config in self.context.configs:
-            if known == wanted:
+            if known == settings:
                 return config
         return self.context.configs[0][1]
 
     def _finished(
-        self, dry_run: DryRun, wanted: Mapping[str, int | None], *, drawn: bool
+        self, dry_run: DryRun, settings: Mapping[str, int | None], *, drawn: bool
     ) -> DrawnPlan | None:
         """Make the plan; None if it was drawn and proves nothing, however quick the target is."""
         context = self.context
         real = context.hello.clock == "real"
         steps = dry_run.end()
-        known = any(wanted == settings for settings, _ in context.configs)
-        needs = Needs(config=dict(wanted if known else context.configs[0][0]))
+        known = any(settings == other for other, _ in context.configs)
+        needs = Needs(config=dict(settings if known else context.configs[0][0]))
         last = dry_run.last_rules[-1] if dry_run.last_rules else "nothing-decided"
         case = Plan(
             f"{_NAMED}/{_digest(steps, needs)}-{last}",
@@ -311,7 +311,7 @@ class Planner:
 
 
 def is_risky(steps: Iterable[PlanStep]) -> bool:
-    """Whether a plan may kill its target: a restart, or a join on which some coordinators abort.
+    """Tell if a plan may kill its target: a restart, or a join on which some coordinators abort.
 
     The mock aborts where members' first protocols differ (see
     `fencepost.conformance.targets.brokers.mock`), kfake where a member offers no protocol, or one
@@ -331,6 +331,6 @@ def is_risky(steps: Iterable[PlanStep]) -> bool:
 
 
 def _digest(steps: Iterable[PlanStep], needs: Needs) -> str:
-    said = [written(step) for step in steps]
-    text = json.dumps([said, dict(sorted(needs.config.items()))])
+    steps_json = [written(step) for step in steps]
+    text = json.dumps([steps_json, dict(sorted(needs.config.items()))])
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGEST]

@@ -62,7 +62,7 @@ _LONGER = "longer-" + "x" * 1000
 _FOREIGN = "grüße ✓ 組"
 _LARGE = 100_000
 _RARE = 12
-"""How many times rarer than the others are values that make much work for a target or for us."""
+"""Factor by which values are rarer that make much work for a target or for us."""
 
 
 class About(NamedTuple):
@@ -128,11 +128,11 @@ def _commit(name: str, offset: int, metadata: str | None = "") -> CommitTopic:
 def _twice_to_self(random: Random, about: About) -> Any:
     del random
     own: Any = IdOf(about.who)
-    return tuple(SyncAssignment(member_id=own, assignment=said) for said in (b"one", b"two"))
+    return tuple(SyncAssignment(member_id=own, assignment=share) for share in (b"one", b"two"))
 
 
 _MIN, _MAX = "group.min.session.timeout.ms", "group.max.session.timeout.ms"
-_ONE = subscription("t")
+_TOPIC_T = subscription("t")
 
 BOUNDARY_VALUES: tuple[BoundaryValue, ...] = (
     BoundaryValue("group_id", "empty", _of("")),
@@ -181,12 +181,12 @@ BOUNDARY_VALUES: tuple[BoundaryValue, ...] = (
     BoundaryValue("protocols", "both", _offers(*BOTH)),
     BoundaryValue("protocols", "both turned", _offers(*reversed(BOTH))),
     BoundaryValue("protocols", "renewed", _offers(*RENEWED)),
-    BoundaryValue("protocols", "twice", _offers(("range", _ONE), ("range", subscription("u")))),
+    BoundaryValue("protocols", "twice", _offers(("range", _TOPIC_T), ("range", subscription("u")))),
     BoundaryValue("protocols", "no metadata", _offers(("range", b""))),
     BoundaryValue(
-        "protocols", "many", _offers(("range", _ONE), *((f"p{i}", b"") for i in range(50)))
+        "protocols", "many", _offers(("range", _TOPIC_T), *((f"p{i}", b"") for i in range(50)))
     ),
-    BoundaryValue("protocols", "large", _offers(("range", _ONE + b"\0" * _LARGE)), rare=True),
+    BoundaryValue("protocols", "large", _offers(("range", _TOPIC_T + b"\0" * _LARGE)), rare=True),
     BoundaryValue("assignments", "none", _of(())),
     BoundaryValue(
         "assignments",
@@ -236,7 +236,7 @@ _ONLY = {"groups": "DescribeGroups", "topics": "OffsetCommit"}
 
 
 def draw_boundary_value(random: Random, api: str, fields: Iterable[str]) -> BoundaryValue | None:
-    """A boundary value for one of these fields of a request; None where there is none."""
+    """Draw a boundary value for one of these fields of a request; None where there is none."""
     known_fields = [f for f in fields if f in _BY_FIELD and _ONLY.get(f, api) == api]
     if not known_fields:
         return None
@@ -248,7 +248,7 @@ def draw_boundary_value(random: Random, api: str, fields: Iterable[str]) -> Boun
 
 
 def is_about_unnamed_group(ask: Request) -> bool:
-    """Whether a request is about the group with the empty name.
+    """Tell if a request is about the group with the empty name.
 
     That group has the same name for everybody who shares a broker, so it may hold anything.
     """
@@ -262,7 +262,7 @@ LIMITED: Mapping[str, int | None] = {DELAY: 0, RECORD_LIMIT: 2000, METADATA_LIMI
 """Settings with which some of what is sent can't be stored."""
 
 _SIZES = (0, 0, 0, 0, 2000, 3001)
-"""What is added then to what a member sends, in bytes."""
+"""Bytes that a member then sends beside what is needed."""
 
 _INSTANCES = ("A", "B")
 _PROCESSES = ("A1", "A2", "B1", "B2", "A3")
@@ -271,9 +271,9 @@ _ELSEWHERE = ("C1", "d")
 _DUTIFUL = 0.7
 _BENT, _OLD, _HURRY, _AGAIN, _TWO_GROUPS = 0.22, 0.45, 0.07, 0.05, 0.3
 _RESTART, _RESTART_REAL = 0.01, 0.08
-"""How likely a step is a failover; on a real clock only some plans may have one at all."""
+"""Chance that a step is a failover; on a real clock only some plans may have one at all."""
 _DELETE, _OWN = 0.02, 0.4
-"""How likely a step deletes the topic that a plan may delete, and how many commits are for it."""
+"""Chance that a step deletes the topic that a plan may delete, and that a commit is for it."""
 _FETCH_GROUPS_SINCE, _ROWS_SINCE = 8, 3
 _SECOND = " again"
 
@@ -308,11 +308,11 @@ class Participants:
 
 
 def home_of(who: str) -> str:
-    """The group that a member belongs to."""
+    """Return the group that a member belongs to."""
     return "h" if who in _ELSEWHERE else "g"
 
 
-def draw_cast(random: Random, config: Config) -> Participants:
+def draw_participants(random: Random, config: Config) -> Participants:
     """Draw members: processes of one or two instances, some dynamic ones, rarely a second group."""
     few = random.choice([2, 3, len(_PROCESSES)])
     statics = random.sample(_PROCESSES, random.randint(0, few))
@@ -326,10 +326,10 @@ def draw_cast(random: Random, config: Config) -> Participants:
 class Drawer:
     """Draws steps for one dry run."""
 
-    def __init__(self, random: Random, dry_run: DryRun, cast: Participants) -> None:
+    def __init__(self, random: Random, dry_run: DryRun, participants: Participants) -> None:
         self._random = random
         self._dry_run = dry_run
-        self._cast = cast
+        self._participants = participants
         self._virtual = dry_run.hello.clock == "virtual"
         self._failover = 0.0
         if "restart" in dry_run.hello.features:
@@ -355,7 +355,7 @@ class Drawer:
         return again or self._request(who, self._kind(who))
 
     def with_boundary_value(self, act: PlannedStep) -> PlannedStep | None:
-        """The same request with a boundary value in a field; None where there is none for it."""
+        """Put a boundary value into a field of a request; None where there is none for it."""
         if not isinstance(act.step, Request):
             return None
         who = act.step.who
@@ -382,14 +382,14 @@ class Drawer:
         return self._request(who, self._kind(who), who + _SECOND)
 
     def _somebody(self) -> str:
-        """A member; mostly one for which its group waits, so that the group makes progress."""
-        everybody = list(self._cast.homes)
+        """Choose a member; mostly one for which its group waits, so that the group goes on."""
+        everybody = list(self._participants.homes)
         if self._random.random() < _DUTIFUL:
             everybody = [who for who in everybody if self._is_due(who)] or everybody
         return self._random.choice(everybody)
 
     def _is_due(self, who: str) -> bool:
-        group, member = self._dry_run.group(self._cast.homes[who]), self._seat(who)
+        group, member = self._dry_run.group(self._participants.homes[who]), self._seat(who)
         if group is None or member is None or self._dry_run.waits(who):
             return False
         if group.state is GroupState.PREPARING:
@@ -402,7 +402,7 @@ class Drawer:
         return self._random.choices(pauses, [weight for weight, _ in choices])[0]
 
     def _again(self, who: str) -> PlannedStep | None:
-        """A request that it sent before, unchanged, sometimes on another connection."""
+        """Repeat a request of a member unchanged, sometimes on another connection."""
         earlier = [
             act.step
             for act in self._dry_run.acts
@@ -415,13 +415,13 @@ class Drawer:
         return PlannedStep(structs.replace(ask, connection=connection), word=f"{ask.api} as before")
 
     def _seat(self, who: str) -> Member | None:
-        """The member in its group, as far as it knows its id."""
-        group = self._dry_run.group(self._cast.homes[who])
+        """Find the member in its group, as far as it knows its id."""
+        group = self._dry_run.group(self._participants.homes[who])
         ids = self._dry_run.knowledge.of_member(who).ids
         return group.member(ids[-1]) if group is not None and ids else None
 
     def _kind(self, who: str) -> str:
-        group = self._dry_run.group(self._cast.homes[who])
+        group = self._dry_run.group(self._participants.homes[who])
         member = self._seat(who)
         state = GroupState.ABSENT if group is None else group.state
         weights = {
@@ -493,20 +493,27 @@ class Drawer:
         return {**fields, boundary.field: boundary.draw(random, self._about(who))}, boundary
 
     def _about(self, who: str) -> About:
-        home = self._cast.homes.get(who, "g")
+        home = self._participants.homes.get(who, "g")
         elsewhere = "h" if home == "g" else "g"
         no_topic = "missing" if "missing-topics" in self._dry_run.hello.features else "u"
-        return About(who, self._cast.others(who), home, elsewhere, self._cast.config, no_topic)
+        return About(
+            who,
+            self._participants.others(who),
+            home,
+            elsewhere,
+            self._participants.config,
+            no_topic,
+        )
 
     def _more(self) -> int:
-        """How many bytes to send beside what is needed: sometimes more than can be stored."""
-        limit = self._cast.config.get(RECORD_LIMIT)
+        """Choose the bytes to send beside what is needed: sometimes more than can be stored."""
+        limit = self._participants.config.get(RECORD_LIMIT)
         return self._random.choice(_SIZES) if limit == LIMITED[RECORD_LIMIT] else 0
 
     def _fields(self, who: str, kind: str) -> dict[str, Any]:
-        """The fields that a correct client sends, whatever the version."""
+        """Fill in the fields that a correct client sends, whatever the version."""
         random = self._random
-        home = self._cast.homes[who]
+        home = self._participants.homes[who]
         group: dict[str, Any] = {"group_id": home}
         member = {**group, "member_id": IdOf(who), "group_instance_id": instance_of(who)}
         match kind:
@@ -526,7 +533,7 @@ class Drawer:
                 }
             case "sync":
                 assigned = random.random()
-                given = (
+                assignments = (
                     AssignmentsToAll(who, b"yours" + bytes(self._more()))
                     if assigned < 0.7
                     else AssignmentsIfLeader(who, ((IdOf(who), b"mine"),))
@@ -537,7 +544,7 @@ class Drawer:
                     "generation_id": GenerationOf(who),
                     "protocol_type": ProtocolOf(who, "type") if fit else None,
                     "protocol_name": ProtocolOf(who, "name") if fit else None,
-                    "assignments": given,
+                    "assignments": assignments,
                 }
             case "beat":
                 return {**member, "generation_id": GenerationOf(who)}
@@ -579,7 +586,7 @@ class Drawer:
             return (row(who),)
         if kind == "remove":
             return (LeavingMember(member_id="", group_instance_id=random.choice(_INSTANCES)),)
-        everybody = list(self._cast.homes)
+        everybody = list(self._participants.homes)
         named = [random.choice(everybody) for _ in range(random.randint(0, 4))]
         return tuple(row(name, by_id=random.random() < 0.8) for name in named)
 
@@ -599,7 +606,7 @@ _API = {
 
 
 def _fetching(fields: dict[str, Any], version: int) -> dict[str, Any]:
-    """A fetch as its version says it."""
+    """Write a fetch in the form of its version."""
     rest = {name: value for name, value in fields.items() if name not in {"fetched", "group_id"}}
     topics, group = fields["fetched"], fields["group_id"]
     if version >= _FETCH_GROUPS_SINCE:

@@ -221,15 +221,15 @@ def test_on_a_real_clock_topics_are_deleted_where_unused_groups_may_be_removed()
 
 
 def test_a_long_search_forgets_what_was_seldom_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drawn_plans, "_MOST_SEEN", 60)
+    monkeypatch.setattr(drawn_plans, "_MOST_COUNTED", 60)
     made = planner()
     sizes = []
     for _ in range(40):
         made.next()
-        sizes.append(len(made._seen))
+        sizes.append(len(made._counts))
     assert max(sizes) <= 60
     assert any(later < sooner for sooner, later in itertools.pairwise(sizes))
-    assert (("absent",), "JoinGroup") in made._seen  # drawn again and again
+    assert (("absent",), "JoinGroup") in made._counts  # drawn again and again
 
 
 def test_no_plan_is_drawn_that_could_prove_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
