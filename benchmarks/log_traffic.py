@@ -18,8 +18,8 @@ from typing import Any
 from benchmarks.log_oddities import Client, dawdles, happens_oddly, in_old_words
 from benchmarks.request_log_writer import request_log_line
 from fencepost.conformance.targets.model_coordinator import RunningModel
-from fencepost.model.classic.machine import Machine
 from fencepost.model.coordinator import Answer, Send
+from fencepost.model.machine import Machine
 from fencepost.model.messages.messages import APIS
 from fencepost.model.revision import Revision
 

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from fencepost.model.classic.group import Group
-from fencepost.model.classic.machine import Machine
-from fencepost.model.classic.work import Incoming, Span
+from fencepost.model.machine import Machine
 from fencepost.model.messages.messages import (
     HeartbeatRequest,
     JoinGroupRequest,
@@ -28,6 +27,7 @@ from fencepost.model.messages.messages import (
 )
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revisions.base import KAFKA_4
+from fencepost.model.work import Incoming, Span
 
 _CONFIG = {"group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms": 1}
 _HEARTBEATS = 24

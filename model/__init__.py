@@ -32,9 +32,10 @@ from typing import TYPE_CHECKING
 from fencepost.model._door import lazy
 
 if TYPE_CHECKING:
+    from fencepost.model.classic.cells import when
+    from fencepost.model.classic.effects import Do
     from fencepost.model.classic.group import Group
-    from fencepost.model.classic.machine import Machine
-    from fencepost.model.classic.work import Incoming, Outcome, Span
+    from fencepost.model.classic.vocabulary import GroupState, Mid, Role
     from fencepost.model.coordinator import (
         Answer,
         Config,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
         Send,
         UnsupportedError,
     )
+    from fencepost.model.machine import Machine
     from fencepost.model.messages.errors import Error
     from fencepost.model.messages.messages import (
         HeartbeatRequest,
@@ -59,11 +61,10 @@ if TYPE_CHECKING:
     from fencepost.model.revisions.base import KAFKA_4
     from fencepost.model.revisions.release_revisions import RELEASES
     from fencepost.model.revisions.revisions import find as find_revision
-    from fencepost.model.table.cells import when
-    from fencepost.model.table.effects import Do, Echo
     from fencepost.model.table.expr import all_of, any_of, negate
-    from fencepost.model.table.table import Level, Rule
-    from fencepost.model.table.vocabulary import GroupState, Inst, Mid, Role
+    from fencepost.model.table.shared_features import Inst
+    from fencepost.model.table.table import Echo, Level, Rule
+    from fencepost.model.work import Incoming, Outcome, Span
 
 __all__ = [
     "KAFKA_4",

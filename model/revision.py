@@ -8,20 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from enum import Enum
+from typing import Any
 
 from fencepost.model.messages.shapes import Message
-from fencepost.model.table.cells import COLUMNS
-from fencepost.model.table.effects import Do
+from fencepost.model.protocol import Protocol
+from fencepost.model.table.columns import Columns
 from fencepost.model.table.expr import Expr, features_of
 from fencepost.model.table.table import Rule, Table, TableError, UnknownNameError
-
-if TYPE_CHECKING:
-    from fencepost.model.classic.work import Effect
+from fencepost.model.work import Effect
 
 Versions = Mapping[str, tuple[int, int]]
 Release = tuple[int, ...]
-Twist = Callable[["Effect"], "Effect"]
+Twist = Callable[[Effect], Effect]
 Distortion = Callable[[Message], Message]
 
 
@@ -59,9 +58,9 @@ class Gate:
 class Revision:
     """A named set of tables.
 
-    `apis`: name → (lowest, highest version).  `ancestors`: the names of the revisions that it is
-    made from, the nearest first.  `empty_instance_is_none`: an instance id of "" means none, as
-    early drafts have it.
+    `protocol`: whose tables these are.  `apis`: name → (lowest, highest version).  `ancestors`: the
+    names of the revisions that it is made from, the nearest first.  `empty_instance_is_none`: an
+    instance id of "" means none, as early drafts have it.
 
     `target_size`: the number of members that a group is meant to have, 1 or more; only experiments
     use it, and None means that every change is one to rebalance for.
@@ -76,13 +75,14 @@ class Revision:
 
     name: str
     about: str
+    protocol: Protocol[Any, Any]
     tables: Mapping[str, Table]
     apis: Versions
     ancestors: tuple[str, ...] = ()
     differences: tuple[Difference, ...] = ()
     empty_instance_is_none: bool = False
     target_size: int | None = None
-    twists: Mapping[Do, Twist] = field(default_factory=dict)
+    twists: Mapping[Enum, Twist] = field(default_factory=dict)
     distort: Distortion | None = None
     answer_versions: Mapping[tuple[str, int], int] = field(default_factory=dict)
     restart_needs_room: bool = False
@@ -130,7 +130,7 @@ def derive(
             sentence = f"there is no table {changed!r}; there are {', '.join(tables)}"
             raise UnknownNameError(sentence, changed, tables)
         here = tuple(d for d in differences if d.table == changed)
-        tables[changed] = _applied(tables[changed], here)
+        tables[changed] = _applied(tables[changed], here, base.protocol.columns)
     return replace(
         base,
         name=name,
@@ -187,27 +187,26 @@ def _check_once(name: str, differences: Iterable[Difference]) -> None:
         visited.add((difference.table, rule_id))
 
 
-def _check_columns(table: Table, rule: Rule) -> None:
+def _check_columns(table: Table, rule: Rule, columns: Columns) -> None:
     """Check that the table has the columns of a rule's guard; raises TableError."""
     there = {id(feature) for feature in table.features}
-    columns = {id(feature): column for column, feature in COLUMNS.items()}
     for feature in features_of(rule.guard):
         if id(feature) not in there:
-            there_are = ", ".join(columns.get(id(known), known.name) for known in table.features)
+            there_are = ", ".join(columns.name(known) or known.name for known in table.features)
             raise TableError(
                 f"{rule.id}: table {table.name} has no column "
-                f"{columns.get(id(feature), feature.name)}; it has {there_are}"
+                f"{columns.name(feature) or feature.name}; it has {there_are}"
             )
 
 
-def _applied(table: Table, differences: Iterable[Difference]) -> Table:
+def _applied(table: Table, differences: Iterable[Difference], columns: Columns) -> Table:
     checks, rows = table.checks, table.rows
     for difference in differences:
         dropped = isinstance(difference, DropRule)
         rule_id = difference.rule_id if isinstance(difference, DropRule) else difference.rule.id
         new = () if isinstance(difference, DropRule) else (difference.rule,)
         for rule in new:
-            _check_columns(table, rule)
+            _check_columns(table, rule, columns)
         if all(rule.id != rule_id for rule in (*checks, *rows)):
             if dropped:
                 known = [rule.id for rule in (*checks, *rows)]

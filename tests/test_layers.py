@@ -17,8 +17,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 ROOMS = {
     "model": (
-        "_door bad_input suggestions coordinator messages history table plans revision classic"
-        " revisions assignors client"
+        "_door bad_input suggestions coordinator messages history table plans work protocol"
+        " revision machine classic revisions assignors client"
     ),
     "properties": (
         "workers logic worlds explorer claims oracle departures judging checking proofs mutants"

@@ -23,7 +23,7 @@ from fencepost.conformance.targets.target_registry import DEFAULT_REVISION, find
 from fencepost.model.classic.rules.rule_sources import basis_of
 from fencepost.model.plans.steps import describe
 from fencepost.model.revision import Revision
-from fencepost.model.revisions.revision_soundness import has_stale_reason
+from fencepost.model.revisions.revision_soundness import base_of, has_stale_reason
 from fencepost.model.revisions.revisions import is_shipped, shipped_base
 from fencepost.model.suggestions import did_you_mean
 from fencepost.model.table.table import Level, Rule, Table
@@ -87,7 +87,8 @@ def explain_command(name: str, revision: str) -> None:
         return
     for table, rule in chosen.rules():
         if rule.id == name:
-            _explain_rule(screen, table, rule, _base_of(chosen, rule))
+            stale = has_stale_reason(rule, base_of(chosen))
+            _explain_rule(screen, table, rule, _base_of(chosen, rule), stale=stale)
             return
     suite = name.partition("/")[0]
     entries = find_suite(suite if suite in NAMES else CATALOGUE, chosen).entries
@@ -113,15 +114,19 @@ def _base_of(revision: Revision, rule: Rule) -> str:
     return "" if there is rule else base.name
 
 
-def _explain_rule(screen: Console, table: Table, rule: Rule, base: str) -> None:
-    """Print a rule; `base`: of which shipped revision its id is known, "" if it is that rule."""
+def _explain_rule(screen: Console, table: Table, rule: Rule, base: str, *, stale: bool) -> None:
+    """Print a rule.
+
+    `base`: of which shipped revision its id is known, "" if it is that rule; `stale`: whether it
+    still gives the reason of the base's.
+    """
     lines = [
         (rule.id, f"{rule.level.value}, table {table.name}"),
         ("when", table.condition(rule)),
         ("then", "; ".join(do.value for do in rule.effect) or "nothing changes"),
         ("answer", rule.answer.name if rule.answer else "as the effect says"),
         ("because", rule.because),
-        *((("", _STALE),) if has_stale_reason(rule) else ()),
+        *((("", _STALE),) if stale else ()),
         ("source", rule.source),
         *(("must", str(basis)) for basis in basis_of(rule)),
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from textwrap import wrap
 from typing import Any
@@ -21,7 +21,7 @@ from fencepost.conformance.targets.target_registry import find_revision
 from fencepost.model.history.words import plural
 from fencepost.model.revision import DropRule, Revision
 from fencepost.model.revisions import revisions
-from fencepost.model.table.cells import print_rows
+from fencepost.model.table.columns import print_rows
 from fencepost.model.table.table import Rule, Table
 
 _NARROWEST = {"mid": 9, "inst": 13, "state": 19, "more": 18, "then": 30}
@@ -45,7 +45,7 @@ def _rule_json(table: Table, rule: Rule, place: str) -> dict[str, Any]:
 
 def _rules(revision: Revision) -> Iterator[dict[str, Any]]:
     for table in revision.tables.values():
-        for row in print_rows(table)[1]:
+        for row in print_rows(table, revision.protocol.columns.shown)[1]:
             yield _rule_json(table, row.rule, row.place)
 
 
@@ -61,14 +61,14 @@ def table_command(revision: str, as_json: bool) -> None:
     screen = console()
     for table in chosen.tables.values():
         screen.print(Text(f"{table.name} ({revision})", style="italic"))
-        for line, style in _table_lines(table, screen.width):
+        for line, style in _table_lines(table, chosen.protocol.columns.shown, screen.width):
             screen.print(Text(line, style=style), soft_wrap=True)
         screen.print()
 
 
-def _table_lines(table: Table, width: int) -> Iterator[tuple[str, str]]:
-    """A table's lines, each with its style: a rule's cells, and under them which rule it is."""
-    headings, rows = print_rows(table)
+def _table_lines(table: Table, shown: Sequence[str], width: int) -> Iterator[tuple[str, str]]:
+    """Yield a table's lines, each with its style: a rule's cells, and under them its id."""
+    headings, rows = print_rows(table, shown)
     widths = [max(_NARROWEST.get(name, width // 2 - 2), width // 9) for name in headings[:-1]]
     widths.append(max(width - sum(widths) - 2 * len(widths), _NARROWEST["then"]))
     for line in _beside(headings, widths):

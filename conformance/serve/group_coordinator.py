@@ -19,12 +19,12 @@ from typing import Any, TypeVar
 
 from fencepost.conformance.targets.model_coordinator import RunningModel
 from fencepost.conformance.wire.refusal import Code, refused_message
-from fencepost.model.classic.machine import Machine
 from fencepost.model.coordinator import Answer, Config, Send
+from fencepost.model.machine import Machine
 from fencepost.model.messages.messages import groups_of
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revision import Revision
-from fencepost.model.table.vocabulary import Availability
+from fencepost.model.table.shared_features import Availability
 
 _T = TypeVar("_T")
 Deliver = Callable[[int, dict[str, Any]], None]

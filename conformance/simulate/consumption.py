@@ -15,10 +15,10 @@ from fencepost.conformance.simulate.deployment_scenario import GROUP_ID
 from fencepost.conformance.simulate.simulation import ClientEvent, CoordinatorEvent, Exchange
 from fencepost.model.assignors.assignor_input import Racks
 from fencepost.model.classic.group import Group, Member
+from fencepost.model.classic.vocabulary import GroupState
 from fencepost.model.client.client_interface import Assigned, Lost, Revoked
 from fencepost.model.messages.messages import JoinGroupRequest
 from fencepost.model.messages.subscription import TopicPartition, decode_subscription
-from fencepost.model.table.vocabulary import GroupState
 from fencepost.traces.operations.operator_rows import Cause
 
 HANDOVER = "joins again, since it gave partitions back"

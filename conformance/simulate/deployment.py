@@ -42,11 +42,11 @@ from fencepost.conformance.simulate.deployment_scenario import (
 )
 from fencepost.conformance.simulate.quiet_simulation import QuietSimulation
 from fencepost.conformance.simulate.simulation import Exchange, Simulation
+from fencepost.model.classic.vocabulary import GroupState
 from fencepost.model.client.behaviour import ClientSettings
 from fencepost.model.client.client_interface import ErrorTold
 from fencepost.model.client.client_state import Phase
 from fencepost.model.messages.errors import Error
-from fencepost.model.table.vocabulary import GroupState
 
 _THREAD = "-thread-"
 

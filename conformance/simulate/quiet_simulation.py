@@ -28,12 +28,12 @@ from fencepost.conformance.simulate.simulation import (
     Waiting,
 )
 from fencepost.model.classic.group import SESSION, Group
+from fencepost.model.classic.vocabulary import GroupState
 from fencepost.model.client import links
 from fencepost.model.client.client import step
 from fencepost.model.client.client_interface import Asked, Endpoint, Input, Woken
 from fencepost.model.client.client_state import Backoff, ClientState, Life, Phase
 from fencepost.model.messages.messages import HeartbeatResponse
-from fencepost.model.table.vocabulary import GroupState
 
 _NEVER = 10**15
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 
 from fencepost.conformance.targets.model_coordinator import RunningModel
 from fencepost.model.assignors.assignor_input import NO_RACKS, Racks
-from fencepost.model.classic.machine import Machine
 from fencepost.model.coordinator import Answer, Config, Send
+from fencepost.model.machine import Machine
 from fencepost.model.messages.cluster_messages import (
     CLUSTER_VERSIONS,
     ApiVersionsRequest,

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Self
 
 from fencepost.conformance.targets.model_coordinator import RunningModel
 from fencepost.conformance.targets.target import Hints
-from fencepost.model.classic.machine import Machine
 from fencepost.model.coordinator import (
     Answer,
     Config,
@@ -25,6 +24,7 @@ from fencepost.model.coordinator import (
     Send,
     UnsupportedError,
 )
+from fencepost.model.machine import Machine
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.shapes import ShapeError
 from fencepost.model.plans.steps import OPERATIONS, OperatorStep

@@ -12,15 +12,15 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from fencepost.model.classic.answer_bodies import about_nothing, merged
-from fencepost.model.classic.group import CLEANUP, SESSION, Group, Timer, first_timer
-from fencepost.model.classic.machine import Machine
-from fencepost.model.classic.work import Emission, Incoming, Outcome, Span
+from fencepost.model.classic.group import SESSION, Group, first_timer
+from fencepost.model.classic.vocabulary import GroupState
 from fencepost.model.coordinator import Answer, Send, UnsupportedError
-from fencepost.model.messages.messages import groups_of
+from fencepost.model.machine import Machine
+from fencepost.model.messages.messages import about_nothing, groups_of, merged
 from fencepost.model.messages.shapes import Message
 from fencepost.model.plans.steps import DeleteTopics, OperatorStep
-from fencepost.model.table.vocabulary import Availability, GroupState
+from fencepost.model.table.shared_features import Availability
+from fencepost.model.work import CLEANUP, Emission, Incoming, Outcome, Span, Timer
 
 _STALE = 64
 

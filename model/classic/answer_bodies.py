@@ -13,12 +13,13 @@ there is one member, and 175 to one offset.  Where that alone decides, both is a
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from msgspec.structs import replace
 
+from fencepost.model.classic.classic_work import ClassicWork
+from fencepost.model.classic.effects import Do
 from fencepost.model.classic.group import Group
-from fencepost.model.classic.work import Incoming, Outcome, Work
+from fencepost.model.classic.vocabulary import GroupState
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import (
     CommitPartition,
@@ -48,10 +49,8 @@ from fencepost.model.messages.messages import (
     SyncGroupResponse,
 )
 from fencepost.model.messages.shapes import Message
-from fencepost.model.revision import Distortion
-from fencepost.model.table.effects import Do, Echo
-from fencepost.model.table.table import Rule
-from fencepost.model.table.vocabulary import GroupState
+from fencepost.model.table.table import Echo, Rule
+from fencepost.model.work import Incoming
 
 _BESIDES = 1_024
 _EACH = 128
@@ -108,7 +107,7 @@ def _code(rule: Rule) -> int | str:
     return code
 
 
-def join_error(message: JoinGroupRequest, rule: Rule, work: Work) -> JoinGroupResponse:
+def join_error(message: JoinGroupRequest, rule: Rule, work: ClassicWork) -> JoinGroupResponse:
     """Make an error answer to a join: generation -1, no leader, the rule's member id.
 
     Who can't replace the holder of its instance is told of the group as it is.
@@ -306,27 +305,7 @@ def listed(
     return ListGroupsResponse(error_code=_code(rule), groups=rows)
 
 
-def about_nothing(request: Message) -> Message:
-    """Make the answer to a request that names no group at all."""
-    return (
-        OffsetFetchResponse()
-        if isinstance(request, OffsetFetchRequest)
-        else (DescribeGroupsResponse())
-    )
-
-
-def merged(messages: list[Message]) -> Message:
-    """Make one answer of several groups' answers: their rows together."""
-    first = messages[0]
-    match first:
-        case DescribeGroupsResponse() | ListGroupsResponse() | OffsetFetchResponse():
-            rows: Any = tuple(row for m in messages for row in getattr(m, "groups", ()))
-            return replace(first, groups=rows)
-        case _:
-            return first
-
-
-def send_away(work: Work) -> None:
+def send_away(work: ClassicWork) -> None:
     """Answer all parked requests: this broker doesn't coordinate the group any more."""
     error = Error.NOT_COORDINATOR.value
     for member in work.group.members:
@@ -335,17 +314,3 @@ def send_away(work: Work) -> None:
             work.emit(member.joining.request_id, answer)
         if member.syncing is not None:
             work.emit(member.syncing.request_id, SyncGroupResponse(error_code=error))
-
-
-def distorted(outcomes: tuple[Outcome, ...], distort: Distortion) -> tuple[Outcome, ...]:
-    """Change the answers of a mutant that distorts them."""
-    return tuple(
-        replace(
-            outcome,
-            emissions=tuple(
-                e if e.message is None else replace(e, message=distort(e.message))
-                for e in outcome.emissions
-            ),
-        )
-        for outcome in outcomes
-    )

@@ -7,13 +7,13 @@ error at top level.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from fencepost.model.classic import features
 from fencepost.model.classic.group import Group
-from fencepost.model.classic.work import Emission, Incoming, Outcome
+from fencepost.model.classic.vocabulary import Mid
+from fencepost.model.machine import Machine
 from fencepost.model.messages.draft_messages import (
     DraftLeaveGroupResponse,
     MemberNameJoinGroupRequest,
@@ -26,10 +26,8 @@ from fencepost.model.messages.messages import (
     LeaveGroupResponse,
     LeavingMember,
 )
-from fencepost.model.table.vocabulary import Inst, Mid
-
-if TYPE_CHECKING:
-    from fencepost.model.classic.machine import Machine
+from fencepost.model.table.shared_features import Inst
+from fencepost.model.work import Emission, Incoming, Outcome
 
 Finish = Callable[[tuple[Outcome, ...]], tuple[Outcome, ...]]
 
@@ -77,9 +75,7 @@ def _leave(
     rows = tuple(
         LeavingMember(member_id=mid, group_instance_id=inst or None) for inst, mid in pairs
     )
-    rule = machine.revision.tables["LeaveGroup batch"].decide(
-        _batch_point(group, rows, aligned=aligned)
-    )
+    rule = machine.decide("LeaveGroup batch", _batch_point(group, rows, aligned=aligned))
     assert rule.answer is not None
     code: int | str = rule.answer.value
 

@@ -9,6 +9,24 @@ from msgspec.structs import replace
 
 from fencepost.model.classic.answer_bodies import assigned, commit_fits, group_fits, is_long
 from fencepost.model.classic.group import Group, kinds
+from fencepost.model.classic.vocabulary import (
+    Change,
+    Delay,
+    Fit,
+    Generation,
+    Given,
+    GroupState,
+    Late,
+    Left,
+    Mid,
+    Offer,
+    Parked,
+    Range,
+    Role,
+    Stored,
+    Subject,
+    Trigger,
+)
 from fencepost.model.coordinator import METADATA_LIMIT, RECORD_LIMIT, Config
 from fencepost.model.messages.messages import (
     HeartbeatRequest,
@@ -17,29 +35,7 @@ from fencepost.model.messages.messages import (
     SyncGroupRequest,
 )
 from fencepost.model.table.expr import Point
-from fencepost.model.table.vocabulary import (
-    Availability,
-    Change,
-    Delay,
-    Fit,
-    Generation,
-    Given,
-    GroupId,
-    GroupState,
-    Inst,
-    Late,
-    Left,
-    Mid,
-    Offer,
-    Parked,
-    Range,
-    Record,
-    Role,
-    Room,
-    Stored,
-    Subject,
-    Trigger,
-)
+from fencepost.model.table.shared_features import Availability, GroupId, Inst, Record, Room
 
 
 def group_id(value: str | None) -> GroupId:

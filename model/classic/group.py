@@ -35,8 +35,9 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from fencepost.model.classic.vocabulary import GroupState
 from fencepost.model.messages.messages import JoinProtocol
-from fencepost.model.table.vocabulary import GroupState
+from fencepost.model.work import Timer
 
 MANY = 32
 """From so many members on they are counted."""
@@ -142,7 +143,7 @@ _FEW = 32
 _latest = itemgetter(3)
 
 
-class ManyTimers(tuple["Timer", ...]):  # noqa: SLOT001  (a tuple can have none)
+class ManyTimers(tuple[Timer, ...]):  # noqa: SLOT001  (a tuple can have none)
     """Many timers, sorted by kind and subject."""
 
     @cached_property
@@ -185,25 +186,9 @@ def first_timer(timers: tuple[Timer, ...]) -> Timer:
 SESSION = "session"
 JOIN = "join"
 SYNC = "sync"
-CLEANUP = "cleanup"
 WRITE = "write"
 CREATION = "creation"
-
-
-class Timer(NamedTuple):
-    """A deadline in ms, somewhere in [earliest, latest].
-
-    `kind`: `session` (subject: a member or pending id), `join`, `sync` or `write`: the assignments
-    (subject "") or a replacement (subject: the new member id) are written, but that isn't done yet;
-    `creation` (""): so is the group itself, and who lists or describes groups doesn't see it (only
-    in a departure).
-    `cleanup` is none that a group holds: see `Machine.may_clean`.
-    """
-
-    kind: str
-    subject: str
-    earliest: int
-    latest: int
+"""The kinds of a group's timers: see `Group`."""
 
 
 class ParkedRequest(NamedTuple):
@@ -276,6 +261,11 @@ class Offset(NamedTuple):
 
 class Group(msgspec.Struct, frozen=True, cache_hash=True):
     """A group that exists.
+
+    `timers`, by kind: `session` (subject: a member or pending id), `join`, `sync`, or `write`: the
+    assignments (subject "") or a replacement (subject: the new member id) are written, but that
+    isn't done yet; `creation` (""): so is the group itself, and requests that list or describe
+    groups don't see it (only in a departure).
 
     `static`: instance id → member id, sorted.  `stored`: what a failover would find, None if
     nothing was written yet.  What the protocol forgets, so that only a departure sets it:

@@ -11,10 +11,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from enum import Enum
 
 from msgspec.structs import replace
 
 from fencepost.model.classic.answer_bodies import assigned
+from fencepost.model.classic.classic_work import ClassicWork, Effect
+from fencepost.model.classic.effects import Do
 from fencepost.model.classic.group import (
     JOIN,
     SESSION,
@@ -28,7 +31,7 @@ from fencepost.model.classic.group import (
     Restart,
     kinds,
 )
-from fencepost.model.classic.work import Effect, Incoming, Work
+from fencepost.model.classic.vocabulary import GroupState
 from fencepost.model.coordinator import Config
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import (
@@ -39,39 +42,38 @@ from fencepost.model.messages.messages import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
-from fencepost.model.table.effects import Do
-from fencepost.model.table.vocabulary import GroupState
+from fencepost.model.work import Incoming
 
 NEW_MEMBER_TIMEOUT_MS = 300_000
 """How long a new member may wait for its first join to complete (Kafka, fixed)."""
 
 
-def join_request(work: Work) -> JoinGroupRequest:
+def join_request(work: ClassicWork) -> JoinGroupRequest:
     """Return the join that is being handled."""
     assert work.request is not None
     assert isinstance(work.request.message, JoinGroupRequest)
     return work.request.message
 
 
-def rebalance_timeout_ms(work: Work) -> int:
+def rebalance_timeout_ms(work: ClassicWork) -> int:
     """Return R of the join in ms; version 0 has no such field and means S."""
     join = join_request(work)
     assert work.request is not None
     return join.session_timeout_ms if work.request.version == 0 else join.rebalance_timeout_ms
 
 
-def fresh_id(work: Work) -> str:
+def fresh_id(work: ClassicWork) -> str:
     """Return the member id to hand out for this request."""
     assert work.request is not None
     return work.request.fresh_id
 
 
-def create_group(work: Work) -> None:
+def create_group(work: ClassicWork) -> None:
     """Create the group, even if what is asked for is refused after that."""
     work.create()
 
 
-def hand_out_pending(work: Work) -> None:
+def hand_out_pending(work: ClassicWork) -> None:
     """Hand out a new pending id, and start its session timer."""
     new = fresh_id(work)
     work.group = replace(work.group, pending=tuple(sorted((*work.group.pending, new))))
@@ -79,7 +81,7 @@ def hand_out_pending(work: Work) -> None:
     work.caller = new
 
 
-def hand_out_holder(work: Work) -> None:
+def hand_out_holder(work: ClassicWork) -> None:
     """Hand out the member id that the instance is mapped to, as a draft does.
 
     For the steps that follow, the caller is the member that holds the instance.
@@ -88,7 +90,7 @@ def hand_out_holder(work: Work) -> None:
     work.caller = work.group.holder(work.instance) or ""
 
 
-def _add(work: Work, member_id: str, group_instance_id: str | None) -> None:
+def _add(work: ClassicWork, member_id: str, group_instance_id: str | None) -> None:
     join = join_request(work)
     assert work.request is not None
     group = work.group
@@ -114,29 +116,29 @@ def _add(work: Work, member_id: str, group_instance_id: str | None) -> None:
     work.caller = member_id
 
 
-def add_dynamic(work: Work) -> None:
+def add_dynamic(work: ClassicWork) -> None:
     """Add a member without an instance."""
     _add(work, fresh_id(work), None)
 
 
-def add_static(work: Work) -> None:
+def add_static(work: ClassicWork) -> None:
     """Add a member with an instance, and map the instance to it."""
     _add(work, fresh_id(work), work.instance)
 
 
-def add_static_as_sent(work: Work) -> None:
+def add_static_as_sent(work: ClassicWork) -> None:
     """Add a static member under the id that was sent, as a draft does."""
     _add(work, join_request(work).member_id, work.instance)
 
 
-def admit_pending(work: Work) -> None:
+def admit_pending(work: ClassicWork) -> None:
     """Make a member of a pending id."""
     mid = join_request(work).member_id
     work.group = replace(work.group, pending=tuple(p for p in work.group.pending if p != mid))
     _add(work, mid, None)
 
 
-def _replace_holder(work: Work, new: str) -> None:
+def _replace_holder(work: ClassicWork, new: str) -> None:
     assert work.instance is not None
     old = work.group.holder(work.instance)
     assert old is not None
@@ -165,17 +167,17 @@ def _replace_holder(work: Work, new: str) -> None:
     work.caller = new
 
 
-def replace_holder(work: Work) -> None:
+def replace_holder(work: ClassicWork) -> None:
     """Map the instance to a new member id, and fence the old one."""
     _replace_holder(work, fresh_id(work))
 
 
-def replace_holder_as_sent(work: Work) -> None:
+def replace_holder_as_sent(work: ClassicWork) -> None:
     """Map the instance to the member id that was sent, as a draft does."""
     _replace_holder(work, join_request(work).member_id)
 
 
-def keep_holder(work: Work) -> None:
+def keep_holder(work: ClassicWork) -> None:
     """Let the member that holds the instance keep its place; its session timer restarts."""
     assert work.instance is not None
     holder = work.group.holder(work.instance)
@@ -183,7 +185,7 @@ def keep_holder(work: Work) -> None:
     work.restart_sessions(m for m in work.group.members if m.member_id == holder)
 
 
-def map_caller(work: Work) -> None:
+def map_caller(work: ClassicWork) -> None:
     """Make the caller, a dynamic member, static, as a draft does."""
     member = work.group.member(work.caller)
     assert member is not None
@@ -192,7 +194,7 @@ def map_caller(work: Work) -> None:
     work.group = work.group.with_member(upgraded).with_mapping(work.instance, work.caller)
 
 
-def seat_idle(work: Work) -> None:
+def seat_idle(work: ClassicWork) -> None:
     """Take the caller, which was just added, for a member whose join is done.
 
     It has no assignment before the next rebalance, as experiments have it.
@@ -203,7 +205,7 @@ def seat_idle(work: Work) -> None:
     work.set_timer(SESSION, work.caller, member.session_timeout_ms)
 
 
-def update_member(work: Work) -> None:
+def update_member(work: ClassicWork) -> None:
     """Take protocols and timeouts of the caller from its new join."""
     join = join_request(work)
     member = work.group.member(work.caller)
@@ -218,13 +220,13 @@ def update_member(work: Work) -> None:
     )
 
 
-def fence(work: Work, member: Member) -> None:
+def fence(work: ClassicWork, member: Member) -> None:
     """A replaced member's parked requests are answered, with the old id."""
     fenced = Error.FENCED_INSTANCE_ID.value
     _dismiss(work, member, fenced, member.member_id)
 
 
-def _dismiss(work: Work, member: Member, error: int | str, member_id: str) -> None:
+def _dismiss(work: ClassicWork, member: Member, error: int | str, member_id: str) -> None:
     if member.joining is not None:
         work.emit(
             member.joining.request_id, JoinGroupResponse(error_code=error, member_id=member_id)
@@ -233,7 +235,7 @@ def _dismiss(work: Work, member: Member, error: int | str, member_id: str) -> No
         work.emit(member.syncing.request_id, SyncGroupResponse(error_code=error))
 
 
-def remove(work: Work, *member_ids: str) -> list[Work] | None:
+def remove(work: ClassicWork, *member_ids: str) -> list[ClassicWork] | None:
     """Remove members; if one of them led, one that stays leads: one outcome for each."""
     led = work.group.leader in member_ids
     for member_id in member_ids:
@@ -244,7 +246,7 @@ def remove(work: Work, *member_ids: str) -> list[Work] | None:
     return elect(work, [m.member_id for m in work.group.members]) if led else None
 
 
-def elect(work: Work, electorate: list[str]) -> list[Work] | None:
+def elect(work: ClassicWork, electorate: list[str]) -> list[ClassicWork] | None:
     """Elect a leader among these: one outcome for each; None where there is nobody."""
     forks = []
     for member_id in electorate:
@@ -254,19 +256,19 @@ def elect(work: Work, electorate: list[str]) -> list[Work] | None:
     return forks or None
 
 
-def remove_member(work: Work) -> list[Work] | None:
+def remove_member(work: ClassicWork) -> list[ClassicWork] | None:
     """Remove the caller, or the member whose timer fired."""
     return remove(work, work.caller)
 
 
-def remove_caller(work: Work) -> list[Work] | None:
+def remove_caller(work: ClassicWork) -> list[ClassicWork] | None:
     """Remove the caller, if it is a member."""
     if work.group.member(work.caller) is None:
         return None
     return remove(work, work.caller)
 
 
-def remove_holder(work: Work) -> list[Work] | None:
+def remove_holder(work: ClassicWork) -> list[ClassicWork] | None:
     """Remove the member that the instance is mapped to."""
     assert work.instance is not None
     holder = work.group.holder(work.instance)
@@ -274,36 +276,36 @@ def remove_holder(work: Work) -> list[Work] | None:
     return remove(work, holder)
 
 
-def remove_pending(work: Work) -> None:
+def remove_pending(work: ClassicWork) -> None:
     """Drop a pending id with its timer."""
     group = work.group
     rest = tuple(p for p in group.pending if p != work.caller)
     work.group = replace(group, pending=rest).without_timer(SESSION, work.caller)
 
 
-def remove_unsynced(work: Work) -> list[Work] | None:
+def remove_unsynced(work: ClassicWork) -> list[ClassicWork] | None:
     """Remove the members that were given the generation and have not sent SyncGroup."""
     return remove(work, *[m.member_id for m in work.group.members if m.owes_sync])
 
 
-def remove_unsynced_dynamic(work: Work) -> list[Work] | None:
+def remove_unsynced_dynamic(work: ClassicWork) -> list[ClassicWork] | None:
     """Remove the dynamic ones of them; static members stay."""
     late = [m.member_id for m in work.group.members if m.owes_sync and not m.is_static]
     return remove(work, *late)
 
 
-def remove_absent_dynamic(work: Work) -> list[Work] | None:
+def remove_absent_dynamic(work: ClassicWork) -> list[ClassicWork] | None:
     """Remove the dynamic members without a parked join; static members stay."""
     absent = [m.member_id for m in work.group.members if m.joining is None and not m.is_static]
     return remove(work, *absent)
 
 
-def persist(work: Work) -> None:
+def persist(work: ClassicWork) -> None:
     """Store the group as it is now."""
     work.group = replace(work.group, stored=work.group.as_stored())
 
 
-def begin_restart(work: Work) -> None:
+def begin_restart(work: ClassicWork) -> None:
     """Begin to write that the caller replaced another; it is answered when that is done.
 
     A generation that begins before that answers it, and who removes or replaces it, too.
@@ -317,7 +319,7 @@ def begin_restart(work: Work) -> None:
     work.set_timer(WRITE, member.member_id, 0)
 
 
-def end_restart(work: Work, member_id: str) -> bool:
+def end_restart(work: ClassicWork, member_id: str) -> bool:
     """End that write; tell whether the answer is left to do.
 
     Where nobody leads, as in a departure, the protocol doesn't say what it is.
@@ -336,7 +338,7 @@ def end_restart(work: Work, member_id: str) -> bool:
     return work.group.leader is not None
 
 
-def store_offsets(work: Work) -> None:
+def store_offsets(work: ClassicWork) -> None:
     """Store the offsets at once: they survive a failover."""
     assert work.request is not None
     assert isinstance(work.request.message, OffsetCommitRequest)
@@ -349,19 +351,19 @@ def store_offsets(work: Work) -> None:
     work.group = replace(work.group, offsets=tuple(sorted(kept.values(), key=_place)))
 
 
-def remove_offsets(work: Work) -> None:
+def remove_offsets(work: ClassicWork) -> None:
     """Remove the offsets of the deleted topics; without any, the group stays the same object."""
     kept = tuple(o for o in work.group.offsets if o.topic not in work.deleted)
     if kept != work.group.offsets:
         work.group = replace(work.group, offsets=kept)
 
 
-def forget(work: Work) -> None:
+def forget(work: ClassicWork) -> None:
     """Take the group away, with its offsets."""
     work.forget()
 
 
-def reload(work: Work) -> None:
+def reload(work: ClassicWork) -> None:
     """Load the stored group: session timers restart, no other timer runs."""
     group = work.group
     stored = group.stored or Group()
@@ -373,7 +375,7 @@ def _place(offset: Offset) -> tuple[str, int]:
     return offset.topic, offset.partition
 
 
-def rebalance(work: Work, initial_delay_ms: int) -> None:
+def rebalance(work: ClassicWork, initial_delay_ms: int) -> None:
     """Begin a rebalance: PreparingRebalance for R, or from Empty for the initial delay.
 
     Parked syncs get REBALANCE_IN_PROGRESS, and their members' session timers restart.
@@ -408,7 +410,7 @@ def rebalance(work: Work, initial_delay_ms: int) -> None:
     work.set_timer(JOIN, "", rebalance_ms)
 
 
-def rebalances(initial_delay_ms: int, target: int | None) -> dict[Do, Effect]:
+def rebalances(initial_delay_ms: int, target: int | None) -> dict[Enum, Effect]:
     """Make the steps that begin a rebalance or wait again, by what the coordinator was told.
 
     `target`: the size that a group is meant to have, 1 or more.  Steps of experiments rebalance by
@@ -416,7 +418,7 @@ def rebalances(initial_delay_ms: int, target: int | None) -> dict[Do, Effect]:
     """
 
     def by_size(is_due: Callable[[int, int], bool]) -> Effect:
-        def perform(work: Work) -> None:
+        def perform(work: ClassicWork) -> None:
             if target is None or is_due(len(work.group.members), target):
                 rebalance(work, initial_delay_ms)
             else:
@@ -434,7 +436,7 @@ def rebalances(initial_delay_ms: int, target: int | None) -> dict[Do, Effect]:
     }
 
 
-def extend_delay(work: Work, initial_delay_ms: int) -> None:
+def extend_delay(work: ClassicWork, initial_delay_ms: int) -> None:
     """Start the initial delay once more, with what remains of R."""
     assert work.group.delay is not None
     remaining = work.group.delay.remaining_ms
@@ -443,7 +445,7 @@ def extend_delay(work: Work, initial_delay_ms: int) -> None:
     work.set_timer(JOIN, "", min(initial_delay_ms, remaining))
 
 
-def postpone(work: Work) -> None:
+def postpone(work: ClassicWork) -> None:
     """Wait R once more, since only absent static members are left.
 
     At least 1 ms, so that time passes: with R = 0 it would be postponed forever at one instant.
@@ -464,7 +466,7 @@ def join_members(group: Group) -> tuple[JoinMember, ...]:
     )
 
 
-def complete_join(work: Work) -> list[Work]:
+def complete_join(work: ClassicWork) -> list[ClassicWork]:
     """Begin the next generation: one outcome for each leader and protocol that may be chosen."""
     joined = [m.member_id for m in work.group.members if m.joining is not None]
     works = [work]
@@ -480,7 +482,7 @@ def complete_join(work: Work) -> list[Work]:
     return finished
 
 
-def _begin_generation(work: Work, protocol_name: str | None) -> None:
+def _begin_generation(work: ClassicWork, protocol_name: str | None) -> None:
     group = replace(
         work.group,
         state=GroupState.COMPLETING,
@@ -515,12 +517,12 @@ def joined_answer(group: Group, member_id: str) -> JoinGroupResponse:
     )
 
 
-def start_sync_timer(work: Work) -> None:
+def start_sync_timer(work: ClassicWork) -> None:
     """Start the wait for everybody's SyncGroup, R."""
     work.set_timer(SYNC, "", work.group.rebalance_timeout_ms())
 
 
-def become_empty(work: Work) -> None:
+def become_empty(work: ClassicWork) -> None:
     """Make the group Empty, in a new generation, and store it."""
     group = replace(
         work.group,
@@ -534,7 +536,7 @@ def become_empty(work: Work) -> None:
     persist(work)
 
 
-def park_join(work: Work) -> None:
+def park_join(work: ClassicWork) -> None:
     """Park the caller's join; what an earlier join of its own is answered is unspecified."""
     member = _caller(work)
     parked = _parked(work, member.joining)
@@ -542,26 +544,26 @@ def park_join(work: Work) -> None:
     work.group = group.without_timer(WRITE, member.member_id)
 
 
-def park_sync(work: Work) -> None:
+def park_sync(work: ClassicWork) -> None:
     """Park the caller's sync; what an earlier sync of its own is answered is unspecified."""
     member = _caller(work)
     work.group = work.group.with_member(replace(member, syncing=_parked(work, member.syncing)))
 
 
-def _parked(work: Work, earlier: ParkedRequest | None) -> ParkedRequest:
+def _parked(work: ClassicWork, earlier: ParkedRequest | None) -> ParkedRequest:
     if earlier is not None:
         work.emit(earlier.request_id, None)
     assert work.request is not None
     return ParkedRequest(work.request.id, work.request.version)
 
 
-def answer_current(work: Work) -> None:
+def answer_current(work: ClassicWork) -> None:
     """Answer NONE at once, with the current generation."""
     assert work.request is not None
     work.emit(work.request.id, joined_answer(work.group, work.caller))
 
 
-def answer_restarted(work: Work) -> None:
+def answer_restarted(work: ClassicWork) -> None:
     """Answer NONE at once, to the new process of an instance.
 
     From version 9 on a leader is told that it leads and skips the assignment.  Below, it is told
@@ -577,19 +579,19 @@ def answer_restarted(work: Work) -> None:
     work.emit(work.request.id, answer)
 
 
-def note_sync(work: Work) -> None:
+def note_sync(work: ClassicWork) -> None:
     """Note that the caller has sent its SyncGroup; the wait for syncs ends with the last one."""
     group = work.group.with_member(replace(_caller(work), owes_sync=False))
     work.group = group.without_idle_sync_timer()
 
 
-def assign(work: Work) -> None:
+def assign(work: ClassicWork) -> None:
     """Store the leader's assignments; the group is Stable."""
     take_assignments(work)
     work.group = replace(work.group, state=GroupState.STABLE)
 
 
-def take_assignments(work: Work) -> None:
+def take_assignments(work: ClassicWork) -> None:
     """Take the leader's assignments, empty for members that it leaves out; drop unknown ids.
 
     Not those of a second sync while the first one's are written, nor when that is done.
@@ -600,7 +602,7 @@ def take_assignments(work: Work) -> None:
     work.group = assigned(work.group, work.request.message)
 
 
-def begin_write(work: Work) -> None:
+def begin_write(work: ClassicWork) -> None:
     """Begin to write the leader's assignments; CompletingRebalance until that is done.
 
     What is being written is stored whatever happens to the group meanwhile: a rebalance that cuts
@@ -613,12 +615,12 @@ def begin_write(work: Work) -> None:
         work.set_timer(WRITE, "", 0)
 
 
-def answer_syncs(work: Work) -> None:
+def answer_syncs(work: ClassicWork) -> None:
     """Answer all parked syncs with their assignments; their members' session timers restart."""
     _answer_syncs(work, lambda member: synced_answer(work.group, member))
 
 
-def _answer_syncs(work: Work, answer: Callable[[Member], SyncGroupResponse]) -> None:
+def _answer_syncs(work: ClassicWork, answer: Callable[[Member], SyncGroupResponse]) -> None:
     answered = [m for m in work.group.members if m.syncing is not None]
     for member in answered:
         assert member.syncing is not None
@@ -630,7 +632,7 @@ def _answer_syncs(work: Work, answer: Callable[[Member], SyncGroupResponse]) -> 
     work.group = replace(work.group, members=members)
 
 
-def refuse_syncs(work: Work) -> None:
+def refuse_syncs(work: ClassicWork) -> None:
     """Answer all parked syncs an error; their members' session timers restart."""
     refusal = SyncGroupResponse(error_code=Error.UNKNOWN_SERVER_ERROR.value)
     _answer_syncs(work, lambda _: refusal)
@@ -646,31 +648,31 @@ def synced_answer(group: Group, member: Member) -> SyncGroupResponse:
     )
 
 
-def answer_assignment(work: Work) -> None:
+def answer_assignment(work: ClassicWork) -> None:
     """Answer the caller's stored assignment."""
     assert work.request is not None
     work.emit(work.request.id, synced_answer(work.group, _caller(work)))
 
 
-def restart_session(work: Work) -> None:
+def restart_session(work: ClassicWork) -> None:
     """Restart the caller's session timer."""
     work.set_timer(SESSION, work.caller, _caller(work).session_timeout_ms)
 
 
-def maybe_restart_session(work: Work) -> list[Work]:
+def maybe_restart_session(work: ClassicWork) -> list[ClassicWork]:
     """Restart the caller's session timer, or not: both are allowed, one outcome each."""
     restarted = work.fork()
     restart_session(restarted)
     return [restarted, work]
 
 
-def _caller(work: Work) -> Member:
+def _caller(work: ClassicWork) -> Member:
     member = work.group.member(work.caller)
     assert member is not None
     return member
 
 
-_EFFECTS: dict[Do, Effect] = {
+_EFFECTS: dict[Enum, Effect] = {
     Do.CREATE_GROUP: create_group,
     Do.HAND_OUT_PENDING: hand_out_pending,
     Do.HAND_OUT_HOLDER: hand_out_holder,
@@ -714,7 +716,7 @@ _EFFECTS: dict[Do, Effect] = {
 }
 
 
-def effects_with(config: Config, target_size: int | None) -> dict[Do, Effect]:
+def effects_with(config: Config, target_size: int | None) -> dict[Enum, Effect]:
     """Return the effects by their verbs, under a broker's settings.
 
     `target_size`: as the revision's.

@@ -19,7 +19,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
+
+from msgspec.structs import replace
 
 from fencepost.model.messages.shapes import (
     BOOL,
@@ -493,3 +495,21 @@ def groups_of(message: Message, version: int) -> list[str] | None:
             return list(dict.fromkeys(g.group_id for g in message.groups))
         case _:
             return [getattr(message, "group_id", "")]
+
+
+def about_nothing(request: Message) -> Message:
+    """Make the answer to a request that names no group at all."""
+    if isinstance(request, OffsetFetchRequest):
+        return OffsetFetchResponse()
+    return DescribeGroupsResponse()
+
+
+def merged(messages: list[Message]) -> Message:
+    """Make one answer of several groups' answers: their rows together."""
+    first = messages[0]
+    match first:
+        case DescribeGroupsResponse() | ListGroupsResponse() | OffsetFetchResponse():
+            rows: Any = tuple(row for m in messages for row in getattr(m, "groups", ()))
+            return replace(first, groups=rows)
+        case _:
+            return first

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fencepost.model.classic.classic_protocol import CLASSIC
 from fencepost.model.classic.rules import (
     describe_list,
     heartbeat,
@@ -33,26 +34,17 @@ _TABLES = {
         timers.CLEANUP,
     )
 }
-_NAMES = (
-    "JoinGroup",
-    "SyncGroup",
-    "Heartbeat",
-    "LeaveGroup",
-    "OffsetCommit",
-    "OffsetFetch",
-    "DescribeGroups",
-    "ListGroups",
-)
 
 
 def versions(*pairs: tuple[int, int]) -> dict[str, tuple[int, int]]:
     """Return version ranges by API, in the order of the eight APIs."""
-    return dict(zip(_NAMES, pairs, strict=True))
+    return dict(zip(CLASSIC.apis, pairs, strict=True))
 
 
 KAFKA_4 = Revision(
     "kafka-4",
     "what a correct current coordinator does",
+    CLASSIC,
     _TABLES,
     versions((0, 9), (0, 5), (0, 4), (0, 5), (2, 9), (1, 9), (0, 6), (0, 5)),
 )

@@ -7,12 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fencepost.model.classic.rules import join, leave
-from fencepost.model.messages.draft_messages import MEMBER_NAME, TUPLE_LIST, TWO_LIST
-from fencepost.model.messages.errors import Error
-from fencepost.model.revision import Difference, DropRule, Revision, SetRule, derive
-from fencepost.model.revisions.base import KAFKA_4, RULES, versions
-from fencepost.model.table.cells import (
+from fencepost.model.classic.cells import (
     COMPLETING,
     EMPTY,
     FOLLOWER,
@@ -27,9 +22,14 @@ from fencepost.model.table.cells import (
     UNMAPPED,
     when,
 )
-from fencepost.model.table.effects import Do, Echo
+from fencepost.model.classic.effects import Do
+from fencepost.model.classic.rules import join, leave
+from fencepost.model.messages.draft_messages import MEMBER_NAME, TUPLE_LIST, TWO_LIST
+from fencepost.model.messages.errors import Error
+from fencepost.model.revision import Difference, DropRule, Revision, SetRule, derive
+from fencepost.model.revisions.base import KAFKA_4, RULES, versions
 from fencepost.model.table.expr import Expr, all_of
-from fencepost.model.table.table import Rule
+from fencepost.model.table.table import Echo, Rule
 
 _J = "JoinGroup"
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from fencepost.model.classic.cells import EMPTY, NONE, PENDING, STABLE, UNMAPPED, when
+from fencepost.model.classic.effects import Do
 from fencepost.model.classic.rules import rule_sources as src
 from fencepost.model.revision import Revision, SetRule, derive
 from fencepost.model.revisions.base import KAFKA_4, RULES
-from fencepost.model.table.cells import EMPTY, NONE, PENDING, STABLE, UNMAPPED, when
-from fencepost.model.table.effects import Do
 from fencepost.model.table.expr import Expr, all_of, negate
 from fencepost.model.table.table import Rule
 

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from fencepost.model.classic.rules import rule_sources as src
-from fencepost.model.messages.errors import Error
-from fencepost.model.revision import SetRule, derive
-from fencepost.model.revisions.base import KAFKA_4, RULES
-from fencepost.model.table.cells import (
+from fencepost.model.classic.cells import (
     CHANGED,
     COMPLETING,
     FOLLOWER,
@@ -19,10 +15,14 @@ from fencepost.model.table.cells import (
     UNMAPPED,
     when,
 )
-from fencepost.model.table.effects import Do
+from fencepost.model.classic.effects import Do
+from fencepost.model.classic.rules import rule_sources as src
+from fencepost.model.classic.vocabulary import Late
+from fencepost.model.messages.errors import Error
+from fencepost.model.revision import SetRule, derive
+from fencepost.model.revisions.base import KAFKA_4, RULES
 from fencepost.model.table.expr import all_of, any_of
 from fencepost.model.table.table import Level, Rule
-from fencepost.model.table.vocabulary import Late
 
 _J = "JoinGroup"
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from fencepost.model.classic.effects import Do
 from fencepost.model.classic.rules import rule_sources as src
 from fencepost.model.messages.errors import Error
 from fencepost.model.revision import DropRule, Gate, Release, Revision, SetRule, derive
 from fencepost.model.revisions.base import KAFKA_4, RULES, versions
-from fencepost.model.table.effects import Do
 from fencepost.model.table.table import Level
 
 _OLDER = "KIP-848 (another coordinator); seen on 2.8.0 and 3.9.1 (old)"

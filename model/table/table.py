@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields, replace
-from enum import Enum
+from enum import Enum, unique
 
 from fencepost.model.messages.errors import Error
-from fencepost.model.table.effects import Do, Echo
 from fencepost.model.table.expr import Closure, Expr, Feature, Point, compile_closure, text, word
 
 
@@ -30,6 +29,15 @@ class Level(Enum):
 
 
 LEVELS = (Level.MUST, Level.SHOULD, Level.MAY)
+
+
+@unique
+class Echo(Enum):
+    """The member id that an error answer to a join carries."""
+
+    SENT = "the one sent"
+    NEW = "the new one"
+    EMPTY = '""'
 
 
 class TableError(Exception):
@@ -56,15 +64,16 @@ class UnknownNameError(TableError, KeyError):
 class Rule:
     """One line of the decision table.
 
-    `effect`: what happens to the group, in order.  `answer`: the error (or NONE) that is answered
-    at once; None where the effect answers or the request stays parked.  `echo`: which member id a
-    join's error answer carries.  `because`: the reason, in one sentence.  `source`: KIP section or
-    Kafka behaviour.  `defensive`: why no request can reach the rule, where that is so.
+    `effect`: what happens to the group, in order: steps from its protocol's closed list.  `answer`:
+    the error (or NONE) that is answered at once; None where the effect answers or the request stays
+    parked.  `echo`: which member id a join's error answer carries.  `because`: the reason, in one
+    sentence.  `source`: KIP section or Kafka behaviour.  `defensive`: why no request can reach the
+    rule, where that is so.
     """
 
     id: str
     guard: Expr
-    effect: tuple[Do, ...] = ()
+    effect: tuple[Enum, ...] = ()
     answer: Error | None = None
     level: Level = Level.MUST
     source: str = ""

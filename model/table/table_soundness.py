@@ -1,4 +1,4 @@
-"""Finds what is wrong with a table: points that no rule decides, or several, and idle rules.
+"""Find what is wrong with a table: points that no rule decides, or several, and idle rules.
 
 A table can have a million points.  Most features stand alone: which of their values go together
 with others is not restricted, and rules tell few of their values apart.  Of those that no rule
@@ -11,28 +11,27 @@ from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from enum import Enum
 
-from fencepost.model.table.cells import COLUMNS
+from fencepost.model.table.columns import Columns
 from fencepost.model.table.expr import Feature, Point, atoms, features_of, word
 from fencepost.model.table.table import Rule, Table
-from fencepost.model.table.vocabulary import RELATED, points
 
 _MOST = 5
-"""How many faults of one kind are told."""
-_SHOWN = ("state", "inst", "mid")
-"""What is left out last, and named first."""
+"""The most faults of one kind that are listed."""
 
 
-def decided(table: Table) -> dict[Point, tuple[Rule, ...]]:
+def decided(table: Table, columns: Columns) -> dict[Point, tuple[Rule, ...]]:
     """Return the rules that apply to each point; one point for those that no rule tells apart."""
-    return {point: tuple(table.applicable(point)) for point in _points(table)}
+    return {point: tuple(table.applicable(point)) for point in _points(table, columns)}
 
 
-def table_faults(table: Table, found: dict[Point, tuple[Rule, ...]] | None = None) -> list[str]:
+def table_faults(
+    table: Table, columns: Columns, found: dict[Point, tuple[Rule, ...]] | None = None
+) -> list[str]:
     """Return what is wrong with a table, in sentences that name the point; [] if it is sound.
 
     `found`: what `decided` returned, if it is there already.
     """
-    found = decided(table) if found is None else found
+    found = decided(table, columns) if found is None else found
     wrong: defaultdict[str, list[Point]] = defaultdict(list)
     for point, rules in found.items():
         if len(rules) != 1:
@@ -40,10 +39,10 @@ def table_faults(table: Table, found: dict[Point, tuple[Rule, ...]] | None = Non
     faults = []
     for rules_named, places in wrong.items():
         asked = {id(f) for rule in found[places[0]] for f in features_of(rule.guard)}
-        where = list(_cells(table, places, found, asked))
+        where = list(_cells(table, columns, places, found, asked))
         said = f"{rules_named} both decide" if rules_named else "no rule decides"
         for cells in where[:_MOST]:
-            remedy = "narrow one of them, or drop it" if rules_named else _guard(cells)
+            remedy = "narrow one of them, or drop it" if rules_named else _guard(cells, columns)
             place = ", ".join(f"{f.name} {' or '.join(map(word, vs))}" for f, vs in cells)
             faults.append(f"table {table.name}: {said}: {place or 'everywhere'}; {remedy}")
         if len(where) > _MOST:
@@ -63,11 +62,12 @@ Cells = list[tuple[Feature, list[Hashable]]]
 
 def _cells(
     table: Table,
+    columns: Columns,
     places: Sequence[Point],
     found: dict[Point, tuple[Rule, ...]],
     kept: Collection[int],
 ) -> Iterator[Cells]:
-    """The points as few cells as can be: each says what its points have in common.
+    """Yield the points as few cells as can be: each says what its points have in common.
 
     A feature is left out, and a value is added, where no point is said to be wrong by that which a
     row decides; what a check decides doesn't count, since no row is asked there.  `kept`: the
@@ -81,10 +81,11 @@ def _cells(
     ]
     asked = {id(f) for rule in table.rows for f in features_of(rule.guard)}
     names = [feature.name for feature in table.features]
+    last = columns.shown[::-1]  # left out last, and named first
     order = sorted(
         range(len(names)),
         key=lambda i: (
-            _SHOWN.index(names[i]) if names[i] in _SHOWN else -1,
+            last.index(names[i]) if names[i] in last else -1,
             id(table.features[i]) in asked,
         ),
     )
@@ -112,12 +113,11 @@ def _within(point: Point, cells: Mapping[int, set[Hashable]]) -> bool:
     return all(point[i] in values for i, values in cells.items())
 
 
-def _guard(cells: Cells) -> str:
-    """The guard of the rule that is missing, as `when` takes it, where it takes all of it."""
-    columns = {id(feature): column for column, feature in COLUMNS.items()}
-    if not cells or any(id(feature) not in columns for feature, _ in cells):
+def _guard(cells: Cells, columns: Columns) -> str:
+    """Return the guard of the missing rule, as `when` takes it, where it takes all of it."""
+    if not cells or any(columns.name(feature) is None for feature, _ in cells):
         return "add a rule, or widen one"
-    said = ", ".join(f"{columns[id(feature)]}={_cell(values)}" for feature, values in cells)
+    said = ", ".join(f"{columns.name(feature)}={_cell(values)}" for feature, values in cells)
     return f"add a rule, or widen one: when({said})"
 
 
@@ -126,17 +126,17 @@ def _cell(values: Sequence[Hashable]) -> str:
     return named[0] if len(named) == 1 else f"({', '.join(named)})"
 
 
-def _points(table: Table) -> Iterator[Point]:
-    """Points that can occur: all values of features that restrict others, of the rest some."""
+def _points(table: Table, columns: Columns) -> Iterator[Point]:
+    """Yield points that can occur: all values of related features, some of the others."""
     domains = [
-        feature.domain if feature in RELATED else _told_apart(feature, table)
+        feature.domain if feature in columns.related else _told_apart(feature, table)
         for feature in table.features
     ]
-    return points(table.features, domains)
+    return columns.points(table.features, domains)
 
 
 def _told_apart(feature: Feature, table: Table) -> list[Hashable]:
-    """One value for each set of values that no guard tells apart."""
+    """Return one value for each set of values that no guard tells apart."""
     sets = [
         atom.values
         for rule in table.rules()

@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 
 from fencepost.model.classic.group import SESSION, Group
 from fencepost.model.classic.rules import rule_sources as src
+from fencepost.model.classic.vocabulary import GroupState
 from fencepost.model.revision import Revision
-from fencepost.model.table.vocabulary import GroupState
 from fencepost.properties.explorer.exploration import Exploration, Graph
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.explorer.lasso import Component, Lasso, find_lasso

@@ -13,14 +13,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from enum import Enum
 from functools import cache
 from importlib.resources import files
 
+from fencepost.model.classic.effects import Do
 from fencepost.model.messages.errors import Error
 from fencepost.model.revision import Revision, SetRule, derive
 from fencepost.model.revisions.base import KAFKA_4
-from fencepost.model.revisions.revision_soundness import misplaced_steps
-from fencepost.model.table.effects import Do
+from fencepost.model.table.step_soundness import misplaced_steps
 from fencepost.model.table.table import Rule, Table, TableError
 from fencepost.model.table.table_soundness import decided
 from fencepost.properties.checking.checking import excused
@@ -65,7 +66,7 @@ def changed_rows(table: Table, rule: Rule) -> Iterator[tuple[str, Rule]]:
             yield f"without: {do.value}", rule.but(effect=rest)
 
 
-def _is_answer(do: Do) -> bool:
+def _is_answer(do: Enum) -> bool:
     return do.name.startswith(("ANSWER_", "PARK_"))
 
 
@@ -77,10 +78,12 @@ def speaking_property(
     `broken`: properties that the revision itself breaks; they prove nothing about the row.
     """
     is_changeable = False
+    protocol = revision.protocol
     for _, changed in changed_rows(table, rule):
         without = derive(revision, revision.name, "", (SetRule(table.name, changed, "tried"),))
         there = without.tables[table.name]
-        if any(True for _ in misplaced_steps(there, decided(there), senseless=False)):
+        points = decided(there, protocol.columns)
+        if any(True for _ in misplaced_steps(there, points, protocol.steps, senseless=False)):
             continue
         is_changeable = True
         tried = replace(without, ancestors=revision.ancestors)

@@ -7,7 +7,7 @@ consistent; the proofs of the others need them.
 from __future__ import annotations
 
 from fencepost.model.classic.rules import rule_sources as src
-from fencepost.model.table.vocabulary import STATE, GroupState
+from fencepost.model.classic.vocabulary import STATE, GroupState
 from fencepost.properties.claims import waivers
 from fencepost.properties.logic.logic import (
     AtMost,

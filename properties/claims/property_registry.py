@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from fencepost.model.classic.effects import Do
 from fencepost.model.revision import Revision
 from fencepost.model.revisions import revisions
 from fencepost.model.suggestions import did_you_mean
-from fencepost.model.table.effects import Do
 from fencepost.properties.claims.answer_properties import HISTORY_PROPERTIES
 from fencepost.properties.claims.invariants import BOOKS, INVARIANTS, PROMISED, STORED
 from fencepost.properties.claims.step_answers import ANSWER_PROPERTIES, STEP_PROPERTIES

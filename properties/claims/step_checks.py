@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fencepost.model.classic.group import SESSION, Group, Member, Timer
-from fencepost.model.classic.work import Incoming
+from fencepost.model.classic.group import SESSION, Group, Member
+from fencepost.model.classic.vocabulary import GroupState
 from fencepost.model.coordinator import CONFIG_DEFAULTS
 from fencepost.model.messages.draft_messages import DraftLeaveGroupResponse
 from fencepost.model.messages.errors import Error, error_name
@@ -28,7 +28,7 @@ from fencepost.model.messages.messages import (
     SyncGroupResponse,
 )
 from fencepost.model.messages.shapes import Message, ShapeError
-from fencepost.model.table.vocabulary import GroupState
+from fencepost.model.work import Incoming, Timer
 from fencepost.properties.worlds.views import StepView
 
 NONE = Error.NONE.value

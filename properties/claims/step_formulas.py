@@ -15,8 +15,8 @@ each other's guarantees; it is verified here, as is which steps may start a reba
 from __future__ import annotations
 
 from fencepost.model.classic.rules import rule_sources as src
+from fencepost.model.classic.vocabulary import SELECTION, STATE, SUBSCRIPTION, Change, GroupState
 from fencepost.model.messages.errors import Error
-from fencepost.model.table.vocabulary import SELECTION, STATE, SUBSCRIPTION, Change, GroupState
 from fencepost.properties.claims import waivers
 from fencepost.properties.claims.invariants import FORMULA_ENGINES, UNSEEN
 from fencepost.properties.logic.logic import (

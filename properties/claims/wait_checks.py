@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fencepost.model.classic.group import JOIN, SESSION, Group, Member, Timer
-from fencepost.model.classic.work import Incoming
+from fencepost.model.classic.group import JOIN, SESSION, Group, Member
+from fencepost.model.classic.vocabulary import GroupState
 from fencepost.model.messages.errors import Error, error_name
 from fencepost.model.messages.messages import (
     DescribeGroupsRequest,
@@ -28,7 +28,7 @@ from fencepost.model.messages.messages import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
-from fencepost.model.table.vocabulary import GroupState
+from fencepost.model.work import Incoming, Timer
 from fencepost.properties.claims.step_checks import NONE, answers, joined, members, own_answer
 from fencepost.properties.worlds.views import Failover, StepView
 

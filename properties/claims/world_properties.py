@@ -11,7 +11,7 @@ from functools import partial
 
 from fencepost.model.classic.group import JOIN, SESSION, SYNC, Group
 from fencepost.model.classic.rules import rule_sources as src
-from fencepost.model.table.vocabulary import GroupState
+from fencepost.model.classic.vocabulary import GroupState
 from fencepost.properties.claims.function_property import run_property
 from fencepost.properties.logic.logic import PropertyKind
 from fencepost.properties.worlds.canonical import request_name

@@ -18,16 +18,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from enum import Enum
 from functools import cache, cached_property
 
-from fencepost.model.classic.work import Effect, Work
+from fencepost.model.classic.classic_work import ClassicWork, Effect
 from fencepost.model.coordinator import Config
 from fencepost.model.history.events import Answered, Event
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revision import Revision, Twist
-from fencepost.model.table.effects import Do
 from fencepost.model.table.expr import Point
 from fencepost.model.table.table import Level, Rule, Table
+from fencepost.model.work import Work
 from fencepost.properties.departures.known_departures import (
     DEPARTURES,
     Departure,
@@ -39,7 +40,7 @@ from fencepost.properties.oracle.oracle import Oracle
 from fencepost.properties.oracle.verdict import Verdict, Wrong
 
 _SIZE = "group.max.size"
-_SLOTS = tuple(name for name in Work.__slots__ if not name.startswith("_"))
+_SLOTS = tuple(name for name in (*Work.__slots__, *ClassicWork.__slots__) if name != "blank")
 _TWISTED = frozenset(do for departure in DEPARTURES.values() for do in departure.twists)
 
 
@@ -91,7 +92,7 @@ class Footprint:
             )
         )
 
-    def _compared(self, do: Do) -> Twist:
+    def _compared(self, do: Enum) -> Twist:
         """Perform a step as the revision does, and note the twists that would do something else."""
         inner = self._base.twists.get(do)
         twists = {d.name: d.twists[do] for d in DEPARTURES.values() if do in d.twists}
@@ -100,7 +101,7 @@ class Footprint:
             base = own if inner is None else inner(own)
             others = {name: other(base) for name, other in twists.items()}
 
-            def effect(work: Work) -> list[Work] | None:
+            def effect(work: ClassicWork) -> list[ClassicWork] | None:
                 forks = [(name, work.fork()) for name in others if name not in self._twisted]
                 works = base(work)
                 done = _state_of(works or [work])
@@ -120,7 +121,7 @@ class Footprint:
         return message if self._base.distort is None else self._base.distort(message)
 
 
-def _state_of(works: list[Work]) -> list[tuple[object, ...]]:
+def _state_of(works: list[ClassicWork]) -> list[tuple[object, ...]]:
     """Return all that the rest of a step can depend on."""
     return [(*(getattr(w, name) for name in _SLOTS), w.outcome().group is None) for w in works]
 

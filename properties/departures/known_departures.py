@@ -16,22 +16,24 @@ import dataclasses
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from functools import lru_cache
 
 from msgspec import structs
 from msgspec.structs import replace
 
+from fencepost.model.classic.cells import ABSENT, when
+from fencepost.model.classic.classic_work import ClassicWork, Effect
+from fencepost.model.classic.effects import Do
 from fencepost.model.classic.group import CREATION, SESSION, SYNC, Group, InitialDelay, Member
 from fencepost.model.classic.perform import join_request, joined_answer, rebalance
-from fencepost.model.classic.work import Effect, Emission, Work
+from fencepost.model.classic.vocabulary import Generation, GroupState
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import JoinGroupResponse, SyncGroupResponse
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revision import Distortion, Revision, Twist
-from fencepost.model.table.cells import ABSENT, when
-from fencepost.model.table.effects import Do
 from fencepost.model.table.table import Level, Rule, Table
-from fencepost.model.table.vocabulary import Generation, GroupState
+from fencepost.model.work import Emission
 from fencepost.properties.departures.mutation_operators import (
     afterwards,
     changed_member,
@@ -66,7 +68,7 @@ class Departure:
     name: str
     about: str
     of: frozenset[str] = frozenset()
-    twists: Mapping[Do, Twist] = field(default_factory=dict)
+    twists: Mapping[Enum, Twist] = field(default_factory=dict)
     level: Level = Level.MUST
     tables: Mapping[str, Callable[[Table], Table]] = field(default_factory=dict)
     distort: Distortion | None = None
@@ -180,7 +182,7 @@ def _instance_first(table: Table) -> Table:
     return _first(*instance, generation)(table)
 
 
-def _is_waiting(work: Work) -> bool:
+def _is_waiting(work: ClassicWork) -> bool:
     """Return True if the join phase still waits for a member, pending ids aside."""
     group = work.group
     joined = all(m.joining is not None for m in group.members)
@@ -188,42 +190,42 @@ def _is_waiting(work: Work) -> bool:
     return work.rule == "JOIN-PHASE-WAIT" and not over
 
 
-def _not_begun(work: Work) -> bool:
+def _not_begun(work: ClassicWork) -> bool:
     return work.rule == "JOIN-PHASE-WAIT" and work.group.state is GroupState.PREPARING
 
 
 def _everybody_leads(own: Effect) -> Effect:
-    def lead(work: Work, emission: Emission) -> Message | None:
+    def lead(work: ClassicWork, emission: Emission) -> Message | None:
         answer = emission.message
         assert isinstance(answer, JoinGroupResponse)
         return joined_answer(structs.replace(work.group, leader=answer.member_id), answer.member_id)
 
     wrong = retold(lead)(own)
 
-    def effect(work: Work) -> list[Work] | None:
+    def effect(work: ClassicWork) -> list[ClassicWork] | None:
         return wrong(work) if work.group.leader is None else own(work)
 
     return effect
 
 
-def _still_vacant(before: Group, work: Work) -> None:
+def _still_vacant(before: Group, work: ClassicWork) -> None:
     if before.leader is None and before.members:
         work.group = structs.replace(work.group, leader=None)
 
 
-def _vacant_unless_answered(before: Group, work: Work) -> None:
+def _vacant_unless_answered(before: Group, work: ClassicWork) -> None:
     """Let a leader that restarts go on leading only where that is answered at once."""
     if work.rule != "JOIN-STATIC-EMPTY-STABLE":
         vacant(before, work)
 
 
-PENDING_ASIDE: Mapping[Do, Twist] = {
+PENDING_ASIDE: Mapping[Enum, Twist] = {
     Do.COMPLETE_JOIN: unless(_is_waiting),
     Do.START_SYNC_TIMER: unless(_not_begun),
 }
 """Join phases don't wait for ids that were handed out, if they complete when they are checked."""
 
-EVERYBODY_LEADS: Mapping[Do, Twist] = {
+EVERYBODY_LEADS: Mapping[Enum, Twist] = {
     Do.REMOVE_MEMBER: in_turn(one_only, afterwards(vacant)),
     Do.REMOVE_HOLDER: in_turn(one_only, afterwards(vacant)),
     Do.COMPLETE_JOIN: _everybody_leads,
@@ -304,54 +306,54 @@ def families() -> tuple[tuple[Departure, ...], ...]:
     )
 
 
-def _rebalances(_: Group, work: Work) -> None:
+def _rebalances(_: Group, work: ClassicWork) -> None:
     if work.group.state in {GroupState.STABLE, GroupState.COMPLETING}:
         rebalance(work, 0)
 
 
-def _ends_the_delay(_: Group, work: Work) -> None:
+def _ends_the_delay(_: Group, work: ClassicWork) -> None:
     group = work.group
     if group.members and all(member.joining is not None for member in group.members):
         work.group = replace(group, delay=None)
 
 
-def _remembers_newcomer(before: Group, work: Work) -> None:
+def _remembers_newcomer(before: Group, work: ClassicWork) -> None:
     if before.delay is not None and before.delay.somebody_came:
         work.group = replace(work.group, remembers_newcomer=True)
 
 
-def _awaits_more(before: Group, work: Work) -> None:
+def _awaits_more(before: Group, work: ClassicWork) -> None:
     group = work.group
     if before.remembers_newcomer and group.delay is not None and before.delay is None:
         delay = InitialDelay(group.delay.remaining_ms, somebody_came=True)
         work.group = replace(group, delay=delay, remembers_newcomer=False)
 
 
-def _comes_unnoticed(before: Group, work: Work) -> None:
+def _comes_unnoticed(before: Group, work: ClassicWork) -> None:
     if before.delay is not None and before.generation_id > 0:
         work.group = replace(work.group, delay=before.delay)
 
 
-def _awaits_everybody(_: Group, work: Work) -> None:
+def _awaits_everybody(_: Group, work: ClassicWork) -> None:
     changed_members(work, lambda member: replace(member, owes_sync=True))
 
 
-def _unanswered_sync(_: Work, emission: Emission) -> Message | None:
+def _unanswered_sync(_: ClassicWork, emission: Emission) -> Message | None:
     return None if isinstance(emission.message, SyncGroupResponse) else emission.message
 
 
-def _replaced(before: Group, work: Work) -> Member | None:
+def _replaced(before: Group, work: ClassicWork) -> Member | None:
     """Return the holder of the instance before."""
     return before.member(before.holder(work.instance or "") or "")
 
 
-def _old_session(before: Group, work: Work) -> None:
+def _old_session(before: Group, work: ClassicWork) -> None:
     old = _replaced(before, work)
     if old is not None:
         work.set_timer(SESSION, work.caller, old.session_timeout_ms)
 
 
-def _awaits_replaced(before: Group, work: Work) -> None:
+def _awaits_replaced(before: Group, work: ClassicWork) -> None:
     """Wait for the sync that the replaced id owed, though nobody can send it."""
     old = _replaced(before, work)
     if before.awaits_replaced or (old is not None and old.owes_sync):
@@ -359,48 +361,48 @@ def _awaits_replaced(before: Group, work: Work) -> None:
         work.group = replace(work.group, awaits_replaced=True).with_timers(timers)
 
 
-def _kept_when_made(before: Group, work: Work) -> None:
+def _kept_when_made(before: Group, work: ClassicWork) -> None:
     if before == Group():
         work.group = replace(work.group, stored=Group())
 
 
-def _unseen_when_made(before: Group, work: Work) -> None:
+def _unseen_when_made(before: Group, work: ClassicWork) -> None:
     if before == Group():
         work.set_timer(CREATION, "", 1)
 
 
-def _unseen_until_written(before: Group, work: Work) -> None:
+def _unseen_until_written(before: Group, work: ClassicWork) -> None:
     """Write nothing for a commit that stores nothing: it takes until something else is written."""
     if before == Group() and not work.group.offsets:
         now = work.span.earliest
         work.group = work.group.with_timer(CREATION, "", now, now + _EVER_MS)
 
 
-def _visible_when_written(_: Group, work: Work) -> None:
+def _visible_when_written(_: Group, work: ClassicWork) -> None:
     work.group = work.group.without_timer(CREATION)
 
 
-def _undone(_: Group, work: Work) -> None:
+def _undone(_: Group, work: ClassicWork) -> None:
     """Undo all that isn't written when a write fails, and that is the group."""
     if work.group.has_timer(CREATION):
         work.forget()
 
 
-def _still_new(before: Group, work: Work) -> None:
+def _still_new(before: Group, work: ClassicWork) -> None:
     """Leave a restart before the first join's answer new, but with a session timer."""
     old = _replaced(before, work)
     if old is not None and old.new:
         changed_member(work, work.caller, lambda member: replace(member, new=True))
 
 
-def _keeps_the_subscription(_: Group, work: Work) -> None:
+def _keeps_the_subscription(_: Group, work: ClassicWork) -> None:
     """Keep the subscription of the refused process, as if the holder had sent it."""
     offered = join_request(work).protocols
     holder = work.group.holder(work.instance or "") or ""
     changed_member(work, holder, lambda member: replace(member, protocols=offered))
 
 
-def _miscounted(_: Group, work: Work) -> None:
+def _miscounted(_: Group, work: ClassicWork) -> None:
     """Count a protocol that is offered twice twice, so no protocol is supported by all members."""
     changed_members(work, _without_repeated)
 
@@ -417,7 +419,7 @@ def _fails_without_candidates(own: Effect) -> Effect:
     The last request, a join or a leave, is answered an error; so are some others.
     """
 
-    def effect(work: Work) -> list[Work] | None:
+    def effect(work: ClassicWork) -> list[ClassicWork] | None:
         group = work.group
         if not group.members or group.candidates():
             return own(work)
@@ -433,7 +435,7 @@ def _fails_without_candidates(own: Effect) -> Effect:
 def _restart_fails_without_candidates(own: Effect) -> Effect:
     """Answer a restart an error, since it can't get the current generation either."""
 
-    def effect(work: Work) -> list[Work] | None:
+    def effect(work: ClassicWork) -> list[ClassicWork] | None:
         if work.group.candidates():
             return own(work)
         assert work.request is not None
@@ -444,7 +446,7 @@ def _restart_fails_without_candidates(own: Effect) -> Effect:
 
 
 def _only_after_a_generation(own: Effect) -> Effect:
-    def effect(work: Work) -> list[Work] | None:
+    def effect(work: ClassicWork) -> list[ClassicWork] | None:
         return own(work) if work.group.state is GroupState.COMPLETING else None
 
     return effect
@@ -460,7 +462,7 @@ _OFFERING = (
 
 _EVER_MS = 10**9
 
-_WRITTEN_LATER: Mapping[Do, Twist] = {
+_WRITTEN_LATER: Mapping[Enum, Twist] = {
     Do.STORE_OFFSETS: in_turn(afterwards(_visible_when_written), afterwards(_unseen_until_written)),
     Do.PERSIST: afterwards(_visible_when_written),
 }

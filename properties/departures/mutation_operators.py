@@ -10,12 +10,13 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from fencepost.model.classic.classic_work import ClassicWork, Effect
 from fencepost.model.classic.group import Group, Member
-from fencepost.model.classic.work import Effect, Emission, Incoming, Work
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revision import Twist
+from fencepost.model.work import Emission, Incoming
 
-After = Callable[[Group, Work], None]
+After = Callable[[Group, ClassicWork], None]
 """A function to run after the step: it takes the group before it, and the work after it."""
 
 
@@ -23,7 +24,7 @@ def afterwards(after: After, *rules: str) -> Twist:
     """Do the effect, and then something more; where rules are named, for these alone."""
 
     def twist(own: Effect) -> Effect:
-        def effect(work: Work) -> list[Work]:
+        def effect(work: ClassicWork) -> list[ClassicWork]:
             before = work.group
             works = own(work) or [work]
             for done in works:
@@ -36,11 +37,11 @@ def afterwards(after: After, *rules: str) -> Twist:
     return twist
 
 
-def beforehand(first: Callable[[Work], None]) -> Twist:
+def beforehand(first: Callable[[ClassicWork], None]) -> Twist:
     """Do something else first, then the effect."""
 
     def twist(own: Effect) -> Effect:
-        def effect(work: Work) -> list[Work] | None:
+        def effect(work: ClassicWork) -> list[ClassicWork] | None:
             first(work)
             return own(work)
 
@@ -49,11 +50,11 @@ def beforehand(first: Callable[[Work], None]) -> Twist:
     return twist
 
 
-def unless(condition: Callable[[Work], bool]) -> Twist:
+def unless(condition: Callable[[ClassicWork], bool]) -> Twist:
     """Leave the effect out where this holds."""
 
     def twist(own: Effect) -> Effect:
-        def effect(work: Work) -> list[Work] | None:
+        def effect(work: ClassicWork) -> list[ClassicWork] | None:
             return None if condition(work) else own(work)
 
         return effect
@@ -61,11 +62,11 @@ def unless(condition: Callable[[Work], bool]) -> Twist:
     return twist
 
 
-def as_if(pretend: Callable[[Incoming, Work], Incoming]) -> Twist:
+def as_if(pretend: Callable[[Incoming, ClassicWork], Incoming]) -> Twist:
     """Do the effect as if the request were another one."""
 
     def twist(own: Effect) -> Effect:
-        def effect(work: Work) -> list[Work]:
+        def effect(work: ClassicWork) -> list[ClassicWork]:
             real = work.request
             assert real is not None
             work.request = pretend(real, work)
@@ -79,11 +80,11 @@ def as_if(pretend: Callable[[Incoming, Work], Incoming]) -> Twist:
     return twist
 
 
-def retold(change: Callable[[Work, Emission], Message | None]) -> Twist:
+def retold(change: Callable[[ClassicWork, Emission], Message | None]) -> Twist:
     """Do the effect, with its answers changed; None: that answer never comes."""
 
     def twist(own: Effect) -> Effect:
-        def effect(work: Work) -> list[Work]:
+        def effect(work: ClassicWork) -> list[ClassicWork]:
             before = len(work.emissions)
             works = own(work) or [work]
             for done in works:
@@ -101,24 +102,24 @@ def retold(change: Callable[[Work, Emission], Message | None]) -> Twist:
     return twist
 
 
-def changed_member(work: Work, member_id: str, change: Callable[[Member], Member]) -> None:
+def changed_member(work: ClassicWork, member_id: str, change: Callable[[Member], Member]) -> None:
     """Change one member of the group."""
     member = work.group.member(member_id)
     if member is not None:
         work.group = work.group.with_member(change(member))
 
 
-def changed_members(work: Work, change: Callable[[Member], Member]) -> None:
+def changed_members(work: ClassicWork, change: Callable[[Member], Member]) -> None:
     """Change all members of the group."""
     work.group = replace(work.group, members=tuple(change(m) for m in work.group.members))
 
 
-def unanswered(_: Work, __: Emission) -> Message | None:
+def unanswered(_: ClassicWork, __: Emission) -> Message | None:
     """Answer nothing, for `retold`."""
     return None
 
 
-def vacant(before: Group, work: Work) -> None:
+def vacant(before: Group, work: ClassicWork) -> None:
     """Leave the group without a leader once the leader is gone, for `afterwards`."""
     if before.leader is not None and work.group.member(before.leader) is None:
         work.group = replace(work.group, leader=None)
@@ -138,7 +139,7 @@ def in_turn(*twists: Twist) -> Twist:
 def one_only(own: Effect) -> Effect:
     """Keep only the first outcome of the effect."""
 
-    def effect(work: Work) -> list[Work]:
+    def effect(work: ClassicWork) -> list[ClassicWork]:
         return (own(work) or [work])[:1]
 
     return effect

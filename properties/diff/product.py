@@ -27,6 +27,7 @@ from typing import NamedTuple
 
 from msgspec import structs
 
+from fencepost.model.classic.effects import Do
 from fencepost.model.messages.draft_messages import DraftLeaveGroupResponse
 from fencepost.model.messages.errors import Error, error_name
 from fencepost.model.messages.messages import (
@@ -41,7 +42,6 @@ from fencepost.model.messages.messages import (
 )
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revision import Revision
-from fencepost.model.table.effects import Do
 from fencepost.properties.diff.common_versions import differing_rules
 from fencepost.properties.worlds.canonical import NOW
 from fencepost.properties.worlds.scope import Scope

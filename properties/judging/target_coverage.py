@@ -12,33 +12,35 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import product
 
-from fencepost.model.coordinator import METADATA_LIMIT, RECORD_LIMIT, Config, Hello
-from fencepost.model.messages.messages import APIS, carried_forms
-from fencepost.model.revision import Revision
-from fencepost.model.table.effects import Do
-from fencepost.model.table.expr import Expr, Feature, compile_closure, features_of
-from fencepost.model.table.vocabulary import (
-    COORDINATOR,
+from fencepost.model.classic.effects import Do
+from fencepost.model.classic.vocabulary import (
     DELAY,
-    INST,
     LATE,
-    METADATA,
     MID,
     PROTOCOL_FIT,
-    RECORD,
-    ROOM,
     STATE,
     SUBJECT,
-    Availability,
     Delay,
     Fit,
     GroupState,
-    Inst,
     Late,
     Mid,
+    Subject,
+)
+from fencepost.model.coordinator import METADATA_LIMIT, RECORD_LIMIT, Config, Hello
+from fencepost.model.messages.messages import APIS, carried_forms
+from fencepost.model.revision import Revision
+from fencepost.model.table.expr import Expr, Feature, compile_closure, features_of
+from fencepost.model.table.shared_features import (
+    COORDINATOR,
+    INST,
+    METADATA,
+    RECORD,
+    ROOM,
+    Availability,
+    Inst,
     Record,
     Room,
-    Subject,
 )
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 from fencepost.properties.judging.report import CertificateCoverage

@@ -8,9 +8,9 @@ offsets, and the senders of parked requests.
 
 from __future__ import annotations
 
+from fencepost.model.classic.vocabulary import SELECTION, STATE, SUBSCRIPTION, GroupState
 from fencepost.model.messages.errors import Error
 from fencepost.model.table.expr import Feature
-from fencepost.model.table.vocabulary import SELECTION, STATE, SUBSCRIPTION, GroupState
 from fencepost.properties.logic.logic import (
     Formula,
     Number,

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from enum import Enum
 
+from fencepost.model.classic.effects import Do
+from fencepost.model.classic.vocabulary import STATE, GroupState
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import MUTANT
-from fencepost.model.table.effects import Do
-from fencepost.model.table.vocabulary import STATE, GroupState
 from fencepost.properties.logic.logic import (
     FALSE,
     TRUE,
@@ -67,7 +68,7 @@ from fencepost.properties.proofs.abstract_effects import (
     removed,
 )
 
-Overrides = Mapping[Do, AbstractEffect]
+Overrides = Mapping[Enum, AbstractEffect]
 _CANDIDATE = all_of(MEMBER.now(X), PARKED.now(X))
 _SOMEBODY_JOINED = exists(W, all_of(MEMBER.now(W), PARKED.now(W)))
 _STORED_NAMES = (

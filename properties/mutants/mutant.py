@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from functools import cache
 
+from fencepost.model.classic.effects import Do
 from fencepost.model.revision import (
     Difference,
     Distortion,
@@ -22,7 +24,6 @@ from fencepost.model.revision import (
 )
 from fencepost.model.revisions.base import KAFKA_4, RULES
 from fencepost.model.revisions.revisions import MUTANT
-from fencepost.model.table.effects import Do
 from fencepost.model.table.expr import Expr, all_of, any_of, negate
 from fencepost.model.table.table import Rule
 
@@ -57,7 +58,7 @@ class Mutant:
     breaks: tuple[str, ...] = ()
     visible: bool = True
     differences: tuple[Difference, ...] = ()
-    twists: Mapping[Do, Twist] = field(default_factory=dict)
+    twists: Mapping[Enum, Twist] = field(default_factory=dict)
     distort: Distortion | None = None
     answer_versions: Mapping[tuple[str, int], int] = field(default_factory=dict)
 
@@ -91,7 +92,7 @@ def mutant(
     about: str,
     source: str,
     *differences: Difference,
-    twists: Mapping[Do, Twist] | None = None,
+    twists: Mapping[Enum, Twist] | None = None,
     distort: Distortion | None = None,
     answer_versions: Mapping[tuple[str, int], int] | None = None,
     visible: bool = True,

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from fencepost.model.classic.classic_work import ClassicWork
+from fencepost.model.classic.effects import Do
 from fencepost.model.classic.group import SESSION, Group
-from fencepost.model.classic.work import Emission, Incoming, Work
+from fencepost.model.classic.vocabulary import MID, STATE, GroupState, Mid
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revisions.base import RULES
 from fencepost.model.revisions.release_revisions import GATES
-from fencepost.model.table.effects import Do
 from fencepost.model.table.expr import Conjunction, Expr, In, all_of, negate
-from fencepost.model.table.vocabulary import INST, MID, STATE, GroupState, Inst, Mid
+from fencepost.model.table.shared_features import INST, Inst
+from fencepost.model.work import Emission, Incoming
 from fencepost.properties.departures.known_departures import EVERYBODY_LEADS
 from fencepost.properties.departures.mutation_operators import (
     afterwards,
@@ -31,38 +33,38 @@ _COMPLETING = STATE.among(GroupState.COMPLETING)
 _ADD = (Do.ADD_STATIC, Do.REBALANCE, Do.PARK_JOIN)
 
 
-def _stamped(request: Incoming, work: Work) -> Incoming:
+def _stamped(request: Incoming, work: ClassicWork) -> Incoming:
     """Make an id of the instance and the moment of the last change of state."""
     stamp = f"{work.instance}-{work.group.state.value}-{work.group.generation_id}"
     return replace(request, fresh_id=stamp)
 
 
-def _same_id(request: Incoming, work: Work) -> Incoming:
+def _same_id(request: Incoming, work: ClassicWork) -> Incoming:
     holder = work.group.holder(work.instance or "")
     return replace(request, fresh_id=holder or request.fresh_id)
 
 
-def _unfenced(_: Work, emission: Emission) -> Message | None:
+def _unfenced(_: ClassicWork, emission: Emission) -> Message | None:
     error = getattr(emission.message, "error_code", 0)
     return None if error == Error.FENCED_INSTANCE_ID.value else emission.message
 
 
-def _no_first_timer(before: Group, work: Work) -> None:
+def _no_first_timer(before: Group, work: ClassicWork) -> None:
     for member in before.members:
         if member.new:
             work.group = work.group.without_timer(SESSION, member.member_id)
 
 
-def _before_version_9(request: Incoming, _: Work) -> Incoming:
+def _before_version_9(request: Incoming, _: ClassicWork) -> Incoming:
     return replace(request, version=min(request.version, 8))
 
 
-def _is_spared(work: Work) -> bool:
+def _is_spared(work: ClassicWork) -> bool:
     member = work.group.member(work.caller)
     return work.rule.startswith("SESSION") and member is not None and member.is_static
 
 
-def _old_timeouts(before: Group, work: Work) -> None:
+def _old_timeouts(before: Group, work: ClassicWork) -> None:
     old = before.member(before.holder(work.instance or "") or "")
     new = work.group.member(work.caller)
     assert old is not None

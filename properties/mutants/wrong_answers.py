@@ -14,9 +14,11 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from fencepost.model.classic.classic_work import ClassicWork, Effect
+from fencepost.model.classic.effects import Do
 from fencepost.model.classic.group import SESSION, Group
 from fencepost.model.classic.perform import add_static
-from fencepost.model.classic.work import Effect, Work
+from fencepost.model.classic.vocabulary import MID, STATE, GroupState, Mid
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import (
     DescribeGroupsResponse,
@@ -25,10 +27,9 @@ from fencepost.model.messages.messages import (
 )
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revision import Difference, Twist
-from fencepost.model.table.effects import Do
 from fencepost.model.table.expr import all_of, negate
+from fencepost.model.table.shared_features import INST, Inst
 from fencepost.model.table.table import Rule
-from fencepost.model.table.vocabulary import INST, MID, STATE, GroupState, Inst, Mid
 from fencepost.properties.departures.mutation_operators import (
     afterwards,
     changed_member,
@@ -193,16 +194,16 @@ _ROWS: tuple[Difference, ...] = (
 )
 
 
-def _is_ghost(work: Work) -> bool:
+def _is_ghost(work: ClassicWork) -> bool:
     holder = work.group.holder(work.instance or "")
     return holder is not None and work.group.member(holder) is None
 
 
-def _bearing(new_id: Callable[[Work, str], str]) -> Twist:
+def _bearing(new_id: Callable[[ClassicWork, str], str]) -> Twist:
     """Make a replacement that adds a missing member, under the id that this returns."""
 
     def twist(own: Effect) -> Effect:
-        def effect(work: Work) -> list[Work] | None:
+        def effect(work: ClassicWork) -> list[ClassicWork] | None:
             if not _is_ghost(work):
                 return own(work)
             request = work.request
@@ -224,16 +225,16 @@ def _bearing(new_id: Callable[[Work, str], str]) -> Twist:
     return twist
 
 
-def _fresh(work: Work, _: str) -> str:
+def _fresh(work: ClassicWork, _: str) -> str:
     assert work.request is not None
     return work.request.fresh_id
 
 
-def _evicted(_: Work, ghost: str) -> str:
+def _evicted(_: ClassicWork, ghost: str) -> str:
     return ghost
 
 
-def _kept(before: Group, work: Work) -> None:
+def _kept(before: Group, work: ClassicWork) -> None:
     """Restore the entries that went with their member."""
     for instance, member_id in before.static:
         if work.group.holder(instance) is None:
@@ -241,7 +242,7 @@ def _kept(before: Group, work: Work) -> None:
 
 
 def _kept_at(prefix: str) -> Twist:
-    def after(before: Group, work: Work) -> None:
+    def after(before: Group, work: ClassicWork) -> None:
         if work.rule.startswith(prefix):
             _kept(before, work)
 
@@ -251,7 +252,7 @@ def _kept_at(prefix: str) -> Twist:
 def _old_mapping(own: Effect) -> Effect:
     """Replace the member, but leave the old id in the map."""
 
-    def effect(work: Work) -> list[Work] | None:
+    def effect(work: ClassicWork) -> list[ClassicWork] | None:
         instance = work.instance or ""
         mapped = work.group.holder(instance)
         assert mapped is not None

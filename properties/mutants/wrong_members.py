@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from fencepost.model.classic.classic_work import ClassicWork
+from fencepost.model.classic.effects import Do
 from fencepost.model.classic.group import SESSION, Group
 from fencepost.model.classic.perform import joined_answer
-from fencepost.model.classic.work import Emission, Work
+from fencepost.model.classic.vocabulary import MID, STATE, GroupState, Mid
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import JoinGroupResponse, SyncGroupResponse
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revisions.base import RULES
-from fencepost.model.table.effects import Do, Echo
 from fencepost.model.table.expr import all_of, negate
-from fencepost.model.table.table import Rule
-from fencepost.model.table.vocabulary import INST, MID, STATE, GroupState, Inst, Mid
+from fencepost.model.table.shared_features import INST, Inst
+from fencepost.model.table.table import Echo, Rule
+from fencepost.model.work import Emission
 from fencepost.properties.departures.mutation_operators import (
     afterwards,
     changed_member,
@@ -245,12 +247,12 @@ _UPGRADE = all_of(MID.among(Mid.MEMBER), INST.among(Inst.UNMAPPED))
 _PENDING_STATIC = all_of(MID.among(Mid.PENDING), INST.among(Inst.UNMAPPED))
 
 
-def starts_no_timer(_: Group, work: Work) -> None:
+def starts_no_timer(_: Group, work: ClassicWork) -> None:
     """Start no session timer for the caller, for `afterwards`."""
     work.group = work.group.without_timer(SESSION, work.caller)
 
 
-def _still_pending(before: Group, work: Work) -> None:
+def _still_pending(before: Group, work: ClassicWork) -> None:
     work.group = replace(work.group, pending=before.pending)
 
 
@@ -414,56 +416,56 @@ JOIN: tuple[Mutant, ...] = (
 _RESTART = RULES["JOIN-STATIC-EMPTY-STABLE"].effect
 
 
-def _replaced(before: Group, work: Work) -> str:
+def _replaced(before: Group, work: ClassicWork) -> str:
     """Return the id that the caller replaced."""
     old = before.holder(work.instance or "")
     assert old is not None
     return old
 
 
-def _loses_assignment(_: Group, work: Work) -> None:
+def _loses_assignment(_: Group, work: ClassicWork) -> None:
     changed_member(work, work.caller, lambda m: replace(m, assignment=b""))
 
 
-def _keeps_timer(before: Group, work: Work) -> None:
+def _keeps_timer(before: Group, work: ClassicWork) -> None:
     old = _replaced(before, work)
     for timer in before.timers:
         if timer.kind == SESSION and timer.subject == old:
             work.group = work.group.with_timer(SESSION, work.caller, timer.earliest, timer.latest)
 
 
-def _keeps_protocols(before: Group, work: Work) -> None:
+def _keeps_protocols(before: Group, work: ClassicWork) -> None:
     old = before.member(_replaced(before, work))
     assert old is not None
     changed_member(work, work.caller, lambda m: replace(m, protocols=old.protocols))
 
 
-def _forgets_leader(before: Group, work: Work) -> None:
+def _forgets_leader(before: Group, work: ClassicWork) -> None:
     work.group = replace(work.group, leader=before.leader)
 
 
-def _counts_up(_: Group, work: Work) -> None:
+def _counts_up(_: Group, work: ClassicWork) -> None:
     work.group = replace(work.group, generation_id=work.group.generation_id + 1)
 
 
-def _as_unknown(_: Work, emission: Emission) -> Message | None:
+def _as_unknown(_: ClassicWork, emission: Emission) -> Message | None:
     answer = emission.message
     assert isinstance(answer, JoinGroupResponse | SyncGroupResponse)
     return replace(answer, error_code=Error.UNKNOWN_MEMBER_ID.value)
 
 
-def _with_new_id(work: Work, emission: Emission) -> Message | None:
+def _with_new_id(work: ClassicWork, emission: Emission) -> Message | None:
     if isinstance(emission.message, JoinGroupResponse):
         return replace(emission.message, member_id=work.caller)
     return emission.message
 
 
-def _never_skips(_: Work, emission: Emission) -> Message | None:
+def _never_skips(_: ClassicWork, emission: Emission) -> Message | None:
     assert isinstance(emission.message, JoinGroupResponse)
     return replace(emission.message, skip_assignment=False)
 
 
-def _leads_below_9(work: Work, emission: Emission) -> Message | None:
+def _leads_below_9(work: ClassicWork, emission: Emission) -> Message | None:
     answer = emission.message
     assert work.request is not None
     assert isinstance(answer, JoinGroupResponse)

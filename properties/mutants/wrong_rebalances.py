@@ -9,17 +9,11 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from fencepost.model.classic.classic_work import ClassicWork, Effect
+from fencepost.model.classic.effects import Do
 from fencepost.model.classic.group import JOIN, SESSION, Group, InitialDelay, Member
 from fencepost.model.classic.perform import join_members
-from fencepost.model.classic.work import Effect, Emission, Work
-from fencepost.model.messages.messages import JoinGroupResponse, SyncGroupResponse
-from fencepost.model.messages.shapes import Message
-from fencepost.model.revision import Twist
-from fencepost.model.revisions.base import RULES
-from fencepost.model.table.effects import Do
-from fencepost.model.table.expr import all_of, any_of, negate
-from fencepost.model.table.table import Rule
-from fencepost.model.table.vocabulary import (
+from fencepost.model.classic.vocabulary import (
     DELAY,
     LEFT,
     PARKED,
@@ -32,7 +26,14 @@ from fencepost.model.table.vocabulary import (
     Role,
     Trigger,
 )
-from fencepost.model.table.vocabulary import Delay as Waiting
+from fencepost.model.classic.vocabulary import Delay as Waiting
+from fencepost.model.messages.messages import JoinGroupResponse, SyncGroupResponse
+from fencepost.model.messages.shapes import Message
+from fencepost.model.revision import Twist
+from fencepost.model.revisions.base import RULES
+from fencepost.model.table.expr import all_of, any_of, negate
+from fencepost.model.table.table import Rule
+from fencepost.model.work import Emission
 from fencepost.properties.departures.known_departures import COMPLETE, PENDING_ASIDE
 from fencepost.properties.departures.mutation_operators import (
     afterwards,
@@ -62,29 +63,29 @@ from fencepost.properties.mutants.mutant import (
 # The join phase.
 
 
-def _undelayed(before: Group, work: Work) -> None:
+def _undelayed(before: Group, work: ClassicWork) -> None:
     if before.state is GroupState.EMPTY:
         work.group = replace(work.group, delay=None)
         work.set_timer(JOIN, "", work.group.rebalance_timeout_ms())
 
 
-def _without_end(before: Group, work: Work) -> None:
+def _without_end(before: Group, work: ClassicWork) -> None:
     assert before.delay is not None
     delay = InitialDelay(before.delay.remaining_ms, somebody_came=False)
     work.group = replace(work.group, delay=delay)
 
 
-def _no_join_timer(before: Group, work: Work) -> None:
+def _no_join_timer(before: Group, work: ClassicWork) -> None:
     if before.state not in {GroupState.EMPTY, GroupState.PREPARING}:
         work.group = work.group.without_timer(JOIN)
 
 
-def _waits_anew(before: Group, work: Work) -> None:
+def _waits_anew(before: Group, work: ClassicWork) -> None:
     if before.state is GroupState.PREPARING and before.delay is None:
         work.set_timer(JOIN, "", work.group.rebalance_timeout_ms())
 
 
-def _least_patient(before: Group, work: Work) -> None:
+def _least_patient(before: Group, work: ClassicWork) -> None:
     if before.state not in {GroupState.EMPTY, GroupState.PREPARING}:
         least = min((m.rebalance_timeout_ms for m in work.group.members), default=0)
         work.set_timer(JOIN, "", least)
@@ -93,7 +94,7 @@ def _least_patient(before: Group, work: Work) -> None:
 def _remove_all_absent(own: Effect) -> Effect:
     """Remove absent members, static ones too, where somebody has joined."""
 
-    def effect(work: Work) -> list[Work] | None:
+    def effect(work: ClassicWork) -> list[ClassicWork] | None:
         members = work.group.members
         absent = {m.member_id for m in members if m.joining is None}
         changed_members(
@@ -107,11 +108,11 @@ def _remove_all_absent(own: Effect) -> Effect:
 # Election and generation.
 
 
-def _same_generation(work: Work) -> None:
+def _same_generation(work: ClassicWork) -> None:
     work.group = replace(work.group, generation_id=work.group.generation_id - 1)
 
 
-def _last_leads(work: Work) -> None:
+def _last_leads(work: ClassicWork) -> None:
     joined = [m.member_id for m in work.group.members if m.joining is not None]
     if joined:
         work.group = replace(work.group, leader=joined[-1])
@@ -120,17 +121,17 @@ def _last_leads(work: Work) -> None:
 def _absent_leads(own: Effect) -> Effect:
     """Let a leader that is a member lead, also where it has not joined."""
 
-    def effect(work: Work) -> list[Work] | None:
+    def effect(work: ClassicWork) -> list[ClassicWork] | None:
         leader = work.group.leader
         member = work.group.member(leader or "")
         if member is None or member.joining is not None:
             return own(work)
 
-        def change(_: Work, emission: Emission) -> Message | None:
+        def change(_: ClassicWork, emission: Emission) -> Message | None:
             assert isinstance(emission.message, JoinGroupResponse)
             return replace(emission.message, leader=leader or "", members=())
 
-        def after(_: Group, done: Work) -> None:
+        def after(_: Group, done: ClassicWork) -> None:
             done.group = replace(done.group, leader=leader)
 
         return in_turn(one_only, retold(change), afterwards(after))(own)(work)
@@ -139,7 +140,7 @@ def _absent_leads(own: Effect) -> Effect:
 
 
 def _members_to(*, leader: bool, followers: bool) -> Twist:
-    def change(work: Work, emission: Emission) -> Message | None:
+    def change(work: ClassicWork, emission: Emission) -> Message | None:
         answer = emission.message
         assert isinstance(answer, JoinGroupResponse)
         has_members = leader if answer.leader == answer.member_id else followers
@@ -151,7 +152,7 @@ def _members_to(*, leader: bool, followers: bool) -> Twist:
 def _by_name(own: Effect) -> Effect:
     """Select the protocol that is the first by name that all support, whatever they prefer."""
 
-    def effect(work: Work) -> list[Work]:
+    def effect(work: ClassicWork) -> list[ClassicWork]:
         preferred = {m.member_id: m.protocols for m in work.group.members}
         changed_members(work, lambda m: replace(m, protocols=tuple(sorted(m.protocols, key=_name))))
         works = own(work) or [work]
@@ -291,7 +292,7 @@ REBALANCES: tuple[Mutant, ...] = (
 )
 
 
-def _left_out_keep(before: Group, work: Work) -> None:
+def _left_out_keep(before: Group, work: ClassicWork) -> None:
     def kept(member: Member) -> Member:
         old = before.member(member.member_id)
         return (
@@ -303,17 +304,17 @@ def _left_out_keep(before: Group, work: Work) -> None:
     changed_members(work, kept)
 
 
-def _emptied(_: Work, emission: Emission) -> Message | None:
+def _emptied(_: ClassicWork, emission: Emission) -> Message | None:
     assert isinstance(emission.message, SyncGroupResponse)
     return replace(emission.message, assignment=b"")
 
 
-def _only_leader_answered(work: Work, emission: Emission) -> Message | None:
+def _only_leader_answered(work: ClassicWork, emission: Emission) -> Message | None:
     assert work.request is not None
     return emission.message if emission.request_id == work.request.id else None
 
 
-def _sessions_run_on(before: Group, work: Work) -> None:
+def _sessions_run_on(before: Group, work: ClassicWork) -> None:
     for timer in before.timers:
         work.group = work.group.with_timer(timer.kind, timer.subject, timer.earliest, timer.latest)
 
@@ -387,31 +388,31 @@ SYNCS: tuple[Mutant, ...] = (
 )
 
 
-def _impatient(_: Group, work: Work) -> None:
+def _impatient(_: Group, work: ClassicWork) -> None:
     """Give a new member its own session timeout, and not five minutes."""
     member = work.group.member(work.caller)
     assert member is not None
     work.set_timer(SESSION, member.member_id, member.session_timeout_ms)
 
 
-def _no_sessions(_: Group, work: Work) -> None:
+def _no_sessions(_: Group, work: ClassicWork) -> None:
     work.group = replace(work.group, timers=())
 
 
-def _no_map(_: Group, work: Work) -> None:
+def _no_map(_: Group, work: ClassicWork) -> None:
     work.group = replace(work.group, static=())
 
 
-def _no_offsets(_: Group, work: Work) -> None:
+def _no_offsets(_: Group, work: ClassicWork) -> None:
     if work.group.offsets:  # else a group that is absent would come to exist
         work.group = replace(work.group, offsets=())
 
 
-def _first_generation(_: Group, work: Work) -> None:
+def _first_generation(_: Group, work: ClassicWork) -> None:
     work.group = replace(work.group, generation_id=0)
 
 
-def _stored_as_before(before: Group, work: Work) -> None:
+def _stored_as_before(before: Group, work: ClassicWork) -> None:
     work.group = replace(work.group, stored=before.stored)
 
 

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from fencepost.model.classic.group import Group, Member, Timer
+from fencepost.model.classic.group import Group, Member
 from fencepost.model.coordinator import Answer
 from fencepost.model.messages.shapes import Message
 from fencepost.model.table.table import LEVELS, Level
+from fencepost.model.work import Timer
 from fencepost.properties.oracle.answer_match import Deviation, renamed
 from fencepost.properties.oracle.verdict import Beside, Happened, Learned, Past
 

@@ -53,9 +53,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from fencepost.model.classic.features import join_phase_point
-from fencepost.model.classic.group import JOIN, SYNC, Group, Timer
-from fencepost.model.classic.machine import Machine
-from fencepost.model.classic.work import Incoming
+from fencepost.model.classic.group import JOIN, SYNC, Group
+from fencepost.model.classic.vocabulary import Trigger
 from fencepost.model.coordinator import Answer, Config, Send
 from fencepost.model.history.events import (
     Answered,
@@ -67,12 +66,13 @@ from fencepost.model.history.events import (
     Sent,
     TopicsDeleted,
 )
+from fencepost.model.machine import Machine
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.messages import JoinGroupResponse
 from fencepost.model.messages.shapes import Message, ShapeError
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import Level
-from fencepost.model.table.vocabulary import Trigger
+from fencepost.model.work import Incoming, Timer
 from fencepost.properties.oracle.answer_match import (
     FRESH,
     Match,

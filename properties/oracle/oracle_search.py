@@ -16,14 +16,13 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from fencepost.model.classic.answer_bodies import about_nothing
-from fencepost.model.classic.answer_bodies import merged as merged_rows
-from fencepost.model.classic.group import CLEANUP, JOIN, Group, Timer
-from fencepost.model.classic.machine import Machine
-from fencepost.model.classic.work import Emission, Incoming, Outcome, Span
+from fencepost.model.classic.group import JOIN, Group
 from fencepost.model.history.events import Restarted, TopicsDeleted
-from fencepost.model.messages.messages import groups_of
+from fencepost.model.machine import Machine
+from fencepost.model.messages.messages import about_nothing, groups_of
+from fencepost.model.messages.messages import merged as merged_rows
 from fencepost.model.messages.shapes import Message
+from fencepost.model.work import CLEANUP, Emission, Incoming, Outcome, Span, Timer
 from fencepost.properties.oracle.candidate import Candidate, Emitted
 from fencepost.properties.oracle.verdict import Happened
 

@@ -17,9 +17,9 @@ from typing import Any
 
 import msgspec
 
-from fencepost.model.classic.group import Group, Timer
-from fencepost.model.classic.work import Incoming, Outcome, Span
+from fencepost.model.classic.group import Group
 from fencepost.model.table.table import Level
+from fencepost.model.work import Incoming, Outcome, Span, Timer
 
 
 class Wrong(Enum):

@@ -13,11 +13,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from fencepost.model.classic.group import Group
-from fencepost.model.classic.work import Emission
 from fencepost.model.coordinator import Config
 from fencepost.model.history.events import Event
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revision import Revision
+from fencepost.model.work import Emission
 from fencepost.properties.oracle.answer_match import Match
 from fencepost.properties.oracle.candidate import (
     Candidate,

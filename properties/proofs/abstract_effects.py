@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from enum import Enum
 
-from fencepost.model.table.effects import Do
+from fencepost.model.classic.effects import Do
+from fencepost.model.classic.vocabulary import STATE, GroupState
 from fencepost.model.table.expr import Feature
-from fencepost.model.table.vocabulary import STATE, GroupState
 from fencepost.properties.logic.logic import (
     FALSE,
     TRUE,
@@ -278,7 +279,7 @@ _WITHOUT_CALLER_PENDING = (
 )
 _ADMITTED = _added(MID, static=False)
 
-MEMBER_EFFECTS: dict[Do, AbstractEffect] = {
+MEMBER_EFFECTS: dict[Enum, AbstractEffect] = {
     Do.HAND_OUT_PENDING: AbstractEffect(
         (
             AWAKE,
@@ -487,7 +488,7 @@ _RELOAD = AbstractEffect(
     leaves_out="protocols but the selected one, how long the timers run",
 )
 
-EFFECTS: Mapping[Do, AbstractEffect] = {
+EFFECTS: Mapping[Enum, AbstractEffect] = {
     **dict.fromkeys(Do, NOTHING),
     **MEMBER_EFFECTS,
     Do.REBALANCE: _REBALANCE,

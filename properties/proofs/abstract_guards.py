@@ -3,28 +3,22 @@
 A feature with a meaning (the holder of an id, the waiting members) is translated, so the values
 that can occur together follow from the proved invariants.  A feature without one (a version, an
 offer, a limit) may have any value that `FEASIBLE` allows beside the others:
-`fencepost.model.table.vocabulary.feasible`, as conditions.
+`fencepost.model.classic.vocabulary.feasible`, as conditions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 
-from fencepost.model.table import expr
-from fencepost.model.table.expr import Expr, Feature
-from fencepost.model.table.vocabulary import (
+from fencepost.model.classic.vocabulary import (
     DELAY,
     GENERATION,
-    GROUP_ID,
-    INST,
     LATE,
     LEFT,
     MID,
     OFFER,
     PARKED,
-    RECORD,
     ROLE,
-    ROOM,
     SELECTION,
     STATE,
     STORED,
@@ -35,20 +29,28 @@ from fencepost.model.table.vocabulary import (
     Change,
     Delay,
     Generation,
-    GroupId,
     GroupState,
-    Inst,
     Late,
     Left,
     Mid,
     Offer,
     Parked,
-    Record,
     Role,
-    Room,
     Stored,
     Subject,
     Trigger,
+)
+from fencepost.model.table import expr
+from fencepost.model.table.expr import Expr, Feature
+from fencepost.model.table.shared_features import (
+    GROUP_ID,
+    INST,
+    RECORD,
+    ROOM,
+    GroupId,
+    Inst,
+    Record,
+    Room,
 )
 from fencepost.properties.logic import signature as sig
 from fencepost.properties.logic.logic import (

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from enum import Enum
 
+from fencepost.model.classic.effects import Do
+from fencepost.model.classic.vocabulary import MID, STATE, GroupState, Trigger
 from fencepost.model.messages.errors import Error
 from fencepost.model.revision import Revision
-from fencepost.model.table.effects import Do
 from fencepost.model.table.expr import ALWAYS
+from fencepost.model.table.shared_features import INST
 from fencepost.model.table.table import Rule, Table
-from fencepost.model.table.vocabulary import INST, MID, STATE, GroupState, Trigger
 from fencepost.properties.logic import signature as sig
 from fencepost.properties.logic.logic import (
     FALSE,
@@ -56,7 +58,7 @@ SETTLING = frozenset({sig.JOIN_GROUP, sig.LEAVE_ROW, *_FIRES})
 _KEEPS_GROUP = frozenset(
     do for do, effect in EFFECTS.items() if effect.touched() <= {sig.CALLER.name}
 ) - {Do.UPDATE_MEMBER}
-_MAY_CHANGE = {
+_MAY_CHANGE: dict[Enum, Formula] = {
     Do.REMOVE_CALLER: exists(X, all_of(sig.CALLER.now(X), sig.MEMBER.now(X))),
     Do.CREATE_GROUP: is_now(STATE, GroupState.ABSENT),
 }
@@ -95,7 +97,7 @@ class Path:
     naming: bool = False
     put_off: bool = False
     at_the_end: bool = False
-    unknown: tuple[Do, ...] = ()
+    unknown: tuple[Enum, ...] = ()
 
     @property
     def name(self) -> str:
@@ -129,7 +131,7 @@ def guard_of(table: Table, rule: Rule) -> Formula:
 
 
 def paths(
-    revision: Revision, overrides: Mapping[Do, AbstractEffect] | None = None
+    revision: Revision, overrides: Mapping[Enum, AbstractEffect] | None = None
 ) -> tuple[Path, ...]:
     """Return every abstract step of a revision.  `overrides`: effects that it changes."""
     return tuple(_Builder(revision, overrides or {}).build())
@@ -141,7 +143,7 @@ def may_name(table: Table) -> bool:
 
 
 class _Builder:
-    def __init__(self, revision: Revision, overrides: Mapping[Do, AbstractEffect]) -> None:
+    def __init__(self, revision: Revision, overrides: Mapping[Enum, AbstractEffect]) -> None:
         self._revision = revision
         self._effects = {**EFFECTS, **overrides}
         self._unknown = frozenset(revision.twists) - overrides.keys()
@@ -183,7 +185,7 @@ class _Builder:
         table: str,
         rule: Rule,
         stage: Stage,
-        unknown: tuple[Do, ...],
+        unknown: tuple[Enum, ...],
         *,
         at_the_end: bool = False,
     ) -> Iterator[Path]:
@@ -237,7 +239,7 @@ class _Builder:
         yield from self._settled(table.name, end, catch_up, unknown, at_the_end=True)
 
 
-def changed_by(verbs: tuple[Do, ...]) -> Formula:
+def changed_by(verbs: tuple[Enum, ...]) -> Formula:
     """Return True if these verbs change the group, so that its join phase is checked."""
     changing = [do for do in verbs if do not in _KEEPS_GROUP]
     if not changing:

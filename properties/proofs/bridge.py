@@ -12,16 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
+from enum import Enum
 from itertools import product
 from types import SimpleNamespace
 from typing import Any
 
-from fencepost.model.classic.group import JOIN, SESSION, SYNC, Timer
-from fencepost.model.classic.work import Incoming
-from fencepost.model.table.effects import Do
+from fencepost.model.classic.effects import Do
+from fencepost.model.classic.group import JOIN, SESSION, SYNC
+from fencepost.model.classic.vocabulary import STATE, TRIGGER, GroupState, Trigger
 from fencepost.model.table.expr import Expr, Feature
 from fencepost.model.table.table import Rule
-from fencepost.model.table.vocabulary import STATE, TRIGGER, GroupState, Trigger
+from fencepost.model.work import Incoming, Timer
 from fencepost.properties.logic.formula_closure import SetClosure, compile_set, everything, slot
 from fencepost.properties.logic.logic import TRUE, Formula, is_now
 from fencepost.properties.logic.signature import LEAVE_ROW
@@ -116,10 +117,10 @@ def _set_of(change: Becomes) -> SetClosure:
     return kept[1]
 
 
-Effects = Mapping[Do, AbstractEffect]
+Effects = Mapping[Enum, AbstractEffect]
 _FIRES = {SESSION: SESSION_FIRES, JOIN: JOIN_TIMER_FIRES, SYNC: SYNC_TIMER_FIRES}
 _OWN_ANSWERS = frozenset({"OffsetCommit", "OffsetFetch", "DescribeGroups", "ListGroups"})
-_CHANGES: dict[tuple[Do, ...], Formula] = {}
+_CHANGES: dict[tuple[Enum, ...], Formula] = {}
 _ABSTRACT_STATE: Mapping[Hashable, Formula] = {state: is_now(STATE, state) for state in GroupState}
 
 

@@ -17,9 +17,9 @@ from typing import Any
 
 import z3
 
+from fencepost.model.classic.vocabulary import SELECTION, SUBSCRIPTION, Change, GroupState
 from fencepost.model.revision import Revision
 from fencepost.model.table.expr import Feature
-from fencepost.model.table.vocabulary import SELECTION, SUBSCRIPTION, Change, GroupState
 from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, is_quiet
 from fencepost.properties.explorer.exploration import Check
 from fencepost.properties.explorer.explorer import explore

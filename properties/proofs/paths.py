@@ -18,8 +18,8 @@ from typing import Any
 
 import z3
 
+from fencepost.model.classic.vocabulary import STATE, TRIGGER, GroupState
 from fencepost.model.table.expr import Feature
-from fencepost.model.table.vocabulary import STATE, TRIGGER, GroupState
 from fencepost.properties.claims.invariants import WITHIN_A_BATCH
 from fencepost.properties.logic import signature as sig
 from fencepost.properties.logic.logic import (

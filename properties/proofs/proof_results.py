@@ -12,8 +12,8 @@ from dataclasses import dataclass, fields, replace
 from enum import Enum
 from typing import Any
 
+from fencepost.model.classic.vocabulary import GroupState
 from fencepost.model.table.expr import word
-from fencepost.model.table.vocabulary import GroupState
 from fencepost.properties.logic.signature import LEAVE_ROW
 from fencepost.properties.worlds.abstraction import AbstractEvent, AbstractGroup, AbstractStep
 

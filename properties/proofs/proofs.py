@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 import z3
 
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import is_shipped, shipped_base
-from fencepost.model.table.effects import Do
 from fencepost.properties.claims.property_registry import FORMULAS, adapted, expected_in
 from fencepost.properties.logic.logic import Property, PropertyKind
 from fencepost.properties.proofs.abstract_effects import AbstractEffect
@@ -60,7 +60,7 @@ def prove(
     properties: Collection[Property] = FORMULAS,
     assume: Collection[Property] | None = None,
     rules: Collection[str] = (),
-    overrides: Mapping[Do, AbstractEffect] | None = None,
+    overrides: Mapping[Enum, AbstractEffect] | None = None,
     timeout_ms: int = TIMEOUT_MS,
     ask: Ask = ask,
     with_traces: bool = True,
@@ -93,7 +93,7 @@ class _ProofSearch:
     assume: Collection[Property] | None
     only: frozenset[str]
     rules: frozenset[str]
-    overrides: Mapping[Do, AbstractEffect]
+    overrides: Mapping[Enum, AbstractEffect]
     timeout_ms: int
     ask: Ask
     with_traces: bool

@@ -1,7 +1,7 @@
 """Prove the tables alone: each point that can occur is decided by exactly one rule.
 
 The points are not a list, but all that the invariants allow.  So the list of feasible points
-(`fencepost.model.table.vocabulary.feasible`) is proved, too.
+(`fencepost.model.classic.vocabulary.feasible`) is proved, too.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from dataclasses import replace
 
 import z3
 
+from fencepost.model.classic.vocabulary import STATE, TRIGGER, Trigger
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import Table
-from fencepost.model.table.vocabulary import STATE, TRIGGER, Trigger
 from fencepost.properties.logic import signature as sig
 from fencepost.properties.logic.logic import Property
 from fencepost.properties.proofs.abstract_guards import (

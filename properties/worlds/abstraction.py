@@ -14,9 +14,9 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from fencepost.model.classic import features
-from fencepost.model.classic.group import CLEANUP as CLEANUP_TIMER
-from fencepost.model.classic.group import JOIN, SESSION, SYNC, Group, Timer
-from fencepost.model.classic.work import Emission, Incoming
+from fencepost.model.classic.effects import Do
+from fencepost.model.classic.group import JOIN, SESSION, SYNC, Group
+from fencepost.model.classic.vocabulary import Change, GroupState, Mid, Offer, Trigger
 from fencepost.model.messages.draft_messages import (
     MemberNameJoinGroupRequest,
     TupleListLeaveGroupRequest,
@@ -24,9 +24,10 @@ from fencepost.model.messages.draft_messages import (
 )
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import JoinGroupRequest, JoinGroupResponse, LeaveGroupRequest
-from fencepost.model.table.effects import Do
+from fencepost.model.table.shared_features import Inst
 from fencepost.model.table.table import Rule
-from fencepost.model.table.vocabulary import Change, GroupState, Inst, Mid, Offer, Trigger
+from fencepost.model.work import CLEANUP as CLEANUP_TIMER
+from fencepost.model.work import Emission, Incoming, Timer
 from fencepost.properties.logic.formula_closure import Closure, compile_closure
 from fencepost.properties.logic.logic import Formula
 from fencepost.properties.logic.signature import (

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from fencepost.model.classic.group import Group, Member, ParkedRequest, Timer
+from fencepost.model.classic.group import Group, Member, ParkedRequest
+from fencepost.model.work import Timer
 from fencepost.properties.worlds.world_client import Client
 
 FRESH = "fresh"

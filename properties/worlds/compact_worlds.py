@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fencepost.model.classic.group import Group
-from fencepost.model.classic.work import Emission
+from fencepost.model.work import Emission
 from fencepost.properties.worlds.canonical import Naming, known_as
 from fencepost.properties.worlds.world_client import Client
 

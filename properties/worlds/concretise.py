@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from fencepost.model.classic.work import Emission
 from fencepost.model.coordinator import Answer, Send
 from fencepost.model.history.events import Answered, Disconnected, Handled, Passed, Restarted, Sent
 from fencepost.model.history.events import Event as Entry
@@ -23,6 +22,7 @@ from fencepost.model.messages.messages import (
     LeaveGroupResponse,
 )
 from fencepost.model.messages.shapes import Message
+from fencepost.model.work import Emission
 from fencepost.properties.worlds.canonical import FRESH, NOW
 from fencepost.properties.worlds.world import STRANGE, Act, Transition, World, Worlds
 from fencepost.properties.worlds.world_client import TICK_MS, Client, after_answer

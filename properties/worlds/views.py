@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fencepost.model.classic.group import Group, Timer
-from fencepost.model.classic.work import Emission, Incoming
+from fencepost.model.classic.group import Group
 from fencepost.model.messages.messages import LeavingMember
 from fencepost.model.table.table import Rule
+from fencepost.model.work import Emission, Incoming, Timer
 from fencepost.properties.worlds.world_client import Client, Seat
 
 

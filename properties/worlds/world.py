@@ -23,10 +23,10 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from fencepost.model.classic.group import Group, Timer
-from fencepost.model.classic.machine import Machine
-from fencepost.model.classic.work import Emission, Incoming, Outcome, Span
+from fencepost.model.classic.group import Group
+from fencepost.model.machine import Machine
 from fencepost.model.revision import Revision
+from fencepost.model.work import Emission, Incoming, Outcome, Span, Timer
 from fencepost.properties.worlds import world_client as asks
 from fencepost.properties.worlds.canonical import (
     FRESH,

@@ -6,9 +6,9 @@ import random
 from collections.abc import Iterator
 
 from fencepost.model.classic.group import Group
-from fencepost.model.classic.machine import Machine
-from fencepost.model.classic.work import Incoming, Outcome, Span
+from fencepost.model.classic.vocabulary import GroupState
 from fencepost.model.coordinator import Config
+from fencepost.model.machine import Machine
 from fencepost.model.messages.messages import (
     CommitPartition,
     CommitTopic,
@@ -22,7 +22,7 @@ from fencepost.model.messages.messages import (
 )
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revision import Revision
-from fencepost.model.table.vocabulary import GroupState
+from fencepost.model.work import Incoming, Outcome, Span
 from fencepost.properties.worlds.views import Event, Failover, StepView
 
 SETTINGS: Config = {"group.max.size": 3, "group.initial.rebalance.delay.ms": 0}

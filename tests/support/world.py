@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from fencepost.conformance.targets.in_process import ModelCoordinator
-from fencepost.model.classic.group import Group, Timer
-from fencepost.model.classic.machine import Machine
-from fencepost.model.classic.work import Incoming, Outcome, Span
+from fencepost.model.classic.group import Group
 from fencepost.model.coordinator import Answer, Config, Dropped, Send
+from fencepost.model.machine import Machine
 from fencepost.model.messages.errors import error_name
 from fencepost.model.messages.messages import (
     CommitPartition,
@@ -31,6 +30,7 @@ from fencepost.model.messages.messages import (
 )
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revisions import revisions
+from fencepost.model.work import Incoming, Outcome, Span, Timer
 
 S, R, D = 10_000, 60_000, 3_000
 PARKED = "parked"

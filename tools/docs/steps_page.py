@@ -12,15 +12,16 @@ from pathlib import Path
 from typing import get_args
 
 from fencepost.conformance.targets.target_registry import DEFAULT_REVISION, find_revision
-from fencepost.model.classic import perform
-from fencepost.model.classic.group import Group, InitialDelay, Member, Offset, ParkedRequest, Timer
-from fencepost.model.classic.work import Emission, Incoming
-from fencepost.model.table import vocabulary
-from fencepost.model.table.cells import COLUMNS
-from fencepost.model.table.effect_needs import HOME, NEEDS, TABLES, rule_needs
-from fencepost.model.table.effects import Do, Echo
+from fencepost.model.classic import perform, vocabulary
+from fencepost.model.classic.cells import COLUMNS
+from fencepost.model.classic.effect_needs import HOME, NEEDS, TABLES, rule_needs
+from fencepost.model.classic.effects import Do
+from fencepost.model.classic.group import Group, InitialDelay, Member, Offset, ParkedRequest
+from fencepost.model.table import shared_features
 from fencepost.model.table.expr import Feature
-from fencepost.model.table.vocabulary import Word
+from fencepost.model.table.shared_features import Word
+from fencepost.model.table.table import Echo
+from fencepost.model.work import Emission, Incoming, Timer
 from fencepost.properties.checking.checking import acts_of_none
 from fencepost.properties.worlds.canonical import FRESH, NOW
 from fencepost.properties.worlds.scope import ACTS, CHECK_SCOPES, ActKind
@@ -34,7 +35,7 @@ from fencepost.properties.worlds.world_client import (
     Seat,
 )
 
-VOCABULARY = vocabulary.__name__
+VOCABULARIES = vocabulary.__name__, shared_features.__name__
 _TITLE = f"""\
 # Steps, columns, views
 
@@ -42,7 +43,8 @@ _TITLE = f"""\
 don't edit. -->
 
 What [a revision and a property of your own](own-revision.md) are written with. Steps, rules and
-the values that most rules need are in `fencepost.model`, all values in `{VOCABULARY}`. What a
+the values that most rules need are in `fencepost.model`, all values in
+`{VOCABULARIES[0]}` and `{VOCABULARIES[1]}`. What a
 property sees is handed to it: of those classes you need no name but for annotations.
 """
 
@@ -155,7 +157,9 @@ def _lines() -> Iterator[str]:
     yield _ECHO
     yield from (f"| `{echo}` | {echo.value} |" for echo in Echo)
     yield from ("", _COLUMNS)
-    yield from (f"| `{name}` | {_values(one)} | {one.about} |" for name, one in COLUMNS.items())
+    yield from (
+        f"| `{name}` | {_values(one)} | {one.about} |" for name, one in COLUMNS.features.items()
+    )
     yield from ("", _VIEWS)
     for view in _VIEWED:
         yield from _view(view)

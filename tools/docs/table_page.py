@@ -12,10 +12,11 @@ from itertools import groupby
 from pathlib import Path
 
 from fencepost.conformance.targets.target_registry import DEFAULT_REVISION, find_revision
+from fencepost.model.classic.cells import COLUMNS
+from fencepost.model.classic.vocabulary import GroupState
 from fencepost.model.revision import Revision
-from fencepost.model.table.cells import Row, print_rows
+from fencepost.model.table.columns import Row, print_rows
 from fencepost.model.table.table import Table
-from fencepost.model.table.vocabulary import GroupState
 from fencepost.traces.pages.decisions import Edge, edges
 
 TABLE_FILE = "table.md"
@@ -96,7 +97,7 @@ def table_page(revision: Revision) -> str:
 
 
 def _table(table: Table) -> Iterator[str]:
-    headings, rows = print_rows(table)
+    headings, rows = print_rows(table, COLUMNS.shown)
     yield from (f"## {_heading(table)}", "", '<table class="rules">', "<thead><tr>")
     yield "".join(f"<th>{heading}</th>" for heading in headings)
     yield "</tr></thead>"

@@ -23,10 +23,19 @@ from fencepost.conformance.cases.case_registry import Entry
 from fencepost.conformance.run.runner import CaseRun, CaseUnsupportedError
 from fencepost.conformance.targets.in_process import InProcessCoordinator, ModelCoordinator
 from fencepost.conformance.targets.model_coordinator import RunningModel
-from fencepost.model.classic.machine import Machine
-from fencepost.model.classic.work import Outcome
+from fencepost.model.classic.cells import COLUMNS
+from fencepost.model.classic.vocabulary import (
+    MID,
+    PROTOCOL_FIELDS,
+    PROTOCOL_FIT,
+    STATE,
+    Fit,
+    Given,
+    GroupState,
+)
 from fencepost.model.coordinator import Answer, Config, Dropped, Reset, Send
 from fencepost.model.history.events import Answered, Sent
+from fencepost.model.machine import Machine
 from fencepost.model.messages.errors import Error, error_name
 from fencepost.model.messages.messages import APIS, carried_forms
 from fencepost.model.messages.shapes import wire_fields
@@ -42,23 +51,16 @@ from fencepost.model.table.expr import (
     features_of,
     word,
 )
-from fencepost.model.table.table import Rule, Table
-from fencepost.model.table.vocabulary import (
+from fencepost.model.table.shared_features import (
     COORDINATOR,
     GROUP_ID,
     INST,
-    MID,
-    PROTOCOL_FIELDS,
-    PROTOCOL_FIT,
-    STATE,
     Availability,
-    Fit,
-    Given,
     GroupId,
-    GroupState,
     Inst,
-    points,
 )
+from fencepost.model.table.table import Rule, Table
+from fencepost.model.work import Outcome
 from fencepost.properties.departures.attribution import Footprint
 
 _TRIGGER = (STATE, MID, INST)
@@ -152,7 +154,9 @@ def _points(table: Table, classes: Mapping[int, tuple[int, ...]]) -> Iterator[Po
         else tuple(v for v in feature.domain if v not in _NEVER)
         for feature in table.features
     ]
-    return (point for point in points(table.features, domains) if _can_be_sent(table, point))
+    return (
+        point for point in COLUMNS.points(table.features, domains) if _can_be_sent(table, point)
+    )
 
 
 _NEVER = frozenset({GroupState.DEAD, GroupId.NULL, Availability.LOADING, Availability.ELSEWHERE})

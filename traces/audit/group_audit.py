@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from fencepost.model.table.vocabulary import GroupState
+from fencepost.model.classic.vocabulary import GroupState
 from fencepost.properties.oracle.candidate import Candidate
 from fencepost.traces.audit.audit_results import AuditViolation, GroupResult, UnjudgedSegment
 from fencepost.traces.audit.audit_settings import AuditSettings, LineKind, judged, kind

@@ -18,7 +18,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fencepost.model.classic.work import Incoming, Outcome
+from fencepost.model.classic.vocabulary import GroupState
 from fencepost.model.coordinator import Answer, Send
 from fencepost.model.history.events import Answered, Disconnected, Event, Sent
 from fencepost.model.messages.draft_messages import ALL_APIS
@@ -30,7 +30,7 @@ from fencepost.model.messages.messages import (
 )
 from fencepost.model.messages.shapes import Message
 from fencepost.model.table.table import Level
-from fencepost.model.table.vocabulary import GroupState
+from fencepost.model.work import Incoming, Outcome
 from fencepost.properties.oracle.answer_match import FRESH, Match, first_difference
 from fencepost.properties.oracle.candidate import Candidate, Emitted
 from fencepost.properties.oracle.oracle import Oracle

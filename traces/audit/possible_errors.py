@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, NamedTuple, TypeVar
 
+from fencepost.model.classic.effects import Do
+from fencepost.model.classic.vocabulary import Generation, Given, Mid, feasible
 from fencepost.model.messages.errors import Error, error_name
 from fencepost.model.messages.messages import (
     HeartbeatRequest,
@@ -32,17 +34,8 @@ from fencepost.model.messages.messages import (
 )
 from fencepost.model.messages.shapes import ShapeError
 from fencepost.model.revision import Revision
-from fencepost.model.table.effects import Do
+from fencepost.model.table.shared_features import Availability, GroupId, Inst
 from fencepost.model.table.table import Rule
-from fencepost.model.table.vocabulary import (
-    Availability,
-    Generation,
-    Given,
-    GroupId,
-    Inst,
-    Mid,
-    feasible,
-)
 from fencepost.traces.audit.audit_settings import BEYOND, commit_error
 from fencepost.traces.logs.request_log import LoggedExchange
 

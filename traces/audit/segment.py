@@ -19,8 +19,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from fencepost.model.classic.group import Group, Member
-from fencepost.model.classic.machine import Machine
 from fencepost.model.history.events import Sent
+from fencepost.model.machine import Machine
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import (
     DescribeGroupsResponse,

@@ -22,9 +22,9 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from fencepost.model.classic.group import JOIN, SESSION, Group, Member, ParkedRequest, Timer
-from fencepost.model.classic.machine import Machine
-from fencepost.model.classic.work import Incoming, Span
+from fencepost.model.classic.group import JOIN, SESSION, Group, Member, ParkedRequest
+from fencepost.model.classic.vocabulary import GroupState
+from fencepost.model.machine import Machine
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import (
     JoinGroupRequest,
@@ -34,7 +34,7 @@ from fencepost.model.messages.messages import (
     LeaveGroupRequest,
 )
 from fencepost.model.table.table import Level
-from fencepost.model.table.vocabulary import GroupState
+from fencepost.model.work import Incoming, Span, Timer
 from fencepost.properties.oracle.answer_match import Match, matches
 from fencepost.properties.oracle.candidate import Candidate
 from fencepost.properties.oracle.oracle_search import FOREVER

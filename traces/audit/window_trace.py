@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from fencepost.model.classic.group import SESSION, Group, Member
+from fencepost.model.classic.vocabulary import GroupState
 from fencepost.model.coordinator import Answer, Send
 from fencepost.model.history.events import Answered, Event, Sent
-from fencepost.model.table.vocabulary import GroupState
 from fencepost.properties.oracle.oracle import judge
 from fencepost.traces.audit.audit_results import AuditViolation
 from fencepost.traces.audit.audit_settings import DELAY, AuditSettings

@@ -19,8 +19,10 @@ from functools import cache
 from itertools import takewhile
 from typing import Any, cast
 
+from fencepost.model.classic.cells import COLUMNS
+from fencepost.model.classic.effects import Do
+from fencepost.model.classic.vocabulary import MID, OFFER, GroupState
 from fencepost.model.revision import Revision
-from fencepost.model.table.effects import Do
 from fencepost.model.table.expr import (
     Conjunction,
     Disjunction,
@@ -33,8 +35,8 @@ from fencepost.model.table.expr import (
     text,
     word,
 )
+from fencepost.model.table.shared_features import INST
 from fencepost.model.table.table import Rule, Table
-from fencepost.model.table.vocabulary import INST, MID, OFFER, GroupState, points
 
 REACHED = -1
 """In place of a clause: the whole guard holds."""
@@ -199,7 +201,7 @@ def _values(table: Table, guard: Expr, feature: Feature) -> set[Hashable]:
     asked = {feature, *features_of(guard), *_DEPENDENT}
     features = tuple(one for one in table.features if one in asked)
     holds, place = compile_closure(guard, features), features.index(feature)
-    return {point[place] for point in points(features) if holds(point)}
+    return {point[place] for point in COLUMNS.points(features) if holds(point)}
 
 
 def _all_of(guard: Expr, feature: Feature) -> frozenset[Hashable]:

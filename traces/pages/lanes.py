@@ -17,9 +17,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fencepost.model.classic.group import CLEANUP, SESSION, Group, Member, ParkedRequest, Timer
+from fencepost.model.classic.effects import Do
+from fencepost.model.classic.group import SESSION, Group, Member, ParkedRequest
 from fencepost.model.history.words import Names, member
-from fencepost.model.table.effects import Do
+from fencepost.model.work import CLEANUP, Timer
 from fencepost.properties.oracle.answer_match import FRESH
 from fencepost.properties.oracle.verdict import Happened
 from fencepost.traces.pages.trace_with_model import TraceWithModel

@@ -24,11 +24,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fencepost.model.classic.answer_bodies import merged
 from fencepost.model.history.events import Disturbance
 from fencepost.model.history.step_lines import Line, texts
 from fencepost.model.history.words import NEW_ID, Body, Names, answer_words, decoded, member, quoted
 from fencepost.model.messages.errors import error_name
+from fencepost.model.messages.messages import merged
 from fencepost.model.messages.shapes import Message
 from fencepost.model.table.table import Rule
 from fencepost.properties.judging.known_failures import read_notes

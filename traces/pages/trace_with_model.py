@@ -8,14 +8,14 @@ a step is one that the model was in.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from fencepost.model.classic.machine import Machine
 from fencepost.model.coordinator import Send
 from fencepost.model.history.events import Answered, Restarted, Sent, TopicsDeleted
 from fencepost.model.history.history import History
 from fencepost.model.history.step_lines import Line, show_wrong_field, step_lines
 from fencepost.model.history.words import Body, wrong_field
+from fencepost.model.machine import Machine
 from fencepost.model.revision import Revision
 from fencepost.model.table.expr import Point
 from fencepost.model.table.table import Rule, Table
@@ -125,16 +125,7 @@ class Decider:
 
     def __init__(self, trace: TraceFile, revision: Revision) -> None:
         self._log: list[Decision] = []
-        listening = Revision(
-            revision.name,
-            revision.about,
-            logged_tables(revision, self._log),
-            revision.apis,
-            empty_instance_is_none=revision.empty_instance_is_none,
-            twists=revision.twists,
-            distort=revision.distort,
-            answer_versions=revision.answer_versions,
-        )
+        listening = replace(revision, tables=logged_tables(revision, self._log))
         self._machine = Machine(listening, trace.config)
 
     def decisions(self, step: Happened) -> list[Decision]:

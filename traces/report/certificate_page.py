@@ -28,11 +28,11 @@ from dataclasses import dataclass, replace
 from math import atan2, cos, hypot, sin
 from typing import Any
 
+from fencepost.model.classic.vocabulary import GroupState
 from fencepost.model.history.words import plural
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.model.table.table import LEVELS
-from fencepost.model.table.vocabulary import GroupState
 from fencepost.properties.judging.known_failures import read_notes
 from fencepost.traces.pages.decisions import edges
 from fencepost.traces.pages.html import page, site_page

@@ -52,7 +52,7 @@ from heapq import heappop, heappush
 from itertools import pairwise
 from typing import NamedTuple
 
-from fencepost.model.table.effects import Do
+from fencepost.model.classic.effects import Do
 from fencepost.model.table.table import Rule
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.worlds.world import Act, World, Worlds

@@ -20,9 +20,8 @@ from msgspec import structs
 from fencepost.conformance.run.runner import CaseUnsupportedError, asked, pause_ms
 from fencepost.conformance.targets.model_coordinator import RunningModel
 from fencepost.model.classic.group import Group
-from fencepost.model.classic.machine import Machine
-from fencepost.model.classic.work import Outcome
 from fencepost.model.coordinator import Answer, Config, Hello, Send
+from fencepost.model.machine import Machine
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.plans.bind import Knowledge
 from fencepost.model.plans.steps import (
@@ -38,6 +37,7 @@ from fencepost.model.plans.steps import (
 )
 from fencepost.model.plans.times import Times
 from fencepost.model.revision import Revision
+from fencepost.model.work import Outcome
 
 Pair = tuple[str, str]
 GroupShape = tuple[object, ...]

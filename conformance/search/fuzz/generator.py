@@ -27,6 +27,7 @@ from fencepost.conformance.cases.script import BOTH, RANGE, RENEWED, ROUNDROBIN,
 from fencepost.conformance.search.fuzz.dry_run import DryRun, PlannedStep
 from fencepost.conformance.targets.tcp.namespacing import OWN
 from fencepost.model.classic.group import Member
+from fencepost.model.classic.vocabulary import GroupState
 from fencepost.model.coordinator import METADATA_LIMIT, RECORD_LIMIT, Config
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.messages import (
@@ -54,7 +55,6 @@ from fencepost.model.plans.steps import (
     Request,
     instance_of,
 )
-from fencepost.model.table.vocabulary import GroupState
 
 _INT_MAX, _INT_MIN = 2**31 - 1, -(2**31)
 _LONG = "long-" + "x" * 244

@@ -6,11 +6,21 @@ reasons agree everywhere.
 
 from __future__ import annotations
 
+from fencepost.model.classic.cells import (
+    ABSENT,
+    DEAD,
+    EMPTY,
+    OTHER,
+    PENDING,
+    UNKNOWN,
+    UNMAPPED,
+    when,
+)
 from fencepost.model.classic.rules import rule_sources as src
+from fencepost.model.classic.vocabulary import Generation
 from fencepost.model.messages.errors import Error
-from fencepost.model.table.cells import ABSENT, DEAD, EMPTY, OTHER, PENDING, UNKNOWN, UNMAPPED, when
+from fencepost.model.table.shared_features import Availability, GroupId
 from fencepost.model.table.table import Level, Rule
-from fencepost.model.table.vocabulary import Availability, Generation, GroupId
 
 
 def entry_checks(

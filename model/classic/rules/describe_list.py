@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from fencepost.model.classic.cells import ABSENT, COMPLETING, DEAD, PREPARING, STABLE, when
+from fencepost.model.classic.effects import Do
 from fencepost.model.classic.rules import common_checks
 from fencepost.model.classic.rules import rule_sources as src
+from fencepost.model.classic.vocabulary import STATE, GroupState
 from fencepost.model.messages.errors import Error
-from fencepost.model.table.cells import ABSENT, COMPLETING, DEAD, PREPARING, STABLE, when
-from fencepost.model.table.effects import Do
 from fencepost.model.table.expr import negate
+from fencepost.model.table.shared_features import COORDINATOR, version_feature
 from fencepost.model.table.table import Level, Rule, Table
-from fencepost.model.table.vocabulary import COORDINATOR, STATE, GroupState, version_feature
 
 DESCRIBE_VERSION = version_feature(6)
 

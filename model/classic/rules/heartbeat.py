@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from fencepost.model.classic.cells import COMPLETING, PREPARING, STABLE, when
+from fencepost.model.classic.effects import Do
 from fencepost.model.classic.rules import common_checks
 from fencepost.model.classic.rules import rule_sources as src
+from fencepost.model.classic.vocabulary import GENERATION, MID, STATE
 from fencepost.model.messages.errors import Error
-from fencepost.model.table.cells import COMPLETING, PREPARING, STABLE, when
-from fencepost.model.table.effects import Do
+from fencepost.model.table.shared_features import COORDINATOR, GROUP_ID, INST
 from fencepost.model.table.table import Rule, Table
-from fencepost.model.table.vocabulary import COORDINATOR, GENERATION, GROUP_ID, INST, MID, STATE
 
 CHECKS = (
     *common_checks.entry_checks("HEARTBEAT", while_loading=Error.NONE),

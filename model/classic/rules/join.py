@@ -7,10 +7,7 @@ with an empty member id and a mapped instance replaces the member that held it, 
 
 from __future__ import annotations
 
-from fencepost.model.classic.rules import common_checks
-from fencepost.model.classic.rules import rule_sources as src
-from fencepost.model.messages.errors import Error
-from fencepost.model.table.cells import (
+from fencepost.model.classic.cells import (
     ABSENT,
     CHANGED,
     COMPLETING,
@@ -29,27 +26,32 @@ from fencepost.model.table.cells import (
     UNMAPPED,
     when,
 )
-from fencepost.model.table.effects import Do, Echo
-from fencepost.model.table.table import Level, Rule, Table
-from fencepost.model.table.vocabulary import (
-    COORDINATOR,
-    GROUP_ID,
-    INST,
+from fencepost.model.classic.effects import Do
+from fencepost.model.classic.rules import common_checks
+from fencepost.model.classic.rules import rule_sources as src
+from fencepost.model.classic.vocabulary import (
     MID,
     OFFER,
-    RECORD,
     ROLE,
-    ROOM,
     SELECTION,
     SESSION,
     STATE,
     SUBSCRIPTION,
     Offer,
     Range,
+)
+from fencepost.model.messages.errors import Error
+from fencepost.model.table.shared_features import (
+    COORDINATOR,
+    GROUP_ID,
+    INST,
+    RECORD,
+    ROOM,
     Record,
     Room,
     version_feature,
 )
+from fencepost.model.table.table import Echo, Level, Rule, Table
 
 VERSION = version_feature(9)
 

@@ -7,10 +7,7 @@ LeaveGroup in the drafts: if one row of a batch is wrong, none is handled.
 
 from __future__ import annotations
 
-from fencepost.model.classic.rules import common_checks
-from fencepost.model.classic.rules import rule_sources as src
-from fencepost.model.messages.errors import Error
-from fencepost.model.table.cells import (
+from fencepost.model.classic.cells import (
     ABSENT,
     COMPLETING,
     EMPTY,
@@ -25,18 +22,14 @@ from fencepost.model.table.cells import (
     UNMAPPED,
     when,
 )
-from fencepost.model.table.effects import Do
+from fencepost.model.classic.effects import Do
+from fencepost.model.classic.rules import common_checks
+from fencepost.model.classic.rules import rule_sources as src
+from fencepost.model.classic.vocabulary import MID, STATE, GroupState
+from fencepost.model.messages.errors import Error
 from fencepost.model.table.expr import ALWAYS, Feature
+from fencepost.model.table.shared_features import COORDINATOR, GROUP_ID, INST, version_feature
 from fencepost.model.table.table import Level, Rule, Table
-from fencepost.model.table.vocabulary import (
-    COORDINATOR,
-    GROUP_ID,
-    INST,
-    MID,
-    STATE,
-    GroupState,
-    version_feature,
-)
 
 VERSION = version_feature(5)
 

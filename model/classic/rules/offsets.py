@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from fencepost.model.classic.rules import common_checks
-from fencepost.model.classic.rules import rule_sources as src
-from fencepost.model.messages.errors import Error
-from fencepost.model.table.cells import (
+from fencepost.model.classic.cells import (
     ABSENT,
     COMPLETING,
     DEAD,
@@ -15,24 +12,23 @@ from fencepost.model.table.cells import (
     STABLE,
     when,
 )
-from fencepost.model.table.effects import Do
+from fencepost.model.classic.effects import Do
+from fencepost.model.classic.rules import common_checks
+from fencepost.model.classic.rules import rule_sources as src
+from fencepost.model.classic.vocabulary import GENERATION, MID, STATE, Generation, GroupState
+from fencepost.model.messages.errors import Error
 from fencepost.model.table.expr import negate
-from fencepost.model.table.table import Level, Rule, Table
-from fencepost.model.table.vocabulary import (
+from fencepost.model.table.shared_features import (
     COORDINATOR,
-    GENERATION,
     GROUP_ID,
     INST,
     METADATA,
-    MID,
     RECORD,
-    STATE,
     TOPICS,
-    Generation,
-    GroupState,
     Record,
     version_feature,
 )
+from fencepost.model.table.table import Level, Rule, Table
 
 COMMIT_VERSION = version_feature(9)
 _NOT_NEGATIVE = (Generation.BEFORE, Generation.EQUAL, Generation.AFTER)

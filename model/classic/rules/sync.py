@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+from fencepost.model.classic.cells import COMPLETING, FOLLOWER, LEADER, PREPARING, STABLE, when
+from fencepost.model.classic.effects import Do
 from fencepost.model.classic.rules import common_checks
 from fencepost.model.classic.rules import rule_sources as src
-from fencepost.model.messages.errors import Error
-from fencepost.model.table.cells import COMPLETING, FOLLOWER, LEADER, PREPARING, STABLE, when
-from fencepost.model.table.effects import Do
-from fencepost.model.table.table import Level, Rule, Table
-from fencepost.model.table.vocabulary import (
-    COORDINATOR,
+from fencepost.model.classic.vocabulary import (
     GENERATION,
-    GROUP_ID,
-    INST,
     MID,
     PROTOCOL_FIELDS,
     PROTOCOL_FIT,
-    RECORD,
     ROLE,
     STATE,
     Fit,
     Given,
+)
+from fencepost.model.messages.errors import Error
+from fencepost.model.table.shared_features import (
+    COORDINATOR,
+    GROUP_ID,
+    INST,
+    RECORD,
     Record,
     version_feature,
 )
+from fencepost.model.table.table import Level, Rule, Table
 
 VERSION = version_feature(5)
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+from fencepost.model.classic.cells import COMPLETING, PREPARING, STABLE, when
+from fencepost.model.classic.effects import Do
 from fencepost.model.classic.rules import rule_sources as src
-from fencepost.model.table.cells import COMPLETING, PREPARING, STABLE, when
-from fencepost.model.table.effects import Do
-from fencepost.model.table.expr import ALWAYS, all_of, negate
-from fencepost.model.table.table import Level, Rule, Table
-from fencepost.model.table.vocabulary import (
+from fencepost.model.classic.vocabulary import (
     DELAY,
     LATE,
     LEFT,
@@ -24,6 +22,8 @@ from fencepost.model.table.vocabulary import (
     Subject,
     Trigger,
 )
+from fencepost.model.table.expr import ALWAYS, all_of, negate
+from fencepost.model.table.table import Level, Rule, Table
 
 SESSION = Table(
     "session timeout",

@@ -16,15 +16,15 @@ from fencepost.conformance.cases.case_registry import Entry, Registry
 from fencepost.conformance.run.runner import CaseRun, CaseUnsupportedError
 from fencepost.conformance.targets import in_process
 from fencepost.conformance.targets.in_process import InProcessCoordinator, ModelCoordinator
+from fencepost.model.classic.effects import Do
 from fencepost.model.classic.group import Group
-from fencepost.model.classic.machine import Machine
+from fencepost.model.classic.vocabulary import GroupState
 from fencepost.model.coordinator import Config, Reset
+from fencepost.model.machine import Machine
 from fencepost.model.messages.errors import Error
 from fencepost.model.revision import Revision, SetRule, derive
 from fencepost.model.revisions import revisions
-from fencepost.model.table.effects import Do, Echo
-from fencepost.model.table.table import Rule, Table
-from fencepost.model.table.vocabulary import GroupState
+from fencepost.model.table.table import Echo, Rule, Table
 from fencepost.properties.oracle.verdict import Verdict
 
 IDS = Path(__file__).with_name("case_ids.txt")

@@ -13,10 +13,10 @@ from click.testing import CliRunner, Result
 
 from fencepost.conformance.cli import prove as cli_prove
 from fencepost.conformance.cli.cli import main
+from fencepost.model.classic.effects import Do
 from fencepost.model.revision import DropRule, Revision, derive
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.revisions.revisions import find
-from fencepost.model.table.effects import Do
 from fencepost.properties.claims.property_registry import PROPERTIES
 from fencepost.properties.logic.logic import Engine
 from fencepost.properties.logic.signature import HOLDS

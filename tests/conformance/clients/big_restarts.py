@@ -31,9 +31,9 @@ from fencepost.conformance.clients.driver_programs import find_client
 from fencepost.conformance.serve.application_broker import ApplicationBroker
 from fencepost.conformance.serve.broker_history import History, RecordedExchange
 from fencepost.conformance.targets.target_registry import find_revision
+from fencepost.model.classic.vocabulary import GroupState
 from fencepost.model.messages.errors import error_name
 from fencepost.model.plans.steps import Close, StopPolling
-from fencepost.model.table.vocabulary import GroupState
 from fencepost.properties.requirements.driver_messages import (
     Assigned,
     ConsumerSettings,

@@ -15,7 +15,7 @@ from fencepost.model.coordinator import Send, codes_in
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import APIS, HeartbeatRequest
 from fencepost.model.revisions import revisions
-from fencepost.model.table.vocabulary import Availability
+from fencepost.model.table.shared_features import Availability
 
 KAFKA_4 = revisions.find("kafka-4")
 UNKNOWN = Error.UNKNOWN_MEMBER_ID.value

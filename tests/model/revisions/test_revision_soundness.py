@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
+from fencepost.model.classic.effects import Do
 from fencepost.model.messages.errors import Error
 from fencepost.model.revision import Difference, Revision, SetRule, derive
 from fencepost.model.revisions import revisions
 from fencepost.model.revisions.base import KAFKA_4, RULES
 from fencepost.model.revisions.release_revisions import GATES
 from fencepost.model.revisions.revision_soundness import has_stale_reason, revision_faults
-from fencepost.model.table.effects import Do, Echo
-from fencepost.model.table.table import Table
+from fencepost.model.table.table import Echo, Table
 
 NEW = "because our brokers do so"
 
@@ -218,5 +218,5 @@ def test_a_changed_rule_that_gives_a_new_reason_is_fine() -> None:
 def test_an_inherited_reason_of_a_shipped_rule_is_known() -> None:
     (early,) = GATES[0].before
     assert isinstance(early, SetRule)
-    assert has_stale_reason(early.rule)
-    assert not has_stale_reason(RULES[early.rule.id])
+    assert has_stale_reason(early.rule, KAFKA_4)
+    assert not has_stale_reason(RULES[early.rule.id], KAFKA_4)

@@ -11,11 +11,11 @@ from functools import cache
 
 import pytest
 
+from fencepost.model.classic.cells import COLUMNS
 from fencepost.model.revision import Revision
 from fencepost.model.revisions import revisions
 from fencepost.model.table.expr import Expr, Feature, Point
 from fencepost.model.table.table import Level, Rule, Table, TableError
-from fencepost.model.table.vocabulary import points
 
 ALL = {name: revisions.find(name) for name in revisions.NAMES}
 
@@ -40,7 +40,7 @@ REVISIONS = [pytest.param(revision, id=name) for name, revision in ALL.items()]
 @cache
 def all_points(features: tuple[Feature, ...]) -> list[Point]:
     """Once for the tables that ask the same questions: of a JoinGroup, sixty thousand."""
-    return list(points(features))
+    return list(COLUMNS.points(features))
 
 
 def faults(table: Table) -> list[str]:
@@ -128,5 +128,5 @@ def test_what_is_told_of_a_point_and_a_rule_are_words() -> None:
     table = ALL["kafka-4"].tables["SyncGroup"]
     rule = next(r for r in table.rows if r.id == "SYNC-COMPLETING-LEADER")
     assert table.condition(rule) == "state is CompletingRebalance and caller is leader"
-    first = next(points(table.features))
+    first = next(COLUMNS.points(table.features))
     assert table.describe(first).startswith("version 0, protocol fields given, group id null")

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from fencepost.model.classic.effects import Do
 from fencepost.model.revision import SetRule, derive
 from fencepost.model.revisions import revisions
 from fencepost.model.revisions.base import KAFKA_4, RULES
 from fencepost.model.revisions.revisions import find as find_revision
-from fencepost.model.table.effects import Do
 from fencepost.properties.checking.checking import (
     Checked,
     CheckedProperty,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from fencepost.model.classic.effects import Do
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.revisions.revisions import find as find_revision
-from fencepost.model.table.effects import Do
 from fencepost.properties.checking.liveness import (
     ASSIGNED,
     Followed,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from fencepost.model.classic.cells import when
+from fencepost.model.classic.effects import Do
 from fencepost.model.messages.errors import Error
 from fencepost.model.revision import DropRule, SetRule, derive
 from fencepost.model.revisions.base import KAFKA_4, RULES
-from fencepost.model.table.cells import when
-from fencepost.model.table.effects import Do
 from fencepost.model.table.table import Rule
 from fencepost.properties.checking import row_properties
 from fencepost.properties.checking.liveness import PROMISES

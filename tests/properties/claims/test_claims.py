@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace as change
 
-from fencepost.model.classic.group import Group, Member, Offset, ParkedRequest, Timer
+from fencepost.model.classic.group import Group, Member, Offset, ParkedRequest
 from fencepost.model.classic.rules import join
-from fencepost.model.classic.work import Emission, Incoming
+from fencepost.model.classic.vocabulary import Change, GroupState, Trigger
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import (
     CommittedPartition,
@@ -31,7 +31,7 @@ from fencepost.model.messages.messages import (
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revisions import revisions
 from fencepost.model.revisions.revisions import find as find_revision
-from fencepost.model.table.vocabulary import Change, GroupState, Trigger
+from fencepost.model.work import Emission, Incoming, Timer
 from fencepost.properties.checking.checking import PropertyStatus, check_revision
 from fencepost.properties.checking.evaluator import Evaluator, is_quiet
 from fencepost.properties.claims.property_registry import PROPERTIES

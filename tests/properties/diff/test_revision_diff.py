@@ -7,12 +7,12 @@ from itertools import product
 
 import pytest
 
+from fencepost.model.classic.effects import Do
 from fencepost.model.coordinator import Config
 from fencepost.model.history.events import Answered
 from fencepost.model.messages.errors import Error
 from fencepost.model.revision import DropRule, Revision, SetRule, derive
 from fencepost.model.revisions import revisions
-from fencepost.model.table.effects import Do
 from fencepost.properties.diff.revision_diff import Comparison, Difference, compare_revisions
 from fencepost.properties.oracle.oracle import judge
 from fencepost.properties.worlds.concretise import Run, unfold

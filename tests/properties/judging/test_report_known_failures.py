@@ -10,10 +10,10 @@ from support.runs import KAFKA_4, result_of
 from fencepost.conformance.cases import ENTRIES
 from fencepost.conformance.run.certify import Options, opened
 from fencepost.conformance.targets.in_process import InProcessTarget
+from fencepost.model.classic.classic_work import ClassicWork
+from fencepost.model.classic.effects import Do
 from fencepost.model.classic.group import Group
 from fencepost.model.classic.perform import rebalance
-from fencepost.model.classic.work import Work
-from fencepost.model.table.effects import Do
 from fencepost.properties.departures.known_departures import DEPARTURES, Departure, departed
 from fencepost.properties.departures.mutation_operators import afterwards
 from fencepost.properties.judging.known_failures import KnownFailure
@@ -151,7 +151,7 @@ def shown(case_id: str, *departures: Departure) -> CaseResult:
 
 
 def test_an_entry_with_a_cause_covers_what_it_explains_and_nothing_that_looks_like_it() -> None:
-    def rebalances(_: Group, work: Work) -> None:
+    def rebalances(_: Group, work: ClassicWork) -> None:
         rebalance(work, 0)
 
     fault = Departure(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fencepost.conformance.targets.in_process import ModelCoordinator
-from fencepost.model.classic.machine import Machine
 from fencepost.model.coordinator import Config
+from fencepost.model.machine import Machine
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.properties.judging.target_coverage import unreachable
 

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from fencepost.model.table.vocabulary import STATE, GroupState
+from fencepost.model.classic.vocabulary import STATE, GroupState
 from fencepost.properties.logic.formula_closure import compile_closure
 from fencepost.properties.logic.logic import (
     FALSE,

@@ -17,16 +17,17 @@ from fencepost.conformance.cases import entry
 from fencepost.conformance.run.certify import Options, certify
 from fencepost.conformance.targets.in_process import ModelCoordinator
 from fencepost.conformance.targets.target_registry import TargetOptions, find_target
-from fencepost.model.classic.machine import Machine
+from fencepost.model.classic.effects import Do
 from fencepost.model.classic.perform import rebalances
+from fencepost.model.classic.vocabulary import feasible
 from fencepost.model.coordinator import Config
 from fencepost.model.history.events import Answered, Event, Handled, Passed, Sent
+from fencepost.model.machine import Machine
 from fencepost.model.revisions.base import KAFKA_4, RULES
 from fencepost.model.revisions.revisions import find as find_revision
-from fencepost.model.table.effects import Do
 from fencepost.model.table.expr import Point
+from fencepost.model.table.shared_features import Availability, GroupId
 from fencepost.model.table.table import Level
-from fencepost.model.table.vocabulary import Availability, GroupId, feasible
 from fencepost.properties.judging.report import Overall
 from fencepost.properties.mutants import mutants
 from fencepost.properties.mutants.mutant import Mutant
@@ -230,9 +231,9 @@ def test_the_model_itself_has_no_hooks() -> None:
 
 
 def test_a_twist_touches_its_step_alone() -> None:
-    plain = Machine(KAFKA_4)._effects
+    plain = Machine(KAFKA_4).effects
     for mutant in ALL:
-        twisted = Machine(mutant.revision)._effects
+        twisted = Machine(mutant.revision).effects
         assert twisted.keys() == plain.keys()
         own = set(rebalances(0, None))  # made anew by each machine, with its settings
         changed = {do for do, effect in twisted.items() if effect is not plain[do]} - own
@@ -240,9 +241,9 @@ def test_a_twist_touches_its_step_alone() -> None:
 
 
 def test_another_machine_is_not_touched_by_a_mutants() -> None:
-    before = Machine(KAFKA_4)._effects
+    before = Machine(KAFKA_4).effects
     Machine(find_mutant("kafka-8715").revision)
-    assert Machine(KAFKA_4)._effects[Do.ADD_STATIC] is before[Do.ADD_STATIC]
+    assert Machine(KAFKA_4).effects[Do.ADD_STATIC] is before[Do.ADD_STATIC]
 
 
 def test_answers_are_distorted_at_once_and_when_they_waited() -> None:

@@ -6,10 +6,11 @@ from msgspec.structs import replace
 from support.told import Told
 from support.world import D
 
-from fencepost.model.classic.group import Group, Timer
+from fencepost.model.classic.group import Group
 from fencepost.model.history.events import Answered, Event, Passed
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.table.table import Level
+from fencepost.model.work import Timer
 from fencepost.properties.oracle.fingerprint import broken_rule
 from fencepost.properties.oracle.oracle import phase_timer
 from fencepost.properties.oracle.verdict import Violation

@@ -13,11 +13,11 @@ from support.world import PARKED, D, Reply
 
 from fencepost.conformance.targets import in_process
 from fencepost.model.classic.group import WRITE
-from fencepost.model.classic.machine import Machine
-from fencepost.model.classic.work import Span
+from fencepost.model.classic.vocabulary import GroupState
 from fencepost.model.history.events import Handled, Passed, Restarted
+from fencepost.model.machine import Machine
 from fencepost.model.revisions.base import KAFKA_4
-from fencepost.model.table.vocabulary import GroupState
+from fencepost.model.work import Span
 from fencepost.properties.departures.known_departures import DEPARTURES, departed
 from fencepost.properties.oracle.oracle import Oracle, judge
 from fencepost.properties.oracle.verdict import Wrong

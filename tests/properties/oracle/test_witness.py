@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from support.places import ROOT
 
 from fencepost.model.classic.group import Group
+from fencepost.model.classic.vocabulary import GroupState
 from fencepost.model.revisions import revisions
-from fencepost.model.table.vocabulary import GroupState
 from fencepost.properties.oracle.witness import ExplainedRun, run_beside
 from fencepost.traces.files.trace_file import TraceFile
 

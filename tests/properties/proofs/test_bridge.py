@@ -8,11 +8,11 @@ import msgspec
 import pytest
 from support.stepping import SETTINGS, Walk
 
+from fencepost.model.classic.classic_work import ClassicWork, Effect
+from fencepost.model.classic.effects import Do
 from fencepost.model.classic.group import Group
-from fencepost.model.classic.work import Effect, Work
 from fencepost.model.revisions import revisions
 from fencepost.model.revisions.base import KAFKA_4
-from fencepost.model.table.effects import Do
 from fencepost.properties.claims.property_registry import FORMULAS
 from fencepost.properties.logic.logic import PropertyKind
 from fencepost.properties.mutants import abstract_mutants
@@ -75,7 +75,7 @@ def _unwatched(group: Group) -> Group:
 
 def _said_of_a_liar(do: Do, spoil: Spoil, seeds: int = 12) -> list[str]:
     def twist(own: Effect) -> Effect:
-        def effect(work: Work) -> list[Work]:
+        def effect(work: ClassicWork) -> list[ClassicWork]:
             works = own(work) or [work]
             for one in works:
                 one.group = spoil(one.group)
@@ -117,7 +117,7 @@ def test_a_holder_that_is_removed_and_stays_mapped_is_seen() -> None:
     """The effect forgets to unmap."""
 
     def twist(own: Effect) -> Effect:
-        def effect(work: Work) -> list[Work]:
+        def effect(work: ClassicWork) -> list[ClassicWork]:
             before = work.group.static
             works = own(work) or [work]
             for one in works:

@@ -13,11 +13,11 @@ import pytest
 from fencepost.conformance.cases import ENTRIES
 from fencepost.conformance.run.certify import Options, certify
 from fencepost.conformance.targets.target_registry import TargetOptions, find_target
-from fencepost.model.classic.group import Group, Timer
-from fencepost.model.classic.machine import Machine
-from fencepost.model.classic.work import Incoming, Outcome, Span
+from fencepost.model.classic.group import Group
+from fencepost.model.machine import Machine
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.revisions.revisions import find as find_revision
+from fencepost.model.work import Incoming, Outcome, Span, Timer
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.proofs.bridge import abstract_step_of
 from fencepost.properties.worlds.scope import find_check_scope

@@ -9,12 +9,12 @@ import pytest
 
 pytest.importorskip("z3")
 
+from fencepost.model.classic.effects import Do
+from fencepost.model.classic.vocabulary import MID, STATE, GroupState, Mid
 from fencepost.model.revision import DropRule, Revision, SetRule, derive
 from fencepost.model.revisions import revisions
 from fencepost.model.revisions.base import KAFKA_4, RULES
-from fencepost.model.table.effects import Do
 from fencepost.model.table.expr import all_of
-from fencepost.model.table.vocabulary import MID, STATE, GroupState, Mid
 from fencepost.properties.claims.property_registry import FORMULAS, expected_in, find_formula
 from fencepost.properties.logic.logic import FALSE, PropertyKind, negate
 from fencepost.properties.logic.signature import HOLDS

@@ -6,12 +6,12 @@ import pytest
 from support.stepping import Walk
 
 from fencepost.model.classic.group import Group
-from fencepost.model.classic.work import Incoming
+from fencepost.model.classic.vocabulary import GroupState, feasible
 from fencepost.model.messages.errors import Error
 from fencepost.model.revisions import revisions
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.table.expr import compile_closure
-from fencepost.model.table.vocabulary import GroupState, feasible
+from fencepost.model.work import Incoming
 from fencepost.properties.claims.property_registry import FORMULAS, find_formula
 from fencepost.properties.logic.logic import PropertyKind
 from fencepost.properties.logic.signature import FAILOVER, GROUP_FEATURES, NUMBERS, RELATIONS

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fencepost.conformance.targets.model_coordinator import RunningModel
-from fencepost.model.classic.machine import Machine
 from fencepost.model.coordinator import Answer, Send
+from fencepost.model.machine import Machine
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import APIS
 from fencepost.model.revisions.base import KAFKA_4

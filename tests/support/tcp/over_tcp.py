@@ -24,10 +24,10 @@ from fencepost.conformance.targets.in_process import (
 from fencepost.conformance.targets.model_coordinator import Choose, RunningModel, first
 from fencepost.conformance.targets.target_registry import SIDE_BY_SIDE
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
-from fencepost.model.classic.work import Outcome as Done
 from fencepost.model.coordinator import AsyncCoordinator, Config, Reset
 from fencepost.model.revision import Revision
 from fencepost.model.revisions import revisions
+from fencepost.model.work import Outcome as Done
 from fencepost.properties.departures.known_departures import DEPARTURES, departed
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 

@@ -9,7 +9,7 @@ import pytest
 from support.places import ROOT
 
 from fencepost.conformance.targets.target_registry import find_revision
-from fencepost.model.table.vocabulary import GroupState
+from fencepost.model.classic.vocabulary import GroupState
 from fencepost.traces.pages.decisions import edges
 from tools.docs.table_page import STATES_FILE, TABLE_FILE, main, states_page, table_page
 

@@ -9,8 +9,8 @@ from support.page.long import long_trace
 from support.page.pages import FINDINGS, finding
 
 from fencepost.model.classic.group import WRITE
+from fencepost.model.classic.vocabulary import GroupState
 from fencepost.model.revisions.revisions import find as find_revision
-from fencepost.model.table.vocabulary import GroupState
 from fencepost.traces.pages.decisions import edges
 from fencepost.traces.pages.trace_with_model import match_model
 

@@ -28,7 +28,6 @@ from fencepost.conformance.search.fuzz.fuzz_engine import plan_context_of
 from fencepost.conformance.search.fuzz.generator import BOUNDARY_VALUES, LIMITED
 from fencepost.conformance.targets.in_process import InProcessTarget, ModelCoordinator
 from fencepost.conformance.targets.target import Hints, ScopeNeeds
-from fencepost.model.classic.machine import Machine
 from fencepost.model.coordinator import (
     CONFIG_DEFAULTS,
     AsyncCoordinator,
@@ -38,6 +37,7 @@ from fencepost.model.coordinator import (
     UnsupportedError,
 )
 from fencepost.model.history.events import Sent
+from fencepost.model.machine import Machine
 from fencepost.model.plans.plan_order import DELAY
 from fencepost.model.plans.spelling import plan_json, read_plan
 from fencepost.model.plans.steps import (

@@ -11,7 +11,7 @@ import pytest
 from fencepost.conformance.search.fuzz.drawn_plans import SETTINGS, PlanContext, Planner
 from fencepost.conformance.targets.in_process import ModelCoordinator
 from fencepost.conformance.targets.target import Hints
-from fencepost.model.classic.machine import Machine
+from fencepost.model.machine import Machine
 from fencepost.model.plans.spelling import plan_json
 from fencepost.model.revisions.base import KAFKA_4
 

@@ -16,7 +16,7 @@ from fencepost.conformance.search.fuzz.dry_run import (
     group_shape,
 )
 from fencepost.conformance.targets.in_process import ModelCoordinator
-from fencepost.model.classic.machine import Machine
+from fencepost.model.machine import Machine
 from fencepost.model.messages.messages import JoinProtocol
 from fencepost.model.plans.steps import (
     Await,

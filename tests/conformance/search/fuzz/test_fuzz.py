@@ -39,8 +39,8 @@ from fencepost.conformance.search.fuzz.tally import Budget, Tally
 from fencepost.conformance.targets.in_process import InProcessTarget, ModelCoordinator
 from fencepost.conformance.targets.target import Hints, Target
 from fencepost.conformance.targets.target_registry import TargetOptions, find_target
-from fencepost.model.classic.machine import Machine
 from fencepost.model.coordinator import AsyncCoordinator, CoordinatorFailure
+from fencepost.model.machine import Machine
 from fencepost.model.messages.messages import JoinProtocol
 from fencepost.model.plans.spelling import PlanError
 from fencepost.model.plans.steps import Plan, Request

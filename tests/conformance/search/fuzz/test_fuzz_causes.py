@@ -31,17 +31,17 @@ from fencepost.conformance.search.fuzz.fuzz import (
 from fencepost.conformance.search.fuzz.fuzz_report import fuzz_index, fuzz_json, lines
 from fencepost.conformance.search.fuzz.tally import Budget
 from fencepost.conformance.targets.in_process import InProcessTarget
+from fencepost.model.classic.classic_work import Work
+from fencepost.model.classic.effects import Do
 from fencepost.model.classic.group import Group
 from fencepost.model.classic.perform import rebalance
-from fencepost.model.classic.work import Work
+from fencepost.model.classic.vocabulary import GroupState
 from fencepost.model.plans.plan_order import asks_of
 from fencepost.model.plans.spelling import read, written
 from fencepost.model.plans.steps import Plan, PlanStep
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
-from fencepost.model.table.effects import Do
 from fencepost.model.table.table import Level
-from fencepost.model.table.vocabulary import GroupState
 from fencepost.properties.departures.known_departures import (
     DEPARTURES,
     KFAKE,

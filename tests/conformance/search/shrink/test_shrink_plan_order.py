@@ -12,7 +12,7 @@ from fencepost.conformance.search.fuzz.drawn_plans import SETTINGS, PlanContext,
 from fencepost.conformance.search.shrink.shrink_plan import shrinking_plan
 from fencepost.conformance.targets.in_process import ModelCoordinator
 from fencepost.conformance.targets.target import Hints
-from fencepost.model.classic.machine import Machine
+from fencepost.model.machine import Machine
 from fencepost.model.plans.plan_order import asks_of
 from fencepost.model.plans.spelling import plan_json
 from fencepost.model.plans.steps import Plan

@@ -11,9 +11,9 @@ import pytest
 from support.logs.log_rows import write_logs
 
 from benchmarks.log_traffic import Plan
-from fencepost.model.classic.group import Timer
+from fencepost.model.classic.vocabulary import GroupState
 from fencepost.model.revisions.revisions import find as find_revision
-from fencepost.model.table.vocabulary import GroupState
+from fencepost.model.work import Timer
 from fencepost.traces.audit.audit_settings import AuditSettings
 from fencepost.traces.audit.log_audit import audit_log
 from fencepost.traces.audit.possible_errors import PossibleAnswers

@@ -49,7 +49,7 @@ def test_the_archive_is_the_same_each_time_and_holds_no_caches(tmp_path: Path) -
     one, two = (write_archive(tmp_path / name) for name in ("a.zip", "b.zip"))
     assert one.read_bytes() == two.read_bytes()
     names = zipfile.ZipFile(one).namelist()
-    assert "fencepost/model/classic/machine.py" in names
+    assert "fencepost/model/machine.py" in names
     assert not any("__pycache__" in name for name in names)
 
 

@@ -1,25 +1,18 @@
-"""The closed vocabulary of the guards: every feature that a rule can ask for, and its values.
+"""Name the features that only the classic protocol's guards ask for, and which values go together.
 
-Each table has some of these features; a point is one value for each.  `feasible` says which
-combinations can occur at all, and why not the others; the test that tables are total enumerates
-exactly those.
+What other protocols ask for as well is in `fencepost.model.table.shared_features`.  Each table has
+some of these features; a point is one value for each.  `feasible` says which combinations can occur
+at all, and why not the others; the test that tables are total enumerates exactly those.
 
 Words: mid = member.id, inst = group.instance.id.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
-from enum import Enum
-from itertools import compress, product
+from collections.abc import Hashable
 
-from fencepost.model.table.expr import Feature, Point
-
-
-class Word(Enum):
-    """A value in words.  Hashed by identity, which is faster than Enum's hash of the name."""
-
-    __hash__ = object.__hash__
+from fencepost.model.table.expr import Feature
+from fencepost.model.table.shared_features import INST, RECORD, ROOM, Inst, Record, Room, Word
 
 
 class GroupState(Word):
@@ -33,22 +26,6 @@ class GroupState(Word):
     DEAD = "Dead"
 
 
-class GroupId(Word):
-    """What the request names as its group."""
-
-    NULL = "null"
-    EMPTY = '""'
-    GIVEN = "given"
-
-
-class Availability(Word):
-    """Whether this broker coordinates the group."""
-
-    HERE = "here"
-    LOADING = "loading"
-    ELSEWHERE = "elsewhere"
-
-
 class Mid(Word):
     """The request's member.id against the group."""
 
@@ -56,15 +33,6 @@ class Mid(Word):
     PENDING = "pending"
     MEMBER = "a member"
     UNKNOWN = "unknown"
-
-
-class Inst(Word):
-    """The request's group.instance.id against the static map."""
-
-    NONE = "none"
-    UNMAPPED = "unmapped"
-    OWN = "mapped to this member"
-    OTHER = "mapped to another"
 
 
 class Role(Word):
@@ -88,13 +56,6 @@ class Change(Word):
     MEANINGLESS = "not asked"
     UNCHANGED = "unchanged"
     CHANGED = "changed"
-
-
-class Room(Word):
-    """group.max.size against the group."""
-
-    FREE = "free"
-    FULL = "full"
 
 
 class Range(Word):
@@ -125,13 +86,6 @@ class Fit(Word):
 
     MATCHING = "matching"
     DIFFERENT = "different"
-
-
-class Record(Word):
-    """What is to be written against message.max.bytes."""
-
-    FITS = "fits"
-    TOO_LARGE = "too large"
 
 
 class Trigger(Word):
@@ -189,8 +143,6 @@ class Stored(Word):
     STABLE = "a Stable group"
 
 
-GROUP_ID = Feature("group id", tuple(GroupId), "the group that the request names")
-COORDINATOR = Feature("coordinator", tuple(Availability), "whether this broker coordinates it")
 STATE = Feature("state", tuple(GroupState), "the state of the group")
 SYNCING_STATE = Feature(
     "state",
@@ -201,30 +153,20 @@ LATE = Feature(
     "late", (Late.DYNAMIC, Late.STATIC), "who was given the generation and has not sent SyncGroup"
 )
 MID = Feature("mid", tuple(Mid), "the member.id of the request")
-INST = Feature("inst", tuple(Inst), "the group.instance.id of the request")
 ROLE = Feature("caller", tuple(Role), "what the caller, or the instance that it takes over, is")
 SESSION = Feature("session timeout", tuple(Range), "against the broker's bounds")
 OFFER = Feature("offer", tuple(Offer), "the protocol check")
 SUBSCRIPTION = Feature("protocols", tuple(Change), "the offered protocols against the member's own")
 SELECTION = Feature("selected protocol", tuple(Change), "the vote with this offer, in Stable")
-ROOM = Feature("room", tuple(Room), "group.max.size")
 GENERATION = Feature("generation", tuple(Generation), "against the group's")
 PROTOCOL_FIELDS = Feature("protocol fields", tuple(Given), "protocol type and name of a sync")
 PROTOCOL_FIT = Feature("protocol", tuple(Fit), "protocol type and name against the group's")
-TOPICS = Feature("topics all missing", (False, True), "whether no topic of a commit exists")
-RECORD = Feature("record", tuple(Record), "what is to be written, against message.max.bytes")
-METADATA = Feature("long metadata", (False, True), "against offset.metadata.max.bytes")
 TRIGGER = Feature("trigger", tuple(Trigger), "why the join phase is looked at")
 DELAY = Feature("initial delay", tuple(Delay), "the wait of a rebalance from Empty")
 PARKED = Feature("parked", tuple(Parked), "members with a parked join; everybody: none pending too")
 LEFT = Feature("left", tuple(Left), "members once absent dynamic ones are taken away")
 SUBJECT = Feature("subject", tuple(Subject), "whose session expired")
 STORED = Feature("stored", tuple(Stored), "what a failover finds")
-
-
-def version_feature(highest: int) -> Feature:
-    """Make a table's feature for the version of the request, from 0 to the highest."""
-    return Feature("version", tuple(range(highest + 1)), "the version of the request")
 
 
 _WITHOUT_MEMBERS = frozenset({GroupState.ABSENT, GroupState.EMPTY, GroupState.DEAD})
@@ -249,37 +191,6 @@ RELATED: tuple[Feature, ...] = (
     SUBJECT,
 )
 """The features whose values don't go together freely; `feasible` looks at no others."""
-
-
-def points(
-    features: Sequence[Feature], domains: Sequence[Sequence[Hashable]] | None = None
-) -> Iterator[Point]:
-    """Yield every point of these features that can occur, in the order of their domains.
-
-    `domains`: the values to take of each feature, in place of its domain.
-    """
-    if domains is None:
-        domains = [feature.domain for feature in features]
-    related = [feature in RELATED for feature in features]
-    asked = [id(feature) for feature in compress(features, related)]
-    begun = {
-        values[:length]
-        for values in product(*compress(domains, related))
-        if feasible(dict(zip(asked, values, strict=True)))
-        for length in range(len(values) + 1)
-    }
-
-    def continued(point: Point, values: Point) -> Iterator[Point]:
-        place = len(point)
-        if place == len(features):
-            yield point
-            return
-        for value in domains[place]:
-            further = (*values, value) if related[place] else values
-            if further in begun:
-                yield from continued((*point, value), further)
-
-    return continued((), ())
 
 
 def feasible(answers: dict[int, Hashable]) -> bool:

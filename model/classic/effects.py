@@ -1,21 +1,12 @@
-"""What a rule can do to a group: a closed set of steps, performed in the order written.
+"""List the steps that a rule of the classic protocol is made of: a closed list.
 
-A rule names its effects from this list and nothing else.  Each is performed by one function, in
-`fencepost.model.classic.perform`, `perform_rebalance` or `perform_storage`.
+A rule names its effects from this list and nothing else, and they are performed in the order
+written, each by one function in `fencepost.model.classic.perform`.
 """
 
 from __future__ import annotations
 
 from enum import Enum, unique
-
-
-@unique
-class Echo(Enum):
-    """Which member id an error answer to a join carries."""
-
-    SENT = "the one sent"
-    NEW = "the new one"
-    EMPTY = '""'
 
 
 @unique

@@ -8,9 +8,9 @@ import pytest
 from msgspec.structs import replace
 from support.world import MAX_SIZE, PARKED, World, offers
 
-from fencepost.model.classic.work import Incoming, Span
 from fencepost.model.messages.messages import JoinGroupRequest
-from fencepost.model.table.vocabulary import Availability
+from fencepost.model.table.shared_features import Availability
+from fencepost.model.work import Incoming, Span
 
 # In the order of the checks: what is wrong with the request, and the error that it gets.
 WRONG: dict[str, dict[str, object]] = {

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from support.world import S, Seat, World, offers
 
-from fencepost.model.classic.work import Incoming, Span
 from fencepost.model.messages.messages import (
     DescribeGroupsRequest,
     ListGroupsRequest,
     OffsetCommitRequest,
 )
-from fencepost.model.table.vocabulary import Availability
+from fencepost.model.table.shared_features import Availability
+from fencepost.model.work import Incoming, Span
 
 
 def offset(world: World, group: str = "g") -> int | None:

@@ -7,7 +7,6 @@ from msgspec.structs import replace
 from support.world import PARKED, S, World, offers
 
 from fencepost.model.classic.group import Group
-from fencepost.model.classic.work import Incoming
 from fencepost.model.coordinator import METADATA_LIMIT, RECORD_LIMIT
 from fencepost.model.messages.messages import (
     CommitPartition,
@@ -17,6 +16,7 @@ from fencepost.model.messages.messages import (
     SyncAssignment,
     SyncGroupRequest,
 )
+from fencepost.model.work import Incoming
 
 LIMIT = 3000
 LARGE = offers("range", metadata=bytes(LIMIT))

@@ -6,11 +6,11 @@ import pytest
 from msgspec.structs import replace
 
 from fencepost.model.classic.group import Group, Offset
-from fencepost.model.classic.machine import Machine
-from fencepost.model.classic.work import Incoming, Span
+from fencepost.model.classic.vocabulary import GroupState
+from fencepost.model.machine import Machine
 from fencepost.model.messages.messages import CommitPartition, CommitTopic, OffsetCommitRequest
 from fencepost.model.revisions.base import KAFKA_4
-from fencepost.model.table.vocabulary import GroupState
+from fencepost.model.work import Incoming, Span
 
 MACHINE = Machine(KAFKA_4)
 GONE, NOW = frozenset({"own", "other"}), Span(7, 9)

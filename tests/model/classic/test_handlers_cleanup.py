@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from fencepost.model.classic.group import CLEANUP, Group, Offset, Timer
-from fencepost.model.classic.machine import Machine
-from fencepost.model.classic.work import Span
+from fencepost.model.classic.group import Group, Offset
+from fencepost.model.classic.vocabulary import GroupState
+from fencepost.model.machine import Machine
 from fencepost.model.revisions.base import KAFKA_4
-from fencepost.model.table.vocabulary import GroupState
+from fencepost.model.work import CLEANUP, Span, Timer
 
 CLEANS = Machine(KAFKA_4, {"offsets.retention.check.interval.ms": 50})
 UNUSED = Group(generation_id=3, pending=("p",))

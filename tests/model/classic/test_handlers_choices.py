@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from support.world import MAX_SIZE, PARKED, R, S, World, offers
 
-from fencepost.model.classic.work import Incoming, Span
 from fencepost.model.messages.messages import (
     JoinGroupRequest,
     LeaveGroupRequest,
     LeavingMember,
     OffsetCommitRequest,
 )
+from fencepost.model.work import Incoming, Span
 
 
 def test_the_first_to_be_added_leads_and_keeps_leading() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from support.world import PARKED, R, S, Seat, World
 
-from fencepost.model.classic.work import Incoming, Span
 from fencepost.model.messages.messages import HeartbeatRequest, HeartbeatResponse, SyncGroupRequest
-from fencepost.model.table.vocabulary import Availability
+from fencepost.model.table.shared_features import Availability
+from fencepost.model.work import Incoming, Span
 
 # Who asks, with which instance: what VALIDATE says.
 VALIDATE = [

@@ -1,16 +1,30 @@
-"""What each step of an effect needs: in which table it can be done, where, and after what.
+"""Say what each step of the classic protocol needs: its table, the place, the steps before it.
 
-Loading a revision of one's own asks this of every rule at every point, and the page of steps is
-made of it.
+`STEPS` holds all of it for the soundness of rules; the page of steps is made of the rest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
+from enum import Enum
 
-from fencepost.model.table.effects import Do
-from fencepost.model.table.vocabulary import GroupState, Inst, Mid
+from fencepost.model.classic.effects import Do
+from fencepost.model.classic.vocabulary import (
+    DELAY,
+    MID,
+    STATE,
+    SUBJECT,
+    Delay,
+    GroupState,
+    Mid,
+    Subject,
+)
+from fencepost.model.messages.errors import Error
+from fencepost.model.table.expr import Feature
+from fencepost.model.table.shared_features import INST, Inst
+from fencepost.model.table.step_soundness import Need, Steps
+from fencepost.model.table.table import Echo, Rule, Table
 
 SEATS = frozenset({Do.ADD_DYNAMIC, Do.ADMIT_PENDING, Do.ADD_STATIC, Do.ADD_STATIC_AS_SENT})
 """Steps that add a member; from there on it is the caller."""
@@ -44,7 +58,7 @@ _FILL = frozenset(
 )
 """Steps that say what the rule's `answer` contains."""
 
-TABLES: dict[str, frozenset[Do]] = {
+TABLES: dict[str, frozenset[Enum]] = {
     "JoinGroup": frozenset(
         {
             Do.MAP_CALLER,
@@ -75,7 +89,7 @@ TABLES: dict[str, frozenset[Do]] = {
     "join phase": frozenset({Do.EXTEND_DELAY, Do.POSTPONE, Do.COMPLETE_JOIN}),
 }
 """Steps that read a request of one kind, or a wait, and can be done in no other table."""
-HOME = {do: table for table, steps in TABLES.items() for do in steps}
+HOME: dict[Enum, str] = {do: table for table, steps in TABLES.items() for do in steps}
 """Step → the one table that it belongs to."""
 
 
@@ -146,21 +160,6 @@ _REMOVES_CALLER: dict[Do, Callable[[bool], bool]] = {
 }
 """Step → whether the caller may be gone after it, by whether it holds the instance sent."""
 _FREES_INSTANCE = frozenset({Do.REMOVE_HOLDER, Do.REMOVE_UNSYNCED, Do.RELOAD, Do.FORGET})
-
-
-@dataclass(frozen=True, slots=True)
-class Need:
-    """Something that a step needs.
-
-    `says`: a clause; `lacks`: the clause for where it isn't so; `remedy`: what to do then;
-    `possible`: whether the machine does the step all the same, though it makes no sense.
-    """
-
-    says: str
-    lacks: str
-    remedy: str
-    met: Callable[[Where], bool]
-    possible: bool = False
 
 
 _MEMBER = Need(
@@ -248,7 +247,7 @@ _NOBODY = Need(
     possible=True,
 )
 
-NEEDS: dict[Do, tuple[Need, ...]] = {
+NEEDS: dict[Enum, tuple[Need, ...]] = {
     Do.HAND_OUT_HOLDER: (_HOLDER,),
     Do.ADMIT_PENDING: (_PENDING,),
     Do.ADD_STATIC: (_INSTANCE,),
@@ -295,3 +294,80 @@ def rule_needs(do: Do) -> tuple[str, ...]:
     if do in _FILL:
         found.append("an `answer`")
     return tuple(found)
+
+
+_WELCOMES = {
+    "JoinGroup": f"{Do.ANSWER_CURRENT} or {Do.PARK_JOIN}",
+    "SyncGroup": f"{Do.ANSWER_ASSIGNMENT} or {Do.PARK_SYNC}",
+}
+_WITHOUT_REQUEST = frozenset(
+    {
+        "session timeout",
+        "join phase",
+        "sync phase",
+        "failover",
+        "topics deleted",
+        "cleanup",
+    }
+)
+_ONLY_ANSWER = frozenset({"LeaveGroup", "OffsetFetch", "DescribeGroups", "ListGroups"})
+"""Tables whose rules define the answer; each row of a leave has its own table."""
+
+
+def _first_place(at: Callable[[Feature], Hashable]) -> Where:
+    """Return where the first step is done at a point, whose features have these values."""
+    mid, subject = at(MID), at(SUBJECT)
+    return Where(
+        mid,
+        at(INST),
+        at(STATE),
+        is_member=mid is Mid.MEMBER or subject not in {None, Subject.PENDING},
+        is_pending=mid is Mid.PENDING or subject is Subject.PENDING,
+        is_delayed=at(DELAY) not in {None, Delay.NONE},
+    )
+
+
+def _of_ids(table: Table, rule: Rule) -> Iterator[str]:
+    """Yield ids that no answer has, and echoes that echo nothing."""
+    making = [do for do in rule.effect if do in MAKES_CALLER]
+    telling = [do for do in making if do in NEWLY_TOLD]
+    if len(making) > 1:
+        first, second = making[:2]
+        yield (f"{rule.id}: {first} and {second} both say who the caller is; leave one of them out")
+    if telling and rule.answer is not None and rule.echo is not Echo.NEW:
+        yield (
+            f'{rule.id}: after the step "{telling[0].value}" the answer {rule.answer.name} carries '
+            f"{rule.echo.value} as id, so nobody is told the right one; give it echo=Echo.NEW"
+        )
+    handing = [do for do in making if do in HANDS_OUT]
+    if handing and rule.answer not in {None, Error.MEMBER_ID_REQUIRED}:
+        yield (
+            f'{rule.id}: the step "{handing[0].value}" needs answer=Error.MEMBER_ID_REQUIRED: '
+            "clients take an id from no other error"
+        )
+    if rule.echo is Echo.SENT:
+        return
+    if table.name != "JoinGroup" or rule.answer is None:
+        yield (
+            f"{rule.id}: echo={rule.echo} says which id an error answer to a join carries, and "
+            "this rule gives none; leave it out"
+        )
+    elif rule.echo is Echo.NEW and not telling:
+        yield (
+            f"{rule.id}: echo=Echo.NEW tells a new id, and no step makes one; add one, such as "
+            f"{Do.HAND_OUT_PENDING}, or leave it out"
+        )
+
+
+STEPS = Steps(
+    Do,
+    TABLES,
+    NEEDS,
+    _first_place,
+    ANSWERS,
+    example=Do.PARK_JOIN,
+    without_request=_WITHOUT_REQUEST,
+    only_answer=_ONLY_ANSWER,
+    welcomes=_WELCOMES,
+    rule_faults=_of_ids,
+)

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from fencepost.model.revisions import revisions
-from fencepost.model.table.cells import (
+from fencepost.model.classic.cells import (
     CHANGED,
     COLUMNS,
     DEAD,
@@ -20,11 +19,13 @@ from fencepost.model.table.cells import (
     STABLE,
     UNCHANGED,
     Cells,
-    read_cells,
     when,
 )
+from fencepost.model.classic.vocabulary import MID, STATE
+from fencepost.model.revisions import revisions
+from fencepost.model.table.columns import read_cells
 from fencepost.model.table.expr import Feature, all_of, any_of, features_of, negate, text
-from fencepost.model.table.vocabulary import INST, MID, STATE, version_feature
+from fencepost.model.table.shared_features import INST, version_feature
 
 VERSION = version_feature(9)
 SHOWN = (MID, INST, STATE)
@@ -40,9 +41,9 @@ def test_a_row_of_cells_is_the_conjunction_of_its_columns() -> None:
 
 
 def test_each_column_asks_for_one_feature_of_the_vocabulary() -> None:
-    assert {"version", *COLUMNS} == set(Cells.__annotations__)
-    assert all(isinstance(feature, Feature) for feature in COLUMNS.values())
-    assert len({id(feature) for feature in COLUMNS.values()}) == len(COLUMNS)
+    assert {"version", *COLUMNS.features} == set(Cells.__annotations__)
+    assert all(isinstance(feature, Feature) for feature in COLUMNS.features.values())
+    assert len({id(feature) for feature in COLUMNS.features.values()}) == len(COLUMNS.features)
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,11 @@ import msgspec
 import pytest
 
 from fencepost.model.classic import features
-from fencepost.model.classic.group import JOIN, SESSION, Group, InitialDelay, Member, Timer
-from fencepost.model.classic.machine import Machine
-from fencepost.model.classic.work import Incoming, Span
+from fencepost.model.classic.effect_needs import HOME, STEPS
+from fencepost.model.classic.effects import Do
+from fencepost.model.classic.group import JOIN, SESSION, Group, InitialDelay, Member
+from fencepost.model.classic.vocabulary import GroupState, Trigger
+from fencepost.model.machine import Machine
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import (
     HeartbeatRequest,
@@ -22,12 +24,11 @@ from fencepost.model.messages.messages import (
     LeavingMember,
 )
 from fencepost.model.revisions.base import KAFKA_4
-from fencepost.model.revisions.revision_soundness import unmet_needs
-from fencepost.model.table.effect_needs import HOME
-from fencepost.model.table.effects import Do
 from fencepost.model.table.expr import ALWAYS, Point
+from fencepost.model.table.shared_features import Availability
+from fencepost.model.table.step_soundness import unmet_needs
 from fencepost.model.table.table import Rule, Table, TableError
-from fencepost.model.table.vocabulary import Availability, GroupState, Trigger
+from fencepost.model.work import Incoming, Span, Timer
 
 NOW = Span(0, 0)
 REMOVALS = [do for do in Do if do.name.startswith("REMOVE_")]
@@ -153,7 +154,7 @@ def test_what_is_refused_is_what_the_machine_cannot_do(
     places = {id(one): i for i, one in enumerate(KAFKA_4.tables[table].features)}
     wrong = []
     for effect in orders(table):
-        unmet = list(unmet_needs(effect, point, places))
+        unmet = list(unmet_needs(effect, point, places, STEPS))
         too_much = any(
             undone in CERTAIN and do not in LENIENT and not need.possible
             for do, need, undone in unmet

@@ -1,0 +1,91 @@
+"""Write guards of the classic protocol as cells: `when(mid=EMPTY, inst=OTHER, state=STABLE)`."""
+
+from __future__ import annotations
+
+from typing import TypedDict, Unpack
+
+from fencepost.model.classic import vocabulary
+from fencepost.model.classic.vocabulary import (
+    Change,
+    Delay,
+    Fit,
+    Generation,
+    Given,
+    GroupState,
+    Late,
+    Left,
+    Mid,
+    Offer,
+    Parked,
+    Range,
+    Role,
+    Stored,
+    Subject,
+    Trigger,
+)
+from fencepost.model.table import shared_features
+from fencepost.model.table.columns import VERSION, Cell, Columns
+from fencepost.model.table.expr import Expr, Feature
+from fencepost.model.table.shared_features import Availability, GroupId, Inst, Record, Room
+
+
+class Cells(TypedDict, total=False):
+    """The columns, and what a cell of each can hold."""
+
+    version: Expr
+    group_id: Cell[GroupId]
+    coordinator: Cell[Availability]
+    session: Cell[Range]
+    state: Cell[GroupState]
+    mid: Cell[Mid]
+    inst: Cell[Inst]
+    role: Cell[Role]
+    generation: Cell[Generation]
+    offer: Cell[Offer]
+    subscription: Cell[Change]
+    selection: Cell[Change]
+    room: Cell[Room]
+    protocol_fields: Cell[Given]
+    protocol_fit: Cell[Fit]
+    topics: Cell[bool]
+    metadata: Cell[bool]
+    record: Cell[Record]
+    trigger: Cell[Trigger]
+    delay: Cell[Delay]
+    parked: Cell[Parked]
+    left: Cell[Left]
+    subject: Cell[Subject]
+    late: Cell[Late]
+    stored: Cell[Stored]
+
+
+def _feature(column: str) -> Feature:
+    """Return the feature of a column: the constant of that name, shared or of this protocol."""
+    home = shared_features if hasattr(shared_features, column.upper()) else vocabulary
+    feature: Feature = getattr(home, column.upper())
+    return feature
+
+
+COLUMNS = Columns(
+    {name: _feature(name) for name in Cells.__annotations__ if name != VERSION},
+    related=vocabulary.RELATED,
+    feasible=vocabulary.feasible,
+    shown=("mid", "inst", "state"),
+)
+
+# The values of the columns that most rules fill.  `EMPTY` is the empty member id; the Empty state
+# is `GroupState.EMPTY`.
+EMPTY, PENDING, MEMBER, UNKNOWN = Mid.EMPTY, Mid.PENDING, Mid.MEMBER, Mid.UNKNOWN
+NONE, UNMAPPED, OWN, OTHER = Inst.NONE, Inst.UNMAPPED, Inst.OWN, Inst.OTHER
+ABSENT, PREPARING = GroupState.ABSENT, GroupState.PREPARING
+COMPLETING, STABLE, DEAD = GroupState.COMPLETING, GroupState.STABLE, GroupState.DEAD
+FOLLOWER, LEADER = Role.FOLLOWER, Role.LEADER
+UNCHANGED, CHANGED = Change.UNCHANGED, Change.CHANGED
+
+
+def when(**cells: Unpack[Cells]) -> Expr:
+    """Make the guard that holds where each of these features has the value, or one of the values.
+
+    Takes and raises what `Columns.guard` does.
+    """
+    return COLUMNS.guard(cells)

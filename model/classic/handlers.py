@@ -1,0 +1,439 @@
+"""Handle what can happen to a group of the classic protocol, each decided by its table.
+
+A handler makes the points of a request, carries out the rule of each, and answers.  Where a change
+in PreparingRebalance ends the join phase, the group settles: the next generation begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
+from typing import Any
+
+from msgspec.structs import replace
+
+from fencepost.model.classic import answer_bodies, features, perform
+from fencepost.model.classic.classic_work import ClassicWork
+from fencepost.model.classic.draft_translation import translate
+from fencepost.model.classic.effects import Do
+from fencepost.model.classic.group import CREATION, JOIN, SESSION, SYNC, WRITE, Group
+from fencepost.model.classic.vocabulary import GroupState, Trigger
+from fencepost.model.coordinator import METADATA_LIMIT
+from fencepost.model.machine import Machine
+from fencepost.model.messages.draft_messages import (
+    MemberNameJoinGroupRequest,
+    TupleListLeaveGroupRequest,
+    TwoListLeaveGroupRequest,
+)
+from fencepost.model.messages.messages import (
+    DescribeGroupsRequest,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    ListGroupsRequest,
+    OffsetCommitRequest,
+    OffsetFetchRequest,
+    SyncGroupRequest,
+)
+from fencepost.model.messages.shapes import Message
+from fencepost.model.protocol import Write
+from fencepost.model.table.expr import Point
+from fencepost.model.table.shared_features import Availability
+from fencepost.model.table.table import Rule
+from fencepost.model.work import CLEANUP, Incoming, Outcome, Span, Timer, unchanged
+
+# Requests.
+
+
+def join(
+    machine: Machine,
+    group: Group | None,
+    request: Incoming,
+    message: JoinGroupRequest,
+    span: Span,
+    here: Availability,
+    group_id: str,
+) -> tuple[Outcome, ...]:
+    """Handle a JoinGroup; the group settles afterwards."""
+    revision = machine.revision
+    outcomes: list[Outcome] = []
+    if message.group_instance_id == "" and revision.empty_instance_is_none:
+        message = replace(message, group_instance_id=None)
+    for point in features.join_points(
+        group,
+        message,
+        request.version,
+        machine.config,
+        here,
+        restart_needs_room=revision.restart_needs_room,
+    ):
+        rule = machine.decide("JoinGroup", point)
+        work = ClassicWork(group, span, request)
+        work.caller, work.instance = message.member_id, message.group_instance_id
+        for done in machine.perform(work, rule):
+            if rule.answer is not None:
+                done.emit(request.id, answer_bodies.join_error(message, rule, done))
+            unchecked = rule.id in revision.unchecked
+            outcomes += [
+                w.outcome() for w in ([done] if unchecked else settle(machine, done, group))
+            ]
+    return tuple(outcomes)
+
+
+def sync(
+    machine: Machine,
+    group: Group | None,
+    request: Incoming,
+    message: SyncGroupRequest,
+    span: Span,
+    here: Availability,
+    group_id: str,
+) -> tuple[Outcome, ...]:
+    """Handle a SyncGroup."""
+    points = features.sync_points(group, message, request.version, machine.config, here)
+    return _of_member(machine, "SyncGroup", points, group, request, message, span)
+
+
+def heartbeat(
+    machine: Machine,
+    group: Group | None,
+    request: Incoming,
+    message: HeartbeatRequest,
+    span: Span,
+    here: Availability,
+    group_id: str,
+) -> tuple[Outcome, ...]:
+    """Handle a Heartbeat."""
+    points = (features.member_point(group, message, here),)
+    return _of_member(machine, "Heartbeat", points, group, request, message, span)
+
+
+def _of_member(
+    machine: Machine,
+    api: str,
+    points: Sequence[Point],
+    group: Group | None,
+    request: Incoming,
+    message: SyncGroupRequest | HeartbeatRequest,
+    span: Span,
+) -> tuple[Outcome, ...]:
+    outcomes: list[Outcome] = []
+    for point in points:
+        rule = machine.decide(api, point)
+        work = ClassicWork(group, span, request)
+        work.caller, work.instance = message.member_id, message.group_instance_id
+        for done in machine.perform(work, rule):
+            if rule.answer is not None:
+                done.emit(request.id, answer_bodies.simple(request, rule))
+            outcomes.append(done.outcome())
+    return tuple(outcomes)
+
+
+def commit(
+    machine: Machine,
+    group: Group | None,
+    request: Incoming,
+    message: OffsetCommitRequest,
+    span: Span,
+    here: Availability,
+    group_id: str,
+) -> tuple[Outcome, ...]:
+    """Handle an OffsetCommit."""
+    most = machine.config[METADATA_LIMIT]
+    kept, missing = answer_bodies.split_topics(
+        message, lambda name: name in request.deleted or machine.missing(name), most
+    )
+    inner = Incoming(
+        request.id, request.client_id, request.api, request.version, kept, request.fresh_id
+    )
+    outcomes: list[Outcome] = []
+    for point in features.commit_points(
+        group, request.version, message, kept, machine.config, here
+    ):
+        rule = machine.decide("OffsetCommit", point)
+        work = ClassicWork(group, span, inner)
+        work.caller, work.instance = message.member_id, message.group_instance_id
+        done = machine.perform(work, rule)
+        stores = Do.STORE_OFFSETS in rule.effect and any(t.partitions for t in kept.topics)
+        if rule.effect and not stores and (group is None or not message.topics):
+            # Whether a commit that stores nothing makes a group is open: Kafka does both.
+            unseen = ClassicWork(group, span, inner)
+            unseen.decided_by(rule.id)
+            done = [*done, unseen]
+        for one in done:
+            one.emit(request.id, answer_bodies.committed(message, rule, missing, most))
+            outcomes.append(one.outcome())
+    return tuple(outcomes)
+
+
+def fetch(
+    machine: Machine,
+    group: Group | None,
+    request: Incoming,
+    message: OffsetFetchRequest,
+    span: Span,
+    here: Availability,
+    group_id: str,
+) -> tuple[Outcome, ...]:
+    """Handle an OffsetFetch."""
+    point = (request.version, features.group_id(group_id), here, features.state(group))
+    rule = machine.decide("OffsetFetch", point)
+    answer = answer_bodies.fetched(group, message, request.version, group_id, rule)
+    return (unchanged(group, request, answer, rule.id),)
+
+
+def describe(
+    machine: Machine,
+    group: Group | None,
+    request: Incoming,
+    message: DescribeGroupsRequest,
+    span: Span,
+    here: Availability,
+    group_id: str,
+) -> tuple[Outcome, ...]:
+    """Handle a DescribeGroups for one of its groups."""
+    visible = _visible(group)
+    rule = machine.decide("DescribeGroups", (request.version, here, features.state(visible)))
+    row = answer_bodies.described(visible, group_id, rule)
+    return (unchanged(group, request, row, rule.id),)
+
+
+def list_groups(
+    machine: Machine,
+    group: Group | None,
+    request: Incoming,
+    message: ListGroupsRequest,
+    span: Span,
+    here: Availability,
+    group_id: str,
+) -> tuple[Outcome, ...]:
+    """Handle a ListGroups for one of the groups that there are."""
+    visible = _visible(group)
+    rule = machine.decide("ListGroups", (request.version, here, features.state(visible)))
+    rows = answer_bodies.listed(visible, message, group_id, rule)
+    return (unchanged(group, request, rows, rule.id),)
+
+
+def leave(
+    machine: Machine,
+    group: Group | None,
+    request: Incoming,
+    message: LeaveGroupRequest,
+    span: Span,
+    here: Availability,
+    group_id: str,
+) -> tuple[Outcome, ...]:
+    """Handle a LeaveGroup, row by row."""
+    point = (request.version, features.group_id(message.group_id), here, features.state(group))
+    rule = machine.decide("LeaveGroup", point)
+    if group is None or Do.ANSWER_ROWS not in rule.effect:
+        answer = answer_bodies.leave_refused(message, rule)
+        work = ClassicWork(group, span, request)
+        work.decided_by(rule.id)
+        work.emit(request.id, answer)
+        return (work.outcome(),)
+    orders = (False, True) if len(message.rows(request.version)) > 1 else (False,)
+    outcomes: dict[Outcome, None] = {}
+    for at_end in orders:
+        for work in _leave_rows(machine, group, request, message, rule, span, at_end=at_end):
+            outcomes.setdefault(work.outcome())
+    return tuple(outcomes)
+
+
+def _leave_rows(
+    machine: Machine,
+    group: Group,
+    request: Incoming,
+    message: LeaveGroupRequest,
+    rule: Rule,
+    span: Span,
+    *,
+    at_end: bool,
+) -> list[ClassicWork]:
+    """Handle the rows in order; rebalance after each that asks for it, or once at the end."""
+    work = ClassicWork(group, span, request)
+    work.decided_by(rule.id)  # where there are no rows, the request itself decides the answer
+    states: list[tuple[ClassicWork, tuple[int | str, ...]]] = [(work, ())]
+    wants_rebalance = False
+    for row in message.rows(request.version):
+        after: list[tuple[ClassicWork, tuple[int | str, ...]]] = []
+        for before, errors in states:
+            before.caller = row.member_id
+            before.instance = row.group_instance_id
+            row_rule = machine.decide(
+                "LeaveGroup member",
+                features.leaving_point(before.group, row.member_id, row.group_instance_id),
+            )
+            assert row_rule.answer is not None
+            wants_rebalance |= Do.REBALANCE in row_rule.effect
+            start = before.group
+            for w in machine.perform(before, row_rule, skip=Do.REBALANCE if at_end else None):
+                found = (*errors, row_rule.answer.value)
+                after += [(s, found) for s in ([w] if at_end else settle(machine, w, start))]
+        if len(after) > 1:  # two leaders that leave one after the other, or the other way round
+            after = list({(s.outcome(), found): (s, found) for s, found in after}.values())
+        states = after
+    finished: list[ClassicWork] = []
+    for w, errors in states:
+        if at_end and wants_rebalance:
+            machine.effects[Do.REBALANCE](w)
+        w.rule = w.rules[1] if len(errors) == 1 else rule.id
+        w.emit(request.id, answer_bodies.left(request, errors))
+        finished += settle(machine, w, group) if at_end else [w]
+    return finished
+
+
+def draft(
+    machine: Machine,
+    group: Group | None,
+    request: Incoming,
+    message: Message,
+    span: Span,
+    here: Availability,
+    group_id: str,
+) -> tuple[Outcome, ...]:
+    """Handle a request of a draft that never shipped, as the shipped one that does the same."""
+    base, finish = translate(machine, group, request)
+    if base is None:
+        return finish(())
+    handle = HANDLERS[type(base.message)]
+    return finish(handle(machine, group, base, base.message, span, here, group_id))
+
+
+Handler = Callable[
+    [Machine, Group | None, Incoming, Any, Span, Availability, str], tuple[Outcome, ...]
+]
+HANDLERS: Mapping[type[Message], Handler] = {
+    JoinGroupRequest: join,
+    SyncGroupRequest: sync,
+    HeartbeatRequest: heartbeat,
+    LeaveGroupRequest: leave,
+    OffsetCommitRequest: commit,
+    OffsetFetchRequest: fetch,
+    DescribeGroupsRequest: describe,
+    ListGroupsRequest: list_groups,
+    MemberNameJoinGroupRequest: draft,
+    TwoListLeaveGroupRequest: draft,
+    TupleListLeaveGroupRequest: draft,
+}
+
+
+def _visible(group: Group | None) -> Group | None:
+    """Return the group as requests see it that list or describe groups."""
+    return None if group is not None and group.has_timer(CREATION) else group
+
+
+# Timers.
+
+
+def _end_session(
+    machine: Machine, group: Group, work: ClassicWork, timer: Timer
+) -> list[ClassicWork]:
+    work.caller = timer.subject
+    point = features.session_point(group, timer.subject)
+    return _carried_out(machine, group, work, machine.decide("session timeout", point))
+
+
+def _end_join(machine: Machine, group: Group, work: ClassicWork, timer: Timer) -> list[ClassicWork]:
+    point = features.join_phase_point(group, Trigger.EXPIRY)
+    return _carried_out(machine, group, work, machine.decide("join phase", point))
+
+
+def _end_sync(machine: Machine, group: Group, work: ClassicWork, timer: Timer) -> list[ClassicWork]:
+    rule = machine.decide("sync phase", features.sync_phase_point(group))
+    return _carried_out(machine, group, work, rule)
+
+
+def _clean(machine: Machine, group: Group, work: ClassicWork, timer: Timer) -> list[ClassicWork]:
+    return _carried_out(machine, group, work, machine.decide("cleanup", ()))
+
+
+def _end_write(
+    machine: Machine, group: Group, work: ClassicWork, timer: Timer
+) -> list[ClassicWork]:
+    """Do what waited for a write: a replacement's answer, or the leader's assignments."""
+    if timer.subject:
+        if perform.end_restart(work, timer.subject):
+            return machine.effects[Do.ANSWER_RESTARTED](work) or [work]
+        return [work]
+    rule = machine.decide("SyncGroup", features.LEADERS_SYNC)
+    rule = rule.but(effect=rule.effect[rule.effect.index(Do.ASSIGN) :])
+    return _carried_out(machine, group, work, rule)
+
+
+def _end_creation(
+    machine: Machine, group: Group, work: ClassicWork, timer: Timer
+) -> list[ClassicWork]:
+    return [work]
+
+
+TIMERS = {
+    SESSION: _end_session,
+    JOIN: _end_join,
+    SYNC: _end_sync,
+    WRITE: _end_write,
+    CREATION: _end_creation,
+    CLEANUP: _clean,
+}
+
+
+def _carried_out(
+    machine: Machine, group: Group, work: ClassicWork, rule: Rule
+) -> list[ClassicWork]:
+    works = machine.perform(work, rule)
+    if rule.id in machine.revision.unchecked:
+        return works
+    return [w for done in works for w in settle(machine, done, group)]
+
+
+def settle(machine: Machine, work: ClassicWork, before: Group | None) -> list[ClassicWork]:
+    """Complete the join phase, if the change in PreparingRebalance ends it."""
+    if work.group.state is not GroupState.PREPARING or work.group is before:
+        return [work]
+    point = features.join_phase_point(work.group, Trigger.CHECK)
+    return machine.perform(work, machine.decide("join phase", point))
+
+
+# What else can happen.
+
+
+def fail_over(machine: Machine, group: Group | None, work: ClassicWork) -> list[ClassicWork]:
+    """Let another coordinator load what was stored; parked requests get NOT_COORDINATOR."""
+    rule = machine.decide("failover", (features.stored(group),))
+    if group is None:
+        work.decided_by(rule.id)
+        return [work]
+    work.rule = rule.id
+    answer_bodies.send_away(work)
+    return machine.perform(work, rule)
+
+
+def delete_topics(machine: Machine, group: Group | None, work: ClassicWork) -> list[ClassicWork]:
+    """Remove the offsets of the topics that are deleted, and clean the group up, or not."""
+    works = machine.perform(work, machine.decide("topics deleted", ()))
+    if group is not None and is_unused(works[0].group):
+        works += machine.perform(works[0].fork(), machine.decide("cleanup", ()))
+    return works
+
+
+def is_unused(group: Group) -> bool:
+    """Tell whether a group has no member and no offsets."""
+    return group.state is GroupState.EMPTY and not group.offsets
+
+
+def _writes_assignments(work: ClassicWork, rule: Rule) -> bool:
+    return work.request is not None
+
+
+def _writes_replacement(work: ClassicWork, rule: Rule) -> bool:
+    return Do.PERSIST in rule.effect
+
+
+WRITES: Mapping[Enum, Write[ClassicWork]] = {
+    Do.ASSIGN: Write(_writes_assignments, perform.begin_write),
+    Do.ANSWER_RESTARTED: Write(_writes_replacement, perform.begin_restart),
+}
+"""A leader's assignments, and a replacement in a stable group, are written first.
+
+Until the assignments are, the group is CompletingRebalance.
+"""

@@ -1,0 +1,156 @@
+"""Step a group: from the group and what happens to it, compute every allowed outcome.
+
+It finds the rule in the revision's table and performs its effects; the revision's protocol says how
+a request becomes a point of a table.  Pure: the same arguments give the same outcomes, in the same
+order.  Time and new member ids are arguments.  Where the protocol leaves a choice open (which
+member leads, say), each choice is an outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from enum import Enum
+from typing import Any
+
+from msgspec.structs import replace
+
+from fencepost.model.coordinator import CONFIG_DEFAULTS, Config
+from fencepost.model.protocol import Write
+from fencepost.model.revision import Revision
+from fencepost.model.table.expr import Point
+from fencepost.model.table.shared_features import Availability
+from fencepost.model.table.table import Rule, TableError
+from fencepost.model.work import Effect, Incoming, Outcome, Span, Timer, W, Work
+
+
+def missing_topic(name: str) -> bool:
+    """Tell whether a topic doesn't exist: the default, by names that begin with `missing`."""
+    return name.startswith("missing")
+
+
+class Machine:
+    """Runs a revision of its protocol with a broker's settings.
+
+    `config`: Kafka's names → values, times in ms; what is left out has Kafka's default.
+    `missing`: tells whether a topic doesn't exist, by its name.  `in_two_steps`: steps of the
+    protocol's `writes` are preceded by a write; they, and those after them, are done when its timer
+    expires.  Until then the group may change.
+    """
+
+    def __init__(
+        self,
+        revision: Revision,
+        config: Config | None = None,
+        missing: Callable[[str], bool] = missing_topic,
+        *,
+        in_two_steps: bool = False,
+    ) -> None:
+        protocol = revision.protocol
+        self.revision = revision
+        self.protocol = protocol
+        self.missing = missing
+        self.config: dict[str, int | None] = {**CONFIG_DEFAULTS, **(config or {})}
+        self.effects: dict[Enum, Effect] = {**protocol.effects(self.config, revision)}
+        for do, twist in revision.twists.items():
+            self.effects[do] = twist(self.effects[do])
+        self._tables = revision.tables
+        self._handlers = protocol.handlers
+        self._distort = revision.distort
+        self._writes: dict[Enum, Write[Any]] = {**protocol.writes} if in_two_steps else {}
+
+    # What can happen to a group.
+
+    def handle(
+        self,
+        group: Any,
+        request: Incoming,
+        span: Span,
+        here: Availability = Availability.HERE,
+        group_id: str = "",
+    ) -> tuple[Outcome, ...]:
+        """Handle a request.
+
+        `group` None: it doesn't exist.  `group_id`: which group this is, where a request may name
+        several.  Raises TypeError for a message of no API, TableError where the table is wrong.
+        """
+        message = request.message
+        handler = self._handlers.get(type(message))
+        if handler is None:
+            raise TypeError(f"{type(message).__name__} is a message of no API")
+        return self._distorted(handler(self, group, request, message, span, here, group_id))
+
+    def expire(self, group: Any, timer: Timer, span: Span) -> tuple[Outcome, ...]:
+        """Let a timer of the group reach its deadline."""
+        work = self.protocol.work(group.without_timer(timer.kind, timer.subject), span, None)
+        return self._finished(self.protocol.timers[timer.kind](self, group, work, timer))
+
+    def failover(self, group: Any, span: Span) -> tuple[Outcome, ...]:
+        """Let another coordinator load what was stored."""
+        work = self.protocol.work(group, span, None)
+        return self._finished(self.protocol.failover(self, group, work))
+
+    def delete_topics(self, group: Any, topics: frozenset[str], span: Span) -> tuple[Outcome, ...]:
+        """Let topics be deleted; whether unused groups are cleaned then is open."""
+        work = self.protocol.work(group, span, None)
+        work.deleted = topics
+        return self._finished(self.protocol.delete_topics(self, group, work))
+
+    def may_clean(self, group: Any) -> bool:
+        """Tell whether the coordinator may let a `cleanup` timer expire for this group now.
+
+        Where `offsets.retention.check.interval.ms` is None it never does.
+        """
+        if self.config["offsets.retention.check.interval.ms"] is None:
+            return False
+        return self.protocol.is_unused(group)
+
+    def _finished(self, works: Iterable[Work[Any]]) -> tuple[Outcome, ...]:
+        return self._distorted(tuple(work.outcome() for work in works))
+
+    def _distorted(self, outcomes: tuple[Outcome, ...]) -> tuple[Outcome, ...]:
+        """Change the answers as a mutant's `distort` does."""
+        distort = self._distort
+        if distort is None:
+            return outcomes
+        return tuple(
+            replace(
+                outcome,
+                emissions=tuple(
+                    e if e.message is None else replace(e, message=distort(e.message))
+                    for e in outcome.emissions
+                ),
+            )
+            for outcome in outcomes
+        )
+
+    # What handlers of a protocol use.
+
+    def decide(self, table: str, point: Point) -> Rule:
+        """Return a table's rule for a point.  Raises TableError where there isn't exactly one."""
+        return self._tables[table].decide(point)
+
+    def perform(self, work: W, rule: Rule, skip: Enum | None = None) -> list[W]:
+        """Perform the steps of a rule, but for one to skip; one work for each choice.
+
+        Raises TableError where a step can't be done.
+        """
+        work.rule = rule.id
+        work.rules.append(rule.id)
+        works = [work]
+        writes = self._writes
+        for do in rule.effect:
+            if do is skip:
+                continue
+            if writes and do in writes and writes[do].is_due(work, rule):
+                for w in works:
+                    writes[do].begin(w)
+                break
+            effect = self.effects[do]
+            try:
+                if len(works) == 1:
+                    works = effect(works[0]) or works
+                else:
+                    works = [fork for w in works for fork in (effect(w) or [w])]
+            except AssertionError as error:
+                raise TableError(f'{rule.id}: the step "{do.value}" can\'t be done') from error
+        return works

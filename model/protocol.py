@@ -1,0 +1,72 @@
+"""Define what a group protocol is: all that its tables, machine and soundness checks ask of it.
+
+The decision table, the machine, the explorer and the oracle's search know no protocol.  One is
+added by a room beside `model/classic` that makes a `Protocol`, and by revisions that carry it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Generic
+
+from fencepost.model.coordinator import Config
+from fencepost.model.messages.shapes import Message
+from fencepost.model.table.columns import Columns
+from fencepost.model.table.shared_features import Availability
+from fencepost.model.table.step_soundness import Steps
+from fencepost.model.table.table import Rule
+from fencepost.model.work import Effect, G, Incoming, Outcome, Span, Timer, W
+
+if TYPE_CHECKING:
+    from fencepost.model.machine import Machine
+    from fencepost.model.revision import Revision
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Write(Generic[W]):
+    """A step before which something is written, on a machine that does so in two steps.
+
+    `is_due`: whether the rule that a work carries out writes before this step; `begin`: begins the
+    write instead of this step and those that follow, which are done when its timer expires.
+    """
+
+    is_due: Callable[[W, Rule], bool]
+    begin: Callable[[W], None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Protocol(Generic[G, W]):
+    """One group protocol.
+
+    `apis`: the names of its requests, in order.  `columns`: what rules can ask for; `steps`: what
+    they can do.  `work`: makes the work of a step on a group.  `effects`: makes the functions that
+    perform the steps, by a broker's settings and the revision.
+
+    What can happen, each decided by the revision's tables: `handlers`: the type of a request's
+    message → what handles it for one group; `timers`: the kind of a timer → what happens when it
+    expires (the work's group is without it already); `failover` and `delete_topics`: for a group
+    that exists, or None.
+
+    `is_unused`: tells whether the coordinator may clean a group up.  `writes`: steps before which
+    something is written.  `renewed`: the kinds of timers whose end may begin them anew, which the
+    oracle remembers to explain a wait.
+    """
+
+    name: str
+    apis: tuple[str, ...]
+    columns: Columns
+    steps: Steps
+    work: Callable[[G | None, Span, Incoming | None], W]
+    effects: Callable[[Config, Revision], Mapping[Enum, Effect]]
+    handlers: Mapping[
+        type[Message],
+        Callable[[Machine, G | None, Incoming, Any, Span, Availability, str], tuple[Outcome, ...]],
+    ]
+    timers: Mapping[str, Callable[[Machine, G, W, Timer], Iterable[W]]]
+    failover: Callable[[Machine, G | None, W], Iterable[W]]
+    delete_topics: Callable[[Machine, G | None, W], Iterable[W]]
+    is_unused: Callable[[G], bool]
+    writes: Mapping[Enum, Write[W]] = field(default_factory=dict)
+    renewed: frozenset[str] = frozenset()

@@ -1,0 +1,190 @@
+"""Hold the input and outcome of a step, and the work in between, on which effects are performed.
+
+Where the protocol leaves a choice open, an effect forks the work, and each fork is an outcome.  A
+group is whatever the protocol keeps of one; all that is asked of it here is its timers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
+
+import msgspec
+
+from fencepost.model.messages.shapes import Message
+
+CLEANUP = "cleanup"
+"""The kind of a timer that no group holds: see `Machine.may_clean`."""
+
+
+class Timer(NamedTuple):
+    """A deadline in ms, somewhere in [earliest, latest].
+
+    `kind` and `subject` (such as a member id, or "") tell a group's timers apart; the protocol says
+    which kinds there are.
+    """
+
+    kind: str
+    subject: str
+    earliest: int
+    latest: int
+
+
+class Span(NamedTuple):
+    """When something happens, in ms: somewhere in [earliest, latest]; an instant if they agree."""
+
+    earliest: int
+    latest: int
+
+
+class TimedGroup(Protocol):
+    """A group as the machine needs it: immutable, hashable, with timers."""
+
+    @property
+    def timers(self) -> tuple[Timer, ...]:
+        """The timers that run, sorted by kind and subject."""
+        ...
+
+    def with_timer(self, kind: str, subject: str, earliest: int, latest: int) -> Self:
+        """Set a timer, or set it anew; the deadline is in ms."""
+        ...
+
+    def without_timer(self, kind: str, subject: str = "") -> Self:
+        """Stop a timer, if it runs."""
+        ...
+
+
+G = TypeVar("G", bound=TimedGroup)
+
+
+class Incoming(msgspec.Struct, frozen=True):
+    """A request to the machine.
+
+    `fresh_id`: the member id to hand out if the request leads to a new one; the machine makes up
+    none of its own.  `deleted`: the topics that were deleted before it is handled.
+    """
+
+    id: str
+    client_id: str
+    api: str
+    version: int
+    message: Message
+    fresh_id: str
+    deleted: frozenset[str] = frozenset()
+
+
+class Emission(msgspec.Struct, frozen=True):
+    """An answer of the model: to which request, the message, and the rule that gave it.
+
+    `message` None: the protocol doesn't say whether or how the request is answered (a parked join
+    that its own member sent anew).
+    """
+
+    request_id: str
+    message: Message | None
+    rule: str
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """One allowed outcome of a step.
+
+    The group afterwards, of the protocol's own type (None: it is gone), the answers given, and the
+    rules used, in order.
+    """
+
+    group: Any
+    emissions: tuple[Emission, ...]
+    rules: tuple[str, ...]
+
+
+def unchanged(group: object, request: Incoming, answer: Message, rule: str) -> Outcome:
+    """Return the outcome of a request that is answered and changes nothing."""
+    return Outcome(group, (Emission(request.id, answer, rule),), (rule,))
+
+
+class Work(Generic[G]):
+    """A step in progress: the group as it is being changed, and the answers so far.
+
+    A protocol derives from it, says what a new group is, and adds what its effects note.  `caller`:
+    the member id that the effects are about; `instance`: the instance id sent with it; `deleted`:
+    the topics that are deleted in this step.
+    """
+
+    __slots__ = (
+        "blank",
+        "caller",
+        "deleted",
+        "emissions",
+        "group",
+        "instance",
+        "request",
+        "rule",
+        "rules",
+        "span",
+    )
+
+    group: G
+    blank: G | None
+
+    def __init__(self, group: G | None, span: Span, request: Incoming | None = None) -> None:
+        self.group = self.new_group() if group is None else group
+        self.blank = self.group if group is None else None
+        self.span = span
+        self.request = request
+        self.caller = ""
+        self.instance: str | None = None
+        self.deleted: frozenset[str] = frozenset()
+        self.rule = ""
+        self.emissions: list[Emission] = []
+        self.rules: list[str] = []
+
+    @staticmethod
+    def new_group() -> G:
+        """Make a group that nothing has happened to."""
+        raise NotImplementedError
+
+    def fork(self) -> Self:
+        """Return a copy that is changed on its own."""
+        other = type(self)(self.group, self.span, self.request)
+        other.blank = self.blank
+        other.caller = self.caller
+        other.instance = self.instance
+        other.deleted = self.deleted
+        other.rule = self.rule
+        other.emissions = list(self.emissions)
+        other.rules = list(self.rules)
+        return other
+
+    def decided_by(self, rule_id: str) -> None:
+        """Note the rule by which the steps that follow are done."""
+        self.rule = rule_id
+        self.rules.append(rule_id)
+
+    def create(self) -> None:
+        """Create the group if it did not exist."""
+        if self.group is self.blank:
+            self.group = self.new_group()
+
+    def forget(self) -> None:
+        """Take the group away."""
+        self.blank = self.group
+
+    def emit(self, request_id: str, message: Message | None) -> None:
+        """Answer a request; None: the protocol doesn't say with what."""
+        self.emissions.append(Emission(request_id, message, self.rule))
+
+    def set_timer(self, kind: str, subject: str, ms: int) -> None:
+        """Start a timer that fires after this many ms; a negative number means 0."""
+        span, ms = self.span, max(ms, 0)
+        self.group = self.group.with_timer(kind, subject, span.earliest + ms, span.latest + ms)
+
+    def outcome(self) -> Outcome:
+        """Return the outcome; a group that was forgotten, or was never created, doesn't exist."""
+        group = None if self.group is self.blank else self.group
+        return Outcome(group, tuple(self.emissions), tuple(self.rules))
+
+
+W = TypeVar("W", bound=Work[Any])
+
+Effect = Callable[[Any], list[Any] | None]
+"""Performs a step on the protocol's work; returns several works if it forks, None if not."""
