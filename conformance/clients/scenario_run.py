@@ -22,6 +22,7 @@ from fencepost.conformance.cases.clients.scenario import (
     AnyCondition,
     Assigned,
     Calls,
+    ErrorReported,
     InjectFaults,
     Parked,
     Passed,
@@ -29,7 +30,6 @@ from fencepost.conformance.cases.clients.scenario import (
     Scenario,
     ScenarioStep,
     Settled,
-    Told,
     Until,
     client_id,
     process_of,
@@ -109,7 +109,7 @@ def is_met(condition: AnyCondition, evidence: Evidence, since: float, began: flo
         case Parked(api=api):
             calls = evidence.of(run, api)
             return bool(calls) and calls[-1].answered_ms is None
-        case Told(code=code):
+        case ErrorReported(code=code):
             errors = (f"{e.code} {e.message}" for _, e in evidence.errors_of(run))
             return any(code.lower() in said.lower() for said in errors)
         case Read():

@@ -277,25 +277,25 @@ AnyEvent = Assigned | Revoked | Lost | Records | Error | Ended | Log
 
 
 def event_of(line: dict[str, Any]) -> AnyEvent:
-    """The event that an object says.  Raises msgspec.ValidationError."""
+    """Read an event from its object.  Raises msgspec.ValidationError."""
     event: AnyEvent = msgspec.convert(line, AnyEvent)
     return event
 
 
-def reply_of(line: dict[str, Any], asked: type[AnyCommand]) -> AnyReply:
-    """The reply that an object says to a command of this type.  Raises msgspec.ValidationError."""
+def reply_of(line: dict[str, Any], command: type[AnyCommand]) -> AnyReply:
+    """Read a reply to a command of this type from its object.  Raises msgspec.ValidationError."""
     kind: type[Introduction | Done | Refused | Unsupported]
     if "unsupported" in line:
         kind = Unsupported
     elif "error" in line:
         kind = Refused
     else:
-        kind = Introduction if asked is Hello else Done
+        kind = Introduction if command is Hello else Done
     return msgspec.convert(line, kind)
 
 
 def protocol_schema() -> dict[str, Any]:
-    """The JSON Schema of all lines; `$defs` has each type of above by its name."""
+    """Make the JSON Schema of all lines; `$defs` has each type of above by its name."""
     replies = get_args(AnyReply)  # they have no tag: which one it is depends on the command
     (command, event, *reply), definitions = msgspec.json.schema_components(
         (_COMMANDS, AnyEvent, *replies), ref_template="#/$defs/{name}"

@@ -1,4 +1,4 @@
-"""Makes `docs/clients/obligations.md`: what a client owes, and which scenarios show it.
+"""Make `docs/clients/obligations.md`: what a client owes, and the scenarios that show it.
 
 `python -m tools.docs.obligations_page docs` writes it.
 """
@@ -47,27 +47,28 @@ def obligations_page() -> str:
     """Make the page."""
     parts = [_TITLE.format(count=plural(len(REQUIREMENTS), "obligation"))]
     for area, title in AREAS.items():
-        parts += [f"## {title}\n", *(row for one in in_area(area) for row in _row(one))]
+        rows = (line for requirement in in_area(area) for line in _row(requirement))
+        parts += [f"## {title}\n", *rows]
     parts += [_SCENARIOS, *_scenarios(), ""]
     return "\n".join(parts)
 
 
-def _row(one: Requirement) -> Iterator[str]:
-    shown = ", ".join(
-        f"[{name}](#{name})" for name, s in SCENARIOS.items() if one.id in s.obligations
+def _row(row: Requirement) -> Iterator[str]:
+    scenarios = ", ".join(
+        f"[{name}](#{name})" for name, s in SCENARIOS.items() if row.id in s.obligations
     )
-    yield f"### {one.id}\n"
-    yield f"**{one.level.value}.** {_plain(one.sentence)}\n"
-    yield f"*Provoked*: {_plain(one.provoked)}.  *Judged*: {_plain(one.judged)}.  "
-    yield f"*Source*: {_plain(one.source)}.  *Shown by*: {shown}.\n"
-    if one.dispute:
-        yield f"*Why {one.level.value}*: {_plain(one.dispute)}\n"
+    yield f"### {row.id}\n"
+    yield f"**{row.level.value}.** {_plain(row.sentence)}\n"
+    yield f"*Provoked*: {_plain(row.provoked)}.  *Judged*: {_plain(row.judged)}.  "
+    yield f"*Source*: {_plain(row.source)}.  *Shown by*: {scenarios}.\n"
+    if row.dispute:
+        yield f"*Why {row.level.value}*: {_plain(row.dispute)}\n"
 
 
 def _scenarios() -> Iterator[str]:
-    for name, one in SCENARIOS.items():
-        mark = "yes" if one.is_provoking else ""
-        yield f'| <span id="{name}">`{name}`</span> | {_plain(one.about)} | {mark} |'
+    for name, scenario in SCENARIOS.items():
+        mark = "yes" if scenario.is_provoking else ""
+        yield f'| <span id="{name}">`{name}`</span> | {_plain(scenario.about)} | {mark} |'
 
 
 def _plain(text: str) -> str:

@@ -1,8 +1,8 @@
-"""Provocations: what goes wrong between a broker and its clients, as data.
+"""Describe faults between a broker and its clients, as data.
 
-A provocation says which requests it is about (an API, whose, the how many-th), and what becomes of
-them.  The model knows nothing of it: a request whose answer is lost was handled like any other, one
-that is answered with an error was not handled at all.
+A provocation names requests (an API, a client, from which to which number), and their fate.  The
+model knows nothing of it: a request whose answer is lost was handled like any other, one that is
+answered with an error was not handled at all.
 
 The JSON form is an object with the fields' names: `{"api": "JoinGroup", "who": "i1", "first": 2,
 "last": 2, "action": "delay", "ms": 3000}`; a file holds a list of them.
@@ -99,7 +99,7 @@ class Provocation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
         return self.first if isinstance(self.last, msgspec.UnsetType) else self.last
 
     def is_about(self, api: str, names: Iterable[str]) -> bool:
-        """Whether a request of this API, which bears these names, is counted."""
+        """Tell if a request of this API, which bears these names, is counted."""
         return self.api == api and (self.who == ANYBODY or self.who in names)
 
 
@@ -121,8 +121,8 @@ def read_provocations(path: Path) -> list[Provocation]:
 class Provocations:
     """The provocations in force, and how many requests each has counted."""
 
-    def __init__(self, given: Iterable[Provocation] = ()) -> None:
-        self._counted: list[tuple[Provocation, int]] = [(one, 0) for one in given]
+    def __init__(self, provocations: Iterable[Provocation] = ()) -> None:
+        self._counted = [(provocation, 0) for provocation in provocations]
 
     def add(self, provocation: Provocation) -> None:
         """Count the requests that fit from now on."""
@@ -136,18 +136,18 @@ class Provocations:
         """Count a request; what it meets is the first provocation whose turn it is."""
         known = frozenset(names)
         met = None
-        for index, (one, count) in enumerate(self._counted):
-            if not one.is_about(api, known):
+        for index, (provocation, count) in enumerate(self._counted):
+            if not provocation.is_about(api, known):
                 continue
-            self._counted[index] = one, count + 1
-            until = one.until
-            if met is None and one.first <= count + 1 and (until is None or count < until):
-                met = one
+            self._counted[index] = provocation, count + 1
+            first, until = provocation.first, provocation.until
+            if met is None and first <= count + 1 and (until is None or count < until):
+                met = provocation
         return met
 
 
 def names_in(client_id: str | None, body: Mapping[str, Any]) -> set[str]:
-    """The names that a request bears: its client, its member and its instance."""
+    """Collect the names that a request bears: its client, its member and its instance."""
     rows = [body, *(body.get("members") or ())]
-    found = {row.get(key) for row in rows for key in ("memberId", "groupInstanceId")}
-    return {name for name in (client_id, *found) if name}
+    names = {row.get(key) for row in rows for key in ("memberId", "groupInstanceId")}
+    return {name for name in (client_id, *names) if name}

@@ -1,6 +1,6 @@
-"""A scenario: what is done to a client, and which obligations its evidence is judged by.
+"""Define a scenario: steps, conditions, and the requirements that its evidence is judged by.
 
-What can be waited for: data that can be written as JSON, as all steps can.
+Conditions can be written as JSON, as all steps can.
 
 Times are ms.  A consumer is named as in its `Start`; `Start` of the same name again is a restart.
 """
@@ -61,7 +61,7 @@ class Assigned(Condition, frozen=True):
 
 
 class Calls(Condition, frozen=True):
-    """So many requests of this API of the consumer's last life, from the act before on."""
+    """`count` requests of this API of the consumer's last run came, from the act before on."""
 
     consumer: str
     api: str
@@ -69,7 +69,7 @@ class Calls(Condition, frozen=True):
 
 
 class Answered(Condition, frozen=True):
-    """A request of this API of the consumer's last life is answered with this error."""
+    """A request of this API of the consumer's last run is answered with this error."""
 
     consumer: str
     api: str
@@ -77,14 +77,14 @@ class Answered(Condition, frozen=True):
 
 
 class Parked(Condition, frozen=True):
-    """A request of this API of the consumer's last life has no answer yet."""
+    """A request of this API of the consumer's last run has no answer yet."""
 
     consumer: str
     api: str
 
 
-class Told(Condition, frozen=True):
-    """The consumer's user is told of an error; `code`: a part of its name."""
+class ErrorReported(Condition, tag="told", frozen=True):
+    """The consumer's user received an error; `code`: a part of its name."""
 
     consumer: str
     code: str = ""
@@ -97,16 +97,16 @@ class Read(Condition, frozen=True):
 
 
 class Passed(Condition, frozen=True):
-    """So much time has passed since the wait began: what should not happen has had its time."""
+    """`ms` have passed since the wait began: what should not happen has had its time."""
 
     ms: int
 
 
-AnyCondition = Settled | Assigned | Calls | Answered | Parked | Told | Read | Passed
+AnyCondition = Settled | Assigned | Calls | Answered | Parked | ErrorReported | Read | Passed
 
 
 class Until(Step, tag="await", frozen=True):
-    """Wait for a condition, so long at most.
+    """Wait for a condition, at most `within_ms`.
 
     `needed`: without it the scenario shows nothing; else it goes on, and the judges see.
     """
@@ -145,7 +145,7 @@ SERVED_ONLY = (
     Unavailable,
     RestartBroker,
 )
-"""What no real broker does when it is told to."""
+"""Steps that no real broker takes on demand."""
 
 
 TOPIC = "orders"
@@ -153,10 +153,10 @@ PARTITIONS = 6
 
 
 class Setting(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What the broker is like.
+    """Settings of the broker.
 
-    `as_of`: the release whose versions it has; None: the newest.  `nodes`: how many.  `delay_ms`:
-    group.initial.rebalance.delay.ms.
+    `as_of`: the release whose versions it has; None: the newest.  `nodes`: their number.
+    `delay_ms`: group.initial.rebalance.delay.ms.
     """
 
     as_of: str | None = None
@@ -165,10 +165,10 @@ class Setting(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Scenario(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is done, in order, and what is judged then.
+    """A list of steps, and the requirements that their evidence is judged by.
 
     `needs`: features of a driver (`static`, `manual-commit`, …).  `assignor`: what its consumers
-    use, None: what is usual.
+    use, None: the usual one.
     """
 
     id: str
@@ -181,31 +181,31 @@ class Scenario(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def is_provoking(self) -> bool:
-        """Whether it asks for what only a served broker does."""
-        told = any(isinstance(act, SERVED_ONLY) for act in self.acts)
-        return told or self.broker != Setting()
+        """Tell if it has steps or settings that need a served broker."""
+        is_served_only = any(isinstance(act, SERVED_ONLY) for act in self.acts)
+        return is_served_only or self.broker != Setting()
 
     def processes(self) -> Mapping[str, tuple[str, ...]]:
-        """The consumers of each process, in the order of their first start."""
-        found: dict[str, dict[str, None]] = {}
+        """List the consumers of each process, in the order of their first start."""
+        processes: dict[str, dict[str, None]] = {}
         for act in self.acts:
             if isinstance(act, Start):
-                found.setdefault(process_of(act), {})[act.consumer] = None
-        return {process: tuple(names) for process, names in found.items()}
+                processes.setdefault(process_of(act), {})[act.consumer] = None
+        return {process: tuple(names) for process, names in processes.items()}
 
     def to_json(self) -> dict[str, Any]:
-        """The scenario as a JSON object."""
-        found: dict[str, Any] = msgspec.to_builtins(self)
-        return found
+        """Write the scenario as a JSON object."""
+        document: dict[str, Any] = msgspec.to_builtins(self)
+        return document
 
 
 def process_of(start: Start) -> str:
-    """The process of a consumer: its own, where none is named."""
+    """Return the process of a consumer: its own, where none is named."""
     return start.process or start.consumer
 
 
 def client_id(consumer: str, number: int) -> str:
-    """The client id of a consumer in its how many-th life: what provocations name it by."""
+    """Return the client id of a consumer's run, from 1: provocations name it by that."""
     return f"{consumer}.{number}"
 
 

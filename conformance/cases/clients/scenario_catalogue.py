@@ -1,10 +1,8 @@
-"""All scenarios, in order, and how they are chosen.
+"""List all scenarios in order, and select some by patterns.
 
-Scenarios of ordinary days: a life, a close, a session, several members in one process.
-
-Scenarios of restarts, and of what leaders assign, for each assignor.
-
-Scenarios in which something goes wrong: errors, lost answers, another process, removal.
+First come ordinary days (a run, a close, a session, several members in one process), then restarts
+and the assignments of leaders for each assignor, then errors, lost answers, another process and
+removals.
 """
 
 from __future__ import annotations
@@ -19,6 +17,7 @@ from fencepost.conformance.cases.clients.scenario import (
     Answered,
     Assigned,
     Calls,
+    ErrorReported,
     InjectFaults,
     Parked,
     Passed,
@@ -27,7 +26,6 @@ from fencepost.conformance.cases.clients.scenario import (
     ScenarioStep,
     Setting,
     Settled,
-    Told,
     Until,
     client_id,
 )
@@ -55,7 +53,7 @@ A = "a"
 I1 = "i-1"
 A1 = client_id(A, 1)
 SILENCE_MS = 1500
-"""So long nothing must happen that should not."""
+"""Time in which nothing must happen that should not."""
 
 _STATIC = (
     "CLIENT-IDENTITY-AS-SET",
@@ -98,7 +96,7 @@ def begun(settings: Settings | None = None) -> tuple[ScenarioStep, ...]:
 
 
 def passed(ms: int) -> Until:
-    """Let so much time pass."""
+    """Wait for this many ms."""
     return Until(Passed(ms), within_ms=ms + 1000)
 
 
@@ -107,7 +105,7 @@ def _silence(*apis: str) -> tuple[Provocation, ...]:
     return tuple(Provocation(api, Action.DELAY, last=None, ms=60_000) for api in apis)
 
 
-_LIFE: tuple[ScenarioStep, ...] = (
+_RUN: tuple[ScenarioStep, ...] = (
     settled(A),
     Until(Read(A)),
     Commit(A),
@@ -121,13 +119,13 @@ ORDINARY = (
         "static-life",
         "A static member joins, reads, commits, and closes.",
         _STATIC,
-        (Produce(), Start(A, I1), *_LIFE),
+        (Produce(), Start(A, I1), *_RUN),
     ),
     Scenario(
         "dynamic-life",
         "A dynamic member joins, reads, commits, and closes.",
         _DYNAMIC,
-        (Produce(), Start(A), *_LIFE),
+        (Produce(), Start(A), *_RUN),
         needs=(),
     ),
     Scenario(
@@ -254,7 +252,7 @@ ORDINARY = (
 
 
 ASSIGNORS = ("range", "roundrobin", "sticky", "cooperative")
-"""What restarts are tried with; `cooperative` is whichever cooperative one a library has."""
+"""Assignors of the restarts; `cooperative` is whichever cooperative one a library has."""
 
 _A, _B, _C = (("a", "i-1"), ("b", "i-2"), ("c", "i-3"))
 _LEADER = ("CLIENT-LEADER-MEMBERS", "CLIENT-LEADER-ONCE", "CLIENT-LEADER-WHOLE")
@@ -373,8 +371,8 @@ def _error(api: str, code: str, last: int | None = 1) -> Provocation:
     return Provocation(api, Action.ERROR, A1, last=last, code=code)
 
 
-def _told_in(name: str, api: str, code: str, *obligations: str) -> Scenario:
-    """A member is answered an error once, and is expected to be back afterwards."""
+def _refused_in(name: str, api: str, code: str, *obligations: str) -> Scenario:
+    """Answer a member an error once, and expect it to be back afterwards."""
     provoked = [_error(api, code)]
     if api == _JOIN:
         provoked.insert(0, _error(_HEARTBEAT, _REBALANCE))
@@ -401,7 +399,7 @@ def _fenced_in(api: str, *begin: ScenarioStep) -> Scenario:
         (
             *begin,
             Until(Answered(A, api, _FENCED), needed=True),
-            Until(Told(A, "FENCED"), within_ms=5000),
+            Until(ErrorReported(A, "FENCED"), within_ms=5000),
             passed(SILENCE_MS),
         ),
     )
@@ -447,7 +445,7 @@ TROUBLE = (
             Until(Read(A)),
             Start("b", I1),
             Until(Assigned("b"), needed=True),
-            Until(Told(A, "FENCED"), within_ms=6000),
+            Until(ErrorReported(A, "FENCED"), within_ms=6000),
             passed(500),
             Produce(),
             passed(SILENCE_MS),
@@ -474,7 +472,7 @@ TROUBLE = (
             Until(Read(A)),
             Start("b", I1, settings=_COMMITTING),
             Produce(),
-            Until(Told(A, "FENCED"), within_ms=6000),
+            Until(ErrorReported(A, "FENCED"), within_ms=6000),
             passed(500),
             Produce(),
             passed(SILENCE_MS),
@@ -550,7 +548,7 @@ TROUBLE = (
         broker=Setting(delay_ms=2000),
     ),
     *(
-        _told_in(
+        _refused_in(
             "unknown-member",
             api,
             _UNKNOWN,
@@ -560,11 +558,11 @@ TROUBLE = (
         for api in (_HEARTBEAT, _SYNC, _JOIN)
     ),
     *(
-        _told_in("illegal-generation", api, _GENERATION, "CLIENT-JOIN-ILLEGAL-GENERATION")
+        _refused_in("illegal-generation", api, _GENERATION, "CLIENT-JOIN-ILLEGAL-GENERATION")
         for api in (_HEARTBEAT, _SYNC)
     ),
     *(
-        _told_in("rebalance", api, _REBALANCE, "CLIENT-JOIN-REBALANCE")
+        _refused_in("rebalance", api, _REBALANCE, "CLIENT-JOIN-REBALANCE")
         for api in (_HEARTBEAT, _SYNC)
     ),
     Scenario(
@@ -596,27 +594,27 @@ TROUBLE = (
 )
 
 
-SCENARIOS = {one.id: one for one in (*ORDINARY, *RESTARTS, *TROUBLE)}
+SCENARIOS = {scenario.id: scenario for scenario in (*ORDINARY, *RESTARTS, *TROUBLE)}
 """All scenarios by id."""
 
 
 class NoScenarioError(BadInputError):
-    """No obligation or scenario matches.  `str()` names the pattern, and one that is near."""
+    """No requirement or scenario matches.  `str()` names the pattern, and one that is near."""
 
 
 def cases_of(scenario: Scenario) -> tuple[str, ...]:
-    """The ids of a scenario's cases: each of its obligations is one."""
+    """List the ids of a scenario's cases: one for each of its requirements."""
     return tuple(f"{obligation}/{scenario.id}" for obligation in scenario.obligations)
 
 
 def chosen(patterns: Sequence[str]) -> dict[str, Scenario]:
-    """The scenarios of the cases that match, with these cases alone; all without a pattern.
+    """Select the scenarios of the cases that match, with these cases alone; all without a pattern.
 
-    A pattern is of a case, an obligation or a scenario.  Raises NoScenarioError.
+    A pattern is of a case, a requirement or a scenario.  Raises NoScenarioError.
     """
     if not patterns:
         return dict(SCENARIOS)
-    found: dict[str, Scenario] = {}
+    matches: dict[str, Scenario] = {}
     for scenario in SCENARIOS.values():
         kept = tuple(
             obligation
@@ -624,14 +622,14 @@ def chosen(patterns: Sequence[str]) -> dict[str, Scenario]:
             if _matches((f"{obligation}/{scenario.id}", obligation, scenario.id), patterns)
         )
         if kept:
-            found[scenario.id] = msgspec.structs.replace(scenario, obligations=kept)
-    if not found:
+            matches[scenario.id] = msgspec.structs.replace(scenario, obligations=kept)
+    if not matches:
         names = [case for scenario in SCENARIOS.values() for case in cases_of(scenario)]
         raise NoScenarioError(
             f"no obligation or scenario matches {', '.join(patterns)}"
             f"{did_you_mean(patterns[0], [*SCENARIOS, *names])}"
         )
-    return found
+    return matches
 
 
 def _matches(names: Iterable[str], patterns: Sequence[str]) -> bool:

@@ -18,11 +18,11 @@ from fencepost.conformance.cases.clients.scenario import (
     AnyCondition,
     Assigned,
     Calls,
+    ErrorReported,
     Parked,
     Passed,
     Read,
     Settled,
-    Told,
 )
 from fencepost.conformance.clients.scenario_run import is_met
 from fencepost.model.messages.errors import Error as Code
@@ -46,7 +46,11 @@ FENCED = heartbeat(A, 300, error=Code.FENCED_INSTANCE_ID)
             evidence(STABLE),
         ),
         (Parked("a", "JoinGroup"), evidence(A, join(A, 10, lost="parked")), evidence(STABLE)),
-        (Told("a", "FENCED"), evidence(STABLE, told(A, 50)), evidence(STABLE, told(A, 5, "X"))),
+        (
+            ErrorReported("a", "FENCED"),
+            evidence(STABLE, told(A, 50)),
+            evidence(STABLE, told(A, 5, "X")),
+        ),
         (Read("a"), evidence(STABLE, read(A, 50)), evidence(STABLE)),
         (Passed(500), evidence(end=600), evidence(end=400)),
     ],
