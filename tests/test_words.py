@@ -24,6 +24,7 @@ ROOMS_DONE: tuple[str, ...] = (
     "conformance/search/clients",
     "conformance/search/findings",
     "conformance/search/fuzz",
+    "conformance/search/programs",
     "conformance/search/shrink",
     "conformance/serve",
     "conformance/simulate",
@@ -132,6 +133,12 @@ WHOLE_NAMES = {
 """Names that name nothing, each with better ones; as a part of a longer name they are fine."""
 
 PUBLISHED: dict[tuple[str, str], str] = {
+    (
+        "conformance/search/programs/program_runs.py",
+        "_FailureFoundError",
+    ): "its text seeds a search",
+    ("conformance/search/programs/program_runs.py", "doings"): "its text seeds a search",
+    ("conformance/search/programs/pytest_support.py", "doings"): "an argument in users' tests",
     ("conformance/search/fuzz/earlier_run.py", "seen"): "a field of fuzz.json",
     (
         "conformance/search/findings/tracked_bugs.py",

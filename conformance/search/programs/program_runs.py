@@ -93,7 +93,7 @@ _FATAL = ("unlike", "later")
 
 
 def entry_of(name: str, program: Program, hello: Hello) -> Entry:
-    """A program as a case for a coordinator with these features."""
+    """Make a case of a program, for a coordinator with these features."""
     virtual = hello.clock == "virtual"
 
     def write(script: Script) -> None:
@@ -131,7 +131,7 @@ class _CaseWriter:
         self.names = [self.new_name(seat) for seat in PROCESSES]
 
     def new_name(self, seat: str) -> str:
-        """The name of a process that is new."""
+        """Name a process that is new."""
         number = self.count[seat] = self.count.get(seat, 0) + 1
         return f"{seat}{number}" if seat[0].isupper() or number > 1 else seat
 
@@ -204,7 +204,7 @@ class _CaseWriter:
         return max(low, min(high, older.get(api, high)))
 
     def fields(self, move: Move, who: str, api: str, version: int) -> dict[str, Any] | None:
-        """The fields of a request; None where the version lacks one."""
+        """Fill in the fields of a request; None where the version lacks one."""
         group = {"elsewhere": _OTHER_GROUP, "nowhere": ""}.get(move.odd, "g")
         if move.do == "describe":
             return {"groups": (group,)}
@@ -213,7 +213,7 @@ class _CaseWriter:
         scratch = Script(delayed=False)
         if move.do == "fetch":
             scratch.fetch(who, version=version, group=group)
-            return dict(_asked(scratch))
+            return dict(_fields_in(scratch))
         if api == "LeaveGroup":
             return self.leaving(move, who, group, version)
         says: dict[str, Any] = {"member_id": self.member_id(move, who), "group": group}
@@ -232,7 +232,7 @@ class _CaseWriter:
                 scratch.beat(who, version=version, **says)
             else:
                 scratch.commit(who, version=version, **says)
-        return dict(_asked(scratch))
+        return dict(_fields_in(scratch))
 
     def leaving(self, move: Move, who: str, group: str, version: int) -> dict[str, Any] | None:
         if version < _INSTANCE_SINCE["LeaveGroup"]:
@@ -264,16 +264,16 @@ class _CaseWriter:
 
 
 def _join(move: Move) -> dict[str, Any]:
-    said: dict[str, Any] = {"session": Ms("short session"), "rebalance": Ms("short rebalance")}
+    fields: dict[str, Any] = {"session": Ms("short session"), "rebalance": Ms("short rebalance")}
     if move.do == "change":
-        said["protocols"] = BOTH if move.odd == "later" else RENEWED
+        fields["protocols"] = BOTH if move.odd == "later" else RENEWED
     elif move.odd == "unlike":
-        said["protocols"] = ROUNDROBIN
+        fields["protocols"] = ROUNDROBIN
     else:
-        said["protocols"] = RANGE
+        fields["protocols"] = RANGE
     if move.odd == "short":
-        said["session"] = _TOO_SHORT_MS
-    return said
+        fields["session"] = _TOO_SHORT_MS
+    return fields
 
 
 def _generation(move: Move, who: str) -> Any:
@@ -286,8 +286,8 @@ def _generation(move: Move, who: str) -> Any:
             return GenerationOf(who)
 
 
-def _asked(script: Script) -> Any:
-    """The fields of the request that a scratch script asks."""
+def _fields_in(script: Script) -> Any:
+    """Return the fields of the request in a scratch script."""
     return next(step.fields for step in script.steps if hasattr(step, "fields"))
 
 
@@ -306,7 +306,7 @@ class ProgramRun:
 
     @property
     def gravity(self) -> int:
-        """How grave, 0 most: breaks a property that needs no model; can't be explained; others.
+        """Grade the failure, 0 worst: breaks a property without a model; is unexplained; others.
 
         A closed connection may be another program's fault, where several run side by side.
         """
@@ -383,7 +383,7 @@ class ProgramRunner:
 
     @property
     def is_quick(self) -> bool:
-        """Whether the clock is virtual, so that a program takes no time."""
+        """Tell if the clock is virtual, so that a program takes no time."""
         return self.suite.hello.clock == "virtual"
 
     def run(self, programs: Sequence[Program]) -> list[ProgramRun]:
@@ -406,30 +406,30 @@ class ProgramRunner:
         return ProgramRun(program, result, broken, wrong or bool(broken))
 
     def report(self, ran: ProgramRun) -> str:
-        """What went wrong: what was sent, answered and due, and why; members by name."""
+        """Explain a failure: requests, answers, what was due and why; members by name."""
         lines = []
         result = ran.result
         if result.recording is not None:
-            said = explain(result.verdict, result.recording, self.revision)
-            lines += [*said.steps, "", said.sentence]
+            explained = explain(result.verdict, result.recording, self.revision)
+            lines += [*explained.steps, "", explained.sentence]
         else:
             lines.append(result.message)
-        for name, what in ran.broken.items():
-            said_so = what if result.recording is None else _for_people(what, result.recording)
-            lines.append(f"By answers alone, {name} is broken: {said_so.rstrip('.')}.")
+        for name, text in ran.broken.items():
+            sentence = text if result.recording is None else _for_people(text, result.recording)
+            lines.append(f"By answers alone, {name} is broken: {sentence.rstrip('.')}.")
         return "\n".join(lines)
 
     def trace(self, ran: ProgramRun) -> TraceFile | None:
-        """The trace of a run; None where the target itself failed."""
+        """Make the trace of a run; None where the target itself failed."""
         return sound_trace(ran.result, self.revision, self.target.provenance())
 
 
 def _for_people(sentence: str, recording: Recording) -> str:
-    """Requests by who sent them, members by name."""
+    """Name requests by their senders, and members by their names."""
     history = recording.read()
 
-    def named(found: re.Match[str]) -> str:
-        request_id, api = found.group("id", "api")
+    def named(match: re.Match[str]) -> str:
+        request_id, api = match.group("id", "api")
         who = history.senders.get(request_id, request_id)
         own = list(history.alike(request_id))
         number = f" (its no. {own.index(request_id) + 1})" if len(own) > 1 else ""
@@ -443,7 +443,8 @@ _ORDINARY = ("join", "sync", "await", "beat", "leave", "restart")
 _AT_ONCE = 26
 _FIRST = 8
 _SMALLEST = tuple(
-    Program((Move("join", one), Move("join", two))) for one, two in ((0, 1), (0, 2), (0, 3), (3, 4))
+    Program((Move("join", first), Move("join", second)))
+    for first, second in ((0, 1), (0, 2), (0, 3), (3, 4))
 )
 """The simplest programs: two processes join, of one instance, of two, one dynamic, both."""
 _LONG, _LONGEST = 10, 40
@@ -453,9 +454,9 @@ _PAIRED = 8
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """The result of a search (`found` None: nothing failed), and how many programs it ran."""
+    """The result of a search (`failing` None: nothing failed), and how many programs it ran."""
 
-    found: ProgramRun | None
+    failing: ProgramRun | None
     examples: int
 
 
@@ -544,7 +545,7 @@ def _drawn(
     chosen: settings, count: int, *, max_moves: int, doings: list[str], min_moves: int = 1
 ) -> list[Program]:
     """Programs as Hypothesis draws them; the same each time in a profile that is derandomised."""
-    found: dict[Program, None] = {}
+    distinct: dict[Program, None] = {}
 
     @settings(
         chosen,
@@ -556,12 +557,12 @@ def _drawn(
     )
     @given(programs(min_moves=min_moves, max_moves=max_moves, actions=doings))
     def drawn(program: Program) -> None:
-        found.setdefault(program)
+        distinct.setdefault(program)
 
     if chosen.derandomize:
         drawn = seed(0)(drawn)
     drawn()
-    return list(found)
+    return list(distinct)
 
 
 def _shorter(runner: ProgramRunner, best: ProgramRun) -> tuple[ProgramRun, int]:
@@ -587,10 +588,10 @@ def _shorter(runner: ProgramRunner, best: ProgramRun) -> tuple[ProgramRun, int]:
 def _below(program: Program) -> Iterator[Program]:
     """Simpler programs: one or two moves, all but one or two, half, or one boundary value less."""
     moves = program.moves
-    for one, two in combinations(moves[:_PAIRED], 2):
-        yield program._replace(moves=(one, two))
-    for one in moves[:_PAIRED]:
-        yield program._replace(moves=(one,))
+    for pair in combinations(moves[:_PAIRED], 2):
+        yield program._replace(moves=pair)
+    for move in moves[:_PAIRED]:
+        yield program._replace(moves=(move,))
     for size in (len(moves) // 2, 2, 1):
         for at in range(len(moves) - size + 1) if 0 < size < len(moves) else ():
             yield program._replace(moves=without(moves, at, at + size))
@@ -600,7 +601,7 @@ def _below(program: Program) -> Iterator[Program]:
 
 
 def _size(ran: ProgramRun) -> tuple[int, int, int, int]:
-    """The order of failing programs: grave faults first, then usual, short, plain programs."""
+    """Order failing programs: grave faults first, then usual, short, plain programs."""
     moves = ran.program.moves
     odd = sum(bool(move.odd) for move in moves)
     return (

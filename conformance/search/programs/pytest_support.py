@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from fencepost.model.coordinator import AsyncCoordinator
 
 TRACES = Path("fencepost-traces")
-"""Where traces of failures are written, below the current folder."""
+"""Folder for traces of failures, below the current folder."""
 
 Held = str | Target | Callable[[], Coordinator]
-"""What can be tested: a target by name (`mock`, `exec:COMMAND`, `tcp://HOST:PORT`), a target, or a
+"""Test subjects: a target by name (`mock`, `exec:COMMAND`, `tcp://HOST:PORT`), a target, or a
 function that makes a coordinator in this process.
 """
 
@@ -83,14 +83,14 @@ class FactoryTarget:
         """Nothing to end."""
 
     def provenance(self) -> Provenance:
-        """What the coordinator says of itself."""
+        """Return the names in the introduction of the coordinator."""
         return Provenance(self.name, *self._hello)
 
     @asynccontextmanager
     async def scope(
         self, label: str, *, isolated: bool = False, restarts: bool = False
     ) -> AsyncIterator[AsyncCoordinator]:
-        """A coordinator that nobody has used."""
+        """Yield an unused coordinator."""
         del label, isolated, restarts
         inner = self._make()
         try:
@@ -110,7 +110,7 @@ def machine_against(
     settings: hypothesis_settings | None = None,
     traces: Path = TRACES,
 ) -> type[unittest.TestCase]:
-    """A test case that looks for a program which the coordinator answers wrongly.
+    """Make a test case that looks for a program which the coordinator answers wrongly.
 
     `revision`: who judges.  `level`: from which level on a fault counts.  `doings`: what is done,
     of `fencepost.properties.stateful.strategies.DOINGS` (all, but for what the target lacks).
@@ -136,9 +136,9 @@ def machine_against(
             with ProgramRunner(target, judge, level=level, coverage=self.coverage) as runner:
                 look = search_quickly if runner.is_quick else search_side_by_side
                 searched: Searched = look(runner, chosen, doings)
-                said = self.coverage.text(judge)
-                report = _report(runner, searched.found, traces) if searched.found else ""
-            print(said)  # noqa: T201  (pytest shows it: -rP, or where the test fails)
+                coverage_text = self.coverage.text(judge)
+                report = _report(runner, searched.failing, traces) if searched.failing else ""
+            print(coverage_text)  # noqa: T201  (pytest shows it: -rP, or where the test fails)
             if report:
                 raise ViolationError(report)
 
@@ -168,7 +168,7 @@ def check_programs(
 
 
 def target_of(held: Held) -> Target:
-    """The coordinator to test, as a target.  Raises UnknownTargetError."""
+    """Make a target of the coordinator to test.  Raises UnknownTargetError."""
     if isinstance(held, str):
         return find_target(held, TargetOptions())
     if isinstance(held, _Openable):

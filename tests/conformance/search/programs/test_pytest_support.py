@@ -148,9 +148,9 @@ def test_side_by_side_finds_and_shortens_too() -> None:
     with ProgramRunner(FactoryTarget(never_fences), KAFKA_4, coverage=coverage) as runner:
         searched = search_side_by_side(runner, settings(FEW, max_examples=60))
 
-    assert searched.found is not None
-    assert searched.found.fails
-    assert len(searched.found.program.moves) <= 4
+    assert searched.failing is not None
+    assert searched.failing.fails
+    assert len(searched.failing.program.moves) <= 4
     assert coverage.examples >= searched.examples > 0
 
 
@@ -158,8 +158,8 @@ def test_the_same_profile_finds_the_same() -> None:
     def search() -> Sequence[object]:
         with ProgramRunner(FactoryTarget(never_fences), KAFKA_4) as runner:
             searched = search_quickly(runner, settings(FEW, max_examples=100))
-        assert searched.found is not None
-        return searched.found.program, searched.examples
+        assert searched.failing is not None
+        return searched.failing.program, searched.examples
 
     assert search() == search()
 
