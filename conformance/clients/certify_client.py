@@ -41,7 +41,7 @@ from fencepost.traces.report.client_certificate import (
 JOBS = 6
 ATTEMPTS = 3
 _CONFIRMED = 2
-"""How many runs must show a violation."""
+"""Runs that must show a violation."""
 
 Progress = Callable[[ClientResult], None]
 
@@ -62,12 +62,12 @@ class _Tried:
 
     def decided(self) -> tuple[Outcome, Verdict, Evidence, tuple[str, ...]]:
         """Return the outcome, the run that shows it, and notes about the others."""
-        bad = [one for one in self.verdicts if one[0].outcome is Outcome.FAIL]
+        bad = [(v, evidence) for v, evidence in self.verdicts if v.outcome is Outcome.FAIL]
         runs = len(self.verdicts)
         if len(bad) >= _CONFIRMED:
             others = {v.observed for v, _ in bad} - {bad[0][0].observed}
             notes = [f"seen in {len(bad)} of {runs} runs"] if len(bad) < runs else []
-            notes += [f"another run showed: {one}" for one in sorted(others)]
+            notes += [f"another run showed: {observed}" for observed in sorted(others)]
             return Outcome.FAIL, *bad[0], tuple(notes)
         if bad:
             note = f"one of {runs} runs showed: {bad[0][0].sentence}"
@@ -99,7 +99,7 @@ class ClientCertifier:
         self.introduction: Introduction
 
     async def run(self, scenarios: Sequence[Scenario]) -> list[ClientResult]:
-        """The results of all cases, in the order of the scenarios.
+        """Run all cases; return their results in the order of the scenarios.
 
         Raises TargetUnavailableError.
         """
@@ -108,26 +108,26 @@ class ClientCertifier:
             self.introduction = driver.introduction
             await self._pool.give_back(driver, clean=True)
             results = await side_by_side(map(self._scenario, scenarios))
-        return [result for found in results for result in found]
+        return [result for of_scenario in results for result in of_scenario]
 
     async def _scenario(self, scenario: Scenario) -> list[ClientResult]:
         lacks = self._lacks(scenario)
         if lacks:
-            found = [
+            results = [
                 ClientResult(case, Outcome.UNSUPPORTED, case.level, lacks, attempts=0)
-                for case in (ClientCase(one, scenario) for one in scenario.obligations)
+                for case in (ClientCase(name, scenario) for name in scenario.obligations)
             ]
         else:
             async with self._places:
-                found = await self._tried(scenario)
-        for result in found:
+                results = await self._tried(scenario)
+        for result in results:
             if self._progress is not None:
                 self._progress(result)
-        return found
+        return results
 
     def _lacks(self, scenario: Scenario) -> str:
-        """What a scenario needs and the client or the broker lacks; "" for nothing."""
-        features = [one for one in scenario.needs if one not in self.introduction.features]
+        """Name what a scenario needs and the client or the broker lacks; "" for nothing."""
+        features = [need for need in scenario.needs if need not in self.introduction.features]
         if features:
             return f"{self.introduction.client} has no {' and no '.join(features)}"
         if scenario.assignor and assignor_in(self.introduction, scenario.assignor) is None:
@@ -189,8 +189,8 @@ async def certificate_of(
     """
     began = time.monotonic()
     scenarios = chosen(patterns)
-    cases = sum(len(one.obligations) for one in scenarios.values())
-    every = sum(len(one.obligations) for one in SCENARIOS.values())
+    cases = sum(len(scenario.obligations) for scenario in scenarios.values())
+    every = sum(len(scenario.obligations) for scenario in SCENARIOS.values())
     notes = (f"{plural(every - cases, 'case')} not chosen",) if cases < every else ()
     async with staged(broker, revision) as stage:
         certifier = ClientCertifier(client, stage, jobs=jobs, progress=progress)

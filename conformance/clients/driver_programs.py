@@ -74,7 +74,7 @@ class Client:
 
 
 async def python_program(package: str, version: str) -> Program:
-    """The driver of a Python library, which gets a virtual environment of its own."""
+    """Build the driver of a Python library, in a virtual environment of its own."""
     constraints = SOURCES / "constraints.txt"
     sources = sorted(SOURCES.glob("*.py"))
 
@@ -98,15 +98,15 @@ async def python_program(package: str, version: str) -> Program:
 
 
 async def java_classes(version: str, main: str) -> str:
-    """The class path of one of our Java programs, with kafka-clients of a version."""
+    """Build the class path of one of our Java programs, with kafka-clients of a version."""
     source = SOURCES / "java" / f"{main}.java"
 
     async def build(folder: Path) -> None:
         javac = find_tool(
             "javac", "install a JDK, version 17 or later (Debian: openjdk-17-jdk-headless)"
         )
-        wanted = [f"org.apache.kafka:kafka-clients:{version}", *_JAVA_NEEDS]
-        await copy_jars(folder, pom("client-driver", wanted))
+        artifacts = [f"org.apache.kafka:kafka-clients:{version}", *_JAVA_NEEDS]
+        await copy_jars(folder, pom("client-driver", artifacts))
         jars = ":".join(map(str, jars_in(folder)))
         await run_tool(
             [javac, "-nowarn", "-cp", jars, "-d", str(folder), str(source)], _BUILD_S, folder
@@ -117,16 +117,19 @@ async def java_classes(version: str, main: str) -> str:
 
 
 async def java_program(version: str) -> Program:
-    """The driver of Java's kafka-clients."""
+    """Build the driver of Java's kafka-clients."""
     path = await java_classes(version, "ClientDriver")
     java = find_tool("java", "install Java 17 or later (Debian: openjdk-17-jre-headless)")
     return Program((java, *_JVM, "-cp", path, "ClientDriver"))
 
 
 async def go_program(name: str, module: str, version: str) -> Program:
-    """The driver of a Go library.  `module`: its path, as go.mod names it."""
+    """Build the driver of a Go library.  `module`: its path, as go.mod names it."""
     home = SOURCES / "go" / name
-    sources = [SOURCES / "go" / "user.go", *(home / one for one in ("main.go", "go.mod", "go.sum"))]
+    sources = [
+        SOURCES / "go" / "user.go",
+        *(home / name for name in ("main.go", "go.mod", "go.sum")),
+    ]
 
     async def build(folder: Path) -> None:
         go = find_tool("go", "install Go 1.26 or later (Debian: golang)")
@@ -143,18 +146,18 @@ async def go_program(name: str, module: str, version: str) -> Program:
 
 
 async def node_program(name: str, package: str, version: str) -> Program:
-    """The driver of a library for Node.js.  `package`: its name in the registry."""
+    """Build the driver of a library for Node.js.  `package`: its name in the registry."""
     home = SOURCES / "node" / name
     sources = [SOURCES / "node" / "user.mjs"]
-    sources += [home / one for one in ("main.mjs", "package.json", "package-lock.json")]
+    sources += [home / file for file in ("main.mjs", "package.json", "package-lock.json")]
 
     async def build(folder: Path) -> None:
         npm = find_tool("npm", _NODE)
         _copy(sources, folder)
         quiet = ("--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error")
         locked = f'"{package}": "{version}"' in (home / "package.json").read_text("utf-8")
-        what = ["ci"] if locked else ["install", "--save-exact", f"{package}@{version}"]
-        await run_tool([npm, *what, *quiet], _BUILD_S, folder)
+        command = ["ci"] if locked else ["install", "--save-exact", f"{package}@{version}"]
+        await run_tool([npm, *command, *quiet], _BUILD_S, folder)
 
     folder = await _cached(f"{name}-{version}", sources, build)
     # One that needs a newer Node.js than many machines have brings it along.
@@ -164,7 +167,7 @@ async def node_program(name: str, package: str, version: str) -> Program:
 
 
 async def _cached(name: str, sources: list[Path], build: Callable[[Path], Awaitable[None]]) -> Path:
-    """The folder of a driver, built from these sources where the cache lacks it.
+    """Return the folder of a driver, built from these sources where the cache lacks it.
 
     Raises TargetUnavailableError.
     """
@@ -222,16 +225,16 @@ _OTHERS = ("reference", "mutant:NAME", "exec:COMMAND")
 
 
 def find_client(name: str) -> Client:
-    """The client of this name, not yet built.  Raises UnknownClientError."""
+    """Return the client of this name, not yet built.  Raises UnknownClientError."""
     kind, colon, rest = name.partition(":")
     match kind, bool(colon):
         case "reference", False:
-            return Client(name, _given(Program(_own())))
+            return Client(name, _ready(Program(_own())))
         case "mutant", True if rest:
             _check_mutant(rest)
-            return Client(name, _given(Program((*_own(), "--mutant", rest))))
+            return Client(name, _ready(Program((*_own(), "--mutant", rest))))
         case "exec", True if rest.strip():
-            return Client(name, _given(Program(_argv(rest))))
+            return Client(name, _ready(Program(_argv(rest))))
         case _, _ if kind in LIBRARIES:
             return _library(name, kind, rest if colon else None)
     near = did_you_mean(kind, (*LIBRARIES, *_OTHERS))
@@ -256,7 +259,7 @@ def _library(name: str, kind: str, version: str | None) -> Client:
     return Client(f"{kind}:{version}", partial(library.program, version))
 
 
-def _given(program: Program) -> Callable[[], Awaitable[Program]]:
+def _ready(program: Program) -> Callable[[], Awaitable[Program]]:
     async def give() -> Program:
         return program
 

@@ -1,8 +1,6 @@
-"""Run one scenario once: its acts in order, and what came of them as evidence.
+"""Run one scenario once: take its steps in order, and gather the evidence.
 
-Whether what is waited for has come, by the evidence so far.
-
-Gather evidence while a scenario runs: from the broker's history, and from drivers' events.
+The evidence comes from the broker's history and from drivers' events; conditions are checked by it.
 """
 
 from __future__ import annotations
@@ -90,7 +88,7 @@ from fencepost.properties.requirements.evidence import (
 
 
 def is_met(condition: AnyCondition, evidence: Evidence, since: float, began: float) -> bool:
-    """Whether it has come; `since`: when the act before began, `began`: when the wait did."""
+    """Tell if a condition is met; `since`: begin of the act before, `began`: of the wait."""
     match condition:
         case Passed(ms=ms):
             return evidence.ended_ms >= began + ms
@@ -111,13 +109,13 @@ def is_met(condition: AnyCondition, evidence: Evidence, since: float, began: flo
             return bool(calls) and calls[-1].answered_ms is None
         case ErrorReported(code=code):
             errors = (f"{e.code} {e.message}" for _, e in evidence.errors_of(run))
-            return any(code.lower() in said.lower() for said in errors)
+            return any(code.lower() in error.lower() for error in errors)
         case Read():
             return next(evidence.records_of(run, since), None) is not None
 
 
 def _settled(evidence: Evidence, consumers: tuple[str, ...], began: float) -> bool:
-    """Whether they are in one generation, each has partitions, and all are held once."""
+    """Tell if they are in one generation, each has partitions, and all are held once."""
     runs = [evidence.run_of(name) for name in consumers]
     generations = {_generation(evidence, run, began) for run in runs if run is not None}
     if None in runs or len(generations) != 1 or None in generations:
@@ -129,7 +127,7 @@ def _settled(evidence: Evidence, consumers: tuple[str, ...], began: float) -> bo
 
 
 def _generation(evidence: Evidence, run: ConsumerRun, began: float) -> int | None:
-    """The generation that a life has synced and sent a heartbeat in; None: it is on its way."""
+    """Return the generation that a run has synced and sent a heartbeat in; None before."""
     synced = [call for call in evidence.of(run, SYNC) if call.went_well]
     if not synced:
         return None
@@ -143,12 +141,12 @@ def _generation(evidence: Evidence, run: ConsumerRun, began: float) -> int | Non
 _VERSIONS = "ApiVersions"
 _READ = {*MEMBER_APIS, LEAVE}
 _STALL_S = 0.05
-"""What the control waits for less than that is no stall."""
+"""Shortest wait of the control client that is a stall."""
 
 
 @dataclass(slots=True)
 class Timeline:
-    """What is known so far of a scenario that runs; `evidence` makes one record of it."""
+    """The evidence of a scenario that runs, so far; `evidence` makes one record of it."""
 
     history: History
     partitions: Mapping[str, int]
@@ -156,7 +154,7 @@ class Timeline:
     actions: list[Action] = field(default_factory=list)
     drivers: list[Driver] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
-    """What a driver calls a consumer, to its run."""
+    """Name of a consumer in its driver, to the id of its run."""
     broken: str = ""
     unsupported: str = ""
     unmet: list[tuple[float, str]] = field(default_factory=list)
@@ -167,23 +165,23 @@ class Timeline:
     _read: int = 0
 
     def now_ms(self) -> float:
-        """The broker's time."""
+        """Return the broker's time."""
         return self.history.now_ms()
 
     def begin(self, run: ConsumerRun, name: str, driver: Driver) -> None:
-        """A consumer is started; `name`: in its driver."""
+        """Note the start of a consumer; `name`: in its driver."""
         self.runs.append(run)
         self.names[name] = run.id
         if driver not in self.drivers:
             self.drivers.append(driver)
 
     def end(self, run: ConsumerRun, how: str) -> None:
-        """The end of a life begins."""
+        """Note that the end of a run begins."""
         index = self.runs.index(run)
         self.runs[index] = replace(run, ended_ms=self.now_ms(), how=how)
 
     def evidence(self) -> Evidence:
-        """All that is known now."""
+        """Return all that is known now."""
         self._read_history()
         return Evidence(
             runs=tuple(self.runs),
@@ -205,7 +203,7 @@ class Timeline:
         for exchange in exchanges[self._read :]:
             if (run := _life_of(exchange, ids)) is not None:
                 self._open[len(self._calls)] = exchange
-                self._calls.append(_asked(exchange, run))
+                self._calls.append(_call(exchange, run))
             if exchange.api == _VERSIONS and run is not None and not self.versions:
                 self._asking.append(exchange)
         self._read = len(exchanges)
@@ -218,7 +216,7 @@ class Timeline:
                 del self._open[index]
 
     def _learn_versions(self) -> None:
-        """Where nothing else tells the broker's versions, what it tells clients does."""
+        """Take the broker's versions from its answers to clients, where nothing else has them."""
         for exchange in self._asking:
             answer = exchange.answer or {}
             if answer.get("apiKeys") and not answer["errorCode"]:
@@ -232,7 +230,7 @@ class Timeline:
 
     def _user_events(self) -> Sequence[UserEvent]:
         began_ms = self.history.began_s * 1000
-        found = []
+        events = []
         for driver in self.drivers:
             own = [heard for heard in driver.events if heard.event.at_ms is not None]
             # What came quickest shows best how far apart the clocks are.
@@ -240,32 +238,32 @@ class Timeline:
             for heard in own:
                 run = self.names.get(heard.event.consumer or "")
                 if run is not None and heard.event.at_ms is not None:
-                    found.append(UserEvent(run, heard.event.at_ms + apart - began_ms, heard.event))
-        return sorted(found, key=lambda one: one.at_ms)
+                    events.append(UserEvent(run, heard.event.at_ms + apart - began_ms, heard.event))
+        return sorted(events, key=lambda event: event.at_ms)
 
     def _stalls(self) -> Sequence[tuple[float, float]]:
         began_s, now_ms = self.history.began_s, self.now_ms()
-        found = []
+        stalls = []
         for meter in self.history.meters.values():
             for ended_s, seconds in meter.samples:
                 if seconds > _STALL_S:
-                    found.append(((ended_s - seconds - began_s) * 1000, seconds * 1000))
+                    stalls.append(((ended_s - seconds - began_s) * 1000, seconds * 1000))
             for begun_s in meter.waiting:
                 at_ms = (begun_s - began_s) * 1000
                 if now_ms - at_ms > _STALL_S * 1000:
-                    found.append((at_ms, now_ms - at_ms))
-        return sorted(found)
+                    stalls.append((at_ms, now_ms - at_ms))
+        return sorted(stalls)
 
 
 def _life_of(exchange: RecordedExchange, ids: set[str]) -> str | None:
-    """Whose request it is: a library may put something behind the client id that it was given."""
+    """Return the run that sent a request: a library may put something behind its client id."""
     name = exchange.client_id or ""
     if name in ids:
         return name
-    return next((one for one in ids if name.startswith(f"{one}-")), None)
+    return next((known for known in ids if name.startswith(f"{known}-")), None)
 
 
-def _asked(exchange: RecordedExchange, run: str) -> Call:
+def _call(exchange: RecordedExchange, run: str) -> Call:
     return Call(
         run=run,
         api=exchange.api,
@@ -288,12 +286,12 @@ def _answered(exchange: RecordedExchange, call: Call) -> Call:
 
 
 def _is_beyond(exchange: RecordedExchange) -> bool:
-    """Whether it is a commit of a version that the model doesn't have: with ids of topics."""
+    """Tell if it is a commit of a version that the model doesn't have: with ids of topics."""
     return exchange.api == COMMIT and exchange.version > APIS[COMMIT].highest
 
 
 def _commit(body: Mapping[str, Any]) -> Message | None:
-    """Who commits, in such a version; not what."""
+    """Read the member that commits in such a version, and not its offsets."""
     if not body:
         return None
     return OffsetCommitRequest(
@@ -306,7 +304,7 @@ def _commit(body: Mapping[str, Any]) -> Message | None:
 
 
 def _code(exchange: RecordedExchange) -> int | None:
-    """The error of an answer that the model doesn't have: to a look-up, or to such a commit."""
+    """Return the error of an answer that the model doesn't have: to a look-up, or such a commit."""
     answer = exchange.answer
     if answer is None or not (exchange.api == FIND or _is_beyond(exchange)):
         return None
@@ -327,43 +325,43 @@ def _message(exchange: RecordedExchange, *, answer: bool) -> Message | None:
 
 
 SESSION_MS, HEARTBEAT_MS, POLL_INTERVAL_MS = 8000, 400, 30_000
-"""What consumers are set where a scenario doesn't say otherwise; a virtual machine restarts in less
-than a session."""
+"""Settings of consumers where a scenario has none; a virtual machine restarts in less than a
+session."""
 
 _USUAL = "range"
 _POLL_S = 0.05
 _LEADER_MS = 5000
 _AFTER_MS = 300
-"""What is under way when a scenario ends has so much time to arrive."""
+"""Time for what is under way at the end of a scenario to arrive."""
 
 
 class _BrokeOffError(Exception):
-    """What comes next would show nothing.  `str()` says why."""
+    """The rest of the scenario would show nothing.  `str()` says why."""
 
 
 def settings_for(
-    wanted: Settings, scenario: Scenario, introduction: Introduction, place: Place, run: str
+    chosen: Settings, scenario: Scenario, introduction: Introduction, place: Place, run: str
 ) -> ConsumerSettings:
-    """The settings of a consumer, without its instance id."""
-    name = wanted.assignor or scenario.assignor
+    """Make the settings of a consumer, without its instance id."""
+    name = chosen.assignor or scenario.assignor
     return ConsumerSettings(
         bootstrap=place.broker.bootstrap,
         group=place.group,
         topics=(place.topic,),
-        session_timeout_ms=wanted.session_timeout_ms or SESSION_MS,
-        heartbeat_interval_ms=wanted.heartbeat_interval_ms or HEARTBEAT_MS,
-        max_poll_interval_ms=wanted.max_poll_interval_ms or POLL_INTERVAL_MS,
+        session_timeout_ms=chosen.session_timeout_ms or SESSION_MS,
+        heartbeat_interval_ms=chosen.heartbeat_interval_ms or HEARTBEAT_MS,
+        max_poll_interval_ms=chosen.max_poll_interval_ms or POLL_INTERVAL_MS,
         assignor=usual_assignor(introduction) if name is None else _named(introduction, name),
         client_id=run,
-        auto_commit_ms=wanted.auto_commit_ms,
+        auto_commit_ms=chosen.auto_commit_ms,
     )
 
 
 def usual_assignor(introduction: Introduction) -> str:
-    """What consumers use where a scenario names none: range, or the library's first eager one."""
+    """Return the assignor where a scenario names none: range, or the library's first eager one."""
     if _USUAL in introduction.assignors:
         return _USUAL
-    eager = (one for one in introduction.assignors if not one.startswith(COOPERATIVE))
+    eager = (name for name in introduction.assignors if not name.startswith(COOPERATIVE))
     return next(eager, next(iter(introduction.assignors), _USUAL))
 
 
@@ -372,10 +370,9 @@ def _named(introduction: Introduction, name: str) -> str:
 
 
 def assignor_in(introduction: Introduction, name: str) -> str | None:
-    """What a library calls an assignor; `cooperative` is whichever cooperative one it has."""
+    """Return the library's name of an assignor; `cooperative` is whichever it has of that kind."""
     if name == COOPERATIVE:
-        found = (one for one in introduction.assignors if one.startswith(COOPERATIVE))
-        return next(found, None)
+        return next((n for n in introduction.assignors if n.startswith(COOPERATIVE)), None)
     return name if name in introduction.assignors else None
 
 
@@ -393,7 +390,7 @@ class ScenarioRun:
         self.timeline = Timeline(place.broker.history, {place.topic: PARTITIONS})
 
     async def run(self) -> Evidence:
-        """Do all acts; what is known then.  Raises TargetUnavailableError."""
+        """Take all steps; return the evidence then.  Raises TargetUnavailableError."""
         self._note_versions()
         try:
             for act in self._scenario.acts:
@@ -424,7 +421,7 @@ class ScenarioRun:
                     await self._produce(partition, count)
                 self._note("produce")
             case RemoveMember(consumer=consumer):
-                run = self._life(consumer)
+                run = self._run(consumer)
                 code = await self._place.broker.remove(self._place.group, run.instance or "")
                 self._note("remove", run, "ok" if code == 0 else f"error {code}")
             case Close() | StopPolling() | ResumePolling() | Commit() | Unsubscribe() | Subscribe():
@@ -473,7 +470,7 @@ class ScenarioRun:
         await self._pool.give_back(driver, clean=False)
 
     async def _tell(self, act: UserStep) -> None:
-        run = self._life(act.consumer)
+        run = self._run(act.consumer)
         step, limit_ms = structs.replace(act, consumer=self._name(run)), None
         if isinstance(step, Close):
             limit_ms = float(step.timeout_ms)
@@ -493,7 +490,7 @@ class ScenarioRun:
             case ClearFaults():
                 broker.relent()
             case ExpireSession(consumer=consumer):
-                run = self._life(consumer)
+                run = self._run(consumer)
                 if not await broker.expire(group, run.instance or ""):
                     outcome = "no such member"
             case Failover():
@@ -519,10 +516,10 @@ class ScenarioRun:
         began = self.timeline.now_ms()
         while not is_met(act.condition, self.timeline.evidence(), self._since, began):
             if self.timeline.now_ms() - began > act.within_ms:
-                said = f"{_words(act)} was not seen within {act.within_ms / 1000:g} s"
-                self.timeline.unmet.append((began, said))
+                reason = f"{_words(act)} was not seen within {act.within_ms / 1000:g} s"
+                self.timeline.unmet.append((began, reason))
                 if act.needed:
-                    raise _BrokeOffError(said)
+                    raise _BrokeOffError(reason)
                 return
             self._refuse_broken()
             await asyncio.sleep(_POLL_S)
@@ -545,10 +542,12 @@ class ScenarioRun:
             late = any(action.outcome == "late" for action in evidence.actions)
             await self._pool.give_back(driver, clean=clean and not late)
 
-        await asyncio.gather(*(tidied(*one) for one in self._drivers.items()))
+        await asyncio.gather(
+            *(tidied(process, driver) for process, driver in self._drivers.items())
+        )
 
-    def _life(self, consumer: str) -> ConsumerRun:
-        return next(one for one in reversed(self.timeline.runs) if one.consumer == consumer)
+    def _run(self, consumer: str) -> ConsumerRun:
+        return next(run for run in reversed(self.timeline.runs) if run.consumer == consumer)
 
     def _name(self, run: ConsumerRun) -> str:
         return f"{self._label}/{run.id}"
@@ -561,20 +560,20 @@ class ScenarioRun:
     def _note_reply(
         self, name: str, run: ConsumerRun, reply: Reply, limit_ms: float | None = None
     ) -> None:
-        outcome, said, fatal, took_ms = "ok", "", False, None
+        outcome, message, fatal, took_ms = "ok", "", False, None
         match reply:
             case Done(took_ms=took):
                 took_ms = took
             case Refused(error=error):
-                outcome, said, fatal = error.code, error.message, error.fatal
+                outcome, message, fatal = error.code, error.message, error.fatal
             case Unsupported(unsupported=why):
-                outcome, said = "unsupported", why
+                outcome, message = "unsupported", why
                 self.timeline.unsupported = why
             case Late():
-                outcome, said = "late", str(reply)
+                outcome, message = "late", str(reply)
         now = self.timeline.now_ms()
         self.timeline.actions.append(
-            Action(name, run.id, self._since, now, outcome, said, fatal, took_ms, limit_ms)
+            Action(name, run.id, self._since, now, outcome, message, fatal, took_ms, limit_ms)
         )
 
     def _note_versions(self) -> None:
@@ -583,7 +582,7 @@ class ScenarioRun:
 
 
 async def _closed(driver: Driver, name: str) -> bool:
-    """Whether a consumer was closed well."""
+    """Close a consumer; tell if that went well."""
     try:
         return isinstance(await driver.do(Close(name, 2000)), Done)
     except DriverError:
@@ -597,5 +596,5 @@ def _with_instance(settings: ConsumerSettings, instance: str) -> ConsumerSetting
 def _words(act: Until) -> str:
     fields = msgspec.to_builtins(act.condition)
     name = fields.pop("until")
-    told = ", ".join(f"{v}" if not isinstance(v, list) else " ".join(v) for v in fields.values())
-    return f"{name} ({told})"
+    details = ", ".join(f"{v}" if not isinstance(v, list) else " ".join(v) for v in fields.values())
+    return f"{name} ({details})"

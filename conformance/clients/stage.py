@@ -1,4 +1,4 @@
-"""Where scenarios run: a broker for each, with a topic, and groups of its own."""
+"""Run a broker for each scenario, with a topic and groups of its own."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _GROUP_SETTINGS = {
     "group.initial.rebalance.delay.ms": 0,
     "group.min.session.timeout.ms": 500,
 }
-"""What a broker that is started here is given, so that a scenario takes some seconds."""
+"""Settings of a broker that is started here, so that a scenario takes some seconds."""
 
 
 class Stage(Protocol):
@@ -40,12 +40,12 @@ class Stage(Protocol):
 
     @property
     def name(self) -> str:
-        """As `--broker` names it."""
+        """Name it as `--broker` does."""
         ...
 
     @property
     def provokes(self) -> bool:
-        """Whether it does wrong when it is told to."""
+        """Tell if faults can be injected."""
         ...
 
     def open(self, scenario: Scenario) -> AbstractAsyncContextManager[Place]:
@@ -63,7 +63,7 @@ class Place:
     served: ApplicationBroker | None
 
     def versions(self) -> Versions | None:
-        """The versions that it has now; None: only what clients are answered tells."""
+        """Return the versions that it has now; None: only its answers to clients tell."""
         return None if self.served is None else dict(self.served.cluster.versions)
 
 
@@ -78,13 +78,13 @@ class ServedStage:
     @asynccontextmanager
     async def open(self, scenario: Scenario) -> AsyncIterator[Place]:
         """Serve a model as the scenario wants it."""
-        wanted = scenario.broker
-        settings = {**_GROUP_SETTINGS, "group.initial.rebalance.delay.ms": wanted.delay_ms}
+        setting = scenario.broker
+        settings = {**_GROUP_SETTINGS, "group.initial.rebalance.delay.ms": setting.delay_ms}
         async with ApplicationBroker(
             self.revision,
             settings,
-            nodes=wanted.nodes,
-            as_of=wanted.as_of,
+            nodes=setting.nodes,
+            as_of=setting.as_of,
             topics={TOPIC: PARTITIONS},
         ) as broker:
             yield Place(broker, "g", TOPIC, broker)
@@ -115,7 +115,7 @@ class RealStage:
 
 @asynccontextmanager
 async def staged(broker: str, revision: Revision) -> AsyncIterator[Stage]:
-    """The stage that `--broker` names, started where it has to be.
+    """Start the stage that `--broker` names, where it has to be started.
 
     Raises UnknownTargetError, TargetUnavailableError.
     """
