@@ -31,6 +31,7 @@ from fencepost.model.plans.plan_order import DELAY
 from fencepost.model.plans.spelling import read_plan
 from fencepost.model.revision import Revision
 from fencepost.properties.judging.outcome import CaseResult, Outcome
+from fencepost.properties.judging.trace_verdict import TraceVerdict
 from fencepost.properties.oracle.fingerprint import broken_rule
 from fencepost.properties.oracle.oracle import judge
 from fencepost.properties.oracle.verdict import Verdict
@@ -38,7 +39,7 @@ from fencepost.traces.audit.audit_results import EXPLAINED, UNKNOWN, VIOLATED
 from fencepost.traces.files.bounded import own_version
 from fencepost.traces.files.recording_trace import trace_of
 from fencepost.traces.files.text_files import write_texts
-from fencepost.traces.files.trace_file import TraceFile, TraceFileError, TraceVerdict
+from fencepost.traces.files.trace_file import TraceFile, TraceFileError
 from fencepost.traces.pages.trace_data import ShownTrace
 from fencepost.traces.pages.trace_page import trace_page
 

@@ -5,6 +5,8 @@ A trace keeps all that the judge saw, the plan, and the verdict with its reasons
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from fencepost.model.coordinator import Provenance
 from fencepost.model.plans.spelling import plan_json, read_plan
 from fencepost.model.plans.steps import Plan
@@ -12,9 +14,11 @@ from fencepost.model.revision import Revision
 from fencepost.model.table.table import Level
 from fencepost.properties.judging.answer_diff import Recording
 from fencepost.properties.judging.explain import explain
-from fencepost.properties.oracle.fingerprint import broken_rule
-from fencepost.properties.oracle.verdict import Verdict, nearest
-from fencepost.traces.files.trace_file import Expected, TraceFile, TraceVerdict, besides_of
+from fencepost.properties.judging.trace_verdict import TraceVerdict, nearest_first, record_verdict
+from fencepost.traces.files.trace_file import TraceFile
+
+if TYPE_CHECKING:
+    from fencepost.properties.oracle.verdict import Verdict
 
 
 def trace_of(
@@ -53,27 +57,8 @@ def verdict_of(
     recording: Recording, verdict: Verdict | None, revision: Revision, message: str = ""
 ) -> TraceVerdict:
     """Return a verdict in the form that a trace file holds."""
-    said = message or explain(verdict, recording, revision).sentence
-    if verdict is None or verdict.violation is None:
-        holds = verdict is not None and verdict.unknown is None
-        return TraceVerdict("holds" if holds else "unknown", message=said)
-    violation = verdict.violation
-    rule = broken_rule(violation, revision)
-    best = nearest(violation.allowed)
-    allowed = sorted(violation.allowed, key=lambda a: a is not best)
-    return TraceVerdict(
-        outcome="violated",
-        level=violation.level.value,
-        wrong=violation.wrong.name,
-        rule=rule.id if rule is not None else None,
-        rules=violation.decided_by,
-        request=violation.request_id,
-        expected=tuple(Expected(a.body, a.rule, a.difference) for a in allowed),
-        observed=violation.observed,
-        because=rule.because if rule is not None else "",
-        message=said,
-        besides=besides_of(verdict),
-    )
+    sentence = message or explain(verdict, recording, revision).sentence
+    return record_verdict(verdict, revision, sentence, nearest_first)
 
 
 def recording_of(trace: TraceFile) -> Recording:

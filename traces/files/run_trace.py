@@ -10,19 +10,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
 
 from fencepost.model.coordinator import Answer, Send
 from fencepost.model.history.events import Answered, Disconnected, Sent
 from fencepost.model.history.words import answer_words, member, request_words
 from fencepost.model.messages.errors import Error
 from fencepost.model.revision import Revision
-from fencepost.properties.oracle.fingerprint import broken_rule
+from fencepost.properties.judging.trace_verdict import TraceVerdict, record_verdict
 from fencepost.properties.oracle.oracle import judge
-from fencepost.properties.oracle.verdict import Verdict, distance
 from fencepost.properties.worlds.concretise import Run, Turn
 from fencepost.properties.worlds.world import Worlds
 from fencepost.properties.worlds.world_client import TICK_MS
-from fencepost.traces.files.trace_file import Expected, TraceFile, TraceVerdict, besides_of
+from fencepost.traces.files.trace_file import TraceFile
+
+if TYPE_CHECKING:
+    from fencepost.properties.oracle.verdict import Verdict
 
 WAITS = "waits"
 COUNTEREXAMPLE, KNOWN, DIFFERENCE = "counterexample", "expected counterexample", "difference"
@@ -184,24 +187,10 @@ def to_trace_verdict(verdict: Verdict, revision: Revision, message: str = "") ->
     """Convert a verdict to that of a trace.  `message`: used in place of the usual sentence."""
     violation = verdict.violation
     if violation is None:
-        holds = verdict.unknown is None
-        sentence = message or verdict.unknown or f"Every answer is one that {revision.name} gives."
-        return TraceVerdict("holds" if holds else "unknown", message=sentence)
-    allowed = sorted(violation.allowed, key=distance)
-    rule = broken_rule(violation, revision)
-    return TraceVerdict(
-        outcome="violated",
-        level=violation.level.value,
-        wrong=violation.wrong.name,
-        rule=None if rule is None else rule.id,
-        rules=violation.decided_by,
-        request=violation.request_id,
-        expected=tuple(Expected(a.body, a.rule, a.difference) for a in allowed),
-        observed=violation.observed,
-        because="" if rule is None else rule.because,
-        message=message or f"{violation.request_id}: {violation.detail}",
-        besides=besides_of(verdict),
-    )
+        usual = verdict.unknown or f"Every answer is one that {revision.name} gives."
+    else:
+        usual = f"{violation.request_id}: {violation.detail}"
+    return record_verdict(verdict, revision, message or usual)
 
 
 # The words.

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from fencepost.model.bad_input import BadInputError
 from fencepost.model.coordinator import Answer, Config, Send
@@ -35,9 +35,12 @@ from fencepost.model.revision import Revision
 from fencepost.model.revisions import revisions
 from fencepost.model.revisions.revisions import is_in_a_file
 from fencepost.properties.departures.known_departures import coordinator_of
+from fencepost.properties.judging.trace_verdict import Expected, TraceVerdict, WrongBeside
 from fencepost.properties.oracle import oracle
-from fencepost.properties.oracle.verdict import Verdict, Wrong
 from fencepost.traces.files.bounded import DocumentError, read_json, schema_error
+
+if TYPE_CHECKING:
+    from fencepost.properties.oracle.verdict import Verdict
 
 FORMAT = "fencepost-trace"
 VERSION = 1
@@ -62,69 +65,6 @@ class UnknownRevisionError(TraceFileError):
         if is_in_a_file(name):
             problem, _, remedy = problem.rpartition("; ")
         super().__init__(where, "$.revision", problem, remedy)
-
-
-@dataclass(frozen=True, slots=True)
-class Expected:
-    """A right answer: its body (null: no answer), its rule, and the difference."""
-
-    body: Mapping[str, Any] | None
-    rule: str
-    difference: str
-
-
-@dataclass(frozen=True, slots=True)
-class WrongBeside:
-    """A field of an answer that is wrong beside the one that the verdict is about.
-
-    `request`: whose answer; `rule`: by which it should be otherwise, "" for none.
-    """
-
-    request: str
-    level: str
-    rule: str
-    difference: str
-
-
-def besides_of(verdict: Verdict) -> tuple[WrongBeside, ...]:
-    """Return what is wrong beside a verdict's violation, as a trace holds it."""
-    return tuple(
-        WrongBeside(b.request_id, b.level.value, b.rule, b.difference) for b in verdict.besides
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class TraceVerdict:
-    """The oracle's verdict: `holds`, `violated` or `unknown`, and its reasons.
-
-    `rule`: the rule that was broken, `rules`: those that took the request in; `request`: the id of
-    the request whose answer is wrong; `because`: why the rule is so; `message`: one sentence;
-    `besides`: what else is wrong, the gravest first.
-    """
-
-    outcome: str
-    level: str | None = None
-    wrong: str | None = None
-    rule: str | None = None
-    rules: tuple[str, ...] = ()
-    request: str | None = None
-    expected: tuple[Expected, ...] = ()
-    observed: Mapping[str, Any] | None = None
-    because: str = ""
-    message: str = ""
-    besides: tuple[WrongBeside, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the verdict as a JSON object; `besides` is left out where there are none."""
-        told = _listed(asdict(self))
-        if not self.besides:
-            del told["besides"]
-        return told
-
-    def wrong_answers(self) -> frozenset[str]:
-        """Return the ids of the requests whose answers are wrong."""
-        own = () if self.request is None else (self.request,)
-        return frozenset((*own, *(beside.request for beside in self.besides)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +187,7 @@ class TraceFile:
 
         Raises as `judge`.
         """
-        if self.verdict.wrong != Wrong.DEVIATION.name:
+        if not self.verdict.is_deviation:
             return None
         if self.verdict.expected:
             return wrong_field(self.verdict.expected[0].difference, self.names)
@@ -373,8 +313,3 @@ def _check(document: Any, where: str) -> None:
     if error is not None:
         problem = error.message if len(error.message) <= 200 else error.message[:200] + "…"
         raise TraceFileError(where, error.json_path, problem, "see trace-1.schema.json")
-
-
-def _listed(value: dict[str, Any]) -> dict[str, Any]:
-    """Convert tuples to lists, so that what is written is what will be read."""
-    return {key: list(item) if isinstance(item, tuple) else item for key, item in value.items()}

@@ -17,7 +17,6 @@ from fencepost.model.history.history import History
 from fencepost.model.history.step_lines import step_lines
 from fencepost.model.history.words import answer_words, member, quoted, request_words, with_names
 from fencepost.model.messages.errors import Error
-from fencepost.properties.oracle.verdict import Wrong
 from fencepost.traces.files.model_states import ModelState, model_states
 from fencepost.traces.files.trace_file import TraceFile
 
@@ -171,7 +170,7 @@ class _Diagram:
         body = next((e.body for e in verdict.expected if e.body is not None), None)
         if body is not None:
             return answer_words(request.api, body, self._names)
-        is_form = verdict.wrong in {Wrong.DEVIATION.name, Wrong.SHAPE.name}
+        is_form = verdict.is_form
         return "the form that its version has" if is_form else "to wait"
 
     # What the model knows.

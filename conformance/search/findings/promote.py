@@ -21,10 +21,11 @@ from fencepost.conformance.run.replay import rejudge
 from fencepost.conformance.targets.target_registry import find_revision
 from fencepost.properties.judging.explain import explain
 from fencepost.properties.judging.outcome import graded
+from fencepost.properties.judging.trace_verdict import TraceVerdict
 from fencepost.properties.oracle.fingerprint import origin_of
 from fencepost.traces.files.recording_trace import recording_of, verdict_of
 from fencepost.traces.files.trace_causes import CorpusFolder, bug_of_trace, fingerprint_of_trace
-from fencepost.traces.files.trace_file import TraceFile, TraceFileError, TraceVerdict
+from fencepost.traces.files.trace_file import TraceFile, TraceFileError
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _NO_WORD = re.compile(r"[^a-z0-9]+")

@@ -9,7 +9,8 @@ from fencepost.model.coordinator import Answer, Send
 from fencepost.model.history.events import Answered, Event, Handled, Passed, Sent
 from fencepost.model.messages.messages import APIS
 from fencepost.model.revisions.revisions import find as find_revision
-from fencepost.traces.files.trace_file import TraceFile, TraceVerdict
+from fencepost.properties.judging.trace_verdict import TraceVerdict
+from fencepost.traces.files.trace_file import TraceFile
 
 CONFIG = {
     "group.initial.rebalance.delay.ms": 0,

@@ -18,14 +18,9 @@ from fencepost.model.history.events import (
     Sent,
     TopicsDeleted,
 )
+from fencepost.properties.judging.trace_verdict import Expected, TraceVerdict
 from fencepost.properties.oracle.verdict import Wrong
-from fencepost.traces.files.trace_file import (
-    SCHEMA_FILE,
-    Expected,
-    TraceFile,
-    TraceFileError,
-    TraceVerdict,
-)
+from fencepost.traces.files.trace_file import SCHEMA_FILE, TraceFile, TraceFileError
 
 BEAT = {"groupId": "g", "generationId": 1, "memberId": "nobody", "groupInstanceId": None}
 REQUEST = Send("r1", "A1", "app", "Heartbeat", 4, BEAT)

@@ -11,7 +11,8 @@ from support.pasted import PASSED, run_pasted
 from fencepost.model.coordinator import Send
 from fencepost.model.history.events import Sent
 from fencepost.model.messages.draft_messages import TWO_LIST
-from fencepost.traces.files.trace_file import TraceFile, TraceFileError, TraceVerdict
+from fencepost.properties.judging.trace_verdict import TraceVerdict
+from fencepost.traces.files.trace_file import TraceFile, TraceFileError
 from fencepost.traces.forms.pytest_form import Literals, to_pytest
 
 QUICK = (

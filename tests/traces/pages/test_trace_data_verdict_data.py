@@ -13,7 +13,7 @@ from support.page.pages import finding
 from fencepost.model.coordinator import Answer
 from fencepost.model.history.events import Answered
 from fencepost.model.revisions.revisions import find as find_revision
-from fencepost.traces.files.trace_file import TraceVerdict
+from fencepost.properties.judging.trace_verdict import TraceVerdict
 from fencepost.traces.pages.html import linked
 from fencepost.traces.pages.trace_data import CaseNote, ShownTrace, case_note, verdict_json
 from fencepost.traces.pages.trace_with_model import match_model
