@@ -54,13 +54,13 @@ def measured(
         raise click.UsageError(f"{before} is no checkout of fencepost: it has no {missing[0]}/")
     here = Path(__file__).parent.parent
     with tempfile.TemporaryDirectory(prefix="fencepost-") as folder:
-        old = _package(Path(folder) / "before", before)
-        new = _package(Path(folder) / "now", here)
+        old = package(Path(folder) / "before", before)
+        new = package(Path(folder) / "now", here)
         figures = [[_apart(measure, arguments, of) for of in (old, new)] for _ in range(rounds)]
     return _compared([first for first, _ in figures], [second for _, second in figures])
 
 
-def _package(path: Path, checkout: Path) -> Path:
+def package(path: Path, checkout: Path) -> Path:
     """Make a folder from which `fencepost` is imported as the checkout has it."""
     (path / "fencepost").mkdir(parents=True)
     for floor in FLOORS:

@@ -26,7 +26,7 @@ ROOMS = {
     ),
     "traces": "files forms pages logs operations audit report pipeline",
     "conformance": "runtime wire targets cases run serve clients search site simulate advise cli",
-    "tools": "assignors kill_matrix nightly deployments docs",
+    "tools": "assignors kill_matrix nightly deployments docs evidence",
 }
 """Floors and the rooms of each, from the bottom up: a room may import from those before it.
 
