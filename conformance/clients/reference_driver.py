@@ -37,16 +37,16 @@ from fencepost.model.client.behaviour import RIGHT, ClientSettings, Conduct
 from fencepost.model.client.client import step
 from fencepost.model.client.client_interface import (
     AnswerRead,
-    Asked,
     Assigned,
     Closed,
     Committed,
     ConnectionLost,
     Endpoint,
-    ErrorTold,
+    ErrorReported,
     HangUp,
     Input,
     Lost,
+    Outgoing,
     Records,
     Revoked,
     Role,
@@ -76,7 +76,7 @@ class _Line:
     def __init__(self) -> None:
         self.connection: Connection | None = None
         self.opening: asyncio.Task[None] | None = None
-        self.waiting: Asked | None = None
+        self.waiting: Outgoing | None = None
 
     def close(self) -> None:
         if self.opening is not None:
@@ -142,7 +142,7 @@ class ReferenceConsumer:
             delay = max(at_ms - now_ms(), 1) / 1000
             self._timer = loop.call_later(delay, self.give, Woken())
 
-    def _ask(self, asked: Asked) -> None:
+    def _ask(self, asked: Outgoing) -> None:
         line = self._lines.get(asked.to)
         if line is None:
             line = self._lines[asked.to] = _Line()
@@ -167,7 +167,7 @@ class ReferenceConsumer:
         if asked is not None:
             self._send(connection, asked)
 
-    def _send(self, connection: Connection, asked: Asked) -> None:
+    def _send(self, connection: Connection, asked: Outgoing) -> None:
         api, version, message = asked.api, asked.version, asked.message
 
         def write(correlation_id: int) -> bytes:
@@ -249,7 +249,7 @@ class _User:
                 self._say(driver_messages.Lost(name, at_ms, partitions))
             case Records(partition, first, count):
                 self._say(driver_messages.Records(name, at_ms, partition, first, count))
-            case ErrorTold(code, fatal, where):
+            case ErrorReported(code, fatal, where):
                 self._say(
                     driver_messages.Error(name, at_ms, "poll", code, fatal, _why(code, where))
                 )

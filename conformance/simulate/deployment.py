@@ -44,7 +44,7 @@ from fencepost.conformance.simulate.quiet_simulation import QuietSimulation
 from fencepost.conformance.simulate.simulation import Exchange, Simulation
 from fencepost.model.classic.vocabulary import GroupState
 from fencepost.model.client.behaviour import ClientSettings
-from fencepost.model.client.client_interface import ErrorTold
+from fencepost.model.client.client_interface import ErrorReported
 from fencepost.model.client.client_state import Phase
 from fencepost.model.messages.errors import Error
 
@@ -292,7 +292,7 @@ class RunningDeployment(Deployment):
         """Yield the fatal errors of clients since the last call."""
         events, self._events_read = self.sim.events[self._events_read :], len(self.sim.events)
         for row in events:
-            if isinstance(row.event, ErrorTold) and row.event.fatal:
+            if isinstance(row.event, ErrorReported) and row.event.fatal:
                 where = place_of(row.client)
                 yield (
                     row.client,

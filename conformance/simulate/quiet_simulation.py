@@ -31,8 +31,8 @@ from fencepost.model.classic.group import SESSION, Group
 from fencepost.model.classic.vocabulary import GroupState
 from fencepost.model.client import links
 from fencepost.model.client.client import step
-from fencepost.model.client.client_interface import Asked, Endpoint, Input, Woken
-from fencepost.model.client.client_state import Backoff, ClientState, Life, Phase
+from fencepost.model.client.client_interface import Endpoint, Input, Outgoing, Woken
+from fencepost.model.client.client_state import Backoff, ClientState, Phase, Stage
 from fencepost.model.messages.messages import HeartbeatResponse
 
 _NEVER = 10**15
@@ -170,7 +170,7 @@ class QuietSimulation(Simulation):
             done -= 1
         if done:
             (heartbeat,) = step(client.settings, client.state, Woken(), rest.since_ms).requests
-            assert isinstance(heartbeat, Asked)  # noqa: S101  (for the type checker)
+            assert isinstance(heartbeat, Outgoing)  # noqa: S101  (for the type checker)
             self.skipped.append(SkippedRequests(name, heartbeat, done))
         next_ms = rest.since_ms + done * rest.every_ms
         state = client.state
@@ -194,7 +194,7 @@ class QuietSimulation(Simulation):
         done = step(client.settings, client.state, Woken(), sent_ms)
         client.state = done.state
         (heartbeat,) = done.requests
-        assert isinstance(heartbeat, Asked)  # noqa: S101  (for the type checker)
+        assert isinstance(heartbeat, Outgoing)  # noqa: S101  (for the type checker)
         number, to = heartbeat.correlation_id, heartbeat.to
         at_ms = sent_ms + self._travel_ms(name, number, "to")
         answer = HeartbeatResponse(error_code=0)
@@ -271,7 +271,7 @@ def _is_at_ease(state: ClientState, coordinator: Endpoint) -> bool:
     """Return True if a client is a member that has all it wants, and nothing under way."""
     member, link = state.membership, links.find(state, coordinator)
     return (
-        state.life is Life.RUNNING
+        state.stage is Stage.RUNNING
         and state.is_polling
         and member.phase is Phase.STABLE
         and member.is_handed_out

@@ -26,12 +26,12 @@ from fencepost.model.client.behaviour import ClientSettings
 from fencepost.model.client.client import step
 from fencepost.model.client.client_interface import (
     AnswerRead,
-    Asked,
     Closed,
     ConnectionLost,
     Endpoint,
     HangUp,
     Input,
+    Outgoing,
     Role,
     UserEvent,
     Woken,
@@ -59,7 +59,7 @@ class SkippedRequests(NamedTuple):
     """Skipped requests of a client, since they change nothing: one of them, and their number."""
 
     client: str
-    request: Asked
+    request: Outgoing
     times: int
 
 
@@ -367,7 +367,7 @@ class Simulation:
         for request_id in self.cluster.model.drop(_connection(name, endpoint, epoch)):
             self._waiting.pop(request_id, None)
 
-    def _send(self, name: str, request: Asked, now_ms: int) -> None:
+    def _send(self, name: str, request: Outgoing, now_ms: int) -> None:
         client = self._clients[name]
         number = request.correlation_id
         travelled = now_ms + self._travel_ms(name, number, "to")
@@ -386,7 +386,7 @@ class Simulation:
 
         self._agenda.put((arrival, name, Turn.ARRIVE, number), arrive)
 
-    def _arrive(self, name: str, request: Asked, epoch: int) -> None:
+    def _arrive(self, name: str, request: Outgoing, epoch: int) -> None:
         exchange = Exchange(
             self.now_ms, name, request.to, request.api, request.version, request.message
         )

@@ -1,15 +1,14 @@
-"""Describe how a client behaves: what the reference client does rightly, as data.
+"""Define the behaviour of the reference client as data, and the settings of a consumer.
 
-`REACTIONS` is the table of error answers: which error of which API leads to what.  `Conduct` has
-the rest, a field for each decision.  The fields' defaults are what a client owes; a lying client is
-a `Conduct` with one field changed.
+`REACTIONS` is the table of error answers: (API, error) → reaction.  `Conduct` has the rest, a field
+for each decision.  The fields' defaults are the client's duties; a faulty client is a `Conduct`
+with one field changed.
 
 Source: KIP-345, sections "Proposed Changes" and "Client behavior changes"; the protocol guide;
 Kafka's ConsumerCoordinator and AbstractCoordinator, read, where those are silent.
 
-The settings of a consumer, with Kafka's names where it has them, and its defaults.
-
-Source: Kafka's consumer configuration; times in ms.
+Settings have Kafka's names where it has them, and its defaults; times in ms.  Source: Kafka's
+consumer configuration.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from fencepost.model.messages.errors import Error
 
 
 class Reaction(Enum):
-    """What a client does after an answer."""
+    """The reaction of a client to an answer."""
 
     GO_ON = "goes on"
     TAKE_ID = "joins at once with the member id of the answer"
@@ -38,7 +37,7 @@ class Reaction(Enum):
 
 
 class ErrorReaction(NamedTuple):
-    """A row of the table: how a client reacts to an error of an API."""
+    """A row of the table: the reaction of a client to an error of an API."""
 
     api: str
     error: Error
@@ -88,7 +87,7 @@ REACTIONS: tuple[ErrorReaction, ...] = (
     *_rows(("OffsetCommit",), (Error.UNKNOWN_TOPIC_OR_PARTITION,), Reaction.RETRY),
     *_rows(_GROUP_APIS, (Error.NONE,), Reaction.GO_ON),
 )
-"""Every error that the protocol knows a reaction to; of any other the user is told."""
+"""Reactions to every error of the protocol; any other is reported to the user."""
 
 _BY_ERROR: dict[tuple[str, int | str], Reaction] = {
     (row.api, row.error.value): row.reaction for row in REACTIONS
@@ -96,7 +95,7 @@ _BY_ERROR: dict[tuple[str, int | str], Reaction] = {
 
 
 class Occasion(Enum):
-    """When a member might leave its group."""
+    """Occasions on which a member might leave its group."""
 
     CLOSE = "close"
     UNSUBSCRIBE = "unsubscribe"
@@ -104,7 +103,7 @@ class Occasion(Enum):
 
 
 class Leading(Enum):
-    """How a leader's assignment departs from what the assignor says."""
+    """Departures of a leader's assignment from the assignor's result."""
 
     RIGHT = "as the assignor says"
     FORGETS_MEMBER = "a member is left out"
@@ -122,8 +121,8 @@ Changed = tuple[tuple[str, Error, Reaction], ...]
 class Conduct:
     """The decisions of a client; the defaults are right.
 
-    `reactions`: what it does after an answer, where that is not as in `REACTIONS`.  `highest`: the
-    highest version that it uses of an API, where it knows a higher one.
+    `reactions`: those that differ from `REACTIONS`.  `highest`: the highest version that it uses of
+    an API, where it knows a higher one.
     """
 
     reactions: Changed = ()
@@ -168,7 +167,7 @@ class Conduct:
     evicts_when_fenced: bool = False
 
     def reaction(self, api: str, code: int | str) -> Reaction:
-        """What the client does after an answer of this API with this error code."""
+        """Return the client's reaction to an answer of this API with this error code."""
         for changed, error, reaction in self.reactions:
             if changed == api and error.value == code:
                 return reaction
@@ -176,16 +175,16 @@ class Conduct:
 
 
 RIGHT = Conduct()
-"""What a client owes."""
+"""The duties of a client."""
 
 
 class ClientSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What a consumer is made with.
+    """The settings of a consumer.
 
     `group_instance_id` None: a dynamic member.  `assignors`: offered in this order; the group is
     cooperative if all of them are.  `max_poll_interval_ms` is the rebalance timeout, too.
     `auto_commit_ms` None: only the user commits.  `fetches` False: the user wants no records, and
-    only the membership matters.  `conduct`: what it does rightly, or not.
+    only the membership matters.  `conduct`: its behaviour, right or not.
     """
 
     group_id: str
@@ -203,7 +202,7 @@ class ClientSettings(msgspec.Struct, frozen=True, kw_only=True):
     retry_backoff_max_ms: int = 1000
     request_timeout_ms: int = 30_000
     join_slack_ms: int = 5000
-    """A join's and a sync's answer is awaited for the rebalance timeout and so much more."""
+    """Extra wait for a join's and a sync's answer, beyond the rebalance timeout."""
     commit_timeout_ms: int = 60_000
     fetches: bool = True
     fetch_max_wait_ms: int = 500

@@ -1,13 +1,12 @@
-"""One step of a client: what happens to it, and what it does then.  Pure.
+"""Step a client: take an input, and do what is due.  Pure.
 
-The user polls without end, from `Start` on, until `StopPolling`.  An input changes what the client
-knows; then each concern does what is due by that, in the same order, until nothing is.  So no
-concern has to know which input made it due, and a client that is woken for nothing does nothing.
+The user polls without end, from `Start` on, until `StopPolling`.  An input changes the client's
+knowledge; then each concern does what is due by that, in the same order, until nothing is.  So no
+concern has to know the input that made it due, and a client that is woken for nothing does nothing.
 
-The end: what was read is committed, partitions are given back, a dynamic member leaves.
-
-A static member says nothing: its place is kept until its session ends.  Whatever the brokers do,
-the end comes in time; what they don't answer is not waited for longer.
+At the end the read records are committed, partitions are given back, a dynamic member leaves.  A
+static member sends nothing: its place is kept until its session ends.  Whatever the brokers do, the
+end comes in time; it doesn't wait longer for missing answers.
 
 Source: KIP-345, "Client behavior changes"; KIP-102 (close with a timeout); KIP-800 (reasons).
 """
@@ -20,12 +19,12 @@ from fencepost.model.client import committing, fetching, links, lookup, membersh
 from fencepost.model.client.behaviour import ClientSettings, Occasion
 from fencepost.model.client.client_interface import (
     AnswerRead,
-    Asked,
     Closed,
     ConnectionLost,
     Endpoint,
     HangUp,
     Input,
+    Outgoing,
     Revoked,
     Role,
     UserEvent,
@@ -35,9 +34,9 @@ from fencepost.model.client.client_state import (
     ClientState,
     ClientWork,
     Flight,
-    Life,
     Phase,
     Reading,
+    Stage,
     is_fenced,
 )
 from fencepost.model.client.membership import step_out
@@ -74,18 +73,20 @@ _BATCH_SINCE = 3
 
 
 def begin(work: ClientWork, timeout_ms: int) -> None:
-    """The user closes the consumer."""
+    """Begin to close the consumer, as the user asks."""
     state = work.state
-    if state.life is Life.FAILED and work.conduct.evicts_when_fenced:
-        work.change(life=Life.CLOSING, close_by_ms=work.now_ms + timeout_ms, topics=(), leaving="")
+    if state.stage is Stage.FAILED and work.conduct.evicts_when_fenced:
+        work.change(
+            stage=Stage.CLOSING, close_by_ms=work.now_ms + timeout_ms, topics=(), leaving=""
+        )
         return
-    if state.life in {Life.NEW, Life.FAILED, Life.CLOSED}:
+    if state.stage in {Stage.NEW, Stage.FAILED, Stage.CLOSED}:
         _end(work)
         return
-    if state.life is Life.CLOSING:
+    if state.stage is Stage.CLOSING:
         return
     close_by = work.now_ms + timeout_ms + work.conduct.close_lingers_ms
-    work.change(life=Life.CLOSING, close_by_ms=close_by, poll_by_ms=None)
+    work.change(stage=Stage.CLOSING, close_by_ms=close_by, poll_by_ms=None)
     if state.membership.phase in {Phase.JOINING, Phase.SYNCING}:
         _give_back(work)
     elif work.settings.auto_commit_ms is not None:
@@ -93,8 +94,8 @@ def begin(work: ClientWork, timeout_ms: int) -> None:
 
 
 def unsubscribe(work: ClientWork) -> None:
-    """The user subscribes to nothing any more."""
-    if work.state.life is not Life.RUNNING:
+    """Subscribe to nothing any more."""
+    if work.state.stage is not Stage.RUNNING:
         return
     _revoke(work)
     work.change(topics=())
@@ -102,7 +103,7 @@ def unsubscribe(work: ClientWork) -> None:
 
 
 def _revoke(work: ClientWork) -> None:
-    """The user gives everything back; what was lost meanwhile is lost."""
+    """Give back all partitions of the user; lost ones are lost."""
     if work.state.membership.generation_id < 0:
         work.tell_lost()
     elif owned := work.state.reading.owned:
@@ -118,9 +119,9 @@ def _give_back(work: ClientWork) -> None:
 
 def pursue_close(work: ClientWork) -> None:
     """Leave, if that is to be done; come to the end, once it is, or the time is over."""
-    if work.state.life is Life.CLOSING:
+    if work.state.stage is Stage.CLOSING:
         _close(work)
-    elif work.state.life is Life.RUNNING:
+    elif work.state.stage is Stage.RUNNING:
         _leave(work)
 
 
@@ -145,12 +146,12 @@ def _close(work: ClientWork) -> None:
 
 def _end(work: ClientWork) -> None:
     work.hang_up_all()
-    work.change(life=Life.CLOSED)
+    work.change(stage=Stage.CLOSED)
     work.tell(Closed())
 
 
 def _leave(work: ClientWork) -> None:
-    """Send LeaveGroup, once; nobody to send it to: then the session's end does it."""
+    """Send LeaveGroup, once; without a coordinator the session's end does it."""
     state = work.state
     if state.leaving is None:
         return
@@ -175,7 +176,7 @@ def _request(work: ClientWork, version: int) -> LeaveGroupRequest:
 
 
 def left(work: ClientWork) -> None:
-    """LeaveGroup was answered, or never will be: both are an end."""
+    """End after LeaveGroup was answered, or never will be."""
     work.change(leaving=None)
 
 
@@ -190,22 +191,22 @@ _CONCERNS = (
 
 @dataclass(frozen=True, slots=True)
 class ClientStep:
-    """The client afterwards, what it sends, what its user sees, and when to wake it.
+    """The client after a step, its requests, its user's events, and the time to wake it.
 
     `requests` are in the order of sending.  `wake_at_ms` None: nothing is due by itself.
     """
 
     state: ClientState
-    requests: tuple[Asked | HangUp, ...]
+    requests: tuple[Outgoing | HangUp, ...]
     events: tuple[UserEvent, ...]
     wake_at_ms: int | None
 
 
-def step(settings: ClientSettings, state: ClientState, given: Input, now_ms: int) -> ClientStep:
+def step(settings: ClientSettings, state: ClientState, event_in: Input, now_ms: int) -> ClientStep:
     """Take an input at a time, in ms, that never goes back."""
     work = ClientWork(settings, state, now_ms)
-    if state.life is not Life.CLOSED:
-        _take(work, given)
+    if state.stage is not Stage.CLOSED:
+        _take(work, event_in)
         while (endpoint := links.overdue(work)) is not None:
             _connection_lost(work, endpoint, links.give_up(work, endpoint))
         _pursue(work)
@@ -215,7 +216,7 @@ def step(settings: ClientSettings, state: ClientState, given: Input, now_ms: int
 def _pursue(work: ClientWork) -> None:
     """Let each concern do what is due; what one did may make another's due."""
     before = None
-    while before is not work.state and work.state.life is not Life.CLOSED:
+    while before is not work.state and work.state.stage is not Stage.CLOSED:
         before = work.state
         for pursue in _CONCERNS:
             pursue(work)
@@ -223,11 +224,11 @@ def _pursue(work: ClientWork) -> None:
 
 
 def _tell_failure(work: ClientWork) -> None:
-    """The user, when it polls, is told the fatal error: each time that it polls on, once."""
+    """Report the fatal error to the user when it polls: each time that it polls on, once."""
     state = work.state
-    if state.life is not Life.FAILED or state.was_told or not state.is_polling:
+    if state.stage is not Stage.FAILED or state.is_reported or not state.is_polling:
         return
-    work.change(was_told=True)
+    work.change(is_reported=True)
     if state.failure is not None and (work.conduct.tells_fence or not is_fenced(state)):
         work.tell(state.failure)
     if not (work.conduct.reads_when_fenced or work.conduct.commits_when_fenced):
@@ -237,36 +238,36 @@ def _tell_failure(work: ClientWork) -> None:
 # Inputs.
 
 
-def _take(work: ClientWork, given: Input) -> None:
-    match given:
+def _take(work: ClientWork, event_in: Input) -> None:
+    match event_in:
         case Start():
-            work.change(life=Life.RUNNING, topics=work.settings.topics)
+            work.change(stage=Stage.RUNNING, topics=work.settings.topics)
         case StopPolling():
             poll_by = work.now_ms + work.settings.max_poll_interval_ms
             work.change(is_polling=False, poll_by_ms=poll_by)
         case ResumePolling():
-            work.change(is_polling=True, poll_by_ms=None, was_told=False)
+            work.change(is_polling=True, poll_by_ms=None, is_reported=False)
         case Commit():
             committing.commit_for_user(work)
         case Subscribe():
-            work.change(topics=given.topics)
+            work.change(topics=event_in.topics)
             if work.state.membership.phase is not Phase.OUT:
                 work.change_member(needs_join=True)
         case Unsubscribe():
             unsubscribe(work)
         case Close():
-            begin(work, given.timeout_ms)
+            begin(work, event_in.timeout_ms)
         case AnswerRead():
-            if flight := links.answered(work, given.correlation_id, given.message):
-                _answer_read(work, flight, given)
+            if flight := links.answered(work, event_in.correlation_id, event_in.message):
+                _answer_read(work, flight, event_in)
         case ConnectionLost():
-            _connection_lost(work, given.endpoint, links.lost(work, given.endpoint))
+            _connection_lost(work, event_in.endpoint, links.lost(work, event_in.endpoint))
         case Woken():
             pass
 
 
-def _answer_read(work: ClientWork, flight: Flight, given: AnswerRead) -> None:
-    match given.message:
+def _answer_read(work: ClientWork, flight: Flight, event_in: AnswerRead) -> None:
+    match event_in.message:
         case ApiVersionsResponse() as answer:
             if not links.versions_read(work, flight, answer):
                 _connection_lost(work, flight.endpoint, links.give_up(work, flight.endpoint))
@@ -296,11 +297,11 @@ def _answer_read(work: ClientWork, flight: Flight, given: AnswerRead) -> None:
         case LeaveGroupResponse():
             left(work)
         case _:
-            raise TypeError(f"{type(given.message).__name__} answers nothing that a client asks")
+            raise TypeError(f"{type(event_in.message).__name__} answers nothing that a client asks")
 
 
 def _connection_lost(work: ClientWork, endpoint: Endpoint, flight: Flight | None) -> None:
-    """What was open on a connection gets no answer; a coordinator that was lost is looked up."""
+    """Give up the requests of a lost connection; a lost coordinator is looked up."""
     if endpoint.role is Role.COORDINATOR and endpoint == work.state.cluster.coordinator:
         lookup.forget_coordinator(work)
     match flight and flight.api:
@@ -327,12 +328,12 @@ def _connection_lost(work: ClientWork, endpoint: Endpoint, flight: Flight | None
 
 
 def _wake_at_ms(work: ClientWork) -> int | None:
-    """When something is due that no input will announce.
+    """Return the time at which something is due that no input will announce.
 
-    What was due before was done, or waits for an input.
+    Earlier work is done, or waits for an input.
     """
     state, member, reading = work.state, work.state.membership, work.state.reading
-    if state.life not in {Life.RUNNING, Life.CLOSING} and not state.links:
+    if state.stage not in {Stage.RUNNING, Stage.CLOSING} and not state.links:
         return None
     times = [
         state.poll_by_ms,

@@ -1,4 +1,4 @@
-"""What goes into a client and what comes out: inputs, requests, and events for its user.
+"""Define the inputs of a client, its requests, and the events for its user.
 
 The user's events have the words of the driver protocol (`conformance/clients`).  Times are ms on
 the caller's clock.
@@ -18,7 +18,7 @@ from fencepost.model.plans.steps import Start, UserStep
 
 
 class Role(Enum):
-    """What a connection is for; each role has a connection of its own, as a parked join needs."""
+    """The purpose of a connection; each role has its own, as a parked join needs."""
 
     BOOTSTRAP = "bootstrap"
     COORDINATOR = "coordinator"
@@ -26,7 +26,7 @@ class Role(Enum):
 
 
 class Endpoint(NamedTuple):
-    """Where to connect.  The bootstrap's host and port are the caller's business."""
+    """The address of a connection.  The bootstrap's host and port are the caller's business."""
 
     role: Role
     node: int = -1
@@ -64,7 +64,7 @@ Input = Start | UserStep | AnswerRead | ConnectionLost | Woken
 # Outputs.
 
 
-class Asked(msgspec.Struct, frozen=True):
+class Outgoing(msgspec.Struct, frozen=True):
     """A request to send; the connection is made if there is none."""
 
     correlation_id: int
@@ -87,7 +87,7 @@ class Assigned(msgspec.Struct, frozen=True):
 
 
 class Revoked(msgspec.Struct, frozen=True):
-    """The user gives these partitions back; they are still its own until it was told."""
+    """The user gives these partitions back; they are its own until this event."""
 
     partitions: tuple[TopicPartition, ...]
 
@@ -106,10 +106,10 @@ class Records(msgspec.Struct, frozen=True):
     count: int
 
 
-class ErrorTold(msgspec.Struct, frozen=True):
-    """The user is told an error.  `code`: Kafka's name; `where`: the API that was answered so.
+class ErrorReported(msgspec.Struct, frozen=True):
+    """An error is reported to the user.  `code`: Kafka's name; `where`: the API of the answer.
 
-    After a `fatal` one the client does nothing by itself; each poll tells it again.
+    After a `fatal` one the client does nothing by itself; each poll reports it again.
     """
 
     code: str
@@ -127,4 +127,4 @@ class Closed(msgspec.Struct, frozen=True):
     """The consumer is closed; nothing comes any more."""
 
 
-UserEvent = Assigned | Revoked | Lost | Records | ErrorTold | Committed | Closed
+UserEvent = Assigned | Revoked | Lost | Records | ErrorReported | Committed | Closed

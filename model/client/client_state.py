@@ -1,9 +1,7 @@
-"""The state of one client: immutable, hashable, complete.
+"""Define the state of one client (immutable, hashable, complete), and the work of one step.
 
 Two clients with equal settings and equal states do the same from then on.  Deadlines are ms on the
-caller's clock; None: never.
-
-A client's step in progress: the state as it is being changed, and what comes out of it.
+caller's clock; None: never.  The work holds the state during a step, and its outputs.
 """
 
 from __future__ import annotations
@@ -17,12 +15,12 @@ from msgspec.structs import replace
 from fencepost.model.assignors.sticky_memory import NO_MEMORY, Memory
 from fencepost.model.client.behaviour import ClientSettings, Conduct
 from fencepost.model.client.client_interface import (
-    Asked,
     Committed,
     Endpoint,
-    ErrorTold,
+    ErrorReported,
     HangUp,
     Lost,
+    Outgoing,
     UserEvent,
 )
 from fencepost.model.messages.cluster_messages import (
@@ -37,8 +35,8 @@ from fencepost.model.messages.shapes import Message
 from fencepost.model.messages.subscription import TopicPartition
 
 
-class Life(Enum):
-    """Whether a client is at work."""
+class Stage(Enum):
+    """The stage of a client between start and end."""
 
     NEW = "new"
     RUNNING = "running"
@@ -48,7 +46,7 @@ class Life(Enum):
 
 
 class Phase(Enum):
-    """Where a client is on its way into the group."""
+    """The phase of a client on its way into the group."""
 
     OUT = "out"
     JOINING = "joining"
@@ -57,7 +55,7 @@ class Phase(Enum):
 
 
 class Backoff(msgspec.Struct, frozen=True):
-    """How often something failed since it last went well, and when it may be tried again."""
+    """Failures since the last success, and the time of the next attempt."""
 
     failures: int = 0
     not_before_ms: int = 0
@@ -91,21 +89,21 @@ class Link(msgspec.Struct, frozen=True):
 
 
 class TopicLayout(NamedTuple):
-    """A topic as a leader sees it: of each partition the racks of its replicas, if they matter."""
+    """A topic as a leader knows it: of each partition the racks of its replicas, if they matter."""
 
     topic: str
     racks: tuple[frozenset[str], ...]
 
 
 class Membership(msgspec.Struct, frozen=True):
-    """What a client knows of itself as a member.
+    """The client's knowledge of itself as a member.
 
-    `generation_id` -1: it is nobody's member, and what it owned is lost.  `needs_join`: it is a
-    member, but shall join again; `prepared`: what was read before is committed.  `to_lead`: the
-    members that it has to assign to, until the sync is answered; `skips`: the coordinator has their
-    assignment.  `seen`: what the topics were like when it assigned, as a leader.  `target`:
-    its assignment of the generation `assigned_in`; `is_handed_out`: the user was told.
-    `was_stable`, `was_removed`: ever, as a member of this group.
+    `generation_id` -1: it is no member, and its partitions are lost.  `needs_join`: it is a member,
+    but shall join again; `prepared`: the records read before are committed.  `to_lead`: the members
+    that it has to assign to, until the sync is answered; `skips`: the coordinator has their
+    assignment.  `layouts`: the topics when it assigned, as a leader.  `target`: its assignment of
+    the generation `assigned_in`; `is_handed_out`: the user has it. `was_stable`, `was_removed`:
+    ever, as a member of this group.
     """
 
     phase: Phase = Phase.OUT
@@ -117,7 +115,7 @@ class Membership(msgspec.Struct, frozen=True):
     leads: bool = False
     skips: bool = False
     to_lead: tuple[JoinMember, ...] | None = None
-    seen: tuple[TopicLayout, ...] | None = None
+    layouts: tuple[TopicLayout, ...] | None = None
     target: tuple[TopicPartition, ...] = ()
     assigned_in: int = -1
     is_handed_out: bool = False
@@ -128,7 +126,7 @@ class Membership(msgspec.Struct, frozen=True):
 
 
 class Cluster(msgspec.Struct, frozen=True):
-    """What a client knows of the cluster; `read_ms` None: nothing yet."""
+    """The client's knowledge of the cluster; `read_ms` None: nothing yet."""
 
     brokers: tuple[BrokerNode, ...] = ()
     topics: tuple[TopicLeaders, ...] = ()
@@ -142,7 +140,7 @@ class Cluster(msgspec.Struct, frozen=True):
 class Position(msgspec.Struct, frozen=True):
     """A partition of the user: the next offset (None: not known yet) and the last committed one.
 
-    `resets`: no offset was committed, or it is out of range; the log's own is asked for.
+    `resets`: no offset was committed, or it is out of range; the log's own is requested.
     """
 
     partition: TopicPartition
@@ -152,7 +150,7 @@ class Position(msgspec.Struct, frozen=True):
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """What the user owns, and how far it has read."""
+    """The user's partitions, and their positions."""
 
     positions: tuple[Position, ...] = ()
     backoff: Backoff = Backoff()
@@ -160,14 +158,14 @@ class Reading(msgspec.Struct, frozen=True):
 
     @property
     def owned(self) -> tuple[TopicPartition, ...]:
-        """The partitions that the user was given."""
+        """The partitions that the user has."""
         return tuple(position.partition for position in self.positions)
 
 
 class Committing(msgspec.Struct, frozen=True):
-    """A commit under way: what of, until when, and how often the user waits for it.
+    """A commit under way: its offsets, its deadline, and the number of waiting calls of the user.
 
-    `request_id`: the correlation id of the request that was sent for it last.
+    `request_id`: the correlation id of its last request.
     """
 
     offsets: tuple[tuple[TopicPartition, int], ...]
@@ -180,13 +178,13 @@ class Committing(msgspec.Struct, frozen=True):
 class ClientState(msgspec.Struct, frozen=True):
     """A client.
 
-    `next_id`: the next correlation id.  `poll_by_ms`: when the user exceeds the poll interval; None
-    while it polls.  `memory`: what the sticky assignor tells the leader; a member that was removed
-    still has it.  `leaving`: the member id that shall leave.  `failure`: the fatal error, once
-    there is one; `was_told`: since the user polled last.
+    `next_id`: the next correlation id.  `poll_by_ms`: time at which the user exceeds the poll
+    interval; None while it polls.  `memory`: the sticky assignor's message to the leader; a member
+    that was removed still has it.  `leaving`: the member id that shall leave.  `failure`: the fatal
+    error, once there is one; `is_reported`: since the user polled last.
     """
 
-    life: Life = Life.NEW
+    stage: Stage = Stage.NEW
     next_id: int = 1
     topics: tuple[str, ...] = ()
     poll_by_ms: int | None = None
@@ -200,12 +198,12 @@ class ClientState(msgspec.Struct, frozen=True):
     auto_commit_ms: int | None = None
     leaving: str | None = None
     close_by_ms: int | None = None
-    failure: ErrorTold | None = None
-    was_told: bool = False
+    failure: ErrorReported | None = None
+    is_reported: bool = False
 
 
 class ClientWork:
-    """What the concerns of a client work on, one after the other."""
+    """The work of one step, for the concerns of a client, one after the other."""
 
     __slots__ = ("events", "now_ms", "requests", "settings", "state")
 
@@ -213,17 +211,17 @@ class ClientWork:
         self.settings = settings
         self.state = state
         self.now_ms = now_ms
-        self.requests: list[Asked | HangUp] = []
+        self.requests: list[Outgoing | HangUp] = []
         self.events: list[UserEvent] = []
 
     @property
     def conduct(self) -> Conduct:
-        """How this client conducts itself."""
+        """The conduct of this client."""
         return self.settings.conduct
 
     @property
     def is_static(self) -> bool:
-        """Whether this client takes itself for a static member."""
+        """True if this client takes itself for a static member."""
         return self.settings.group_instance_id is not None and bool(self.conduct.identified)
 
     def change(self, **changes: Any) -> None:
@@ -235,11 +233,11 @@ class ClientWork:
         self.change(membership=replace(self.state.membership, **changes))
 
     def change_cluster(self, **changes: Any) -> None:
-        """Change fields of what is known of the cluster."""
+        """Change fields of the knowledge of the cluster."""
         self.change(cluster=replace(self.state.cluster, **changes))
 
     def change_reading(self, **changes: Any) -> None:
-        """Change fields of what the user reads."""
+        """Change fields of the user's reading."""
         self.change(reading=replace(self.state.reading, **changes))
 
     def tell(self, event: UserEvent) -> None:
@@ -247,7 +245,7 @@ class ClientWork:
         self.events.append(event)
 
     def failed(self, backoff: Backoff, *, at_once: bool = False) -> Backoff:
-        """Something failed once more: the pause doubles each time, up to the settings' longest.
+        """Count one more failure: the pause doubles each time, up to the settings' longest.
 
         `at_once`: the first failure in a row has no pause, as it is part of the protocol.
         """
@@ -259,14 +257,14 @@ class ClientWork:
         return Backoff(failures + 1, self.now_ms + pause)
 
     def fail(self, code: int | str, where: str) -> None:
-        """Come to a fatal error: nothing is done by itself any more, and the user is told."""
-        told = ErrorTold(error_name(code), fatal=True, where=where)
-        self.end_commit(told.code)
-        if self.state.life is Life.CLOSING:
-            self.tell(told)
+        """Come to a fatal error: the client does nothing by itself any more, and reports it."""
+        error = ErrorReported(error_name(code), fatal=True, where=where)
+        self.end_commit(error.code)
+        if self.state.stage is Stage.CLOSING:
+            self.tell(error)
             self.change(membership=Membership(), leaving=None)
             return
-        self.change(life=Life.FAILED, failure=told, was_told=False)
+        self.change(stage=Stage.FAILED, failure=error, is_reported=False)
         if not (self.conduct.reads_when_fenced or self.conduct.commits_when_fenced):
             self.change(membership=Membership(), leaving=None)
             self.hang_up_all()
@@ -277,24 +275,24 @@ class ClientWork:
         self.change(links=())
 
     def end_commit(self, error: str) -> None:
-        """What is being committed is over; the user, if it waits, is told how."""
+        """End the present commit; a waiting user gets the result."""
         if (current := self.state.committing) is not None:
             for _ in range(current.waiting):
                 self.tell(Committed(error))
             self.change(committing=None)
 
     def tell_lost(self) -> None:
-        """The user may own nothing of what it was given any more."""
+        """Report to the user that all its partitions may be lost."""
         if owned := self.state.reading.owned:
             if self.conduct.tells_loss:
                 self.tell(Lost(owned))
             self.change(reading=Reading())
 
     def tell_error(self, code: int | str, where: str) -> None:
-        """Tell the user an error that the client goes on after."""
-        self.tell(ErrorTold(error_name(code), fatal=False, where=where))
+        """Report an error to the user, after which the client goes on."""
+        self.tell(ErrorReported(error_name(code), fatal=False, where=where))
 
 
 def is_fenced(state: ClientState) -> bool:
-    """Whether the fatal error is that another process has the instance."""
+    """Return True if the fatal error is that another process has the instance."""
     return state.failure is not None and state.failure.code == Error.FENCED_INSTANCE_ID.name

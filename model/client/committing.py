@@ -1,14 +1,13 @@
-"""Commits: of the user, by time, before partitions are given back, and at the end.
+"""Commit offsets: for the user, by time, before partitions are given back, and at the end.
 
-Nothing is committed by a client that is nobody's member: without a generation the coordinator could
-not tell a zombie from a tool.
+A client that is no member commits nothing: without a generation the coordinator could not
+distinguish a zombie from a tool.
 
-Source: KIP-345 (the instance id in OffsetCommit); Kafka's ConsumerCoordinator: what a rebalance
-interrupts is not tried again, what a moving coordinator interrupts is.
+A request has the instance id that the user set, wherever there is room for it.
 
-Which instance id a client sends: the one that the user set, wherever there is room for it.
-
-Source: KIP-345, "Public Interfaces".
+Source: KIP-345 (the instance id in OffsetCommit, "Public Interfaces"); Kafka's ConsumerCoordinator:
+a commit that a rebalance interrupts is not tried again, one that a moving coordinator interrupts
+is.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ from fencepost.model.client.client_state import (
     ClientWork,
     Committing,
     Flight,
-    Life,
     Membership,
     Phase,
+    Stage,
     is_fenced,
 )
 from fencepost.model.client.links import INSTANCE_SINCE
@@ -41,7 +40,7 @@ from fencepost.model.messages.subscription import TopicPartition
 
 
 def sent_instance(work: ClientWork, api: str, version: int) -> str | None:
-    """The instance id for a request of this API and version."""
+    """Return the instance id for a request of this API and version."""
     instance, conduct = work.settings.group_instance_id, work.conduct
     if instance is None and conduct.names_dynamic:
         instance = work.settings.client_id
@@ -59,7 +58,7 @@ _NONE = Error.NONE.value
 
 
 def commit_for_user(work: ClientWork) -> None:
-    """The user commits what it has read; it is told at once where that can't be."""
+    """Commit the user's positions; report at once if that is impossible."""
     state = work.state
     if (refusal := _refusal(work)) is not None:
         work.tell(Committed(refusal))
@@ -74,26 +73,26 @@ def commit_for_user(work: ClientWork) -> None:
 
 
 def _refusal(work: ClientWork) -> str | None:
-    """Why the user can't commit now; None: it can."""
+    """Return why the user can't commit now; None: it can."""
     state, member = work.state, work.state.membership
     if is_fenced(state) and work.conduct.commits_when_fenced:
         return None
     if state.failure is not None:
         return state.failure.code
-    if state.life is not Life.RUNNING:
+    if state.stage is not Stage.RUNNING:
         return Error.UNKNOWN_MEMBER_ID.name
     return _not_a_member(work, member)
 
 
 def _not_a_member(work: ClientWork, member: Membership) -> str | None:
-    """The error of whoever isn't a member of the current generation; None: it is one."""
+    """Return the error of a client that isn't a member of the generation; None: it is one."""
     if member.generation_id < 0:
         return None if work.conduct.commits_as_nobody else Error.UNKNOWN_MEMBER_ID.name
     return None if member.phase is Phase.STABLE else Error.REBALANCE_IN_PROGRESS.name
 
 
 def start(work: ClientWork, deadline_ms: int) -> None:
-    """Commit what is new, if a member may, and nothing is being committed."""
+    """Commit new offsets, if a member may, and no commit is under way."""
     member = work.state.membership
     if member.phase is not Phase.STABLE or work.state.committing is not None:
         return
@@ -102,14 +101,14 @@ def start(work: ClientWork, deadline_ms: int) -> None:
 
 
 def pursue(work: ClientWork) -> None:
-    """Commit when it is time, and send what is to be committed."""
+    """Commit when it is time, and send the present commit."""
     state = work.state
     goes_on = is_fenced(state) and work.conduct.commits_when_fenced
-    if state.life not in {Life.RUNNING, Life.CLOSING} and not goes_on:
+    if state.stage not in {Stage.RUNNING, Stage.CLOSING} and not goes_on:
         return
     every = work.settings.auto_commit_ms
     if every is not None and work.now_ms >= (state.auto_commit_ms or 0):
-        if state.life is not Life.CLOSING:
+        if state.stage is not Stage.CLOSING:
             start(work, work.now_ms + work.settings.request_timeout_ms)
         work.change(auto_commit_ms=work.now_ms + every)
     current = work.state.committing
@@ -129,7 +128,7 @@ def pursue(work: ClientWork) -> None:
 
 
 def _interrupted(work: ClientWork, current: Committing) -> str | None:
-    """Why a commit can't be done any more."""
+    """Return why a commit can't be done any more."""
     if work.now_ms >= current.deadline_ms:
         return "REQUEST_TIMED_OUT"
     return _not_a_member(work, work.state.membership)
@@ -159,7 +158,7 @@ def _request(work: ClientWork, version: int) -> OffsetCommitRequest:
 
 
 def _offsets(work: ClientWork, *, only_new: bool) -> tuple[tuple[TopicPartition, int], ...]:
-    """The user's positions, in order; those that differ from what was committed, if `only_new`."""
+    """Return the user's positions, in order; those that differ from the commits, if `only_new`."""
     return tuple(
         (p.partition, p.offset)
         for p in sorted(work.state.reading.positions, key=lambda p: p.partition)
@@ -170,7 +169,7 @@ def _offsets(work: ClientWork, *, only_new: bool) -> tuple[tuple[TopicPartition,
 def read(work: ClientWork, flight: Flight, answer: OffsetCommitResponse) -> int | str | None:
     """Take the answer to a commit: the first error of any partition counts.
 
-    Returns the error if it says something of the membership, else None.
+    Return the error if it is about the membership, else None.
     """
     codes = [row.error_code for topic in answer.topics for row in topic.partitions]
     code = next((each for each in codes if each != _NONE), _NONE)
@@ -193,7 +192,7 @@ def read(work: ClientWork, flight: Flight, answer: OffsetCommitResponse) -> int 
 
 
 def lost(work: ClientWork) -> None:
-    """A commit was not done, and nothing says that it can't be: try again after a pause."""
+    """Try a commit again after a pause: it was not done, and no answer refused it."""
     current = work.state.committing
     if current is not None:
         backoff = work.failed(current.backoff)

@@ -1,4 +1,4 @@
-"""Reading: where to begin, and records from there on, while the user polls.
+"""Find positions, and fetch records from there on, while the user polls.
 
 A position comes from the group's committed offset; where there is none, or the log has it no more,
 from the log's first or next offset, as the user set it.
@@ -19,9 +19,9 @@ from fencepost.model.client.client_interface import Endpoint, Records
 from fencepost.model.client.client_state import (
     Backoff,
     ClientWork,
-    Life,
     Phase,
     Position,
+    Stage,
     is_fenced,
 )
 from fencepost.model.messages.cluster_messages import (
@@ -46,10 +46,10 @@ _OFFSET_OUT_OF_RANGE = 1
 
 
 def pursue(work: ClientWork) -> None:
-    """Ask for positions that aren't known, and for records."""
+    """Request unknown positions, and records."""
     state = work.state
     goes_on = is_fenced(state) and work.conduct.reads_when_fenced
-    if not state.is_polling or not (state.life is Life.RUNNING or goes_on):
+    if not state.is_polling or not (state.stage is Stage.RUNNING or goes_on):
         return
     reading = state.reading
     if work.now_ms >= reading.backoff.not_before_ms:
@@ -63,12 +63,12 @@ def pursue(work: ClientWork) -> None:
 def _by_leader(
     work: ClientWork, positions: Iterable[Position]
 ) -> list[tuple[Endpoint, list[Position]]]:
-    """The positions by their partition's leader, as far as leaders are known."""
-    found: dict[Endpoint, list[Position]] = {}
+    """Return the positions by their partition's leader, as far as leaders are known."""
+    by_leader: dict[Endpoint, list[Position]] = {}
     for position in positions:
         if leader := lookup.leader_of(work.state, *position.partition):
-            found.setdefault(leader, []).append(position)
-    return list(found.items())
+            by_leader.setdefault(leader, []).append(position)
+    return list(by_leader.items())
 
 
 def _ask_positions(work: ClientWork) -> None:
@@ -93,7 +93,7 @@ def _request(work: ClientWork, unknown: list[TopicPartition], version: int) -> O
 
 
 def _ask_log(work: ClientWork, leader: Endpoint, positions: list[Position]) -> None:
-    """Ask a leader for the offsets that are missing, else for records."""
+    """Request the missing offsets of a leader, else records."""
     missing = tuple(p.partition for p in positions if p.offset is None and p.resets)
     known = tuple((p.partition, p.offset) for p in positions if p.offset is not None)
     if not (missing or known) or (link := links.idle(work, leader)) is None:
@@ -112,7 +112,7 @@ def _change(work: ClientWork, changed: dict[TopicPartition, Position]) -> None:
 
 
 def offsets_read(work: ClientWork, answer: OffsetFetchResponse) -> None:
-    """Take committed offsets; where there is none, the log is asked."""
+    """Take committed offsets; where there is none, ask the log."""
     group = next(iter(answer.groups), None)
     rows = answer.topics if group is None else group.topics
     positions = {p.partition: p for p in work.state.reading.positions if p.offset is None}
@@ -146,7 +146,7 @@ def offsets_read(work: ClientWork, answer: OffsetFetchResponse) -> None:
 
 
 def offsets_lost(work: ClientWork) -> None:
-    """Nobody told the committed offsets: ask again after a pause."""
+    """Request the committed offsets again after a pause."""
     work.change_reading(backoff=work.failed(work.state.reading.backoff))
 
 
@@ -166,13 +166,13 @@ def log_offsets_read(work: ClientWork, answer: ListOffsetsResponse) -> None:
         log_lost(work)
 
 
-def log_read(work: ClientWork, asked: FetchRequest, answer: FetchResponse) -> None:
+def log_read(work: ClientWork, request: FetchRequest, answer: FetchResponse) -> None:
     """Hand records to the user, if it polls, and go on behind them."""
     state = work.state
     if not state.is_polling:
         return
     positions = {p.partition: p for p in state.reading.positions}
-    fetched_from = dict(asked.positions)
+    fetched_from = dict(request.positions)
     is_wrong = answer.error_code != _NONE
     changed = {}
     for row in answer.logs:
@@ -193,7 +193,7 @@ def log_read(work: ClientWork, asked: FetchRequest, answer: FetchResponse) -> No
 
 
 def _handed(work: ClientWork, position: Position, row: FetchedLog) -> Position:
-    """The position behind a partition's batches, whose records the user was given."""
+    """Return the position behind a partition's batches, whose records the user has now."""
     first = position.offset
     assert first is not None
     batches = [batch for batch in row.batches if batch.last >= first]
@@ -206,7 +206,7 @@ def _handed(work: ClientWork, position: Position, row: FetchedLog) -> Position:
 
 
 def log_lost(work: ClientWork) -> None:
-    """A leader didn't answer, or leads no more: look where leaders are, after a pause."""
+    """Look up leaders after a pause: one didn't answer, or leads no more."""
     work.change_reading(fetch_backoff=work.failed(work.state.reading.fetch_backoff))
     if not work.state.cluster.is_stale:
         work.change_cluster(is_stale=True)

@@ -1,8 +1,8 @@
-"""Connections: which versions the broker behind one has, and the one request that is open on it.
+"""Manage connections: the versions of the broker behind each, and its one open request.
 
-A connection is made when somebody wants to ask on it.  ApiVersions comes first on each, since a
-broker may be another one after a restart.  A request whose answer doesn't come in time ends its
-connection: what would be answered late must not be taken for something else.
+A connection is made for the first request on it.  ApiVersions comes first on each, since a broker
+may be another one after a restart.  A request without an answer in time ends its connection: a late
+answer must not be taken for another.
 
 Source: Kafka's protocol guide, "Network"; KIP-35 and KIP-511 (ApiVersions, and its refusal);
 KIP-219 (a throttled client pauses by itself).
@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from fencepost.model.client.client_interface import Asked, Endpoint, HangUp, Role
+from fencepost.model.client.client_interface import Endpoint, HangUp, Outgoing, Role
 from fencepost.model.client.client_state import Backoff, ClientState, ClientWork, Flight, Link
 from fencepost.model.messages.cluster_messages import (
     CLUSTER_VERSIONS,
@@ -34,12 +34,12 @@ INSTANCE_SINCE = {"JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "OffsetCommit"
 
 
 def find(state: ClientState, endpoint: Endpoint) -> Link | None:
-    """The connection to an endpoint, if one was made or tried."""
+    """Return the connection to an endpoint, if one was made or tried."""
     return next((link for link in state.links if link.endpoint == endpoint), None)
 
 
 def idle(work: ClientWork, endpoint: Endpoint) -> Link | None:
-    """A connection on which can be asked now; otherwise one is made as soon as that may be."""
+    """Return a connection that is free for a request; otherwise make one as soon as that may be."""
     link = find(work.state, endpoint)
     if link is None:
         link = Link(endpoint)
@@ -57,7 +57,7 @@ def idle(work: ClientWork, endpoint: Endpoint) -> Link | None:
 
 
 def highest_version(work: ClientWork, link: Link, api: str) -> int | None:
-    """The newest version of an API that both sides know; None: there is none."""
+    """Return the newest version of an API that both sides know; None: there is none."""
     low, high = CLUSTER_VERSIONS.get(api) or (APIS[api].lowest, APIS[api].highest)
     high = dict(work.conduct.highest).get(api, high)
     theirs = next((row for row in link.versions or () if row.api == api), None)
@@ -69,7 +69,7 @@ def highest_version(work: ClientWork, link: Link, api: str) -> int | None:
 
 
 def lacks_instances(work: ClientWork, link: Link, api: str) -> bool:
-    """Whether the broker's newest version of an API has no room for an instance id."""
+    """Return True if the broker's newest version of an API has no room for an instance id."""
     if not work.is_static or work.conduct.downgrades_silently:
         return False
     theirs = next((row.highest for row in link.versions or () if row.api == api), -1)
@@ -83,9 +83,9 @@ def ask(
     make: Callable[[int], Message | ClusterRequest],
     timeout_ms: int | None = None,
 ) -> bool:
-    """Ask in the newest version that both know; `make` makes the message for it.
+    """Send a request in the newest version that both know; `make` makes the message for it.
 
-    Returns False where there is no such version: a fatal error, of which the user is told.
+    Returns False where there is no such version: a fatal error, which the user gets.
     """
     version = highest_version(work, link, api)
     too_old = api in INSTANCE_SINCE and lacks_instances(work, link, api)
@@ -100,9 +100,9 @@ def ask(
 def answered(
     work: ClientWork, correlation_id: int, answer: Message | ClusterResponse
 ) -> Flight | None:
-    """The request that an answer belongs to; None: it was given up.
+    """Return the request that an answer belongs to; None: it was given up.
 
-    Where the broker throttles us, nothing more is asked on the connection for so long.
+    Where the broker throttles us, nothing is sent on the connection for its throttle time.
     """
     quiet_until = work.now_ms + getattr(answer, "throttle_time_ms", 0)
     for link in work.state.links:
@@ -113,9 +113,9 @@ def answered(
 
 
 def versions_read(work: ClientWork, flight: Flight, answer: ApiVersionsResponse) -> bool:
-    """A broker told its versions, or that it doesn't know this version of the question.
+    """Take a broker's versions, or its refusal of this version of the request.
 
-    Returns False where it told neither.
+    Returns False for any other answer.
     """
     link = find(work.state, flight.endpoint)
     assert link is not None
@@ -124,14 +124,14 @@ def versions_read(work: ClientWork, flight: Flight, answer: ApiVersionsResponse)
         return True
     if answer.error_code != Error.UNSUPPORTED_VERSION.value or flight.version == 0:
         return False
-    told = next((row.highest for row in answer.versions if row.api == _API_VERSIONS), 0)
-    version = min(told, flight.version - 1)
+    highest = next((row.highest for row in answer.versions if row.api == _API_VERSIONS), 0)
+    version = min(highest, flight.version - 1)
     _send(work, link, _API_VERSIONS, version, flight.message, _request_timeout(work))
     return True
 
 
 def lost(work: ClientWork, endpoint: Endpoint) -> Flight | None:
-    """A connection was lost; returns what was open on it."""
+    """Note a lost connection; return its open request."""
     link = find(work.state, endpoint)
     if link is None or not link.is_up:
         return None
@@ -140,14 +140,14 @@ def lost(work: ClientWork, endpoint: Endpoint) -> Flight | None:
 
 
 def _down(work: ClientWork, link: Link) -> Link:
-    """What is left of a connection that ended: not the versions, as another broker may be there."""
+    """Return a connection that ended, without versions, as another broker may be there."""
     keeps = work.conduct.keeps_versions and link.endpoint.role is Role.COORDINATOR
     known = link.versions if keeps else None
     return Link(link.endpoint, is_up=False, versions=known)
 
 
 def give_up(work: ClientWork, endpoint: Endpoint) -> Flight | None:
-    """Hang up, as if the connection was lost; returns what was open on it."""
+    """Hang up, as if the connection was lost; return its open request."""
     link = find(work.state, endpoint)
     if link is None or not link.is_up:
         return None
@@ -156,7 +156,7 @@ def give_up(work: ClientWork, endpoint: Endpoint) -> Flight | None:
 
 
 def hang_up(work: ClientWork, endpoint: Endpoint) -> None:
-    """End a connection that isn't needed, or whose open answer nobody wants any more."""
+    """End a connection that isn't needed, or whose open answer doesn't matter any more."""
     link = find(work.state, endpoint)
     if link is not None and link.is_up:
         work.requests.append(HangUp(endpoint))
@@ -166,7 +166,7 @@ def hang_up(work: ClientWork, endpoint: Endpoint) -> None:
 
 
 def overdue(work: ClientWork) -> Endpoint | None:
-    """A connection whose open request has waited too long."""
+    """Return a connection whose open request has waited too long."""
     for link in work.state.links:
         if link.flight is not None and link.flight.deadline_ms <= work.now_ms:
             return link.endpoint
@@ -174,10 +174,10 @@ def overdue(work: ClientWork) -> Endpoint | None:
 
 
 def _request_timeout(work: ClientWork, role: Role = Role.BOOTSTRAP) -> int:
-    """How long to wait for an answer, in ms.
+    """Return the longest wait for an answer, in ms.
 
-    A coordinator that doesn't answer is given up while there is time to tell it of us elsewhere:
-    a third of the session is left then.
+    A coordinator that doesn't answer is given up in time to reach another one: a third of the
+    session is left then.
     """
     settings = work.settings
     if role is Role.COORDINATOR:
@@ -196,7 +196,7 @@ def _send(
     number = work.state.next_id
     deadline = work.now_ms + timeout_ms
     flight = Flight(number, link.endpoint, api, version, message, work.now_ms, deadline)
-    work.requests.append(Asked(number, link.endpoint, api, version, message))
+    work.requests.append(Outgoing(number, link.endpoint, api, version, message))
     work.change(next_id=number + 1)
     _put(work, replace(link, flight=flight))
 

@@ -1,13 +1,10 @@
-"""What a client has to know of the cluster: its group's coordinator, and who leads partitions.
+"""Look up the group's coordinator and the leaders of partitions, and assign as a leader.
 
-Both are asked of the bootstrap connection, one after the other.
+Both are requested on the bootstrap connection, one after the other.  A leader makes each member's
+assignment from the members in its join's answer.
 
-Source: Kafka's protocol guide; Kafka's ConsumerCoordinator (a coordinator that was lost is looked
-up again, and its connection ended).
-
-A leader's work: from the members of its join's answer to what each is assigned.
-
-Source: Kafka's protocol guide, "Consumer embedded protocol"; KIP-429; KIP-881 (racks).
+Source: Kafka's protocol guide, also "Consumer embedded protocol"; Kafka's ConsumerCoordinator (a
+lost coordinator is looked up again, and its connection ended); KIP-429; KIP-881 (racks).
 """
 
 from __future__ import annotations
@@ -21,7 +18,7 @@ from fencepost.model.assignors.sticky_memory import recalled
 from fencepost.model.client import links
 from fencepost.model.client.behaviour import Leading, Reaction
 from fencepost.model.client.client_interface import BOOTSTRAP, Endpoint, Role
-from fencepost.model.client.client_state import Backoff, ClientState, ClientWork, Life, TopicLayout
+from fencepost.model.client.client_state import Backoff, ClientState, ClientWork, Stage, TopicLayout
 from fencepost.model.messages.cluster_messages import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
@@ -43,12 +40,12 @@ _NOWHERE: frozenset[str] = frozenset()
 
 
 def group_topics(members: Iterable[JoinMember]) -> frozenset[str]:
-    """The topics that any member subscribes to."""
+    """Return the topics that any member subscribes to."""
     return frozenset(topic for member in members for topic in _subscription(member).topics)
 
 
 def topic_layouts(work: ClientWork, topics: Iterable[str]) -> tuple[TopicLayout, ...]:
-    """What these topics' partitions are, as far as this client knows.
+    """Return the layouts of these topics, as far as this client knows.
 
     A client that has no rack doesn't look at theirs, as Kafka's ConsumerCoordinator doesn't.
     """
@@ -64,7 +61,7 @@ def topic_layouts(work: ClientWork, topics: Iterable[str]) -> tuple[TopicLayout,
 
 
 def assignments(work: ClientWork, members: tuple[JoinMember, ...]) -> tuple[SyncAssignment, ...]:
-    """What the leader sends: each member's assignment, in the order of the members."""
+    """Return the leader's assignments, in the order of the members."""
     assignor = ASSIGNORS[work.state.membership.protocol_name or work.settings.assignors[0]]
     applicants = tuple(_applicant(member, assignor) for member in members)
     layouts = topic_layouts(work, group_topics(members))
@@ -72,18 +69,18 @@ def assignments(work: ClientWork, members: tuple[JoinMember, ...]) -> tuple[Sync
     racks = _racks(work.state)
     leading = work.conduct.leading
     if leading is Leading.HANDS_OVER_EARLY and assignor.is_cooperative:
-        found = assign_sticky(applicants, counts, racks)
+        assignment = assign_sticky(applicants, counts, racks)
     else:
         generation = work.state.membership.generation_id
-        found = _departed(leading, assignor.assign(applicants, counts, racks), generation)
+        assignment = _departed(leading, assignor.assign(applicants, counts, racks), generation)
     return tuple(
         SyncAssignment(member_id=member_id, assignment=encode_assignment(partitions))
-        for member_id, partitions in found.items()
+        for member_id, partitions in assignment.items()
     )
 
 
 def _racks(state: ClientState) -> Racks:
-    """Where the replicas of partitions are, as far as this client knows."""
+    """Return the racks of partitions' replicas, as far as this client knows."""
     return {
         TopicPartition(row.topic, number): racks
         for row in state.cluster.topics
@@ -91,34 +88,34 @@ def _racks(state: ClientState) -> Racks:
     }
 
 
-def _departed(leading: Leading, found: Assignment, generation: int) -> Assignment:
-    """What a lying leader makes of an assignment."""
-    first, *others = names = sorted(found)
+def _departed(leading: Leading, assignment: Assignment, generation: int) -> Assignment:
+    """Change an assignment as a faulty leader does."""
+    first, *others = names = sorted(assignment)
     match leading:
         case Leading.FORGETS_MEMBER if others:
-            return {m: partitions for m, partitions in found.items() if m != others[-1]}
+            return {m: partitions for m, partitions in assignment.items() if m != others[-1]}
         case Leading.NAMES_STRANGER:
-            return {**found, _STRANGER: ()}
+            return {**assignment, _STRANGER: ()}
         case Leading.ASSIGNS_TWICE if others:
-            everything = (*found[others[0]], *found[first][:1])
-            return {**found, others[0]: everything}
+            everything = (*assignment[others[0]], *assignment[first][:1])
+            return {**assignment, others[0]: everything}
         case Leading.LEAVES_OUT:
-            return _without_last(found)
+            return _without_last(assignment)
         case Leading.ROTATES:
             by = generation % len(names)
             others = names[by:] + names[:by]
-            return {m: found[other] for m, other in zip(names, others, strict=True)}
+            return {m: assignment[other] for m, other in zip(names, others, strict=True)}
         case _:
-            return found
+            return assignment
 
 
-def _without_last(found: Mapping[str, tuple[TopicPartition, ...]]) -> Assignment:
-    last = max((p for partitions in found.values() for p in partitions), default=None)
-    return {m: tuple(p for p in partitions if p != last) for m, partitions in found.items()}
+def _without_last(assignment: Mapping[str, tuple[TopicPartition, ...]]) -> Assignment:
+    last = max((p for partitions in assignment.values() for p in partitions), default=None)
+    return {m: tuple(p for p in partitions if p != last) for m, partitions in assignment.items()}
 
 
 def _applicant(member: JoinMember, assignor: Assignor) -> Applicant:
-    """A member, with what it has, or had last."""
+    """Return a member with its partitions, or its last ones."""
     subscription = _subscription(member)
     if assignor.needs_memory:
         subscription = recalled(subscription)
@@ -126,7 +123,7 @@ def _applicant(member: JoinMember, assignor: Assignor) -> Applicant:
 
 
 def _subscription(member: JoinMember) -> Subscription:
-    """What a member wants; nothing, if nobody can read it."""
+    """Return a member's subscription; an empty one for unreadable bytes."""
     try:
         return decode_subscription(member.metadata)
     except ValueError:
@@ -134,9 +131,9 @@ def _subscription(member: JoinMember) -> Subscription:
 
 
 def forget_coordinator(work: ClientWork) -> None:
-    """The coordinator is no more: its connection is ended, another is looked up, at first at once.
+    """End the coordinator's connection, and look up another, at first at once.
 
-    If that is the same, and as little there, the next look-up comes after a pause.
+    If it is the same, and again lost, the next look-up comes after a pause.
     """
     cluster = work.state.cluster
     if cluster.coordinator is not None:
@@ -146,12 +143,12 @@ def forget_coordinator(work: ClientWork) -> None:
 
 
 def coordinator_reached(work: ClientWork) -> None:
-    """The coordinator that was told answers."""
+    """Note that the coordinator answers."""
     work.change_cluster(coordinator_backoff=Backoff())
 
 
 def leader_of(state: ClientState, topic: str, partition: int) -> Endpoint | None:
-    """Where a partition's leader is; None: nobody knows now."""
+    """Return the endpoint of a partition's leader; None: it is unknown now."""
     row = next((row for row in state.cluster.topics if row.topic == topic), None)
     if row is None or partition >= len(row.leaders):
         return None
@@ -159,35 +156,35 @@ def leader_of(state: ClientState, topic: str, partition: int) -> Endpoint | None
     return None if broker is None else Endpoint(Role.LEADER, *broker)
 
 
-def wanted_topics(state: ClientState) -> frozenset[str]:
-    """The topics that are subscribed to, and those for which this client leads."""
+def topics_of_interest(state: ClientState) -> frozenset[str]:
+    """Return the subscribed topics, and those for which this client leads."""
     return frozenset(state.topics) | group_topics(state.membership.to_lead or ())
 
 
 def knows_topics(state: ClientState) -> bool:
-    """Whether all topics that matter were answered about."""
-    return wanted_topics(state) <= {row.topic for row in state.cluster.topics}
+    """Return True if all topics that matter are known."""
+    return topics_of_interest(state) <= {row.topic for row in state.cluster.topics}
 
 
 def pursue(work: ClientWork) -> None:
-    """Ask for what isn't known, or no longer."""
+    """Request missing or outdated facts."""
     state = work.state
-    if state.life not in {Life.RUNNING, Life.CLOSING}:
+    if state.stage not in {Stage.RUNNING, Stage.CLOSING}:
         return
     if _needs_coordinator(work):
         if link := links.idle(work, BOOTSTRAP):
             group_id = work.settings.group_id
             links.ask(work, link, "FindCoordinator", lambda _: FindCoordinatorRequest(group_id))
     elif _needs_metadata(work) and (link := links.idle(work, BOOTSTRAP)):
-        topics = tuple(sorted(wanted_topics(state)))
+        topics = tuple(sorted(topics_of_interest(state)))
         links.ask(work, link, "Metadata", lambda _: MetadataRequest(topics))
 
 
 def _needs_coordinator(work: ClientWork) -> bool:
     state, cluster = work.state, work.state.cluster
-    wanted = bool(state.topics) if state.life is Life.RUNNING else _waits_to_commit(work)
+    is_needed = bool(state.topics) if state.stage is Stage.RUNNING else _waits_to_commit(work)
     return (
-        wanted
+        is_needed
         and cluster.coordinator is None
         and work.now_ms >= cluster.coordinator_backoff.not_before_ms
     )
@@ -199,7 +196,7 @@ def _waits_to_commit(work: ClientWork) -> bool:
 
 def _needs_metadata(work: ClientWork) -> bool:
     state, cluster = work.state, work.state.cluster
-    if state.life is not Life.RUNNING or not state.topics:
+    if state.stage is not Stage.RUNNING or not state.topics:
         return False
     if work.now_ms < cluster.backoff.not_before_ms:
         return False
@@ -208,7 +205,7 @@ def _needs_metadata(work: ClientWork) -> bool:
 
 
 def metadata_due_ms(work: ClientWork) -> int | None:
-    """When what is known of topics is too old; None: nothing is known."""
+    """Return the time at which the knowledge of topics is too old; None: there is none."""
     read_ms = work.state.cluster.read_ms
     return None if read_ms is None else read_ms + work.settings.metadata_max_age_ms
 
@@ -230,7 +227,7 @@ def coordinator_read(work: ClientWork, answer: FindCoordinatorResponse) -> None:
 
 
 def coordinator_lost(work: ClientWork) -> None:
-    """Nobody told the coordinator: ask again after a pause."""
+    """Request the coordinator again after a pause."""
     work.change_cluster(coordinator_backoff=work.failed(work.state.cluster.coordinator_backoff))
 
 
@@ -255,11 +252,11 @@ def metadata_read(work: ClientWork, answer: MetadataResponse) -> None:
 
 
 def metadata_lost(work: ClientWork) -> None:
-    """Nobody told of topics, or what was told is wrong: ask after a pause."""
+    """Request topics after a pause: there was no answer, or it was wrong."""
     work.change_cluster(is_stale=True, backoff=work.failed(work.state.cluster.backoff))
 
 
 def _better(row: TopicLeaders, before: TopicLeaders | None) -> TopicLeaders:
-    """What is known of a topic while a broker has a passing problem with it."""
+    """Return the better knowledge of a topic while a broker has a passing problem with it."""
     gone = row.error_code in {Error.NONE.value, Error.UNKNOWN_TOPIC_OR_PARTITION.value}
     return row if gone or before is None else before

@@ -1,4 +1,4 @@
-"""Membership: joining, syncing, heartbeats, and what each error answer does to them.
+"""Join, sync and send heartbeats, and react to each error answer.
 
 The user's callbacks happen while it polls: partitions are given back before a join and handed out
 after a sync only then; heartbeats go on meanwhile, until the poll interval is exceeded.
@@ -18,12 +18,12 @@ from fencepost.model.client.client_interface import Assigned, Revoked
 from fencepost.model.client.client_state import (
     Backoff,
     ClientWork,
-    Life,
     Link,
     Membership,
     Phase,
     Position,
     Reading,
+    Stage,
 )
 from fencepost.model.client.committing import sent_instance
 from fencepost.model.client.lookup import assignments, group_topics, topic_layouts
@@ -48,13 +48,13 @@ _JOIN, _SYNC, _HEARTBEAT = "JoinGroup", "SyncGroup", "Heartbeat"
 
 
 def is_cooperative(settings: ClientSettings) -> bool:
-    """Whether members keep what they own while they join again: if each assignor allows it."""
+    """Return True if members keep their partitions while they join again, by each assignor."""
     return all(ASSIGNORS[name].is_cooperative for name in settings.assignors)
 
 
 def pursue(work: ClientWork) -> None:
     """Do what is due: leave at the poll interval, join, sync, hand out, beat."""
-    if work.state.life is not Life.RUNNING:
+    if work.state.stage is not Stage.RUNNING:
         return
     exceeded = work.state.poll_by_ms
     if exceeded is not None and work.now_ms >= exceeded and work.conduct.ends_at_poll_interval:
@@ -76,7 +76,7 @@ def pursue(work: ClientWork) -> None:
 
 
 def step_out(work: ClientWork, occasion: Occasion) -> None:
-    """Be nobody's member from now on; whether LeaveGroup is sent depends on the occasion."""
+    """Be no member from now on; the occasion decides about LeaveGroup."""
     member = work.state.membership
     conduct = work.conduct
     leaves = conduct.leaves_when_static if work.is_static else conduct.leaves_when_dynamic
@@ -105,7 +105,7 @@ def _wants_join(work: ClientWork) -> bool:
 
 
 def _join(work: ClientWork) -> None:
-    """Join, once what was read is committed and given back."""
+    """Join, once positions are committed and partitions given back."""
     coordinator = work.state.cluster.coordinator
     if coordinator is None:
         return
@@ -129,7 +129,7 @@ def _join(work: ClientWork) -> None:
 
 
 def _give_back(work: ClientWork) -> None:
-    """The user gives everything back; if cooperative, only what it unsubscribed from."""
+    """Give back all partitions; if cooperative, only those of dropped topics."""
     positions = work.state.reading.positions
     kept: tuple[Position, ...] = ()
     if is_cooperative(work.settings):
@@ -158,7 +158,7 @@ def _join_request(work: ClientWork, version: int) -> JoinGroupRequest:
 
 
 def _own_id(work: ClientWork) -> str:
-    """The member id that was given; a client that was just started has none."""
+    """Return the member id from an answer; a client that was just started has none."""
     member = work.state.membership
     is_new = not (member.member_id or member.was_stable or member.was_removed)
     return work.conduct.first_member_id if is_new else member.member_id
@@ -200,7 +200,7 @@ def join_read(work: ClientWork, answer: JoinGroupResponse) -> None:
 
 
 def join_lost(work: ClientWork) -> None:
-    """A join or sync gets no answer any more: join again, as the same member."""
+    """Join again, as the same member: a join or sync gets no answer any more."""
     if work.conduct.repeats_lost_join:
         member = work.state.membership
         work.change_member(phase=Phase.OUT, backoff=work.failed(member.backoff, at_once=True))
@@ -217,7 +217,7 @@ def _sync(work: ClientWork) -> None:
         return
     if member.to_lead is not None:
         topics = group_topics(member.to_lead) | set(work.state.topics)
-        work.change_member(seen=topic_layouts(work, topics))
+        work.change_member(layouts=topic_layouts(work, topics))
     settings = work.settings
     timeout = settings.max_poll_interval_ms + settings.join_slack_ms
     links.ask(work, link, _SYNC, lambda version: _sync_request(work, version), timeout)
@@ -268,7 +268,7 @@ def sync_read(work: ClientWork, answer: SyncGroupResponse) -> None:
 
 
 def _hand_out(work: ClientWork) -> None:
-    """Tell the user what it is assigned, when it polls."""
+    """Hand the assignment to the user, when it polls."""
     member = work.state.membership
     if member.is_handed_out or member.needs_join or not work.state.is_polling:
         return
@@ -285,12 +285,12 @@ def _hand_out(work: ClientWork) -> None:
 
 
 def _note_changed_topics(work: ClientWork) -> None:
-    """A leader joins again when partitions, or their racks, aren't those by which it assigned."""
+    """Join again, as a leader, when partitions or their racks differ from those it assigned by."""
     member = work.state.membership
-    if member.leads and member.seen is not None and not member.needs_join:
-        topics = [layout.topic for layout in member.seen]
+    if member.leads and member.layouts is not None and not member.needs_join:
+        topics = [layout.topic for layout in member.layouts]
         known = {row.topic for row in work.state.cluster.topics}
-        if known.issuperset(topics) and topic_layouts(work, topics) != member.seen:
+        if known.issuperset(topics) and topic_layouts(work, topics) != member.layouts:
             work.change_member(needs_join=True)
 
 
@@ -331,8 +331,8 @@ def heartbeat_read(work: ClientWork, answer: HeartbeatResponse) -> None:
 # Errors.
 
 
-def react(work: ClientWork, api: str, code: int | str, given_id: str = "") -> None:
-    """Do what the table of reactions says of an error answer; `given_id`: a join's member id."""
+def react(work: ClientWork, api: str, code: int | str, answered_id: str = "") -> None:
+    """React to an error answer as the table says; `answered_id`: a join's member id."""
     member = work.state.membership
     soon = work.failed(member.backoff, at_once=True)
     match work.conduct.reaction(api, code):
@@ -340,7 +340,7 @@ def react(work: ClientWork, api: str, code: int | str, given_id: str = "") -> No
             if member.phase is not Phase.STABLE:
                 work.change_member(phase=Phase.OUT, backoff=work.failed(member.backoff))
         case Reaction.TAKE_ID:
-            work.change_member(phase=Phase.OUT, member_id=given_id, backoff=soon)
+            work.change_member(phase=Phase.OUT, member_id=answered_id, backoff=soon)
         case Reaction.REJOIN if member.phase is Phase.STABLE:
             work.change_member(needs_join=True)
         case Reaction.REJOIN:
@@ -362,7 +362,7 @@ def react(work: ClientWork, api: str, code: int | str, given_id: str = "") -> No
 
 
 def begin_anew(work: ClientWork) -> None:
-    """The member was removed: its partitions are lost, and it joins like a new process."""
+    """Join like a new process: the member was removed, and its partitions are lost."""
     member = work.state.membership
     if work.conduct.commits_as_nobody:
         committing.start(work, work.now_ms + work.settings.request_timeout_ms)
@@ -378,7 +378,7 @@ def begin_anew(work: ClientWork) -> None:
 
 
 def _pause(work: ClientWork, *, stays: bool) -> None:
-    """Ask the same again after a pause; where the phase doesn't stay, that is a join."""
+    """Send the request again after a pause; where the phase doesn't stay, that is a join."""
     backoff = work.failed(work.state.membership.backoff)
     if not stays:
         work.change_member(phase=Phase.OUT)

@@ -1,4 +1,4 @@
-"""Replace the references in a plan by values: what each member was told last.
+"""Replace the references in a plan by values from the last answers to each member.
 
 A client knows its id and generation from the answers that it read, and nothing else; so do the
 members of a plan.
@@ -28,12 +28,12 @@ from fencepost.model.plans.steps import (
 from fencepost.model.plans.times import Times
 
 _PLAIN = {type(None), bool, int, str, bytes}
-"""They stand for themselves, as nearly all values do."""
+"""Types of values that stand for themselves, as nearly all values do."""
 
 
 @dataclass(slots=True)
 class MemberKnowledge:
-    """What one member was told: its ids in order, generation, protocol, leader, members."""
+    """The knowledge of one member: its ids in order, generation, protocol, leader, members."""
 
     ids: list[str] = field(default_factory=list)
     generation: int = -1
@@ -44,7 +44,7 @@ class MemberKnowledge:
 
 
 class Knowledge:
-    """What every member of a plan was told so far, and names for ids, for reports."""
+    """The knowledge of every member of a plan so far, and names for ids, for reports."""
 
     def __init__(self, times: Times) -> None:
         self._times = times
@@ -52,11 +52,11 @@ class Knowledge:
         self.names: dict[str, str] = {}
 
     def of_member(self, who: str) -> MemberKnowledge:
-        """What this member knows."""
+        """Return the knowledge of this member."""
         return self._members[who]
 
     def learn(self, who: str, api: str, body: Mapping[str, Any], sent: Mapping[str, Any]) -> None:
-        """An answer was read by the member that asked."""
+        """Learn from an answer that the sender of the request read."""
         if not api.startswith("JoinGroup"):
             return
         known = self.of_member(who)
@@ -73,7 +73,7 @@ class Knowledge:
             known.members = tuple(m.get("memberId", "") for m in body.get("members") or ())
 
     def value(self, reference: Any) -> Any:
-        """What a reference stands for now; anything else stands for itself."""
+        """Return the present value of a reference; anything else stands for itself."""
         if type(reference) in _PLAIN:
             return reference
         match reference:
@@ -115,7 +115,7 @@ class Knowledge:
 
 
 def printable(value: Any, names: Mapping[str, str]) -> Any:
-    """A body with member ids replaced by names and readable bytes decoded, for people."""
+    """Return a body with member ids replaced by names and readable bytes decoded, for people."""
     match value:
         case dict():
             return {key: printable(item, names) for key, item in value.items()}

@@ -1,14 +1,12 @@
-"""The order of plans by simplicity, in which shrinking goes down.
+"""Order plans by simplicity for shrinking, and make a plan runnable after steps were left out.
 
 A plan is simpler than another if it has fewer steps, then fewer groups, instances and members,
-shorter waits, lower versions, and requests closer to what a correct client sends.  Every change
-that shrinking makes goes down in this order, so it comes to an end.
+shorter waits, lower versions, and requests closer to those of a correct client.  Every change by
+shrinking goes down in this order, so it comes to an end.
 
-Make a plan runnable again after steps were left out.
-
-Leaving out a step may take others with it.  Nobody waits for a request that is not sent, drops a
-connection that was never used, or refers to a member that never joins.  A connection has one open
-request, so a request must come after the answer to the one before it.
+Leaving out a step may take others with it.  A plan doesn't wait for a request that is not sent,
+drop a connection that was never used, or refer to a member that never joins.  A connection has one
+open request, so a request must come after the answer to the one before it.
 """
 
 from __future__ import annotations
@@ -67,7 +65,7 @@ DELAY = "group.initial.rebalance.delay.ms"
 
 
 def weight(case: Plan, apis: Versions) -> Weight:
-    """How large a plan is, to be compared; `apis`: the versions that the target has."""
+    """Return the size of a plan, to be compared; `apis`: the versions that the target has."""
     asks = asks_of(case.steps)
     pauses = [step for step in case.steps if isinstance(step, Pause)]
     return (
@@ -85,7 +83,7 @@ def weight(case: Plan, apis: Versions) -> Weight:
 
 
 def plain_names_of(steps: tuple[PlanStep, ...]) -> tuple[dict[str, str], dict[str, str]]:
-    """The simplest names for members that join and for their instances; others keep theirs."""
+    """Return the simplest names for members that join and their instances; others keep theirs."""
     members: dict[str, str] = {}
     instances: dict[str, str] = {}
     count = Counter[str]()
@@ -104,34 +102,34 @@ def plain_names_of(steps: tuple[PlanStep, ...]) -> tuple[dict[str, str], dict[st
 
 
 def _letter(count: Counter[str], letters: str) -> str:
-    """The next letter; after the last one, the last one with a number."""
+    """Return the next letter; after the last one, the last one with a number."""
     place = count[letters]
     count[letters] += 1
     return letters[place] if place < len(letters) else f"{letters[-1]}x{place}"
 
 
 def steps_key(steps: tuple[PlanStep, ...]) -> str:
-    """The steps as text; it is the same for equal steps only."""
+    """Return the steps as text; it is equal for equal steps only."""
     return json.dumps([written(step) for step in steps], sort_keys=True)
 
 
 def steps_digest(steps: tuple[PlanStep, ...]) -> str:
-    """A short digest of the steps, for an id."""
+    """Return a short digest of the steps, for an id."""
     return hashlib.sha256(steps_key(steps).encode()).hexdigest()[:_DIGEST]
 
 
 def asks_of(steps: tuple[PlanStep, ...]) -> list[Request]:
-    """The requests."""
+    """Return the requests."""
     return [step for step in steps if isinstance(step, Request)]
 
 
 def rank(time: Ms) -> int:
-    """The place of a named time among all, from 1."""
+    """Return the place of a named time among all, from 1."""
     return WAITS.index(time.name) + 1
 
 
 def version_of(ask: Request, apis: Versions) -> int:
-    """The version of a request for a target that has these versions."""
+    """Return the version of a request for a target that has these versions."""
     if ask.version is not None:
         return ask.version
     highest = apis.get(ask.api, (0, 0))[1]
@@ -139,12 +137,12 @@ def version_of(ask: Request, apis: Versions) -> int:
 
 
 def connection_of(ask: Request) -> str:
-    """The connection that a request goes over."""
+    """Return the connection of a request."""
     return ask.connection or ask.who
 
 
 def members_of_plan(steps: tuple[PlanStep, ...]) -> list[str]:
-    """The senders of requests, and other connections, in order of appearance."""
+    """Return the senders of requests, and other connections, in order of appearance."""
     names: list[str] = []
     for step in steps:
         match step:
@@ -156,39 +154,39 @@ def members_of_plan(steps: tuple[PlanStep, ...]) -> list[str]:
 
 
 def instances_of(steps: tuple[PlanStep, ...]) -> list[str]:
-    """The instances that are named."""
-    found = [name for ask in asks_of(steps) for name in _named(ask.fields, "group_instance_id")]
-    return list(dict.fromkeys(found))
+    """Return the instances in the requests."""
+    names = [name for ask in asks_of(steps) for name in _named(ask.fields, "group_instance_id")]
+    return list(dict.fromkeys(names))
 
 
 def groups_of_plan(steps: tuple[PlanStep, ...]) -> list[str]:
-    """The groups that are named, in order of appearance."""
-    found: list[str] = []
+    """Return the groups in the requests, in order of appearance."""
+    names: list[str] = []
     for ask in asks_of(steps):
-        found += _named(ask.fields, "group_id")
+        names += _named(ask.fields, "group_id")
         if ask.api == "DescribeGroups":
-            found += [name for name in ask.fields.get("groups", ()) if isinstance(name, str)]
-    return list(dict.fromkeys(found))
+            names += [name for name in ask.fields.get("groups", ()) if isinstance(name, str)]
+    return list(dict.fromkeys(names))
 
 
-def _named(said: Any, key: str) -> Iterator[str]:
-    """The texts of this name in a request, and in what it holds."""
-    match said:
+def _named(part: Any, key: str) -> Iterator[str]:
+    """Yield the texts of this name in a request, and in its parts."""
+    match part:
         case Mapping():
-            for name, value in said.items():
+            for name, value in part.items():
                 if name == key and isinstance(value, str):
                     yield value
                 elif not isinstance(value, str):
                     yield from _named(value, key)
         case tuple():
-            for item in said:
+            for item in part:
                 yield from _named(item, key)
         case Message():
-            yield from _named(msgspec.structs.asdict(said), key)
+            yield from _named(msgspec.structs.asdict(part), key)
 
 
 def usual(ask: Request) -> dict[str, Any]:
-    """What a correct client sends, for the fields that follow from the sender alone."""
+    """Return a correct client's values for the fields that follow from the sender alone."""
     says: dict[str, Any] = {"member_id": IdOf(ask.who), "generation_id": GenerationOf(ask.who)}
     if ask.api == "JoinGroup":
         says |= {
@@ -201,7 +199,7 @@ def usual(ask: Request) -> dict[str, Any]:
 
 
 def oddness(ask: Request) -> int:
-    """In how many ways a request differs from that of a correct client."""
+    """Count the differences of a request to that of a correct client."""
     says, odd = usual(ask), 0
     for name, value in ask.fields.items():
         if name == "protocols":
@@ -219,23 +217,23 @@ Steps = tuple[PlanStep, ...]
 
 
 def tidied(steps: Steps) -> Steps:
-    """The steps without those that refer to nothing."""
+    """Return the steps without those that refer to nothing."""
     joiners = {s.who for s in steps if isinstance(s, Request) and s.api.startswith("JoinGroup")}
     return tuple(_tidied(steps, joiners))
 
 
 def with_steps(case: Plan, steps: Steps) -> Plan:
-    """The case with other steps, without those that refer to nothing any more."""
+    """Return the case with other steps, without those that refer to nothing any more."""
     return replace(case, steps=tidied(steps))
 
 
 def put(case: Plan, place: int, step: PlanStep) -> Plan:
-    """The case with another step in one place."""
+    """Return the case with another step in one place."""
     return with_steps(case, (*case.steps[:place], step, *case.steps[place + 1 :]))
 
 
 def asking(case: Plan, change: Callable[[Request], Request]) -> Plan:
-    """The case with a change made to each request."""
+    """Return the case with a change made to each request."""
     steps = (change(step) if isinstance(step, Request) else step for step in case.steps)
     return with_steps(case, tuple(steps))
 
@@ -263,7 +261,7 @@ def _tidied(steps: Steps, joiners: set[str]) -> Iterator[PlanStep]:
 
 
 def _of(value: Any, joiners: set[str]) -> Any:
-    """A value without members that never join."""
+    """Return a value without members that never join."""
     match value:
         case IdOf() if value.who not in joiners:
             return ""
@@ -275,8 +273,8 @@ def _of(value: Any, joiners: set[str]) -> Any:
             return ()
         case AssignmentsIfLeader():
             rows = tuple(
-                (member, given)
-                for member, given in value.by_member
+                (member, member_value)
+                for member, member_value in value.by_member
                 if not isinstance(member, IdOf) or member.who in joiners
             )
             return AssignmentsIfLeader(value.who, rows) if rows and value.who in joiners else ()
@@ -285,7 +283,7 @@ def _of(value: Any, joiners: set[str]) -> Any:
 
 
 def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
-    """A value with a change made to each of its parts; a value without parts stays."""
+    """Return a value with a change made to each of its parts; a value without parts stays."""
     match value:
         case tuple():
             return tuple(change(item) for item in value)
@@ -297,15 +295,15 @@ def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def overlaps(steps: Steps) -> frozenset[tuple[str, str]]:
-    """Requests by label, each with the one before on its connection that may still be open."""
-    found: set[tuple[str, str]] = set()
+    """Return requests by label, each with the one before on its connection that may be open."""
+    pairs: set[tuple[str, str]] = set()
     open_on: dict[str, str] = {}
     for step in steps:
         match step:
             case Request():
                 on = connection_of(step)
                 if on in open_on:
-                    found.add((open_on[on], step.label))
+                    pairs.add((open_on[on], step.label))
                 open_on[on] = step.label
             case Await(labels=labels):
                 open_on = {on: label for on, label in open_on.items() if label not in labels}
@@ -313,23 +311,23 @@ def overlaps(steps: Steps) -> frozenset[tuple[str, str]]:
                 open_on.pop(who, None)
             case Failover():
                 open_on.clear()
-    return frozenset(found)
+    return frozenset(pairs)
 
 
 def races(steps: Steps) -> frozenset[tuple[str, str]]:
-    """Requests by label, each with those before it that may be handled later than it.
+    """Return requests by label, each with those before it that may be handled later than it.
 
     The order of two requests is fixed once an answer is awaited between them, or time passes.
     """
-    found: set[tuple[str, str]] = set()
+    pairs: set[tuple[str, str]] = set()
     loose: set[str] = set()
     for step in steps:
         match step:
             case Request(label=label):
-                found.update((before, label) for before in loose)
+                pairs.update((before, label) for before in loose)
                 loose.add(label)
             case Await(labels=labels):
                 loose.difference_update(labels)
             case Settle() | Pause() | Failover():
                 loose.clear()
-    return frozenset(found)
+    return frozenset(pairs)

@@ -1,7 +1,7 @@
-"""Plans as JSON, and back; both ways are strict.
+"""Write plans as JSON, and read them back; both ways are strict.
 
-This is how a trace carries its plan, so that it can be run again elsewhere.  A step is written with
-all its fields, its class as `do`.  A reference is an object with one key `ref`, bytes are
+A trace carries its plan in this form, so that it can be run again elsewhere.  A step is written
+with all its fields, its class as `do`.  A reference is an object with one key `ref`, bytes are
 `{"bytes": base64}`, a message inside another is `{"message": name, "fields": {…}}`, a tuple is a
 list; anything else stands for itself.
 """
@@ -137,14 +137,14 @@ def read(document: Any, path: str = "$") -> PlanStep:
 
 
 def _tagged(key: str, value: Any, path: str, **parts: Any) -> dict[str, Any]:
-    """The class's name under a key, and all fields in their order; `parts`: written already."""
+    """Return the class's name under a key, and all fields in order; `parts`: written already."""
     kind = type(value)
     own = {name: None if name in parts else getattr(value, name) for name in _TYPES[kind]}
     return {key: _NAMES[kind]} | _write_each(own.items(), path) | parts
 
 
 def _write_each(values: Iterable[tuple[str, Any]], path: str) -> dict[str, Any]:
-    """Values by name; most stand for themselves, and need no path."""
+    """Return values by name; most stand for themselves, and need no path."""
     return {
         name: value if type(value) in _PLAIN else _write(value, f"{path}.{name}")
         for name, value in values
@@ -160,12 +160,12 @@ def _write(value: Any, path: str) -> Any:
         case tuple():
             return [_write(item, f"{path}[{i}]") for i, item in enumerate(value)]
         case Message():
-            said = [
+            fields = [
                 (name, part)
                 for name, form in wire_fields(type(value))
                 if (part := getattr(value, name)) != form.default
             ]
-            return {"message": type(value).__name__, "fields": _write_each(said, path)}
+            return {"message": type(value).__name__, "fields": _write_each(fields, path)}
         case _ if type(value) in _REFERENCES.values():
             return _tagged("ref", value, path)
         case _:
@@ -185,9 +185,9 @@ def _read(value: Any, path: str) -> Any:
             _exactly(value, path, ("message", "fields"))
             if _typed(name, str, f"{path}.message") not in _MESSAGES:
                 raise PlanError(f"{path}.message", f"is {name!r}, which is no message")
-            said = _fields(_MESSAGES[name], value["fields"], f"{path}.fields")
+            fields = _fields(_MESSAGES[name], value["fields"], f"{path}.fields")
             try:
-                return _MESSAGES[name](**said)
+                return _MESSAGES[name](**fields)
             except TypeError as error:
                 raise PlanError(f"{path}.fields", str(error)) from None
         case {"ref": kind}:
@@ -199,22 +199,22 @@ def _read(value: Any, path: str) -> Any:
 def _reference(kind: Any, value: Mapping[str, Any], path: str) -> Any:
     if not isinstance(kind, str) or kind not in _REFERENCES:
         raise PlanError(f"{path}.ref", f"is {kind!r}, none of {', '.join(_REFERENCES)}")
-    found = _REFERENCES[kind](**_record(value, path, _REFERENCES[kind], "ref"))
-    match found:
+    reference = _REFERENCES[kind](**_record(value, path, _REFERENCES[kind], "ref"))
+    match reference:
         case Ms(name=name):
             return _time(name, f"{path}.name")
         case ProtocolOf(part=part) if part not in {"type", "name"}:
             raise PlanError(f"{path}.part", f"is {part!r}, not type or name")
-    return found
+    return reference
 
 
-def _fields(message: type[Message], said: Any, path: str) -> Mapping[str, Any]:
+def _fields(message: type[Message], document: Any, path: str) -> Mapping[str, Any]:
     known = set(message.__struct_fields__)
-    if not isinstance(said, dict):
-        raise PlanError(path, f"is {said!r}, not an object")
-    if unknown := sorted(set(said) - known):
+    if not isinstance(document, dict):
+        raise PlanError(path, f"is {document!r}, not an object")
+    if unknown := sorted(set(document) - known):
         raise PlanError(f"{path}.{unknown[0]}", f"is no field of {message.__name__}")
-    return {name: _read(value, f"{path}.{name}") for name, value in said.items()}
+    return {name: _read(value, f"{path}.{name}") for name, value in document.items()}
 
 
 def _time(name: str, path: str) -> Ms:
@@ -233,9 +233,9 @@ def _bytes(text: str, path: str) -> bytes:
 def _record(
     value: Any, path: str, kind: type[Any], *tag: str, raw: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """The fields of a JSON object that has all of a class's and no others, with their types.
+    """Return the fields of a JSON object that has all of a class's and no others, with their types.
 
-    `tag`: a key besides, which says what it is; `raw`: fields that are left as they are.
+    `tag`: a further key with the class's name; `raw`: fields that are left as they are.
     """
     types = _TYPES[kind]
     _exactly(value, path, (*tag, *types))
@@ -257,7 +257,7 @@ def _exactly(value: Any, path: str, keys: tuple[str, ...]) -> None:
 
 
 def _typed(value: Any, kind: Any, path: str) -> Any:
-    """The value as this type, strictly.  Raises PlanError, in the words of msgspec."""
+    """Return the value as this type, strictly.  Raises PlanError, in the words of msgspec."""
     try:
         return msgspec.convert(value, kind, builtin_types=(bytes,))
     except msgspec.ValidationError as error:

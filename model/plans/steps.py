@@ -21,7 +21,7 @@ from fencepost.model.table.table import Level
 
 
 def instance_of(who: str) -> str | None:
-    """The instance id that a member of this name has."""
+    """Return the instance id that a member of this name has."""
     return who.rstrip("0123456789") if who[0].isupper() else None
 
 
@@ -66,7 +66,7 @@ class AssignmentsIfLeader(Ref, frozen=True):
 
 
 class AssignmentsToAll(Ref, frozen=True):
-    """The same assignment for each member that the sender's last join listed; none if it didn't."""
+    """One assignment for all members in the answer to the sender's last join; none without any."""
 
     who: str
     assignment: bytes
@@ -80,7 +80,7 @@ class ProtocolOf(Ref, frozen=True):
 
 
 def dashed(name: str) -> str:
-    """The name of a class as it is written in JSON: `stop-polling`."""
+    """Return the name of a class as it is written in JSON: `stop-polling`."""
     return re.sub(r"(?<!^)(?=[A-Z])", "-", name).lower()
 
 
@@ -171,13 +171,13 @@ class DeleteTopics(OperatorStep, frozen=True):
 
 
 OPERATIONS: Mapping[str, type[OperatorStep]] = {kind.do: kind for kind in (DeleteTopics,)}
-"""What an operator can do, by name."""
+"""The operations of an operator, by name."""
 
 PlanStep = Request | Await | Pause | Settle | Disconnect | Failover | DeleteTopics
 
 
 class Needs(msgspec.Struct, frozen=True):
-    """What a target must have for a plan: API versions, features, settings."""
+    """The needs of a plan: API versions, features, settings of the target."""
 
     apis: tuple[tuple[str, int], ...] = ()
     features: frozenset[str] = frozenset()
@@ -201,7 +201,7 @@ class Plan(msgspec.Struct, frozen=True):
 
     @property
     def restarts(self) -> bool:
-        """Whether the coordinator fails over in it."""
+        """True if the coordinator fails over in it."""
         return any(isinstance(step, Failover) for step in self.steps)
 
 
@@ -209,7 +209,7 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 class Settings(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a consumer is set, where that is not the same in all scenarios; None: as in all.
+    """The settings of a consumer that differ between scenarios; None: as in all.
 
     `assignor` None: the one that the scenario names, or the library's usual one.
     """
@@ -281,7 +281,7 @@ UserStep = StopPolling | ResumePolling | Commit | Unsubscribe | Subscribe | Clos
 
 
 class Produce(Step, frozen=True):
-    """Append so many records to each partition."""
+    """Append this many records to each partition."""
 
     count: int = 5
 

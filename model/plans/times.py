@@ -1,10 +1,9 @@
-"""Named times for a target's settings and clock, and what lag can blur: the contrasts of a plan.
+"""Define named times for a target's settings and clock, and find those that lag can blur.
 
-A plan shows a fault by times that it holds against each other: who is silent for a short session
-is removed while one with a long session stays; what is due after a short rebalance comes before
-the rebalance timeout of the others; a pause ends a margin after a timeout.  With much lag, either
-side may come first, and a target with the fault looks like one without it.  Then a run proves
-nothing.
+A plan finds a fault by contrasts of times: a member that is silent for a short session is removed
+while one with a long session stays; a short rebalance ends before the rebalance timeout of the
+others; a pause ends a margin after a timeout.  With much lag, either side may come first, and a
+target with the fault looks like one without it.  Then a run proves nothing.
 
 A time and a pause are each up to the lag late: the request that starts the timer, the timer, and
 the answer.
@@ -20,24 +19,24 @@ from dataclasses import dataclass
 from fencepost.model.plans.steps import Ms, Pause, Plan, Request
 
 LEAST_LAG_MS = 300
-"""A real clock is never trusted to show less."""
+"""The least lag of a real clock, ms."""
 
 _LONG_MS = 30_000
 _LONG_DELAY_MS = 2000
 _TICK_MS = 500
 _SPACE = 8
-"""Times that a case holds against each other differ by so many times the lag."""
+"""The least difference between the times of a contrast, as a multiple of the lag."""
 
 _LONGEST_MS = 110_000
-"""A case that had to wait for longer would not be worth it."""
+"""The longest wait of a case, ms."""
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
     """The named times, in ms, for a target's settings and clock.
 
-    `margin`: more than the differences that the clock can't show; `tick`: how coarse the target's
-    timers are; `settle`: how long a request may take to be handled when nothing else runs.
+    `margin`: more than the differences that the clock can't show; `tick`: the resolution of the
+    target's timers; `settle`: the time for a request to be handled when nothing else runs.
 
     `tick_of_time`: a timeout of `two_ticks` or `three_ticks` ends within the second or third of
     them: at its end exactly on a virtual clock, clearly before it on a real one.
@@ -57,24 +56,24 @@ class Times:
     three_ticks: int
 
     def of(self, time: Ms) -> int:
-        """A named time in ms."""
+        """Return a named time in ms."""
         value: int = getattr(self, time.name.replace(" ", "_"))
         return value
 
 
 TIME_NAMES = {f.name.replace("_", " ") for f in dataclasses.fields(Times)} - {"margin", "settle"}
-"""What a plan may call a time."""
+"""The names of times in a plan."""
 
 
 def times_for(
     config: Mapping[str, int | None], *, lag_ms: int, session_ms: int = 60_000, tick_ms: int = 0
 ) -> Times:
-    """Times that a target's settings allow and its clock can show (`lag_ms` 0: a virtual clock).
+    """Return times that a target's settings allow and its clock can show (`lag_ms` 0: virtual).
 
-    A short rebalance always ends before a short session that began with it, and that before what is
-    long: as far as the settings allow, the long times grow with the lag, too; see `blurred`.
-    `session_ms`: the long session timeout that is wanted on a real clock; `tick_ms`: how coarse the
-    target's timers are.
+    A short rebalance always ends before a short session that began with it, and that before the
+    long times: as far as the settings allow, these grow with the lag, too; see `blurred`.
+    `session_ms`: the long session timeout on a real clock; `tick_ms`: the resolution of the
+    target's timers.
     """
     least = config.get("group.min.session.timeout.ms") or 0
     most = config.get("group.max.session.timeout.ms") or 2**31 - 1
@@ -102,23 +101,23 @@ def times_for(
 
 
 def _ticks(least: int, most: int, spare: int) -> tuple[int, int, int]:
-    """A tick, and two and three ticks less `spare`, so that their end falls within a tick."""
+    """Return a tick, and two and three ticks less `spare`: their end falls within a tick."""
     tick = max(-(-(least + spare) // 2), 5 * spare, _TICK_MS)
     return tick, min(2 * tick - spare, most), 3 * tick - spare
 
 
 _LATE = 3
-"""A timer that a request starts shows itself in an answer: three things that may be late."""
+"""Possible delays of a timer that a request starts: of the request, the timer, the answer."""
 
 _AT_ONCE = 2
-"""What happens at once rather than after a time: the request and its answer may be late."""
+"""Possible delays of an immediate effect: of the request and its answer."""
 
 _DESIGNED_ALIKE = Ms("formation")
 """It may equal the initial delay, or the rebalance timeout."""
 
 _TICKS = {Ms("tick of time"), Ms("two ticks"), Ms("three ticks")}
 _LONG = {Ms("session"), Ms("rebalance")}
-"""They are for what shouldn't end at all; ticks are counted, and held against each other."""
+"""Times for waits that shouldn't end at all; ticks are counted, and contrasted."""
 
 _RANKS = {Ms("short rebalance"): 0, Ms("short session"): 1} | dict.fromkeys(_LONG, 2)
 """A time of a higher rank is meant to be longer."""
@@ -126,33 +125,33 @@ _RANKS = {Ms("short rebalance"): 0, Ms("short session"): 1} | dict.fromkeys(_LON
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """Two named times that a plan holds against each other; `one` None: no time at all.
+    """Two named times that a plan contrasts; `first` None: no time at all.
 
     `paused`: the plan lets time pass by a clock, so a margin, too, must fit between them.
     """
 
-    one: Ms | None
+    first: Ms | None
     other: Ms
     paused: bool = False
 
     def holds(self, times: Times, lag_ms: int) -> bool:
-        """Whether a target that takes the one for the other can be told from one that doesn't."""
-        if self.one is None:
+        """Return True if a target that confuses the times can be distinguished from a right one."""
+        if self.first is None:
             return times.of(self.other) >= _AT_ONCE * lag_ms
         needed = _LATE * lag_ms + (times.margin if self.paused else 0)
-        longer = times.of(self.other) - times.of(self.one)
-        ranks = _RANKS.get(self.one), _RANKS.get(self.other)
+        longer = times.of(self.other) - times.of(self.first)
+        ranks = _RANKS.get(self.first), _RANKS.get(self.other)
         if None in ranks or ranks[0] == ranks[1]:
             return abs(longer) >= needed
         return (longer if ranks < ranks[::-1] else -longer) >= needed
 
     def __str__(self) -> str:
-        """The two of them, in words."""
-        return f"{'no time' if self.one is None else self.one.name} and {self.other.name}"
+        """Return both in words."""
+        return f"{'no time' if self.first is None else self.first.name} and {self.other.name}"
 
 
 def contrasts_of(plan: Plan, times: Times) -> Iterator[Contrast]:
-    """The contrasts of a plan; a time that the target's settings make 0 has none."""
+    """Yield the contrasts of a plan; a time that the target's settings make 0 has none."""
     pauses = [step for step in plan.steps if isinstance(step, Pause)]
     fields = [step.fields.values() for step in plan.steps if isinstance(step, Request)]
     named = {value for values in fields for value in values if isinstance(value, Ms)}
@@ -161,13 +160,13 @@ def contrasts_of(plan: Plan, times: Times) -> Iterator[Contrast]:
     ordered = sorted(named - {_DESIGNED_ALIKE}, key=lambda time: time.name)
     ordered = [time for time in ordered if times.of(time) > 0]
     yield from (Contrast(None, time) for time in ordered)
-    for one, other in itertools.combinations(ordered, 2):
-        if not {one, other} & _TICKS or not {one, other} & _LONG:
-            yield Contrast(one, other, paused)
+    for first, other in itertools.combinations(ordered, 2):
+        if not {first, other} & _TICKS or not {first, other} & _LONG:
+            yield Contrast(first, other, paused)
 
 
 def blurred(plan: Plan, times: Times, lag_ms: int) -> str | None:
-    """Why a run of the plan with these times proves nothing if so much lag had to be allowed."""
+    """Return why a run of the plan with these times proves nothing with this much lag, or None."""
     has_margin = any(isinstance(step, Pause) and step.margins for step in plan.steps)
     if has_margin and times.margin < lag_ms:
         return f"{lag_ms} ms of lag had to be allowed, more than its margin of {times.margin} ms"

@@ -60,13 +60,13 @@ def revision_faults(revision: Revision) -> list[str]:
 
 def base_of(revision: Revision) -> Revision | None:
     """Return the shipped revision from which all others of its protocol are made, as `kafka-4`."""
-    return next((one for one in _SHIPPED if one.protocol is revision.protocol), None)
+    return next((base for base in _SHIPPED if base.protocol is revision.protocol), None)
 
 
 def has_stale_reason(rule: Rule, base: Revision | None) -> bool:
     """Return True if a rule is one of the base's with another effect or answer, and its reason."""
     rules = base.rules() if base is not None else ()
-    before = next((one for _, one in rules if one.id == rule.id), None)
+    before = next((shipped for _, shipped in rules if shipped.id == rule.id), None)
     if before is None or before is rule or before.because != rule.because:
         return False
     return (before.effect, before.answer) != (rule.effect, rule.answer)

@@ -1,10 +1,10 @@
-"""What differs between the answer that came and the one that should have come, in a few words.
+"""Describe the difference between an answer and the right one, and record a run of a case.
 
-These words are the *signature* of a fault (`observed`), by which known failures are matched.  The
-same fault has the same signature in every run: members by name, no times, and no ids that a target
-chose.
+The words for a difference are the *signature* of a fault (`observed`), by which known failures are
+matched.  A fault has the same signature in every run: members by name, no times, and no ids that a
+target chose.
 
-The recording of a case: all that is left of a run, by which it is judged and explained.
+A recording of a case is all that is left of a run, by which it is judged and explained.
 """
 
 from __future__ import annotations
@@ -49,31 +49,31 @@ class Recording:
     stopped: str | None = None
     moved: bool = False
     times: Times | None = None
-    """What the named times of the plan were."""
+    """The values of the plan's named times."""
     completed: bool = False
-    """Whether each step of the plan was taken, and what comes after the last was waited for."""
+    """True if each step of the plan was taken, and the wait after the last was over."""
     began: float = 0.0
     ended: float = 0.0
     written_for_ms: int = 0
     measured_ms: int = 0
     """The lag that the control showed while it was recorded."""
     coordinator: str = ""
-    """Which one was tested, as in a departure's `of`; "": unknown."""
+    """The tested coordinator, as in a departure's `of`; "": unknown."""
     calm_ms: int = 0
     """The lag of the target before the cases began, or of a server that was just restarted."""
     settled: list[int] = field(default_factory=list)
-    """How many requests had been sent whenever the plan let them be handled before it went on."""
+    """Number of requests sent at each point where the plan let them be handled."""
     step_ends: list[int] = field(default_factory=list)
-    """When each step of the plan that was begun was over."""
+    """Ends of the plan's steps that were begun."""
     attribution: Attribution | None = field(default=None, init=False, repr=False, compare=False)
-    """What is known of its failure, once it was looked for."""
+    """The known causes of its failure, once they were looked for."""
 
     _read: History | None = field(default=None, init=False, repr=False, compare=False)
 
     def read(self) -> History:
         """Return the history with its requests by id, and with names for people.
 
-        Member id → name: "A1" for the first id that A1 was told, "A1 (id 2)" for the second.
+        Member id → name: "A1" for the first id of A1, "A1 (id 2)" for the second.
         """
         names = _unique(self.names)
         read = self._read
@@ -82,20 +82,20 @@ class Recording:
         return read
 
     def in_order(self) -> list[Event]:
-        """The history, if each request was handled when the plan relies on it."""
-        found: list[Event] = []
+        """Return the history, if each request was handled when the plan relies on it."""
+        events: list[Event] = []
         left, sent = list(self.settled), 0
         for event in self.history:
-            is_told = isinstance(event, Sent | Disturbance)
-            if is_told and left and left[0] == sent:
+            is_input = isinstance(event, Sent | Disturbance)
+            if is_input and left and left[0] == sent:
                 left = [count for count in left if count > sent]
-                found.append(Handled(event.span[0]))
+                events.append(Handled(event.span[0]))
             sent += isinstance(event, Sent)
-            found.append(event)
-        return found
+            events.append(event)
+        return events
 
     def gap(self) -> str | None:
-        """What is missing from the plan in this recording; None if it is complete."""
+        """Return the part of the plan that is missing in this recording; None if it is complete."""
         if self.completed:
             return None
         if self.stopped is not None:
@@ -106,11 +106,11 @@ class Recording:
 
 def _unique(names: Mapping[str, str]) -> dict[str, str]:
     count = Counter[str]()
-    found = {}
+    unique = {}
     for member_id, who in names.items():
         count[who] += 1
-        found[member_id] = who if count[who] == 1 else f"{who} (id {count[who]})"
-    return found
+        unique[member_id] = who if count[who] == 1 else f"{who} (id {count[who]})"
+    return unique
 
 
 Names = Mapping[str, str]
@@ -121,18 +121,18 @@ _BYTES = ("assignment", "metadata", "memberAssignment", "memberMetadata")
 _TEXT = re.compile(r"(?P<field>\S+) is (?P<got>.*) instead of (?P<want>.*)", re.DOTALL)
 
 _WHEN = re.compile(r" \(after \d+ ms; it begins with [0-9a-f]*\)")
-"""What is different in each run of bytes that nobody had asked for."""
+"""The part of unsolicited bytes that differs in each run."""
 
 TOO_LATE = "too late"
-"""How the signature of an answer ends that is right but for its time."""
+"""The end of the signature of an answer that is right but for its time."""
 
 
 def signature(verdict: Verdict | None, recording: Recording | None) -> str:
-    """What was observed, in a few words, e.g. `B2 JoinGroup: NONE, generation 3, follows`.
+    """Return the observed fault in a few words, e.g. `B2 JoinGroup: NONE, generation 3, follows`.
 
-    It does not say what would have been right, since that may depend on the rest of the history,
-    while the same fault must have the same signature in every run.  "" where nothing was violated
-    and the case was not stopped.
+    It leaves out the right answer, since that may depend on the rest of the history, while a fault
+    must have the same signature in every run.  "" where nothing was violated and the case was not
+    stopped.
     """
     if recording is None:
         return ""
@@ -141,10 +141,10 @@ def signature(verdict: Verdict | None, recording: Recording | None) -> str:
     violation = verdict.violation
     history = recording.read()
     names = _with_strangers(history, violation)
-    return f"{_whose(history, violation.request_id)}: {_seen(violation, history, names)}"
+    return f"{_whose(history, violation.request_id)}: {_observed(violation, history, names)}"
 
 
-def _seen(violation: Violation, history: History, names: Names) -> str:
+def _observed(violation: Violation, history: History, names: Names) -> str:
     exchange = history.exchange(violation.request_id)
     api = "" if exchange is None else exchange.request.api
     body = violation.observed or (None if exchange is None else exchange.body)
@@ -164,13 +164,13 @@ def _seen(violation: Violation, history: History, names: Names) -> str:
 
 
 def _differs(violation: Violation) -> bool:
-    """Whether another answer would have been right, not the same answer earlier."""
+    """Return True if another answer would have been right, not this answer earlier."""
     chosen = nearest(violation.allowed)
     return chosen is not None and " instead of " in chosen.difference
 
 
 def _summary(api: str, body: Mapping[str, Any] | None, names: Names) -> str:
-    """An answer in words that are the same in every run, with members by their instances."""
+    """Return an answer in words that are equal in every run, with members by their instances."""
     if body is None:
         return "nothing"
     if api.startswith("JoinGroup") and body.get("errorCode") == 0:
@@ -182,7 +182,7 @@ def _summary(api: str, body: Mapping[str, Any] | None, names: Names) -> str:
 
 
 def deviation(detail: str, names: Names) -> str:
-    """A deviation in words; one of the bytes has words of its own."""
+    """Return a deviation in words; one of the bytes has words of its own."""
     text = with_names(detail, names)
     if text.startswith("bytes ") and text.endswith(" instead of 'as the version says'"):
         finding = text.removeprefix("bytes ").removesuffix(" instead of 'as the version says'")
@@ -197,7 +197,7 @@ def difference(
     allowed: Allowed,
     names: Names,
 ) -> str:
-    """The field that differs, e.g. `members [A1] instead of [A1, B2]`."""
+    """Return the field that differs, e.g. `members [A1] instead of [A1, B2]`."""
     parts = _TEXT.fullmatch(allowed.difference)
     if parts is None:
         return with_names(allowed.difference, names)
@@ -229,7 +229,7 @@ def _value(name: str, value: Any, names: Names) -> str:
 
 
 def _seats(rows: Any) -> str:
-    """A list of members by their instances, which are known even where their ids are not."""
+    """Return a list of members by their instances, which are known even where their ids are not."""
     if not isinstance(rows, list) or not all(isinstance(r, dict) and "memberId" in r for r in rows):
         return ""
     seats = sorted(str(row.get("groupInstanceId") or "dynamic") for row in rows)
@@ -246,14 +246,18 @@ def _whose(history: History, request_id: str) -> str:
 
 
 def _with_strangers(history: History, violation: Violation) -> dict[str, str]:
-    """The names of ids, and one word for all ids that the target made up and told nobody."""
+    """Return the names of ids, and one word for all ids that the target made up."""
     names = history.names
-    ours = {found for one in history.exchanges.values() for found in _ids(one.request.body)}
+    ours = {
+        member_id
+        for sent_exchange in history.exchanges.values()
+        for member_id in _ids(sent_exchange.request.body)
+    }
     exchange = history.exchange(violation.request_id)
     bodies: list[Any] = [violation.observed, None if exchange is None else exchange.body]
     bodies += [allowed.body for allowed in violation.allowed]
-    told = {found for body in bodies for found in _ids(body)}
-    strangers = {i for i in told if i and i not in names and i not in ours and i[0] != "\x00"}
+    in_answers = {member_id for body in bodies for member_id in _ids(body)}
+    strangers = {i for i in in_answers if i and i not in names and i not in ours and i[0] != "\x00"}
     return {**names, **dict.fromkeys(sorted(strangers), STRANGER)}
 
 

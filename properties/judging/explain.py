@@ -1,13 +1,11 @@
-"""Explain why a case failed: one sentence, and the steps that led to it.
+"""Explain why a case failed: one sentence, the further violations, and the steps before it.
 
-The sentence says what should have been answered, why, by which rule, and what was answered
-instead.  The steps list what was sent and answered, in order, with members by name: "A1" is the
-first process of instance "A"; a name in small letters is a dynamic member.
+The sentence names the right answer, the reason, the rule, and the observed answer.  The steps list
+requests and answers, in order, with members by name: "A1" is the first process of instance "A"; a
+name in small letters is a dynamic member.
 
-Say what else is wrong in a history, beside the answer that its verdict is about.
-
-An answer that only deviates lets the judge follow the history further.  What is graver later is the
-verdict; what deviated is told behind it, the gravest first, with step, answer, rule and level.
+After an answer that only deviates the judge follows the history further.  A graver violation later
+is the verdict; the deviations follow it, the gravest first, with step, answer, rule and level.
 """
 
 from __future__ import annotations
@@ -48,17 +46,19 @@ from fencepost.properties.oracle.verdict import (
     nearest,
 )
 
-_TOLD = 3
-"""So many deviations are told in full."""
+_MOST_IN_FULL = 3
+"""The most deviations to describe in full."""
 
 
 def place_of(lines: Sequence[Line], request_id: str) -> str:
-    """The step of a request, and that of its answer where it is another."""
-    asked = next((line.number for line in lines if line.asks == request_id), 0)
-    answered = _answered_in(lines, request_id) or asked
-    if not asked:
+    """Return the step of a request, and that of its answer where it is another."""
+    number = next((line.number for line in lines if line.asks == request_id), 0)
+    answered = _answered_in(lines, request_id) or number
+    if not number:
         return ""
-    return f" (step {asked})" if asked == answered else f" (step {asked}, answered in {answered})"
+    return (
+        f" (step {number})" if number == answered else f" (step {number}, answered in {answered})"
+    )
 
 
 def other_violations(verdict: Verdict, history: History, lines: Sequence[Line]) -> str:
@@ -73,17 +73,17 @@ def other_violations(verdict: Verdict, history: History, lines: Sequence[Line]) 
         word = "Before that" if at < here else "After that"
         word = "In the same answer" if beside.request_id == own else word
         when.setdefault(word, []).append(beside)
-    said = ""
+    words = ""
     for word, those in when.items():
-        told = [_told(beside, history, lines) for beside in those[:_TOLD]]
-        more = len(those) - len(told)
+        described = [_described(beside, history, lines) for beside in those[:_MOST_IN_FULL]]
+        more = len(those) - len(described)
         if more:
-            told.append(f"and {plural(more, 'more field')} of answers that the steps mark")
-        said += f" {word} these were wrong, too: {'; '.join(told)}."
-    return said
+            described.append(f"and {plural(more, 'more field')} of answers that the steps mark")
+        words += f" {word} these were wrong, too: {'; '.join(described)}."
+    return words
 
 
-def _told(beside: Beside, history: History, lines: Sequence[Line]) -> str:
+def _described(beside: Beside, history: History, lines: Sequence[Line]) -> str:
     exchange, names = history.exchange(beside.request_id), history.names
     field = wrong_field(beside.difference, names)
     if field is None:
@@ -128,23 +128,23 @@ class Explanation:
 
     @property
     def text(self) -> str:
-        """All of it, as lines."""
+        """Return all of it, as lines."""
         return "\n".join([self.sentence, *self.steps])
 
 
 def explained(result: CaseResult, revision: Revision) -> Explanation | None:
-    """The explanation of a case's result; None where nothing was recorded."""
+    """Return the explanation of a case's result; None without a recording."""
     if result.recording is None:
         return None
     return explain(result.verdict, result.recording, revision)
 
 
 def explain(verdict: Verdict | None, recording: Recording, revision: Revision) -> Explanation:
-    """Explain a verdict: what was expected, by which rule and why, and what came instead."""
+    """Explain a verdict: the right answer, its rule and reason, and the observed answer."""
     history = recording.read()
     names = history.names
     lines = step_lines(history)
-    said = signature(verdict, recording)
+    observed = signature(verdict, recording)
     if verdict is not None and (violation := verdict.violation) is not None:
         rule = broken_rule(violation, revision)
         differing = [(violation.request_id, _wrong_field(violation, names))]
@@ -154,22 +154,22 @@ def explain(verdict: Verdict | None, recording: Recording, revision: Revision) -
                 show_wrong_field(lines, request_id, differs)
         beside = other_violations(verdict, history, lines)
         place = place_of(lines, violation.request_id)
-        said_so = _sentence(violation, history, rule, place, beside)
+        text = _sentence(violation, history, rule, place, beside)
         wrong, also = violation.request_id, {b.request_id for b in verdict.besides}
     else:
-        rule, said_so, wrong, also = None, _undecided(verdict, recording), "", set()
-    return Explanation(said_so, tuple(texts(lines, wrong, also=also)), said, rule)
+        rule, text, wrong, also = None, _undecided(verdict, recording), "", set()
+    return Explanation(text, tuple(texts(lines, wrong, also=also)), observed, rule)
 
 
 def sentence(verdict: Verdict | None, recording: Recording, revision: Revision) -> str:
-    """The sentence alone."""
+    """Return the sentence alone."""
     return explain(verdict, recording, revision).sentence
 
 
 def steps_of(recording: Recording, wrong: str = "", known: str = "") -> tuple[str, ...]:
-    """What was sent and answered, a numbered line each.
+    """Return the steps of a recording, a numbered line each.
 
-    `wrong`: the request whose answer is wrong; `known`: one whose answer is wrong, as is known.
+    `wrong`: the request whose answer is wrong; `known`: one whose answer is a known failure.
     """
     return tuple(texts(step_lines(recording.read()), wrong, known))
 
@@ -200,7 +200,7 @@ def _sentence(
 
 
 def _twice(violation: Violation) -> str:
-    """The gravest fault that an answer can show: two live members of one instance."""
+    """Describe the gravest fault that an answer can have: two live members of one instance."""
     rows = (violation.observed or {}).get("members") or ()
     held = [row.get("groupInstanceId") for row in rows if isinstance(row, dict)]
     double = sorted({i for i in held if i is not None and held.count(i) > 1})
@@ -208,24 +208,26 @@ def _twice(violation: Violation) -> str:
 
 
 def _typed(body: Mapping[str, Any] | None) -> str:
-    """That a code came as a string: the name of an error may, a number may not."""
+    """Describe a code that came as a string: the name of an error may, a number may not."""
     for name, value in (body or {}).items():
         rows = value if isinstance(value, list) else ()
         if name == "errorCode" and isinstance(value, str) and value not in _NAMES:
             return f" Its errorCode is the string {quoted(value)}, where a number belongs."
-        if said := next(filter(None, (_typed(r) for r in rows if isinstance(r, Mapping))), ""):
-            return said
+        if inner := next(filter(None, (_typed(r) for r in rows if isinstance(r, Mapping))), ""):
+            return inner
     return ""
 
 
 def _shape(violation: Violation, exchange: Exchange) -> str:
-    """What is wrong with the shape of an answer: what was found as it came, if that was kept.
+    """Return the fault in the shape of an answer: the finding in its bytes, if that was kept.
 
-    A value that no such field can have is taken out of the body, so the judge sees none.
+    A value that no such field can have is removed from the body, so the judge has none.
     """
     path = violation.detail.partition(":")[0]
-    found = () if exchange.answered is None else exchange.answered.answer.findings
-    return next((said for said in found if said.startswith(f"{path}:")), violation.detail)
+    findings = () if exchange.answered is None else exchange.answered.answer.findings
+    return next(
+        (finding for finding in findings if finding.startswith(f"{path}:")), violation.detail
+    )
 
 
 def _why(rule: Rule | None, violation: Violation) -> str:
@@ -254,7 +256,7 @@ def _should(violation: Violation, request: Send, names: Mapping[str, str], sent_
 
 
 def expected_answers(verdict: Verdict | None, recording: Recording | None) -> list[str]:
-    """What would have been right, in words, the nearest first; [] where nothing was wrong.
+    """Return the right answers in words, the nearest first; [] without a violation.
 
     Of an answer that is wrong in one field this is the field with its value; of one that came too
     early `no answer yet`.
@@ -282,7 +284,7 @@ def expected_answers(verdict: Verdict | None, recording: Recording | None) -> li
 
 
 def _wrong_field(violation: Violation, names: Mapping[str, str]) -> WrongField | None:
-    """The one field that is wrong, if nothing else of the answer is."""
+    """Return the wrong field, if the rest of the answer is right."""
     if violation.wrong is not Wrong.DEVIATION:
         return None
     return wrong_field(violation.detail, names)
@@ -303,7 +305,7 @@ def _until(wait: Wait | None, sent_ms: int) -> str:
 
 
 def _by(violation: Violation, chosen: Allowed, sent_ms: int) -> str:
-    """When an answer should have come that is missing, or is right but for its time."""
+    """Return the deadline of an answer that is missing, or is right but for its time."""
     is_late = violation.wrong is Wrong.SILENCE or (
         violation.wrong is Wrong.ANSWER and " instead of " not in chosen.difference
     )
@@ -322,7 +324,7 @@ def _came(violation: Violation, exchange: Exchange, names: Mapping[str, str], sh
         case Wrong.ANSWER if chosen is not None and " instead of " in chosen.difference:
             differs = difference(request.api, violation.observed, chosen, names)
             return f"it was answered {got}" + (
-                "" if _is_said_already(differs, got, should) else f" ({differs})"
+                "" if _is_repeated(differs, got, should) else f" ({differs})"
             )
         case Wrong.ANSWER:
             return f"it was answered {got} only after {waited} ms, which is too late"
@@ -339,26 +341,26 @@ def _came(violation: Violation, exchange: Exchange, names: Mapping[str, str], sh
             return f"the answer can't be one of that version: {with_names(shape, names)}"
         case Wrong.DEVIATION:
             got = answer_words(request.api, exchange.body, names)
-            said = deviation(violation.detail, names)
+            words = deviation(violation.detail, names)
             if (field := _wrong_field(violation, names)) is not None:
-                said = f"{field.field} {field.got} instead of {field.want}"
-            return f"it was answered {got} ({said})"
+                words = f"{field.field} {field.got} instead of {field.want}"
+            return f"it was answered {got} ({words})"
 
 
 def _afterwards(exchange: Exchange, names: Mapping[str, str]) -> str:
-    """The answer that came in the end, where it came too late."""
+    """Describe the answer that came after all, if it came too late."""
     if exchange.answered is None:
         return ""
     waited = exchange.answered.at_ms - exchange.sent.at_ms
     return f" (after {waited} ms: {answer_words(exchange.request.api, exchange.body, names)})"
 
 
-def _is_said_already(differs: str, got: str, should: str) -> bool:
-    """Whether the difference says no more than the first words of two answers that differ."""
+def _is_repeated(differs: str, got: str, should: str) -> bool:
+    """Return True if the difference only repeats the first words of two answers that differ."""
     says_no_more = differs.startswith("errorCode ") and got.startswith(differs.split()[1])
     return says_no_more and not reads_alike(should, got)
 
 
 def reads_alike(should: str, got: str) -> bool:
-    """Whether what was answered reads as one of the answers that were right."""
+    """Return True if the answer reads as one of the right ones."""
     return got in should.removeprefix("been answered ").split("; or ")

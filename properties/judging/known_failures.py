@@ -1,13 +1,13 @@
-"""Known failures: faults of a target that are listed with a reason, so that they don't fail a run.
+"""List known failures: faults of a target with a reason, so that they don't fail a run.
 
-A failure is the listed one if target, version, case and signature (`CheckResult.observed`) are the
-same.  A case that is listed but passes, or fails in another way, is stale: the list is wrong, and
+A failure is the listed one if target, version, case and signature (`CheckResult.observed`) are
+equal.  A case that is listed but passes, or fails in another way, is stale: the list is wrong, and
 that counts as much as a failure.
 
-An entry with a `cause` covers what that departure explains, in any case or random plan, and nothing
-that merely looks like it.  An entry without one covers its own case alone.  Where a fault depends
-on the target's timers and may be seen in any case, its entry says so (`anywhere`): it covers what
-has its look and no known cause, in the cases of the catalogue.
+An entry with a `cause` covers the failures that this departure explains, in any case or random
+plan, and no other that merely looks like it.  An entry without one covers its own case alone.
+Where a fault depends on the target's timers and may occur in any case, its entry has `anywhere`: it
+covers failures of its look without a known cause, in the cases of the catalogue.
 
 A certificate has a known failure as a note, which is written by `note_of` and read by `read_notes`.
 """
@@ -27,7 +27,7 @@ ANY_NUMBER = " #*"
 """In a signature: any number of a request, where it depends on when timers fire."""
 
 UNEXPLAINED = "not explained yet"
-"""The reason in a list that was just written, until somebody says why."""
+"""The reason in a list that was just written, until somebody explains it."""
 
 _KNOWN, _STALE = "known failure: ", "stale: "
 _NUMBER = r"(?: #\d+)?"
@@ -83,16 +83,16 @@ def note_of(reason: str) -> str:
     return f"{_KNOWN}{reason}"
 
 
-def stale_note(said: str) -> str:
+def stale_note(failure: str) -> str:
     """Write the note of a case that fails in another way than is listed."""
-    return f"{_STALE}{said}"
+    return f"{_STALE}{failure}"
 
 
 class KnownNotes(NamedTuple):
     """The notes of a case in a certificate, as far as they are about known failures.
 
-    `reason`: of a known failure, with its link; `why`, `link`: its parts; `stale`: what is listed
-    instead of what was seen.  Each is "" for none.
+    `reason`: of a known failure, with its link; `why`, `link`: its parts; `stale`: the listed
+    failure instead of the observed one.  Each is "" for none.
     """
 
     reason: str = ""
@@ -136,14 +136,14 @@ class KnownReasons:
 
     def each_of(self, cause: str) -> tuple[str, ...]:
         """Return the reasons of `of_cause` one by one."""
-        found = [self.by_cause.get(name, "") for name in departures_in(cause)]
-        return tuple(dict.fromkeys(found)) if all(found) else ()
+        reasons = [self.by_cause.get(name, "") for name in departures_in(cause)]
+        return tuple(dict.fromkeys(reasons)) if all(reasons) else ()
 
 
 def aliases_of(target: object) -> frozenset[str]:
-    """Return what else a target is called in the lists."""
-    found: frozenset[str] = getattr(target, "aliases", frozenset())
-    return found
+    """Return further names of a target in the lists."""
+    aliases: frozenset[str] = getattr(target, "aliases", frozenset())
+    return aliases
 
 
 def range_of(version: str) -> str:
@@ -178,8 +178,8 @@ def _holds(comparison: str, version: tuple[int, ...]) -> bool:
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    found = re.match(r"v?(\d+(?:\.\d+)*)", version)
-    return tuple(map(int, found[1].split("."))) if found else ()
+    match = re.match(r"v?(\d+(?:\.\d+)*)", version)
+    return tuple(map(int, match[1].split("."))) if match else ()
 
 
 def _dotted(numbers: tuple[int, ...]) -> str:

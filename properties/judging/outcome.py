@@ -43,11 +43,11 @@ NOT_LISTED = (Outcome.FAIL, Outcome.STALE_KNOWN_FAILURE)
 """Outcomes that make a verdict `violated`."""
 
 TRACED = (*NOT_LISTED, Outcome.KNOWN_FAILURE, Outcome.UNKNOWN)
-"""Outcomes of which a report keeps a trace."""
+"""Outcomes for which a report keeps a trace."""
 
 
 class Check(Protocol):
-    """What is checked: a case of the catalogue, or a requirement in a scenario.
+    """The subject of a check: a case of the catalogue, or a requirement in a scenario.
 
     `rules`: the clauses that it is about.
     """
@@ -114,12 +114,12 @@ class CheckResult:
     def is_covered_by(self, entry: KnownFailure) -> bool:
         """Tell if an entry that names the check is about what was seen in it."""
         # One that comes now and then is unknown if it didn't come each time.
-        seen = self.outcome is Outcome.FAIL or (
+        is_failure = self.outcome is Outcome.FAIL or (
             self.outcome is Outcome.UNKNOWN and entry.intermittent
         )
         # An answer that is wrong as listed, and was waited for in vain at first, is the same.
         answer = self.observed.removesuffix(f", {TOO_LATE}")
-        return seen and (entry.shows_as(self.observed) or entry.shows_as(answer))
+        return is_failure and (entry.shows_as(self.observed) or entry.shows_as(answer))
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,9 +168,9 @@ class CaseResult(CheckResult):
     @property
     def remaining(self) -> Violation | None:
         """Return the violation that known departures leave, once the failure is attributed."""
-        found = None if self.recording is None else self.recording.attribution
-        if found is not None and found.behind:
-            return found.verdict.violation
+        attribution = None if self.recording is None else self.recording.attribution
+        if attribution is not None and attribution.behind:
+            return attribution.verdict.violation
         return self.violation
 
     def fingerprint(self, revision: Revision) -> Fingerprint | None:
@@ -185,10 +185,14 @@ class CaseResult(CheckResult):
             return Fingerprint(wrong=TARGET_FAILED, observed=without_names(self.observed))
         if self.violation is None:
             return None
-        found = self.attribution(revision)
+        attribution = self.attribution(revision)
         remaining = self.remaining or self.violation
-        observed = signature(found.verdict, self.recording) if found.behind else self.observed
-        return fingerprint_of(remaining, revision, self.recording.history, observed, found.cause)
+        observed = (
+            signature(attribution.verdict, self.recording) if attribution.behind else self.observed
+        )
+        return fingerprint_of(
+            remaining, revision, self.recording.history, observed, attribution.cause
+        )
 
     def attribution(self, revision: Revision) -> Attribution:
         """Look for what explains the failure, once.  Raises ValueError without one."""

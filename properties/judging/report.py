@@ -1,6 +1,6 @@
-"""All results of one target or client: counts, the verdict, its sentence, the exit code.
+"""Report all results of one target or client: counts, the verdict, its sentence, the exit code.
 
-A target is certified if all that was tested holds and no case was left out.
+A target is certified if all tested cases hold and no case was left out.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class Report(Generic[ResultT]):
     def left_out(self) -> tuple[str, ...]:
         """Return what the report says nothing about: cases that were not run, and its notes."""
         counts = Counter(result.outcome for result in self.results)
-        counted = (f"{counts[one]} {one.value}" for one in UNTESTED if counts[one])
+        counted = (f"{counts[outcome]} {outcome.value}" for outcome in UNTESTED if counts[outcome])
         return (*counted, *self.notes)
 
     def certified(self) -> bool:
@@ -136,18 +136,18 @@ class Report(Generic[ResultT]):
         """
         known = len(self.of(Outcome.KNOWN_FAILURE))
         excused = self.excused()
-        said = self._verdict_words(Counter(r.outcome for r in self.results if self.deciding(r)))
+        words = self._verdict_words(Counter(r.outcome for r in self.results if self.deciding(r)))
         if known and not excused:
-            said += f", with {plural(known, 'known failure')}"
+            words += f", with {plural(known, 'known failure')}"
         if below := self._below([r for r in self.results if not self.deciding(r)]):
-            said += f", and {below} below {self.level.value} (not counted)"
+            words += f", and {below} below {self.level.value} (not counted)"
         rest = ", ".join(self.left_out())
         if self.certified():
-            said += "; certified"
+            words += "; certified"
         elif rest:
             holds = self.overall() is Overall.HOLDS
-            said += f"; not certified: {rest}" if holds else f"; {rest}"
-        return f"{self.subject}: {said}"
+            words += f"; not certified: {rest}" if holds else f"; {rest}"
+        return f"{self.subject}: {words}"
 
     def _verdict_words(self, deciding: Counter[Outcome]) -> str:
         overall = self.overall()
@@ -172,7 +172,9 @@ class Report(Generic[ResultT]):
 
     def _below(self, others: Sequence[CheckResult]) -> str:
         count = Counter(r.outcome for r in others)
-        failed = sum(count[one] for one in (NOT_LISTED if self.tells_undecided else NOT_LISTED[:1]))
+        failed = sum(
+            count[outcome] for outcome in (NOT_LISTED if self.tells_undecided else NOT_LISTED[:1])
+        )
         undecided = count[Outcome.UNKNOWN] if self.tells_undecided else 0
         parts = [plural(failed, "failure")] if failed else []
         parts += [f"{undecided} unknown"] if undecided else []
@@ -260,8 +262,8 @@ def apply(
             # What no listed departure explains is none of theirs, whatever it looks like.
             entries = [e for e in entries if not e.cause or not e.shows_as(result.observed)]
             looks = (_look(rule, result.observed) for rule in result.listed_rules(revision))
-            found = (anywhere[look] for look in looks if look in anywhere)
-            general = next(found, None) if not names else None
+            covering = (anywhere[look] for look in looks if look in anywhere)
+            general = next(covering, None) if not names else None
             if general is not None and not any(e.shows_as(result.observed) for e in entries):
                 return _as_known(result, general)
         return _applied(result, entries)
@@ -277,8 +279,8 @@ def _applied(result: ResultT, entries: Sequence[KnownFailure]) -> ResultT:
     listed = listed_as(entries)
     if result.outcome is Outcome.FAIL:
         other = f'but fails in another way ("{result.observed}")'
-        said = f"listed as a known failure ({listed}), {other}"
-        return replace(result, outcome=Outcome.STALE_KNOWN_FAILURE, stale=said)
+        reason = f"listed as a known failure ({listed}), {other}"
+        return replace(result, outcome=Outcome.STALE_KNOWN_FAILURE, stale=reason)
     if (often := next((e for e in entries if e.intermittent), None)) is not None:
         return replace(result, notes=(*result.notes, f"fails now and then: {often.why}"))
     is_of_lateness = any(entry.observed.endswith(TOO_LATE) for entry in entries)
@@ -290,7 +292,7 @@ def _applied(result: ResultT, entries: Sequence[KnownFailure]) -> ResultT:
 
 
 def _look(rule: str, observed: str) -> tuple[str, str]:
-    """Return what is the same in all cases: the generation depends on the timers, too."""
+    """Return the part that is equal in all cases: the generation depends on the timers, too."""
     return rule, _GENERATION.sub("generation …", without_names(observed))
 
 

@@ -1,10 +1,10 @@
-"""Which rules a certificate covers, and which rules can't be reached on a target, with the reason.
+"""Find the rules that a certificate covers, and those that a target can't reach, with the reason.
 
 A rule is covered if every explanation of some passing case used it.
 
 A rule is unreachable if its guard can't be true on the target: the target lacks the API version,
-the setting or the feature that the guard needs.  That no case could test a rule makes it missed,
-not unreachable.  A rule that is reachable by this test may still be hard to reach.
+the setting or the feature that the guard needs.  A rule that no case could test is missed, not
+unreachable.  A rule that is reachable by this test may still be hard to reach.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _ALL_SETTINGS: Config = {_DELAY: 1, _SIZE: 1, _CLEANUP: 1, METADATA_LIMIT: 1, RE
 def coverage_of(
     revision: Revision, hello: Hello, results: Iterable[CaseResult]
 ) -> CertificateCoverage:
-    """The coverage of these results of a target.
+    """Return the coverage of these results of a target.
 
     A setting counts as lacking only where a case asked for it in vain.
     """
@@ -86,7 +86,7 @@ def coverage_of(
 def without_unreachable(
     revision: Revision, hello: Hello, results: Iterable[CaseResult]
 ) -> list[CaseResult]:
-    """The results, undecided ones about a rule that the target can't be led to as unsupported."""
+    """Return the results; undecided ones about an unreachable rule are unsupported."""
     out = unreachable(revision, hello, [_ALL_SETTINGS])
 
     def reached(result: CaseResult) -> CaseResult:
@@ -109,7 +109,7 @@ _IDS_FIRST = 4
 
 
 def unreachable(revision: Revision, hello: Hello, configs: Sequence[Config]) -> dict[str, str]:
-    """Rule → why no plan reaches it on a target with these features and one of these settings.
+    """Return rule → why no plan reaches it on a target with these features and settings.
 
     A rule that is proved unreachable has its own reason.
     """
@@ -142,7 +142,7 @@ def unreachable(revision: Revision, hello: Hello, configs: Sequence[Config]) -> 
 
 
 def _wants(api: str, hello: Hello, configs: Sequence[Config]) -> Iterator[tuple[str, Allowed]]:
-    """What the target may lack, each with the answers to a guard's questions that remain then."""
+    """Yield features that the target may lack, each with the possible answers to a guard then."""
     yield (
         "nothing that is sent makes a coordinator load or move away",
         lambda feature, value: feature is not COORDINATOR or value is Availability.HERE,
@@ -177,7 +177,7 @@ def _wants(api: str, hello: Hello, configs: Sequence[Config]) -> Iterator[tuple[
 
 
 def _wants_of_members(api: str, hello: Hello) -> Iterator[tuple[str, Allowed]]:
-    """What can't be said of members, or to them, in the versions of the target."""
+    """Yield the fields that the target's versions can't carry for members."""
     if not _names_instances(api, hello):
         yield (
             f"the target has {_spoken(api, hello)}, which name no instance",
@@ -228,18 +228,18 @@ def _no_static(hello: Hello) -> str:
 
 
 def _spoken(api: str, hello: Hello) -> str:
-    """An API with its versions, e.g. `JoinGroup v0 to v4`."""
+    """Return an API with its versions, e.g. `JoinGroup v0 to v4`."""
     bounds = hello.apis.get(api)
     return f"no {api}" if bounds is None else f"{api} v{bounds[0]} to v{bounds[1]}"
 
 
 def _names_instances(api: str, hello: Hello) -> bool:
-    """Whether the target has no such API, or a version of it that can name an instance."""
+    """Return True if the target lacks the API, or has a version of it with an instance."""
     return api not in hello.apis or _carries(api, "groupInstanceId", hello)
 
 
 def _carries(api: str, name: str, hello: Hello) -> bool:
-    """Whether a request that the target takes has a field of this name; a draft's has any."""
+    """Return True if a request to the target has a field of this name; a draft's has any."""
     return any(
         form not in APIS
         or any(
@@ -252,12 +252,12 @@ def _carries(api: str, name: str, hello: Hello) -> bool:
 
 
 def _forms(api: str, hello: Hello) -> list[tuple[str, tuple[int, int]]]:
-    """An API and its drafts, such as `JoinGroup/member-name`, with their versions."""
+    """Return an API and its drafts, such as `JoinGroup/member-name`, with their versions."""
     return [(name, at) for name, at in hello.apis.items() if name.partition("/")[0] == api]
 
 
 def _is_open(guard: Expr, allowed: Allowed) -> bool:
-    """Whether a guard can be true with the allowed answers."""
+    """Return True if a guard can be true with the allowed answers."""
     features = list({id(f): f for f in features_of(guard)}.values())
     meets = compile_closure(guard, features)
     domains = [[v for v in feature.domain if allowed(feature, v)] for feature in features]

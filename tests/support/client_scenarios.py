@@ -22,7 +22,7 @@ from fencepost.model.client.client_interface import (
     Assigned,
     Closed,
     Committed,
-    ErrorTold,
+    ErrorReported,
     Lost,
     Records,
     Revoked,
@@ -221,7 +221,7 @@ def several_instances_of_one_process(conduct: Conduct) -> None:
     sim.run_for(15_000)
     for name in names:
         assert {join.group_instance_id for join in joins(sim, name)} == {instance_of(name)}
-        assert not seen(sim, name, ErrorTold)
+        assert not seen(sim, name, ErrorReported)
     shared(sim, *names)
 
 
@@ -351,7 +351,7 @@ def a_join_is_answered_to_nobody(conduct: Conduct) -> None:
         sim.start("a", settings("a", conduct))
         sim.run_for(within_ms)
         joined_as_itself(sim, "a", times=2)
-        assert not seen(sim, "a", ErrorTold)
+        assert not seen(sim, "a", ErrorReported)
         shared(sim, "a")
 
 
@@ -408,7 +408,7 @@ def the_coordinator_moves(conduct: Conduct) -> None:
     assert last.at_ms - moved_ms > 3000
     says_who(last)
     assert len(joins(sim, "a")) == before
-    assert not seen(sim, "a", ErrorTold)
+    assert not seen(sim, "a", ErrorReported)
     shared(sim, "a")
 
 
@@ -423,7 +423,7 @@ def a_coordinator_loads_while_another_member_comes(conduct: Conduct) -> None:
     assert len(sim.requests_of("a", "Heartbeat")) > 16
     for each in sim.requests_of("a", "Heartbeat"):
         says_who(each)
-    assert not seen(sim, "a", ErrorTold)
+    assert not seen(sim, "a", ErrorReported)
     assert len(owned(sim, "b")) == PARTITIONS / 2
     shared(sim, "a", "b")
 
@@ -467,8 +467,8 @@ def each_api_tells_of_the_fence(conduct: Conduct) -> None:
         sim = simulation(nth(api, refused(FENCED)))
         sim.start("a", settings("a", conduct))
         sim.run_for(8000)
-        told = ErrorTold(FENCED.name, fatal=True, where=api)
-        assert seen(sim, "a", ErrorTold) == [told]
+        told = ErrorReported(FENCED.name, fatal=True, where=api)
+        assert seen(sim, "a", ErrorReported) == [told]
         assert len(sim.requests_of("a", api)) == 1
 
 
@@ -478,7 +478,7 @@ def who_polls_on_is_told_again(conduct: Conduct) -> None:
     _fence(sim, conduct)
     asked = len(sim.requests_of("a"))
     for count in (1, 2, 3):
-        assert [told.code for told in seen(sim, "a", ErrorTold)] == [FENCED.name] * count
+        assert [told.code for told in seen(sim, "a", ErrorReported)] == [FENCED.name] * count
         sim.give("a", ResumePolling("a"))
         sim.run_for(1000)
     assert len(sim.requests_of("a")) == asked
@@ -490,7 +490,7 @@ def two_processes_on_one_instance(conduct: Conduct) -> None:
     fenced_ms = _fence(sim, conduct)
     sim.run_for(60_000)
     assert not [each for each in sim.requests_of("a", "JoinGroup") if each.at_ms > fenced_ms]
-    assert not seen(sim, "thief", ErrorTold)
+    assert not seen(sim, "thief", ErrorReported)
     assert owned(sim, "a") == set()
     shared(sim, "thief")
 
@@ -786,8 +786,8 @@ def an_old_broker(conduct: Conduct) -> None:
     sim.cluster.highest |= {"JoinGroup": 4, "SyncGroup": 2, "Heartbeat": 2, "OffsetCommit": 6}
     sim.start("a", settings("a", conduct))
     sim.run_for(10_000)
-    told = ErrorTold(Error.UNSUPPORTED_VERSION.name, fatal=True, where="JoinGroup")
-    assert seen(sim, "a", ErrorTold) == [told]
+    told = ErrorReported(Error.UNSUPPORTED_VERSION.name, fatal=True, where="JoinGroup")
+    assert seen(sim, "a", ErrorReported) == [told]
     assert not joins(sim, "a")
 
 

@@ -27,7 +27,7 @@ from fencepost.model.client.client_interface import (
     Assigned,
     Closed,
     Committed,
-    ErrorTold,
+    ErrorReported,
     Lost,
     Records,
     Revoked,
@@ -64,7 +64,7 @@ def test_of_two_processes_on_one_instance_exactly_one_survives(phase_ms: int) ->
     sim.run_for(phase_ms)
     sim.start("second", settings("a"))
     sim.run_for(60_000)
-    fenced = [name for name in ("first", "second") if seen(sim, name, ErrorTold)]
+    fenced = [name for name in ("first", "second") if seen(sim, name, ErrorReported)]
     assert len(fenced) == 1
     survivor = {"first", "second"} - set(fenced)
     shared(sim, *survivor)
@@ -127,7 +127,7 @@ def test_a_broker_of_an_older_release_after_a_restart_is_told() -> None:
     sim.cluster.highest |= {"JoinGroup": 4, "SyncGroup": 2, "Heartbeat": 2, "OffsetCommit": 6}
     sim.cut_all()
     sim.run_for(5000)
-    (told,) = seen(sim, "a", ErrorTold)
+    (told,) = seen(sim, "a", ErrorReported)
     assert (told.code, told.fatal) == ("UNSUPPORTED_VERSION", True)
 
 

@@ -12,16 +12,16 @@ from fencepost.model.client.behaviour import ClientSettings
 from fencepost.model.client.client import ClientStep, step
 from fencepost.model.client.client_interface import (
     AnswerRead,
-    Asked,
     Assigned,
     Closed,
     Committed,
     ConnectionLost,
     Endpoint,
-    ErrorTold,
+    ErrorReported,
     HangUp,
     Input,
     Lost,
+    Outgoing,
     Records,
     Revoked,
     Woken,
@@ -111,7 +111,7 @@ def partitions(choice: int) -> tuple[TopicPartition, ...]:
 
 
 def answer_to(
-    asked: Asked, choice: int, code: int, highest: dict[str, int]
+    asked: Outgoing, choice: int, code: int, highest: dict[str, int]
 ) -> Message | ClusterResponse:
     """Some answer of the right kind."""
     message, version = asked.message, asked.version
@@ -194,7 +194,7 @@ class Watched:
     state: ClientState = field(default_factory=ClientState)
     now_ms: int = 0
     wake_at_ms: int | None = None
-    open: dict[Endpoint, Asked] = field(default_factory=dict)
+    open: dict[Endpoint, Outgoing] = field(default_factory=dict)
     owned: set[TopicPartition] = field(default_factory=set)
     waiting: int = 0
     is_over: bool = False
@@ -241,7 +241,7 @@ class Watched:
                     assert partition in self.owned
                     assert count > 0
                     assert not self.is_over
-                case ErrorTold(_, fatal, _):
+                case ErrorReported(_, fatal, _):
                     self.is_over |= fatal
                 case Committed():
                     self.waiting -= 1
@@ -271,7 +271,7 @@ class Watched:
             self.give(Woken())
 
     def _is_closed(self) -> bool:
-        return self.state.life.value == "closed"
+        return self.state.stage.value == "closed"
 
 
 @settings(max_examples=100)
@@ -299,7 +299,7 @@ def test_close_ends_in_time_whatever_happened_before(
     while watched.wake_at_ms is not None:
         watched.act("w", 0, 0)
     assert watched.is_over
-    assert watched.state.life.value == "closed"
+    assert watched.state.stage.value == "closed"
     assert watched.now_ms <= max(begun_ms, watched.state.close_by_ms or 0)
 
 

@@ -37,7 +37,7 @@ def test_a_removed_member_of_a_sticky_group_still_says_what_it_had() -> None:
     before = owned(sim, "b")
     sim.remove(GROUP, instance_of("b"))
     sim.run_for(12_000)
-    joins = [each.request for each in sim.asked_by("b", "JoinGroup")]
+    joins = [each.request for each in sim.requests_of("b", "JoinGroup")]
     assert isinstance(joins[0], JoinGroupRequest)
     assert isinstance(joins[-1], JoinGroupRequest)
     first, last = (
@@ -76,10 +76,10 @@ def test_a_leader_in_a_rack_joins_again_when_replicas_are_elsewhere(assignor: st
     sim.run_for(12_000)
     before = owned(sim, "a")
     sim.run_for(30_000)
-    joins = len(sim.asked_by("a", "JoinGroup"))
+    joins = len(sim.requests_of("a", "JoinGroup"))
     sim.cluster.racks = NEAR_A_FIRST
     sim.run_for(12_000)
-    assert len(sim.asked_by("a", "JoinGroup")) > joins
+    assert len(sim.requests_of("a", "JoinGroup")) > joins
     assert owned(sim, "a") == {partition for partition, at in NEAR_A_FIRST.items() if "ra" in at}
     assert owned(sim, "a").isdisjoint(before)
 
@@ -88,7 +88,7 @@ def test_a_leader_that_has_no_rack_does_not_care() -> None:
     sim = simulation()
     sim.cluster.racks = NEAR_B_FIRST
     group_of(sim, RIGHT, "b", metadata_max_age_ms=3000)
-    joins = [len(sim.asked_by(name, "JoinGroup")) for name in "ab"]
+    joins = [len(sim.requests_of(name, "JoinGroup")) for name in "ab"]
     sim.cluster.racks = NEAR_A_FIRST
     sim.run_for(12_000)
-    assert [len(sim.asked_by(name, "JoinGroup")) for name in "ab"] == joins
+    assert [len(sim.requests_of(name, "JoinGroup")) for name in "ab"] == joins
