@@ -156,7 +156,7 @@ def _files(found: TargetComparison) -> dict[str, str]:
 def _traces(found: TargetComparison, confirmed: DifferenceFinding, number: int) -> dict[str, str]:
     files = {}
     sides = zip(("one", "other"), confirmed.result.both.results, strict=True)
-    for (side, result), origin in zip(sides, (found.one, found.other), strict=True):
+    for (side, result), origin in zip(sides, (found.left, found.right), strict=True):
         trace = sound_trace(result, found.revision, origin, seed=found.seed)
         if trace is not None:
             files[f"traces/{number:02}-{side}.json"] = trace.text()

@@ -51,7 +51,7 @@ EXAMINE_S = 60.0
 
 _TRIES = 600
 _CHOICES = 3
-"""How many plans of a kind are tried to find one that differs each time."""
+"""Plans of a kind that are tried to find one that differs each time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +71,10 @@ class Examiner:
         self._sources = sources
 
     async def examined(
-        self, found: dict[Kind, list[TargetDifference]], most: int
+        self, by_kind: dict[Kind, list[TargetDifference]], most: int
     ) -> tuple[DifferenceFinding, ...]:
-        """The simplest kinds, each by its simplest difference, the shortest plan first."""
-        kinds = [sorted(alike, key=self._weight) for alike in found.values()]
+        """Examine the simplest kinds, each by its simplest difference, the shortest plan first."""
+        kinds = [sorted(alike, key=self._weight) for alike in by_kind.values()]
         kinds.sort(key=lambda alike: (alike[0].taken is Taken.BOTH, self._weight(alike[0])))
         confirmed = await asyncio.gather(*(self._kind(alike) for alike in kinds[:most]))
         return tuple(sorted(confirmed, key=lambda c: self._weight(c.result)))
@@ -136,14 +136,14 @@ class Examiner:
     async def _work(
         self, difference: TargetDifference, until: float
     ) -> tuple[_Examination, Confirmation[TargetDifference]]:
-        """How to examine a difference, and how often it shows in that way.
+        """Choose how to examine a difference, and confirm it in that way.
 
         A run may end at its first wrong answer if the difference shows each time even so.  Where an
         answer comes too late, such a run sees silence, which is another difference.
         """
         fingerprint = difference.fingerprint
         if difference.is_first_wrong and (
-            fingerprint.field or fingerprint.one != fingerprint.other
+            fingerprint.field or fingerprint.left != fingerprint.right
         ):
             ending_early = _Examination(self._ending_early, self._revision, fingerprint, until)
             again = await ending_early.again(difference.both.case)
@@ -167,11 +167,11 @@ class _Examination:
     async def minimal(
         self, difference: TargetDifference, times: int
     ) -> Minimal[Plan, TargetDifference]:
-        """The smallest plan that shows the difference in so many of so many runs."""
+        """Find the smallest plan that shows the difference in each of this many runs."""
 
         async def judge(case: Plan) -> TargetDifference | None:
-            shown = await self._shown(case, times)
-            return shown[0] if None not in shown else None
+            differing = await self._differing(case, times)
+            return differing[0] if None not in differing else None
 
         first = Reproducer(difference.both.case, difference)
         left = None if self._pair.is_virtual else self._until - time.monotonic()
@@ -186,37 +186,37 @@ class _Examination:
 
     async def again(self, case: Plan) -> Confirmation[TargetDifference]:
         """Run a plan some times more."""
-        return await confirm(lambda times: self._shown(case, times))
+        return await confirm(lambda times: self._differing(case, times))
 
-    async def _shown(self, case: Plan, times: int) -> list[TargetDifference | None]:
+    async def _differing(self, case: Plan, times: int) -> list[TargetDifference | None]:
         """For each run of a plan the difference, if it is this one."""
         exact = self._pair.is_virtual
         runs = await self._pair.run([case] * times)
-        found = [compared(both, self._revision, exact=exact).differs for both in runs]
-        return [d if d is not None and d.fingerprint == self._gap else None for d in found]
+        differences = [compared(both, self._revision, exact=exact).differs for both in runs]
+        return [d if d and d.fingerprint == self._gap else None for d in differences]
 
 
 def _cut(difference: TargetDifference) -> Plan | None:
-    """The plan up to the answers that differ; None where that leaves nothing out."""
+    """Cut a plan after the answers that differ; None where that leaves nothing out."""
     case, number = difference.both.case, difference.number
     step = case.steps[number - 1] if number else None
     if not isinstance(step, Request):
         return None
     waits = [
         place
-        for place, other in enumerate(case.steps, start=1)
-        if isinstance(other, Await) and step.label in other.labels
+        for place, right in enumerate(case.steps, start=1)
+        if isinstance(right, Await) and step.label in right.labels
     ]
     end = waits[-1] if waits else number
     return with_steps(case, case.steps[:end]) if end < len(case.steps) else None
 
 
 def _named(difference: TargetDifference) -> TargetDifference:
-    """The difference with its case under an id that depends on its steps alone."""
+    """Name the case of a difference by an id that depends on its steps alone."""
     both = difference.both
     case = structs.replace(both.case, id=f"differs/{steps_digest(both.case.steps)}", about="")
-    one, other = (under(result, case) for result in both.results)
-    return replace(difference, both=Both(case, one, other))
+    left, right = (under(result, case) for result in both.results)
+    return replace(difference, both=Both(case, left, right))
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,8 +228,8 @@ class TargetComparison:
     both sides.
     """
 
-    one: Provenance
-    other: Provenance
+    left: Provenance
+    right: Provenance
     revision: Revision
     is_virtual: bool
     seed: int
@@ -251,37 +251,39 @@ class TargetComparison:
 
 
 @asynccontextmanager
-async def _paired(one: Target, other: Target, options: CompareOptions) -> AsyncIterator[TargetPair]:
+async def _paired(
+    left: Target, right: Target, options: CompareOptions
+) -> AsyncIterator[TargetPair]:
     run_options = Options(jobs=options.jobs, attempts=1, persists=True)
     async with (
-        opened(one, options.revision, run_options) as first,
-        opened(other, options.revision, run_options) as second,
+        opened(left, options.revision, run_options) as first,
+        opened(right, options.revision, run_options) as second,
     ):
-        slower = one if first.hello.clock == "real" else other
+        slower = left if first.hello.clock == "real" else right
         yield TargetPair(first, second, slower.hints)
 
 
-async def compare(one: Target, other: Target, options: CompareOptions) -> TargetComparison:
+async def compare(left: Target, right: Target, options: CompareOptions) -> TargetComparison:
     """Run the stages on both targets until one finds a difference.
 
     Raises TargetUnavailableError.
     """
-    async with _paired(one, other, options) as pair:
-        sources = Sources(one, other)
+    async with _paired(left, right, options) as pair:
+        sources = Sources(left, right)
         search = DifferenceSearch(pair, options, sources)
         await search.run()
         examined = await Examiner(pair, options.revision, sources).examined(
-            search.found, options.kinds
+            search.by_kind, options.kinds
         )
         return TargetComparison(
-            one=one.provenance(),
-            other=other.provenance(),
+            left=left.provenance(),
+            right=right.provenance(),
             revision=options.revision,
             is_virtual=pair.is_virtual,
             seed=options.seed,
             tally=search.tally,
-            differences=tuple(found for found in examined if found.is_confirmed),
-            unsteady=tuple(found for found in examined if not found.is_confirmed),
-            more=len(search.found) - len(examined),
+            differences=tuple(finding for finding in examined if finding.is_confirmed),
+            unsteady=tuple(finding for finding in examined if not finding.is_confirmed),
+            more=len(search.by_kind) - len(examined),
             unlike_settings=pair.unlike_settings(),
         )

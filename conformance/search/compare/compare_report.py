@@ -30,7 +30,7 @@ from fencepost.properties.judging.outcome import CaseResult
 
 _MARK = "   ← they differ"
 _STEP = re.compile(r" \(step \d+(?:, answered in \d+)?\)")
-_LACKS_SHOWN = 3
+_LONGEST_LIST = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,37 +38,39 @@ class StepRow:
     """A numbered step: what is done, and what either side answered ("" where nothing is)."""
 
     number: int
-    said: str
-    one: str = ""
-    other: str = ""
+    text: str
+    left: str = ""
+    right: str = ""
     is_first: bool = False
 
 
 def steps_of(difference: TargetDifference) -> list[StepRow]:
-    """The steps of the plan, but for its waits for answers."""
+    """List the steps of the plan, but for its waits for answers."""
     steps = difference.both.case.steps
-    shown = [n for n, s in enumerate(steps, 1) if not isinstance(s, Await | Settle)]
-    places = {number: place for place, number in enumerate(shown, 1)}
+    numbers = [n for n, s in enumerate(steps, 1) if not isinstance(s, Await | Settle)]
+    places = {number: place for place, number in enumerate(numbers, 1)}
     lines = []
-    for number in shown:
+    for number in numbers:
         step = steps[number - 1]
         if not isinstance(step, Request):
             lines.append(StepRow(places[number], describe(step) + _lasting(difference, number)))
             continue
-        outcomes = (difference.one.get(number), difference.other.get(number))
-        one, other = (_answer(o, number, places) for o in outcomes)
+        outcomes = (difference.left.get(number), difference.right.get(number))
+        left, right = (_answer(o, number, places) for o in outcomes)
         first = number == difference.number
-        if first and one == other:
-            one, other = (
+        if first and left == right:
+            left, right = (
                 f"{words} ({detail})"
-                for words, detail in zip((one, other), _details(*outcomes), strict=True)
+                for words, detail in zip((left, right), _details(*outcomes), strict=True)
             )
-        lines.append(StepRow(places[number], _request(difference, number, step), one, other, first))
+        lines.append(
+            StepRow(places[number], _request(difference, number, step), left, right, first)
+        )
     return lines
 
 
 def _lasting(difference: TargetDifference, number: int) -> str:
-    """How long a step took; only on virtual clocks, where it is the same each time."""
+    """Measure a step in words; only on virtual clocks, where it is the same each time."""
     recordings = [result.recording for result in difference.both.results]
     if any(r is None or r.clock != "virtual" or len(r.step_ends) < number for r in recordings):
         return ""
@@ -77,13 +79,13 @@ def _lasting(difference: TargetDifference, number: int) -> str:
     return f" ({lasted} ms)" if lasted else ""
 
 
-def _details(one: RequestOutcome | None, other: RequestOutcome | None) -> tuple[str, str]:
-    """What tells two answers apart that have the same words: other fields, or when they came."""
-    if one is None or other is None:
+def _details(left: RequestOutcome | None, right: RequestOutcome | None) -> tuple[str, str]:
+    """Distinguish two answers of the same words: by other fields, or by their time."""
+    if left is None or right is None:
         return "", ""
-    if one.body != other.body:
-        return one.body, other.body
-    return _when(one), _when(other)
+    if left.body != right.body:
+        return left.body, right.body
+    return _when(left), _when(right)
 
 
 def _when(outcome: RequestOutcome) -> str:
@@ -98,7 +100,7 @@ def _answer(outcome: RequestOutcome | None, number: int, places: dict[int, int])
 
 
 def _request(difference: TargetDifference, number: int, step: Request) -> str:
-    """The request as it was sent, members by name."""
+    """Describe the request as it was sent, members by name."""
     for result in difference.both.results:
         if result.recording is None:
             continue
@@ -111,19 +113,19 @@ def _request(difference: TargetDifference, number: int, step: Request) -> str:
     return describe(step)
 
 
-def verdict_of(found: TargetComparison, difference: TargetDifference) -> str:
-    """Which side the model agrees with, and why."""
-    model = f"The model ({found.revision.name})"
-    one, other = names(found)
+def verdict_of(comparison: TargetComparison, difference: TargetDifference) -> str:
+    """Name the side that the model agrees with, and the reason."""
+    model = f"The model ({comparison.revision.name})"
+    left, right = names(comparison)
     results = difference.both.results
     match difference.taken:
-        case Taken.ONE:
-            return f"{model} agrees with {one}. {_why(other, results[1])}"
-        case Taken.OTHER:
-            return f"{model} agrees with {other}. {_why(one, results[0])}"
+        case Taken.LEFT:
+            return f"{model} agrees with {left}. {_why(right, results[1])}"
+        case Taken.RIGHT:
+            return f"{model} agrees with {right}. {_why(left, results[0])}"
         case Taken.NEITHER:
-            said = " ".join(_why(n, r) for n, r in zip((one, other), results, strict=True))
-            return f"{model} agrees with neither side. {said}"
+            reasons = " ".join(_why(n, r) for n, r in zip((left, right), results, strict=True))
+            return f"{model} agrees with neither side. {reasons}"
         case Taken.BOTH:
             return f"{model} allows both: one side deviates where the rule only says MAY."
 
@@ -133,7 +135,7 @@ def _why(name: str, result: CaseResult) -> str:
 
 
 def origin_of(name: str, origin: Origin) -> str:
-    """What is known of a side that is wrong."""
+    """Describe what is known of a side that is wrong."""
     match origin.known:
         case Known.RELEASE if origin.about:
             return (
@@ -152,38 +154,38 @@ def origin_of(name: str, origin: Origin) -> str:
             )
 
 
-def names(found: TargetComparison) -> tuple[str, str]:
-    """The names of the sides: their targets, or told apart if those are the same."""
-    one, other = found.one.target, found.other.target
-    return (one, other) if one != other else (f"{one} (first)", f"{other} (second)")
+def names(comparison: TargetComparison) -> tuple[str, str]:
+    """Name the sides: by their targets, or by their place if those are the same."""
+    left, right = comparison.left.target, comparison.right.target
+    return (left, right) if left != right else (f"{left} (first)", f"{right} (second)")
 
 
-def text(found: TargetComparison) -> list[str]:
-    """The whole comparison, line by line."""
+def text(comparison: TargetComparison) -> list[str]:
+    """Write the whole comparison, line by line."""
     lines: list[str] = []
-    for key, (one, other) in found.unlike_settings.items():
-        lines.append(f"Their settings differ: {key} is {one} and {other}.")
-    for number, confirmed in enumerate(found.differences, 1):
-        lines += [f"Difference {number}", *_difference_lines(found, confirmed), ""]
-    for confirmed in found.unsteady:
-        lines += ["Not seen each time", *_difference_lines(found, confirmed), ""]
-    lines += _tally(found.tally)
-    lines.append(summary(found))
+    for key, (left, right) in comparison.unlike_settings.items():
+        lines.append(f"Their settings differ: {key} is {left} and {right}.")
+    for number, confirmed in enumerate(comparison.differences, 1):
+        lines += [f"Difference {number}", *_difference_lines(comparison, confirmed), ""]
+    for confirmed in comparison.unsteady:
+        lines += ["Not seen each time", *_difference_lines(comparison, confirmed), ""]
+    lines += _tally(comparison.tally)
+    lines.append(summary(comparison))
     return lines
 
 
-def _difference_lines(found: TargetComparison, confirmed: DifferenceFinding) -> Iterator[str]:
-    one, other = names(found)
-    width = max(len(one), len(other))
+def _difference_lines(comparison: TargetComparison, confirmed: DifferenceFinding) -> Iterator[str]:
+    left, right = names(comparison)
+    width = max(len(left), len(right))
     for line in steps_of(confirmed.result):
-        yield f"{line.number:3}. {line.said}"
-        if line.one == line.other:
-            yield from [f"     both{'':{max(0, width - 4)}} → {line.one}"] if line.one else []
+        yield f"{line.number:3}. {line.text}"
+        if line.left == line.right:
+            yield from [f"     both{'':{max(0, width - 4)}} → {line.left}"] if line.left else []
             continue
-        yield f"     {one:{width}} → {line.one}{_MARK if line.is_first else ''}"
-        yield f"     {other:{width}} → {line.other}"
-    yield verdict_of(found, confirmed.result)
-    for name, origin in zip((one, other), confirmed.origins, strict=True):
+        yield f"     {left:{width}} → {line.left}{_MARK if line.is_first else ''}"
+        yield f"     {right:{width}} → {line.right}"
+    yield verdict_of(comparison, confirmed.result)
+    for name, origin in zip((left, right), confirmed.origins, strict=True):
         if origin is not None:
             yield origin_of(name, origin)
     times = "once" if confirmed.occurrences == 1 else f"in {confirmed.occurrences} plans"
@@ -192,7 +194,7 @@ def _difference_lines(found: TargetComparison, confirmed: DifferenceFinding) -> 
         f"again in {confirmed.failed} of {plural(confirmed.runs, 'more run')}."
     )
     if confirmed.is_confirmed and not confirmed.is_minimal:
-        limit = "the limit of tries" if found.is_virtual else f"{EXAMINE_S:g} s"
+        limit = "the limit of tries" if comparison.is_virtual else f"{EXAMINE_S:g} s"
         yield f"A shorter plan may show it too: not all were tried within {limit}."
 
 
@@ -205,69 +207,70 @@ def _tally(tally: CompareTally) -> Iterator[str]:
         yield f"{plural(tally.choices, 'plan')}: the answers differ, and the model allows both."
     if tally.lacking:
         most = sorted(tally.lacking.items(), key=lambda item: (-item[1], item[0]))
-        said = ", ".join(f"{what} ({count})" for what, count in most[:_LACKS_SHOWN])
-        more = " and others" if len(most) > _LACKS_SHOWN else ""
+        needs = ", ".join(f"{need} ({count})" for need, count in most[:_LONGEST_LIST])
+        more = " and others" if len(most) > _LONGEST_LIST else ""
         lacking = sum(tally.lacking.values())
         need = "needs" if lacking == 1 else "need"
-        yield f"{plural(lacking, 'plan')} {need} what one of them lacks: {said}{more}."
+        yield f"{plural(lacking, 'plan')} {need} what one of them lacks: {needs}{more}."
     if tally.unknown:
         case, why = next(iter(tally.unknown.items()))
         yield f"{plural(len(tally.unknown), 'plan')} undecided, for example {case}: {why}."
 
 
-def summary(found: TargetComparison) -> str:
-    """The last line."""
-    one, other = names(found)
-    count = len(found.differences)
+def summary(comparison: TargetComparison) -> str:
+    """Write the last line."""
+    left, right = names(comparison)
+    count = len(comparison.differences)
     if count:
-        more = f"; {plural(found.more, 'more kind')} not examined" if found.more else ""
-        return f"{one} and {other} differ in {plural(count, 'way')}{more}."
-    if found.tally.unknown or found.unsteady:
-        return f"Whether {one} and {other} differ is unknown."
-    return f"No difference between {one} and {other} was found."
+        more = f"; {plural(comparison.more, 'more kind')} not examined" if comparison.more else ""
+        return f"{left} and {right} differ in {plural(count, 'way')}{more}."
+    if comparison.tally.unknown or comparison.unsteady:
+        return f"Whether {left} and {right} differ is unknown."
+    return f"No difference between {left} and {right} was found."
 
 
-def compare_json(found: TargetComparison) -> dict[str, Any]:
-    """The whole comparison, for programs."""
+def compare_json(comparison: TargetComparison) -> dict[str, Any]:
+    """Write the whole comparison for programs."""
     return {
-        "one": found.one.target,
-        "other": found.other.target,
+        "one": comparison.left.target,
+        "other": comparison.right.target,
         "implementations": [
-            {"name": p.implementation, "version": p.version} for p in (found.one, found.other)
+            {"name": p.implementation, "version": p.version}
+            for p in (comparison.left, comparison.right)
         ],
-        "revision": found.revision.name,
-        "seed": found.seed,
-        "verdict": "differ" if found.differences else found.overall().value,
-        "exit_code": found.exit_code(),
-        "summary": summary(found),
-        "differences": [_difference_json(found, c) for c in found.differences],
-        "unsteady": [_difference_json(found, c) for c in found.unsteady],
-        "not_examined": found.more,
-        "plans": dict(found.tally.stages),
-        "requests": found.tally.requests,
-        "ended": found.tally.ended,
-        "same": found.tally.same,
-        "allowed_both_ways": found.tally.choices,
-        "differing": found.tally.differing,
-        "lacking": dict(sorted(found.tally.lacking.items())),
-        "unknown": dict(sorted(found.tally.unknown.items())),
-        "unlike_settings": {key: list(pair) for key, pair in found.unlike_settings.items()},
+        "revision": comparison.revision.name,
+        "seed": comparison.seed,
+        "verdict": "differ" if comparison.differences else comparison.overall().value,
+        "exit_code": comparison.exit_code(),
+        "summary": summary(comparison),
+        "differences": [_difference_json(comparison, c) for c in comparison.differences],
+        "unsteady": [_difference_json(comparison, c) for c in comparison.unsteady],
+        "not_examined": comparison.more,
+        "plans": dict(comparison.tally.stages),
+        "requests": comparison.tally.requests,
+        "ended": comparison.tally.ended,
+        "same": comparison.tally.same,
+        "allowed_both_ways": comparison.tally.choices,
+        "differing": comparison.tally.differing,
+        "lacking": dict(sorted(comparison.tally.lacking.items())),
+        "unknown": dict(sorted(comparison.tally.unknown.items())),
+        "unlike_settings": {key: list(pair) for key, pair in comparison.unlike_settings.items()},
     }
 
 
-def _difference_json(found: TargetComparison, confirmed: DifferenceFinding) -> dict[str, Any]:
+def _difference_json(comparison: TargetComparison, confirmed: DifferenceFinding) -> dict[str, Any]:
     difference = confirmed.result
     return {
         "case": difference.both.case.id,
         "taken": difference.taken.value,
-        "verdict": verdict_of(found, difference),
+        "verdict": verdict_of(comparison, difference),
         "rules": list(difference.fingerprint.rules),
         "steps": [
             {
                 "number": line.number,
-                "step": line.said,
-                "one": line.one,
-                "other": line.other,
+                "step": line.text,
+                "one": line.left,
+                "other": line.right,
                 "differs": line.is_first,
             }
             for line in steps_of(difference)

@@ -37,10 +37,10 @@ from fencepost.model.plans.steps import Plan
 from fencepost.model.revision import Revision
 
 KINDS = 4
-"""How many kinds of difference end the search, by default."""
+"""Kinds of difference that end the search, by default."""
 
 LINGER_S = 60.0
-"""How long after the first difference other kinds are looked for, by default."""
+"""Seconds to look for other kinds after the first difference, by default."""
 
 _ATTEMPTS = 3
 _BATCH = 300
@@ -50,7 +50,7 @@ Written = Iterable[Plan | str]
 """Cases, or what a target lacks for one."""
 
 Kind = DifferenceFingerprint | tuple[Taken, Origin]
-"""What differences of one kind have in common: their known origin, or how the answers differ."""
+"""The common ground of differences of one kind: their known origin, or how the answers differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class CompareOptions:
 
 @dataclass(slots=True)
 class CompareTally:
-    """What was run: plans by stage, requests to each side, and the results of plans.
+    """The counts of a search: plans by stage, requests to each side, and the results of plans.
 
     `choices`: the answers differed, but the model allows both; `lacking`: what a side lacked;
     `unknown`: undecided plans, id → why; `ended`: why the search ended early, "" if it didn't.
@@ -101,11 +101,11 @@ class CompareTally:
 
 
 class DifferenceSearch:
-    """A search for differences; `found`: the differences so far, by their kind."""
+    """A search for differences; `by_kind`: the differences so far."""
 
     def __init__(self, pair: TargetPair, options: CompareOptions, sources: Sources) -> None:
         self.tally = CompareTally()
-        self.found: dict[Kind, list[TargetDifference]] = {}
+        self.by_kind: dict[Kind, list[TargetDifference]] = {}
         self._pair = pair
         self._options = options
         self._sources = sources
@@ -116,7 +116,7 @@ class DifferenceSearch:
         """Run the stages until one finds a difference or the budget is spent."""
         for stage in self._options.stages:
             await self._run(stage)
-            if self.found or self.tally.ended:
+            if self.by_kind or self.tally.ended:
                 return
 
     async def _run(self, stage: CompareStage) -> None:
@@ -156,7 +156,7 @@ class DifferenceSearch:
         return most is not None and self.tally.requests + requests > most
 
     def _why_over(self) -> str:
-        """Why the search ends now; "" if it goes on."""
+        """Explain the end of the search; "" if it goes on."""
         options, now = self._options, time.monotonic()
         if self._is_enough():
             kinds = plural(options.kinds, "kind")
@@ -170,11 +170,11 @@ class DifferenceSearch:
         return f"{options.lingers_s:g} s were over since the first difference (--minutes has more)"
 
     def _is_enough(self) -> bool:
-        grave = [k for k, (first, *_) in self.found.items() if first.taken is not Taken.BOTH]
+        grave = [k for k, (first, *_) in self.by_kind.items() if first.taken is not Taken.BOTH]
         return len(grave) >= self._options.kinds
 
     def _until(self) -> float | None:
-        """When the search ends, by the clock; None: no limit."""
+        """Return the time at which the search ends, by the clock; None: no limit."""
         if self._options.seconds is not None:
             return self._began + self._options.seconds
         if self._first is None or self._options.lingers_s is None or self._pair.is_virtual:
@@ -199,7 +199,7 @@ class DifferenceSearch:
         for _ in range(_ATTEMPTS):
             await self._pair.each(left, is_enough, self._until)
             left = [case for case in left if case.id in self.tally.unknown]
-            if not left or self.found or self._why_over():
+            if not left or self.by_kind or self._why_over():
                 break
         self.tally.stages[stage.name] += len(ended)
 
@@ -215,7 +215,7 @@ class DifferenceSearch:
         elif result.differs is not None:
             tally.differing += 1
             self._first = self._first or time.monotonic()
-            self.found.setdefault(self._kind(result.differs), []).append(result.differs)
+            self.by_kind.setdefault(self._kind(result.differs), []).append(result.differs)
         elif result.is_choice:
             tally.choices += 1
         else:
@@ -224,12 +224,12 @@ class DifferenceSearch:
     def _compared(self, both: Both) -> Compared:
         return compared(both, self._options.revision, exact=self._pair.is_virtual)
 
-    def _lacks(self, what: str) -> None:
-        self.tally.lacking[what] = self.tally.lacking.get(what, 0) + 1
+    def _lacks(self, need: str) -> None:
+        self.tally.lacking[need] = self.tally.lacking.get(need, 0) + 1
 
     def _kind(self, difference: TargetDifference) -> Kind:
         for taken, origin in zip(
-            (Taken.OTHER, Taken.ONE), self._sources.of(difference), strict=True
+            (Taken.RIGHT, Taken.LEFT), self._sources.of(difference), strict=True
         ):
             if difference.taken is taken and origin is not None and origin.known is not Known.NEW:
                 return taken, origin
@@ -237,7 +237,7 @@ class DifferenceSearch:
 
 
 def stage_of(name: str, entries: Sequence[Entry]) -> CompareStage:
-    """The cases of a suite."""
+    """Make a stage of the cases of a suite."""
 
     def write(pair: TargetPair) -> Iterator[Plan | str]:
         cases = []
@@ -253,7 +253,7 @@ def stage_of(name: str, entries: Sequence[Entry]) -> CompareStage:
 
 
 def walks_stage(name: str, revision: Revision) -> CompareStage:
-    """A suite that is generated when it is needed, the shortest walks first."""
+    """Make a stage of a suite that is generated when it is needed, the shortest walks first."""
 
     def write(pair: TargetPair) -> Iterator[Plan | str]:
         entries = find_suite(name, revision).entries
@@ -280,15 +280,15 @@ def plans_stage(seed: int) -> CompareStage:
 
 
 def plan_context_of_pair(pair: TargetPair) -> PlanContext:
-    """What plans can be made for: what both can do, under settings that both can have."""
-    configs = [(wanted, {**pair.suites[0].config, **wanted}) for wanted in pair.choices()]
+    """Find the conditions of plans: features of both, under settings that both can have."""
+    configs = [(settings, {**pair.suites[0].config, **settings}) for settings in pair.choices()]
     lag_ms = max(suite.lag_ms for suite in pair.suites)
     hello = pair.suites[0].hello
     return PlanContext(pair.suites[0].revision, hello, pair.hints, lag_ms, configs)
 
 
 def usual_stages(revision: Revision, seed: int) -> list[CompareStage]:
-    """The catalogue, then every transition, then random plans."""
+    """List the stages: the catalogue, then every transition, then random plans."""
     catalogue = find_suite(CATALOGUE, revision).entries
     return [
         stage_of(CATALOGUE, catalogue),

@@ -58,7 +58,7 @@ DROPPED = "was given up"
 
 @dataclass(frozen=True, slots=True)
 class RequestOutcome:
-    """What became of one request.
+    """The outcome of one request.
 
     `kind`: the kind of the answer in a word or two, without names; `body`: the answer as text, with
     names; `words`: the answer for people; `after`: how many waits had ended by then, or, on a
@@ -73,12 +73,15 @@ class RequestOutcome:
 
     @property
     def essence(self) -> tuple[str, str, int]:
-        """What is compared."""
+        """Return the part that is compared."""
         return self.kind, self.body, self.after
 
 
 def outcomes_of(recording: Recording | None, *, exact: bool) -> dict[int, RequestOutcome]:
-    """What became of each request, by its number in the plan.  `exact`: all clocks are virtual."""
+    """Return the outcome of each request, by its number in the plan.
+
+    `exact`: all clocks are virtual.
+    """
     if recording is None:
         return {}
     return dict(_outcomes(recording, exact=exact))
@@ -86,30 +89,30 @@ def outcomes_of(recording: Recording | None, *, exact: bool) -> dict[int, Reques
 
 def _outcomes(recording: Recording, *, exact: bool) -> Iterator[tuple[int, RequestOutcome]]:
     names = recording.read().names
-    asked = {e.request.id: e for e in recording.history if isinstance(e, Sent)}
+    requests = {e.request.id: e for e in recording.history if isinstance(e, Sent)}
     dropped = {
         request_id
         for event in recording.history
         if isinstance(event, Disturbance)
         for request_id in event.dropped
     }
-    bases = _bases(recording, asked)
+    bases = _bases(recording, requests)
     answered: dict[str, tuple[Answered, int]] = {}
     last = 0
     for event in recording.history:
         if isinstance(event, Sent):
             last = int(event.request.id[1:])
-        elif isinstance(event, Answered) and event.answer.id in asked:
+        elif isinstance(event, Answered) and event.answer.id in requests:
             answered.setdefault(event.answer.id, (event, last))
     for number, step in enumerate(recording.case.steps, start=1):
         request_id = f"r{number}"
         if not isinstance(step, Request):
             continue
-        if request_id not in asked:
+        if request_id not in requests:
             yield number, RequestOutcome(UNSENT, words=UNSENT)
         elif request_id in answered:
             event, sent_by_then = answered[request_id]
-            request = asked[request_id].request
+            request = requests[request_id].request
             body = event.answer.body
             base = bases.get(_group(request.body), 0)
             waits = _waits_between(recording, number, event.at_ms)
@@ -129,7 +132,7 @@ def _outcomes(recording: Recording, *, exact: bool) -> Iterator[tuple[int, Reque
 
 
 def _waits_between(recording: Recording, number: int, at_ms: int) -> int:
-    """How many named waits began after a request and had ended when its answer came."""
+    """Count the named waits that began after a request and ended before its answer came."""
     return sum(
         isinstance(step, Pause) and bool(step.times) and end < at_ms
         for place, (step, end) in enumerate(
@@ -143,13 +146,13 @@ def _group(body: Mapping[str, Any]) -> str:
     return str(body.get("groupId", ""))
 
 
-def _bases(recording: Recording, asked: Mapping[str, Sent]) -> dict[str, int]:
+def _bases(recording: Recording, requests: Mapping[str, Sent]) -> dict[str, int]:
     """By group, the first generation that anybody was told."""
     bases: dict[str, int] = {}
     for event in recording.history:
         if isinstance(event, Answered) and event.answer.body is not None:
             generation = event.answer.body.get("generationId", -1)
-            sent = asked.get(event.answer.id)
+            sent = requests.get(event.answer.id)
             if sent is not None and generation > 0:
                 bases.setdefault(_group(sent.request.body), generation)
     return bases
@@ -174,44 +177,44 @@ def _symbolic(value: Any, names: Mapping[str, str], base: int, key: str = "") ->
             return value
 
 
-def field_that_differs(one: RequestOutcome, other: RequestOutcome) -> str:
-    """The first field in which two answers differ; "" if it is not in the answers."""
-    first, second = (json.loads(side.body) if side.body else None for side in (one, other))
+def field_that_differs(left: RequestOutcome, right: RequestOutcome) -> str:
+    """Find the first field in which two answers differ; "" if it is not in the answers."""
+    first, second = (json.loads(side.body) if side.body else None for side in (left, right))
     return _first(first, second)
 
 
-def _first(one: Any, other: Any, at: str = "") -> str:
-    match one, other:
+def _first(left: Any, right: Any, at: str = "") -> str:
+    match left, right:
         case dict(), dict():
-            keys = sorted({*one, *other}, key=lambda key: (key != "errorCode", key))
-            found = (_first(one.get(k), other.get(k), f"{at}.{k}" if at else k) for k in keys)
-            return next(filter(None, found), "")
-        case list(), list() if len(one) == len(other):
-            found = (_first(a, b, at) for a, b in zip(one, other, strict=True))
-            return next(filter(None, found), "")
+            keys = sorted({*left, *right}, key=lambda key: (key != "errorCode", key))
+            outcome = (_first(left.get(k), right.get(k), f"{at}.{k}" if at else k) for k in keys)
+            return next(filter(None, outcome), "")
+        case list(), list() if len(left) == len(right):
+            outcome = (_first(a, b, at) for a, b in zip(left, right, strict=True))
+            return next(filter(None, outcome), "")
         case _:
-            return at if one != other else ""
+            return at if left != right else ""
 
 
 _CHOSEN = ("leads", "follows")
 
 
 class Taken(Enum):
-    """Which side the model agrees with."""
+    """The side that the model agrees with."""
 
-    ONE = "one"
-    OTHER = "other"
+    LEFT = "one"
+    RIGHT = "other"
     NEITHER = "neither"
     BOTH = "both"
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class DifferenceFingerprint:
-    """What stays the same of a difference while its plan is shrunk."""
+    """The part of a difference that stays the same while its plan is shrunk."""
 
     api: str
-    one: str
-    other: str
+    left: str
+    right: str
     field: str
     taken: str
     rules: tuple[str, str]
@@ -222,20 +225,20 @@ class TargetDifference:
     """Two runs of a plan that differ.
 
     `number`: of the first request whose answers differ and about which a side is wrong, 0 where the
-    target itself failed; `one`, `other`: what became of each request, by its number; `taken`: which
-    side the model agrees with.
+    target itself failed; `left`, `right`: the outcome of each request, by its number; `taken`: the
+    side that the model agrees with.
     """
 
     both: Both
     number: int
-    one: Mapping[int, RequestOutcome]
-    other: Mapping[int, RequestOutcome]
+    left: Mapping[int, RequestOutcome]
+    right: Mapping[int, RequestOutcome]
     taken: Taken
     fingerprint: DifferenceFingerprint
 
     @property
     def is_first_wrong(self) -> bool:
-        """Whether it is at the first wrong answer of a side, so that nothing later matters."""
+        """Tell if it is at the first wrong answer of a side, so that nothing later matters."""
         wrong = [n for n in map(_wrong_at, self.both.results) if n is not None]
         return bool(wrong) and min(wrong) == self.number
 
@@ -259,8 +262,8 @@ def compared(both: Both, revision: Revision, *, exact: bool) -> Compared:
     doubts = [doubt for result in both.results if (doubt := _doubt(result)) is not None]
     if doubts:
         return Compared(both, unknown=doubts[0])
-    one, other = (outcomes_of(result.recording, exact=exact) for result in both.results)
-    unlike = [n for n in sorted({*one, *other}) if _essence(one, n) != _essence(other, n)]
+    left, right = (outcomes_of(result.recording, exact=exact) for result in both.results)
+    unlike = [n for n in sorted({*left, *right}) if _essence(left, n) != _essence(right, n)]
     if not unlike:
         return Compared(both)
     wrong = [_wrong_at(result) for result in both.results]
@@ -269,21 +272,21 @@ def compared(both: Both, revision: Revision, *, exact: bool) -> Compared:
         let_pass = [n for n in unlike if (n in noted[0]) is not (n in noted[1])]
         if not let_pass:
             return Compared(both, is_choice=True)
-        return Compared(both, _difference(both, let_pass[0], one, other, Taken.BOTH, revision))
+        return Compared(both, _difference(both, let_pass[0], left, right, Taken.BOTH, revision))
     first = min(number for number in wrong if number is not None)
     if wrong[0] == wrong[1]:
-        plain = [n for n in unlike if _plain(one, n) != _plain(other, n)]
+        plain = [n for n in unlike if _plain(left, n) != _plain(right, n)]
         if not plain:
             return Compared(both, is_choice=True)
         number = first if first in plain else plain[0]
-        return Compared(both, _difference(both, number, one, other, Taken.NEITHER, revision))
-    taken = Taken.OTHER if wrong[0] == first else Taken.ONE
+        return Compared(both, _difference(both, number, left, right, Taken.NEITHER, revision))
+    taken = Taken.RIGHT if wrong[0] == first else Taken.LEFT
     number = first if first in (0, *unlike) else unlike[0]
-    return Compared(both, _difference(both, number, one, other, taken, revision))
+    return Compared(both, _difference(both, number, left, right, taken, revision))
 
 
 def _doubt(result: CaseResult) -> str | None:
-    """Why a run decides nothing; None if it does."""
+    """Explain a run that decides nothing; None if it does."""
     if result.recording is None:
         return None
     if result.recording.moved:
@@ -292,24 +295,24 @@ def _doubt(result: CaseResult) -> str | None:
 
 
 def _essence(side: Mapping[int, RequestOutcome], number: int) -> tuple[str, str, int] | None:
-    found = side.get(number)
-    return None if found is None else found.essence
+    outcome = side.get(number)
+    return None if outcome is None else outcome.essence
 
 
 def _plain(side: Mapping[int, RequestOutcome], number: int) -> str:
-    """The part of an answer's kind that no choice of a leader affects."""
-    found = side.get(number)
-    kinds = [] if found is None else found.kind.split(", ")
+    """Return the part of an answer's kind that no choice of a leader affects."""
+    outcome = side.get(number)
+    kinds = [] if outcome is None else outcome.kind.split(", ")
     return ", ".join(kind for kind in kinds if kind not in _CHOSEN)
 
 
 def _noted(result: CaseResult) -> set[int]:
-    """The requests with an answer that the model tolerates, though it gives another."""
+    """Find the requests with an answer that the model tolerates, though it gives another."""
     return {int(note.partition(":")[0][1:]) for note in result.notes}
 
 
 def _wrong_at(result: CaseResult) -> int | None:
-    """The number of the request that the model doesn't explain; 0 where the target failed."""
+    """Return the number of the request without an explanation; 0 where the target failed."""
     if result.recording is None:
         return 0
     return None if result.violation is None else int(result.violation.request_id[1:])
@@ -318,12 +321,12 @@ def _wrong_at(result: CaseResult) -> int | None:
 def _difference(
     both: Both,
     number: int,
-    one: Mapping[int, RequestOutcome],
-    other: Mapping[int, RequestOutcome],
+    left: Mapping[int, RequestOutcome],
+    right: Mapping[int, RequestOutcome],
     taken: Taken,
     revision: Revision,
 ) -> TargetDifference:
-    here = one.get(number, RequestOutcome("")), other.get(number, RequestOutcome(""))
+    here = left.get(number, RequestOutcome("")), right.get(number, RequestOutcome(""))
     step = both.case.steps[number - 1] if number else None
     rules = [_rule(result, revision) for result in both.results]
     fingerprint = DifferenceFingerprint(
@@ -334,7 +337,7 @@ def _difference(
         taken.value,
         (rules[0], rules[1]),
     )
-    return TargetDifference(both, number, one, other, taken, fingerprint)
+    return TargetDifference(both, number, left, right, taken, fingerprint)
 
 
 def _rule(result: CaseResult, revision: Revision) -> str:
@@ -347,7 +350,7 @@ _LISTED = ("kafka", "kfake", "mock", "tansu")
 
 
 class Known(Enum):
-    """Whether the origin of a difference is known."""
+    """The knowledge of the origin of a difference."""
 
     RELEASE = "release"
     LISTED = "listed"
@@ -356,7 +359,7 @@ class Known(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What is known of a side that is wrong.
+    """The origin of a side that is wrong.
 
     `about`: the change that a later release made, or the fault of the target; "" where nothing is
     known.  `link`: to the ticket of a known failure; `since`: the release that made the change;
@@ -377,27 +380,27 @@ Origins = tuple[Origin | None, Origin | None]
 class Sources:
     """The known origins of differences between two open targets."""
 
-    def __init__(self, one: Target, other: Target) -> None:
-        self._sides = (_side(one), _side(other))
+    def __init__(self, left: Target, right: Target) -> None:
+        self._sides = (_side(left), _side(right))
 
     def of(self, difference: TargetDifference) -> Origins:
-        """The origins of a difference."""
+        """Find the origins of a difference."""
         if difference.taken is Taken.BOTH:
             return None, None
-        one, other = (
+        left, right = (
             None if side is None else side.origin(result)
             for side, result in zip(self._sides, difference.both.results, strict=True)
         )
-        return one, other
+        return left, right
 
 
 def better(first: Origins, second: Origins) -> Origins:
     """For each side the better known of two origins, the first where they are equal."""
-    one, other = (
+    left, right = (
         b if a is not None and a.known is Known.NEW and b is not None else a
         for a, b in zip(first, second, strict=True)
     )
-    return one, other
+    return left, right
 
 
 def _side(target: Target) -> _Side | None:
@@ -423,7 +426,7 @@ class _Side:
     entries: tuple[KnownFailure, ...]
 
     def origin(self, result: CaseResult) -> Origin | None:
-        """The origin of what this side did; None where it is not wrong."""
+        """Find the origin of the violation of this side; None where it is not wrong."""
         profile = self.profile.name
         violation = result.violation
         alike = [result]
@@ -434,7 +437,7 @@ class _Side:
             verdict = _verdict(result.recording, self.profile)
             if not _wrong_by(verdict, wrong):
                 return self._change(result.recording, wrong)
-            alike = [_seen(result, verdict, r) for r in _ends(result.recording, verdict)]
+            alike = [_by_profile(result, verdict, r) for r in _ends(result.recording, verdict)]
         entry = next(filter(None, map(self._listed, alike)), None)
         if entry is None:
             return Origin(Known.NEW, profile=profile)
@@ -452,7 +455,7 @@ class _Side:
         return None
 
     def _change(self, recording: Recording, wrong: int) -> Origin:
-        """The changes without which the profile would do otherwise."""
+        """Find the changes without which the profile would do otherwise."""
         profile = self.profile.name
         gates = [gate for gate in self._gates() if self._needs(gate, recording, wrong)]
         about = "; ".join(gate.about for gate in gates)
@@ -472,7 +475,7 @@ def _verdict(recording: Recording, revision: Revision) -> Verdict:
 
 
 def _ends(recording: Recording, verdict: Verdict) -> Iterator[Recording]:
-    """The recording, and the same cut off at the violation.
+    """Yield the recording, and a copy that is cut off at the violation.
 
     A run that stops there sees silence where an answer came too late.
     """
@@ -482,13 +485,13 @@ def _ends(recording: Recording, verdict: Verdict) -> Iterator[Recording]:
         yield replace(recording, history=[e for e in recording.history if e.at_ms <= end])
 
 
-def _seen(result: CaseResult, verdict: Verdict, recording: Recording) -> CaseResult:
-    """The result as judged by the profile."""
+def _by_profile(result: CaseResult, verdict: Verdict, recording: Recording) -> CaseResult:
+    """Judge a result by the profile."""
     observed = signature(verdict, recording)
     return replace(result, verdict=verdict, recording=recording, observed=observed)
 
 
 def _wrong_by(verdict: Verdict, number: int) -> bool:
-    """Whether something is wrong up to a request."""
+    """Tell if something is wrong up to a request."""
     violation = verdict.violation
     return violation is not None and int(violation.request_id[1:]) <= number

@@ -33,17 +33,17 @@ class Both:
     """One plan, run on both targets."""
 
     case: Plan
-    one: CaseResult
-    other: CaseResult
+    left: CaseResult
+    right: CaseResult
 
     @property
     def results(self) -> tuple[CaseResult, CaseResult]:
         """Both results, in order."""
-        return self.one, self.other
+        return self.left, self.right
 
     @property
     def lacks(self) -> str | None:
-        """What one of them lacks for the plan."""
+        """Name what one of them lacks for the plan."""
         for result in self.results:
             if result.outcome is Outcome.UNSUPPORTED:
                 return result.message.removeprefix("the target lacks ")
@@ -51,7 +51,7 @@ class Both:
 
     @property
     def requests(self) -> int:
-        """How many requests the side was sent that was sent more."""
+        """Count the requests to the side that was sent more."""
         return max(
             0 if r.recording is None else sum(isinstance(e, Sent) for e in r.recording.history)
             for r in self.results
@@ -64,22 +64,22 @@ class TargetPair:
     `hints`: how to send requests to the one with a real clock.
     """
 
-    def __init__(self, one: OpenTarget, other: OpenTarget, hints: Hints) -> None:
-        self.suites = (one, other)
+    def __init__(self, left: OpenTarget, right: OpenTarget, hints: Hints) -> None:
+        self.suites = (left, right)
         self.hints = hints
-        self.apis: Versions = _common(one.hello, other.hello)
-        features = one.hello.features & other.hello.features
+        self.apis: Versions = _common(left.hello, right.hello)
+        features = left.hello.features & right.hello.features
         for suite in self.suites:
             suite.hello = replace(suite.hello, apis=dict(self.apis), features=features)
 
     @property
     def is_virtual(self) -> bool:
-        """Whether both clocks are virtual, so that every run gives the same result."""
+        """Tell if both clocks are virtual, so that every run gives the same result."""
         return all(suite.hello.clock == "virtual" for suite in self.suites)
 
     @property
     def at_once(self) -> int:
-        """How many plans are best run side by side."""
+        """Count the plans that are best run side by side."""
         places = [suite.places for suite in self.suites if suite.hello.clock == "real"]
         return min(AT_ONCE, *places) if places else 1
 
@@ -92,29 +92,29 @@ class TargetPair:
         return {}
 
     def choices(self) -> list[Mapping[str, int | None]]:
-        """Settings under which a plan that names none can be run."""
+        """List settings under which a plan that names none can be run."""
         if not any(suite.chooses_settings for suite in self.suites):
             return [{}]
         fixed = self.settings
         return [fixed] if fixed else [{DELAY: 0}, {DELAY: _DELAY_MS}]
 
     def unlike_settings(self) -> dict[str, tuple[int | None, int | None]]:
-        """Settings that differ between two targets of which neither can choose them."""
-        one, other = self.suites
-        if one.chooses_settings or other.chooses_settings:
+        """Find settings that differ between two targets of which neither can choose them."""
+        left, right = self.suites
+        if left.chooses_settings or right.chooses_settings:
             return {}
-        keys = sorted({*one.config, *other.config})
-        values = {key: (one.config.get(key), other.config.get(key)) for key in keys}
+        keys = sorted({*left.config, *right.config})
+        values = {key: (left.config.get(key), right.config.get(key)) for key in keys}
         return {key: pair for key, pair in values.items() if pair[0] != pair[1]}
 
     def written(self, entry: Entry) -> tuple[Plan | None, str]:
-        """The case of an entry for both targets, or None and what is lacking."""
+        """Write the case of an entry for both targets, or None and the lack."""
         fixed = self.settings
         delayed = bool(fixed.get(DELAY)) if fixed else bool(entry.delayed)
         if entry.delayed is not None and entry.delayed is not delayed:
             return None, DELAY
         case = entry.case({}, delayed=delayed, way=usual_way(self.apis))
-        needs = structs.replace(case.needs, config=self._wanted(case, delayed=delayed))
+        needs = structs.replace(case.needs, config=self._config_of(case, delayed=delayed))
         case = self.fitted(structs.replace(case, rules=(), needs=needs))
         config = fixed or case.needs.config
         for suite in self.suites:
@@ -123,21 +123,21 @@ class TargetPair:
         return case, ""
 
     def fitted(self, case: Plan) -> Plan:
-        """The case in versions that both have, as far as those can express it."""
+        """Write the case in versions that both have, as far as those can express it."""
         return fitted(case, self.apis)
 
-    def _wanted(self, case: Plan, *, delayed: bool) -> Mapping[str, int | None]:
+    def _config_of(self, case: Plan, *, delayed: bool) -> Mapping[str, int | None]:
         if not any(suite.chooses_settings for suite in self.suites):
             return case.needs.config
         chosen = self.settings or {DELAY: _DELAY_MS if delayed else 0}
         return {**chosen, **case.needs.config}
 
     def is_near(self, case: Plan) -> bool:
-        """Whether both can run a plan without starting another coordinator."""
+        """Tell if both can run a plan without starting another coordinator."""
         return self.is_virtual or not (case.restarts or any(self._lacking(case)))
 
     def _lacking(self, case: Plan) -> Iterator[str]:
-        """Settings that the first coordinator of a target doesn't have."""
+        """Yield settings that the first coordinator of a target doesn't have."""
         for suite in self.suites:
             if suite.hello.clock == "real":
                 for key, value in case.needs.config.items():
@@ -145,17 +145,17 @@ class TargetPair:
                         yield key
 
     def ending_early(self) -> TargetPair:
-        """The same two targets, each of which ends a plan at its first wrong answer."""
-        one, other = (
+        """Make both targets end a plan at its first wrong answer."""
+        left, right = (
             suite.with_options(replace(suite.options, persists=False, eager=True))
             for suite in self.suites
         )
-        return TargetPair(one, other, self.hints)
+        return TargetPair(left, right, self.hints)
 
     async def run(self, cases: Sequence[Plan]) -> list[Both]:
         """Run the plans on both targets, once each, side by side on a real clock."""
-        one, other = await asyncio.gather(*(suite.try_cases(cases) for suite in self.suites))
-        return [Both(*row) for row in zip(cases, one, other, strict=True)]
+        left, right = await asyncio.gather(*(suite.try_cases(cases) for suite in self.suites))
+        return [Both(*row) for row in zip(cases, left, right, strict=True)]
 
     async def each(
         self,
@@ -189,16 +189,16 @@ class TargetPair:
 
     async def _both(self, case: Plan) -> Both:
         async with asyncio.TaskGroup() as group:
-            one, other = (group.create_task(s.try_case(case)) for s in self.suites)
-        return Both(case, one.result(), other.result())
+            left, right = (group.create_task(s.try_case(case)) for s in self.suites)
+        return Both(case, left.result(), right.result())
 
 
-def _common(one: Hello, other: Hello) -> Versions:
-    """The versions that both have."""
-    found = {}
-    for api in sorted(one.apis.keys() & other.apis.keys()):
-        low = max(one.apis[api][0], other.apis[api][0])
-        high = min(one.apis[api][1], other.apis[api][1])
+def _common(left: Hello, right: Hello) -> Versions:
+    """Find the versions that both have."""
+    versions = {}
+    for api in sorted(left.apis.keys() & right.apis.keys()):
+        low = max(left.apis[api][0], right.apis[api][0])
+        high = min(left.apis[api][1], right.apis[api][1])
         if low <= high:
-            found[api] = (low, high)
-    return found
+            versions[api] = (low, high)
+    return versions

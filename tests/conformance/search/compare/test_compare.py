@@ -85,7 +85,7 @@ def test_the_difference_of_two_releases_and_who_is_right() -> None:
     assert found.exit_code() == 1
     (told,) = found.differences
     assert (told.failed, told.runs, told.is_minimal) == (3, 3, True)
-    assert told.result.taken is Taken.OTHER
+    assert told.result.taken is Taken.RIGHT
     assert told.result.fingerprint.api == "Heartbeat"
     said = "\n".join(text(found))
     assert "The model (kafka-4) agrees with model. model:kafka-2.6: A1's Heartbeat" in said
@@ -99,7 +99,7 @@ def test_the_side_is_told_whichever_comes_first() -> None:
     case = "JOIN-STATIC-EMPTY-COMPLETING/leader-restarts-before-it-assigns"
     found = compared("model", "mutant:kafka-9801", of(case))
     (told,) = found.differences
-    assert told.result.taken is Taken.ONE
+    assert told.result.taken is Taken.LEFT
     assert "agrees with model. mutant:kafka-9801" in "\n".join(text(found))
 
 
@@ -178,7 +178,7 @@ def test_what_one_lacks_is_counted() -> None:
 def test_made_up_plans_find_what_is_broken() -> None:
     found = compared("model", "mutant:librdkafka-mock-never-fences", plans_stage(0), requests=2000)
     assert found.exit_code() == 1
-    assert {told.result.taken for told in found.differences} == {Taken.ONE}
+    assert {told.result.taken for told in found.differences} == {Taken.LEFT}
     lengths = [len(told.result.both.case.steps) for told in found.differences]
     assert lengths == sorted(lengths)
     assert lengths[0] <= 6
@@ -207,7 +207,7 @@ def test_a_real_clock_against_the_model() -> None:
 
     mine = stage_of("mine", cases.entries)
     (told,) = compared(RealClockTarget(lie=REFUSED), "model", mine).differences
-    assert told.result.taken is Taken.OTHER
+    assert told.result.taken is Taken.RIGHT
     assert told.result.fingerprint.api == "Heartbeat"
     assert told.is_minimal
 
