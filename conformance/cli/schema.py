@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
+from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,14 @@ import click
 from fencepost.conformance.cli.options.common_options import console, echo_json
 from fencepost.model.bad_input import BadInputError
 from fencepost.model.suggestions import nearest
+from fencepost.traces.files.document_schema import DocumentSchema
 
+_DERIVED = {
+    "audit-1": "fencepost.traces.audit.log_audit",
+    "operator-report-1": "fencepost.traces.operations.operator_words",
+    "server-log-audit-1": "fencepost.traces.audit.server_log_audit",
+}
+"""The schemas that are derived from types, by the module that has them as `SCHEMA`."""
 _ENDING = ".schema.json"
 _FLOORS = ("fencepost.properties", "fencepost.traces", "fencepost.conformance")
 
@@ -37,11 +46,11 @@ def schema_command(name: str | None, definition: str | None) -> int:
     """
     known = schemas()
     if name is None:
-        for each, file in known.items():
-            console().print(f"{each:22} {json.loads(file.read_text('utf-8'))['title']}")
+        for each, text in known.items():
+            console().print(f"{each:22} {json.loads(text())['title']}")
         return 0
     newest = {re.sub(r"-\d+$", "", each): each for each in known}
-    text = _named(newest.get(name, name), known, "schema").read_text("utf-8")
+    text = _named(newest.get(name, name), known, "schema")()
     if definition is None:
         click.echo(text, nl=False)
     else:
@@ -49,11 +58,21 @@ def schema_command(name: str | None, definition: str | None) -> int:
     return 0
 
 
-def schemas() -> dict[str, Path]:
-    """Return the files of all schemas in the package, by name, such as `trace-1`."""
+def schemas() -> dict[str, Callable[[], str]]:
+    """Return the texts of all schemas, by name, such as `trace-1`, each made when it is called."""
     folders = [Path(str(files(floor).joinpath("."))) for floor in _FLOORS]
-    found = [path for folder in folders for path in folder.rglob(f"*{_ENDING}")]
-    return {path.name.removesuffix(_ENDING): path for path in sorted(found, key=_by_version)}
+    found: dict[str, Callable[[], str]] = {
+        path.name.removesuffix(_ENDING): partial(path.read_text, "utf-8")
+        for folder in folders
+        for path in folder.rglob(f"*{_ENDING}")
+    }
+    found |= {name: partial(_derived, module) for name, module in _DERIVED.items()}
+    return {name: found[name] for name in sorted(found, key=_by_version)}
+
+
+def _derived(module: str) -> str:
+    schema: DocumentSchema = import_module(module).SCHEMA
+    return json.dumps(schema.schema(), indent=2) + "\n"
 
 
 def definition_in(document: dict[str, Any], name: str) -> dict[str, Any]:
@@ -81,6 +100,6 @@ def _named(name: str, known: Mapping[str, Any], kind: str) -> Any:
     raise UnknownSchemaError(f"no {kind} is called {name!r}; there is {', '.join(near)}")
 
 
-def _by_version(path: Path) -> tuple[str, int]:
-    name, _, version = path.name.removesuffix(_ENDING).rpartition("-")
-    return (name, int(version)) if version.isdecimal() else (path.name, 0)
+def _by_version(schema: str) -> tuple[str, int]:
+    name, _, version = schema.rpartition("-")
+    return (name, int(version)) if version.isdecimal() else (schema, 0)

@@ -3,17 +3,90 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Final, Literal
 
+from msgspec import Meta
+
+from fencepost.model.table.table import Level
 from fencepost.properties.oracle.verdict import Allowed
+from fencepost.traces.files.document_schema import Count, Document
 from fencepost.traces.logs.request_log import LoggedExchange
 
-EXPLAINED = "explained"
-VIOLATED = "violated"
-UNKNOWN = "unknown"
+EXPLAINED: Final = "explained"
+VIOLATED: Final = "violated"
+UNKNOWN: Final = "unknown"
 
 _MOST_NOTED = 20
+
+
+LevelName = Annotated[str, Meta(extra_json_schema={"enum": [level.name for level in Level]})]
+Outcome = Literal["violated", "unknown", "explained"]
+FileLine = Annotated[str, Meta(pattern=":[0-9]+$", description="FILE:LINE")]
+_Counted = dict[str, Annotated[int, Meta(ge=1)]]
+
+
+class AllowedEntry(Document, frozen=True):
+    """An answer that would have been right, and how the one of the log differs."""
+
+    rule: str
+    body: dict[str, Any] | None
+    difference: str
+
+
+class ViolationEntry(Document, frozen=True):
+    """An answer that no state explains."""
+
+    place: FileLine
+    file: str
+    line: Annotated[int, Meta(ge=1)]
+    broker: str
+    at_ms: int
+    api: str
+    version: int
+    client_id: str
+    member_id: str | None
+    group_instance_id: str | None
+    says: str
+    wrong: str
+    level: LevelName
+    rule: str | None
+    allowed: tuple[AllowedEntry, ...]
+    observed: dict[str, Any]
+
+
+class UnjudgedSegment(Document, frozen=True):
+    """A segment that could not be judged, and why."""
+
+    reason: str
+    first: FileLine
+    last: FileLine
+    lines: Count
+
+
+class GroupEntry(Document, frozen=True):
+    """The result for a group.
+
+    `judged`: lines held to a known state, the others to what some state gives; `anchors`: how often
+    its state became known; `found`, `unjudged`: the first violations, and the first segments of
+    which nothing can be said; `assumed`: what had to be assumed, and how often.
+    """
+
+    group: str
+    outcome: Outcome
+    reason: str
+    lines: Count
+    judged: Count
+    anchors: Count
+    first_ms: int
+    last_ms: int
+    brokers: tuple[str, ...]
+    violations: Count
+    found: tuple[ViolationEntry, ...]
+    undecided: Count
+    unjudged: tuple[UnjudgedSegment, ...]
+    assumed: _Counted
+    notes: _Counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,39 +104,30 @@ class AuditViolation:
     rule: str | None = None
     allowed: tuple[Allowed, ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON of the report."""
+    def entry(self) -> ViolationEntry:
+        """Return it as the report has it."""
         x = self.exchange
-        return {
-            "place": x.place,
-            "file": x.source,
-            "line": x.line,
-            "broker": x.broker,
-            "at_ms": x.answered_ms,
-            "api": x.api,
-            "version": x.version,
-            "client_id": x.client_id,
-            "member_id": x.request_body.get("memberId"),
-            "group_instance_id": x.request_body.get("groupInstanceId"),
-            "says": self.says,
-            "wrong": self.wrong,
-            "level": self.level,
-            "rule": self.rule,
-            "allowed": [
-                {"rule": a.rule, "body": a.body, "difference": a.difference} for a in self.allowed
-            ],
-            "observed": dict(x.response_body),
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class UnjudgedSegment:
-    """A segment that could not be judged, and why."""
-
-    reason: str
-    first: str
-    last: str
-    lines: int
+        return ViolationEntry(
+            place=x.place,
+            file=x.source,
+            line=x.line,
+            broker=x.broker,
+            at_ms=x.answered_ms,
+            api=x.api,
+            version=x.version,
+            client_id=x.client_id,
+            member_id=x.request_body.get("memberId"),
+            group_instance_id=x.request_body.get("groupInstanceId"),
+            says=self.says,
+            wrong=self.wrong,
+            level=self.level,
+            rule=self.rule,
+            allowed=tuple(
+                AllowedEntry(rule=a.rule, body=a.body, difference=a.difference)
+                for a in self.allowed
+            ),
+            observed=dict(x.response_body),
+        )
 
 
 @dataclass(slots=True)
@@ -92,7 +156,7 @@ class GroupResult:
     notes: Counter[str] = field(default_factory=Counter)
 
     @property
-    def outcome(self) -> str:
+    def outcome(self) -> Outcome:
         """`explained`, `violated` or `unknown`."""
         if self.violations:
             return VIOLATED
@@ -130,22 +194,22 @@ class GroupResult:
         if len(self.unjudged) < _MOST_NOTED:
             self.unjudged.append(segment)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON of the report."""
-        return {
-            "group": self.group_id,
-            "outcome": self.outcome,
-            "reason": self.reason,
-            "lines": self.lines,
-            "judged": self.judged,
-            "anchors": self.anchors,
-            "first_ms": self.first_ms,
-            "last_ms": self.last_ms,
-            "brokers": sorted(self.brokers),
-            "violations": self.violations,
-            "found": [f.to_json() for f in self.found],
-            "undecided": self.undecided,
-            "unjudged": [asdict(segment) for segment in self.unjudged],
-            "assumed": dict(sorted(self.assumed.items())),
-            "notes": dict(sorted(self.notes.items())),
-        }
+    def entry(self) -> GroupEntry:
+        """Return it as the report has it."""
+        return GroupEntry(
+            group=self.group_id,
+            outcome=self.outcome,
+            reason=self.reason,
+            lines=self.lines,
+            judged=self.judged,
+            anchors=self.anchors,
+            first_ms=self.first_ms,
+            last_ms=self.last_ms,
+            brokers=tuple(sorted(self.brokers)),
+            violations=self.violations,
+            found=tuple(violation.entry() for violation in self.found),
+            undecided=self.undecided,
+            unjudged=tuple(self.unjudged),
+            assumed=dict(sorted(self.assumed.items())),
+            notes=dict(sorted(self.notes.items())),
+        )

@@ -300,7 +300,9 @@ class GroupAudit:
 
     def _lose(self, reason: str, batch: Sequence[LoggedExchange]) -> None:
         self.result.add_unjudged(
-            UnjudgedSegment(reason, batch[0].place, batch[-1].place, len(batch))
+            UnjudgedSegment(
+                reason=reason, first=batch[0].place, last=batch[-1].place, lines=len(batch)
+            )
         )
         self._forget()
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Final, Literal, Self
+
+from msgspec import Meta
 
 from fencepost.properties.oracle.oracle_search import FOREVER
 from fencepost.traces.audit.audit_results import (
@@ -20,12 +21,16 @@ from fencepost.traces.audit.audit_results import (
     UNKNOWN,
     VIOLATED,
     AuditViolation,
+    FileLine,
+    GroupEntry,
     GroupResult,
+    Outcome,
 )
 from fencepost.traces.audit.audit_settings import AuditSettings, Gaps
 from fencepost.traces.audit.group_audit import IDLE_MS, GroupAudit
 from fencepost.traces.audit.possible_errors import PossibleAnswers
 from fencepost.traces.audit.segment import Segment
+from fencepost.traces.files.document_schema import Count, Document, DocumentSchema
 from fencepost.traces.logs.log_files import BROKEN_FILE
 from fencepost.traces.logs.request_log import (
     BAD_JSON,
@@ -200,11 +205,10 @@ def parts(exchange: LoggedExchange) -> Iterator[LoggedExchange]:
             )
 
 
-FORMAT = "fencepost-audit"
-VERSION = 1
-SCHEMA_FILE = Path(__file__).with_name("audit-1.schema.json")
+FORMAT: Final = "fencepost-audit"
+VERSION: Final = 1
 DAMAGE = frozenset({BAD_JSON, BROKEN_FILE, NO_REQUEST, TOO_LONG})
-OUTCOMES = (VIOLATED, UNKNOWN, EXPLAINED)
+OUTCOMES: tuple[Outcome, ...] = (VIOLATED, UNKNOWN, EXPLAINED)
 
 ASSUMED = {
     Gaps.NONE: "Every request has a line in the log.",
@@ -215,6 +219,70 @@ ASSUMED = {
     Gaps.ANY: "Any join or leave may be missing from the log, if that explains the answers.",
 }
 """What is assumed of a log, in a sentence."""
+
+
+class SkippedLines(Document, frozen=True):
+    """Lines that were passed over for a reason: their number, and the place of the first."""
+
+    reason: str
+    lines: Count
+    first: str
+
+    @classmethod
+    def of(cls, skipped: Mapping[str, tuple[int, str]]) -> tuple[Self, ...]:
+        """Make one for each reason; `skipped`: their number, place of the first."""
+        return tuple(
+            cls(reason=reason, lines=lines, first=first)
+            for reason, (lines, first) in sorted(skipped.items())
+        )
+
+
+class SkippedRequests(SkippedLines, frozen=True):
+    """Lines of a request log that were passed over."""
+
+    first: FileLine
+
+
+class OutcomeCounts(Document, frozen=True):
+    """How many groups have each outcome."""
+
+    violated: Count
+    unknown: Count
+    explained: Count
+
+
+class AuditDocument(Document, frozen=True):
+    """The result of an audit.
+
+    `assumed`: what is assumed of every log so audited, in a sentence; `exchanges`: lines that were
+    read; `own_groups`: groups of fencepost itself, which were left out.
+    """
+
+    format: Literal["fencepost-audit"]
+    version: Literal[1]
+    revision: str
+    gaps: Gaps
+    assumed: str
+    lag_ms: Annotated[int, Meta(ge=1)]
+    config: dict[str, int | None]
+    files: tuple[str, ...]
+    lines: Count
+    exchanges: Count
+    own_groups: Count
+    skipped: tuple[SkippedRequests, ...]
+    outcome: Outcome
+    counts: OutcomeCounts
+    groups: tuple[GroupEntry, ...]
+    operator: dict[str, Any]
+
+
+SCHEMA = DocumentSchema(
+    "audit-1",
+    "What an audit of a log came to",
+    "Times end in _ms and are milliseconds since 1970. `operator` is as operator-report-1 says.",
+    AuditDocument,
+    {"GroupEntry": "group", "ViolationEntry": "found"},
+)
 
 
 @dataclass(slots=True)
@@ -240,38 +308,34 @@ class AuditRun:
         return sum(group.outcome == outcome for group in self.groups.values())
 
     @property
-    def outcome(self) -> str:
+    def outcome(self) -> Outcome:
         """The worst of the groups'."""
         return next((o for o in OUTCOMES if self.count(o)), EXPLAINED)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the report, as audit-1.schema.json describes it."""
-        return {
-            "format": FORMAT,
-            "version": VERSION,
-            "revision": self.settings.revision.name,
-            "gaps": self.settings.gaps.value,
-            "assumed": ASSUMED[self.settings.gaps],
-            "lag_ms": self.settings.lag_ms,
-            "config": dict(self.settings.config),
-            "files": list(self.files),
-            "lines": self.lines,
-            "exchanges": self.exchanges,
-            "own_groups": self.own_groups,
-            "skipped": skipped_json(self.skipped),
-            "outcome": self.outcome,
-            "counts": {outcome: self.count(outcome) for outcome in OUTCOMES},
-            "groups": [group.to_json() for group in self.groups.values()],
-            "operator": operator_json(self.report),
-        }
-
-
-def skipped_json(skipped: Mapping[str, tuple[int, str]]) -> list[dict[str, Any]]:
-    """Return the skipped lines as JSON; `skipped`: reason → their number, place of the first."""
-    return [
-        {"reason": reason, "lines": lines, "first": first}
-        for reason, (lines, first) in sorted(skipped.items())
-    ]
+        """Return the report, as `audit-1` describes it."""
+        return AuditDocument(
+            format=FORMAT,
+            version=VERSION,
+            revision=self.settings.revision.name,
+            gaps=self.settings.gaps,
+            assumed=ASSUMED[self.settings.gaps],
+            lag_ms=self.settings.lag_ms,
+            config=dict(self.settings.config),
+            files=self.files,
+            lines=self.lines,
+            exchanges=self.exchanges,
+            own_groups=self.own_groups,
+            skipped=SkippedRequests.of(self.skipped),
+            outcome=self.outcome,
+            counts=OutcomeCounts(
+                violated=self.count(VIOLATED),
+                unknown=self.count(UNKNOWN),
+                explained=self.count(EXPLAINED),
+            ),
+            groups=tuple(group.entry() for group in self.groups.values()),
+            operator=operator_json(self.report),
+        ).plain()
 
 
 def audit_log(

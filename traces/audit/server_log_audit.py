@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, Final, Literal
 
-from fencepost.traces.audit.log_audit import skipped_json
+from fencepost.traces.audit.log_audit import SkippedLines
+from fencepost.traces.files.document_schema import Count, Document, DocumentSchema
 from fencepost.traces.logs.request_log import is_wanted
 from fencepost.traces.logs.server_log import CoordinatorEvent, Said, ServerLog
 from fencepost.traces.operations.operator_report import OperatorReport
@@ -35,9 +35,8 @@ from fencepost.traces.operations.server_analysis import ServerAnalysis
 from fencepost.traces.pages.trace_data import ShownTrace
 from fencepost.traces.pages.trace_page import page_with_traces
 
-FORMAT = "fencepost-server-log-audit"
-VERSION = 1
-SCHEMA_FILE = Path(__file__).with_name("server-log-audit-1.schema.json")
+FORMAT: Final = "fencepost-server-log-audit"
+VERSION: Final = 1
 UNJUDGED = "unjudged"
 _MOST_IDS = 100_000
 
@@ -52,6 +51,34 @@ NOT_SHOWN = (
     "of a member that joined again with other data: whether it was another subscription",
 )
 """What only a request log can show."""
+
+
+class ServerLogDocument(Document, frozen=True):
+    """The result of an audit of `server.log`.
+
+    `events`: lines that were read; `own_groups`: groups of fencepost itself, which were left out;
+    `unplaced_fencings`: fenced requests of members whose group the log does not show; `not_shown`:
+    what only a request log can show.
+    """
+
+    format: Literal["fencepost-server-log-audit"]
+    version: Literal[1]
+    files: tuple[str, ...]
+    lines: Count
+    events: Count
+    own_groups: Count
+    unplaced_fencings: Count
+    not_shown: tuple[str, ...]
+    skipped: tuple[SkippedLines, ...]
+    operator: dict[str, Any]
+
+
+SCHEMA = DocumentSchema(
+    "server-log-audit-1",
+    "What an audit of server.log came to",
+    "Times end in _ms and are milliseconds since 1970. `operator` is as operator-report-1 says.",
+    ServerLogDocument,
+)
 
 
 @dataclass(slots=True)
@@ -73,19 +100,19 @@ class ServerLogRun:
     outcome: str = UNJUDGED
 
     def to_json(self) -> dict[str, Any]:
-        """Return the report, as server-log-audit-1.schema.json describes it."""
-        return {
-            "format": FORMAT,
-            "version": VERSION,
-            "files": list(self.files),
-            "lines": self.lines,
-            "events": self.events,
-            "own_groups": self.own_groups,
-            "unplaced_fencings": self.lost,
-            "not_shown": list(NOT_SHOWN),
-            "skipped": skipped_json(self.skipped),
-            "operator": operator_json(self.report),
-        }
+        """Return the report, as `server-log-audit-1` describes it."""
+        return ServerLogDocument(
+            format=FORMAT,
+            version=VERSION,
+            files=self.files,
+            lines=self.lines,
+            events=self.events,
+            own_groups=self.own_groups,
+            unplaced_fencings=self.lost,
+            not_shown=NOT_SHOWN,
+            skipped=SkippedLines.of(self.skipped),
+            operator=operator_json(self.report),
+        ).plain()
 
 
 UNSEEN = frozenset({"ping-pong", "self-fencing", "short-session"})

@@ -6,12 +6,16 @@ can't tell is None or the word `unknown`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
+import msgspec
 
-@dataclass(frozen=True, slots=True, order=True)
-class Process:
+
+class RowPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A row of the report, or a part of one: its fields are those of the JSON."""
+
+
+class Process(RowPart, frozen=True, order=True):
     """A client process, as a broker sees it: a client id and a host."""
 
     client_id: str
@@ -39,8 +43,7 @@ class End(Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class LifeLine:
+class LifeLine(RowPart, frozen=True):
     """One member id that held an instance id.
 
     `from_ms`: when it joined, or (`begins` false) was first seen; `until_ms`: None if it is still
@@ -60,8 +63,7 @@ class LifeLine:
     place: str
 
 
-@dataclass(frozen=True, slots=True)
-class Handover:
+class Handover(RowPart, frozen=True):
     """An instance id goes to another process.
 
     `told`: the old one was alive and was told; `told_ms`: when.
@@ -75,8 +77,7 @@ class Handover:
     place: str
 
 
-@dataclass(frozen=True, slots=True)
-class FencingChain:
+class FencingChain(RowPart, frozen=True):
     """Processes that took an instance id from each other, in turn.
 
     `fenced`: how many were alive when they lost it.  `ping_pong`: they took it back, too.
@@ -99,8 +100,7 @@ class FencingChain:
         return next((turn for turn in self.handovers if turn.told), self.handovers[0])
 
 
-@dataclass(frozen=True, slots=True)
-class SelfFencing:
+class SelfFencing(RowPart, frozen=True):
     """A process that was fenced by its own later join.
 
     `alive`: it sent the fenced request after that join; otherwise the request was a join or sync
@@ -123,8 +123,7 @@ class SelfFencing:
     place: str
 
 
-@dataclass(frozen=True, slots=True)
-class StaticLeave:
+class StaticLeave(RowPart, frozen=True):
     """A static member that a LeaveGroup removed.  `itself`: by its own; None if unknown."""
 
     group: str
@@ -164,8 +163,7 @@ AVOIDING = (Remedy.STATIC, Remedy.LONGER_SESSION, Remedy.NO_LEAVE)
 """The remedies that are settings."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rebalance:
+class Rebalance(RowPart, frozen=True):
     """A rebalance of a group, up to the generation that it led to.
 
     `start_ms`: when its cause came to the broker; `completed_ms`: its joins were answered;
@@ -173,6 +171,7 @@ class Rebalance:
     `who`: whom the cause is about; `also`: what else happened before it was over.
     `away_ms`: how long `who` was away, where that decides the remedy; `session_ms`: a session
     timeout that would have been long enough; `unclear`: why the remedy is unknown, else "".
+    `duration_ms`: from `start_ms` to `stable_ms`.
     """
 
     group: str
@@ -190,15 +189,10 @@ class Rebalance:
     session_ms: int | None
     unclear: str
     place: str
-
-    @property
-    def duration_ms(self) -> int | None:
-        """From its cause until somebody works again."""
-        return None if self.stable_ms is None else self.stable_ms - self.start_ms
+    duration_ms: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Deployment:
+class Deployment(RowPart, frozen=True):
     """Restarts of a group's members that follow each other closely.
 
     `begins`: the log shows its beginning; `ends`: nobody of it was away when the log ended; if not,
@@ -215,8 +209,7 @@ class Deployment:
     ends: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Silence:
+class _Silence(RowPart, frozen=True):
     """A member that was silent for `silent_ms`, and its session timeout."""
 
     group: str
@@ -229,13 +222,11 @@ class _Silence:
     place: str
 
 
-@dataclass(frozen=True, slots=True)
-class ThrownOut(_Silence):
+class ThrownOut(_Silence, frozen=True):
     """A member whose session expired while its process was alive and sent requests."""
 
 
-@dataclass(frozen=True, slots=True)
-class NearTimeout(_Silence):
+class NearTimeout(_Silence, frozen=True):
     """A member that stayed, but was once silent for much of its session timeout."""
 
 
@@ -244,8 +235,7 @@ NOT_POLLED = "poll timeout"
 for `max.poll.interval.ms`."""
 
 
-@dataclass(frozen=True, slots=True)
-class PollTimeout:
+class PollTimeout(RowPart, frozen=True):
     """A member that left since it was not polled, though its process lives."""
 
     group: str
@@ -255,8 +245,7 @@ class PollTimeout:
     place: str
 
 
-@dataclass(frozen=True, slots=True)
-class MembersLeft:
+class MembersLeft(RowPart, frozen=True):
     """How a group is when the log ends.
 
     `static`, `dynamic`: how many members it has; None where the log doesn't show all of them.

@@ -1,26 +1,24 @@
-"""The problems of the operator's report in sentences: each with who, since when, and the fix.
+"""Write the operator's report as text and as JSON.
 
+The text has the problems first, each with who, since when, and the fix; then what the log can't
+show of them, the causes of rebalances, what would have avoided some, and what deployments cost.
 Processes are named by client id and host; times are UTC.
 
-The operator's report as text: problems first, then what the log can't show of them.
-
-Then come the causes of rebalances, what would have avoided some of them, and what deployments cost.
-
-The operator's report as JSON, as `operator-report-1.schema.json` describes it.
-
-Names are those of the rows' fields.  Times are ms since 1970, durations ms; what the log can't tell
-is null or `unknown`.  The same log gives the same bytes.
+In the JSON times are ms since 1970, durations ms; what the log can't tell is null or `unknown`.
+The same log gives the same bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from enum import Enum
 from itertools import groupby
-from typing import Any
+from typing import Annotated, Any, Generic, TypeVar
 
+from msgspec import Meta
+
+from fencepost.traces.files.document_schema import Count, Document, DocumentSchema
 from fencepost.traces.operations.operator_report import (
     KINDS,
     LimitedRows,
@@ -32,19 +30,24 @@ from fencepost.traces.operations.operator_rows import (
     Cause,
     Deployment,
     FencingChain,
+    LifeLine,
+    NearTimeout,
     PollTimeout,
     Process,
     Rebalance,
     Remedy,
+    RowPart,
     SelfFencing,
     StaticLeave,
     ThrownOut,
 )
 from fencepost.traces.operations.restarts import long_enough_ms
 
+K = TypeVar("K")
+R = TypeVar("R")
 
-@dataclass(frozen=True, slots=True)
-class OperatorProblem:
+
+class OperatorProblem(RowPart, frozen=True):
     """A problem with clients, however often it came.
 
     `kind`: a word for programs; `names`: the processes; `count`: how often, on how many `days`.
@@ -448,69 +451,148 @@ def _others(report: OperatorReport) -> Iterator[str]:
         )
 
 
-_TABLES = (
-    "chains",
-    "self_fencings",
-    "static_leaves",
-    "thrown_out",
-    "near_timeouts",
-    "rebalances",
-    "deployments",
-    "life_lines",
+def _words(kinds: Iterable[str]) -> Meta:
+    """Return which keys an object may have."""
+    return Meta(extra_json_schema={"propertyNames": {"enum": list(kinds)}})
+
+
+_Times = Annotated[int, Meta(ge=1)]
+_ByCause = Annotated[dict[Cause, _Times], _words(cause.value for cause in Cause)]
+_ByRemedy = Annotated[dict[Remedy, _Times], _words(remedy.value for remedy in Remedy)]
+_ByKind = Annotated[
+    dict[str, _Times],
+    _words(KINDS),
+    Meta(
+        description="Kinds of problems that the log can't show, each with the number of groups of "
+        "which that is so"
+    ),
+]
+_Unclear = Annotated[
+    dict[str, _Times],
+    Meta(description="Of how many rebalances it is unknown what would have avoided them, by why"),
+]
+
+
+class GroupCauses(Document, frozen=True):
+    """The causes of a group's rebalances."""
+
+    group: str
+    causes: _ByCause
+
+
+class GroupAtEnd(Document, frozen=True):
+    """How a group is when the log ends.
+
+    Members are null where the log doesn't show all of them; `rebalancing_ms` is when a rebalance
+    began that wasn't over, or null.  `session_ms`: the longest session timeout of its members;
+    `assignors`: those that all members offer; both where the log shows them.
+    """
+
+    group: str
+    static: Count | None
+    dynamic: Count | None
+    rebalancing_ms: int | None
+    session_ms: int | None
+    assignors: tuple[str, ...]
+
+
+class HourCount(Document, frozen=True):
+    """The rebalances that began in an hour."""
+
+    hour_ms: int
+    rebalances: int
+
+
+class Kept(Document, Generic[R], frozen=True):
+    """How many rows there were, and the first of them."""
+
+    count: int
+    rows: tuple[R, ...]
+
+    @classmethod
+    def of(cls, limited: LimitedRows[R]) -> Kept[R]:
+        """Take the rows that are kept."""
+        return cls(count=limited.count, rows=tuple(limited.rows))
+
+
+class OperatorDocument(Document, frozen=True):
+    """The operator's report as JSON, its problems first."""
+
+    from_ms: int | None
+    until_ms: int | None
+    groups: int
+    unreadable: int
+    unshown: _ByKind
+    problems: tuple[OperatorProblem, ...]
+    rebalances_by_cause: _ByCause
+    rebalances_by_remedy: _ByRemedy
+    rebalances_unclear: _Unclear
+    rebalances_by_group: tuple[GroupCauses, ...]
+    at_end: tuple[GroupAtEnd, ...]
+    rebalances_by_hour: tuple[HourCount, ...]
+    chains: Kept[FencingChain]
+    self_fencings: Kept[SelfFencing]
+    static_leaves: Kept[StaticLeave]
+    thrown_out: Kept[ThrownOut]
+    near_timeouts: Kept[NearTimeout]
+    rebalances: Kept[Rebalance]
+    deployments: Kept[Deployment]
+    life_lines: Kept[LifeLine]
+
+
+SCHEMA = DocumentSchema(
+    "operator-report-1",
+    "What an operator asks of a request log",
+    "Times end in _ms and are milliseconds since 1970, or milliseconds that something took. "
+    "`count` says how many rows there were, `rows` holds the first of them.",
+    OperatorDocument,
+    {"OperatorProblem": "Problem"},
 )
-"""The parts of a report that are rows, some of which a long log's report leaves out."""
 
 
 def operator_json(report: OperatorReport) -> dict[str, Any]:
-    """Return the report, with its problems first."""
-    return {
-        "from_ms": report.from_ms,
-        "until_ms": report.until_ms,
-        "groups": report.groups,
-        "unreadable": report.unreadable,
-        "unshown": {kind: count for kind in KINDS if (count := _unshown(report, kind))},
-        "problems": [plain(problem) for problem in operator_problems(report)],
-        "rebalances_by_cause": {c.value: report.causes[c] for c in Cause if report.causes[c]},
-        "rebalances_by_remedy": {r.value: report.remedies[r] for r in Remedy if report.remedies[r]},
-        "rebalances_unclear": dict(sorted(report.unclear.items())),
-        "rebalances_by_group": [
-            {"group": group, "causes": {c.value: f.causes[c] for c in Cause if f.causes[c]}}
-            for group, f in sorted(report.figures.items())
-        ],
-        "at_end": [
-            {
-                "group": group,
-                "static": f.static,
-                "dynamic": f.dynamic,
-                "rebalancing_ms": f.rebalancing_ms,
-                "session_ms": f.session_ms,
-                "assignors": list(f.assignors),
-            }
-            for group, f in sorted(report.figures.items())
-        ],
-        "rebalances_by_hour": [
-            {"hour_ms": hour, "rebalances": report.by_hour[hour]} for hour in sorted(report.by_hour)
-        ],
-        **{name: _kept(getattr(report, name)) for name in _TABLES},
-    }
+    """Return the report, with its problems first, as `operator-report-1` describes it."""
+    groups = sorted(report.figures.items())
+    hidden = Counter(kind for kinds in report.unshown.values() for kind in kinds)
+    return OperatorDocument(
+        from_ms=report.from_ms,
+        until_ms=report.until_ms,
+        groups=report.groups,
+        unreadable=report.unreadable,
+        unshown=_in_order(KINDS, hidden),
+        problems=tuple(operator_problems(report)),
+        rebalances_by_cause=_in_order(Cause, report.causes),
+        rebalances_by_remedy=_in_order(Remedy, report.remedies),
+        rebalances_unclear=dict(sorted(report.unclear.items())),
+        rebalances_by_group=tuple(
+            GroupCauses(group=group, causes=_in_order(Cause, f.causes)) for group, f in groups
+        ),
+        at_end=tuple(
+            GroupAtEnd(
+                group=group,
+                static=f.static,
+                dynamic=f.dynamic,
+                rebalancing_ms=f.rebalancing_ms,
+                session_ms=f.session_ms,
+                assignors=f.assignors,
+            )
+            for group, f in groups
+        ),
+        rebalances_by_hour=tuple(
+            HourCount(hour_ms=hour, rebalances=count)
+            for hour, count in sorted(report.by_hour.items())
+        ),
+        chains=Kept.of(report.chains),
+        self_fencings=Kept.of(report.self_fencings),
+        static_leaves=Kept.of(report.static_leaves),
+        thrown_out=Kept.of(report.thrown_out),
+        near_timeouts=Kept.of(report.near_timeouts),
+        rebalances=Kept.of(report.rebalances),
+        deployments=Kept.of(report.deployments),
+        life_lines=Kept.of(report.life_lines),
+    ).plain()
 
 
-def _unshown(report: OperatorReport, kind: str) -> int:
-    """Return in how many groups the log can't show this kind of problem."""
-    return sum(kind in kinds for kinds in report.unshown.values())
-
-
-def _kept(kept: LimitedRows[Any]) -> dict[str, Any]:
-    return {"count": kept.count, "rows": [plain(row) for row in kept.rows]}
-
-
-def plain(value: Any) -> Any:
-    """Return a row, or a part of one, as JSON has it."""
-    if isinstance(value, Enum):
-        return value.value
-    if is_dataclass(value):
-        row = {f.name: plain(getattr(value, f.name)) for f in fields(value)}
-        if isinstance(value, Rebalance):
-            row["duration_ms"] = value.duration_ms
-        return row
-    return [plain(each) for each in value] if isinstance(value, tuple) else value
+def _in_order(words: Iterable[K], counts: Mapping[K, int]) -> dict[K, int]:
+    """Return the counts that are not 0, in the order of the words."""
+    return {word: count for word in words if (count := counts.get(word, 0))}

@@ -224,11 +224,12 @@ class Rebalances:
             remedy = Remedy.NOTHING
         gone = None if first is None or first.came is not None else first.gone
         self._judged(round_.completed_ms, None if gone is None else (gone.at_ms, gone.who))
+        start_ms = first.at_ms if first is not None else last_ms
         self._emit(
             Rebalance(
                 self._group,
                 round_.generation,
-                first.at_ms if first is not None else last_ms,
+                start_ms,
                 round_.completed_ms,
                 round_.stable_ms,
                 first.cause if first is not None else Cause.UNKNOWN,
@@ -241,6 +242,7 @@ class Rebalances:
                 session_ms,
                 unclear,
                 round_.place,
+                None if round_.stable_ms is None else round_.stable_ms - start_ms,
             )
         )
 

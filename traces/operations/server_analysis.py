@@ -109,6 +109,7 @@ def rebalance_row(
         long_enough_ms(away_ms) if helps and away_ms is not None else None,
         unclear,
         round_.place,
+        None if round_.stable_ms is None else round_.stable_ms - round_.start_ms,
     )
 
 

@@ -37,7 +37,7 @@ def test_every_line_gives_its_figure(asked: tuple[str, ...], share: int) -> None
 
 
 def test_json_keeps_the_schema_and_is_the_same_each_time() -> None:
-    schema = json.loads(schemas()["advice-1"].read_text("utf-8"))
+    schema = json.loads(schemas()["advice-1"]())
     for more in ((), (str(ROOT / LOG), "--group", "payments-1")):
         done = invoke(*SMALL, *more, "--json")
         document = json.loads(done.out)

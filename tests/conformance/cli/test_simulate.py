@@ -23,7 +23,7 @@ def test_without_a_name_the_scenarios_are_listed() -> None:
 def test_json_keeps_the_schema_and_nothing_else_is_printed() -> None:
     done = invoke(*SMALL, "--dynamic", "--strategy", "eager", "--restart-s", "7", "--json")
     document = json.loads(done.out)
-    schema = json.loads(schemas()["simulation-1"].read_text("utf-8"))
+    schema = json.loads(schemas()["simulation-1"]())
     Draft202012Validator(schema).validate(document)
     assert (done.code, done.err) == (0, "")
     assert (document["rebalances"], document["members"], document["partitions"]) == (4, 2, 3)

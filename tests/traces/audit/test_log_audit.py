@@ -25,7 +25,7 @@ from fencepost.model.revisions.base import KAFKA_4
 from fencepost.properties.mutants.mutants import find_mutant
 from fencepost.traces.audit.audit_results import EXPLAINED, UNKNOWN, VIOLATED
 from fencepost.traces.audit.audit_settings import AuditSettings, Gaps
-from fencepost.traces.audit.log_audit import SCHEMA_FILE, Audit, audit_log
+from fencepost.traces.audit.log_audit import SCHEMA, Audit, audit_log
 from fencepost.traces.logs.request_log import RequestLog
 
 PLAN = Plan(lines=2_500, groups=6, members=4, unrest_ms=30_000, seed=5)
@@ -176,7 +176,7 @@ def test_the_command_reads_brokers_compressed_and_skewed(tmp_path: Path) -> None
     code, text = run(*files, "--skew", "b1=70", "--json")
     assert code == 0
     document = json.loads(text)
-    Draft202012Validator(json.loads(SCHEMA_FILE.read_text())).validate(document)
+    Draft202012Validator(SCHEMA.schema()).validate(document)
     assert document["counts"]["explained"] == 4
     assert {b for g in document["groups"] for b in g["brokers"]} == {"b0", "b1"}
 
@@ -192,7 +192,7 @@ def test_a_violation_is_told_with_its_line_and_a_trace_to_replay(
     assert f"{group}: violated" in text
     assert f"kafka-request.log:{line}" in text
     document = json.loads((tmp_path / "report" / "audit.json").read_text())
-    Draft202012Validator(json.loads(SCHEMA_FILE.read_text())).validate(document)
+    Draft202012Validator(SCHEMA.schema()).validate(document)
     (trace,) = (tmp_path / "report").glob("*.trace.json")
     replayed = CliRunner().invoke(fencepost, ["replay", str(trace)], standalone_mode=False)
     assert replayed.return_value == 0

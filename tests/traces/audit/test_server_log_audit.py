@@ -16,10 +16,10 @@ from support.places import ROOT, TESTS
 
 from fencepost.conformance.cli.cli import fencepost
 from fencepost.conformance.targets.tcp.namespacing import PREFIX
-from fencepost.traces.audit.server_log_audit import SCHEMA_FILE, ServerLogRun, audit_server_log
+from fencepost.traces.audit.server_log_audit import SCHEMA, ServerLogRun, audit_server_log
 from fencepost.traces.logs.request_log import read_request_log
 from fencepost.traces.logs.server_log import ServerLog
-from fencepost.traces.operations import operator_report
+from fencepost.traces.operations import operator_words
 from fencepost.traces.operations.operator_report import OperatorReport
 from fencepost.traces.operations.operator_rows import Cause, End
 from fencepost.traces.operations.operator_words import operator_problems
@@ -28,7 +28,6 @@ from fencepost.traces.operations.server_analysis import SENDER_UNSEEN
 FOLDER = TESTS / "traces" / "server_logs"
 VERSIONS = ("2.8.0", "3.9.1+old", "3.9.1+new", "4.3.0")
 LEAVING = {End.LEFT, End.REMOVED}
-OPERATOR = Path(operator_report.__file__).with_name("operator-report-1.schema.json")
 
 
 def audited(version: str) -> ServerLogRun:
@@ -154,8 +153,8 @@ def test_the_command_says_what_only_a_request_log_shows(tmp_path: Path) -> None:
     assert "Only a request log shows:" in text
     assert run(log, "--fail-on", "problems")[0] == 1
     document = json.loads((tmp_path / "audit.json").read_text())
-    Draft202012Validator(json.loads(SCHEMA_FILE.read_text())).validate(document)
-    Draft202012Validator(json.loads(OPERATOR.read_text())).validate(document["operator"])
+    Draft202012Validator(SCHEMA.schema()).validate(document)
+    Draft202012Validator(operator_words.SCHEMA.schema()).validate(document["operator"])
     page = (tmp_path / "index.html").read_text()
     assert page.index("Who held each instance id") < page.index("What only a request log shows")
 

@@ -38,6 +38,7 @@ from types import TracebackType
 from typing import Any, Self
 from zlib import crc32
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -49,9 +50,9 @@ from fencepost.traces.audit.log_audit import (
     OUTCOMES,
     Audit,
     BrokerActivity,
+    SkippedLines,
     longest,
     parts,
-    skipped_json,
 )
 from fencepost.traces.files.run_trace import tool_version
 from fencepost.traces.logs.request_log import LoggedExchange, RequestLog
@@ -64,7 +65,7 @@ from fencepost.traces.operations.operator_rows import (
     Row,
     ThrownOut,
 )
-from fencepost.traces.operations.operator_words import operator_problems, plain
+from fencepost.traces.operations.operator_words import operator_problems
 from fencepost.traces.pipeline.corpus.corpus import DONE
 from fencepost.traces.pipeline.corpus.job_engine import JobEngine
 from fencepost.traces.pipeline.corpus.shard_jobs import unwatched
@@ -499,7 +500,7 @@ class AuditPart:
             report = operator.finish(self.until_ms)
             results = judge.finish()
             for problem in operator_problems(report):
-                tables.add("problems", plain(problem))
+                tables.add("problems", msgspec.to_builtins(problem))
             for result in results.values():
                 tables.add("groups", group_row(result))
                 for violation in result.found:
@@ -561,15 +562,15 @@ class _Rows(OperatorReport):
         """See OperatorReport."""
         match row:
             case LifeLine():
-                self._tables.add("life_lines", plain(row))
+                self._tables.add("life_lines", msgspec.to_builtins(row))
             case Rebalance():
-                self._tables.add("rebalances", plain(row))
+                self._tables.add("rebalances", msgspec.to_builtins(row))
             case Deployment():
-                self._tables.add("deployments", plain(row))
+                self._tables.add("deployments", msgspec.to_builtins(row))
             case NearTimeout():
-                self._tables.add("near_timeouts", plain(row))
+                self._tables.add("near_timeouts", msgspec.to_builtins(row))
             case ThrownOut():
-                self._tables.add("thrown_out", plain(row))
+                self._tables.add("thrown_out", msgspec.to_builtins(row))
                 super().add(row)
             case _:
                 super().add(row)
@@ -577,14 +578,14 @@ class _Rows(OperatorReport):
 
 def group_row(result: GroupResult) -> dict[str, Any]:
     """Return a result as a row of `log_tables.GROUPS`."""
-    row = result.to_json()
+    row = result.entry().plain()
     del row["found"]
     return row
 
 
 def violation_row(group: str, violation: AuditViolation) -> dict[str, Any]:
     """Return a violation as a row of `log_tables.VIOLATIONS`."""
-    row = {"group": group, **violation.to_json()}
+    row = {"group": group, **violation.entry().plain()}
     allowed = [{**a, "body": json_text(a["body"])} for a in row["allowed"]]
     return {**row, "allowed": allowed, "observed": json_text(row["observed"])}
 
@@ -618,7 +619,7 @@ class LogAuditTotals:
             "files": self.files,
             "lines": self.lines,
             "exchanges": self.exchanges,
-            "skipped": skipped_json(self.skipped),
+            "skipped": msgspec.to_builtins(SkippedLines.of(self.skipped)),
             "groups": self.groups,
             "outcome": self.outcome,
             "counts": {outcome: self.outcomes[outcome] for outcome in OUTCOMES},

@@ -87,7 +87,7 @@ class StreamGroup:
     def _note(self, violation: AuditViolation, segment: Segment | None) -> None:
         self._alerts.append(
             {
-                **violation.to_json(),
+                **violation.entry().plain(),
                 "group": self._audit.group_id,
                 "number": self._audit.result.violations,
                 "from_ms": violation.exchange.arrived_ms if segment is None else segment.from_ms,

@@ -7,10 +7,10 @@ are JSON as the log has them.
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
+import msgspec
 import pyarrow as pa
 
 from fencepost.traces.audit.audit_results import UnjudgedSegment
@@ -31,15 +31,15 @@ def table(*fields: tuple[str, pa.DataType]) -> pa.Schema:
 
 
 def _columns(row: Any) -> list[tuple[str, pa.DataType]]:
-    """Return the columns of a row that is a dataclass."""
+    """Return the columns of a row that is a struct."""
     hints = get_type_hints(row)
-    return [(field.name, _column(hints[field.name])) for field in fields(row)]
+    return [(name, _column(hints[name])) for name in row.__struct_fields__]
 
 
 def _column(hint: Any) -> pa.DataType:
     if parts := [part for part in get_args(hint) if part not in {NoneType, ...}]:
         return pa.list_(_column(parts[0])) if get_origin(hint) is tuple else _column(parts[0])
-    if isinstance(hint, type) and is_dataclass(hint):
+    if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
         return pa.struct(_columns(hint))
     return _COLUMNS.get(hint, pa.string())  # an Enum is its word
 
@@ -131,7 +131,7 @@ VIOLATIONS = table(
 LIFE_LINES = table(*_columns(rows.LifeLine))
 """One member id that held an instance id."""
 
-REBALANCES = table(*_columns(rows.Rebalance), ("duration_ms", pa.int64()))
+REBALANCES = table(*_columns(rows.Rebalance))
 """A rebalance, up to the generation that it led to."""
 
 DEPLOYMENTS = table(*_columns(rows.Deployment))

@@ -129,7 +129,7 @@ EXAMPLES = ROOT / "examples" / "provocations.json"
     ],
 )
 def test_the_schema_takes_what_the_reader_takes(tmp_path: Path, text: str, fits: bool) -> None:
-    schema = json.loads(schemas()["provocations-1"].read_text("utf-8"))
+    schema = json.loads(schemas()["provocations-1"]())
     path = tmp_path / "provocations.json"
     path.write_text(text, "utf-8")
     assert Draft202012Validator(schema).is_valid(json.loads(text)) is fits
@@ -141,7 +141,7 @@ def test_the_schema_takes_what_the_reader_takes(tmp_path: Path, text: str, fits:
 
 
 def test_the_schema_knows_every_field_and_action() -> None:
-    schema = json.loads(schemas()["provocations-1"].read_text("utf-8"))
+    schema = json.loads(schemas()["provocations-1"]())
     fields = schema["$defs"]["provocation"]["properties"]
     assert set(fields) == set(Provocation.__struct_fields__)
     assert set(fields["action"]["enum"]) == set(Action)
