@@ -21,6 +21,7 @@ from fencepost.traces.files.document_schema import DocumentSchema
 _DERIVED = {
     "audit-1": "fencepost.traces.audit.log_audit",
     "operator-report-1": "fencepost.traces.operations.operator_words",
+    "simulation-1": "fencepost.conformance.simulate.simulate",
     "server-log-audit-1": "fencepost.traces.audit.server_log_audit",
 }
 """The schemas that are derived from types, by the module that has them as `SCHEMA`."""

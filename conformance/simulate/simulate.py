@@ -1,17 +1,16 @@
 """Run a scenario of plain values, which other processes can take, and compute its cost.
 
-Times are seconds from the first step.  `simulation-1.schema.json` describes the JSON form.  Traffic
-is counted by API, at the coordinator.
+Times are seconds from the first step.  Traffic is counted by API, at the coordinator.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import UNSET, Meta, UnsetType
 
 from fencepost.conformance.simulate.consumption import (
     PartitionTimes,
@@ -40,90 +39,116 @@ from fencepost.conformance.wire.codec import encode_message
 from fencepost.model.client.client_interface import Role
 from fencepost.model.messages.messages import HeartbeatResponse
 from fencepost.model.messages.shapes import Message
+from fencepost.traces.files.document_schema import Count, Document, DocumentSchema, Seconds
+from fencepost.traces.operations.operator_rows import Cause
 
-SCHEMA_FILE = Path(__file__).with_name("simulation-1.schema.json")
+CauseWord = Annotated[str, Meta(extra_json_schema={"enum": [cause.value for cause in Cause]})]
 
 
-class ApiTraffic(msgspec.Struct, frozen=True):
+class ApiTraffic(Document, frozen=True):
     """Requests of one API at the coordinator, and the bytes of them and of their answers."""
 
-    requests: int
-    bytes_in: int
-    bytes_out: int
+    requests: Count
+    bytes_in: Count
+    bytes_out: Count
 
 
-class RebalanceRow(msgspec.Struct, frozen=True):
+class RebalanceRow(Document, frozen=True):
     """A rebalance.  `took_s` None: it was cut off by another one, or a failover."""
 
-    at_s: float
-    cause: str
+    at_s: Seconds
+    cause: CauseWord
     who: str
     note: str
     also: tuple[str, ...]
     generation: int | None
     members: int | None
-    took_s: float | None
+    took_s: Seconds | None
 
 
-class FailureRow(msgspec.Struct, frozen=True):
+class FailureRow(Document, frozen=True):
     """A process that got a fatal error, by its code and API."""
 
-    at_s: float
+    at_s: Seconds
     member: str
     code: str
     where: str
 
 
-class PartitionRow(msgspec.Struct, frozen=True):
+class PartitionRow(Document, frozen=True):
     """A partition.  `held`: the times when it was consumed, each with the member."""
 
     topic: str
-    partition: int
-    unavailable_s: float
-    longest_gap_s: float
-    twice_s: float
-    moves: int
-    held: tuple[tuple[float, float, str], ...]
+    partition: Count
+    unavailable_s: Seconds
+    longest_gap_s: Seconds
+    twice_s: Seconds
+    moves: Count
+    held: tuple[tuple[Seconds, Seconds, str], ...]
 
 
-class Cost(msgspec.Struct, frozen=True, kw_only=True):
+class Percentiles(Document, frozen=True):
+    """The value that so many percent of the runs don't exceed; None: the group was not balanced.
+
+    `mean`: of all runs.  A run that was never balanced counts as longer than all others.
+    """
+
+    p5: float | None
+    p50: float | None
+    p95: float | None
+    p100: float | None
+    mean: float | None
+
+
+class Cost(Document, frozen=True, kw_only=True):
     """A run of a scenario.
 
     `unavailable_partition_s`, `twice_partition_s`: summed over partitions.  `far_partition_s`: the
     time that partitions were consumed from racks without a replica; None: without `replicas`.
     `longest_gap_s`: of any partition.  `balanced_after_s`: the time of the last change; None: the
     group was not balanced at the end.  `lasted_s`: the observed time.  `halted`: rollouts that
-    stopped.
+    stopped.  `seeds`, `percentiles`: of all runs, where this is the first of several.
     """
 
+    schema: Literal["simulation-1"] = "simulation-1"
     scenario: str
     variant: str
     seed: int
-    members: int
-    partitions: int
-    rebalances: int
-    generations: int
-    partitions_moved: int
-    unavailable_partition_s: float
-    longest_gap_s: float
-    twice_partition_s: float
-    far_partition_s: float | None
-    balanced_after_s: float | None
-    lasted_s: float
-    requests: int
-    bytes: int
-    causes: dict[str, int]
+    members: Count
+    partitions: Count
+    rebalances: Count
+    generations: Count
+    partitions_moved: Count
+    unavailable_partition_s: Seconds
+    longest_gap_s: Seconds
+    twice_partition_s: Seconds
+    far_partition_s: Seconds | None
+    balanced_after_s: Seconds | None
+    lasted_s: Seconds
+    requests: Count
+    bytes: Count
+    causes: dict[str, Count]
     halted: tuple[str, ...]
     failures: tuple[FailureRow, ...]
     apis: dict[str, ApiTraffic]
     each_rebalance: tuple[RebalanceRow, ...]
     each_partition: tuple[PartitionRow, ...]
+    seeds: Annotated[tuple[int, ...], Meta(min_length=2)] | UnsetType = UNSET
+    percentiles: dict[str, Percentiles] | UnsetType = UNSET
 
     def figures(self) -> dict[str, float | None]:
         """Return the numbers that runs are compared by."""
         return {name: getattr(self, name) for name in FIGURES}
 
 
+_CostDocument = Annotated[
+    Cost,
+    Meta(
+        extra_json_schema={
+            "dependentRequired": {"seeds": ["percentiles"], "percentiles": ["seeds"]}
+        }
+    ),
+]
 FIGURES = (
     "rebalances",
     "generations",
@@ -139,21 +164,17 @@ FIGURES = (
 PERCENTILES = (5, 50, 95, 100)
 
 
-def percentiles(costs: Sequence[Cost]) -> dict[str, dict[str, float | None]]:
-    """Compute percentiles of each figure over the runs; `p100`: the most.
-
-    `mean`: of all runs.  A run that was never balanced counts as longer than all others: None.
-    """
-    rows: dict[str, dict[str, float | None]] = {}
+def percentiles(costs: Sequence[Cost]) -> dict[str, Percentiles]:
+    """Compute percentiles of each figure over the runs."""
+    rows: dict[str, Percentiles] = {}
     for name in FIGURES:
         values = [getattr(cost, name) for cost in costs]
-        ordered = sorted(v for v in values if v is not None) + [None for v in values if v is None]
-        rows[name] = {
-            f"p{p}": ordered[max(-(-len(ordered) * p // 100), 1) - 1] for p in PERCENTILES
-        }
-        known = [value for value in values if value is not None]
-        is_known = len(known) == len(values)
-        rows[name]["mean"] = round(sum(known) / len(known), 3) if is_known else None
+        known = sorted(value for value in values if value is not None)
+        ordered = [*known, *[None] * (len(values) - len(known))]
+        rows[name] = Percentiles(
+            **{f"p{p}": ordered[max(-(-len(ordered) * p // 100), 1) - 1] for p in PERCENTILES},
+            mean=round(sum(known) / len(known), 3) if len(known) == len(values) else None,
+        )
     return rows
 
 
@@ -167,26 +188,43 @@ class Variant(msgspec.Struct, frozen=True):
         """The run of the first seed."""
         return self.costs[0]
 
-    def to_json(self) -> dict[str, Any]:
+    def document(self) -> Cost:
         """Return the first run; and, where there are several, the percentiles of all."""
-        document: dict[str, Any] = {"schema": "simulation-1", **_plain(self.first)}
-        if len(self.costs) > 1:
-            document["seeds"] = [cost.seed for cost in self.costs]
-            document["percentiles"] = percentiles(self.costs)
-        return document
+        if len(self.costs) == 1:
+            return self.first
+        seeds = tuple(cost.seed for cost in self.costs)
+        return msgspec.structs.replace(self.first, seeds=seeds, percentiles=percentiles(self.costs))
 
 
-def _plain(cost: Cost) -> dict[str, Any]:
-    """Return the rows as JSON has them: lists, no tuples."""
-    document: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(cost))
-    return document
+class Comparison(Document, frozen=True, kw_only=True):
+    """The same scenario in several forms."""
+
+    schema: Literal["simulation-1"] = "simulation-1"
+    compared: Annotated[tuple[_CostDocument, ...], Meta(min_length=2)]
+
+
+SCHEMA = DocumentSchema(
+    "simulation-1",
+    "fencepost simulation 1",
+    "What a simulated deployment costs a consumer group: `fencepost simulate --json`. Times are in "
+    "seconds from the first step.",
+    (_CostDocument, Comparison),
+    {
+        "Cost": "cost",
+        "Comparison": "comparison",
+        "Percentiles": "percentiles",
+        "FailureRow": "failure",
+        "ApiTraffic": "traffic",
+        "RebalanceRow": "rebalance",
+        "PartitionRow": "partition",
+    },
+)
 
 
 def costs_json(variants: Sequence[Variant]) -> dict[str, Any]:
     """Return the document of one form, or of several that are compared."""
-    if len(variants) == 1:
-        return variants[0].to_json()
-    return {"schema": "simulation-1", "compared": [variant.to_json() for variant in variants]}
+    documents = tuple(variant.document() for variant in variants)
+    return (documents[0] if len(documents) == 1 else Comparison(compared=documents)).plain()
 
 
 def traffic_of(
@@ -317,7 +355,12 @@ def _cost(run: SimulationRun, deployment: RunningDeployment, begin_ms: int) -> C
         causes=dict(Counter(rebalance.cause.value for rebalance in rebalances).most_common()),
         halted=tuple(deployment.halted),
         failures=tuple(
-            FailureRow(_s(each.at_ms - begin_ms), each.member, each.code, each.where)
+            FailureRow(
+                at_s=_s(each.at_ms - begin_ms),
+                member=each.member,
+                code=each.code,
+                where=each.where,
+            )
             for each in deployment.failures
         ),
         apis=apis,

@@ -324,7 +324,7 @@ def _figures(variants: Sequence[Variant]) -> Table:
         table.add_row(label, *(column[name][1] for column in columns))
     if len(variants[0].costs) > 1:
         for name in _MEANS:
-            means = (percentiles(variant.costs)[name]["mean"] for variant in variants)
+            means = (percentiles(variant.costs)[name].mean for variant in variants)
             table.add_row(f"{ROWS[name][0]}, mean", *(_MEANS[name](mean) for mean in means))
     return table
 
@@ -381,7 +381,7 @@ def write_report(scenario: DeploymentScenario, variants: Sequence[Variant], fold
         "runs.csv": runs_csv(variants),
         "index.html": simulation_page(
             scenario.about,
-            [variant.to_json() for variant in variants],
+            [variant.document().plain() for variant in variants],
             [list(_written(variant).values()) for variant in variants],
         ),
     }
@@ -414,5 +414,5 @@ def _written(variant: Variant) -> dict[str, tuple[str, str]]:
             figures[name] = label, write(getattr(variant.first, name))
         else:
             of = several[name]
-            figures[name] = label, f"{write(of['p50'])} / {write(of['p95'])}"
+            figures[name] = label, f"{write(of.p50)} / {write(of.p95)}"
     return figures

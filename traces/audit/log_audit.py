@@ -251,15 +251,15 @@ class OutcomeCounts(Document, frozen=True):
     explained: Count
 
 
-class AuditDocument(Document, frozen=True):
+class AuditDocument(Document, frozen=True, kw_only=True):
     """The result of an audit.
 
     `assumed`: what is assumed of every log so audited, in a sentence; `exchanges`: lines that were
     read; `own_groups`: groups of fencepost itself, which were left out.
     """
 
-    format: Literal["fencepost-audit"]
-    version: Literal[1]
+    format: Literal["fencepost-audit"] = FORMAT
+    version: Literal[1] = VERSION
     revision: str
     gaps: Gaps
     assumed: str
@@ -315,8 +315,6 @@ class AuditRun:
     def to_json(self) -> dict[str, Any]:
         """Return the report, as `audit-1` describes it."""
         return AuditDocument(
-            format=FORMAT,
-            version=VERSION,
             revision=self.settings.revision.name,
             gaps=self.settings.gaps,
             assumed=ASSUMED[self.settings.gaps],

@@ -53,7 +53,7 @@ NOT_SHOWN = (
 """What only a request log can show."""
 
 
-class ServerLogDocument(Document, frozen=True):
+class ServerLogDocument(Document, frozen=True, kw_only=True):
     """The result of an audit of `server.log`.
 
     `events`: lines that were read; `own_groups`: groups of fencepost itself, which were left out;
@@ -61,8 +61,8 @@ class ServerLogDocument(Document, frozen=True):
     what only a request log can show.
     """
 
-    format: Literal["fencepost-server-log-audit"]
-    version: Literal[1]
+    format: Literal["fencepost-server-log-audit"] = FORMAT
+    version: Literal[1] = VERSION
     files: tuple[str, ...]
     lines: Count
     events: Count
@@ -102,8 +102,6 @@ class ServerLogRun:
     def to_json(self) -> dict[str, Any]:
         """Return the report, as `server-log-audit-1` describes it."""
         return ServerLogDocument(
-            format=FORMAT,
-            version=VERSION,
             files=self.files,
             lines=self.lines,
             events=self.events,

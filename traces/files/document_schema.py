@@ -18,7 +18,7 @@ Count = Annotated[int, Meta(ge=0)]
 Seconds = Annotated[float, Meta(ge=0)]
 
 
-class Document(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An object of a document."""
 
     def plain(self) -> dict[str, Any]:
@@ -35,8 +35,9 @@ def _with_lists(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class DocumentSchema:
-    """A format, such as `audit-1`, and the type of its documents.
+    """A format, such as `audit-1`, and the type of its documents, or a tuple of such types.
 
+    A field that has one value names the format.  It is written always, so it is required.
     `definitions`: names in `$defs`, by the names of the types that have another one in Python.
     """
 
@@ -48,9 +49,11 @@ class DocumentSchema:
 
     def schema(self) -> dict[str, Any]:
         """Derive the schema."""
-        (root,), components = msgspec.json.schema_components(
-            (self.document,), ref_template="#/$defs/{name}"
-        )
+        kinds = self.document if isinstance(self.document, tuple) else (self.document,)
+        roots, components = msgspec.json.schema_components(kinds, ref_template="#/$defs/{name}")
+        for component in components.values():
+            _require_tags(component)
+        root: dict[str, Any] = {"oneOf": roots} if len(roots) > 1 else roots[0]
         if "$ref" in root:
             root = components.pop(root["$ref"].rpartition("/")[2])
         text = json.dumps([root, components])
@@ -69,3 +72,11 @@ class DocumentSchema:
                 else {}
             ),
         }
+
+
+def _require_tags(component: dict[str, Any]) -> None:
+    fields = component.get("properties", {})
+    tags = [name for name, of in fields.items() if len(of.get("enum", ())) == 1]
+    if tags:
+        rest = [name for name in component["required"] if name not in tags]
+        component["required"] = [*tags, *rest]

@@ -25,6 +25,11 @@ SERVER = str(TESTS / "traces" / "server_logs" / "server-2.8.0.log.gz")
 CORRECT: dict[str, list[tuple[str, ...]]] = {
     "audit-1": [("audit", REQUESTS, "--json")],
     "server-log-audit-1": [("audit", SERVER, "--json")],
+    "simulation-1": [
+        ("simulate", "crash", "--json"),
+        ("simulate", "crash", "--seeds", "2", "--json"),
+        ("simulate", "crash", "--compare", "eager,static+cooperative", "--json"),
+    ],
     "operator-report-1": [("audit", REQUESTS, "--json"), ("audit", SERVER, "--json")],
 }
 MUTATIONS = 1_500
@@ -38,9 +43,9 @@ def documents(name: str) -> Iterator[Any]:
 
 
 def shortened(value: Any) -> Any:
-    """A document with two items of each list, so that a change hits each field as often."""
+    """A document with three items of each list, so that a change hits each field as often."""
     if isinstance(value, list):
-        return [shortened(each) for each in value[:2]]
+        return [shortened(each) for each in value[:3]]
     if isinstance(value, dict):
         return {key: shortened(each) for key, each in value.items()}
     return value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import msgspec
@@ -21,7 +20,9 @@ from fencepost.conformance.simulate.deployment_scenario import (
     scenario_names,
 )
 from fencepost.conformance.simulate.simulate import (
-    SCHEMA_FILE,
+    SCHEMA as SIMULATION,
+)
+from fencepost.conformance.simulate.simulate import (
     Cost,
     SimulationRun,
     Variant,
@@ -29,7 +30,7 @@ from fencepost.conformance.simulate.simulate import (
     simulate,
 )
 
-SCHEMA = Draft202012Validator(json.loads(SCHEMA_FILE.read_text("utf-8")))
+SCHEMA = Draft202012Validator(SIMULATION.schema())
 
 
 def changed(name: str, **changes: Any) -> DeploymentScenario:
@@ -243,16 +244,22 @@ def test_whatever_is_done_the_figures_hold_together(
         assert row.longest_gap_s <= row.unavailable_s <= found.lasted_s
     if found.balanced_after_s is not None:
         assert found.balanced_after_s <= found.lasted_s
-    SCHEMA.validate(Variant((found,)).to_json())
+    SCHEMA.validate(Variant((found,)).document().plain())
 
 
 def test_percentiles_count_a_run_without_end_as_the_longest() -> None:
     one = cost("crash", members=2, partitions=2)
     runs = [msgspec.structs.replace(one, requests=n, balanced_after_s=n or None) for n in range(5)]
     found = percentiles(runs)
-    assert found["requests"] == {"p5": 0, "p50": 2, "p95": 4, "p100": 4, "mean": 2}
-    assert found["balanced_after_s"] == {"p5": 1, "p50": 3, "p95": None, "p100": None, "mean": None}
-    SCHEMA.validate(Variant(tuple(runs)).to_json())
+    assert found["requests"].plain() == {"p5": 0, "p50": 2, "p95": 4, "p100": 4, "mean": 2}
+    assert found["balanced_after_s"].plain() == {
+        "p5": 1,
+        "p50": 3,
+        "p95": None,
+        "p100": None,
+        "mean": None,
+    }
+    SCHEMA.validate(Variant(tuple(runs)).document().plain())
 
 
 def test_a_group_that_can_not_form_is_told() -> None:
@@ -279,4 +286,4 @@ def test_all_that_can_be_done_at_once_is_done() -> None:
     found = cost("crash", settings={"membership": "static"}, racks=["x", "y"], step=steps)
     assert found.balanced_after_s is not None
     assert "leave" in found.causes
-    SCHEMA.validate(Variant((found,)).to_json())
+    SCHEMA.validate(Variant((found,)).document().plain())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import msgspec
@@ -18,7 +17,7 @@ from fencepost.conformance.simulate.deployment_scenario import (
     find_scenario,
     read_scenario,
 )
-from fencepost.conformance.simulate.simulate import SCHEMA_FILE, costs_json
+from fencepost.conformance.simulate.simulate import SCHEMA, costs_json
 from fencepost.conformance.simulate.sweep import (
     in_processes,
     simulate_all,
@@ -39,7 +38,7 @@ def test_several_seeds_in_several_processes_are_as_in_one() -> None:
     assert several == simulate_all(forms, range(2), in_processes(1))
     assert [variant.first.variant for variant in several] == ["static", "cooperative"]
     assert several[0].costs[1].each_partition == ()
-    schema = Draft202012Validator(json.loads(SCHEMA_FILE.read_text("utf-8")))
+    schema = Draft202012Validator(SCHEMA.schema())
     schema.validate(costs_json(several))
     schema.validate(costs_json(several[:1]))
 
