@@ -45,7 +45,7 @@ def _rule_json(table: Table, rule: Rule, place: str) -> dict[str, Any]:
 
 def _rules(revision: Revision) -> Iterator[dict[str, Any]]:
     for table in revision.tables.values():
-        for row in print_rows(table, revision.protocol.columns.shown)[1]:
+        for row in print_rows(table, revision.protocol.columns.headings)[1]:
             yield _rule_json(table, row.rule, row.place)
 
 
@@ -61,7 +61,7 @@ def table_command(revision: str, as_json: bool) -> None:
     screen = console()
     for table in chosen.tables.values():
         screen.print(Text(f"{table.name} ({revision})", style="italic"))
-        for line, style in _table_lines(table, chosen.protocol.columns.shown, screen.width):
+        for line, style in _table_lines(table, chosen.protocol.columns.headings, screen.width):
             screen.print(Text(line, style=style), soft_wrap=True)
         screen.print()
 

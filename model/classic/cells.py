@@ -70,7 +70,7 @@ COLUMNS = Columns(
     {name: _feature(name) for name in Cells.__annotations__ if name != VERSION},
     related=vocabulary.RELATED,
     feasible=vocabulary.feasible,
-    shown=("mid", "inst", "state"),
+    headings=("mid", "inst", "state"),
 )
 
 # The values of the columns that most rules fill.  `EMPTY` is the empty member id; the Empty state

@@ -1,9 +1,9 @@
 """Write guards as the cells of a table: for each column the values that its feature may have.
 
-Nearly every guard says of some features which values they must have: a row of cells, as in the
-KIP's own table.  `Columns` holds the columns that a protocol has, builds the expression of a row,
-and enumerates the points that can occur.  `print_rows` finds the cells of a guard again, to print
-the table.  What is more than that is written with `fencepost.model.table.expr`.
+Nearly every guard lists the values that some features must have: a row of cells, as in the KIP's
+own table.  `Columns` holds the columns of a protocol, builds the expression of a row, and
+enumerates the points that can occur.  `print_rows` turns a guard back into cells, to print the
+table.  Other guards are written with `fencepost.model.table.expr`.
 """
 
 from __future__ import annotations
@@ -36,22 +36,23 @@ VERSION = "version"
 
 
 class UnknownColumnError(UnknownNameError, ValueError):
-    """Raised for a column that there isn't."""
+    """Raised for an unknown column."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Columns:
-    """The features that the rules of a protocol can ask for, as columns of its tables.
+    """The features of a protocol's rules, as columns of its tables.
 
     `features`: column → its feature.  `related`: the features whose values don't go together
-    freely.  `feasible`: tells whether values of these (by feature identity) can occur together.
-    `shown`: the names of the features that have a column of their own in a printed table, in order.
+    freely.  `feasible`: returns True if values of these (by feature identity) can occur together.
+    `headings`: the names of the features that have a column of their own in a printed table, in
+    order.
     """
 
     features: Mapping[str, Feature]
     related: tuple[Feature, ...]
     feasible: Callable[[dict[int, Hashable]], bool]
-    shown: tuple[str, ...]
+    headings: tuple[str, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -60,7 +61,7 @@ class Columns:
 
     def name(self, feature: Feature) -> str | None:
         """Return the column of a feature; None if it has none."""
-        return next((name for name, one in self.features.items() if one is feature), None)
+        return next((name for name, own in self.features.items() if own is feature), None)
 
     def guard(self, cells: Mapping[str, object]) -> Expr:
         """Make the guard that holds where each column has the value, or one of the values.
@@ -78,7 +79,7 @@ class Columns:
             raise ValueError(f"version={cell!r}: give a condition, as in VERSION.at_least(4)")
         if column not in self.features:
             known = ", ".join(self.names)
-            here = next((one for one, f in self.features.items() if f.name == column), None)
+            here = next((own for own, f in self.features.items() if f.name == column), None)
             meant = "" if here is None else f" (what is shown as {column} is {here} here)"
             sentence = f"there is no column {column!r}{meant}; the columns are {known}"
             raise UnknownColumnError(sentence, column, self.names)
@@ -99,11 +100,11 @@ class Columns:
         if domains is None:
             domains = [feature.domain for feature in features]
         related = [feature in self.related for feature in features]
-        asked = [id(feature) for feature in compress(features, related)]
+        used = [id(feature) for feature in compress(features, related)]
         begun = {
             values[:length]
             for values in product(*compress(domains, related))
-            if self.feasible(dict(zip(asked, values, strict=True)))
+            if self.feasible(dict(zip(used, values, strict=True)))
             for length in range(len(values) + 1)
         }
 
@@ -125,7 +126,7 @@ class Row:
     """A rule as a row of a printed table.
 
     `place`: `check 1` and so on in the order of the checks, or `row`.  `cells`: a text for each
-    heading but the last, "" where every value will do; `then`: what the rule does, step by step.
+    heading but the last, "" where every value will do; `then`: the rule's steps in words.
     """
 
     rule: Rule
@@ -134,15 +135,15 @@ class Row:
     then: tuple[str, ...]
 
 
-def print_rows(table: Table, shown: Sequence[str]) -> tuple[tuple[str, ...], tuple[Row, ...]]:
+def print_rows(table: Table, names: Sequence[str]) -> tuple[tuple[str, ...], tuple[Row, ...]]:
     """Return a table's headings and rows, as the KIP prints its table.
 
-    `shown`: the names of the features that have a column each where a rule of the table asks for
-    them (`Columns.shown`); what else a rule asks for is in the column `more`.  Without any of these
-    there is one column, `when`.
+    `names`: the features that have a column each where a rule of the table uses
+    them (`Columns.headings`); other features of a rule are in the column `more`.  Without any of
+    these there is one column, `when`.
     """
-    asked = {f.name for rule in table.rules() for f in features_of(rule.guard)}
-    columns = tuple(f for name in shown for f in table.features if f.name == name and name in asked)
+    used = {f.name for rule in table.rules() for f in features_of(rule.guard)}
+    columns = tuple(f for name in names for f in table.features if f.name == name and name in used)
     places = (
         *((f"check {number}", rule) for number, rule in enumerate(table.checks, start=1)),
         *(("row", rule) for rule in table.rows),

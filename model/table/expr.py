@@ -1,9 +1,9 @@
-"""Guards as expressions: data, not `if`s.
+"""Define guards as expressions: data, not `if`s.
 
 From one expression come a fast closure, the text of the printed table, and (in the proofs) a
 formula for Z3.  The only atom is "this feature has one of these values".  Every feature has a
-finite domain, so all points can be enumerated.  Truth value and equality of an expression raise,
-so that none is used as a live value by mistake.
+finite domain, so all points can be enumerated.  Truth value and equality of an expression raise, so
+that none is used as a live value by mistake.
 """
 
 from __future__ import annotations
@@ -112,12 +112,12 @@ Closure = Callable[[Point], bool]
 
 
 def features_of(expr: Expr) -> Iterator[Feature]:
-    """Yield the features that an expression asks for, as often as it does."""
+    """Yield the features of an expression, as often as they occur."""
     return (atom.feature for atom in atoms(expr))
 
 
 def atoms(expr: Expr) -> Iterator[In]:
-    """Yield the questions that an expression is made of."""
+    """Yield the atoms of an expression."""
     match expr:
         case In():
             yield expr
@@ -197,7 +197,7 @@ def _are_numbers(feature: Feature) -> bool:
 
 
 def _is_run(feature: Feature, values: frozenset[Hashable]) -> bool:
-    """Tell whether the values stand beside each other in the domain."""
+    """Return True if the values stand beside each other in the domain."""
     places = [i for i, v in enumerate(feature.domain) if v in values]
     return places[-1] - places[0] + 1 == len(places)
 

@@ -1,6 +1,6 @@
-"""Name the features that the tables of every group protocol can ask for, and their values.
+"""Name the features that the tables of every group protocol can use, and their values.
 
-They compare a request with what any coordinator has: groups, instances, topics, limits.
+They compare a request with the facts of any coordinator: groups, instances, topics, limits.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class Word(Enum):
 
 
 class GroupId(Word):
-    """What the request names as its group."""
+    """The group that the request names."""
 
     NULL = "null"
     EMPTY = '""'
@@ -25,7 +25,7 @@ class GroupId(Word):
 
 
 class Availability(Word):
-    """Whether this broker coordinates the group."""
+    """The availability of the group's coordinator at this broker."""
 
     HERE = "here"
     LOADING = "loading"
@@ -49,7 +49,7 @@ class Room(Word):
 
 
 class Record(Word):
-    """What is to be written against message.max.bytes."""
+    """The size of a record to write against message.max.bytes."""
 
     FITS = "fits"
     TOO_LARGE = "too large"

@@ -1,7 +1,7 @@
-"""Find what is wrong with the steps of a rule: wrong table, wrong place, two answers.
+"""Find the faults in the steps of a rule: wrong table, wrong place, two answers.
 
-A protocol says once what its steps are and need (`Steps`); loading a revision of one's own asks
-this of every rule at every point.
+A protocol defines its steps and their needs once (`Steps`); they are checked for every rule at
+every point when a user's own revision is loaded.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from fencepost.model.table.table import Rule, Table
 
 
 class Where(Protocol):
-    """Where a step is done: what is known of the group and the request after the steps before."""
+    """The place of a step: the group and the request after the steps before."""
 
     def after(self, do: Any) -> Self:
-        """Return where the next step is done."""
+        """Return the place of the next step."""
         ...
 
 
@@ -28,8 +28,8 @@ class Where(Protocol):
 class Need:
     """Something that a step needs.
 
-    `says`: a clause; `lacks`: the clause for where it isn't so; `remedy`: what to do then; `met`:
-    tells whether it is so at a `Where` of its protocol; `possible`: whether the machine does the
+    `says`: a clause; `lacks`: the clause for where it isn't so; `remedy`: the advice then; `met`:
+    returns True if it is so at a `Where` of its protocol; `possible`: true if the machine does the
     step all the same, though it makes no sense.
     """
 
@@ -42,16 +42,16 @@ class Need:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Steps:
-    """The steps of a protocol's rules, and where each can be done.
+    """The steps of a protocol's rules, and the places where each can be done.
 
     `members`: the closed list.  `tables`: steps that can be done in no other table than this.
-    `needs`: what must be so where a step is done; a step that isn't there can be done anywhere.
+    `needs`: conditions at the place of a step; a step that isn't there can be done anywhere.
     `where`: makes the place of the first step from the value of each feature at a point (None for a
     feature that the table doesn't have).  `answers`: steps that answer the request or let it wait,
     so that the rule has no `answer`.  `example`: a step to name in remedies.  `without_request`:
-    tables of what happens without a request. `only_answer`: tables whose rules answer and change
-    nothing. `welcomes`: table → the steps that answer NONE there, since that answer has more in it
-    than the error.  `rule_faults`: yields what is wrong with a rule besides, in sentences.
+    tables of events without a request. `only_answer`: tables whose rules answer and change nothing.
+    `welcomes`: table → the steps that answer NONE there, since that answer has more fields than the
+    error.  `rule_faults`: yields further faults of a rule, in sentences.
     """
 
     members: type[Enum]

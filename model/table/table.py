@@ -1,8 +1,8 @@
-"""Rules, tables of rules, and how the one rule for a point is found.
+"""Define rules and tables of rules, and find the one rule for a point.
 
 A table has *checks*, which are tried in order: the first whose guard holds answers, and clients
-see this order.  Then it has *rows*, in no order: where no check holds, exactly one row applies to
-every point that can occur.  `Table.applicable` returns all rules that apply, so that a test can
+observe this order.  Then it has *rows*, in no order: where no check holds, exactly one row applies
+to every point that can occur.  `Table.applicable` returns all rules that apply, so that a test can
 find an overlap or a gap; `Table.decide` returns the one, and raises where there isn't exactly one.
 """
 
@@ -17,7 +17,7 @@ from fencepost.model.table.expr import Closure, Expr, Feature, Point, compile_cl
 
 
 class Level(Enum):
-    """How binding a rule is.
+    """The level of obligation of a rule.
 
     MUST: the KIP says it, or a safety property follows from it.  SHOULD: client libraries rely on
     it.  MAY: Kafka happens to do so; any error that changes nothing passes, and is reported.
@@ -47,7 +47,7 @@ class TableError(Exception):
 class UnknownNameError(TableError, KeyError):
     """Raised for a table, rule or field that isn't there.
 
-    `str()` is one sentence; `name`: what was asked for; `known`: the names that there are.
+    `str()` is one sentence; `name`: the unknown name; `known`: the existing names.
     """
 
     def __init__(self, sentence: str, name: str, known: Iterable[str]) -> None:
@@ -64,11 +64,11 @@ class UnknownNameError(TableError, KeyError):
 class Rule:
     """One line of the decision table.
 
-    `effect`: what happens to the group, in order: steps from its protocol's closed list.  `answer`:
+    `effect`: the changes of the group, in order: steps from its protocol's closed list.  `answer`:
     the error (or NONE) that is answered at once; None where the effect answers or the request stays
-    parked.  `echo`: which member id a join's error answer carries.  `because`: the reason, in one
-    sentence.  `source`: KIP section or Kafka behaviour.  `defensive`: why no request can reach the
-    rule, where that is so.
+    parked.  `echo`: the member id in a join's error answer.  `because`: the reason, in one
+    sentence.  `source`: KIP section or Kafka behaviour.  `defensive`: the reason why no request can
+    reach the rule, if there is one.
     """
 
     id: str
@@ -82,7 +82,7 @@ class Rule:
     defensive: str | None = None
 
     def steps(self) -> tuple[str, ...]:
-        """Return what the rule does, in order, in words; at the end what is answered at once."""
+        """Return the steps of the rule in words, in order; at the end the immediate answer."""
         steps = [do.value for do in self.effect]
         if self.answer is not None:
             echo = f", with {self.echo.value} as id" if self.echo is not Echo.SENT else ""
@@ -90,8 +90,8 @@ class Rule:
         return tuple(steps) or ("nothing changes",)
 
     def but(self, **changes: object) -> Rule:
-        """Return the same rule with some fields changed.  Raises UnknownNameError for no field."""
-        there = [one.name for one in fields(self)]
+        """Return this rule with some fields changed.  Raises UnknownNameError for another name."""
+        there = [own.name for own in fields(self)]
         for name in changes:
             if name not in there:
                 sentence = f"a rule has no field {name!r}; its fields are {', '.join(there)}"
@@ -113,11 +113,11 @@ class Table:
     _known: dict[Point, Rule] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        seen: set[str] = set()
+        visited: set[str] = set()
         for rule in self.rules():
-            if rule.id in seen:
+            if rule.id in visited:
                 raise TableError(f"table {self.name} has two rules {rule.id}")
-            seen.add(rule.id)
+            visited.add(rule.id)
         for name, rules in (("_checks", self.checks), ("_rows", self.rows)):
             compiled = tuple((compile_closure(r.guard, self.features), r) for r in rules)
             object.__setattr__(self, name, compiled)
@@ -141,8 +141,8 @@ class Table:
         if rule is None:
             rules = self.applicable(point)
             if len(rules) != 1:
-                found = ", ".join(r.id for r in rules) or "no rule"
-                raise TableError(f"{self.name}: {found} for {self.describe(point)}")
+                names = ", ".join(r.id for r in rules) or "no rule"
+                raise TableError(f"{self.name}: {names} for {self.describe(point)}")
             rule = self._known[point] = rules[0]
         return rule
 

@@ -1,8 +1,7 @@
-"""Find what is wrong with a table: points that no rule decides, or several, and idle rules.
+"""Find the faults of a table: points that no rule decides, or several, and idle rules.
 
-A table can have a million points.  Most features stand alone: which of their values go together
-with others is not restricted, and rules tell few of their values apart.  Of those that no rule
-tells apart one is enough.
+A table can have a million points.  Most features stand alone: their values go with any others, and
+rules distinguish few of their values.  Of values that no rule distinguishes one is enough.
 """
 
 from __future__ import annotations
@@ -20,34 +19,34 @@ _MOST = 5
 
 
 def decided(table: Table, columns: Columns) -> dict[Point, tuple[Rule, ...]]:
-    """Return the rules that apply to each point; one point for those that no rule tells apart."""
+    """Return the rules that apply to each point; one point for those that no rule distinguishes."""
     return {point: tuple(table.applicable(point)) for point in _points(table, columns)}
 
 
 def table_faults(
-    table: Table, columns: Columns, found: dict[Point, tuple[Rule, ...]] | None = None
+    table: Table, columns: Columns, by_point: dict[Point, tuple[Rule, ...]] | None = None
 ) -> list[str]:
-    """Return what is wrong with a table, in sentences that name the point; [] if it is sound.
+    """Return the faults of a table, in sentences that name the point; [] if it is sound.
 
-    `found`: what `decided` returned, if it is there already.
+    `by_point`: the result of `decided`, if it is there already.
     """
-    found = decided(table, columns) if found is None else found
+    by_point = decided(table, columns) if by_point is None else by_point
     wrong: defaultdict[str, list[Point]] = defaultdict(list)
-    for point, rules in found.items():
+    for point, rules in by_point.items():
         if len(rules) != 1:
             wrong[" and ".join(rule.id for rule in rules)].append(point)
     faults = []
     for rules_named, places in wrong.items():
-        asked = {id(f) for rule in found[places[0]] for f in features_of(rule.guard)}
-        where = list(_cells(table, columns, places, found, asked))
-        said = f"{rules_named} both decide" if rules_named else "no rule decides"
+        in_guards = {id(f) for rule in by_point[places[0]] for f in features_of(rule.guard)}
+        where = list(_cells(table, columns, places, by_point, in_guards))
+        fault = f"{rules_named} both decide" if rules_named else "no rule decides"
         for cells in where[:_MOST]:
             remedy = "narrow one of them, or drop it" if rules_named else _guard(cells, columns)
             place = ", ".join(f"{f.name} {' or '.join(map(word, vs))}" for f, vs in cells)
-            faults.append(f"table {table.name}: {said}: {place or 'everywhere'}; {remedy}")
+            faults.append(f"table {table.name}: {fault}: {place or 'everywhere'}; {remedy}")
         if len(where) > _MOST:
-            faults.append(f"table {table.name}: {said}: {len(where) - _MOST} places more")
-    used = {rule.id for rules in found.values() for rule in rules}
+            faults.append(f"table {table.name}: {fault}: {len(where) - _MOST} places more")
+    used = {rule.id for rules in by_point.values() for rule in rules}
     faults += [
         f"table {table.name}: nothing reaches {rule.id}; drop it, or say in `defensive` why not"
         for rule in table.rules()
@@ -64,29 +63,29 @@ def _cells(
     table: Table,
     columns: Columns,
     places: Sequence[Point],
-    found: dict[Point, tuple[Rule, ...]],
+    by_point: dict[Point, tuple[Rule, ...]],
     kept: Collection[int],
 ) -> Iterator[Cells]:
-    """Yield the points as few cells as can be: each says what its points have in common.
+    """Yield the points as few cells as can be: each lists the values that its points share.
 
-    A feature is left out, and a value is added, where no point is said to be wrong by that which a
-    row decides; what a check decides doesn't count, since no row is asked there.  `kept`: the
-    identities of features that are never left out.
+    A feature is left out, and a value is added, where that calls no point wrong that a row decides;
+    points that a check decides don't count, since no row is used there.  `kept`: the identities of
+    features that are never left out.
     """
     checks, wrong = set(map(id, table.checks)), set(places)
     fine = [
         point
-        for point, rules in found.items()
+        for point, rules in by_point.items()
         if point not in wrong and not (rules and id(rules[0]) in checks)
     ]
-    asked = {id(f) for rule in table.rows for f in features_of(rule.guard)}
+    in_guards = {id(f) for rule in table.rows for f in features_of(rule.guard)}
     names = [feature.name for feature in table.features]
-    last = columns.shown[::-1]  # left out last, and named first
+    last = columns.headings[::-1]  # left out last, and named first
     order = sorted(
         range(len(names)),
         key=lambda i: (
             last.index(names[i]) if names[i] in last else -1,
-            id(table.features[i]) in asked,
+            id(table.features[i]) in in_guards,
         ),
     )
     left = list(places)
@@ -117,8 +116,8 @@ def _guard(cells: Cells, columns: Columns) -> str:
     """Return the guard of the missing rule, as `when` takes it, where it takes all of it."""
     if not cells or any(columns.name(feature) is None for feature, _ in cells):
         return "add a rule, or widen one"
-    said = ", ".join(f"{columns.name(feature)}={_cell(values)}" for feature, values in cells)
-    return f"add a rule, or widen one: when({said})"
+    cells_text = ", ".join(f"{columns.name(feature)}={_cell(values)}" for feature, values in cells)
+    return f"add a rule, or widen one: when({cells_text})"
 
 
 def _cell(values: Sequence[Hashable]) -> str:
@@ -129,14 +128,14 @@ def _cell(values: Sequence[Hashable]) -> str:
 def _points(table: Table, columns: Columns) -> Iterator[Point]:
     """Yield points that can occur: all values of related features, some of the others."""
     domains = [
-        feature.domain if feature in columns.related else _told_apart(feature, table)
+        feature.domain if feature in columns.related else _distinct(feature, table)
         for feature in table.features
     ]
     return columns.points(table.features, domains)
 
 
-def _told_apart(feature: Feature, table: Table) -> list[Hashable]:
-    """Return one value for each set of values that no guard tells apart."""
+def _distinct(feature: Feature, table: Table) -> list[Hashable]:
+    """Return one value for each set of values that no guard distinguishes."""
     sets = [
         atom.values
         for rule in table.rules()

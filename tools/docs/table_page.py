@@ -97,7 +97,7 @@ def table_page(revision: Revision) -> str:
 
 
 def _table(table: Table) -> Iterator[str]:
-    headings, rows = print_rows(table, COLUMNS.shown)
+    headings, rows = print_rows(table, COLUMNS.headings)
     yield from (f"## {_heading(table)}", "", '<table class="rules">', "<thead><tr>")
     yield "".join(f"<th>{heading}</th>" for heading in headings)
     yield "</tr></thead>"
