@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -21,6 +21,9 @@ from fencepost.model.table.expr import Point
 from fencepost.model.table.shared_features import Availability
 from fencepost.model.table.table import Rule, TableError
 from fencepost.model.work import Effect, Incoming, Outcome, Span, Timer, W, Work
+
+if TYPE_CHECKING:
+    from fencepost.model.history.events import Disturbance
 
 
 def missing_topic(name: str) -> bool:
@@ -89,11 +92,10 @@ class Machine:
         work = self.protocol.work(group, span, None)
         return self._finished(self.protocol.failover(self, group, work))
 
-    def delete_topics(self, group: Any, topics: frozenset[str], span: Span) -> tuple[Outcome, ...]:
-        """Let topics be deleted; whether unused groups are cleaned then is open."""
+    def operate(self, group: Any, event: Disturbance, span: Span) -> tuple[Outcome, ...]:
+        """Let an operator do this to a group; whether it is cleaned up then is open."""
         work = self.protocol.work(group, span, None)
-        work.deleted = topics
-        return self._finished(self.protocol.delete_topics(self, group, work))
+        return self._finished(self.protocol.operations[type(event)](self, group, work, event))
 
     def may_clean(self, group: Any) -> bool:
         """Tell whether the coordinator may let a `cleanup` timer expire for this group now.

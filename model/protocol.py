@@ -20,6 +20,7 @@ from fencepost.model.table.table import Rule
 from fencepost.model.work import Effect, G, Incoming, Outcome, Span, Timer, W
 
 if TYPE_CHECKING:
+    from fencepost.model.history.events import Disturbance
     from fencepost.model.machine import Machine
     from fencepost.model.revision import Revision
 
@@ -46,8 +47,9 @@ class Protocol(Generic[G, W]):
 
     What can happen, each decided by the revision's tables: `handlers`: the type of a request's
     message → what handles it for one group; `timers`: the kind of a timer → what happens when it
-    expires (the work's group is without it already); `failover` and `delete_topics`: for a group
-    that exists, or None.
+    expires (the work's group is without it already); `failover`: for a group that
+    exists, or None; `operations`: the type of an event → what an operator does by it to a group, or
+    None.
 
     `is_unused`: tells whether the coordinator may clean a group up.  `writes`: steps before which
     something is written.  `renewed`: the kinds of timers whose end may begin them anew, which the
@@ -66,7 +68,7 @@ class Protocol(Generic[G, W]):
     ]
     timers: Mapping[str, Callable[[Machine, G, W, Timer], Iterable[W]]]
     failover: Callable[[Machine, G | None, W], Iterable[W]]
-    delete_topics: Callable[[Machine, G | None, W], Iterable[W]]
+    operations: Mapping[type[Disturbance], Callable[[Machine, G | None, W, Any], Iterable[W]]]
     is_unused: Callable[[G], bool]
     writes: Mapping[Enum, Write[W]] = field(default_factory=dict)
     renewed: frozenset[str] = frozenset()

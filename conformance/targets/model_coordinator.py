@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from fencepost.model.classic.group import SESSION, Group, first_timer
 from fencepost.model.classic.vocabulary import GroupState
 from fencepost.model.coordinator import Answer, Send, UnsupportedError
+from fencepost.model.history.events import TopicsDeleted
 from fencepost.model.machine import Machine
 from fencepost.model.messages.messages import about_nothing, groups_of, merged
 from fencepost.model.messages.shapes import Message
@@ -211,8 +212,9 @@ class RunningModel:
 
     def remove_offsets(self, topics: frozenset[str]) -> None:
         """Delete topics now: all groups' offsets for them go."""
+        event = TopicsDeleted(self.now_ms, tuple(sorted(topics)))
         for group_id, group in sorted(self.groups.items()):
-            outcome = self._choose(self.machine.delete_topics(group, topics, self._span()))
+            outcome = self._choose(self.machine.operate(group, event, self._span()))
             self._take(group_id, outcome)
 
     def drop(self, connection: str) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from fencepost.model.classic.vocabulary import (
     Mid,
     Subject,
 )
+from fencepost.model.history.events import OPERATED
 from fencepost.model.messages.errors import Error
 from fencepost.model.table.expr import Feature
 from fencepost.model.table.shared_features import INST, Inst
@@ -306,7 +307,7 @@ _WITHOUT_REQUEST = frozenset(
         "join phase",
         "sync phase",
         "failover",
-        "topics deleted",
+        *OPERATED,
         "cleanup",
     }
 )

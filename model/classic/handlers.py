@@ -6,7 +6,7 @@ in PreparingRebalance ends the join phase, the group settles: the next generatio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
@@ -19,6 +19,7 @@ from fencepost.model.classic.effects import Do
 from fencepost.model.classic.group import CREATION, JOIN, SESSION, SYNC, WRITE, Group
 from fencepost.model.classic.vocabulary import GroupState, Trigger
 from fencepost.model.coordinator import METADATA_LIMIT
+from fencepost.model.history.events import Disturbance, TopicsDeleted
 from fencepost.model.machine import Machine
 from fencepost.model.messages.draft_messages import (
     MemberNameJoinGroupRequest,
@@ -408,12 +409,22 @@ def fail_over(machine: Machine, group: Group | None, work: ClassicWork) -> list[
     return machine.perform(work, rule)
 
 
-def delete_topics(machine: Machine, group: Group | None, work: ClassicWork) -> list[ClassicWork]:
+def delete_topics(
+    machine: Machine, group: Group | None, work: ClassicWork, event: TopicsDeleted
+) -> list[ClassicWork]:
     """Remove the offsets of the topics that are deleted, and clean the group up, or not."""
+    work.deleted = frozenset(event.topics)
     works = machine.perform(work, machine.decide("topics deleted", ()))
     if group is not None and is_unused(works[0].group):
         works += machine.perform(works[0].fork(), machine.decide("cleanup", ()))
     return works
+
+
+OPERATIONS: Mapping[
+    type[Disturbance],
+    Callable[[Machine, Group | None, ClassicWork, Any], Iterable[ClassicWork]],
+] = {TopicsDeleted: delete_topics}
+"""What an operator does to a group, by the type of the event."""
 
 
 def is_unused(group: Group) -> bool:

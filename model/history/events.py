@@ -54,6 +54,8 @@ class Disturbance(Record, frozen=True):
     """True if the tables of a corpus have columns for its fields."""
     name: ClassVar[str] = ""
     """A noun for it, for what has no columns."""
+    title: ClassVar[str] = ""
+    """The name of the table of rules that says what becomes of a group by it."""
 
     @property
     def connection(self) -> str:
@@ -202,6 +204,7 @@ class TopicsDeleted(Disturbance, frozen=True):
     between = ("at_ms", "by_ms")
     has_columns = False
     name = "deleted topics"
+    title = "topics deleted"
 
     at_ms: int
     topics: tuple[str, ...]
@@ -228,3 +231,7 @@ class TopicsDeleted(Disturbance, frozen=True):
 Event = Sent | Answered | Handled | Passed | Disconnected | Restarted | TopicsDeleted
 EVENTS: Mapping[str, type[Event]] = {kind.do: kind for kind in get_args(Event)}
 """The classes of events by their names in traces and tables."""
+OPERATED = frozenset(
+    kind.title for kind in EVENTS.values() if issubclass(kind, Disturbance) and kind.title
+)
+"""The tables of rules that say what becomes of a group when an operator does something."""

@@ -30,7 +30,7 @@ _TABLES = {
         timers.JOIN_PHASE,
         timers.SYNC_PHASE,
         timers.FAILOVER,
-        timers.TOPICS_DELETED,
+        *timers.OPERATED,
         timers.CLEANUP,
     )
 }

@@ -103,7 +103,6 @@ SESSION_END = "session timeout"
 JOIN_PHASE = "join phase"
 SYNC_PHASE = "sync phase"
 FAILOVER = "failover"
-DELETION = "topics deleted"
 CLEANUP = "cleanup"
 
 X, Y, Z = an_id("x"), an_id("y"), an_id("z")

@@ -59,12 +59,12 @@ from fencepost.model.coordinator import Answer, Config, Send
 from fencepost.model.history.events import (
     Answered,
     Disconnected,
+    Disturbance,
     Event,
     Handled,
     Passed,
     Restarted,
     Sent,
-    TopicsDeleted,
 )
 from fencepost.model.machine import Machine
 from fencepost.model.messages.draft_messages import ALL_APIS
@@ -244,8 +244,8 @@ class Oracle:
                     self._search.dropped |= dict.fromkeys(event.dropped, event.at_ms)
                 case Restarted():
                     self._restarted(event)
-                case TopicsDeleted():
-                    self._topics_deleted(event)
+                case Disturbance():
+                    self._operated(event)
         except TooManyError:
             self.unknown = f"more than {self._search.limit} states would have to be followed"
 
@@ -396,12 +396,12 @@ class Oracle:
         before = self._search.explore(self._candidates, down, lambda _: False, everything=True)
         self._candidates = merged(self._search.failed_over(event, before))
 
-    def _topics_deleted(self, event: TopicsDeleted) -> None:
+    def _operated(self, event: Disturbance) -> None:
         if self._exact:
-            self._let_timers_fire(event.at_ms)
-        self._candidates = self._search.delete(event, self._candidates)
+            self._let_timers_fire(event.span[0])
+        self._candidates = self._search.operate(event, self._candidates)
         if self._exact:
-            self._passed(event.at_ms, timers=False)
+            self._passed(event.span[0], timers=False)
 
     def _explore(
         self, horizon: int, goal: Callable[[Candidate], bool], *, everything: bool = False

@@ -17,7 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from fencepost.model.classic.group import JOIN, Group
-from fencepost.model.history.events import Restarted, TopicsDeleted
+from fencepost.model.history.events import Disturbance, Restarted, TopicsDeleted
 from fencepost.model.machine import Machine
 from fencepost.model.messages.messages import about_nothing, groups_of
 from fencepost.model.messages.messages import merged as merged_rows
@@ -34,7 +34,7 @@ class Request(msgspec.Struct, frozen=True):
     """A request that was sent, and the groups that it is about; `of_all`: all existing groups.
 
     `deleted`: the topics that may have been deleted before it is handled, each as one set.
-    `deletes`: it is no request, but the removal of these topics' offsets from a group.
+    `done`: it is no request, but what an operator does to a group.
     """
 
     incoming: Incoming
@@ -43,7 +43,7 @@ class Request(msgspec.Struct, frozen=True):
     written_ms: int
     of_all: bool = False
     deleted: tuple[frozenset[str], ...] = (frozenset(),)
-    deletes: frozenset[str] = frozenset()
+    done: Disturbance | None = None
 
 
 class Step(NamedTuple):
@@ -103,26 +103,26 @@ class Search:
         for listing in [r for r in self.requests.values() if r.of_all]:
             self.requests[listing.incoming.id] = replace(listing, group_ids=every)
 
-    def delete(self, event: TopicsDeleted, candidates: list[Candidate]) -> list[Candidate]:
-        """Delete topics; return the candidates, whose groups have still to remove their offsets.
+    def operate(self, event: Disturbance, candidates: list[Candidate]) -> list[Candidate]:
+        """Do what an operator does; return the candidates, to whose groups it has still to be done.
 
-        A request that is being handled meanwhile may find each of them or not.
+        A request that is being handled meanwhile may find each deleted topic or not.
         """
-        topics = frozenset(event.topics)
-        for request_id in {r for c in candidates for r in c.unapplied}:
-            deleted = self.requests[request_id].deleted
-            for topic in topics:
-                deleted = tuple(dict.fromkeys((*deleted, *(known | {topic} for known in deleted))))
-            self.requests[request_id] = replace(self.requests[request_id], deleted=deleted)
-        self.deleted |= topics
-        removals = []
+        if isinstance(event, TopicsDeleted):
+            topics = frozenset(event.topics)
+            for request_id in {r for c in candidates for r in c.unapplied}:
+                deleted = self.requests[request_id].deleted
+                for topic in topics:
+                    more = (known | {topic} for known in deleted)
+                    deleted = tuple(dict.fromkeys((*deleted, *more)))
+                self.requests[request_id] = replace(self.requests[request_id], deleted=deleted)
+            self.deleted |= topics
+        parts = []
         for group_id in sorted(self.known):
-            removals.append(f"{' '.join(sorted(topics))} deleted {len(self.requests)}")
-            nobodys = Incoming(removals[-1], "", "", 0, Message(), "")
-            self.requests[removals[-1]] = Request(
-                nobodys, (group_id,), event.at_ms, event.ended_ms, deletes=topics
-            )
-        return [replace(c, unapplied=(*c.unapplied, *removals)) for c in candidates]
+            parts.append(f"{event.note()} {len(self.requests)}")
+            nobodys = Incoming(parts[-1], "", "", 0, Message(), "")
+            self.requests[parts[-1]] = Request(nobodys, (group_id,), *event.span, done=event)
+        return [replace(c, unapplied=(*c.unapplied, *parts)) for c in candidates]
 
     def failed_over(self, event: Restarted, candidates: list[Candidate]) -> list[Candidate]:
         """Return the candidates after the coordinator failed over, without the dropped requests."""
@@ -262,11 +262,10 @@ class Search:
         request = self.requests[request_id]
         rest = tuple(r for r in candidate.unapplied if r != request_id)
         states = [replace(candidate, unapplied=rest, now=span.earliest)]
-        if request.deletes:
+        if request.done is not None:
             (group_id,) = request.group_ids
-            group, topics = candidate.group(group_id), request.deletes
-            for outcome in self.machine.delete_topics(group, topics, span):
-                yield self.became(states[0], group_id, outcome, span, deletes=topics)
+            for outcome in self.machine.operate(candidate.group(group_id), request.done, span):
+                yield self.became(states[0], group_id, outcome, span, done=request.done)
             return
         incomings = [replace(request.incoming, deleted=deleted) for deleted in request.deleted]
         for group_id in request.group_ids:
@@ -296,7 +295,7 @@ class Search:
         *,
         incoming: Incoming | None = None,
         timer: Timer | None = None,
-        deletes: frozenset[str] = frozenset(),
+        done: Disturbance | None = None,
     ) -> Candidate:
         """Return the candidate after an outcome for a group: of a request, a timer, or neither."""
         emitted = candidate.emitted
@@ -313,7 +312,7 @@ class Search:
         if not self.remembers:
             return after
         before = candidate.group(group_id)
-        return after.after(Happened(group_id, before, outcome, span, incoming, timer, deletes))
+        return after.after(Happened(group_id, before, outcome, span, incoming, timer, done))
 
 
 def _join_timer(group: Group | None) -> Timer | None:

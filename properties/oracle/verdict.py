@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from fencepost.model.classic.group import Group
+from fencepost.model.history.events import Disturbance
 from fencepost.model.table.table import Level
 from fencepost.model.work import Incoming, Outcome, Span, Timer
 
@@ -127,7 +128,7 @@ class Verdict:
 class Happened(msgspec.Struct, frozen=True):
     """A step of the model.
 
-    `incoming`, `timer` or `deletes` (these topics): the event, none of them for a failover;
+    `incoming`, `timer` or `done` (by an operator): the event, none of them for a failover;
     `before` and `outcome`: the group of this id; `span`: the time, in ms.
     """
 
@@ -137,7 +138,7 @@ class Happened(msgspec.Struct, frozen=True):
     span: Span
     incoming: Incoming | None = None
     timer: Timer | None = None
-    deletes: frozenset[str] = frozenset()
+    done: Disturbance | None = None
 
 
 class Learned(msgspec.Struct, frozen=True):

@@ -13,6 +13,7 @@ from enum import Enum
 
 from fencepost.model.classic.effects import Do
 from fencepost.model.classic.vocabulary import MID, STATE, GroupState, Trigger
+from fencepost.model.history.events import OPERATED
 from fencepost.model.messages.errors import Error
 from fencepost.model.revision import Revision
 from fencepost.model.table.expr import ALWAYS
@@ -116,7 +117,7 @@ class Path:
         """Return the formula of the caller as the step begins, of X."""
         if self.table == sig.SESSION_END:
             return same(X, sig.SUBJECT)
-        nobodys = {sig.JOIN_PHASE, sig.SYNC_PHASE, sig.DELETION, sig.CLEANUP}
+        nobodys = {sig.JOIN_PHASE, sig.SYNC_PHASE, *OPERATED, sig.CLEANUP}
         return FALSE if self.table in nobodys else sig.is_mid(X)
 
 

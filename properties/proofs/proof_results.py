@@ -13,8 +13,14 @@ from enum import Enum
 from typing import Any
 
 from fencepost.model.classic.vocabulary import GroupState
+from fencepost.model.history.events import OPERATED
 from fencepost.model.table.expr import word
-from fencepost.properties.logic.signature import LEAVE_ROW
+from fencepost.properties.logic.signature import (
+    FAILOVER,
+    JOIN_PHASE,
+    LEAVE_ROW,
+    SYNC_PHASE,
+)
 from fencepost.properties.worlds.abstraction import AbstractEvent, AbstractGroup, AbstractStep
 
 
@@ -218,7 +224,7 @@ def event_words(event: AbstractEvent) -> str:
     says = [event.event]
     if event.the_timers_id:
         says.append(f"of {event.the_timers_id}")
-    elif event.event not in {"join phase", "sync phase", "failover", "topics deleted"}:
+    elif event.event not in {JOIN_PHASE, SYNC_PHASE, FAILOVER, *OPERATED}:
         if event.event == LEAVE_ROW:
             says = ["LeaveGroup, a row"]
         says.append(f'with member id "{event.the_id_sent}"')

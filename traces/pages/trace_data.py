@@ -459,8 +459,8 @@ def _model(
         what = step.incoming.api
     elif step.timer is not None:
         what = f"{timer_name(step.timer, names)}, due {deadline(step.timer)}"
-    elif step.deletes:
-        what = "topics deleted"
+    elif step.done is not None:
+        what = step.done.title
     else:
         what = "failover"
     told: dict[str, Any] = {

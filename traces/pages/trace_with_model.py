@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fencepost.model.coordinator import Send
-from fencepost.model.history.events import Answered, Restarted, Sent, TopicsDeleted
+from fencepost.model.history.events import Answered, Disturbance, Restarted, Sent
 from fencepost.model.history.history import History
 from fencepost.model.history.step_lines import Line, show_wrong_field, step_lines
 from fencepost.model.history.words import Body, wrong_field
@@ -98,18 +98,18 @@ def _beside(
         for index, line in enumerate(lines)
         if any(isinstance(trace.events[e], Restarted) for e in line.events)
     ]
-    deletions = {
-        frozenset(event.topics): index
+    done: dict[Disturbance, int] = {
+        event: index
         for index, line in enumerate(lines)
         for event in map(trace.events.__getitem__, line.events)
-        if isinstance(event, TopicsDeleted)
+        if isinstance(event, Disturbance)
     }
     here = 0
     for step in steps:
         if step.incoming is not None:
             here = max(here, asked[step.incoming.id])
-        elif step.deletes:
-            here = max(here, deletions[step.deletes])
+        elif step.done is not None:
+            here = max(here, done[step.done])
         elif step.timer is None:
             here = next((index for index in restarts if index >= here), here)
         else:
@@ -134,8 +134,8 @@ class Decider:
         if step.incoming is not None:
             if step.group_id or step.outcome.rules:
                 self._machine.handle(step.before, step.incoming, step.span, group_id=step.group_id)
-        elif step.deletes:
-            self._machine.delete_topics(step.before, step.deletes, step.span)
+        elif step.done is not None:
+            self._machine.operate(step.before, step.done, step.span)
         elif step.timer is not None:
             if step.before is not None:
                 self._machine.expire(step.before, step.timer, step.span)

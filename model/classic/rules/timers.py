@@ -202,6 +202,9 @@ TOPICS_DELETED = Table(
 )
 """What becomes of a group when topics are deleted; a group that nobody uses then may be cleaned."""
 
+OPERATED = (TOPICS_DELETED,)
+"""What becomes of a group when an operator does something."""
+
 CLEANUP = Table(
     "cleanup",
     (),

@@ -138,4 +138,4 @@ def test_a_group_with_other_offsets_stays() -> None:
 def test_the_run_beside_it_tells_which_topics_went() -> None:
     after = (TopicsDeleted(3, ("own",)), Sent(3, fetch("r2")), fetched("r2", 3, GONE), Handled(3))
     run = run_beside(KAFKA_4, {}, [*BEFORE, *after], lag_ms=0)
-    assert [step.outcome.rules for step in run.steps if step.deletes] == [("TOPICS-DELETED",)]
+    assert [step.outcome.rules for step in run.steps if step.done] == [("TOPICS-DELETED",)]
