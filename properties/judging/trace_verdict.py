@@ -86,7 +86,7 @@ def nearest_first(allowed: Iterable[Allowed]) -> list[Allowed]:
     """Put the nearest right answer before the others, which keep their order."""
     rows = list(allowed)
     best = min(rows, key=distance, default=None)
-    return sorted(rows, key=lambda one: one is not best)
+    return sorted(rows, key=lambda row: row is not best)
 
 
 def record_verdict(
