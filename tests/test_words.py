@@ -20,6 +20,7 @@ ROOMS_DONE: tuple[str, ...] = (
     "benchmarks",
     "conformance/cases/clients/scenario.py",
     "conformance/cases/clients/scenario_catalogue.py",
+    "conformance/cli",
     "conformance/clients/certify_client.py",
     "conformance/clients/driver_programs.py",
     "conformance/clients/scenario_run.py",
@@ -66,11 +67,15 @@ ROOMS_DONE: tuple[str, ...] = (
     "properties/workers",
     "properties/worlds",
     "tools/docs/obligations_page.py",
+    "traces/audit",
+    "traces/files",
     "traces/forms/__init__.py",
     "traces/forms/formats.py",
     "traces/forms/itf.py",
     "traces/forms/mermaid.py",
     "traces/forms/pytest_form.py",
+    "traces/logs",
+    "traces/pages",
     "traces/pipeline",
 )
 

@@ -1,4 +1,4 @@
-"""`advise`: what to set, from what is known of a group or from its logs."""
+"""Recommend settings, from facts about a group or from its logs (`advise`)."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def advise_command(
     LOG: request logs, server.log, or FILE.json of `fencepost audit --json`; they show restart times
     and rebalances as they were.  An option is taken instead of what a log shows.
     """
-    said = {
+    options = {
         "members": members,
         "topics": partitions,
         "at_a_time": at_a_time,
@@ -150,7 +150,7 @@ def advise_command(
     if group is not None and not logs:
         raise AdviceError(f"--group {group} is for logs, and none is given")
     log = log_facts(read_reports(logs, group), group) if logs else None
-    facts = facts_of(log, {name: value for name, value in said.items() if value is not None})
+    facts = facts_of(log, {name: value for name, value in options.items() if value is not None})
     advice = advice_for(known_group(facts))
     document = advice_json(advice, log, list(facts))
     if report is not None:

@@ -84,7 +84,7 @@ def audit_command(
     form: str,
     fail_on: tuple[str, ...],
     prometheus: Path | None,
-    told: LogOptions,
+    log_settings: LogOptions,
     as_json: bool,
     report: Path | None,
 ) -> int:
@@ -101,17 +101,17 @@ def audit_command(
     try:
         kind = _KINDS[form] if form in _KINDS else common_kind(files)
         if kind is LogKind.TRACE:
-            return _traces(files, told.groups, as_json=as_json, report=report)
+            return _traces(files, log_settings.groups, as_json=as_json, report=report)
         if kind is LogKind.OLD_REQUESTS:
             raise click.UsageError(
                 f"{files[0]} is {kind.value}: its lines are no JSON, and are not read. "
                 "Audit server.log of that broker, or a request log of Kafka 2.8 or later"
             )
         read = _server if kind is LogKind.SERVER else _requests
-        run = read(files, told, may_be_quiet=form in _KINDS)
+        run = read(files, log_settings, may_be_quiet=form in _KINDS)
     except LogFileError as error:
         raise click.UsageError(str(error)) from error
-    if unknown := sorted(set(told.groups) - set(run.groups)):
+    if unknown := sorted(set(log_settings.groups) - set(run.groups)):
         raise click.UsageError(f"no line names the group {unknown[0]!r}")
     # Files first: whoever reads the text may stop in the middle of it.
     if report is not None:
@@ -126,10 +126,10 @@ def audit_command(
     return EXITS.get(run.outcome, 0)
 
 
-def _requests(files: Sequence[Path], told: LogOptions, *, may_be_quiet: bool) -> LogRun:
+def _requests(files: Sequence[Path], log_settings: LogOptions, *, may_be_quiet: bool) -> LogRun:
     """Audit request logs; quiet ones have requests, but none about groups.  Raises LogFileError."""
-    with _opened(RequestLog, files, told) as log:
-        run = audit_log(log, told.settings(), frozenset(told.groups))
+    with _opened(RequestLog, files, log_settings) as log:
+        run = audit_log(log, log_settings.settings(), frozenset(log_settings.groups))
     if not run.exchanges and not (may_be_quiet and log.skipped.counts[OTHER_API]):
         raise click.UsageError(
             f"no line of {files[0]} can be read; is it a request log (the logger "
@@ -138,11 +138,11 @@ def _requests(files: Sequence[Path], told: LogOptions, *, may_be_quiet: bool) ->
     return run
 
 
-def _server(files: Sequence[Path], told: LogOptions, *, may_be_quiet: bool) -> LogRun:
+def _server(files: Sequence[Path], log_settings: LogOptions, *, may_be_quiet: bool) -> LogRun:
     """Audit server logs; quiet ones have no line about a group.  Raises LogFileError."""
     _refuse(_VERDICTS, "what is judged, and server.log has no answers to judge")
-    with _opened(ServerLog, files, told) as log:
-        run = audit_server_log(log, frozenset(told.groups))
+    with _opened(ServerLog, files, log_settings) as log:
+        run = audit_server_log(log, frozenset(log_settings.groups))
     if not run.events and not may_be_quiet:
         raise click.UsageError(
             f"no line of {files[0]} is one of a group coordinator about a group; does this broker "
@@ -161,14 +161,14 @@ def _say(run: LogRun, *, as_json: bool) -> None:
 
 
 @contextmanager
-def _opened(kind: type[_Log], files: Sequence[Path], told: LogOptions) -> Iterator[_Log]:
+def _opened(kind: type[_Log], files: Sequence[Path], log_settings: LogOptions) -> Iterator[_Log]:
     """Open the logs, to be read with a bar while that lasts.  Raises LogFileError."""
     with _progress(files) as progress:
         yield kind(
             files,
-            dates=told.dates(),
-            skew=dict(told.skew),
-            line_limit=told.line_limit,
+            dates=log_settings.dates(),
+            skew=dict(log_settings.skew),
+            line_limit=log_settings.line_limit,
             progress=progress,
         )
 
@@ -202,8 +202,8 @@ def _traces(
     del unfit["revision"]
     _refuse(unfit, "request logs, and a trace has its own settings")
     context = click.get_current_context()
-    asked = context.get_parameter_source("revision") is ParameterSource.COMMANDLINE
-    revision = context.params["revision"] if asked else None
+    is_named = context.get_parameter_source("revision") is ParameterSource.COMMANDLINE
+    revision = context.params["revision"] if is_named else None
     audited = audit_traces(files, revision, frozenset(groups))
     if not audited:
         raise click.UsageError(f"no trace names the group {groups[0]!r}")

@@ -59,7 +59,7 @@ from fencepost.traces.report.report_folder import certificate_json, write_report
 from fencepost.traces.report.report_text import print_certificate
 
 _EVERY_S = 30.0
-"""So often a run whose stderr is no terminal tells how far it is."""
+"""Seconds between two lines of progress where stderr is no terminal."""
 
 
 @click.command(
@@ -100,7 +100,7 @@ def certify_command(
     old: Path | None,
     seed: int,
     jobs: int | None,
-    told: TargetOptions,
+    target_settings: TargetOptions,
     as_json: bool,
     report: Path | None,
 ) -> int:
@@ -119,7 +119,9 @@ def certify_command(
     kept = kept_entries(lists, written)
     judge = find_revision(revision or revision_for(target))
     logs = None if report is None else report.absolute() / "logs"
-    held = find_target(target, replace(told, jobs=jobs or told.jobs, logs=logs))
+    held = find_target(
+        target, replace(target_settings, jobs=jobs or target_settings.jobs, logs=logs)
+    )
     chosen = find_suite(suite, judge)
     entries = matching_entries(chosen, cases)
     if not as_json:
@@ -178,7 +180,7 @@ def give_out(
 def _afterwards(
     diff: CertificateDiff | None, written: Path | None, report: Path | None, *, names_diff: bool
 ) -> Iterator[str]:
-    """Yield the lines after the verdict: the comparison, and which files to read."""
+    """Yield the lines after the verdict: the comparison, and the files to read."""
     if diff is not None:
         yield from diff.lines()
     if written is not None:
@@ -189,7 +191,7 @@ def _afterwards(
 
 @contextmanager
 def case_progress(total: int, *, is_quiet: bool) -> Iterator[Callable[[CheckResult], None] | None]:
-    """Tell on stderr how many cases are done: a bar, or lines where stderr is no terminal.
+    """Report progress on stderr: a bar, or lines where stderr is no terminal.
 
     `is_quiet`: no lines, as with `--json`.
     """
@@ -217,8 +219,8 @@ def case_progress(total: int, *, is_quiet: bool) -> Iterator[Callable[[CheckResu
         def show(result: CheckResult) -> None:
             nonlocal failed
             failed += result.outcome is Outcome.FAIL
-            said = f"certifying ({failed} failed)" if failed else "certifying"
-            bar.update(task, advance=1, description=said)
+            description = f"certifying ({failed} failed)" if failed else "certifying"
+            bar.update(task, advance=1, description=description)
 
         yield show
 
@@ -230,7 +232,7 @@ class PlainProgress:
         self._total = total
         self._clock = clock
         self._began = self._last = clock()
-        self._done = self._failed = self._told = 0
+        self._done = self._failed = self._reported = 0
 
     def __call__(self, result: CheckResult) -> None:
         """One more case is done."""
@@ -241,11 +243,11 @@ class PlainProgress:
 
     def end(self) -> None:
         """Tell how it ended, if it took long."""
-        if 0 < self._told < self._done:
+        if 0 < self._reported < self._done:
             self._say()
 
     def _say(self) -> None:
-        self._last, self._told = self._clock(), self._done
+        self._last, self._reported = self._clock(), self._done
         seconds = f"{self._last - self._began:.0f} s"
         failed = f"; {self._failed} failed, known failures included" if self._failed else ""
         done = f"{self._done} of {plural(self._total, 'case')} done after {seconds}{failed}"
@@ -264,7 +266,7 @@ def replay_command(
     file: Path,
     target: str | None,
     *,
-    told: TargetOptions,
+    target_settings: TargetOptions,
     as_json: bool,
 ) -> int:
     """Judge a trace again, or run its plan again.
@@ -277,7 +279,9 @@ def replay_command(
 
     trace = read_trace(file)
     result = (
-        rejudge(trace) if target is None else run(replay_trace(trace, find_target(target, told)))
+        rejudge(trace)
+        if target is None
+        else run(replay_trace(trace, find_target(target, target_settings)))
     )
     if as_json:
         echo_json(result.to_json())

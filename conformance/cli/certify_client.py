@@ -95,7 +95,7 @@ def certify_client_command(
     kept = kept_entries(lists, written)
     held, judge = find_client(client), find_revision(revision)
     scenarios = chosen(cases)
-    total = sum(len(cases_of(one)) for one in scenarios.values())
+    total = sum(len(cases_of(scenario)) for scenario in scenarios.values())
     with case_progress(total, is_quiet=as_json) as show:
         certificate = run(
             certificate_of(

@@ -1,15 +1,11 @@
-"""The command line: `fencepost COMMAND`.
+"""Run the command line: `fencepost COMMAND`.
 
 All commands share these exit codes: 64 for bad usage or input (click's own errors, too), 69 for a
-target or tool that is not available, 70 for a fault of fencepost.  What 0, 1 and 2 mean is each
-command's.
+target or tool that is not available, 70 for a fault of fencepost.  Each command defines 0, 1 and 2;
+its help lists all.
 
-Write the exit codes into the help of a command: its own words for 0, 1 and 2, shared others.
-
-A group of commands, each imported when it is used.
-
-A command needs up to a second of processor time for what it imports.  So the group holds stubs: a
-name and a line of help.  `--help` and shell completion need no more.
+A command needs up to a second of processor time for its imports.  So the group holds stubs: a name
+and a line of help.  `--help` and shell completion need no more.
 """
 
 from __future__ import annotations
@@ -40,15 +36,15 @@ _SHARED = {
 def exit_codes(
     fine: str = "it was done", wrong: str | None = None, unknown: str | None = None
 ) -> str:
-    """Return the epilog of a command.
+    """Return the epilog of a command: the exit codes.
 
-    `wrong`, `unknown`: what 1 and 2 mean; None where they don't occur.
+    `wrong`, `unknown`: the meanings of 1 and 2; None where they don't occur.
 
     The words fit behind a code in 80 columns.
     """
     own = {0: fine, 1: wrong, 2: unknown}
-    told = {code: said for code, said in own.items() if said is not None} | _SHARED
-    return "\b\nExit codes:\n" + "\n".join(f"  {code:<4}{said}" for code, said in told.items())
+    texts = {code: text for code, text in own.items() if text is not None} | _SHARED
+    return "\b\nExit codes:\n" + "\n".join(f"  {code:<4}{text}" for code, text in texts.items())
 
 
 _WIDTH = 80
@@ -85,7 +81,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that the arguments name, imported if it was a stub, and the other arguments.
+        """Return the command that the arguments name, imported if it was a stub, and the rest.
 
         Raises click.UsageError.
         """
@@ -110,7 +106,7 @@ class LazyGroup(click.Group):
 
 
 _EXIT_PIPE = 141
-"""Whoever read the output went away: what a shell tells of a program that SIGPIPE ended."""
+"""The reader of the output has gone: a shell's code for a program that SIGPIPE ended."""
 _EXIT_INTERRUPTED = 130
 # A command is one line here: its name, its place, and the first sentence of its docstring.
 _SECTIONS = {
@@ -200,7 +196,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def exit_code(group: click.Command, arguments: list[str] | None, prog_name: str) -> int:
-    """Run a command of a group, and say what is wrong; the code to exit with."""
+    """Run a command of a group, and report its error; return the exit code."""
     try:
         code = group.main(arguments, prog_name=prog_name, standalone_mode=False)
     except (click.Abort, KeyboardInterrupt):
@@ -232,7 +228,7 @@ def exit_code(group: click.Command, arguments: list[str] | None, prog_name: str)
 
 
 def _fault(error: BaseException) -> int:
-    """Say what stopped a command: a revision of the user's own, else a fault of ours."""
+    """Report the error that stopped a command: a fault of the user's own revision, else of ours."""
     from fencepost.conformance.targets.own_revision import own_fault  # noqa: PLC0415
 
     if stopped := own_fault(error):

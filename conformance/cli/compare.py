@@ -50,7 +50,7 @@ _REQUESTS = 5_000
 
 
 @click.command("compare", epilog=exit_codes("no difference was found", "they differ", "unknown"))
-@click.argument("one", type=REVISION, metavar="TARGET")
+@click.argument("first", type=REVISION, metavar="TARGET")
 @click.argument("other", type=REVISION, metavar="TARGET")
 @click.option(
     "--revision",
@@ -90,7 +90,7 @@ _REQUESTS = 5_000
 @report_option("Write compare.json and two traces for each difference there.")
 def compare_command(
     *,
-    one: str,
+    first: str,
     other: str,
     revision: str | None,
     suite: str | None,
@@ -100,7 +100,7 @@ def compare_command(
     kinds: int,
     seed: int,
     jobs: int | None,
-    told: TargetOptions,
+    target_settings: TargetOptions,
     as_json: bool,
     report: Path | None,
 ) -> int:
@@ -110,7 +110,7 @@ def compare_command(
     revision judges both.  Where the protocol leaves the choice to the coordinator, there is no
     difference.  A difference counts if it can be reproduced each time.  It is then shrunk.
     """
-    judge = find_revision(revision or revision_for_both(one, other))
+    judge = find_revision(revision or revision_for_both(first, other))
     if requests is None and minutes is None:
         requests = _REQUESTS
     options = CompareOptions(
@@ -124,14 +124,14 @@ def compare_command(
         None if cases else LINGER_S,
         _progress,
     )
-    found = run(compare(*find_both(one, other, told), options))
+    comparison = run(compare(*find_both(first, other, target_settings), options))
     if report is not None:
-        write_texts(_files(found), report, "--report")
+        write_texts(_files(comparison), report, "--report")
     if as_json:
-        echo_json(compare_json(found))
+        echo_json(compare_json(comparison))
     else:
-        click.echo("\n".join(text(found)))
-    return found.exit_code()
+        click.echo("\n".join(text(comparison)))
+    return comparison.exit_code()
 
 
 def _stages(
@@ -145,15 +145,19 @@ def _stages(
     return [walks_stage(suite, revision)] if suite else usual_stages(revision, seed)
 
 
-def _files(found: TargetComparison) -> dict[str, str]:
-    """What a report holds: the comparison, and both runs of each difference."""
-    files = {"compare.json": json.dumps(compare_json(found), indent=1, ensure_ascii=False) + "\n"}
-    for number, confirmed in enumerate((*found.differences, *found.unsteady), 1):
-        files |= _traces(found, confirmed, number)
+def _files(comparison: TargetComparison) -> dict[str, str]:
+    """Return the files of a report: the comparison, and both runs of each difference."""
+    files = {
+        "compare.json": json.dumps(compare_json(comparison), indent=1, ensure_ascii=False) + "\n"
+    }
+    for number, confirmed in enumerate((*comparison.differences, *comparison.unsteady), 1):
+        files |= _traces(comparison, confirmed, number)
     return files
 
 
-def _traces(found: TargetComparison, confirmed: DifferenceFinding, number: int) -> dict[str, str]:
+def _traces(
+    comparison: TargetComparison, confirmed: DifferenceFinding, number: int
+) -> dict[str, str]:
     files = {}
     sides = zip(("one", "other"), confirmed.result.both.results, strict=True)
     for (side, result), origin in zip(sides, (found.left, found.right), strict=True):
@@ -164,7 +168,7 @@ def _traces(found: TargetComparison, confirmed: DifferenceFinding, number: int) 
 
 
 def _progress(tally: CompareTally) -> None:
-    """A line on stderr after each batch, where that is a terminal."""
+    """Print a line on stderr after each batch, where that is a terminal."""
     if sys.stderr.isatty():
         plans = sum(tally.stages.values())
         click.echo(

@@ -62,7 +62,7 @@ def convert_command(file: Path, *, form: str, output: Path | None) -> None:
 @target_options
 @_output
 def shrink_command(
-    file: Path, target: str, *, examine: float, told: TargetOptions, output: Path | None
+    file: Path, target: str, *, examine: float, target_settings: TargetOptions, output: Path | None
 ) -> None:
     """Make a trace as small as can be.
 
@@ -73,12 +73,12 @@ def shrink_command(
     trace = read_trace(file)
     if target.startswith(_PROPERTY):
         try:
-            one = find_property(target.removeprefix(_PROPERTY))
+            property_ = find_property(target.removeprefix(_PROPERTY))
         except KeyError as error:
             raise click.UsageError(str(error.args[0])) from None
-        smaller = run(shrink_property(trace, one))
+        smaller = run(shrink_property(trace, property_))
     else:
-        smaller = run(shrink_trace(trace, find_target(target, told), seconds=examine))
+        smaller = run(shrink_trace(trace, find_target(target, target_settings), seconds=examine))
     click.echo(smaller.text(), err=True)
     _write(smaller.trace.text(), output)
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 Option = Callable[[Any], Any]
 _ALL = "all"
-_SHOWN = 8
+_LISTED = 8
 folder_argument = click.argument("folder", metavar="DIR")
 judge_option = click.option(
     "--revision", "judge", default="kafka-4", show_default=True, help="The revision that judges."
@@ -112,7 +112,7 @@ def generate_command(
 
     The same options always make the same traces.  A second run makes what is missing.
     """
-    names = [name for given in mutants for name in given.split(",") if name]
+    names = [name for listed in mutants for name in listed.split(",") if name]
     chosen = list(MUTANTS) if _ALL in names else names
     try:
         recipe = corpus_recipe(
@@ -178,30 +178,29 @@ def coverage_command(folder: str, engine: str, master: str | None, *, as_json: b
         from fencepost.traces.pipeline.corpus.corpus_coverage import KINDS, coverage_json  # noqa: PLC0415
 
         corpus = _open(folder)
-        told = coverage_json(corpus, triage.cover_corpus(running, corpus))
+        document = coverage_json(corpus, triage.cover_corpus(running, corpus))
     if as_json:
-        say(told, as_json=True)
+        say(document, as_json=True)
         return
     screen = console()
-    for model in told["models"]:
+    for model in document["models"]:
         source = model["revision"] + (f"/{model['mutant']}" if model["mutant"] != "none" else "")
         for kind in KINDS:
             for line in _coverage_lines(source, kind, model[kind]):
                 screen.print(Text(line))
 
 
-def _coverage_lines(source: str, kind: str, told: dict[str, Any]) -> Iterator[str]:
-    half = next((n for _, n in reversed(told["over_time"][:-1])), 0)
-    line = (
-        f"{source}: {told['covered']:,} {kind}s, {told['covered'] - half:,} new in the second half"
-    )
-    missing = told.get("missing", [])
-    if "missing" in told:
-        line += f"; {len(missing):,} of {told['reachable_in_small_worlds']:,} reachable missing"
+def _coverage_lines(source: str, kind: str, document: dict[str, Any]) -> Iterator[str]:
+    half = next((n for _, n in reversed(document["over_time"][:-1])), 0)
+    covered = document["covered"]
+    line = f"{source}: {covered:,} {kind}s, {covered - half:,} new in the second half"
+    missing = document.get("missing", [])
+    if "missing" in document:
+        line += f"; {len(missing):,} of {document['reachable_in_small_worlds']:,} reachable missing"
     yield line
-    yield from (f"  missing: {item}" for item in missing[:_SHOWN])
-    if missing[_SHOWN:]:
-        yield f"  and {len(missing) - _SHOWN:,} more; --json names all"
+    yield from (f"  missing: {item}" for item in missing[:_LISTED])
+    if missing[_LISTED:]:
+        yield f"  and {len(missing) - _LISTED:,} more; --json names all"
 
 
 @_command("minimise-corpus")
@@ -239,20 +238,20 @@ def triage_command(
     with engine_of(engine, master) as running:
         from fencepost.traces.pipeline.corpus import triage  # noqa: PLC0415
 
-        found = triage.triage_corpus(running, _open(folder), judge)
+        result = triage.triage_corpus(running, _open(folder), judge)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
-        for one in found:
-            if one.file is not None:
-                one.file.write(out / f"{one.name}.trace.json")
+        for group in result:
+            if group.file is not None:
+                group.file.write(out / f"{group.name}.trace.json")
     if as_json:
-        say([one.to_json() for one in found], as_json=True)
+        say([group.to_json() for group in result], as_json=True)
         return
     screen = console()
-    for one in found:
-        size = f"{one.turns[0]} turns, made smaller: {one.turns[1]}"
-        screen.print(Text(f"{one.traces:,} of {one.fingerprint}"))
-        screen.print(Text(f"  trace {one.trace} of {one.model}, {size}; {one.message}"))
+    for group in result:
+        size = f"{group.turns[0]} turns, made smaller: {group.turns[1]}"
+        screen.print(Text(f"{group.traces:,} of {group.fingerprint}"))
+        screen.print(Text(f"  trace {group.trace} of {group.model}, {size}; {group.message}"))
 
 
 @_command("explore", exit_codes("all properties hold", "a property is violated"))
@@ -282,9 +281,9 @@ def explore_command(
 
         place = Place(out)
         bounds = ExplorationBounds(revision, scope)
-        found = explore_levels(running.frontiers(place), place, bounds, max_depth)
-    say(found.to_json(), as_json=as_json)
-    ctx.exit(EXIT_CODES[Overall.VIOLATED if found.broken() else Overall.HOLDS])
+        result = explore_levels(running.frontiers(place), place, bounds, max_depth)
+    say(result.to_json(), as_json=as_json)
+    ctx.exit(EXIT_CODES[Overall.VIOLATED if result.broken() else Overall.HOLDS])
 
 
 @corpus_group.command("entry-point")
@@ -304,7 +303,7 @@ def _open(folder: str) -> Corpus:
 
 
 def _known(revision: str) -> None:
-    """Raises UsageError for a revision that there isn't."""
+    """Raise UsageError for an unknown revision."""
     try:
         corpus_recipe(seed=0, traces=1, revisions=[revision], mutants=[], per_shard=1)
     except KeyError as error:
@@ -315,16 +314,16 @@ def _ran_json(ran: ShardsDone) -> dict[str, Any]:
     return {"shards": ran.shards, "rows": ran.rows, "shards_before": ran.before}
 
 
-def say(told: Any, *, as_json: bool) -> None:
-    """Print what a command came to."""
+def say(document: Any, *, as_json: bool) -> None:
+    """Print the result of a command."""
     if as_json:
-        echo_json(told)
+        echo_json(document)
         return
-    for name, value in told.items():
-        click.echo(f"{name.replace('_', ' ')}: {_shown(value)}")
+    for name, value in document.items():
+        click.echo(f"{name.replace('_', ' ')}: {_value_text(value)}")
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     match value:
         case bool():
             return "yes" if value else "no"

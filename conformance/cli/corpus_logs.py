@@ -49,7 +49,7 @@ def audit_logs_command(
     ctx: click.Context,
     *,
     logs: tuple[Path, ...],
-    told: LogOptions,
+    log_settings: LogOptions,
     parts: int,
     out: str,
     engine: str,
@@ -69,16 +69,16 @@ def audit_logs_command(
         from fencepost.traces.pipeline.storage.location import Place  # noqa: PLC0415
 
         try:
-            audit = LogAudit.of(Place(out), list(logs), told, parts)
+            audit = LogAudit.of(Place(out), list(logs), log_settings, parts)
             done = audit_logs(running, audit)
         except LogFileError as error:
             raise click.UsageError(str(error)) from error
-    said = done.to_json()
+    document = done.to_json()
     if not as_json:
-        counts = said.pop("counts")
-        said.pop("skipped")
-        said = {"out": out, **said, **counts}
-    say(said, as_json=as_json)
+        counts = document.pop("counts")
+        document.pop("skipped")
+        document = {"out": out, **document, **counts}
+    say(document, as_json=as_json)
     ctx.exit(EXITS.get(done.outcome, 0))
 
 
@@ -116,7 +116,7 @@ def watch_command(
     bootstrap: str | None,
     once: bool,
     every_s: float,
-    told: LogOptions,
+    log_settings: LogOptions,
     parts: int,
     master: str | None,
     out: str,
@@ -145,13 +145,13 @@ def watch_command(
     source = stream.StreamSource(
         None if folder is None else str(folder.resolve()), topic, bootstrap
     )
-    given = stream.LogWatch(Place(out), source, told, parts)
+    watch = stream.LogWatch(Place(out), source, log_settings, parts)
     try:
         with term_is_interrupt(), spark.spark_session(master, settings) as session:
-            stream.watch_logs(session, given, _tell, every_s=None if once else every_s)
+            stream.watch_logs(session, watch, _tell, every_s=None if once else every_s)
     except spark.SparkUnavailableError as error:
         raise TargetUnavailableError(str(error)) from error
-    outcomes = {alert["outcome"] for alert in stream.alerts_in(given.place)}
+    outcomes = {alert["outcome"] for alert in stream.alerts_in(watch.place)}
     ctx.exit(next((code for outcome, code in EXITS.items() if outcome in outcomes), 0))
 
 

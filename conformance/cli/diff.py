@@ -1,6 +1,6 @@
-"""`diff`: the shortest sequences that tell two revisions apart.
+"""Find the shortest sequences whose answers differ in two revisions (`diff`).
 
-Where there is none, it says what was compared, and whether the search was complete.
+Where there is none, it says what was compared, and if the search was complete.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from fencepost.traces.files.difference_trace import (
 from fencepost.traces.files.text_files import make_folder
 
 _IN_FULL = 8
-"""How many differences are told in full."""
+"""Differences that are printed in full."""
 _NOT_BEYOND = (
     "(A run ends where the answers first differ: what shows only beyond that is not searched.  "
     "Compare neighbours, such as two releases in turn; or, to compare such a rule alone, derive a "
@@ -44,13 +44,13 @@ _NOT_BEYOND = (
 
 
 @click.command("diff", epilog=exit_codes("no difference was found", "the revisions differ"))
-@click.argument("one", type=REVISION, metavar="A")
+@click.argument("first", type=REVISION, metavar="A")
 @click.argument("other", type=REVISION, metavar="B")
 @scope_options()
 @report_option("Write two traces for each difference there.")
 @json_option
 def diff_command(
-    one: str,
+    first: str,
     other: str,
     scope: Scope | None,
     max_depth: int | None,
@@ -68,37 +68,37 @@ def diff_command(
         bounds = (NamedScope("given", "as the options say", scope, max_depth),)
     elif max_depth is not None:
         bounds = tuple(replace(named, max_depth=max_depth) for named in DIFF_SCOPES)
-    found = compare_revisions(find_revision(one), find_revision(other), bounds)
-    stories = [describe_difference(found, difference) for difference in found.differences]
+    comparison = compare_revisions(find_revision(first), find_revision(other), bounds)
+    stories = [describe_difference(comparison, difference) for difference in comparison.differences]
     if report is not None:
-        _write(found, stories, report)
+        _write(comparison, stories, report)
     if as_json:
-        echo_json(_json(found, stories, bounds))
+        echo_json(_json(comparison, stories, bounds))
     else:
-        click.echo("\n".join(_text(found, stories, bounds)))
-    return EXIT_CODES[Overall.HOLDS if found.same else Overall.VIOLATED]
+        click.echo("\n".join(_text(comparison, stories, bounds)))
+    return EXIT_CODES[Overall.HOLDS if comparison.same else Overall.VIOLATED]
 
 
 def _text(
-    found: Comparison, stories: list[DifferenceStory], bounds: tuple[NamedScope, ...]
+    comparison: Comparison, stories: list[DifferenceStory], bounds: tuple[NamedScope, ...]
 ) -> list[str]:
     lines: list[str] = []
-    for number, told in enumerate(stories[:_IN_FULL], start=1):
-        lines += [f"{number}. {told.title}", *told.lines()]
-        lines += [f"     {why}" for why in told.why()]
+    for number, story in enumerate(stories[:_IN_FULL], start=1):
+        lines += [f"{number}. {story.title}", *story.lines()]
+        lines += [f"     {why}" for why in story.why()]
         lines.append("")
     rest = list(enumerate(stories, start=1))[_IN_FULL:]
     if rest:
         lines.append("Titles only, from here on; --json tells all, --report DIR writes all runs:")
-        lines += [f"{n}. {told.title} ({told.difference.steps} steps)" for n, told in rest]
+        lines += [f"{n}. {story.title} ({story.difference.steps} steps)" for n, story in rest]
         lines.append("")
-    lines += [lost_words(loss) for loss in found.unsaid]
-    if found.alike:
-        lines.append("Rules that differ, but nothing shows it: " + ", ".join(found.alike))
-        if found.differences:
+    lines += [lost_words(loss) for loss in comparison.unsaid]
+    if comparison.alike:
+        lines.append("Rules that differ, but nothing shows it: " + ", ".join(comparison.alike))
+        if comparison.differences:
             lines.append(_NOT_BEYOND)
     lines += ["", "Compared:"]
-    for bound, explored in zip(bounds, found.explored, strict=True):
+    for bound, explored in zip(bounds, comparison.explored, strict=True):
         extent = "completely" if explored.complete else "as far as that"
         if explored.cut:
             extent += (
@@ -106,12 +106,12 @@ def _text(
             )
         lines.append(f"  {bounds_words(bound)}: {explored.pairs:,} pairs, {extent}")
     count = len(stories)
-    names = f"{found.first.name} and {found.other.name}"
+    names = f"{comparison.first.name} and {comparison.other.name}"
     if count:
         lines.append(f"{names} differ in {plural(count, 'way')}.")
-    elif found.unsaid:
+    elif comparison.unsaid:
         lines.append(f"{names} answer the same, where both can be asked.")
-    elif found.complete:
+    elif comparison.complete:
         lines.append(f"No client can tell {names} apart within these bounds: all was compared.")
     else:
         lines.append(f"Nothing tells {names} apart so far; there is more than was compared.")
@@ -119,19 +119,19 @@ def _text(
 
 
 def _json(
-    found: Comparison, stories: list[DifferenceStory], bounds: tuple[NamedScope, ...]
+    comparison: Comparison, stories: list[DifferenceStory], bounds: tuple[NamedScope, ...]
 ) -> dict[str, Any]:
     return {
-        "one": found.first.name,
-        "other": found.other.name,
-        "same": found.same,
-        "complete": found.complete,
-        "differences": [told.to_json() for told in stories],
+        "one": comparison.first.name,
+        "other": comparison.other.name,
+        "same": comparison.same,
+        "complete": comparison.complete,
+        "differences": [story.to_json() for story in stories],
         "unsaid": [
             {"revision": loss.revision, "api": loss.api, "acts": loss.acts, "lost": loss.lost}
-            for loss in found.unsaid
+            for loss in comparison.unsaid
         ],
-        "alike": list(found.alike),
+        "alike": list(comparison.alike),
         "compared": [
             {
                 "bounds": bounds_words(bound),
@@ -141,16 +141,16 @@ def _json(
                 "complete": explored.complete,
                 "cut": explored.cut,
             }
-            for bound, explored in zip(bounds, found.explored, strict=True)
+            for bound, explored in zip(bounds, comparison.explored, strict=True)
         ],
     }
 
 
-def _write(found: Comparison, stories: list[DifferenceStory], folder: Path) -> None:
+def _write(comparison: Comparison, stories: list[DifferenceStory], folder: Path) -> None:
     """Two trace files for each difference, named after its number and the revision."""
     make_folder(folder)
-    for number, difference in enumerate(found.differences, start=1):
-        told = stories[number - 1]
-        for part, trace in zip(told.parts, difference_traces(found, difference), strict=True):
+    for number, difference in enumerate(comparison.differences, start=1):
+        story = stories[number - 1]
+        for part, trace in zip(story.parts, difference_traces(comparison, difference), strict=True):
             name = re.sub(r"[:/\\]", "-", part.revision)
             trace.write(folder / f"{number:02}-{name}.json")

@@ -1,4 +1,4 @@
-"""`doctor`: say what is installed, and what for."""
+"""Report the tools that are installed, and their uses (`doctor`)."""
 
 from __future__ import annotations
 
@@ -31,25 +31,27 @@ def doctor_command(*, names: tuple[str, ...], as_json: bool) -> int:
             raise click.UsageError(f"nothing is called {name!r}{near}: {', '.join(_NAMES)}")
     findings = [examine(check) for check in CHECKS if not names or check.name in names]
     missing = [
-        found.check.name
-        for found in findings
-        if not found.is_there and (found.check.always or found.check.name in names)
+        finding.check.name
+        for finding in findings
+        if not finding.is_there and (finding.check.always or finding.check.name in names)
     ]
     if as_json:
         rows = {
-            found.check.name: {
-                "there": found.is_there,
-                "found": found.result,
-                "for": found.check.what_for,
+            finding.check.name: {
+                "there": finding.is_there,
+                "found": finding.result,
+                "for": finding.check.what_for,
             }
-            for found in findings
+            for finding in findings
         }
         echo_json({"checks": rows, "missing": missing})
         return int(bool(missing))
     table = Table(box=None, pad_edge=False, show_header=False)
-    for found in findings:
-        sign = Text("yes", "green") if found.is_there else Text("no", "yellow")
-        told = Text.assemble((found.result, ""), "\n", (f"for {found.check.what_for}", "dim"))
-        table.add_row(Text(found.check.name, "bold"), sign, told)
+    for finding in findings:
+        sign = Text("yes", "green") if finding.is_there else Text("no", "yellow")
+        details = Text.assemble(
+            (finding.result, ""), "\n", (f"for {finding.check.what_for}", "dim")
+        )
+        table.add_row(Text(finding.check.name, "bold"), sign, details)
     console().print(table)
     return int(bool(missing))

@@ -43,13 +43,13 @@ def cases_command(pattern: str, suite: str, as_json: bool) -> None:
     """
     revision = find_revision(DEFAULT_REVISION)
     chosen = find_suite(suite, revision)
-    found = chosen.matching(pattern)
-    if not found:
+    matching = chosen.matching(pattern)
+    if not matching:
         lister = "fencepost cases" + (f" --suite {suite}" if suite != CATALOGUE else "")
         near = did_you_mean(pattern, [entry.id for entry in chosen.entries])
         raise click.UsageError(f"no case matches {pattern!r}{near}; `{lister}` lists all")
     levels = _levels(revision)
-    cases = [entry.case(levels, delayed=True) for entry in found]
+    cases = [entry.case(levels, delayed=True) for entry in matching]
     if as_json:
         echo_json(
             [
@@ -81,7 +81,7 @@ def explain_command(name: str, revision: str) -> None:
     """
     chosen = find_revision(revision)
     screen = console()
-    properties = {one.id: one for one in properties_for(revision)}
+    properties = {item.id: item for item in properties_for(revision)}
     if name in properties:
         explain_property(screen, properties[name])
         return
@@ -106,11 +106,14 @@ def explain_command(name: str, revision: str) -> None:
 
 
 def _base_of(revision: Revision, rule: Rule) -> str:
-    """The shipped revision whose rule of this id is another than one's own; "" if it's the same."""
+    """Return the shipped revision whose rule of this id differs from one's own.
+
+    "" if it's the same.
+    """
     if is_shipped(revision):
         return ""
     base = shipped_base(revision)
-    there = {one.id: one for _, one in base.rules()}.get(rule.id, rule)
+    there = {item.id: item for _, item in base.rules()}.get(rule.id, rule)
     return "" if there is rule else base.name
 
 
@@ -135,8 +138,8 @@ def _explain_rule(screen: Console, table: Table, rule: Rule, base: str, *, stale
     for name, value in lines:
         screen.print(Text.assemble((f"{name:<12}", "bold"), " ", value))
     if base:
-        said = f"what must be, and the cases, are of {base}'s rule; yours may be about less"
-        screen.print(Text.assemble((f"{'changed':<12}", "bold"), " ", said))
+        text = f"what must be, and the cases, are of {base}'s rule; yours may be about less"
+        screen.print(Text.assemble((f"{'changed':<12}", "bold"), " ", text))
     cases = [e.id for e in ENTRIES if rule.id in e.rules]
     screen.print(Text.assemble((f"{'cases':<12}", "bold"), " ", ", ".join(cases) or "none"))
 
@@ -150,33 +153,33 @@ def _explain_case(screen: Console, entry: Entry, levels: dict[str, Level]) -> No
         screen.print(Text(f"{number:>3}. {describe(step)}"))
 
 
-def property_json(one: Property) -> dict[str, Any]:
-    """All that is said of a property."""
+def property_json(property_: Property) -> dict[str, Any]:
+    """Return all facts about a property."""
     return {
-        "id": one.id,
-        "kind": one.kind.value,
-        "meaning": one.meaning,
-        "scope": one.scope,
-        "source": one.source,
-        "checked_by": [engine.value for engine in Engine if engine in one.engines],
-        "not_by": {engine.value: why for engine, why in one.not_by.items()},
-        "expected_violations": dict(one.expected),
+        "id": property_.id,
+        "kind": property_.kind.value,
+        "meaning": property_.meaning,
+        "scope": property_.scope,
+        "source": property_.source,
+        "checked_by": [engine.value for engine in Engine if engine in property_.engines],
+        "not_by": {engine.value: why for engine, why in property_.not_by.items()},
+        "expected_violations": dict(property_.expected),
     }
 
 
-def explain_property(screen: Console, one: Property) -> None:
-    """All that is said of a property, line by line."""
-    row = property_json(one)
+def explain_property(screen: Console, property_: Property) -> None:
+    """Print all facts about a property, line by line."""
+    row = property_json(property_)
     lines = [
-        (one.id, f"{one.kind.value} property"),
-        ("holds", one.meaning),
-        ("of", one.scope),
-        ("source", one.source),
+        (property_.id, f"{property_.kind.value} property"),
+        ("holds", property_.meaning),
+        ("of", property_.scope),
+        ("source", property_.source),
         ("checked by", ", ".join(row["checked_by"])),
         *(("not by", f"{engine}: {why}") for engine, why in row["not_by"].items()),
-        *(("fails in", f"{name}: {why}") for name, why in one.expected.items()),
+        *(("fails in", f"{name}: {why}") for name, why in property_.expected.items()),
     ]
-    if one.formula is not None:
-        lines.insert(2, ("as formula", str(one.formula)))
+    if property_.formula is not None:
+        lines.insert(2, ("as formula", str(property_.formula)))
     for name, value in lines:
         screen.print(Text.assemble((f"{name:<12}", "bold"), " ", value))

@@ -1,8 +1,7 @@
-"""`explore`, `check` and `properties`: check properties exhaustively in small worlds.
+"""Check properties exhaustively in small worlds (`explore`, `check` and `properties`).
 
-The results of `explore` and `check`: as text, as JSON and as trace files.
-
-A property that fails is shown with its world and the shortest run to the failure.
+The results of `explore` and `check` are text, JSON and trace files.  A property that fails is
+printed with its world and the shortest run to the failure.
 """
 
 from __future__ import annotations
@@ -52,16 +51,16 @@ from fencepost.properties.logic.logic import Engine, Property
 from fencepost.properties.worlds.concretise import Run, unfold
 from fencepost.properties.worlds.scope import CHECK_SCOPES, NamedScope, Scope, find_check_scope
 from fencepost.properties.worlds.world import Act, World, Worlds
-from fencepost.traces.files.run_trace import COUNTEREXAMPLE, KNOWN, Shown, run_lines, run_trace
+from fencepost.traces.files.run_trace import COUNTEREXAMPLE, KNOWN, Example, run_lines, run_trace
 from fencepost.traces.files.text_files import ReportError, make_folder
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Failure:
     """A property or promise that does not hold: the finding, the run, and lines for people.
 
-    `about`: what is wrong and why; `steps`: the run.  The last `repeated` turns of the run happen
-    again and again.
+    `about`: the failure and its reason; `steps`: the run.  The last `repeated` turns of the run
+    happen again and again.
     """
 
     id: str
@@ -84,7 +83,7 @@ class Explored:
     worlds: Worlds
     exploration: Exploration[World, Act]
     properties: tuple[Property, ...]
-    told: tuple[Told, ...]
+    failures: tuple[Failure, ...]
 
 
 def explored_in(
@@ -101,7 +100,7 @@ def explored_in(
     """Explore, and unfold the shortest run to each violation."""
     judging = Evaluator(properties, revision)
     worlds = Worlds(revision, scope, judging.judge)
-    found = explore(
+    exploration = explore(
         worlds,
         judging.checks(worlds),
         jobs=jobs,
@@ -112,44 +111,50 @@ def explored_in(
         quiet=is_quiet,
     )
     properties = (*judging.of_steps, *judging.of_groups, *judging.of_worlds)
-    mine = {one.id: one for one in properties}
-    told = []
-    for name, violation in found.violations.items():
-        one = mine[name.removeprefix(EXCUSED)]
+    mine = {property_.id: property_ for property_ in properties}
+    failures = []
+    for name, violation in exploration.violations.items():
+        property_ = mine[name.removeprefix(EXCUSED)]
         run = unfold(worlds, violation.trace)
         finding = PropertyStatus.BROKEN
         if name.startswith(EXCUSED):
-            finding = expected_finding(one, revision, run)
-        told.append(_told(one, finding, violation.sentence, run, worlds))
-    return Explored(revision, scope, jobs, worlds, found, properties, tuple(told))
+            finding = expected_finding(property_, revision, run)
+        failures.append(_failure(property_, finding, violation.sentence, run, worlds))
+    return Explored(revision, scope, jobs, worlds, exploration, properties, tuple(failures))
 
 
-def _told(one: Property, finding: PropertyStatus, sentence: str, run: Run, worlds: Worlds) -> Told:
-    why = [f"  because: {one.meaning}"] if one.formula is None else []
+def _failure(
+    property_: Property, finding: PropertyStatus, sentence: str, run: Run, worlds: Worlds
+) -> Failure:
+    why = [f"  because: {property_.meaning}"] if property_.formula is None else []
     names = lineage(worlds.revision)
-    known = next((name for name in names if name in one.expected), None)
+    known = next((name for name in names if name in property_.expected), None)
     if known is not None and finding is PropertyStatus.BROKEN:
-        why.append(f"  {known}, which this is made from, fails: {one.expected[known]}")
+        why.append(f"  {known}, which this is made from, fails: {property_.expected[known]}")
     elif known is not None:
-        why.append(f"  here: {one.expected[known]}")
-    about = (f"  {sentence}", *why, f"  source: {one.source}")
-    return Told(one.id, finding, sentence, about, tuple(run_lines(worlds, run)), run, worlds)
+        why.append(f"  here: {property_.expected[known]}")
+    about = (f"  {sentence}", *why, f"  source: {property_.source}")
+    return Failure(
+        property_.id, finding, sentence, about, tuple(run_lines(worlds, run)), run, worlds
+    )
 
 
-def told_of_check(checked: Checked) -> tuple[Told, ...]:
-    """What does not hold, violations first, then what was expected."""
-    told = []
+def failures_of_check(checked: Checked) -> tuple[Failure, ...]:
+    """Return the failures of a check, violations first, then expected ones."""
+    failures = []
     for result in checked.results:
-        one = result.property
+        property_ = result.property
         if result.run is not None and result.worlds is not None and result.violation is not None:
             sentence = result.violation.sentence
-            told.append(_told(one, result.finding, sentence, result.run, result.worlds))
+            failures.append(
+                _failure(property_, result.finding, sentence, result.run, result.worlds)
+            )
         elif result.finding is PropertyStatus.UNTESTED:
             sentence = "in none of these worlds was there a case that it speaks of"
-            told.append(Told(one.id, result.finding, sentence, (f"  {sentence}",)))
+            failures.append(Failure(property_.id, result.finding, sentence, (f"  {sentence}",)))
     for kept in checked.promises:
         if kept.why:
-            told.append(Told(kept.promise.id, kept.finding, kept.why, (f"  {kept.why}",)))
+            failures.append(Failure(kept.promise.id, kept.finding, kept.why, (f"  {kept.why}",)))
         if kept.run is not None and kept.worlds is not None:
             lines = list(run_lines(kept.worlds, kept.run))
             lines.insert(len(lines) - kept.round, "  and from here on, again and again:")
@@ -159,45 +164,49 @@ def told_of_check(checked: Checked) -> tuple[Told, ...]:
             why = () if known is None else (f"  here: {excuse[known]}",)
             run = (tuple(lines), kept.run, kept.worlds, kept.round)
             about = (f"  {sentence}", *why)
-            told.append(Told(kept.promise.id, kept.finding, sentence, about, *run))
+            failures.append(Failure(kept.promise.id, kept.finding, sentence, about, *run))
     order = [
         PropertyStatus.BROKEN,
         PropertyStatus.BY_DRAFT,
         PropertyStatus.UNTESTED,
         PropertyStatus.EXPECTED,
     ]
-    return tuple(sorted(told, key=lambda one: order.index(one.finding)))
+    return tuple(sorted(failures, key=lambda property_: order.index(property_.finding)))
 
 
 def exploration_json(explored: Explored) -> dict[str, Any]:
     """Return the figures, a finding for each property, the violations with their runs."""
-    found = explored.exploration
-    seconds = max(found.seconds, 1e-9)
-    broken = {told.id: told.finding.value for told in explored.told}
+    exploration = explored.exploration
+    seconds = max(exploration.seconds, 1e-9)
+    broken = {failure.id: failure.finding.value for failure in explored.failures}
     findings = {
-        one.id: broken.get(one.id)
-        or ("holds" if {one.id, EXCUSED + one.id} & set(found.witnesses) else "not reached")
-        for one in explored.properties
+        property_.id: broken.get(property_.id)
+        or (
+            "holds"
+            if {property_.id, EXCUSED + property_.id} & set(exploration.witnesses)
+            else "not reached"
+        )
+        for property_ in explored.properties
     }
     return {
         "revision": explored.revision.name,
         "scope": scope_json(explored.scope),
-        "states": found.states,
-        "transitions": found.transitions,
-        "levels": list(found.levels),
-        "complete": found.complete,
+        "states": exploration.states,
+        "transitions": exploration.transitions,
+        "levels": list(exploration.levels),
+        "complete": exploration.complete,
         "jobs": explored.jobs,
-        "seconds": round(found.seconds, 3),
-        "states_per_second": round(found.states / seconds),
-        "transitions_per_second": round(found.transitions / seconds),
-        "peak_mib": found.peak_bytes >> 20,
+        "seconds": round(exploration.seconds, 3),
+        "states_per_second": round(exploration.states / seconds),
+        "transitions_per_second": round(exploration.transitions / seconds),
+        "peak_mib": exploration.peak_bytes >> 20,
         "beyond_reach": size_beyond_reach(explored.revision, [explored.scope]),
         "properties": findings,
-        "violations": [told_json(told) for told in explored.told],
+        "violations": [failure_json(failure) for failure in explored.failures],
     }
 
 
-def check_json(checked: Checked, told: Iterable[Told]) -> dict[str, Any]:
+def check_json(checked: Checked, failures: Iterable[Failure]) -> dict[str, Any]:
     """Return the worlds explored, a finding for each property, the violations with their runs."""
     scopes = [question.scope for question, _ in checked.explored]
     return {
@@ -208,11 +217,11 @@ def check_json(checked: Checked, told: Iterable[Told]) -> dict[str, Any]:
                 "name": question.name,
                 "about": question.about,
                 "scope": scope_json(question.scope),
-                "states": found.states,
-                "transitions": found.transitions,
-                "complete": found.complete,
+                "states": exploration.states,
+                "transitions": exploration.transitions,
+                "complete": exploration.complete,
             }
-            for question, found in checked.explored
+            for question, exploration in checked.explored
         ],
         "acts_of_none": list(acts_of_none(scopes)),
         "beyond_reach": size_beyond_reach(checked.revision, scopes),
@@ -221,18 +230,18 @@ def check_json(checked: Checked, told: Iterable[Told]) -> dict[str, Any]:
         "not_covered": [row for row, hidden in checked.uncovered.items() if not hidden],
         "not_told": {row: hidden for row, hidden in checked.uncovered.items() if hidden},
         "promises": {k.promise.id: k.finding.value for k in checked.promises},
-        "violations": [told_json(one) for one in told],
+        "violations": [failure_json(failure) for failure in failures],
     }
 
 
-def told_json(told: Told) -> dict[str, Any]:
-    """Return a violation: what is wrong, and its run in words."""
+def failure_json(failure: Failure) -> dict[str, Any]:
+    """Return a violation and its run, in words."""
     return {
-        "property": told.id,
-        "finding": told.finding.value,
-        "sentence": told.sentence,
-        "steps": 0 if told.run is None else len(told.run.turns),
-        "told": [line.strip() for line in (*told.about, *told.steps)],
+        "property": failure.id,
+        "finding": failure.finding.value,
+        "sentence": failure.sentence,
+        "steps": 0 if failure.run is None else len(failure.run.turns),
+        "told": [line.strip() for line in (*failure.about, *failure.steps)],
     }
 
 
@@ -251,28 +260,30 @@ def scope_json(scope: Scope) -> dict[str, Any]:
     }
 
 
-def write_traces(told: Iterable[Told], folder: Path) -> list[Path]:
+def write_traces(failures: Iterable[Failure], folder: Path) -> list[Path]:
     """Return a trace file for each violation, named after its property.  Raises ReportError."""
     written = []
     make_folder(folder)
-    for one in told:
-        if one.run is None or one.worlds is None:
+    for failure in failures:
+        if failure.run is None or failure.worlds is None:
             continue
-        path = folder / f"{one.id}.trace.json"
-        message = f"{one.id}: {one.sentence}"
-        shows = Shown(
-            KNOWN if one.finding is PropertyStatus.EXPECTED else COUNTEREXAMPLE,
-            f"Each answer is one that {one.worlds.revision.name} gives; the run is not what "
-            f"{one.id} asks for.",
+        path = folder / f"{failure.id}.trace.json"
+        message = f"{failure.id}: {failure.sentence}"
+        shows = Example(
+            KNOWN if failure.finding is PropertyStatus.EXPECTED else COUNTEREXAMPLE,
+            f"Each answer is one that {failure.worlds.revision.name} gives; the run is not what "
+            f"{failure.id} asks for.",
         )
-        trace = run_trace(one.worlds, one.run, message=message, repeated=one.repeated, shows=shows)
+        trace = run_trace(
+            failure.worlds, failure.run, message=message, repeated=failure.repeated, shows=shows
+        )
         trace.write(path)
         written.append(path)
     return written
 
 
 def write_graph_file(explored: Explored, path: Path) -> None:
-    """The graph of an exploration.  Raises ReportError, ValueError if it was not kept."""
+    """Write the graph of an exploration.  Raises ReportError, ValueError if it was not kept."""
     graph = explored.exploration.graph
     if graph is None:
         raise ValueError("the graph was not kept; explore with keep_graph=True")
@@ -316,20 +327,20 @@ traces_option = report_option("Write the traces there.")
 
 
 def chosen(ids: tuple[str, ...], revision: str) -> tuple[Property, ...]:
-    """Return the properties of these ids, all of them if there are none.  Raises UsageError.
+    """Return the properties of these ids, by default all.  Raises UsageError.
 
-    For a revision in a file its own properties are among them.  What is named must be one that
-    exploration checks.
+    For a revision in a file its own properties are among them.  Each must be one that exploration
+    checks.
     """
-    there = {one.id: one for one in properties_for(revision)}
+    there = {property_.id: property_ for property_ in properties_for(revision)}
     try:
-        found = tuple(there.get(i) or find_property(i) for i in ids or there)
+        properties = tuple(there.get(i) or find_property(i) for i in ids or there)
     except KeyError as error:
         raise click.UsageError(str(error.args[0])) from None
-    for one in found if ids else ():
-        if Engine.EXPLORATION not in one.engines:
-            raise click.UsageError(one.why_not_by(Engine.EXPLORATION))
-    return found
+    for property_ in properties if ids else ():
+        if Engine.EXPLORATION not in property_.engines:
+            raise click.UsageError(property_.why_not_by(Engine.EXPLORATION))
+    return properties
 
 
 @click.command("explore", epilog=exit_codes("all properties hold", _WRONG_ENDS))
@@ -387,13 +398,13 @@ def explore_command(
     if graph is not None:
         write_graph_file(explored, graph)
     if report is not None:
-        write_traces(explored.told, report)
+        write_traces(explored.failures, report)
     if as_json:
         echo_json(exploration_json(explored))
     else:
-        _print_exploration(console(), exploration_json(explored), explored.told)
+        _print_exploration(console(), exploration_json(explored), explored.failures)
     unmet = ids and "not reached" in exploration_json(explored)["properties"].values()
-    if unmet or any(told.finding in _WRONG for told in explored.told):
+    if unmet or any(failure.finding in _WRONG for failure in explored.failures):
         ctx.exit(EXIT_VIOLATED)
 
 
@@ -404,48 +415,52 @@ def _progress_line(done: Progress) -> str:
     )
 
 
-def _print_exploration(screen: Console, found: dict[str, Any], told: tuple[Told, ...]) -> None:
-    end = "complete" if found["complete"] else "cut off by a limit"
+def _print_exploration(
+    screen: Console, document: dict[str, Any], failures: tuple[Failure, ...]
+) -> None:
+    end = "complete" if document["complete"] else "cut off by a limit"
     screen.print(
         Text(
-            f"{found['revision']}: {found['states']:,} states, {found['transitions']:,} "
-            f"transitions, {len(found['levels'])} levels, {end}"
+            f"{document['revision']}: {document['states']:,} states, {document['transitions']:,} "
+            f"transitions, {len(document['levels'])} levels, {end}"
         )
     )
     screen.print(
         Text(
-            f"{found['states_per_second']:,} states and {found['transitions_per_second']:,} "
-            f"transitions per second in {found['jobs']} process(es), "
-            f"{found['peak_mib']:,} MiB"
+            f"{document['states_per_second']:,} states and {document['transitions_per_second']:,} "
+            f"transitions per second in {document['jobs']} process(es), "
+            f"{document['peak_mib']:,} MiB"
         )
     )
-    held = [name for name, finding in found["properties"].items() if finding == "holds"]
-    unmet = [name for name, finding in found["properties"].items() if finding == "not reached"]
+    held = [name for name, finding in document["properties"].items() if finding == "holds"]
+    unmet = [name for name, finding in document["properties"].items() if finding == "not reached"]
     screen.print(Text(f"{len(held)} {'property holds' if len(held) == 1 else 'properties hold'}"))
     if unmet:
         screen.print(Text(f"not reached within these bounds: {', '.join(unmet)}"))
-    if blind := found["beyond_reach"]:
+    if blind := document["beyond_reach"]:
         screen.print(Text(f"not tried: {blind}"))
-    _print_told(screen, told)
+    _print_failures(screen, failures)
 
 
-def _print_told(screen: Console, told: tuple[Told, ...], *, expected: bool = True) -> None:
-    """Print what does not hold, each run once; `expected`: also the runs of what was expected."""
-    shown: dict[tuple[str, ...], str] = {}
-    for one in told:
+def _print_failures(
+    screen: Console, failures: tuple[Failure, ...], *, expected: bool = True
+) -> None:
+    """Print the failures, each run once; `expected`: also the runs of expected failures."""
+    printed: dict[tuple[str, ...], str] = {}
+    for failure in failures:
         screen.print()
-        screen.print(Text(f"{one.id}: {one.finding.value}", style="bold"))
-        if one.finding is PropertyStatus.EXPECTED and not expected:
-            for line in (line for line in one.about if line.startswith("  here: ")):
+        screen.print(Text(f"{failure.id}: {failure.finding.value}", style="bold"))
+        if failure.finding is PropertyStatus.EXPECTED and not expected:
+            for line in (line for line in failure.about if line.startswith("  here: ")):
                 screen.print(Text(line), soft_wrap=True)
             continue
-        for line in one.about:
+        for line in failure.about:
             screen.print(Text(line), soft_wrap=True)
-        if one.steps and one.steps in shown:
-            screen.print(Text(f"  by the run shown for {shown[one.steps]}"))
+        if failure.steps and failure.steps in printed:
+            screen.print(Text(f"  by the run shown for {printed[failure.steps]}"))
             continue
-        shown.setdefault(one.steps, one.id)
-        for line in one.steps:
+        printed.setdefault(failure.steps, failure.id)
+        for line in failure.steps:
             screen.print(Text(line), soft_wrap=True)
 
 
@@ -480,13 +495,13 @@ def check_command(
     """
     with stops_reported(revision):
         checked = _checked(revision, ids, tuple(map(find_check_scope, questions)), jobs)
-    told = told_of_check(checked)
+    failures = failures_of_check(checked)
     if report is not None:
-        write_traces(told, report)
+        write_traces(failures, report)
     if as_json:
-        echo_json(check_json(checked, told))
+        echo_json(check_json(checked, failures))
     else:
-        _print_check(console(), checked, told, in_full=bool(ids or questions))
+        _print_check(console(), checked, failures, in_full=bool(ids or questions))
     if not checked.holds:
         ctx.exit(EXIT_VIOLATED)
 
@@ -512,22 +527,26 @@ def _checked(
 
 
 def _print_check(
-    screen: Console, checked: Checked, told: tuple[Told, ...], *, in_full: bool
+    screen: Console, checked: Checked, failures: tuple[Failure, ...], *, in_full: bool
 ) -> None:
-    """Print the results; `in_full`: what each world is, and the runs of what was expected."""
-    sizes = [f"{question.name} ({found.states:,})" for question, found in checked.explored]
+    """Print the results; `in_full`: with each world, and the runs of expected failures."""
+    sizes = [
+        f"{question.name} ({exploration.states:,})" for question, exploration in checked.explored
+    ]
     if in_full:
-        for question, found in checked.explored:
-            size = f"{found.states:,} states, all of them"
+        for question, exploration in checked.explored:
+            size = f"{exploration.states:,} states, all of them"
             screen.print(Text(f"{question.name}: {question.about}: {size}"))
     else:
         screen.print(Text(f"all states of {len(sizes)} worlds: {', '.join(sizes)}"))
     counts = Counter(checked.findings())
-    said = ", ".join(f"{counts[one]} {one.value}" for one in PropertyStatus if one in counts)
+    counts_text = ", ".join(
+        f"{counts[finding]} {finding.value}" for finding in PropertyStatus if finding in counts
+    )
     verdict = "every property holds, or fails as is known of it"
     if not checked.holds:
         verdict = "not safe" if counts.keys() & _WRONG else "not shown to be safe"
-    screen.print(Text(f"{checked.revision.name}: {verdict} ({said})", style="bold"))
+    screen.print(Text(f"{checked.revision.name}: {verdict} ({counts_text})", style="bold"))
     scopes = [question.scope for question, _ in checked.explored]
     if undone := acts_of_none(scopes):
         screen.print(Text(f"in none of these worlds: {', '.join(undone)}"))
@@ -538,8 +557,8 @@ def _print_check(
         screen.print(Text(f"not tried: {blind}"))
     if checked.uncovered:
         _print_uncovered(screen, checked)
-    _print_told(screen, told, expected=in_full)
-    if not in_full and any(one.finding is PropertyStatus.EXPECTED for one in told):
+    _print_failures(screen, failures, expected=in_full)
+    if not in_full and any(finding.finding is PropertyStatus.EXPECTED for finding in failures):
         screen.print(Text("\nThe run of an expected violation is shown with --property ID."))
 
 
@@ -567,7 +586,7 @@ def _print_uncovered(screen: Console, checked: Checked) -> None:
 @json_option
 def properties_command(*, as_json: bool) -> None:
     """List the properties."""
-    rows = [property_json(one) for one in PROPERTIES.values()]
+    rows = [property_json(property_) for property_ in PROPERTIES.values()]
     if as_json:
         echo_json(rows)
         return
@@ -577,8 +596,8 @@ def properties_command(*, as_json: bool) -> None:
         grid.add_column(column, ratio=ratio, overflow="fold")
     for engine in Engine:
         grid.add_column(engine.value, justify="center")
-    for one, row in zip(PROPERTIES.values(), rows, strict=True):
-        marks = ["✓" if engine in one.engines else "-" for engine in Engine]
+    for property_, row in zip(PROPERTIES.values(), rows, strict=True):
+        marks = ["✓" if engine in property_.engines else "-" for engine in Engine]
         grid.add_row(row["id"], row["kind"], row["meaning"], *marks)
     screen.print(grid)
     screen.print(Text("`fencepost explain ID` says more, also why an engine doesn't check it."))

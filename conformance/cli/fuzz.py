@@ -122,7 +122,7 @@ def fuzz_command(
     revision: str | None,
     lists: tuple[Path, ...],
     no_known_failures: bool,
-    told: TargetOptions,
+    target_settings: TargetOptions,
     as_json: bool,
     report: Path | None,
 ) -> int:
@@ -136,18 +136,18 @@ def fuzz_command(
     if requests is None and minutes is None:
         requests = _REQUESTS
     if report is not None:
-        told = replace(told, logs=report.absolute() / "logs")
+        target_settings = replace(target_settings, logs=report.absolute() / "logs")
 
     earlier = None
     if before is not None:
-        earlier = EarlierRun.read(before, find_target(target, told).name)
+        earlier = EarlierRun.read(before, find_target(target, target_settings).name)
 
     def known(held: Target) -> Sequence[KnownFailure]:
         if no_known_failures:
             return ()
-        told_as = target, held.provenance().version
-        tell_of_no_use(lists, *told_as, aliases_of(held))
-        return load(*told_as, lists, aliases_of(held))
+        target_version = target, held.provenance().version
+        tell_of_no_use(lists, *target_version, aliases_of(held))
+        return load(*target_version, lists, aliases_of(held))
 
     def searched(stop: Stop) -> Coroutine[Any, Any, FuzzResult]:
         options = FuzzOptions(
@@ -159,13 +159,13 @@ def fuzz_command(
             _Progress(),
             jobs,
             target,
-            told,
+            target_settings,
             examine,
             stop,
         )
-        return fuzz(lambda: find_target(target, told), options, listener)
+        return fuzz(lambda: find_target(target, target_settings), options, listener)
 
-    listener = _News(report, judge, earlier, is_shown=not as_json)
+    listener = _News(report, judge, earlier, is_printed=not as_json)
     fuzzed = run_until_signal(searched)
     if earlier is not None:
         fuzzed = fuzzed.compared_with(earlier)
@@ -190,25 +190,25 @@ class _News(FuzzListener):
     """Shows findings as they come, and keeps their traces at once."""
 
     def __init__(
-        self, report: Path | None, judge: Revision, earlier: EarlierRun | None, *, is_shown: bool
+        self, report: Path | None, judge: Revision, earlier: EarlierRun | None, *, is_printed: bool
     ) -> None:
         self._report = report
         self._revision = judge
         self._earlier = earlier
-        self._is_shown = is_shown
+        self._is_printed = is_printed
         self._number = 0
 
     def searched(self, fuzzed: FuzzResult) -> None:
-        """The search is over."""
-        if self._is_shown:
+        """Print the end of the search."""
+        if self._is_printed:
             _echo(search_lines(fuzzed))
 
     def examined(self, finding: PlanFinding, trace: TraceFile | None) -> None:
-        """A finding."""
+        """Print a finding, and write its files."""
         self._number += 1
         if self._report is not None and trace is not None:
             write_trace(finding.case.id, trace, self._report)
-        if self._is_shown:
+        if self._is_printed:
             status = "" if self._earlier is None else self._earlier.status_of(finding)
             _echo(finding_lines(self._number, finding, self._revision, status))
 
@@ -217,11 +217,11 @@ class _Progress:
     """A line on stderr every few seconds, where that is a terminal."""
 
     def __init__(self) -> None:
-        self._is_seen = sys.stderr.isatty()
+        self._is_terminal = sys.stderr.isatty()
         self._last = time.monotonic()
 
     def __call__(self, tally: Tally) -> None:
         """One more plan is done."""
-        if self._is_seen and time.monotonic() - self._last >= _EVERY_S:
+        if self._is_terminal and time.monotonic() - self._last >= _EVERY_S:
             self._last = time.monotonic()
             click.echo(progress_line(tally), err=True)

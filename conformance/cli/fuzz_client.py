@@ -1,4 +1,4 @@
-"""`fuzz-client`: search a client library for what no scenario of the catalogue shows."""
+"""Search a client library for violations outside the catalogue's scenarios (`fuzz-client`)."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def fuzz_client_command(
     CLIENT is named as for certify-client.
     """
     held, judge = find_client(client), find_revision(revision)
-    told = None if trace is None else read_trace(trace)
+    replayed = None if trace is None else read_trace(trace)
 
     def say(line: str) -> None:
         if not as_json:
@@ -109,15 +109,17 @@ def fuzz_client_command(
 
     known = None if no_known_failures else lists
     search = run(
-        _searched(held, judge, known, jobs=jobs, tries=tries, seed=seed, count=count, told=told)
+        _searched(
+            held, judge, known, jobs=jobs, tries=tries, seed=seed, count=count, replayed=replayed
+        )
     )
     if report is not None:
         write_search(search, held.name, seed, judge.name, report)
     if as_json:
         echo_json(search_json(search, held.name, seed, judge.name))
         return exit_code(search)
-    for one in search.findings:
-        for line in finding_lines(one):
+    for finding in search.findings:
+        for line in finding_lines(finding):
             say(line)
     say(summary(search))
     if report is not None:
@@ -134,11 +136,11 @@ async def _searched(
     tries: int,
     seed: int,
     count: int,
-    told: tuple[str, Scenario] | None,
+    replayed: tuple[str, Scenario] | None,
 ) -> ClientSearch:
     async with ClientFuzzer(client, ServedStage(revision), jobs=jobs, tries=tries) as fuzzer:
-        if told is not None:
-            return await fuzzer.replayed(*told)
+        if replayed is not None:
+            return await fuzzer.replayed(*replayed)
         if lists is not None:
             version = (await fuzzer.introduction()).version
             tell_of_no_use(lists, client.name, version)

@@ -34,25 +34,25 @@ def mutants_command(names: tuple[str, ...], as_json: bool) -> int:
 
     `mutant:NAME` is a target, a revision and, for mutants of clients, a client.
     """
-    found = named_mutants(names)
+    mutants = named_mutants(names)
     if as_json:
-        echo_json([_mutant_json(m) for m in found])
+        echo_json([_mutant_json(m) for m in mutants])
     elif len(names) == 1:
-        _print_one(found[0])
+        _print_one(mutants[0])
     else:
-        _print_list(found)
+        _print_list(mutants)
     return 0
 
 
-def _print_list(found: list[Mutant]) -> None:
+def _print_list(mutants: list[Mutant]) -> None:
     screen = console()
     grid = Grid(box=None, pad_edge=False)
     for column, ratio in (("mutant", 3), ("source", 3), ("what is broken", 8)):
         grid.add_column(column, ratio=ratio, overflow="fold")
-    for mutant in found:
+    for mutant in mutants:
         grid.add_row(mutant.name, mutant.source, mutant.about)
     screen.print(grid)
-    screen.print(Text(plural(len(found), "mutant")))
+    screen.print(Text(plural(len(mutants), "mutant")))
 
 
 def _print_one(mutant: Mutant) -> None:

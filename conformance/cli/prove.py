@@ -1,7 +1,7 @@
-"""`prove`: prove every obligation of a revision with Z3.
+"""Prove every obligation of a revision with Z3 (`prove`).
 
-What is proved is one table; what fails is shown as a step in words.  Z3 is an extra: without it the
-command says how to install it.
+Proved obligations are one table; a failure is printed as a step in words.  Z3 is an extra: without
+it the command says how to install it.
 """
 
 from __future__ import annotations
@@ -67,18 +67,18 @@ def prove_command(revision: str, names: tuple[str, ...], as_json: bool) -> int:
     Z3 proves that every step keeps them, for any number of members and instances.  What is not
     simply proved is shown; with --property each count, and each expected violation as a step.
     """
-    found = find_revision(revision)
+    revision_ = find_revision(revision)
     for name in names:
         _check_provable(name, revision)
     if importlib.util.find_spec("z3") is None:
         raise TargetUnavailableError(_REMEDY)
     start = time.monotonic()
-    proof = _proof(found, names)
+    proof = _proof(revision_, names)
     seconds = time.monotonic() - start
-    runs = _runs(found, proof)
+    runs = _runs(revision_, proof)
     if as_json:
-        said = {**proof.to_json(), "runs": [runs[one] for one in sorted(runs)]}
-        echo_json(said)
+        document = {**proof.to_json(), "runs": [runs[key] for key in sorted(runs)]}
+        echo_json(document)
     else:
         _show(proof, seconds, runs, in_full=bool(names))
     if proof.failures:
@@ -87,11 +87,11 @@ def prove_command(revision: str, names: tuple[str, ...], as_json: bool) -> int:
 
 
 def _check_provable(name: str, revision: str) -> None:
-    """Raise UsageError for a property that no proof takes, with why where it is known."""
+    """Raise UsageError for a property without a proof, with the reason where it is known."""
     try:
         find_formula(name)
     except KeyError as error:
-        there = {one.id: one for one in properties_for(revision)}
+        there = {property_.id: property_ for property_ in properties_for(revision)}
         if name not in there:
             raise click.UsageError(str(error.args[0])) from None
         if Engine.PROOF in there[name].engines:
@@ -113,15 +113,19 @@ Runs = dict[tuple[str, str], dict[str, Any]]
 
 def _runs(revision: Revision, proof: Proof) -> Runs:
     runs: Runs = {}
-    for one in proof.failures:
-        if one.counterexample is None or one.about not in PROPERTIES:
+    for obligation in proof.failures:
+        if obligation.counterexample is None or obligation.about not in PROPERTIES:
             continue
-        found = reach(revision, PROPERTIES[one.about], one.rule)
-        row: dict[str, Any] = {"property": one.about, "rule": one.rule, "worlds": found.states}
-        if found.run is not None and found.worlds is not None and found.question is not None:
-            row["question"] = found.question.name
-            row["run"] = [line.strip() for line in run_lines(found.worlds, found.run)]
-        runs[one.about, one.rule] = row
+        reached = reach(revision, PROPERTIES[obligation.about], obligation.rule)
+        row: dict[str, Any] = {
+            "property": obligation.about,
+            "rule": obligation.rule,
+            "worlds": reached.states,
+        }
+        if reached.run is not None and reached.worlds is not None and reached.question is not None:
+            row["question"] = reached.question.name
+            row["run"] = [line.strip() for line in run_lines(reached.worlds, reached.run)]
+        runs[obligation.about, obligation.rule] = row
     return runs
 
 
@@ -133,30 +137,34 @@ def _show(proof: Proof, seconds: float, runs: Runs, *, in_full: bool) -> None:
     _show_rows(screen, proof, in_full=in_full)
     if proof.expected:
         screen.print("\nExpected violations", style="bold")
-    by_property = dict.fromkeys(one.about for one in proof.expected)
+    by_property = dict.fromkeys(obligation.about for obligation in proof.expected)
     for about in by_property:
-        mine = [one for one in proof.expected if one.about == about]
+        mine = [obligation for obligation in proof.expected if obligation.about == about]
         if in_full:
-            for one in mine:
-                _show_one(screen, one)
+            for obligation in mine:
+                _show_one(screen, obligation)
             _show_rest(screen, mine)
         else:
-            rules = ", ".join(dict.fromkeys(one.rule for one in mine))
+            rules = ", ".join(dict.fromkeys(obligation.rule for obligation in mine))
             screen.print(Text(f"  {about}, by {rules}: {mine[0].detail}"), soft_wrap=True)
     if proof.kept:
         screen.print("\nProved here alone, not of what this is made from", style="bold")
-    for one in proof.kept:
-        screen.print(Text(f"  {one.about}: {one.detail}"))
+    for obligation in proof.kept:
+        screen.print(Text(f"  {obligation.about}: {obligation.detail}"))
     for title, chosen in (("Not covered", proof.uncovered), ("Failures", proof.failures)):
         if chosen:
             screen.print(f"\n{title}", style="bold")
-        told: dict[str, str] = {}
-        for one in chosen:
-            _show_one(screen, one)
-            if one.failed and (one.about, one.rule) in runs and _is_first(one):
-                _show_run(screen, runs[one.about, one.rule], told)
+        printed: dict[str, str] = {}
+        for obligation in chosen:
+            _show_one(screen, obligation)
+            if (
+                obligation.failed
+                and (obligation.about, obligation.rule) in runs
+                and _is_first(obligation)
+            ):
+                _show_run(screen, runs[obligation.about, obligation.rule], printed)
         _show_rest(screen, chosen)
-    proved = sum(one.result is Result.PROVED for one in proof.obligations)
+    proved = sum(obligation.result is Result.PROVED for obligation in proof.obligations)
     screen.print(
         f"\n{proof.revision}: {len(proof.obligations)} obligations, {proved} proved, "
         f"{len(proof.expected)} fail as expected, {len(proof.failures)} failed"
@@ -167,7 +175,7 @@ def _show(proof: Proof, seconds: float, runs: Runs, *, in_full: bool) -> None:
 
 
 def _show_rows(screen: Console, proof: Proof, *, in_full: bool) -> None:
-    """Print how many obligations of each kind were proved, and what is whole as one line."""
+    """Print the number of proved obligations of each kind, and complete kinds as one line."""
     from fencepost.properties.proofs.proof_results import FAILURES, Result  # noqa: PLC0415  (as above)
 
     grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0))
@@ -175,8 +183,8 @@ def _show_rows(screen: Console, proof: Proof, *, in_full: bool) -> None:
     for title in ("proved", "expected", "failed", *(("here alone",) if proof.kept else ())):
         grid.add_column(title, justify="right")
     rows = list(proof.rows())
-    shown = [row for row in rows if in_full or set(row[2]) - {Result.PROVED}]
-    for kind, about, row in shown:
+    printed = [row for row in rows if in_full or set(row[2]) - {Result.PROVED}]
+    for kind, about, row in printed:
         failed = sum(row.get(result, 0) for result in FAILURES)
         grid.add_row(
             Text(_KINDS.get(kind, about)),
@@ -185,47 +193,52 @@ def _show_rows(screen: Console, proof: Proof, *, in_full: bool) -> None:
             Text(str(failed or ""), style="bold red"),
             *((str(row.get(Result.KEPT, 0) or ""),) if proof.kept else ()),
         )
-    if shown:
+    if printed:
         screen.print(grid)
-    if whole := len(rows) - len(shown):
-        more = "other " if shown else ""
+    if whole := len(rows) - len(printed):
+        more = "other " if printed else ""
         screen.print(Text(f"all proved in {whole} {more}rows (--json counts them)"))
 
 
-def _is_first(one: Obligation) -> bool:
+def _is_first(obligation: Obligation) -> bool:
     """Return True if it shows its step: one of all that fail by the same rule does."""
     from fencepost.properties.proofs.proof_results import Result  # noqa: PLC0415  (as above)
 
     repeated = {Result.EXPECTED, Result.FAILED}
-    return one.counterexample is not None or not one.rule or one.result not in repeated
+    return (
+        obligation.counterexample is not None
+        or not obligation.rule
+        or obligation.result not in repeated
+    )
 
 
-def _show_run(screen: Console, row: dict[str, Any], told: dict[str, str]) -> None:
+def _show_run(screen: Console, row: dict[str, Any], printed: dict[str, str]) -> None:
     """Print a run, or under which property it was printed before."""
     if "run" not in row:
         lines = [f"no run has such a step in the {row['worlds']:,} worlds that were looked at"]
     else:
         run = "\n".join(row["run"])
         lines = [f"a run to such a step ({row['question']}):", *(f"  {x}" for x in row["run"])]
-        if run in told:
-            lines = [f"the run shown for {told[run]} has such a step"]
-        told.setdefault(run, row["property"])
+        if run in printed:
+            lines = [f"the run shown for {printed[run]} has such a step"]
+        printed.setdefault(run, row["property"])
     for line in lines:
         screen.print(Text(f"      {line}"), soft_wrap=True)
 
 
 def _show_rest(screen: Console, obligations: Sequence[Obligation]) -> None:
     """Print how many of these show no step, since one by the same rule does."""
-    if rest := sum(not _is_first(one) for one in obligations):
+    if rest := sum(not _is_first(obligation) for obligation in obligations):
         screen.print(f"  {plural(rest, 'more step')} by the same rules (--json)")
 
 
-def _show_one(screen: Console, one: Obligation) -> None:
+def _show_one(screen: Console, obligation: Obligation) -> None:
     """Print an obligation with its step; nothing of those that show none."""
-    if not _is_first(one):
+    if not _is_first(obligation):
         return
-    screen.print(Text(f"  {one.about}, by {one.step or one.kind}: {one.result.value}"))
-    if one.detail:
-        screen.print(Text(f"    {one.detail}"), soft_wrap=True)
-    for line in one.counterexample.words() if one.counterexample is not None else ():
+    step = obligation.step or obligation.kind
+    screen.print(Text(f"  {obligation.about}, by {step}: {obligation.result.value}"))
+    if obligation.detail:
+        screen.print(Text(f"    {obligation.detail}"), soft_wrap=True)
+    for line in obligation.counterexample.words() if obligation.counterexample is not None else ():
         screen.print(Text(f"      {line}"), soft_wrap=True)

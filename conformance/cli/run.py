@@ -89,11 +89,11 @@ def start_command(
 
 async def _stay(held: _Listening, *, as_json: bool) -> None:
     async with held as target:
-        told = target.provenance()
+        provenance = target.provenance()
         ended = asyncio.Event()
         with at_a_signal(ended.set):  # before the address is told: whoever has it may end us
             if as_json:
-                click.echo(json.dumps({"address": target.address, "version": told.version}))
+                click.echo(json.dumps({"address": target.address, "version": provenance.version}))
             else:
                 click.echo(target.address)
             await ended.wait()

@@ -82,15 +82,15 @@ def definition_in(document: dict[str, Any], name: str) -> dict[str, Any]:
     Raises UnknownSchemaError.
     """
     definitions: dict[str, Any] = document.get("$defs", {})
-    wanted = dict(_named(name, definitions, f"definition in {document['title']!r}"))
+    definitions_ = dict(_named(name, definitions, f"definition in {document['title']!r}"))
     used: dict[str, Any] = {}
-    waiting = [wanted]
+    waiting = [definitions_]
     while waiting:
         for ref in re.findall(r'"\$ref": "#/\$defs/([^"]+)"', json.dumps(waiting.pop())):
             if ref not in used:
                 used[ref] = definitions[ref]
                 waiting.append(used[ref])
-    schema = {"$schema": document["$schema"], **wanted}
+    schema = {"$schema": document["$schema"], **definitions_}
     return {**schema, "$defs": used} if used else schema
 
 

@@ -35,7 +35,7 @@ _port = click.IntRange(1, 65535)
 def _settings(
     context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 ) -> dict[str, int | None]:
-    """Return the group settings; what no broker could have is a usage error."""
+    """Return the group settings; a setting that no broker can have is a usage error."""
     del context, parameter
     settings = dict(CONFIG_DEFAULTS)
     for value in values:
@@ -174,7 +174,7 @@ async def _stay(broker: ModelBroker, seed: int, *, as_json: bool) -> None:
         with at_a_signal(serving.cancel), contextlib.suppress(asyncio.CancelledError):
             address = f"tcp://{broker.address}"
             if as_json:
-                told = {
+                document = {
                     "address": address,
                     "addresses": [f"tcp://{at}" for at in broker.addresses.values()],
                     "implementation": f"fencepost-model:{broker.revision.name}",
@@ -182,7 +182,7 @@ async def _stay(broker: ModelBroker, seed: int, *, as_json: bool) -> None:
                     "seed": seed,
                     "settings": dict(broker.settings),
                 }
-                click.echo(json.dumps(told))
+                click.echo(json.dumps(document))
             else:
                 click.echo(address)
             await serving

@@ -98,12 +98,12 @@ def _beside(cells: Iterable[str], widths: list[int]) -> Iterator[str]:
 def revisions_command(name: str | None, as_json: bool) -> None:
     """List the revisions, or explain one."""
     names = revisions.NAMES if name is None else (name,)
-    found = [find_revision(n) for n in names]
+    listed = [find_revision(n) for n in names]
     if as_json:
-        echo_json([_revision_json(r) for r in found])
+        echo_json([_revision_json(r) for r in listed])
         return
     screen = console()
-    for revision in found:
+    for revision in listed:
         differences = plural(len(revision.differences), "difference")
         base = f" (base {revision.base}, {differences})" if revision.base else ""
         screen.print(Text.assemble((revision.name, "bold"), base))

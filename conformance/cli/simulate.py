@@ -1,4 +1,4 @@
-"""`simulate`: what a deployment costs a consumer group."""
+"""Compute the cost of a deployment for a consumer group (`simulate`)."""
 
 from __future__ import annotations
 
@@ -167,8 +167,8 @@ def simulate_command(
         "revision": revision,
         "target_size": target_size,
     }
-    given = {name: value for name, value in values.items() if value is not None}
-    chosen = with_changes(with_values(find_scenario(scenario), given, "the options"), changes)
+    values_ = {name: value for name, value in values.items() if value is not None}
+    chosen = with_changes(with_values(find_scenario(scenario), values_, "the options"), changes)
     forms = (
         {variant_name(chosen.settings): chosen} if compare is None else variants_of(chosen, compare)
     )
@@ -192,7 +192,7 @@ def _topics(partitions: tuple[int, ...] | None) -> dict[str, object]:
 
 
 def _runner(engine: str, master: str | None, jobs: int, revision: str | None) -> Runner:
-    """Who runs them, by the options.  Raises click.UsageError where they don't go together."""
+    """Choose the runner by the options.  Raises click.UsageError where they don't go together."""
     check_master(engine, master)
     is_own = is_in_a_file(revision or "")
     if engine == "local":

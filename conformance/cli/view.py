@@ -19,7 +19,7 @@ from fencepost.model.history.words import plural
 from fencepost.traces.files.bounded import DocumentError, read_json
 from fencepost.traces.files.text_files import write_texts
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
-from fencepost.traces.pages.trace_data import ShownTrace
+from fencepost.traces.pages.trace_data import PageTrace
 from fencepost.traces.pages.trace_page import trace_page
 from fencepost.traces.report.certificate_data import checked_certificate, is_certificate
 from fencepost.traces.report.certificate_page import certificate_page
@@ -72,9 +72,9 @@ def _traces(documents: Sequence[tuple[Path, Any]]) -> str:
     traces = [TraceFile.from_json(document, where=str(path)) for path, document in documents]
     return trace_page(
         [
-            ShownTrace(trace, trace.case or path.stem, str(path))
+            PageTrace(trace, trace.case or path.stem, str(path))
             if len(traces) == 1
-            else ShownTrace(trace, path.stem, str(path))
+            else PageTrace(trace, path.stem, str(path))
             for trace, (path, _) in zip(traces, documents, strict=True)
         ]
     )

@@ -40,7 +40,7 @@ from fencepost.traces.files.bounded import own_version
 from fencepost.traces.files.recording_trace import trace_of
 from fencepost.traces.files.text_files import write_texts
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
-from fencepost.traces.pages.trace_data import ShownTrace
+from fencepost.traces.pages.trace_data import PageTrace
 from fencepost.traces.pages.trace_page import trace_page
 
 EXIT_SAME, EXIT_OTHER = 0, 1
@@ -268,7 +268,7 @@ def traces_json(audited: Sequence[AuditedTrace]) -> str:
 
 def write_traces(audited: Sequence[AuditedTrace], folder: Path) -> None:
     """The files of `--report`."""
-    shown = [ShownTrace(row.trace, row.path.stem, str(row.path)) for row in audited]
+    shown = [PageTrace(row.trace, row.path.stem, str(row.path)) for row in audited]
     texts = {
         "audit.json": traces_json(audited) + "\n",
         "audit.txt": "".join(row.line() + "\n" for row in audited),

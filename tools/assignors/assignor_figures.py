@@ -1,17 +1,14 @@
-"""Figures of our assignors and Java's: parity on random groups, and how far from the best each is.
+"""Compare our assignors with Java's on random groups, and measure the distance of each to the best.
 
 The groups are the same for the same seed.  A cooperative assignor is judged by its end, round by
 round, each of which is a question to Java.
 
-The assignors of Java's kafka-clients, asked by a program that is built when it is first needed.
-
-A group is asked about under several namings, which change the order of hash tables and nothing
-else.  So it is seen where an assignor's choice depends on that order: it has several results then.
-
-Our assignors beside Java's: is the result equal, and if not, why?
+Java's kafka-clients is called by a program that is built on first use.  A group is passed under
+several namings, which change the order of hash tables and nothing else.  An assignor whose choice
+depends on that order has several results then.
 
 Java's result may depend on hash codes; then ours must be one of its results, or as good.  Where
-Java's breaks a promise that ours keeps, that is the reason.
+Java's breaks a promise that ours keeps, that is the reason for a difference.
 """
 
 from __future__ import annotations
@@ -55,10 +52,10 @@ _MAIN = "AssignorProgram"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What an assignor is asked: its name, and a group.
+    """A question to an assignor: its name, and a group.
 
     Names of members and topics are letters and digits, those of one kind equally long.  `namings`:
-    under how many namings, of at most 8.
+    the number of namings, at most 8.
     """
 
     assignor: str
@@ -135,7 +132,7 @@ def _result(read: dict[str, Any]) -> Assignment | str:
 
 
 class Parity(Enum):
-    """How our result compares with Java's."""
+    """The relation of our result to Java's."""
 
     EQUAL = "equal"
     ONE_OF_SEVERAL = "one of several that Java has"
@@ -198,12 +195,12 @@ WITHIN_S = 900.0
 STICKY = tuple(name for name, assignor in ASSIGNORS.items() if assignor.is_sticky)
 SMALL = "all small"
 GAPS = ("best", "1 move more", "2 moves more", "3 or more", "farther", "less even")
-"""How far from the best an assignment is, by what comes first: balance, racks, moves."""
+"""The distance of an assignment to the best, by the first difference: balance, racks, moves."""
 _MORE_MOVES = 3
 
 
 async def measure(each: int, seed: int) -> dict[str, Any]:
-    """All figures, of so many random groups of each kind.  Raises TargetUnavailableError."""
+    """Compute all figures, of `each` random groups of each kind.  Raises TargetUnavailableError."""
     rng = random.Random(seed)  # noqa: S311  (to choose groups)
     groups = [(kind, random_group(kind, rng)) for kind in KINDS for _ in range(each)]
     parity = await _parity([*((str(kind), group) for kind, group in groups), *_small()])
@@ -223,7 +220,7 @@ def _small() -> Iterator[tuple[str, AssignorInput]]:
 
 
 async def _parity(groups: Sequence[tuple[str, AssignorInput]]) -> list[dict[str, Any]]:
-    """How often each kind of parity was found, by kind of group and assignor."""
+    """Count each kind of parity, by kind of group and assignor."""
     asked = [
         (kind, Question(name, group.members, group.counts, group.racks))
         for kind, group in groups
@@ -273,7 +270,7 @@ async def _quality(
 
 
 def gap(found: Quality, best: Quality) -> str:
-    """How far an assignment is from the best, one of GAPS."""
+    """Return the distance of an assignment to the best, one of GAPS."""
     if found.unevenness > best.unevenness:
         return "less even"
     if found.far > best.far:
@@ -283,7 +280,7 @@ def gap(found: Quality, best: Quality) -> str:
 
 
 async def _java_rounds(name: str, groups: Iterable[AssignorInput]) -> list[list[Assignment]]:
-    """Java's assignments of each group, round by round; none where it fails or breaks a promise."""
+    """Return Java's assignments of each group by round; none where it fails or breaks a promise."""
     now = dict(enumerate(groups))
     found: list[list[Assignment]] = [[] for _ in now]
     for number in range(LONGEST):

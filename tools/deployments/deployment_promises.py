@@ -1,4 +1,4 @@
-"""What KIP-345 and an article promise of deployments, each held to what was simulated and measured.
+"""Compare promises of KIP-345 and of an article about deployments with simulated and real runs.
 
 The claims are data, `claims.toml`, in our own words and with the section that they are from.
 """
@@ -24,7 +24,7 @@ from tools.deployments.simulated_and_real import (
 
 
 class Verdict(Enum):
-    """What became of a claim."""
+    """The result of a claim."""
 
     HOLDS = "holds"
     NOT_ALWAYS = "not always"
@@ -34,7 +34,7 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Pooled:
-    """All results of a case, whatever the broker and the library."""
+    """All results of a case, of any broker and library."""
 
     results: tuple[CaseResult, ...]
 
@@ -45,7 +45,7 @@ class Pooled:
 
     @property
     def runs(self) -> int:
-        """How often it was performed."""
+        """Number of real runs."""
         return sum(len(one.real) for one in self.results)
 
     def real(self, figure: str) -> Range | None:
@@ -64,8 +64,8 @@ def pooled(results: Sequence[CaseResult], case: str) -> Pooled:
 class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A promise about a figure of a case.
 
-    `promised`: in words; `within`: what the figure may be for that; `at_most`: another figure of
-    the same run that it may not exceed.  `why`: why it isn't so, or what there is to it, under a
+    `promised`: in words; `within`: the promised values of the figure; `at_most`: another figure of
+    the same run that it may not exceed.  `why`: the reason why it isn't so, or a remark, under a
     `title`.
     """
 
@@ -80,7 +80,7 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     why: str = ""
 
     def verdict(self, found: Pooled) -> Verdict:
-        """Whether all that happened is as promised."""
+        """Return the verdict: do all runs keep the promise?"""
         real = found.real(self.figure)
         if real is None:
             return Verdict.UNKNOWN
@@ -97,7 +97,7 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 
 def simulated_only(results: Sequence[CaseResult]) -> dict[str, dict[str, Range]]:
-    """What is simulated of each case that claims are about and that was not performed yet."""
+    """Return the simulated figures of each case with claims that was not performed yet."""
     performed = {one.case for one in results}
     cases = {claim.case: CASES_BY_NAME[claim.case] for claim in all_claims()}
     return {name: simulated(one.at(), ()) for name, one in cases.items() if name not in performed}

@@ -1,18 +1,11 @@
-"""A deployment of real consumers, each in a process of its own, on a Kafka that is recorded.
+"""Perform a scenario on a real, recorded Kafka with real consumers, each in a process of its own.
 
-Steps are the simulator's own scripts.  What takes time (a close, the start of a process) goes on
-beside them, as it does in a deployment; each consumer does one thing after the other.
+Steps are the simulator's own scripts.  Slow actions (a close, the start of a process) run beside
+them, as in a deployment; each consumer does one thing after the other.  A proxy records the
+requests of the clients; `GroupOnWire` reads the group's generations and assignments from them.
 
-A Kafka that is started for deployments, behind a proxy that records what its clients ask.
-
-What a recorded Kafka's requests and answers tell of one group: its generations, who has what.
-
-How many partitions nobody consumed at the same time: whether a group came to a full stop.
-
-Performs a scenario on a real Kafka with real consumers, and says what it came to.
-
-The figures are the simulator's: the same functions count them, from what users saw and what the
-broker answered.
+The figures are the simulator's: the same functions compute them, from the events of users and the
+answers of the broker.
 """
 
 from __future__ import annotations
@@ -115,11 +108,11 @@ async def started_kafka(
 
 
 _DETAILS = re.compile(r"[:(]")
-"""What begins the names and numbers in a reason of the Java client."""
+"""The beginning of the names and numbers in a reason of the Java client."""
 
 
 class Synced(NamedTuple):
-    """What a consumer's last sync gave it."""
+    """The result of a consumer's last sync."""
 
     generation_id: int
     partitions: frozenset[TopicPartition]
@@ -128,11 +121,11 @@ class Synced(NamedTuple):
 class GroupOnWire:
     """A group, as far as the history was read; consumers are known by their client ids.
 
-    `generation_id`: the newest that a join was answered with.  `completed`: when the first join of
-    each generation was answered, in ms of the history.  `synced`: by consumer.  `first_join_ms`:
-    when each consumer first asked to join.  `reasons`: when a consumer told why it joins again, and
-    why, without names and numbers (KIP-800; librdkafka tells nothing).  `beats_ms`: from each
-    heartbeat of a consumer to its next, where it asked nothing else of the group between them.
+    `generation_id`: the newest in a join's answer.  `completed`: the time of the first answer to a
+    join of each generation, in ms of the history.  `synced`: by consumer.  `first_join_ms`: the
+    time of each consumer's first join.  `reasons`: times and reasons of joins, without names and
+    numbers (KIP-800; librdkafka sends none).  `beats_ms`: from each heartbeat of a consumer to its
+    next, where it sent no other request of the group between them.
     """
 
     def __init__(self, history: History, group_id: str) -> None:
@@ -149,7 +142,7 @@ class GroupOnWire:
         self._open: list[RecordedExchange] = []
 
     def read(self) -> None:
-        """Read what came since the last time."""
+        """Read the part of the history that is new since the last time."""
         exchanges = self._history.exchanges
         new, self._read = exchanges[self._read :], len(exchanges)
         for exchange in new:
@@ -213,12 +206,12 @@ _JAVA_ASSIGNORS = {
 
 
 class DeploymentError(Exception):
-    """A consumer can't be started, or its driver failed: nothing can be said of the run."""
+    """A consumer can't be started, or its driver failed: the run has no result."""
 
 
 @dataclass(slots=True)
 class _RealConsumer:
-    """A consumer: its driver once it has one, what its user saw, what it owns.
+    """A consumer: its driver once it has one, the events of its user, its partitions.
 
     `since`: its driver's events before that index are of others; `read`: those up to it are known.
     """
@@ -231,7 +224,7 @@ class _RealConsumer:
     last: asyncio.Task[None] | None = None
 
     def look(self) -> None:
-        """Take note of what its user saw."""
+        """Take note of its user's events."""
         if self.driver is None:
             return
         new = self.driver.events[self.read :]
@@ -298,7 +291,7 @@ class RealDeployment(Deployment):
         self._do(consumer, partial(self._end, consumer))
 
     def remove(self, instances: Iterable[str]) -> None:
-        """An administrator removes static members."""
+        """Remove static members, as an administrator does."""
         for instance in instances:
             self._run_beside(self._remove(instance))
 
@@ -323,7 +316,7 @@ class RealDeployment(Deployment):
         await asyncio.gather(*self._beside, return_exceptions=True)
 
     def check(self) -> None:
-        """Raise what went wrong beside the steps: DeploymentError, DriverError and others."""
+        """Raise the errors of actions beside the steps: DeploymentError, DriverError and others."""
         done = [task for task in self._beside if task.done()]
         self._beside = [task for task in self._beside if not task.done()]
         for error in [task.exception() for task in done]:
@@ -386,7 +379,7 @@ class RealDeployment(Deployment):
         self._outages.append((self._down_ms, self._history.now_ms()))
 
     def _do(self, consumer: str, what: Callable[[], Awaitable[None]]) -> None:
-        """Do something with a consumer, after what was done with it before."""
+        """Start an action of a consumer, after its action before."""
         one = self._consumers[consumer]
         before = one.last
 
@@ -405,7 +398,7 @@ class RealDeployment(Deployment):
     # What came of it.
 
     def new_failures(self) -> Iterator[tuple[str, ProcessFailure]]:
-        """Yield the fatal errors that users were told of."""
+        """Yield the fatal errors of users."""
         for consumer, one in self._consumers.items():
             events, one.errors = one.errors, []
             for heard_ms, error in events:
@@ -428,7 +421,7 @@ class RealDeployment(Deployment):
 
     @property
     def events(self) -> list[ClientEvent]:
-        """What users saw, in order: on the history's clock, of the scenario's topic."""
+        """Return the events of users, in order: on the history's clock, of the scenario's topic."""
         (topic,) = self.scenario.counts
         found: list[ClientEvent] = []
         for consumer, one in self._consumers.items():
@@ -475,7 +468,7 @@ class RealDeployment(Deployment):
         return [(up - down) / 1000 for down, up in self._outages]
 
     def worst_ms(self, began_ms: float, ended_ms: float) -> int:
-        """How long the control client waited at most between two times."""
+        """Return the longest wait of the control client between two times."""
         return self._history.worst_ms(began_ms, ended_ms)
 
     def _on_history(self, heard_ms: float) -> float:
@@ -517,7 +510,7 @@ def most_at_once(partitions: Iterable[Held], from_: float, until: float) -> int:
 
 
 _FORMS_S = 180.0
-"""How long a group may take to form, where processes start on a busy machine."""
+"""Seconds for a group to form, where processes start on a busy machine."""
 
 _ENOUGH = 20
 _DISTURBED_MS = 1500
@@ -525,14 +518,14 @@ _DISTURBED_MS = 1500
 
 
 class RealFigures(msgspec.Struct, frozen=True, kw_only=True):
-    """What a scenario came to on a real Kafka.
+    """The result of a scenario on a real Kafka.
 
-    `restarts_s`, `downs_s`: how long hosts had no process that asked to join, and the broker was
-    away; what they are compared with is simulated with these.  `control_ms`: how long a client of
-    our own waited at most for an answer of the broker: more than a few ms is the machine.
-    `beats_ms`: the 5th, 50th and 95th percentile of the times between heartbeats; `late_ms`: how
-    much later than it was due one came at most, so for how long a member stood still.  `reasons`:
-    how often members told each reason to join again.
+    `restarts_s`, `downs_s`: the times that hosts had no process that joined, and that the broker
+    was away; the simulation to compare with uses these.  `control_ms`: the longest wait of a client
+    of our own for an answer of the broker: more than a few ms is the machine.  `beats_ms`: the 5th,
+    50th and 95th percentile of the times between heartbeats; `late_ms`: the longest delay of one
+    beyond its due time, so the time that a member stood still.  `reasons`: the number of times that
+    members sent each reason to join again.
     """
 
     rebalances: int
@@ -555,7 +548,7 @@ class RealFigures(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def failed(self) -> int:
-        """How many processes were told a fatal error."""
+        """Return the number of processes with a fatal error."""
         return len(self.failures)
 
     @property
@@ -570,7 +563,7 @@ class RealFigures(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def was_disturbed(self) -> bool:
-        """Whether the machine stood still; a broker that is away keeps our client waiting, too."""
+        """Return True if the machine stood still; a broker that is away delays our client, too."""
         return self.control_ms > _DISTURBED_MS and not self.downs_s
 
 
@@ -603,7 +596,7 @@ async def perform_for_real(
 
 
 def _processes(scenario: DeploymentScenario) -> int:
-    """How many processes are started in all, so that nobody waits for one."""
+    """Return the number of all processes to start, so that none is waited for."""
     count = scenario.members
     for step in scenario.step:
         match step:
@@ -634,7 +627,7 @@ async def _form(deployment: RealDeployment) -> tuple[int, int]:
 
 
 async def _run(deployment: RealDeployment, performer: Performer) -> None:
-    """Do what is due when it is due."""
+    """Perform all steps, each when it is due."""
     while (next_ms := performer.next_ms) is not None:
         await asyncio.sleep(max(next_ms - deployment.now_ms, 0) / 1000)
         deployment.check()

@@ -1,16 +1,14 @@
-"""Holds what happened for real to what was simulated: equal counts, times within the jitter.
+"""Compare real runs with simulated ones: equal counts, times within the jitter.
 
-The simulator is given the restart times, and the time that the broker was away, as they were; what
-chance decides (when, between two heartbeats, a step begins) is simulated with several seeds.
+The simulator gets the real restart times, and the real outage of the broker; random times (the
+begin of a step between two heartbeats) are simulated with several seeds.
 
-Which deployments are held against reality: scenarios in forms, with times that are short.
+The cases are scenarios in forms, with short times.  `resumes_s` takes from real bounces the time
+from an assignment until the member reads: the wait of each partition in each eager rebalance,
+beyond the time of messages, for members that answer late and for the library's own work.  A
+simulation of the same bounce has the rest.
 
-Takes from real bounces how long a member needs until it reads what it is given.
-
-That is what each partition waited in each eager rebalance, beyond what messages take: for members
-that answer late, for what a library does between.  A simulation of the same bounce has the rest.
-
-Why reality differs from the simulation, where it does: each reason was looked into.
+Each difference to the simulation has a reason in REASONS, which was looked into.
 """
 
 from __future__ import annotations
@@ -57,7 +55,7 @@ _SETTLE_S = 60.0
 class DeploymentCase:
     """A scenario in a form.
 
-    `name`: of the case; `form`: as `simulate --compare` names it, None: as the scenario says;
+    `name`: of the case; `form`: as `simulate --compare` names it, None: as in the scenario;
     `share`: of the members, where it takes long.
     """
 
@@ -68,9 +66,9 @@ class DeploymentCase:
     share: int = 1
 
     def at(self, members: int = MEMBERS, partitions: int = PARTITIONS) -> DeploymentScenario:
-        """Return the scenario, of so many members and partitions, with short times.
+        """Return the scenario, with this many members and partitions, and with short times.
 
-        Members read at once: what a rebalance takes longer for real is what is measured.
+        Members read at once: the extra time of a real rebalance is what is measured.
         """
         scenario = find_scenario(self.scenario)
         members, partitions = members // self.share, partitions // self.share
@@ -88,7 +86,7 @@ class DeploymentCase:
         return variants_of(quick, self.form)[self.form] if self.form else quick
 
     def lacks(self, client: str) -> str:
-        """Why a client can't take part; empty: it can."""
+        """Return why a client can't take part; empty: it can."""
         if self.scenario.startswith("to-cooperative") and client.startswith("confluent-kafka"):
             return "librdkafka refuses to offer an eager and a cooperative assignor together"
         return ""
@@ -142,16 +140,16 @@ SHOWN = (
     "balanced_after_s",
 )
 LEAST_JITTER_S = 0.1
-"""How often a health check looks: no time is known better."""
+"""Interval of a health check: no time is known better."""
 CALM_S = 0.5
-"""Where the machine stood still for longer, times tell more of it than of the deployment."""
+"""The longest standstill of the machine, in s, at which times still describe the deployment."""
 LATER = frozenset({"stopped_at_once"})
 """Figures that runs which were kept before they were known don't have."""
 Range = tuple[float, float]
 
 
 class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
-    """A case with a library on a broker: what happened, each time, and what was simulated.
+    """A case with a library on a broker: each real run, and the simulated figures.
 
     `simulated`: of each figure the least and the most; a figure that not all runs have is left out.
     """
@@ -166,12 +164,12 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What it is about."""
+        """Case, library and broker."""
         return self.case, self.broker, self.client
 
     @property
     def scenario(self) -> DeploymentScenario:
-        """What was performed."""
+        """Return the scenario that was performed."""
         return CASES_BY_NAME[self.case].at(self.members, self.partitions)
 
     def happened(self, figure: str) -> Range | None:
@@ -187,7 +185,7 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
 def simulated(
     scenario: DeploymentScenario, real: Sequence[RealFigures], seeds: int = SEEDS
 ) -> dict[str, Range]:
-    """The figures' ranges over the seeds, with the restart times and outages that were real."""
+    """Return the figures' ranges over the seeds, with the real restart times and outages."""
     downs = [seconds for one in real for seconds in one.downs_s]
     restarts = tuple(seconds for one in real for seconds in one.restarts_s)
     given = msgspec.structs.replace(
@@ -230,9 +228,9 @@ def range_of(values: Sequence[float | None]) -> Range | None:
 
 
 def jitter_s(results: Iterable[CaseResult]) -> float:
-    """How far the longest gaps of one case, with one library on one broker, lie apart at most.
+    """Return the largest difference of the longest gaps of one case and library on one broker.
 
-    Those that are as long as a restart, or the broker was away, tell nothing of that, nor do those
+    Gaps that are as long as a restart or an outage of the broker say nothing about it, nor do those
     of a machine that stood still.
     """
     spreads = [LEAST_JITTER_S]
@@ -262,7 +260,7 @@ def differences(result: CaseResult, jitter: float) -> list[str]:
 
 
 def beyond(result: CaseResult, figure: str) -> float:
-    """How far outside of the range that was simulated a figure is at most."""
+    """Return the largest distance of a figure to its simulated range."""
     expected, happened = result.simulated.get(figure), result.happened(figure)
     if expected is None or happened is None:
         return float("inf")
@@ -292,7 +290,7 @@ def _place(result: CaseResult) -> tuple[int, str, str]:
 
 
 CASE = "bounce-eager"
-"""In which all partitions are given anew in each rebalance, and nobody waits for a session."""
+"""The case in which each rebalance assigns all partitions anew, and nobody waits for a session."""
 _FIGURE = "unavailable_partition_s"
 
 
@@ -308,16 +306,16 @@ def resumes_s(results: Iterable[CaseResult]) -> list[float]:
 
 
 _WAITS = 3
-"""How often a rebalance waits for each member: until it hears of it, joins, and syncs."""
+"""The number of waits of a rebalance for each member: until it hears of it, joins, and syncs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Whose doing a difference is, and what is known of it.
+    """The cause of a difference, and the known facts about it.
 
-    `cases`, `figures`: where it was seen; `client`: the library that does so, empty: all;
-    `least_still_s`: only where the machine stood still for so long.  `beyond`: so far outside of
-    the range that was simulated it may be, and `stalls` times as long as the machine stood still.
+    `cases`, `figures`: of its observations; `client`: the library that does so, empty: all;
+    `least_still_s`: only where the machine stood still for this long.  `beyond`: the tolerance
+    outside of the simulated range, and `stalls` times as long as the machine stood still.
     """
 
     title: str
@@ -330,7 +328,7 @@ class Reason:
     least_still_s: float = 0.0
 
     def fits(self, result: CaseResult, figure: str) -> bool:
-        """Return True if it says why this figure differs."""
+        """Return True if it explains why this figure differs."""
         still_s = max(one.stood_still_s for one in result.real)
         return (
             result.case in self.cases
@@ -423,5 +421,5 @@ which it would be known. What is longer by more than a heartbeat interval is not
 
 
 def reason(result: CaseResult, figure: str) -> str | None:
-    """Return the name of the reason why a figure differs; None: nobody knows."""
+    """Return the name of the reason why a figure differs; None: it is unknown."""
     return next((name for name, one in REASONS.items() if one.fits(result, figure)), None)

@@ -1,11 +1,9 @@
-"""The page about assignors: what they promise, beside Java's, and how far from the best they are.
+"""Make the page about assignors: their promises, Java's, and the distance of each to the best.
 
-It is made from figures that stand in the repository; `python -m
-tools.docs.assignors_page docs` makes page and picture anew, and with `measure`
-behind it the figures, too, which needs a JDK and takes some minutes.  How quick they are is what
-the benchmark says: `python -m benchmarks assignors --save docs/clients/assignor-speed.json`.
-
-Draw how far from the best each sticky assignor is: a bar of shares for each, as an SVG.
+It is made from figures in the repository; `python -m tools.docs.assignors_page docs` makes page and
+picture anew, and with `measure` behind it the figures, too, which needs a JDK and takes some
+minutes.  The speed comes from the benchmark: `python -m benchmarks assignors --save
+docs/clients/assignor-speed.json`.  The picture is an SVG: a bar of shares for each sticky assignor.
 """
 
 from __future__ import annotations
@@ -55,7 +53,7 @@ def gap_plot(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _bar(top: int, row: Mapping[str, Any]) -> Iterator[str]:
-    """A row: its name, a part for each gap that occurs, and the share that is not the best."""
+    """Yield a row: its name, a part for each gap that occurs, and the share that isn't best."""
     name = f"{row['assignor']}, {row['by']}"
     yield _text(12, top + 15, name)
     gaps: Mapping[str, int] = row["gaps"]
@@ -222,7 +220,7 @@ _SHOWN = (
     ("sticky", "different topics, racks: forms"),
     ("cooperative-sticky", "different topics, racks: one is gone"),
 )
-"""Of the rows of the benchmark, which are told: what is quickest, and what is slowest."""
+"""The rows of the benchmark on the page: the quickest, and the slowest."""
 
 
 def page(figures: Mapping[str, Any], speed: Sequence[Mapping[str, Any]]) -> str:
@@ -242,9 +240,9 @@ def page(figures: Mapping[str, Any], speed: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _speed_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a line for each row that is told.
+    """Yield a line for each row of the page.
 
-    Raises KeyError where the benchmark has it no more.
+    Raises KeyError where the benchmark lacks it.
     """
     found = {(row["assignor"], row["group"]): row for row in rows}
     for assignor, group in _SHOWN:

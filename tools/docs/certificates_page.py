@@ -1,9 +1,9 @@
-"""The certificates that stand in the repository, and the page `docs/certificates.md` about them.
+"""Keep certificates in the repository, and make the page `docs/certificates.md` about them.
 
-Decides what is kept of a certificate (all that is the same in every run: no times, no address), how
-it is held against a new one, and what the page shows: a matrix of targets and areas, then for each
-target what is known to fail, and why.  The page is made, not written:
-`python -m tools.docs.certificates_page docs/certificates docs/certificates.md`.
+A kept certificate has all that is the same in every run: no times, no address.  It can be compared
+with a new one.  The page has a matrix of targets and areas, then for each target its known
+failures, and the reasons: `python -m tools.docs.certificates_page docs/certificates
+docs/certificates.md`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ rule, and over versions.
 
 
 def kept(certificate: Mapping[str, Any]) -> dict[str, Any]:
-    """What is kept of a certificate (the JSON of `certify --json`)."""
+    """Return the kept part of a certificate (the JSON of `certify --json`)."""
     return {
         **{key: certificate[key] for key in _KEPT},
         "rules": {key: certificate["rules"][key] for key in ("missed", "unreachable")},
@@ -73,9 +73,9 @@ def _case(case: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any], shaky: Sequence[str]) -> list[str]:
-    """What another run found otherwise, a sentence for each case.
+    """List the differences of another run, a sentence for each case.
 
-    A known failure is the same by whatever listed words it showed itself.  `shaky`: the cases whose
+    A known failure is the same by whatever listed words it was observed.  `shaky`: the cases whose
     known failure comes and goes; there, a pass is no difference.
     """
     found = []
@@ -97,7 +97,7 @@ def _short(case: Mapping[str, Any] | None) -> str:
 
 
 def file_of(folder: Path, target: str) -> Path:
-    """Where the certificate of a target lies."""
+    """Return the file of a target's certificate."""
     return folder / f"{target.replace(':', '-').replace('*', 'x')}.json"
 
 
@@ -107,7 +107,7 @@ def write(folder: Path, certificate: Mapping[str, Any]) -> Path:
 
 
 def write_kept(folder: Path, target: str, document: Mapping[str, Any]) -> Path:
-    """Write what is kept of a target's certificate."""
+    """Write the kept part of a target's certificate."""
     folder.mkdir(parents=True, exist_ok=True)
     path = file_of(folder, target)
     text = json.dumps(document, indent=1, ensure_ascii=False, sort_keys=True)
@@ -139,7 +139,10 @@ def matrix_lines(
     areas: Collection[str],
     area_of: Callable[[str], str],
 ) -> Iterator[str]:
-    """The table of certificates and areas; `kind`: of what they are, `area_of`: of a case's id."""
+    """Yield the table of certificates and areas.
+
+    `kind`: of their targets, `area_of`: of a case's id.
+    """
     yield f"| {kind} | verdict | " + " | ".join(areas) + " |"
     yield "|---" * (2 + len(areas)) + "|"
     for certificate in certificates:
@@ -168,7 +171,7 @@ def verdict_words(certificate: Mapping[str, Any]) -> str:
 
 
 def anchor(target: str) -> str:
-    """Return what a heading is linked by."""
+    """Return the anchor of a heading."""
     return "".join(c for c in target.lower() if c.isalnum() or c in "-_ ")
 
 
@@ -190,7 +193,7 @@ def _failures(certificates: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def by_reason(cases: Mapping[str, Mapping[str, Any]], outcome: Outcome) -> Iterator[str]:
-    """Make a list of what came out so, by reason, the commonest first."""
+    """List the cases with an outcome, by reason, the commonest first."""
     reasons: dict[str, list[str]] = {}
     for case_id, case in cases.items():
         if case["outcome"] == outcome.value:

@@ -1,8 +1,8 @@
-"""The certificates of clients that stand in the repository, and the page about them.
+"""Keep certificates of clients in the repository, and make the page about them.
 
-What is kept is the same in every run: no times, no names of a run.  The page is made, not written:
-`python -m tools.docs.clients_page docs`.  With a folder of `certify-client
---report` behind it, that certificate is kept, too.
+A kept certificate is the same in every run: no times, no names of a run.  The page is made by
+`python -m tools.docs.clients_page docs`.  With a folder of `certify-client --report` behind it,
+that certificate is kept, too.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The pages of what deployments came to on real Kafkas: beside the simulator, and beside claims.
+"""Make the pages of deployments on real Kafkas: beside the simulator, and beside claims.
 
-They are made from results that stand in the repository, which `tox -e deployments` measures anew:
-`python -m tools.docs.deployments_page docs` makes the pages; with `simulate` behind
-it, what was simulated is computed anew, too.
+They are made from results in the repository, which `tox -e deployments` measures anew: `python -m
+tools.docs.deployments_page docs` makes the pages; with `simulate` behind it, the simulated figures
+are computed anew, too.
 """
 
 from __future__ import annotations
@@ -153,7 +153,10 @@ def _reality_lines(results: Sequence[CaseResult], jitter: float) -> Iterator[str
 
 
 def _resumes(results: Sequence[CaseResult]) -> Iterator[str]:
-    """What a rebalance took longer than messages do, which is taken from here."""
+    """Yield the extra time of a rebalance beyond that of messages.
+
+    The simulator takes it from here.
+    """
     found = resumes_s(results)
     if not found:
         return
@@ -169,7 +172,7 @@ def _resumes(results: Sequence[CaseResult]) -> Iterator[str]:
 
 
 def _limits(results: Sequence[CaseResult]) -> Iterator[str]:
-    """How long brokers were away, and what was performed once, or not at all."""
+    """Yield the outages of brokers, and the cases that were performed once, or not at all."""
     downs_s = [seconds for one in results for real in one.real for seconds in real.downs_s]
     if downs_s:
         yield ""
@@ -226,7 +229,7 @@ _NOTHING: Mapping[str, Mapping[str, Range]] = {}
 def claims_page(
     results: Sequence[CaseResult], simulated: Mapping[str, Mapping[str, Range]] = _NOTHING
 ) -> str:
-    """The page of the claims, in Markdown; `simulated`: of cases that were not performed yet."""
+    """Make the page of the claims; `simulated`: of cases that were not performed yet."""
     head = _CLAIMS.format(made=_MADE, **_setting(results)) + _CLAIMS_HEAD
     return head + "\n".join(_claim_lines(results, simulated)) + "\n"
 
@@ -270,7 +273,7 @@ def _verdict_cell(number: int, claim: Claim, verdict: Verdict) -> str:
 
 
 def main(docs: Path, *what: str) -> None:
-    """Write the pages; with `simulate`, what was simulated before."""
+    """Write the pages; with `simulate`, simulate first."""
     results = read_results(docs / DATA)
     if what == ("simulate",):
         results = [result.resimulated() for result in results]

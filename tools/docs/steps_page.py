@@ -1,4 +1,4 @@
-"""Makes `docs/designers/steps.md`: what rules and properties of one's own are written with.
+"""Make `docs/designers/steps.md`: the language of rules and properties of one's own.
 
 `python -m tools.docs.steps_page docs/designers/steps.md` writes it.
 """
@@ -124,9 +124,9 @@ _BESIDES = {
     Do.COMPLETE_JOIN: "The session timers of all members restart, also of a static one that is "
     "absent, whose join is not parked."
 }
-"""What a step does beside its sentence and its docstring."""
+"""Effects of a step beside its sentence and its docstring."""
 _NEWS = 4
-"""How many words of its own a docstring has that says more than the step's sentence."""
+"""The least number of own words of a docstring that adds to the step's sentence."""
 _VIEWED = (
     StepView,
     WorldView,
@@ -178,7 +178,7 @@ def _lines() -> Iterator[str]:
 
 
 def _step(do: Do) -> str:
-    """Describe a step: its sentence, how it is done, what it needs, who uses it."""
+    """Describe a step: its sentence, its docstring, its needs, its users."""
     rooms = (perform, perform, perform)
     performed = next(filter(None, (getattr(room, do.name.lower(), None) for room in rooms)), None)
     told = [f"{do.value}.".replace("|", "or")]

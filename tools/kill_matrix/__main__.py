@@ -1,7 +1,7 @@
 """Run every engine on every mutant: `python -m tools.kill_matrix`, in a checkout.
 
-The result is the kill matrix: what each engine finds, and at what cost.  A mutant that survives is
-a failure.
+The result is the kill matrix: each engine's kills, and their cost.  A mutant that survives is a
+failure.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What finds a mutant, at what cost: the engines that need no more than the model.
+"""Find mutants, and measure the cost: with the engines that need no more than the model.
 
 There are two ways to kill a mutant.  By properties, an engine finds a step, a world or a history in
 which a property does not hold, without knowing the right answer.  By comparison, it finds an answer
@@ -35,10 +35,10 @@ from fencepost.properties.worlds.scope import COMPARED_SCOPES, ENDING_SCOPES, MU
 from fencepost.properties.worlds.world import Act, World, Worlds
 
 PAIRS = 200
-"""How many pairs of worlds, side by side, are visited at most in one scope."""
+"""The most pairs of worlds, side by side, to visit in one scope."""
 
 EXAMPLES = 20
-"""How many walks Hypothesis tries at most in each world."""
+"""The most walks for Hypothesis to try in each world."""
 
 EXPLORE = "explore"
 SEARCH = "hypothesis"
@@ -50,7 +50,7 @@ BY_COMPARISON = (COMPARE, DIFFER)
 
 _PARTED = "the answers differ"
 _READ = 5
-"""How many scopes whole histories are checked in, which takes long."""
+"""The number of scopes in which whole histories are checked, which takes long."""
 _SHORT = 4
 """A walk of at most this many acts is not searched for again in other scopes."""
 
@@ -68,7 +68,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class EngineResult:
-    """What one engine found of a mutant."""
+    """The result of one engine for a mutant."""
 
     engine: str
     killed: bool | None
@@ -84,7 +84,7 @@ class EngineResult:
 
 
 def _held(scope: Scope) -> tuple[Property, ...]:
-    """The properties of a scope: what is stored is checked only where a failover can read it."""
+    """Return the properties of a scope: stored data counts only where a failover reads it."""
     return (*PROPERTIES.values(), *(STORED if scope.fails_over else ()))
 
 
@@ -158,7 +158,7 @@ def _shortest(
     first: FalsifyingWalk,
     examples: int,
 ) -> FalsifyingWalk:
-    """The same walk or a shorter one: a long walk may have a short counterpart in another scope."""
+    """Return the same walk or a shorter one: a long one may have a short one in another scope."""
     best = first
     for scope in scopes:
         if len(best) > _SHORT and scope != first.scope:
@@ -168,7 +168,10 @@ def _shortest(
 
 
 def _stages() -> Iterator[tuple[tuple[Property, ...], list[Scope]]]:
-    """Which properties are checked in which scopes; whole histories last, since they take long."""
+    """Yield properties with the scopes to check them in.
+
+    Whole histories last, since they take long.
+    """
     scopes = [named.scope for named in MUTANT_SCOPES]
     failing = [scope for scope in scopes if scope.fails_over]
     for some in ([scope for scope in scopes if scope not in failing], failing):
@@ -282,19 +285,19 @@ MODEL_ENGINES: Mapping[str, Callable[[Revision], EngineResult]] = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A mutant, and the result of each engine that was asked, by engine."""
+    """A mutant, and the result of each engine that ran, by engine."""
 
     mutant: Mutant
     results: Mapping[str, EngineResult]
 
     @property
     def survives(self) -> bool:
-        """Return True if no engine that was asked kills it."""
+        """Return True if no engine that ran kills it."""
         return not any(result.killed for result in self.results.values())
 
     @property
     def missed(self) -> tuple[str, ...]:
-        """Engines that must see what the mutant breaks, were asked, and did not see it."""
+        """Return the engines that must kill the mutant, ran, and did not."""
         known = (*PROPERTIES.values(), *STORED)
         broken = [one for one in known if one.id in self.mutant.breaks]
         return tuple(
@@ -306,7 +309,7 @@ class Row:
         )
 
     def killed_by(self, *engines: str) -> bool:
-        """Return whether one of these engines kills it."""
+        """Return True if one of these engines kills it."""
         return any(e in self.results and self.results[e].killed for e in engines)
 
 

@@ -1,15 +1,12 @@
-"""Renders the kill matrix, for people and as JSON.
+"""Make the rows of the kill matrix in worker processes, and print it for people and as JSON.
 
-One cell says how short the evidence of a kill is, and what it took to find it.  At the end are the
-totals of each engine, and of the two ways apart: to see a bug by properties alone is worth more
-than to see that an answer differs from a right one.
+A cell has the length of a kill's evidence, and its cost.  At the end are the totals of each engine,
+and of the two ways apart: to find a bug by properties alone is worth more than to find an answer
+that differs from a right one.
 
-The suites as engines of the kill matrix: cases run against a mutant through the adapter.
-
-The catalogue is run whole, since it counts how many cases notice the mutant.  Of the cover suite
-the shortest walks are run first, and the first that fails ends the run.
-
-Rows of the kill matrix, made side by side by worker processes.
+The suites are engines, too: cases run against a mutant through the adapter.  The catalogue is run
+whole, since the number of cases that notice the mutant counts.  Of the cover suite the shortest
+walks are run first, and the first that fails ends the run.
 """
 
 from __future__ import annotations
@@ -58,9 +55,9 @@ from tools.kill_matrix.kill_matrix import (
 CATALOGUE = "catalogue"
 COVER = "cover"
 _WALKS = 900
-"""How many walks of the cover suite are tried at most."""
+"""The most walks of the cover suite to try."""
 _BATCH = 50
-"""How many walks of the cover suite are run at once; each counts."""
+"""Walks of the cover suite to run at once; each counts."""
 
 
 def by_catalogue(revision: Revision) -> EngineResult:
@@ -113,7 +110,7 @@ ENGINES: Mapping[str, Callable[[Revision], EngineResult]] = {
     COVER: by_cover,
     "proofs": MODEL_ENGINES["proofs"],
 }
-"""All engines, in the order in which they are shown."""
+"""All engines, in the order of the output."""
 
 
 ABOUT: Mapping[str, str] = {
@@ -145,7 +142,7 @@ _NOT_APPLICABLE = "n/a"
 
 
 def print_matrix(rows: Sequence[Row], engines: Sequence[str], screen: Console) -> None:
-    """The table, what its cells mean, the totals, and what survives."""
+    """Print the table, the meaning of its cells, the totals, and the survivors."""
     grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     grid.add_column("mutant", no_wrap=True)
     for engine in engines:
@@ -165,7 +162,7 @@ def print_matrix(rows: Sequence[Row], engines: Sequence[str], screen: Console) -
 
 
 def print_totals(rows: Sequence[Row], engines: Sequence[str], screen: Console) -> None:
-    """How many are killed, by each engine and each way; then survivors and what was missed."""
+    """Print the numbers of kills, by engine and by way; then survivors and missed mutants."""
     for name, count in totals(rows, engines).items():
         screen.print(Text(f"{name:<20} {count['killed']:>4} of {count['asked']} killed"))
     survivors = [row.mutant.name for row in rows if row.survives]
@@ -187,7 +184,7 @@ def _cell(result: EngineResult) -> str:
 
 
 def print_one(row: Row, engines: Sequence[str], screen: Console) -> None:
-    """One mutant: what each engine found, with what shows it."""
+    """Print one mutant: each engine's result, with its evidence."""
     screen.print(Text.assemble((f"mutant:{row.mutant.name}", "bold"), f"  {row.mutant.about}"))
     if row.mutant.breaks:
         screen.print(Text(f"breaks {', '.join(row.mutant.breaks)}"))
@@ -203,7 +200,7 @@ def print_one(row: Row, engines: Sequence[str], screen: Console) -> None:
 
 
 def totals(rows: Sequence[Row], engines: Sequence[str]) -> dict[str, dict[str, int]]:
-    """Return for each engine that was asked, then for each way: how many are killed, of how many.
+    """Return for each engine that ran, then for each way: the number of kills, and of mutants.
 
     Of the rows to which it applies.
     """
@@ -263,7 +260,7 @@ Told = Callable[[Row], None]
 def row_of(
     name: str, engines: Sequence[str], report: Path | None
 ) -> tuple[list[EngineResult], Seconds]:
-    """Return what comes of each engine for one mutant, and the seconds that each took."""
+    """Return each engine's result for one mutant, and the seconds that each took."""
     mutant = find_mutant(name)
     results = []
     seconds: Seconds = {}
@@ -276,7 +273,7 @@ def row_of(
 
 
 def _in_words(name: str, result: EngineResult, report: Path | None) -> EngineResult:
-    """The evidence as lines, which fit through a pipe; as a trace file, if there is a folder."""
+    """Replace the evidence by lines, which fit through a pipe; write a trace file into a folder."""
     shown = result.evidence
     if shown is None:
         return result
@@ -297,7 +294,7 @@ def rows(
 ) -> tuple[list[Row], Seconds]:
     """Return a row for each mutant, in this order, and the seconds of processor time by engine.
 
-    Raises WorkerLostError, and what an engine raises.
+    Raises WorkerLostError, and the engines' errors.
     """
     total: Seconds = dict.fromkeys(engines, 0.0)
     found: dict[str, Row] = {}

@@ -1,4 +1,4 @@
-"""The matrix of rules, triggers and versions, and which of its cells the catalogue shows.
+"""Compute the matrix of rules, triggers and versions, and the cells that the catalogue covers.
 
 A cell is one of these, in words:
 
@@ -164,7 +164,7 @@ _NEVER = frozenset({GroupState.DEAD, GroupId.NULL, Availability.LOADING, Availab
 
 
 def _can_be_sent(table: Table, point: Point) -> bool:
-    """Tell whether some request has these fields.
+    """Return True if some request has these fields.
 
     An instance, and the protocol of a sync, need a version that carries them; a group of no name
     has no members; where there is no group, none has another protocol; rows of a leave are looked
@@ -296,14 +296,14 @@ class _Watched(ModelCoordinator):
         super().__init__(self._footprint.revision)
 
     def reset(self, config: Config) -> Reset:
-        """Begin again, and watch what is chosen."""
+        """Begin again, and watch the choices."""
         self.cells = set()
         done = super().reset(config)
         self._running = RunningModel(Machine(self._revision, config), choose=self._chosen)
         return done
 
     def disconnect(self, connection: str) -> Dropped:
-        """Drop a connection, and note what was parked."""
+        """Drop a connection, and note its parked requests."""
         open_ = list(self._running.open.values())
         self.cells |= {
             f"{o.api} · dropped while parked" for o in open_ if o.connection == connection

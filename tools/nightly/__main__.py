@@ -28,7 +28,7 @@ from tools.nightly.schedule import TARGETS, WEIGHTS, targets_of, weights_of
 
 _MINUTES = 60.0
 _SOME = 20
-"""So many entries are told on the screen; the report has all."""
+"""The most entries on the screen; the report has all."""
 
 
 @click.command(
@@ -164,7 +164,7 @@ def _share_of_targets(parts: tuple[str, ...]) -> float:
 
 
 def _before(named: Path | None, report: Path) -> Before | None:
-    """Return the night before; None where there was none yet."""
+    """Return the night before; None if there was none yet."""
     path = report / NAME if named is None else named
     if not path.exists():
         return None

@@ -1,8 +1,8 @@
-"""A nightly run: all searches one after the other, within a given time.
+"""Run all searches of a night one after the other, within a given time.
 
-Each part runs in processes of its own, is asked to stop when its time is over, and may fail without
-ending the others: the report says what it could not do.  If the user stops the run, the current
-part ends, the others are left out, and all that was found is reported.
+Each part runs in processes of its own, is stopped when its time is over, and may fail without
+ending the others: the report lists what it could not do.  If the user stops the run, the current
+part ends, the others are left out, and all findings are reported.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ _REPORT_S = 60.0
 _START_S = 35.0
 """The time kept for a target's start and its last plans, or a third of its share."""
 _SEARCHED = 0.55
-"""The share of the rest that is for the search; what is left is to examine failures."""
+"""The share of the rest that is for the search; the other part is to examine failures."""
 _MODEL_SEARCHED = 0.9
 _SHARDS = 1000
-"""The distance between the seeds of parts; those of nights are so many times that."""
+"""The distance between the seeds of parts; nights differ by this many times that."""
 _LEAST_FOUND = 0.5
 _FEW_MUTANTS = 5
 
@@ -63,9 +63,9 @@ class NightOptions:
     """Options of a nightly run.
 
     `report`: an absolute path; `root`: the checkout, or the current folder; `named`: the user named
-    the targets, so a missing one counts; `requests`: the most in each search; `corpus`: the bugs
-    that it holds, None where there is none; `open_bugs`: those that earlier nights have reported
-    with a trace and confirmed.
+    the targets, so a missing one counts; `requests`: the most in each search; `corpus`: its bugs,
+    None where there is none; `open_bugs`: those that earlier nights have reported with a trace and
+    confirmed.
     """
 
     began: datetime
@@ -87,7 +87,7 @@ class NightOptions:
         return self.began.date().isoformat()
 
     def known_well(self, target: str) -> frozenset[str]:
-        """The causes, or fingerprints, of a target's bugs that need no examination tonight."""
+        """Return the causes or fingerprints of a target's bugs that need no examination."""
         origin = origin_of(target)
         bugs = {*(self.corpus or {}), *self.open_bugs}
         return frozenset(what for whose, what in bugs if whose == origin)
@@ -95,7 +95,7 @@ class NightOptions:
 
 @dataclass(slots=True)
 class NightPart:
-    """The result of a part, in words; `share`: the seconds that it was given."""
+    """The result of a part, in words; `share`: its seconds."""
 
     name: str
     status: str = DONE

@@ -1,13 +1,11 @@
-"""The report of a nightly run: for people, for programs, and for the next run.
+"""Write the report of a nightly run: for people, for programs, and for the next run.
 
 The exit code is 1 for a new bug that fails each time; it is 2 for a new bug that is not confirmed,
-or for a part that could not do its work.  For the next run the report keeps which bugs are open,
-and the coverage.
+or for a part that could not do its work.  For the next run the report keeps the open bugs, and the
+coverage.
 
-Make the page of a nightly run: new bugs first, then how good the search was.
-
-The order: bugs that nobody knew, bugs that are still open, what each part did, coverage compared
-with the night before, whether the search still finds the mutants; and last the known bugs, folded.
+The page has unknown bugs first, then bugs that are still open, each part's work, coverage compared
+with the night before, the mutants that the search finds; and last the known bugs, folded.
 """
 
 from __future__ import annotations
@@ -39,7 +37,7 @@ from fencepost.traces.files.bounded import DocumentError, own_version, read_json
 from fencepost.traces.files.text_files import INDEX, ReportError, check_document, write_texts
 from fencepost.traces.files.trace_causes import cause_sentence
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
-from fencepost.traces.pages.trace_data import ShownTrace
+from fencepost.traces.pages.trace_data import PageTrace
 from fencepost.traces.pages.trace_page import page_with_traces
 from tools.nightly.nightly import FAILED, UNAVAILABLE, Night, TargetTotals
 
@@ -58,7 +56,7 @@ SURE_WORDS = {
     "now and then": "it happens now and then",
     "not tried again": "there was no time to try it again",
 }
-"""How surely something comes again, in words."""
+"""The reproducibility of a failure, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +73,7 @@ class BugEntry:
 
 @dataclass(frozen=True, slots=True)
 class BugSection:
-    """Bugs of one status; `outcome`: the word that colours them; `folded`: shown folded."""
+    """Bugs of one status; `outcome`: the word for their colour; `folded`: True for known ones."""
 
     title: str
     outcome: str
@@ -106,8 +104,8 @@ _GROUPS = (
 )
 
 
-def nightly_page(document: Mapping[str, Any], shown: Mapping[str, ShownTrace]) -> str:
-    """Make the page of a report.  `shown`: its traces, by the names that entries use."""
+def nightly_page(document: Mapping[str, Any], shown: Mapping[str, PageTrace]) -> str:
+    """Make the page of a report.  `page_traces`: its traces, by the names that entries use."""
     entries = document["entries"]
     groups = [
         BugSection(title, colour, note, folded, [_told(e) for e in entries if _kind(e) == status])
@@ -221,14 +219,14 @@ _NIGHTS = {"first_run": "first_night", "last_run": "last_night"}
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """What is kept of the night before: its name, its entries, its coverage by target."""
+    """The kept facts of the night before: its name, its entries, its coverage by target."""
 
     night: str
     entries: tuple[TrackedBug, ...]
     coverage: Mapping[str, Mapping[str, Any]]
 
     def told_well(self) -> frozenset[Bug]:
-        """The bugs that are open, confirmed and have a trace, by each of their fingerprints."""
+        """Return the open, confirmed bugs with a trace, by each of their fingerprints."""
         return frozenset(
             bug
             for entry in self.entries
@@ -381,9 +379,9 @@ def _entry_from_json(row: Mapping[str, Any]) -> TrackedBug:
 
 def _shown(
     entries: Sequence[TrackedBug], texts: Mapping[str, str], folder: Path
-) -> dict[str, ShownTrace]:
-    """The traces for the page: tonight's, and those of earlier nights that are still there."""
-    found: dict[str, ShownTrace] = {}
+) -> dict[str, PageTrace]:
+    """Return the traces for the page: tonight's, and earlier ones that still exist."""
+    found: dict[str, PageTrace] = {}
     for entry in entries:
         name = entry.trace
         if name is None:
@@ -395,7 +393,7 @@ def _shown(
                 trace = TraceFile.read(folder / name)
         except TraceFileError:
             continue  # of an earlier night, and deleted
-        found[name] = ShownTrace(trace, entry.shape, name, _LONGEST_PAGE_TRACE)
+        found[name] = PageTrace(trace, entry.shape, name, _LONGEST_PAGE_TRACE)
     return found
 
 

@@ -1,19 +1,15 @@
-"""The searches of a nightly run, each in a process of its own: of a target, and of mutants.
+"""Search a target, mutants, generated traces and property tests, each in a process of its own.
 
 The search of a target reports its findings and its coverage.  The search of a mutant reports only
-whether the mutant was found, and after how many requests; it ends there, since its fault is known.
+if the mutant was found, and after how many requests; it ends there, since its fault is known.
 
-The data pipeline as a part of the nightly run: traces of the model, made until the time is over.
+The data pipeline draws, judges, counts and triages batches of traces until the time is over, with
+its engine for one process.  The model must be able to explain its own traces.  So each violation is
+a finding, and so is a judge that fails.
 
-The pipeline draws, judges, counts and triages batches of traces, with its engine for one process.
-The model must be able to explain its own traces.  So each violation is a finding, and so is a judge
-that fails.
-
-The property tests of a nightly run, for which Hypothesis searches with another seed each night.
-
-Files of tests run one after another.  Each night begins with another file, so that all have their
-turn although the time is short.  Failures are read from what pytest prints while it runs, so a file
-that is cut off has reported its failures so far.
+Hypothesis searches with another seed each night.  Files of tests run one after another.  Each night
+begins with another file, so that all have their turn although the time is short.  Failures are read
+from pytest's output while it runs, so a file that is cut off has reported its failures so far.
 """
 
 from __future__ import annotations
@@ -58,7 +54,7 @@ if TYPE_CHECKING:
 
 
 _LAST_S = 25.0
-"""How long the examination of failures may go on after a stop, in seconds."""
+"""Seconds for the examination of failures after a stop."""
 
 _LEAST_S = 0.5
 """The least time of one search for a mutant, in seconds."""
@@ -70,7 +66,7 @@ class SearchTask:
 
     `seconds`: for the search, and `examine_s`: to examine failures, on a real clock; `requests`:
     the most, None: any number; `passed_over`: causes, or fingerprints in words, that are only
-    counted, since they are known well; `logs`: a folder for the logs of what is started.
+    counted, since they are known well; `logs`: a folder for the logs of started processes.
     """
 
     shard: str
@@ -85,7 +81,7 @@ class SearchTask:
 
 @dataclass(frozen=True, slots=True)
 class ShardCoverage:
-    """What a shard covered of the model; pairs and states as texts.
+    """The coverage of a shard, of the model's rules; pairs and states as texts.
 
     `can`: the rules that can be reached on this target.
     """
@@ -99,7 +95,7 @@ class ShardCoverage:
 
 @dataclass(frozen=True, slots=True)
 class ShardReport:
-    """What a shard reports; `unavailable`: why the target can't be opened, or ""."""
+    """The report of a shard; `unavailable`: why the target can't be opened, or ""."""
 
     target: str
     findings: tuple[Sighting, ...] = ()
@@ -113,7 +109,7 @@ class ShardReport:
 
 
 async def search_target(given: SearchTask, stop: Stop, tell: Tell) -> None:
-    """Search a target, and report what was found."""
+    """Search a target, and report the findings."""
     revision = find_revision(revision_for(given.target))
     target_options = TargetOptions(logs=given.logs)
 
@@ -163,7 +159,7 @@ class _ShardReporter(FuzzListener):
         self._told: set[Fingerprint] = set()
 
     def searched(self, fuzzed: FuzzResult) -> None:
-        """The search is over."""
+        """Report the end of the search."""
         self._result_so_far = fuzzed
         tally, provenance = fuzzed.tally, fuzzed.provenance
         covered = tally.covered
@@ -197,7 +193,7 @@ class _ShardReporter(FuzzListener):
                 self._say(self._sighting(finding))
 
     def lost(self, why: str) -> None:
-        """The target can't be opened, or can't be opened again."""
+        """Report that the target can't be opened, or can't be opened again."""
         self.rest()
         if self._result_so_far is None:
             self._tell(ShardReport(self._given.target, unavailable=why))
@@ -213,7 +209,7 @@ class _ShardReporter(FuzzListener):
 
 
 def with_cause(finding: Sighting) -> Sighting:
-    """Return the same finding, with the known cause of what its trace shows."""
+    """Return the same finding, with the known cause of the failure in its trace."""
     if finding.trace is None:
         return finding
     return replace(finding, cause=cause_of_text(finding.trace))
@@ -239,7 +235,7 @@ def _counted(given: SearchTask, fuzzed: FuzzResult) -> Iterator[Sighting]:
 
 @dataclass(frozen=True, slots=True)
 class MutantResult:
-    """Whether a mutant was found, and after how many requests and seconds."""
+    """The result for a mutant, with the requests and seconds of the search."""
 
     mutant: str
     found: bool
@@ -249,7 +245,7 @@ class MutantResult:
 
 @dataclass(frozen=True, slots=True)
 class MutantTask:
-    """Mutants to search for, one after the other, in so many seconds.
+    """Mutants to search for, one after the other, in this many seconds.
 
     `requests`: the most for each, in one round; None: any number, in as many rounds as there is
     time for.
@@ -264,7 +260,7 @@ class MutantTask:
 async def search_mutants(given: MutantTask, stop: Stop, tell: Tell) -> None:
     """Search for each mutant, and report each result.
 
-    Each mutant gets an even share of the time, and most need less.  The time that is left is for
+    Each mutant gets an even share of the time, and most need less.  The rest of the time is for
     those that were not found, with another seed.
     """
     until = time.monotonic() + given.seconds
@@ -286,7 +282,7 @@ async def _search_round(
     stop: Stop,
     tell: Tell,
 ) -> bool:
-    """One round over the mutants that were not found; False if the run was stopped."""
+    """Search for the missed mutants once more; return False if the run was stopped."""
     names = tuple(missed)
     for place, name in enumerate(names):
         if stop.requested:
@@ -403,7 +399,7 @@ def _trace_finding(given: TracesTask, seed: int, one: Triaged) -> Sighting:
 TESTS_TARGET = "tests"
 PROFILE = "nightly"
 STORAGE = "hypothesis"
-"""The folder beside the report where Hypothesis keeps its examples."""
+"""The folder beside the report for Hypothesis's examples."""
 
 _FAILED_NOW = re.compile(r"^(?P<test>\S+\.py::\S.*?) (?:FAILED|ERROR)\b")
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (?P<test>\S+\.py::\S+|\S+\.py)(?: - (?P<why>.*))?$")
@@ -428,7 +424,7 @@ class Tested:
 
 
 def why_no_tests(root: Path) -> str:
-    """Why the tests can't be run here, or ""."""
+    """Return the reason why the tests can't be run here, or ""."""
     if not (root / "tests" / "conftest.py").is_file():
         return "no tests here: run it in a checkout"
     if importlib.util.find_spec("pytest") is None:
@@ -450,7 +446,7 @@ def files_of(root: Path, seed: int) -> list[str]:
 async def run_tests(
     root: Path, report: Path, *, seed: int, seconds: float, stop: Stop, shard: str
 ) -> Tested:
-    """Run the property tests of a checkout for so long at most; logs and examples to the report."""
+    """Run the property tests of a checkout for `seconds`; logs and examples go to the report."""
     files = files_of(root, seed)
     until = time.monotonic() + seconds
     ran: list[str] = []
@@ -476,7 +472,7 @@ async def run_tests(
 
 
 def failed_in(text: str) -> list[tuple[str, str]]:
-    """Return the tests that failed, by what pytest printed so far, and why."""
+    """Return the tests that failed, by pytest's output so far, and the reasons."""
     return list(dict(_lines(text.splitlines())).items())
 
 

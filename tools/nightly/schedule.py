@@ -57,7 +57,7 @@ def weights_of(parts: Sequence[str], targets: Sequence[str]) -> dict[str, float]
 
 
 def targets_of(seed: int, seconds: float) -> tuple[str, ...]:
-    """Return the targets of a night that has so much time for them."""
+    """Return the targets of a night that has `seconds` for them."""
     room = max(0, int(seconds // _LEAST_TARGET_S) - len(FIRST_TARGETS))
     first = seed * max(room, 1) % len(OTHER_TARGETS)
     turned = OTHER_TARGETS[first:] + OTHER_TARGETS[:first]
@@ -65,7 +65,7 @@ def targets_of(seed: int, seconds: float) -> tuple[str, ...]:
 
 
 def why_not(target: str) -> str:
-    """What is missing to start a target here, or ""."""
+    """Return what is missing to start a target here, or ""."""
     if target == "mock" and importlib.util.find_spec("confluent_kafka") is None:
         return f"confluent-kafka is missing: {pip_install('mock')}"
     if target == "kfake" and not _has("go") and not (cache_folder() / "kfake").is_dir():

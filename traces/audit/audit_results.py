@@ -1,4 +1,4 @@
-"""The result of an audit for each group: outcome, violations, and what could not be judged."""
+"""Hold the result of an audit for each group: outcome, violations, and unjudged segments."""
 
 from __future__ import annotations
 
@@ -93,8 +93,8 @@ class GroupEntry(Document, frozen=True):
 class AuditViolation:
     """An answer that no state explains.
 
-    `says`: what is wrong, in a sentence; `rule`: the nearest explanation's, None where every state
-    forbids the answer; `allowed`: what would have been right, nearest first.
+    `says`: the violation, in a sentence; `rule`: the nearest explanation's, None where every state
+    forbids the answer; `allowed`: right answers, nearest first.
     """
 
     exchange: LoggedExchange
@@ -134,10 +134,10 @@ class AuditViolation:
 class GroupResult:
     """The result of an audit for one group.
 
-    `lines`: all that name it; `judged`: those held to a known state; `assumed`: what had to be
-    assumed, and how often; `notes`: deviations that are allowed; `unjudged`: the first segments of
-    which nothing can be said; `undecided`: how many there were; `anchors`: how often its state
-    became known; `refused`: the first rebalance that completes, and that nothing explains.
+    `lines`: all that name it; `judged`: those held to a known state; `assumed`: assumptions, with
+    their numbers; `notes`: deviations that are allowed; `unjudged`: the first segments without a
+    verdict; `undecided`: their number; `anchors`: the times that its state became known; `refused`:
+    the first rebalance that completes, and that nothing explains.
     """
 
     group_id: str
@@ -147,7 +147,7 @@ class GroupResult:
     first_ms: int = 0
     last_ms: int = 0
     brokers: set[str] = field(default_factory=set)
-    found: list[AuditViolation] = field(default_factory=list)
+    first_violations: list[AuditViolation] = field(default_factory=list)
     violations: int = 0
     undecided: int = 0
     unjudged: list[UnjudgedSegment] = field(default_factory=list)
@@ -171,7 +171,7 @@ class GroupResult:
     def reason(self) -> str:
         """The verdict in a sentence."""
         if self.violations:
-            first = self.found[0]
+            first = self.first_violations[0]
             return f"{first.exchange.place}: {first.exchange.api} was answered {first.says}"
         if self.undecided:
             first_gap = self.unjudged[0]
@@ -182,11 +182,11 @@ class GroupResult:
             return "no rebalance completes in the log, but every answer is possible"
         return "the model explains every answer"
 
-    def add_found(self, found: AuditViolation) -> None:
+    def add_violation(self, violation: AuditViolation) -> None:
         """Add a violation."""
         self.violations += 1
-        if len(self.found) < _MOST_NOTED:
-            self.found.append(found)
+        if len(self.first_violations) < _MOST_NOTED:
+            self.first_violations.append(violation)
 
     def add_unjudged(self, segment: UnjudgedSegment) -> None:
         """Add a segment that could not be judged."""

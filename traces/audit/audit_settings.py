@@ -1,9 +1,10 @@
-"""The settings of an audit: the revision, the broker's configuration, and what a log may lack.
+"""Define the settings of an audit, and classify the lines that the model judges.
 
-Classify lines: those that the model judges, and those that say nothing about the group's state.
+The settings are the revision, the broker's configuration, and the requests that a log may lack.
 
 Errors of storage, of access, of partitions, and of settings that the log does not show are not part
-of the group protocol.  After "not coordinator" and similar errors the group may have another state.
+of the group protocol: such lines say nothing about the group's state.  After "not coordinator" and
+similar errors the group may have another state.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ DELAY = "group.initial.rebalance.delay.ms"
 
 
 class Gaps(Enum):
-    """Which requests may be missing from a log.
+    """The requests that may be missing from a log.
 
     NONE: none.  DEFAULT: joins and syncs that were never answered, because their connection closed
-    or the log ends first.  ANY: whatever would explain what is there.
+    or the log ends first.  ANY: all that would explain the lines.
     """
 
     NONE = "none"
@@ -41,9 +42,9 @@ class Gaps(Enum):
 class AuditSettings:
     """The settings of an audit.
 
-    `config`: the broker's settings that are known, Kafka's names; a log tells none, so what isn't
-    given is taken to be unknown.  `lag_ms`: how late a coordinator may take a request in or let a
-    timer fire.  `limit`: how many states may be looked at for one answer.
+    `config`: the broker's settings that are known, Kafka's names; a log has none, so others count
+    as unknown.  `lag_ms`: the longest delay of a coordinator that takes a request in or lets a
+    timer fire.  `limit`: the most states to try for one answer.
     """
 
     revision: Revision = KAFKA_4
@@ -112,7 +113,7 @@ _JUDGED = frozenset(
 
 
 class LineKind(Enum):
-    """How a line is treated."""
+    """The treatment of a line."""
 
     JUDGED = "held to the model"
     MOVED = "the coordinator is not there"

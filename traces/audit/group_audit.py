@@ -1,8 +1,8 @@
 """Judge one group of a log, from its first line to its last.
 
-While the state is unknown, each answer is checked against what any state can give, and against the
-facts so far.  A rebalance that completes makes the state known.  Then lines are collected until no
-request waits; they are put in order and given to the oracle.  They can't be given one by one,
+While the state is unknown, each answer is checked against the answers of all states, and against
+the facts so far.  A rebalance that completes makes the state known.  Then lines are collected until
+no request waits; they are put in order and passed to the oracle.  They can't be passed one by one,
 because the line of a join that waited is written minutes after the join took effect.
 
 A segment that nothing explains is continued for as long as a line may be dated late.  Then it goes
@@ -70,7 +70,7 @@ class GroupAudit:
         self._synced = -1
         self._quiet_ms = 0
         self._doubt_ms = 0
-        """Until when lines may come that explain what is not explained yet: dated late."""
+        """End of the time in which a line that is dated late may still explain the segment."""
         self._endless: set[Attempt] = set()
         self._broker = ""
 
@@ -98,7 +98,7 @@ class GroupAudit:
 
     @property
     def held(self) -> int:
-        """How many exchanges are held back at the moment."""
+        """The number of exchanges that are held back at the moment."""
         return len(self._batch) + sum(len(s.exchanges) for s in self._chain)
 
     # A line that is not taken the short way.
@@ -109,8 +109,8 @@ class GroupAudit:
                 self._moved(f"{exchange.broker} answers instead of {self._broker}")
             self._broker = exchange.broker
             self.result.brokers.add(exchange.broker)
-        if (found := by_table(self._legal, exchange)) is not None:
-            self._wrong(found, None)
+        if (violation := by_table(self._legal, exchange)) is not None:
+            self._wrong(violation, None)
             return
         match kind(exchange, self._settings):
             case LineKind.NEUTRAL:
@@ -124,8 +124,8 @@ class GroupAudit:
     def _judge(self, exchange: LoggedExchange) -> None:
         if self._candidates is None:
             match by_fact(self._facts, exchange, self._around, self._settings.lag_ms):
-                case AuditViolation() as found:
-                    self._wrong(found, None)
+                case AuditViolation() as violation:
+                    self._wrong(violation, None)
                     return
                 case StateLost():
                     self._facts = Facts()
@@ -135,9 +135,9 @@ class GroupAudit:
         confirmed = _confirmed(exchange)
         if confirmed is None:
             self._quiet_ms = max(self._quiet_ms, exchange.answered_ms)
-            if (told := Generations.of(exchange)) is not None:
-                self._joined = max(self._joined, told.joined)
-                self._synced = max(self._synced, told.synced)
+            if (generations := Generations.of(exchange)) is not None:
+                self._joined = max(self._joined, generations.joined)
+                self._synced = max(self._synced, generations.synced)
         if self._candidates is not None or (confirmed is None and exchange.api != "OffsetCommit"):
             self._batch.append(exchange)
         if self._is_at_rest(exchange, confirmed):
@@ -158,10 +158,10 @@ class GroupAudit:
             self._settled = None
 
     def _is_at_rest(self, exchange: LoggedExchange, confirmed: int | None) -> bool:
-        """Return whether this line shows that no request waits any more.
+        """Return True if this line shows that no request waits any more.
 
-        A heartbeat answered NONE in a generation whose syncs are answered: whoever had asked for
-        a rebalance before it arrived has his answer, and so his line.
+        A heartbeat answered NONE in a generation whose syncs are answered: a request for a
+        rebalance that arrived before it has its answer, and so its line.
         """
         if confirmed is None or exchange.arrived_ms < max(self._quiet_ms, self._doubt_ms):
             return False
@@ -218,13 +218,13 @@ class GroupAudit:
             case SegmentResult() as run:
                 segment.run = run
                 self._explained(segment)
-            case DeviatingExplanation(run, found):
-                self.result.add_found(found)
-                self._noted(found, segment)
+            case DeviatingExplanation(run, violation):
+                self.result.add_violation(violation)
+                self._noted(violation, segment)
                 segment.run = run
                 self._explained(segment)
-            case AuditViolation() as found:
-                self._wrong(found, segment)
+            case AuditViolation() as violation:
+                self._wrong(violation, segment)
             case Undecided(reason):
                 if segment.run.explained:
                     self._explained(segment)
@@ -293,9 +293,9 @@ class GroupAudit:
 
     # What is said of it.
 
-    def _wrong(self, found: AuditViolation, segment: Segment | None) -> None:
-        self.result.add_found(found)
-        self._noted(found, segment)
+    def _wrong(self, violation: AuditViolation, segment: Segment | None) -> None:
+        self.result.add_violation(violation)
+        self._noted(violation, segment)
         self._forget()
 
     def _lose(self, reason: str, batch: Sequence[LoggedExchange]) -> None:

@@ -38,7 +38,7 @@ from fencepost.traces.logs.request_log import (
     TOO_LONG,
     LoggedExchange,
     RequestLog,
-    is_wanted,
+    is_included,
 )
 from fencepost.traces.operations.operator_report import OperatorAudit, OperatorReport
 from fencepost.traces.operations.operator_words import operator_json
@@ -132,7 +132,7 @@ class Audit:
     def _to_group(self, group_id: str, exchange: LoggedExchange) -> None:
         group = self._groups.get(group_id)
         if group is None:
-            if not is_wanted(group_id, self.only):
+            if not is_included(group_id, self.only):
                 if not self.only:
                     self.own.add(group_id)
                 return
@@ -143,7 +143,7 @@ class Audit:
 
     @property
     def held(self) -> int:
-        """How many exchanges are held back at the moment."""
+        """The number of exchanges that are held back at the moment."""
         return sum(group.held for group in self._groups.values())
 
     def damage(self, broker: str, at_ms: int, place: str) -> None:
@@ -173,9 +173,9 @@ class Audit:
         """Return the longest time in which the broker logged nothing: it may have stood still."""
         return self._brokers[broker].paused_ms(from_ms, to_ms)
 
-    def _note(self, found: AuditViolation, segment: Segment | None) -> None:
-        group_id = found.exchange.group_ids[0]
-        self.evidence.setdefault(group_id, (found, segment))
+    def _note(self, violation: AuditViolation, segment: Segment | None) -> None:
+        group_id = violation.exchange.group_ids[0]
+        self.evidence.setdefault(group_id, (violation, segment))
 
     def _put_down_idle(self, now_ms: int) -> None:
         for broker in self._brokers.values():
@@ -218,7 +218,7 @@ ASSUMED = {
     ),
     Gaps.ANY: "Any join or leave may be missing from the log, if that explains the answers.",
 }
-"""What is assumed of a log, in a sentence."""
+"""The assumptions about a log, in sentences."""
 
 
 class SkippedLines(Document, frozen=True):

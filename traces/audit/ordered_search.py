@@ -41,7 +41,7 @@ from fencepost.traces.logs.request_log import LoggedExchange, shaped
 
 
 def contradicts(expected: Message, observed: Message, *, strict: bool) -> bool:
-    """Return whether an answer of the model can't be the one that was read.
+    """Return True if the model's answer can't be the logged one.
 
     `strict`: one error for another is a contradiction, too, and so is another generation.
     """
@@ -82,23 +82,23 @@ def _differ(expected: int | str, observed: int | str, *, strict: bool) -> bool:
 
 
 CLOCK_MS = 2
-"""How far the times of a line may be off: two roundings."""
+"""Tolerance for the times of a line: two roundings."""
 _THREADS_MS = 20
-"""How far the dates of lines may go back in a log: several threads write it."""
+"""Tolerance for dates that go back in a log: several threads write it."""
 
 _PARKING = frozenset({"JoinGroup", "SyncGroup"})
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How many orders of requests are tried.
+    """The number of orders of requests to try.
 
-    `window`: of how many waiting requests each may be next; `enough`: how many explanations of an
-    answer are followed, None for all; `strict`: errors are those that the model gives, and
-    generations are counted as it does; `slower`: how many times later than usual a broker may be;
-    `whole`: a join may have been taken in any time before its answer; `part`: by what the limit of
-    states is divided; `late`: lines may have been dated late, so requests arrived earlier than they
-    say, by as much as a broker may be late.
+    `window`: the number of waiting requests of which each may be next; `enough`: the number of
+    explanations of an answer to follow, None for all; `strict`: errors are those that the model
+    gives, and generations are counted as it does; `slower`: the factor by which a broker may be
+    later than usual; `whole`: a join may have been taken in any time before its answer; `part`:
+    divides the limit of states; `late`: lines may have been dated late, so requests arrived earlier
+    than they say, by as much as a broker may be late.
     """
 
     window: int
@@ -113,7 +113,7 @@ class Effort:
 EXHAUSTIVE = Effort(1_000_000, None, strict=False)
 """All orders, all explanations, and a broker as quick as is assumed."""
 LATE = Effort(1_000_000, None, strict=False, slower=2, late=True)
-"""The same, and lines may have been dated late: only where both fail, an answer is refuted."""
+"""Like `EXHAUSTIVE`, and lines may be dated late: an answer is refuted only where both fail."""
 EFFORTS = (
     Effort(1, 4, part=4),
     Effort(3, 4, part=4),
@@ -125,17 +125,16 @@ EFFORTS = (
 
 
 class _EnoughError(Exception):
-    """As many explanations as asked for are found."""
+    """The search has as many explanations as it needs."""
 
 
 @dataclass(slots=True)
 class OrderedSearch(Search):
     """A search in which only the `window` oldest requests may be next.
 
-    `enough`: how many states that explain an answer are looked for, None for all; `explains`:
-    whether a state explains the answer that was read; `answers`: what is known to be answered, by
-    request; `strict`: as `contradicts` takes it; `was_empty`: whether a group was Empty on
-    some path.
+    `enough`: the number of explaining states to find, None for all; `explains`: returns True if a
+    state explains the logged answer; `answers`: the known answers, by request; `strict`: as in
+    `contradicts`; `was_empty`: True if a group was Empty on some path.
     """
 
     window: int = 1
@@ -166,14 +165,14 @@ class OrderedSearch(Search):
         everything: bool = False,
     ) -> list[Candidate]:
         """Return all candidates that meet the goal, or enough that explain the answer."""
-        found: list[Candidate] = []
+        explaining: list[Candidate] = []
 
         def looked_at(candidate: Candidate) -> bool:
             if not goal(candidate):
                 return False
             if self.enough is not None and self.explains is not None and self.explains(candidate):
-                found.append(candidate)
-                if len(found) >= self.enough:
+                explaining.append(candidate)
+                if len(explaining) >= self.enough:
                     raise _EnoughError
             return True
 
@@ -182,30 +181,30 @@ class OrderedSearch(Search):
                 candidates, horizon, looked_at, everything=everything
             )
         except _EnoughError:
-            return found
+            return explaining
         except TooManyError:
-            if found:
-                return found
+            if explaining:
+                return explaining
             raise
 
     def steps(self, candidate: Candidate, horizon: int) -> list[Step]:
         """Return the steps that may be next."""
         steps = super(OrderedSearch, self).steps(candidate, horizon)
-        asked = [s for s in steps if s.request_id is not None]
-        if len(asked) <= self.window:
+        requests = [s for s in steps if s.request_id is not None]
+        if len(requests) <= self.window:
             return steps
-        urgent = min(asked, key=_latest)
-        oldest = sorted(asked, key=_earliest)[: self.window]
+        urgent = min(requests, key=_latest)
+        oldest = sorted(requests, key=_earliest)[: self.window]
         offered = [s for s in oldest if max(candidate.now, s.earliest) <= urgent.latest]
         return [s for s in steps if s.request_id is None] + (offered or [urgent])
 
     def became(
-        self, candidate: Candidate, group_id: str, outcome: Outcome, *given: Any, **more: Any
+        self, candidate: Candidate, group_id: str, outcome: Outcome, *arguments: Any, **more: Any
     ) -> Candidate:
-        """See Search; note whether the group was ever Empty."""
+        """See Search; note if the group was ever Empty."""
         if outcome.group is not None and outcome.group.state is GroupState.EMPTY:
             self.was_empty = True
-        return super(OrderedSearch, self).became(candidate, group_id, outcome, *given, **more)
+        return super(OrderedSearch, self).became(candidate, group_id, outcome, *arguments, **more)
 
 
 class SegmentOracle(Oracle):
@@ -258,7 +257,7 @@ class SegmentOracle(Oracle):
 
     @property
     def candidates(self) -> list[Candidate]:
-        """The states that explain what was seen, as a new segment may begin in them."""
+        """The states that explain the segment, as a new segment may begin in them."""
         lost = self._search.dropped
         return [
             replace(
@@ -272,25 +271,29 @@ class SegmentOracle(Oracle):
 
     def right(self, exchange: LoggedExchange) -> list[Allowed]:
         """Return the right answers to a request whose recorded answer was ignored."""
-        found: dict[str, Allowed] = {}
+        by_difference: dict[str, Allowed] = {}
         for candidate in self._candidates:
             emitted = candidate.emission(exchange.place)
             if emitted is None or emitted.message is None:
                 continue
             level = self._levels.get(emitted.rule, Level.MUST)
-            told = candidate.last_generation(exchange.group_ids[0])
+            generation = candidate.last_generation(exchange.group_ids[0])
             body = emitted.message.to_body(exchange.version)
             message = emitted.message.as_carried(exchange.version)
-            said = first_difference(message, exchange.response, level, frozenset(), told)
-            found.setdefault(f"{emitted.rule} {said}", Allowed(body, emitted.rule, said))
-        return list(found.values())
+            difference = first_difference(
+                message, exchange.response, level, frozenset(), generation
+            )
+            by_difference.setdefault(
+                f"{emitted.rule} {difference}", Allowed(body, emitted.rule, difference)
+            )
+        return list(by_difference.values())
 
     def _agreed(
         self, candidate: Candidate, emitted: Emitted, observed: Message, match: Match
     ) -> Candidate:
         """Return the candidate after an answer of its own was read.
 
-        Whose client id a static member bears was decided by its first join, long before the log.
+        The client id of a static member was decided by its first join, long before the log.
         """
         agreed = super()._agreed(candidate, emitted, observed, match)
         if any(group.static for _, group in agreed.groups):
@@ -316,11 +319,11 @@ class SegmentOracle(Oracle):
 
     def _matching(self, candidate: Candidate, answer: Answer, observed: Message) -> list[Candidate]:
         """See Oracle; the search asks for it first, and then the oracle."""
-        found = self._matched.get(id(candidate))
-        if found is None:
+        match = self._matched.get(id(candidate))
+        if match is None:
             made = super()._matching(candidate, answer, observed)
-            found = self._matched[id(candidate)] = candidate, made
-        return found[1]
+            match = self._matched[id(candidate)] = candidate, made
+        return match[1]
 
     def follow(
         self,
@@ -331,7 +334,7 @@ class SegmentOracle(Oracle):
         """Judge a segment.
 
         `hidden`: requests that may have been made as well; `ignored`: those whose answers are not
-        looked at.
+        checked.
         """
         self.search.answers = {e.place: e.response for e in exchanges if e.place not in ignored}
         self._requests = {e.place: e.request for e in exchanges}

@@ -1,13 +1,12 @@
-"""Compute which errors a request can be answered with in any state of the group.
+"""Compute the possible errors of a request in any state of the group; remember facts.
 
-The model's decision table is asked for every possible state.  An answer that no state gives is
+The model's decision table is evaluated for every possible state.  An answer that no state gives is
 wrong wherever a log begins, however much of it is missing.
 
-Remember facts about a group whose state is not known, and find answers that contradict them.
-
-A member id that was fenced or that left is never a member again, since ids are never reused.  A
-member is never in an older generation than the last one that it was told.  A lower generation alone
-is no contradiction: an Empty group is deleted in time, and the next group begins at 1.
+Facts hold about a group whose state is not known; an answer may contradict them.  A member id that
+was fenced or that left is never a member again, since ids are never reused.  A member is never in
+an older generation than the last one that an answer gave it.  A lower generation alone is no
+contradiction: an Empty group is deleted in time, and the next group begins at 1.
 """
 
 from __future__ import annotations
@@ -42,10 +41,10 @@ from fencepost.traces.logs.request_log import LoggedExchange
 Known = dict[str, frozenset[Hashable]]
 
 
-class Said(NamedTuple):
-    """What a request itself says of the point that it is in.
+class RequestFeatures(NamedTuple):
+    """The features of a point that a request itself shows.
 
-    `negative`, `null`: whether its generation is negative, and its protocol fields are null; None
+    `negative`, `null`: True if its generation is negative, or its protocol fields are null; None
     for a request without them.
     """
 
@@ -74,10 +73,12 @@ class PossibleAnswers:
     """Computes which errors are possible, and caches them."""
 
     revision: Revision
-    _found: dict[tuple[str, Said], frozenset[int | str]] = field(default_factory=dict)
+    _codes_by_request: dict[tuple[str, RequestFeatures], frozenset[int | str]] = field(
+        default_factory=dict
+    )
 
     def fault(self, exchange: LoggedExchange) -> str | None:
-        """Return what is wrong with an answer that no state gives; None if some state gives it."""
+        """Return the fault of an answer that no state gives; None if some state gives it."""
         try:
             request, answer = exchange.request, exchange.response
         except ShapeError as error:
@@ -85,36 +86,38 @@ class PossibleAnswers:
         version = exchange.version
         match request, answer:
             case JoinGroupRequest() | SyncGroupRequest() | HeartbeatRequest(), _:
-                codes: list[tuple[int | str, Said]] = [
-                    (answer.error_code, _said(request, version))  # type: ignore[attr-defined]
+                codes: list[tuple[int | str, RequestFeatures]] = [
+                    (answer.error_code, _features_of(request, version))  # type: ignore[attr-defined]
                 ]
                 table = exchange.api
             case OffsetCommitRequest(), OffsetCommitResponse():
-                said = _said(request, version)
-                codes = [(p.error_code, said) for t in answer.topics for p in t.partitions]
+                features = _features_of(request, version)
+                codes = [(p.error_code, features) for t in answer.topics for p in t.partitions]
                 table = exchange.api
             case LeaveGroupRequest(), LeaveGroupResponse() if version >= 3 and answer.members:
                 if len(answer.members) != len(request.members):
                     return f"{len(answer.members)} rows answer {len(request.members)}"
                 pairs = zip(request.members, answer.members, strict=True)
-                codes = [(got.error_code, _said(row, version)) for row, got in pairs]
+                codes = [(got.error_code, _features_of(row, version)) for row, got in pairs]
                 table = "LeaveGroup member"
             case _:
                 return None
-        for code, said in codes:
-            if code in BEYOND or code in (allowed := self._codes(table, said)):
+        for code, features in codes:
+            if code in BEYOND or code in (allowed := self._codes(table, features)):
                 continue
             words = ", ".join(error_name(c) for c in sorted(allowed, key=str))
             return f"{error_name(code)}, which is impossible in every state; possible: {words}"
         return None
 
-    def _codes(self, name: str, said: Said) -> frozenset[int | str]:
-        found = self._found.get((name, said))
-        if found is None:
-            found = self._found[name, said] = frozenset(self._asked(name, _known(said)))
-        return found
+    def _codes(self, name: str, features: RequestFeatures) -> frozenset[int | str]:
+        codes = self._codes_by_request.get((name, features))
+        if codes is None:
+            codes = self._codes_by_request[name, features] = frozenset(
+                self._possible(name, _known(features))
+            )
+        return codes
 
-    def _asked(self, name: str, known: Known) -> set[int | str]:
+    def _possible(self, name: str, known: Known) -> set[int | str]:
         table = self.revision.tables[name]
         identities = [id(feature) for feature in table.features]
         domains = [
@@ -123,10 +126,12 @@ class PossibleAnswers:
         ]
         codes: set[int | str] = {*_ELSEWHERE}
         for point in product(*domains):
-            found = {code for rule in table.applicable(point) for code in _codes_of(name, rule)}
+            rule_codes = {
+                code for rule in table.applicable(point) for code in _codes_of(name, rule)
+            }
             # Whether a point can occur is dear to tell, and most tell nothing new.
-            if found - codes and feasible(dict(zip(identities, point, strict=True))):
-                codes |= found
+            if rule_codes - codes and feasible(dict(zip(identities, point, strict=True))):
+                codes |= rule_codes
         return codes
 
 
@@ -138,13 +143,13 @@ def _codes_of(api: str, rule: Rule) -> frozenset[int | str]:
     return frozenset({0})
 
 
-def _said(thing: Any, version: int) -> Said:
-    """Return what a request, or a row of one, says."""
+def _features_of(thing: Any, version: int) -> RequestFeatures:
+    """Return the features that a request, or a row of one, shows."""
     generation = getattr(thing, "generation_id", None)
     null = None
     if isinstance(thing, SyncGroupRequest):
         null = thing.protocol_type is None or thing.protocol_name is None
-    return Said(
+    return RequestFeatures(
         version,
         bool(getattr(thing, "group_id", "")),
         bool(thing.member_id),
@@ -154,20 +159,20 @@ def _said(thing: Any, version: int) -> Said:
     )
 
 
-def _known(said: Said) -> Known:
-    """Return the values that the features of a point can have, where a request says them."""
-    known: Known = {"coordinator": _HERE, "version": frozenset({said.version})}
-    if said.has_group:
+def _known(features: RequestFeatures) -> Known:
+    """Return the values that the features of a point can have, as far as a request shows them."""
+    known: Known = {"coordinator": _HERE, "version": frozenset({features.version})}
+    if features.has_group:
         known["group id"] = frozenset({GroupId.GIVEN})
     empty = frozenset({Mid.EMPTY})
-    known["mid"] = frozenset(Mid) - empty if said.has_member else empty
+    known["mid"] = frozenset(Mid) - empty if features.has_member else empty
     none = frozenset({Inst.NONE})
-    known["inst"] = frozenset(Inst) - none if said.has_instance else none
-    if said.negative is not None:
+    known["inst"] = frozenset(Inst) - none if features.has_instance else none
+    if features.negative is not None:
         negative = frozenset({Generation.NEGATIVE})
-        known["generation"] = negative if said.negative else frozenset(Generation) - negative
-    if said.null is not None:
-        known["protocol fields"] = frozenset({Given.NULL if said.null else Given.GIVEN})
+        known["generation"] = negative if features.negative else frozenset(Generation) - negative
+    if features.null is not None:
+        known["protocol fields"] = frozenset({Given.NULL if features.null else Given.GIVEN})
     return known
 
 
@@ -182,11 +187,11 @@ class Fact:
 
     at_ms: int
     place: str
-    what: str
+    event: str
     connection: str
 
     def precedes(self, exchange: LoggedExchange, late_ms: int) -> bool:
-        """Return whether a request surely arrived after it.
+        """Return True if a request surely arrived after it.
 
         Its line may have been dated late; but after a line of the same connection it is later.
         """
@@ -198,17 +203,17 @@ class Fact:
 class Facts:
     """Facts about one group.
 
-    `gone`: member ids that are no members any more, alone or under an instance id; `seen`: members,
-    and the generation that they were last seen in; `generation_id`: the last that was told.
+    `gone`: member ids that are no members any more, alone or under an instance id; `observed`:
+    members, each with its last observed generation; `generation_id`: the last in an answer.
     """
 
     gone: dict[tuple[str, str | None], Fact] = field(default_factory=dict)
-    seen: dict[str, int] = field(default_factory=dict)
+    observed: dict[str, int] = field(default_factory=dict)
     generation_id: int = -1
-    told: Fact | None = None
+    newest: Fact | None = None
 
     def contradicted(self, exchange: LoggedExchange, late_ms: int) -> tuple[str, Fact] | None:
-        """Return what is wrong with an answer, in a sentence, and the fact that it contradicts.
+        """Return the fault of an answer, in a sentence, and the fact that it contradicts.
 
         `late_ms`: how late its line may have been dated.
         """
@@ -219,18 +224,18 @@ class Facts:
         instance = getattr(exchange.request, "group_instance_id", None)
         fact = self.gone.get((member_id, None)) or self.gone.get((member_id, instance))
         if fact is not None and fact.precedes(exchange, late_ms):
-            return f"NONE to the member id {member_id}, which {fact.what} ({fact.place})", fact
-        told = self.told
+            return f"NONE to the member id {member_id}, which {fact.event} ({fact.place})", fact
+        newest = self.newest
         if (
-            told is not None
-            and told.precedes(exchange, late_ms)
+            newest is not None
+            and newest.precedes(exchange, late_ms)
             and 0 <= generation_id < self.generation_id
-            and self.seen.get(member_id) == generation_id
+            and self.observed.get(member_id) == generation_id
         ):
             return (
                 f"NONE in generation {generation_id}, and generation {self.generation_id} "
-                f"had been told before ({told.place})"
-            ), told
+                f"had been told before ({newest.place})"
+            ), newest
         return None
 
     def learn(self, exchange: LoggedExchange) -> None:
@@ -252,10 +257,10 @@ class Facts:
         mine = _success(exchange)
         if mine is None:
             return
-        _remember(self.seen, mine[0], mine[1])
+        _remember(self.observed, mine[0], mine[1])
         if mine[1] > self.generation_id:
             self.generation_id = mine[1]
-            self.told = Fact(at_ms, place, "was told", of)
+            self.newest = Fact(at_ms, place, "was told", of)
 
     def _gone(self, who: tuple[str, str | None], fact: Fact) -> None:
         _remember(self.gone, who, fact)

@@ -1,10 +1,10 @@
-"""Call an answer wrong.  No other module does so.
+"""Call an answer wrong.  No other module does.
 
 There are three ways.  No state of the group gives the answer.  Or the answer contradicts a fact
 that holds in every state.  Or every order of the requests was tried, from every state that the
 group can have been in, with all requests that may be missing from the log, and none gives the
-answer.  If that search was cut short, or rests on what the log does not show, the result is
-unknown, with the reason.
+answer.  If that search was cut short, or depends on something that the log does not show, the
+result is unknown, with the reason.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _LONG_PAUSE_MS = 10_000
 
 
 class Surroundings(Protocol):
-    """What the rest of the log shows about a time."""
+    """The facts that the rest of the log shows about a time."""
 
     def runs_through(self, broker: str, from_ms: int, to_ms: int) -> bool:
-        """Return whether connections show that the broker was not restarted meanwhile."""
+        """Return True if connections show that the broker was not restarted meanwhile."""
         ...
 
     def damaged(self, broker: str, from_ms: int, to_ms: int) -> str | None:
@@ -51,14 +51,14 @@ class Surroundings(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """Why a segment can't be judged."""
+    """The reason why a segment can't be judged."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class StateLost:
-    """Why the group's state was lost without a fault, so that its past says nothing any more."""
+    """The reason why the group's state was lost without a fault; its past says nothing any more."""
 
     reason: str
 
@@ -68,7 +68,7 @@ class DeviatingExplanation:
     """An explanation of a segment, and the deviation that even the best one has."""
 
     run: SegmentResult
-    found: AuditViolation
+    violation: AuditViolation
 
 
 def by_table(legal: PossibleAnswers, exchange: LoggedExchange) -> AuditViolation | None:
@@ -118,7 +118,7 @@ def by_search(
         if _is_vague(segment, run) or not whole:
             return run
         wrong = run.deviation
-        return DeviatingExplanation(run, _found(_at(segment, wrong), wrong, wrong.allowed))
+        return DeviatingExplanation(run, _violation(_at(segment, wrong), wrong, wrong.allowed))
     violation = run.violation
     if violation is None:
         begun = "requests seem to be missing, and " if lacks else ""
@@ -172,9 +172,9 @@ def by_search(
 def _followed_slowly(
     chain: Sequence[Segment], missing: Sequence[UnloggedRequests], paused_ms: int
 ) -> SegmentResult:
-    """Follow the chain as if the broker stood still for as long as it wrote nothing.
+    """Follow the chain as if the broker stood still while it wrote nothing.
 
-    Its timers fire afterwards, and what arrived meanwhile is taken in then.
+    Its timers fire afterwards, and requests that arrived meanwhile are taken in then.
     """
     slow = []
     for segment in chain:
@@ -207,13 +207,13 @@ def _is_vague(segment: Segment, run: SegmentResult) -> bool:
 
 
 def _begins_anew(segment: Segment) -> bool:
-    """Return whether the generation falls: an Empty group was deleted, and a new one began."""
+    """Return True if the generation falls: an Empty group was deleted, and a new one began."""
     last = -1
     for exchange in segment.exchanges:
-        told = Generations.of(exchange)
-        if told is None:
+        generations = Generations.of(exchange)
+        if generations is None:
             continue
-        generation_id = max(told.joined, told.synced)
+        generation_id = max(generations.joined, generations.synced)
         if generation_id < last:
             return True
         last = generation_id
@@ -241,8 +241,8 @@ def _named(segment: Segment, violation: Violation) -> AuditViolation:
         )
         follower.follow(segment.exchanges, ignored=frozenset({exchange.place}))
         if follower.open() and (right := follower.right(exchange)):
-            return _found(exchange, violation, right)
-    return _found(at, violation, violation.allowed)
+            return _violation(exchange, violation, right)
+    return _violation(at, violation, violation.allowed)
 
 
 def _at(segment: Segment, violation: Violation) -> LoggedExchange:
@@ -252,7 +252,7 @@ def _at(segment: Segment, violation: Violation) -> LoggedExchange:
     )
 
 
-def _found(
+def _violation(
     exchange: LoggedExchange, violation: Violation, right: Sequence[Allowed]
 ) -> AuditViolation:
     allowed = sorted(right, key=distance)

@@ -5,8 +5,6 @@ and a slow broker; the previous segment again, because only its likely explanati
 requests that may be missing from the log.  A segment without explanation is not a violation yet:
 `refutation` decides.
 
-Find requests that a log does not show, though they may have been made.
-
 A request that was never answered has no line: the client died before the answer, or the request
 still waits when the log ends.  Where the log alone has no explanation, each such request may have
 been made or not, at any time in the segment.
@@ -41,7 +39,7 @@ _MOST = 8
 _VERSION = 5
 _OLD_VERSION = 3
 _SINCE_MS = 10_000
-"""How long before the first line of a segment a request may have arrived (ms)."""
+"""Time before the first line of a segment in which a request may have arrived (ms)."""
 _LONG_MS = 300_000
 _OTHERWISE = b"?"
 """Bytes that make a subscription differ."""
@@ -49,9 +47,9 @@ _OTHERWISE = b"?"
 
 @dataclass(frozen=True, slots=True)
 class UnloggedRequests:
-    """Requests that may have been made; `words`: what is assumed, for each.
+    """Requests that may have been made; `words`: the assumption, for each.
 
-    `cut`: whether there were more than can be tried.
+    `cut`: True if there were more than can be tried.
     """
 
     requests: tuple[Sent, ...] = ()
@@ -99,12 +97,12 @@ def _unanswered_joins(
             fenced[instance] = None
     for row in _unseen(exchanges, group):
         member = group.member(row.member_id)
-        given = member is not None or row.joined or row.member_id in handed
-        body = _join(group_id, group, row.member_id if given else "", row.instance, row.offers)
+        has_id = member is not None or row.joined or row.member_id in handed
+        body = _join(group_id, group, row.member_id if has_id else "", row.instance, row.offers)
         if member is not None:
             body |= _timeouts(member)
         version = _VERSION
-        if row.instance is None and not given:  # an old client, which is let in at once
+        if row.instance is None and not has_id:  # an old client, which is let in at once
             version = _OLD_VERSION
             del body["groupInstanceId"]
         name = f"hidden join of {row.member_id} in {row.generation_id}"
@@ -123,9 +121,9 @@ def _unanswered_joins(
 
 @dataclass(frozen=True, slots=True)
 class _Unseen:
-    """A member that is listed in a generation, or described, and shows no join for it.
+    """A member that is listed in a generation, or described, and has no line of a join for it.
 
-    `joined`: whether it has joined before in the log; `since_ms`: when it was last heard of.
+    `joined`: True if it has joined before in the log; `since_ms`: the time of its last line.
     """
 
     member_id: str
@@ -137,23 +135,23 @@ class _Unseen:
 
 
 def _unseen(exchanges: Sequence[LoggedExchange], group: Group) -> Iterator[_Unseen]:
-    shown: set[tuple[str, int]] = set()
+    logged: set[tuple[str, int]] = set()
     lists: dict[int, tuple[LoggedExchange, JoinGroupResponse]] = {}
     described: dict[str, str | None] = {}
     for exchange in exchanges:
         response = exchange.response
         if isinstance(response, JoinGroupResponse) and response.error_code == 0:
-            shown.add((response.member_id, response.generation_id))
+            logged.add((response.member_id, response.generation_id))
             if response.members and not response.skip_assignment:
                 lists.setdefault(response.generation_id, (exchange, response))
         if isinstance(response, DescribeGroupsResponse):
             for group_row in response.groups:
                 described.update((m.member_id, m.group_instance_id) for m in group_row.members)
-    named = {m.member_id for m in group.members} | {member_id for member_id, _ in shown}
+    named = {m.member_id for m in group.members} | {member_id for member_id, _ in logged}
     for generation_id, (exchange, listing) in lists.items():
         for row in listing.members:
             named.add(row.member_id)
-            if (row.member_id, generation_id) in shown or generation_id <= group.generation_id:
+            if (row.member_id, generation_id) in logged or generation_id <= group.generation_id:
                 continue
             heard = [
                 e.arrived_ms
@@ -161,7 +159,7 @@ def _unseen(exchanges: Sequence[LoggedExchange], group: Group) -> Iterator[_Unse
                 if e.request_body.get("memberId") == row.member_id
                 and e.answered_ms < exchange.answered_ms
             ]
-            joined = any(m == row.member_id and g < generation_id for m, g in shown)
+            joined = any(m == row.member_id and g < generation_id for m, g in logged)
             offers = [(listing.protocol_name or "", row.metadata)]
             since_ms = max(heard, default=0)
             yield _Unseen(
@@ -176,24 +174,29 @@ def _unseen(exchanges: Sequence[LoggedExchange], group: Group) -> Iterator[_Unse
 def _unanswered_returns(
     group_id: str, exchanges: Sequence[LoggedExchange], group: Group, at_ms: int
 ) -> Iterator[tuple[Sent, str]]:
-    """Yield joins of members that were told to join, or given an id, and have no logged join."""
-    asked: dict[str, tuple[str | None, str, Sequence[tuple[str, bytes]], int]] = {}
+    """Yield joins of members that have to join, or got an id, and have no logged join."""
+    waiting: dict[str, tuple[str | None, str, Sequence[tuple[str, bytes]], int]] = {}
     known = {m.member_id: (m.group_instance_id, m.client_id, _offers(m)) for m in group.members}
     for exchange in exchanges:
         request, response = exchange.request, exchange.response
         code = exchange.response_body.get("errorCode")
         if isinstance(request, JoinGroupRequest) and isinstance(response, JoinGroupResponse):
-            asked.pop(request.member_id, None)
+            waiting.pop(request.member_id, None)
             offers = [(p.name, p.metadata) for p in request.protocols]
             if code == 0:
                 known[response.member_id] = request.group_instance_id, exchange.client_id, offers
             if code == Error.MEMBER_ID_REQUIRED.value:
-                asked[response.member_id] = (None, exchange.client_id, offers, exchange.arrived_ms)
+                waiting[response.member_id] = (
+                    None,
+                    exchange.client_id,
+                    offers,
+                    exchange.arrived_ms,
+                )
         elif code == Error.REBALANCE_IN_PROGRESS.value:
             member_id = getattr(request, "member_id", "")
             if member_id in known:
-                asked[member_id] = (*known[member_id], exchange.arrived_ms)
-    for member_id, (instance, client_id, offered, since_ms) in asked.items():
+                waiting[member_id] = (*known[member_id], exchange.arrived_ms)
+    for member_id, (instance, client_id, offered, since_ms) in waiting.items():
         body = _join(group_id, group, member_id, instance, offered)
         returning = group.member(member_id)
         if returning is not None:
@@ -236,7 +239,7 @@ def _leaves(
     group_id: str, exchanges: Sequence[LoggedExchange], group: Group, at_ms: int
 ) -> Iterator[tuple[Sent, str]]:
     """Yield leaves of members that are unknown later."""
-    asked = {e.request_body.get("memberId") for e in exchanges if _is_unknown(e)}
+    unknown = {e.request_body.get("memberId") for e in exchanges if _is_unknown(e)}
     left = {
         row.member_id
         for e in exchanges
@@ -244,7 +247,7 @@ def _leaves(
         for row in e.request.rows(e.version)
     }
     for member in group.members:
-        if member.member_id in asked and member.member_id not in left:
+        if member.member_id in unknown and member.member_id not in left:
             body: dict[str, object] = {"groupId": group_id, "memberId": member.member_id}
             yield (
                 unlogged_request(
@@ -263,7 +266,7 @@ def _offers(member: Member) -> list[tuple[str, bytes]]:
 
 
 def _timeouts(member: Member) -> dict[str, object]:
-    """Return a member's timeouts, at most what a request can hold."""
+    """Return a member's timeouts, limited to the range of a request."""
     return {
         "sessionTimeoutMs": min(member.session_timeout_ms, _LONG_MS),
         "rebalanceTimeoutMs": min(member.rebalance_timeout_ms, _LONG_MS),
@@ -293,14 +296,14 @@ def _join(
 
 
 Attempt = tuple[int, bool, frozenset[str]]
-"""The number of an effort, whether the segment before is followed, too, and with which requests."""
+"""The number of an effort; True if the segment before is followed, too; the requests."""
 _CALM = frozenset({"Heartbeat", "OffsetCommit", "DescribeGroups"})
-"""What may be asked and change nothing of a stable group."""
+"""Requests that change nothing of a stable group."""
 
 
 @dataclass(frozen=True, slots=True)
 class Generations:
-    """The generations that a join or sync was given; -1 for none."""
+    """The generations in the answer to a join or sync; -1 for none."""
 
     joined: int
     synced: int
@@ -320,9 +323,9 @@ class Generations:
 class SegmentResult:
     """The result of following some lines with the oracle.
 
-    `after`: the states that explain them, none where `violation` or `unknown` is set; `notes`: what
-    is allowed and odd; `deviation`: what even the best explanation leaves wrong; `was_empty`:
-    whether the group was Empty on some path.
+    `after`: the states that explain them, none where `violation` or `unknown` is set; `notes`: odd
+    answers that are allowed; `deviation`: the fault of even the best explanation; `was_empty`: True
+    if the group was Empty on some path.
     """
 
     after: tuple[Candidate, ...] = ()
@@ -343,8 +346,8 @@ class Segment:
     """A segment: exchanges, and the possible states at its beginning.
 
     `parked`: those whose requests wait in these states; `rest`: the rest that came before; `run`:
-    the one that explains it; `assumed`: the requests that it takes for made; `endless`: what had to
-    be given up when it had fewer lines, which isn't tried again.
+    the one that explains it; `assumed`: the requests that it takes for made; `endless`: attempts
+    that were given up when it had fewer lines, which aren't tried again.
     """
 
     group_id: str
@@ -359,16 +362,16 @@ class Segment:
 
     @property
     def from_ms(self) -> int:
-        """When it begins."""
+        """The time of its beginning."""
         return min((c.now for c in self.before), default=0)
 
     @property
     def to_ms(self) -> int:
-        """When its last line was written."""
+        """The time of its last line."""
         return max(e.answered_ms for e in self.exchanges)
 
     def at_rest(self) -> bool:
-        """Explain it without the oracle, if no line changes a stable group; return whether."""
+        """Explain it without the oracle, if no line changes a stable group; return True if so."""
         rest = None
         if all(exchange.api in _CALM for exchange in self.exchanges):
             rest = settled(self.group_id, self.before)
@@ -382,15 +385,15 @@ class Segment:
         return self._explains(SegmentResult(tuple(rest.applied(c) for c in self.before)))
 
     def quick(self) -> bool:
-        """Try the most likely order of requests; return whether it explains the segment."""
+        """Try the most likely order of requests; return True if it explains the segment."""
         return self._explains(self.followed(EFFORTS[0]))
 
     def harder(self) -> bool:
-        """Try more orders of requests; return whether one explains the segment."""
+        """Try more orders of requests; return True if one explains the segment."""
         return any(self._tried(number) for number in range(1, len(EFFORTS)))
 
     def thorough(self, earlier: Segment | None, hidden: UnloggedRequests) -> bool:
-        """Try everything; return whether it is explained.  `earlier`: the segment before."""
+        """Try everything; return True if it is explained.  `earlier`: the segment before."""
         if self.harder():
             return True
         if earlier is not None and any(self._tried(number, earlier) for number in (1, 3)):
@@ -403,7 +406,7 @@ class Segment:
     def _tried(
         self, number: int, earlier: Segment | None = None, hidden: Sequence[Sent] = ()
     ) -> bool:
-        """Try an effort, on this segment or also on the one before; return whether it explains."""
+        """Try an effort, on this segment or also on the one before; return True if it explains."""
         lacks = frozenset(sent.request.id for sent in hidden)
         attempt = (number, earlier is not None, lacks)
         if attempt in self.endless:
@@ -437,9 +440,9 @@ class Segment:
 def joined_up(
     chain: Sequence[Segment], hidden: Sequence[UnloggedRequests], late_ms: int
 ) -> tuple[list[Segment], list[UnloggedRequests]]:
-    """Return a chain whose last segment reaches back for as long as a line may be dated late.
+    """Return a chain whose last segment reaches back as far as a line may be dated late.
 
-    A line that is dated after a rest may be about what was before it.
+    A line that is dated after a rest may be about the time before it.
     """
     since_ms = chain[-1].from_ms - late_ms
     at = next(i for i, segment in enumerate(chain) if segment.to_ms >= since_ms)
@@ -459,7 +462,7 @@ def followed_on(
 ) -> SegmentResult:
     """Follow segments one after the other, keeping all explanations of each.
 
-    `hidden`: what the log may lack in each.
+    `hidden`: the requests that the log may lack in each.
     """
     late_ms = chain[0].settings.lag_ms if effort.late else 0
     before: Sequence[Candidate] = [loosened(c, late_ms) for c in chain[0].before]

@@ -1,9 +1,8 @@
-"""Audit `server.log`: what consumers did, without a verdict on the broker.
+"""Audit `server.log`: report what consumers did, without a verdict on the broker; make the page.
 
-Make the page of an audit: wrong answers, and what an operator should know.
-
-Wrong answers come first, then problems with the clients, then rebalances, deployments and life
-lines.  Of long tables the first rows are shown, with their count; the JSON has the others.
+The page of an audit has wrong answers first, then problems with the clients, then rebalances,
+deployments and life lines.  Of long tables it has the first rows, with their count; the JSON has
+the others.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from fencepost.traces.operations.operator_words import (
 )
 from fencepost.traces.operations.ownership_picture import life_picture
 from fencepost.traces.operations.server_analysis import ServerAnalysis
-from fencepost.traces.pages.trace_data import ShownTrace
+from fencepost.traces.pages.trace_data import PageTrace
 from fencepost.traces.pages.trace_page import page_with_traces
 
 FORMAT: Final = "fencepost-server-log-audit"
@@ -40,7 +39,7 @@ VERSION: Final = 1
 UNJUDGED = "unjudged"
 _MOST_IDS = 100_000
 
-NOT_SHOWN = (
+NOT_COVERED = (
     "whether the broker's answers are right",
     (
         "on which host a process runs, and the client id of a static member (old coordinator since "
@@ -50,7 +49,7 @@ NOT_SHOWN = (
     "how near members came to their timeouts, and how long they were away",
     "of a member that joined again with other data: whether it was another subscription",
 )
-"""What only a request log can show."""
+"""The subjects that only a request log covers."""
 
 
 class ServerLogDocument(Document, frozen=True, kw_only=True):
@@ -86,7 +85,7 @@ class ServerLogRun:
     """The result of auditing `server.log`.
 
     `skipped`: lines that were passed over, by reason, with the place of the first; `lines`: all;
-    `events`: those that were read; `lost`: fencings of members whose group the log doesn't show.
+    `events`: those that were read; `lost`: fencings of members whose group the log doesn't name.
     """
 
     files: tuple[str, ...]
@@ -119,14 +118,14 @@ UNSEEN_NEW = UNSEEN | {"fenced"}
 
 
 class _Groups:
-    """The groups of a log, and whose member ids were replaced."""
+    """The groups of a log, and the groups of replaced member ids."""
 
     def __init__(self, only: frozenset[str], report: OperatorReport) -> None:
         self._only = only
         self._report = report
         self.analyses: dict[str, ServerAnalysis] = {}
         self._since: dict[str, int] = {}
-        """When the log of each broker begins (ms)."""
+        """The beginning of each broker's log (ms)."""
         self.own: set[str] = set()
         self.lost = 0
         self._replaced: dict[str, str] = {}
@@ -135,16 +134,16 @@ class _Groups:
         """Take the next line."""
         group = event.group
         since_ms = self._since.setdefault(event.broker, event.at_ms)
-        if event.said is Said.FENCED and not group:
+        if event.kind is MessageKind.FENCED and not group:
             group = self._replaced.get(event.member_id, "")
             if not group:
                 self.lost += 1
                 return
-        if event.said is Said.REPLACED:
+        if event.kind is MessageKind.REPLACED:
             self._replaced[event.fields["old"]] = group
             if len(self._replaced) > _MOST_IDS:
                 del self._replaced[next(iter(self._replaced))]
-        if not is_wanted(group, self._only):
+        if not is_included(group, self._only):
             if not self._only:
                 self.own.add(group)
             return
@@ -198,26 +197,27 @@ class Judged:
 def audit_page(
     report: OperatorReport,
     judged: Sequence[Judged] = (),
-    traces: Mapping[str, ShownTrace] | None = None,
-    not_shown: Sequence[str] = (),
+    traces: Mapping[str, PageTrace] | None = None,
+    not_covered: Sequence[str] = (),
 ) -> str:
     """Make the page.
 
-    `judged`: every group; `traces`: of violated ones, by name; `not_shown`: what it can't tell.
+    `judged`: every group; `traces`: of violated ones, by name; `not_covered`: subjects that the log
+    lacks.
     """
     counts = {word: sum(1 for g in judged if g.outcome == word) for word in _OUTCOMES}
-    found = operator_problems(report)
+    problems_ = operator_problems(report)
     rebalances = report.rebalances.rows[:_ROWS]
     (day, moments), (file, lines) = _moments(rebalances), _lines(rebalances)
     return page_with_traces(
         "audit.html",
         _heading(report, counts),
         traces or {},
-        outcome=_worst(counts, len(found)),
+        outcome=_worst(counts, len(problems_)),
         facts=_facts(report, counts if judged else {}),
         judged=[g for g in judged if g.outcome != "explained"][:_ROWS],
         unexplained=counts["violated"] + counts["unknown"],
-        problems=found[:_ROWS],
+        problems=problems_[:_ROWS],
         unshown=list(unshown(report)),
         at_end=list(at_end(report)),
         told=any(line.fenced_ms is not None for line in report.life_lines.rows),
@@ -240,7 +240,7 @@ def audit_page(
         life_lines=report.life_lines.rows[:_ROWS],
         picture=life_picture(report),
         report=report,
-        not_shown=not_shown,
+        not_shown=not_covered,
         at=at,
         seconds=seconds,
         times=times,
@@ -254,17 +254,21 @@ _OUTCOMES = {"violated": "violated", "unknown": "unknown", "explained": "holds"}
 _REMEDIES = {Remedy.NOTHING: "none of these"}
 
 
-def _worst(counts: Mapping[str, int], found: int) -> str:
+def _worst(counts: Mapping[str, int], problem_count: int) -> str:
     """Return the colour of the page: that of the worst result."""
     bad = next((word for word in ("violated", "unknown") if counts[word]), "")
-    return bad or ("known-failure" if found else "holds" if counts["explained"] else "index")
+    return bad or (
+        "known-failure" if problem_count else "holds" if counts["explained"] else "index"
+    )
 
 
 def _heading(report: OperatorReport, counts: Mapping[str, int]) -> str:
-    told = ", ".join(f"{counts[w]:,} {w}" for w in reversed(_OUTCOMES) if counts[w])
+    counts_text = ", ".join(f"{counts[w]:,} {w}" for w in reversed(_OUTCOMES) if counts[w])
     groups = times(sum(counts.values()) or report.groups, "group")
     problems = problems_told(report)
-    return f"{problems[0].upper()}{problems[1:]}; {groups}{': ' if told else ''}{told}"
+    return (
+        f"{problems[0].upper()}{problems[1:]}; {groups}{': ' if counts_text else ''}{counts_text}"
+    )
 
 
 def _facts(report: OperatorReport, counts: Mapping[str, int]) -> list[tuple[str, str]]:
@@ -279,7 +283,7 @@ def _facts(report: OperatorReport, counts: Mapping[str, int]) -> list[tuple[str,
 
 
 def _saved(row: Rebalance) -> str:
-    """Return what would have avoided a rebalance, with the timeout that it needs."""
+    """Return the setting that would have avoided a rebalance, with the timeout that it needs."""
     if row.session_ms is None:
         return _REMEDIES.get(row.remedy, row.remedy.value)
     return f"{row.remedy.value}, session.timeout.ms {row.session_ms}"
@@ -287,11 +291,11 @@ def _saved(row: Rebalance) -> str:
 
 def _moments(rows: Sequence[Rebalance]) -> tuple[str, dict[int, str]]:
     """Return the common day of all rows ("" if several), and the text of each time."""
-    told = {row.start_ms: at(row.start_ms) for row in rows}
-    days = {text.partition(" ")[0] for text in told.values()}
+    texts = {row.start_ms: at(row.start_ms) for row in rows}
+    days = {text.partition(" ")[0] for text in texts.values()}
     if len(days) != 1:
-        return "", told
-    return days.pop(), {ms: text.split()[1] for ms, text in told.items()}
+        return "", texts
+    return days.pop(), {ms: text.split()[1] for ms, text in texts.items()}
 
 
 def _lines(rows: Sequence[Rebalance]) -> tuple[str, dict[str, str]]:

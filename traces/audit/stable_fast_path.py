@@ -1,18 +1,15 @@
-"""Skip the oracle for heartbeats, commits and descriptions of a stable group.
+"""Skip the oracle for calm lines of a stable group; find the first known state of a group.
 
 In a Stable group whose state is known, a heartbeat that is answered NONE only restarts the member's
 session timer.  It must have the group's generation and the member's own instance id.  So only the
 last heartbeat of each member is kept, and applied when the oracle next needs the state.  A
-description changes nothing, if it is just what the model answers in every explanation.
+description changes nothing, if it is just the model's answer in every explanation.
 
-Find where a group's state becomes known: a rebalance that completes inside the log.
-
-The leader's answer lists the members.  Each member's own join says which protocols it offers and
-its timeouts.  From these the state just before the completion is built, with every member's join
-waiting; the oracle then completes the rebalance and checks all answers.
-
-Some values stay unknown, and are marked so: the timeouts of a static member that was absent, and of
-a member whose answer was lost.
+A group's state becomes known by a rebalance that completes inside the log.  The leader's answer
+lists the members.  Each member's own join has its protocols and its timeouts.  From these the state
+just before the completion is built, with every member's join waiting; the oracle then completes the
+rebalance and checks all answers.  Some values stay unknown, and are marked so: the timeouts of a
+static member that was absent, and of a member whose answer was lost.
 """
 
 from __future__ import annotations
@@ -70,20 +67,20 @@ class Joined:
 
 
 def joins(exchanges: Sequence[LoggedExchange], generation_id: int) -> list[Joined]:
-    """Return the joins that were given this generation."""
-    found = []
+    """Return the joins whose answers have this generation."""
+    joined = []
     for exchange in exchanges:
         match exchange.request, exchange.response:
             case JoinGroupRequest() as request, JoinGroupResponse() as response if (
                 response.error_code == 0 and response.generation_id == generation_id
             ):
-                found.append(Joined(exchange, request, response))
-    return found
+                joined.append(Joined(exchange, request, response))
+    return joined
 
 
-def completed_at(found: Sequence[Joined]) -> Joined | None:
+def completed_at(joined: Sequence[Joined]) -> Joined | None:
     """Return the leader's answer at the completion, the first that lists members."""
-    lists = [j for j in found if j.response.members and not j.response.skip_assignment]
+    lists = [j for j in joined if j.response.members and not j.response.skip_assignment]
     return min(lists, key=lambda j: j.exchange.answered_ms, default=None)
 
 
@@ -91,15 +88,15 @@ def find_anchor(
     group_id: str, exchanges: Sequence[LoggedExchange], generation_id: int, settings: AuditSettings
 ) -> Anchor | None:
     """Return the completion of this generation, if the exchanges show it."""
-    found = joins(exchanges, generation_id)
-    leader = completed_at(found)
+    answered = joins(exchanges, generation_id)
+    leader = completed_at(answered)
     if leader is None:
         return None
     at_ms = leader.exchange.answered_ms
     early_ms = at_ms - settings.lag_ms
     by_id = {
         j.response.member_id: j
-        for j in found
+        for j in answered
         if early_ms <= j.exchange.answered_ms <= at_ms + settings.lag_ms
         and j.exchange.arrived_ms <= at_ms
         and (j is leader or not j.response.members)
@@ -144,7 +141,7 @@ def find_anchor(
 
 
 def _speaks_of(exchange: LoggedExchange, generation_id: int) -> bool:
-    """Return whether the sender knew the generation, so that it asked after the completion.
+    """Return True if the sender knew the generation, so that the request followed the completion.
 
     A quick member's sync is answered in the same millisecond as its leader's join.
     """
@@ -179,7 +176,7 @@ def _member(row: JoinMember, joined: Joined | None, leader: Joined) -> Member:
     )
 
 
-def _asked_as(exchange: LoggedExchange) -> set[str]:
+def _sender_ids(exchange: LoggedExchange) -> set[str]:
     """Return the member ids that a request speaks for."""
     request = exchange.request
     if isinstance(request, LeaveGroupRequest):
@@ -196,18 +193,20 @@ def _with_pending(
         member_id
         for e in exchanges
         if e.answered_ms <= at_ms and e.api in {"JoinGroup", "LeaveGroup"}
-        for member_id in _asked_as(e)
+        for member_id in _sender_ids(e)
     }
     for exchange in exchanges:
         if exchange.api != "JoinGroup" or exchange.answered_ms > at_ms:
             continue
         match exchange.request, exchange.response:
             case JoinGroupRequest(session_timeout_ms=session_ms), JoinGroupResponse(
-                error_code=Error.MEMBER_ID_REQUIRED.value, member_id=told
-            ) if told not in listed | used and exchange.answered_ms + session_ms > at_ms:
-                pending.add(told)
+                error_code=Error.MEMBER_ID_REQUIRED.value, member_id=new_id
+            ) if new_id not in listed | used and exchange.answered_ms + session_ms > at_ms:
+                pending.add(new_id)
                 earliest, latest = exchange.arrived_ms, exchange.answered_ms
-                group = group.with_timer(SESSION, told, earliest + session_ms, latest + session_ms)
+                group = group.with_timer(
+                    SESSION, new_id, earliest + session_ms, latest + session_ms
+                )
     return replace(group, pending=tuple(sorted(pending)))
 
 
@@ -236,7 +235,7 @@ class StableGroup:
         self._due_ms = self._next_due_ms()
 
     def takes(self, exchange: LoggedExchange) -> bool:
-        """Take the line if it changes nothing but a session timer; return whether it does."""
+        """Take the line if it changes nothing but a session timer; return True if so."""
         body = exchange.request_body
         if exchange.api == "Heartbeat":
             if exchange.response_body.get("errorCode") != 0:
@@ -277,7 +276,7 @@ class StableGroup:
     def describes(
         self, exchange: LoggedExchange, machine: Machine, groups: Sequence[Group]
     ) -> bool:
-        """Take a line that describes the group, as it is in each explanation; return whether."""
+        """Take a line that describes the group, as it is in each explanation; return True if so."""
         if exchange.api != "DescribeGroups" or exchange.answered_ms > self._due_ms:
             return False
         row = (exchange.place, exchange.client_id, exchange.api, exchange.version)
@@ -384,7 +383,7 @@ def settled(group_id: str, candidates: Sequence[Candidate]) -> StableGroup | Non
 
 
 def is_vague(candidates: list[Candidate], group_id: str) -> bool:
-    """Return whether some member is known from a list alone, and not by its own join."""
+    """Return True if some member is known from a list alone, and not by its own join."""
     return any(
         member.session_timeout_ms >= UNKNOWN_MS or not member.client_id
         for candidate in candidates

@@ -52,10 +52,10 @@ class _Prefix:
 
 
 def window_trace(
-    found: AuditViolation, segment: Segment | None, settings: AuditSettings, tool: str
+    violation: AuditViolation, segment: Segment | None, settings: AuditSettings, tool: str
 ) -> TraceFile | None:
     """Make the trace; None if the members before can't be made to join again as they were."""
-    exchange = found.exchange
+    exchange = violation.exchange
     if segment is None:
         prefix: list[tuple[int, Event]] = []
         exchanges: Sequence[LoggedExchange] = [exchange]
@@ -77,7 +77,7 @@ def window_trace(
     timed = [(e.at_ms - base, _moved(e, base)) for e in _until(exchanges, exchange, settings)]
     events = tuple(e for _, e in sorted([*prefix, *timed], key=_time))
     config = {**settings.machine_config(), DELAY: _DELAY_MS}
-    says = f"{exchange.place}: {exchange.api} was answered {found.says}"
+    says = f"{exchange.place}: {exchange.api} was answered {violation.says}"
     verdict = judge(settings.revision, config, list(events), lag_ms=settings.lag_ms).verdict()
     senders = {e.request.id: e.request.client_id for e in events if isinstance(e, Sent)}
     return TraceFile(
@@ -142,8 +142,8 @@ def _made(group_id: str, group: Group) -> _Prefix:
     for number, member in enumerate(members):
         body = _join(group, member)
         if member.group_instance_id is None:
-            asked = prefix.ask(member, "JoinGroup", _JOIN, 3 * number, {**body, "memberId": ""})
-            prefix.answer(asked, 3 * number + 1, _joined(79, member.member_id))
+            request = prefix.ask(member, "JoinGroup", _JOIN, 3 * number, {**body, "memberId": ""})
+            prefix.answer(request, 3 * number + 1, _joined(79, member.member_id))
             body["memberId"] = member.member_id
         joins[member.member_id] = prefix.ask(member, "JoinGroup", _JOIN, 3 * number + 2, body)
     done = _completes_ms(group)
@@ -156,14 +156,14 @@ def _made(group_id: str, group: Group) -> _Prefix:
             }
             for m in group.members
         ]
-        told = {
+        answer = {
             **_joined(0, member.member_id),
             "generationId": group.generation_id,
             "protocolName": name,
             "leader": group.leader,
             "members": rows if member.member_id == group.leader else [],
         }
-        prefix.answer(joins[member.member_id], done + _SOON_MS, told)
+        prefix.answer(joins[member.member_id], done + _SOON_MS, answer)
     assignments = [
         {"memberId": m.member_id, "assignment": _text(m.assignment)} for m in group.members
     ]
@@ -172,9 +172,9 @@ def _made(group_id: str, group: Group) -> _Prefix:
             **_identity(group, member),
             "assignments": assignments if member.member_id == group.leader else [],
         }
-        asked = prefix.ask(member, "SyncGroup", _SYNC, done + _SOON_MS + 1, body)
+        request = prefix.ask(member, "SyncGroup", _SYNC, done + _SOON_MS + 1, body)
         reply = {"errorCode": 0, "assignment": _text(member.assignment)}
-        prefix.answer(asked, done + 2 * _SOON_MS, reply)
+        prefix.answer(request, done + 2 * _SOON_MS, reply)
     return prefix
 
 
@@ -187,8 +187,8 @@ def _beats(group_id: str, group: Group, base: int) -> list[tuple[int, Event]]:
             continue
         at_ms = timer.earliest - member.session_timeout_ms - base
         until_ms = timer.latest - member.session_timeout_ms - base
-        asked = prefix.ask(member, "Heartbeat", _BEAT, at_ms, _identity(group, member))
-        prefix.answer(asked, max(until_ms, at_ms), {"errorCode": 0})
+        request = prefix.ask(member, "Heartbeat", _BEAT, at_ms, _identity(group, member))
+        prefix.answer(request, max(until_ms, at_ms), {"errorCode": 0})
     return prefix.events
 
 

@@ -1,15 +1,12 @@
-"""Read what somebody else wrote without more memory than the limits here allow.
+"""Read foreign files, pipes and documents within limits; know versions and extras.
 
 A file, a pipe or a socket may hold a line without end, or brackets a million deep.  Every reader of
-the project takes its limits from here.
+the project takes its limits from here, and checks JSON documents against the schemas of their
+formats.
 
-Check JSON documents against the schemas of their formats.
-
-Say how fencepost is installed with an extra: the one place that changes when a registry has it.
-
-On that day `SOURCE` is the name `fencepost`, `_WHERE` is empty, and `docs/install.md` says so, too.
-
-The versions of everything that a verdict depends on.
+`pip_install` is the one place that changes when a registry has fencepost: on that day `SOURCE` is
+the name `fencepost`, `_WHERE` is empty, and `docs/install.md` says so, too.  `all_versions` lists
+the versions of everything that a verdict depends on.
 """
 
 from __future__ import annotations
@@ -34,7 +31,7 @@ FILE_LIMIT = 64 * 1024 * 1024
 """Bytes that a file of one JSON document may have."""
 
 DEPTH_LIMIT = 100
-"""How many arrays and objects may lie in each other: far from where Python's recursion ends."""
+"""The depth of nested arrays and objects: far from the limit of Python's recursion."""
 
 _AT_ONCE = 1 << 20
 
@@ -87,7 +84,7 @@ def bounded_lines(stream: HasLines, limit: int = LINE_LIMIT) -> Iterator[bytes]:
 
 
 def is_too_long(line: bytes, limit: int = LINE_LIMIT) -> bool:
-    """Return whether the line has more than `limit` bytes before its newline."""
+    """Return True if the line has more than `limit` bytes before its newline."""
     return len(line) > limit and not (len(line) == limit + 1 and line.endswith(b"\n"))
 
 
@@ -138,7 +135,7 @@ def read_json(path: Path, limit: int = FILE_LIMIT) -> Any:
 
 
 def bounded_text(path: Path, limit: int = FILE_LIMIT) -> str:
-    """Return the text of a file that has at most so many bytes.  Raises DocumentError."""
+    """Return the text of a file that has at most `limit` bytes.  Raises DocumentError."""
     try:
         with path.open("rb") as file:
             data = file.read(limit + 1)
@@ -157,8 +154,8 @@ def schema_error(document: Any, schema_file: Path) -> ValidationError | None:
     """Return the most relevant error of a document; None if it matches its schema."""
     from jsonschema.exceptions import best_match  # noqa: PLC0415  (loaded when first used: it takes long)
 
-    found: ValidationError | None = best_match(_validator(schema_file).iter_errors(document))
-    return found
+    error: ValidationError | None = best_match(_validator(schema_file).iter_errors(document))
+    return error
 
 
 @cache
@@ -169,13 +166,13 @@ def _validator(schema_file: Path) -> Draft202012Validator:
 
 
 SOURCE = "."
-"""What pip is given: the checkout in the current folder."""
+"""The argument of pip: the checkout in the current folder."""
 
 _WHERE = " in a checkout of fencepost"
 
 
 def pip_install(extra: str) -> str:
-    """Return the command that installs an extra, and where to run it."""
+    """Return the command that installs an extra, and its folder."""
     return f"pip install '{SOURCE}[{extra}]'{_WHERE}"
 
 
@@ -185,12 +182,15 @@ def own_version() -> str:
 
 
 def all_versions() -> dict[str, str]:
-    """This package, Python, and the packages that speak to targets; those that are installed."""
+    """List this package, Python, and the packages that speak to targets, as far as installed."""
     import platform  # noqa: PLC0415  (certificates alone)
 
     names = ("fencepost", "kafka-python", "jsonschema", "confluent-kafka")
-    found = {name: _version_of(name) for name in names}
-    return {"python": platform.python_version(), **{n: v for n, v in found.items() if v != "none"}}
+    versions = {name: _version_of(name) for name in names}
+    return {
+        "python": platform.python_version(),
+        **{n: v for n, v in versions.items() if v != "none"},
+    }
 
 
 def _version_of(name: str) -> str:

@@ -1,9 +1,9 @@
 """Describe a difference between two revisions: the requests, and what each revision answers.
 
 Up to the last step both answer the same, so that part is written once, with both requests where
-each is asked in its own form.  Then each revision's answer
-follows, with its rules and their reasons.  If two clients can then share one member id in only one
-of the revisions, the steps that lead there are added.
+each gets its own form.  Then each revision's answer follows, with its rules and their reasons.  If
+two clients can then share one member id in only one of the revisions, the steps that lead there are
+added.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fencepost.properties.diff.common_versions import Unsaid
 from fencepost.properties.diff.revision_diff import Comparison, Difference, DifferenceSide
 from fencepost.properties.worlds.concretise import unfold
 from fencepost.properties.worlds.scope import NamedScope
-from fencepost.traces.files.run_trace import DIFFERENCE, RunStep, Shown, run_steps, run_trace
+from fencepost.traces.files.run_trace import DIFFERENCE, Example, RunStep, run_steps, run_trace
 from fencepost.traces.files.trace_file import TraceFile
 
 _SILENT = "nothing"
@@ -29,7 +29,7 @@ _SILENT = "nothing"
 class Reason:
     """A rule that a revision uses where the answers differ.
 
-    Why it is so, the passage that it is from, what it does, and whether the other's is another.
+    Its reason, its passage, its effect, and True if the other revision's effect differs.
     """
 
     revision: str
@@ -42,7 +42,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class RevisionPart:
-    """One revision's steps: all but the last, the last one, and what follows, if anything."""
+    """One revision's steps: all but the last, the last one, and those that follow, if any."""
 
     revision: str
     steps: tuple[RunStep, ...]
@@ -53,7 +53,7 @@ class RevisionPart:
 
 @dataclass(frozen=True, slots=True)
 class DifferenceStory:
-    """A difference in words.  `difference`: what it is about."""
+    """A difference in words.  `difference`: its subject."""
 
     difference: Difference
     first: RevisionPart
@@ -67,36 +67,36 @@ class DifferenceStory:
     @property
     def title(self) -> str:
         """The rules that decided on each side, and after which ones if those are alike."""
-        found = self.difference
-        names = " | ".join(dict.fromkeys(rule or _SILENT for rule in found.decided))
-        if found.after:
-            return f"{names}, after {', '.join(found.after)}"
-        return names if found.rules else f"{names}: what versions or drafts can say"
+        difference = self.difference
+        names = " | ".join(dict.fromkeys(rule or _SILENT for rule in difference.decided))
+        if difference.after:
+            return f"{names}, after {', '.join(difference.after)}"
+        return names if difference.rules else f"{names}: what versions or drafts can say"
 
     def why(self, *, mark: str = "") -> list[str]:
         """Return a line for each rule that matters: its revision, its reason, its source.
 
-        What it does is said where both have it for the same reason.  `mark`: around its id.
+        Its effect is added where both have it for the same reason.  `mark`: around its id.
         """
         reasons = [reason for part in self.parts for reason in part.reasons]
         lines = []
         for reason in reasons:
-            said = f"{reason.revision}, {mark}{reason.rule}{mark}"
-            said += f": {reason.because}" if reason.because else ""
+            text = f"{reason.revision}, {mark}{reason.rule}{mark}"
+            text += f": {reason.because}" if reason.because else ""
             same = [(r.rule, r.because) for r in reasons].count((reason.rule, reason.because))
             if reason.differs and same > 1:
-                said += f"; does: {reason.does}"
-            lines.append(said + (f" ({reason.passage})" if reason.passage else ""))
+                text += f"; does: {reason.does}"
+            lines.append(text + (f" ({reason.passage})" if reason.passage else ""))
         return lines
 
     def lines(self) -> list[str]:
         """Return the steps with both answers, as lines."""
         lines = [
-            self._common(one, other)
-            for one, other in zip(self.first.steps, self.other.steps, strict=True)
+            self._common(step, other)
+            for step, other in zip(self.first.steps, self.other.steps, strict=True)
         ]
-        asked = self.first.last
-        lines.append(f"{asked.start}  {self._did(asked, self.other.last)}")
+        last = self.first.last
+        lines.append(f"{last.start}  {self._did(last, self.other.last)}")
         width = max(len(part.revision) for part in self.parts)
         lines += [
             f"       {part.revision:{width}} → {part.last.answers or _SILENT}{_by(part.last)}"
@@ -109,27 +109,29 @@ class DifferenceStory:
         return lines
 
     def answers(self) -> str:
-        """Return the request at which they differ and what each answers, in a sentence."""
-        asked = self.first.last
-        did = self._did(asked, self.other.last)
-        said = "; ".join(f"{part.revision}: {part.last.answers or _SILENT}" for part in self.parts)
-        return f"{asked.who} {did}. ".lstrip() + f"{said}."
+        """Return the request at which they differ and the answers of each, in a sentence."""
+        last = self.first.last
+        did = self._did(last, self.other.last)
+        answers_ = "; ".join(
+            f"{part.revision}: {part.last.answers or _SILENT}" for part in self.parts
+        )
+        return f"{last.who} {did}. ".lstrip() + f"{answers_}."
 
-    def _common(self, one: RunStep, other: RunStep) -> str:
+    def _common(self, step: RunStep, other: RunStep) -> str:
         """Describe a step in which both answer the same, perhaps by different rules."""
-        line = f"{one.start}  {self._did(one, other)}"
-        if one.answers:
-            line += f" → {one.answers}"
-        if one.rules == other.rules:
-            return line + _by(one)
-        rules = (", ".join(step.rules) or _SILENT for step in (one, other))
+        line = f"{step.start}  {self._did(step, other)}"
+        if step.answers:
+            line += f" → {step.answers}"
+        if step.rules == other.rules:
+            return line + _by(step)
+        rules = (", ".join(each.rules) or _SILENT for each in (step, other))
         return f"{line}  [{' | '.join(rules)}]"
 
-    def _did(self, one: RunStep, other: RunStep) -> str:
-        """What is asked in a step: of both, where each gets the same act in a form of its own."""
-        if one.did == other.did:
-            return one.did
-        return f"{one.did} to {self.first.revision}, {other.did} to {self.other.revision}"
+    def _did(self, step: RunStep, other: RunStep) -> str:
+        """Describe the request of a step: of both, where each gets the same act in its own form."""
+        if step.did == other.did:
+            return step.did
+        return f"{step.did} to {self.first.revision}, {other.did} to {self.other.revision}"
 
     def to_json(self) -> dict[str, Any]:
         """Return the story as JSON."""
@@ -172,8 +174,8 @@ def difference_traces(
     """Return both runs up to their difference, each judged by its own revision."""
     story = describe_difference(comparison, difference)
     message = f"{comparison.first.name} and {comparison.other.name} differ here: {story.title}."
-    shows = Shown(DIFFERENCE, story.answers(), len(story.first.steps))
-    found = []
+    shows = Example(DIFFERENCE, story.answers(), len(story.first.steps))
+    traces = []
     for revision, telling in (
         (comparison.first, difference.first),
         (comparison.other, difference.other),
@@ -181,8 +183,8 @@ def difference_traces(
         run = unfold(telling.worlds, telling.path)
         known = _known(revision)
         trace = run_trace(telling.worlds, run, judged_by=known, message=message, shows=shows)
-        found.append(trace)
-    return found[0], found[1]
+        traces.append(trace)
+    return traces[0], traces[1]
 
 
 def _known(revision: Revision) -> Revision:
@@ -196,15 +198,15 @@ def _known(revision: Revision) -> Revision:
 
 
 def lost_words(loss: Unsaid) -> str:
-    """Describe what can't be asked of a revision."""
-    said = f"{loss.revision}: {loss.api} can't name the instance"
+    """Describe the request that a revision can't have."""
+    text = f"{loss.revision}: {loss.api} can't name the instance"
     if loss.lost:
-        said += f" (so nothing is compared for: {', '.join(loss.lost)})"
-    return said
+        text += f" (so nothing is compared for: {', '.join(loss.lost)})"
+    return text
 
 
 def bounds_words(bounds: NamedScope) -> str:
-    """Describe what was compared, e.g. `2 clients of 1 instance, up to 9 steps`."""
+    """Describe the compared scope, e.g. `2 clients of 1 instance, up to 9 steps`."""
     scope = bounds.scope
     static = scope.clients - scope.dynamic
     who = []
@@ -223,12 +225,12 @@ def _part(
 ) -> RevisionPart:
     steps = run_steps(telling.worlds, unfold(telling.worlds, telling.whole))
     count = len(telling.path) - 1
-    shown = [rule for step in steps[:count] for rule in step.rules if rule in difference.after]
-    shown += [decided] if decided else []
+    rules = [rule for step in steps[:count] for rule in step.rules if rule in difference.after]
+    rules += [decided] if decided else []
     differing = {*difference.rules, *difference.after}
     reasons = tuple(
         _reason(revision, revision.rule(rule), differs=rule in differing)
-        for rule in dict.fromkeys(shown)
+        for rule in dict.fromkeys(rules)
     )
     return RevisionPart(revision.name, steps[: count - 1], steps[count - 1], steps[count:], reasons)
 

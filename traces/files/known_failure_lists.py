@@ -36,7 +36,7 @@ _WHOLE = {"mutant"}
 """Clients that a list names whole; of all others the kind, beside their versions."""
 
 _MOST_NAMED = 3
-"""How many targets the message about an unused list names."""
+"""The number of targets that the message about an unused list names."""
 
 
 class KnownFailuresError(BadInputError):
@@ -108,10 +108,10 @@ def drafted_list(
 ) -> dict[str, Any]:
     """Draft a list of all failures of a certificate (JSON), so that with it the target holds.
 
-    `target`: what it is called, as in the command; `old`: entries to be kept unless the certificate
-    shows that they are out of date.  A new entry's reason is the sentence of the failure, to be
-    replaced by what was found out; the link is to be added.  Where the same failure is listed for
-    another version, its reason and link are taken.
+    `target`: its name in the command; `old`: entries to be kept unless the certificate shows that
+    they are out of date.  A new entry's reason is the sentence of the failure, to be replaced by
+    the cause; the link is to be added.  Where the same failure is listed for another version, its
+    reason and link are taken.
     """
     kind = target.partition(":")[0]
     version = str(certificate["version"])
@@ -122,12 +122,12 @@ def drafted_list(
         (own if is_own else others).append(entry)
     rows = {case["id"]: case for case in certificate["cases"]}
     kept = [e for e in own if e.case not in rows or not _is_outdated(e, rows[e.case])]
-    told = {(e.case, e.observed): e for e in others if e.target in {kind, target}}
+    known = {(e.case, e.observed): e for e in others if e.target in {kind, target}}
     new = []
     for case in certificate["cases"]:
         listed = any(e.case == case["id"] and e.shows_as(case["observed"]) for e in kept)
         if case["outcome"] in _UNLISTED and case["observed"] and not listed:
-            before = told.get((case["id"], case["observed"]))
+            before = known.get((case["id"], case["observed"]))
             new.append(
                 KnownFailure(
                     target=kind if kind in _PLACES else target,

@@ -1,8 +1,8 @@
 """Compute the model's state at each step of a trace, as far as the history shows it.
 
-Where several states explain the history, the first one is given, with their number.  On a real
-clock nobody can say yet whether a request was handled, so a state is what must be assumed at that
-step.  After a violation the last state that explained the history is kept, and marked so.
+Where several states explain the history, the first one is returned, with their number.  On a real
+clock a request may not be handled yet, so a state is an assumption about that step.  After a
+violation the last state that explained the history is kept, and marked so.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from fencepost.traces.files.trace_file import TraceFile
 class ModelState:
     """The model after a step (or, number 0, before the first).
 
-    `groups`: by name, sorted; `explanations`: how many states explain the steps so far;
-    `explained`: whether any does, after a violation none.
+    `groups`: by name, sorted; `explanations`: the number of states that explain the steps so far;
+    `explained`: False after a violation.
     """
 
     number: int
@@ -39,8 +39,10 @@ def model_states(trace: TraceFile, *, limit: int = 20_000) -> tuple[ModelState, 
     for number, event in enumerate(trace.events, start=1):
         judge.observe(event)
         if judge.open():
-            found = judge.explanations()
-            states.append(ModelState(number, _best(found).groups, len(found), explained=True))
+            candidates = judge.explanations()
+            states.append(
+                ModelState(number, _best(candidates).groups, len(candidates), explained=True)
+            )
         else:
             last = states[-1]
             states.append(ModelState(number, last.groups, 0, explained=False))

@@ -1,8 +1,8 @@
 """Write a run of the model as a trace file, or as lines to read.
 
-A line says when, who, what was asked and answered, and by which rules.  Members are called by their
-ids, which say whose they are (`A-2`: the second id given to instance A).  Events that are no
-request (a process that ends, a lost connection, time, a failover) are described in words.
+A line has the time, the actor, request and answer, and the rules.  Members are called by their ids,
+which include the instance (`A-2`: the second id given to instance A).  Events that are no request
+(a process that ends, a lost connection, time, a failover) are described in words.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ COUNTEREXAMPLE, KNOWN, DIFFERENCE = "counterexample", "expected counterexample",
 class RunStep:
     """One turn of a run in words.
 
-    `who`: `c2 (A)`, "" where it is nobody's doing; `did`: the request, or what happened; `answer`:
-    to that request, None if it waits or there was none; `others`: what else was answered, each with
-    whose request it was; `rules`: in the order in which they were used.
+    `who`: `c2 (A)`, "" for an event without an actor; `did`: the request, or the event; `answer`:
+    to that request, None if it waits or there was none; `others`: further answers, each with the
+    sender of its request; `rules`: in the order in which they were used.
     """
 
     number: int
     at_ms: int
     who: str
     did: str
-    asked: bool
+    has_request: bool
     answer: str | None
     others: tuple[str, ...]
     rules: tuple[str, ...]
@@ -52,12 +52,12 @@ class RunStep:
     @property
     def answers(self) -> str:
         """All that was answered, in one line; "" for nothing."""
-        own = (self.answer or WAITS,) if self.asked else ()
+        own = (self.answer or WAITS,) if self.has_request else ()
         return "; ".join((*own, *self.others))
 
     @property
     def start(self) -> str:
-        """Number, time, and who acts."""
+        """Number, time, and actor."""
         return "  ".join(filter(None, (f"{self.number:3}  at {self.at_ms:,} ms", self.who)))
 
     @property
@@ -70,13 +70,13 @@ class RunStep:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """What a run is an example of: COUNTEREXAMPLE, KNOWN or DIFFERENCE, and why, in a sentence.
+class Example:
+    """A run's example: COUNTEREXAMPLE, KNOWN or DIFFERENCE, and the reason, in a sentence.
 
     `turn`: the index of the turn that shows it; None: the last one.
     """
 
-    what: str
+    kind: str
     why: str
     turn: int | None = None
 
@@ -112,14 +112,14 @@ def run_trace(
     case: str | None = None,
     provenance: Mapping[str, str | int | None] | None = None,
     repeated: int = 0,
-    shows: Shown | None = None,
+    shows: Example | None = None,
 ) -> TraceFile:
-    """Return the run as a trace file, judged by the oracle; a replay gives the same verdict.
+    """Write the run as a trace file, judged by the oracle; a replay gives the same verdict.
 
     `judged_by`: a revision that has a name in `fencepost.model.revisions.revisions`; by default the
-    run's own. `message`: what the trace shows, in one sentence; `provenance`: beside the usual
-    entries; `repeated`: so many turns, the last ones, happen again and again.  `shows`: what the
-    run is an example of, for its page; the verdict is about the answers alone.
+    run's own.  `message`: the trace in one sentence; `provenance`: beside the usual entries;
+    `repeated`: the number of last turns that happen again and again.  `shows`: what the run is an
+    example of, for its page; the verdict is about the answers alone.
     """
     revision = judged_by or worlds.revision
     config = worlds.scope.config()
@@ -141,18 +141,18 @@ def run_trace(
             "implementation": "fencepost model",
             "implementation_version": tool_version(),
             "seed": None,
-            **({} if shows is None else _shown(run, shows)),
+            **({} if shows is None else _example(run, shows)),
             **(provenance or {}),
         },
         loop=_loop(run, repeated),
     )
 
 
-def _shown(run: Run, shows: Shown) -> dict[str, str | int | None]:
+def _example(run: Run, shows: Example) -> dict[str, str | int | None]:
     """Return it as provenance; `shows_at`: the number of the file's step, from 1."""
     before = run.turns[: shows.turn] if shows.turn is not None else run.turns[:-1]
     at = 1 + sum(len(turn.events) for turn in before)
-    return {"shows": shows.what, "shows_why": shows.why, "shows_at": at}
+    return {"shows": shows.kind, "shows_why": shows.why, "shows_at": at}
 
 
 def _loop(run: Run, repeated: int) -> int | None:
@@ -214,8 +214,8 @@ def _step(
         if sent is not None and request.id == sent.id:
             answer = _answer(event.answer, request, ids)
         else:
-            said = _answer(event.answer, request, ids)
-            others.append(f"{request.client_id}'s {request.api}: {said}")
+            words = _answer(event.answer, request, ids)
+            others.append(f"{request.client_id}'s {request.api}: {words}")
     if sent is None:
         did = _happened(turn, sends)
     else:
@@ -246,11 +246,11 @@ def _dropped(turn: Turn, sends: Mapping[str, Send]) -> Iterator[str]:
 
 
 def _answer(answer: Answer, request: Send, ids: Mapping[str, str]) -> str:
-    said = answer_words(request.api, answer.body, ids)
+    words = answer_words(request.api, answer.body, ids)
     body = answer.body or {}
-    told = body.get("memberId")
-    if not told:
-        return said
-    if told == request.body.get("memberId"):
-        return said.removesuffix(f", member id {member(told, ids)}")
-    return f"{said}, id {told}" if body.get("errorCode") == Error.NONE.value else said
+    new_id = body.get("memberId")
+    if not new_id:
+        return words
+    if new_id == request.body.get("memberId"):
+        return words.removesuffix(f", member id {member(new_id, ids)}")
+    return f"{words}, id {new_id}" if body.get("errorCode") == Error.NONE.value else words

@@ -1,10 +1,9 @@
-"""Find the known cause of a failure in a trace; see `departures.attribution`.
+"""Find the known cause of a failure in a trace; keep the index of committed traces.
 
-The corpus of committed traces: what its index says, and which traces show the same bug.
-
-Bugs are compared as `fencepost.properties.oracle.fingerprint` says; a trace that holds shows none,
-and is the same as its very copy.  The index is made from the traces alone, in an order that does
-not depend on when they came.
+See `departures.attribution`.  The index of the corpus says which traces show the same bug.  Bugs
+are compared by `fencepost.properties.oracle.fingerprint`; a trace that holds shows none, and is the
+same as its very copy.  The index is made from the traces alone, in an order that does not depend on
+when they came.
 """
 
 from __future__ import annotations
@@ -52,10 +51,10 @@ def cause_of_text(text: str) -> str:
 
 
 def cause_sentence(cause: str) -> str:
-    """Describe a cause: what coordinators do, and the page that documents it."""
+    """Describe a cause: the departure of coordinators, and the page that documents it."""
     names = departures_in(cause)
-    told = (f"{DEPARTURES[name].about} ({DEPARTURES[name].described})" for name in names)
-    return f"Known cause: {'; and '.join(told)}."
+    texts = (f"{DEPARTURES[name].about} ({DEPARTURES[name].described})" for name in names)
+    return f"Known cause: {'; and '.join(texts)}."
 
 
 @lru_cache(maxsize=1_000)
@@ -75,7 +74,7 @@ VERSION = 1
 SCHEMA_FILE = Path(__file__).with_name("corpus-1.schema.json")
 INDEX = "index.json"
 PLACE = Path("traces", "corpus")
-"""Where the corpus lies in a checkout."""
+"""The folder of the corpus in a checkout."""
 
 KINDS = ("mutant", "recorded", "finding", "adopted")
 """In the order of the index."""
@@ -84,18 +83,18 @@ Row = dict[str, Any]
 
 
 def fingerprint_of_trace(trace: TraceFile) -> Fingerprint | None:
-    """Judge a trace and return the fingerprint of its failure, with its cause; None if it has none.
+    """Judge a trace; return the fingerprint of its failure, with its cause; None if it has none.
 
-    Where known departures explain only the first of it, it is that of what remains.
+    Where known departures explain only the first part of it, it is that of the rest.
     """
     violation = trace.judge().violation
     if violation is None:
         return None
-    found = attribution_of(trace)
-    if found.behind and found.verdict.violation is not None:
-        violation = found.verdict.violation
+    attribution = attribution_of(trace)
+    if attribution.behind and attribution.verdict.violation is not None:
+        violation = attribution.verdict.violation
     revision = find_revision(trace.revision)
-    return fingerprint_of(violation, revision, trace.events, cause=found.cause)
+    return fingerprint_of(violation, revision, trace.events, cause=attribution.cause)
 
 
 def bug_of_trace(trace: TraceFile) -> Bug:
@@ -126,8 +125,8 @@ def row_of(
 
 def adopted_row(name: str, file: str, trace: TraceFile) -> Row:
     """Return the index entry of an adopted trace, made from the trace alone."""
-    said = with_names(trace.verdict.message, trace.names) or f"it {trace.verdict.outcome}"
-    return row_of("adopted", name, file, trace, shows=" ".join(said.split()), bug=None)
+    message = with_names(trace.verdict.message, trace.names) or f"it {trace.verdict.outcome}"
+    return row_of("adopted", name, file, trace, shows=" ".join(message.split()), bug=None)
 
 
 def index_json(rows: Iterable[Row]) -> Mapping[str, Any]:
@@ -188,10 +187,10 @@ class CorpusFolder:
 
         Raises TraceFileError.
         """
-        found: dict[Bug, str] = {}
+        names: dict[Bug, str] = {}
         for row in self.rows:
-            found.setdefault(bug_of_trace(TraceFile.read(self.path_of(row))), row["name"])
-        return found
+            names.setdefault(bug_of_trace(TraceFile.read(self.path_of(row))), row["name"])
+        return names
 
     def with_adopted(self, name: str, trace: TraceFile) -> Path:
         """Add a trace, write the index, and return the path.  Raises TraceFileError."""

@@ -1,4 +1,4 @@
-"""The trace file, version 1: what was sent and answered, when, and the verdict.
+"""Read and write trace files, version 1: requests and answers, their times, and the verdict.
 
 A trace holds the whole history of one case, with the settings and the revision that judged it, so
 that anybody can judge it again (`judge`).  It may hold the symbolic plan, so that the case can run
@@ -6,7 +6,7 @@ again on another target.  The file is plain JSON, checked against `trace-1.schem
 trace is always the same bytes.
 
 Times are ms since the reset.  `at_ms` is [earliest, latest]: for a request, when writing began and
-ended; for a restart, when it began and ended; for all else both are the time at which it was seen.
+ended; for a restart, when it began and ended; for all else both are the time of observation.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class TraceFileError(BadInputError):
 
 
 class UnknownRevisionError(TraceFileError):
-    """A file names a revision that isn't found.  `error`: what was raised for its name."""
+    """A file names an unknown revision.  `error`: the exception for its name."""
 
     def __init__(self, where: str, name: str, error: KeyError) -> None:
         problem, remedy = str(error.args[0]), "name one of these"
@@ -69,7 +69,7 @@ class UnknownRevisionError(TraceFileError):
 
 @dataclass(frozen=True, slots=True)
 class TraceFile:
-    """A history of requests and answers, with the settings and the verdict it was given.
+    """A history of requests and answers, with the settings and its verdict.
 
     `events`: the history, in order; `senders`: request id → name of the member that sent it;
     `names`: member id → name; `plan`: the symbolic plan as JSON, or None; `provenance`: the tool's
@@ -164,12 +164,12 @@ class TraceFile:
         )
 
     def history(self) -> list[Event]:
-        """Return what was sent and answered, in order of time."""
+        """Return all events, in order of time."""
         return list(self.events)
 
     @property
     def coordinator(self) -> str:
-        """Which coordinator answered, as far as its target's name tells; "": unknown."""
+        """The coordinator that answered, as far as its target's name tells; "": unknown."""
         return coordinator_of(str(self.provenance.get("target") or ""))
 
     def judge(self, *, limit: int = 20_000, revision: Revision | None = None) -> Verdict:
@@ -203,7 +203,7 @@ class TraceFile:
         return oracle.Oracle(revision, self.config, lag_ms=self.lag_ms, limit=limit)
 
     def _sender(self, request_id: str) -> str:
-        """Return who sent a request; if unknown, its connection."""
+        """Return the sender of a request; if unknown, its connection."""
         if request_id in self.senders:
             return self.senders[request_id]
         requests = [event.request for event in self.events if isinstance(event, Sent)]

@@ -97,8 +97,8 @@ class LogDates:
                 self._second, self._second_ms = head[1:20], at_ms - at_ms % 1000
             millis = head[21:24]
             return self._second_ms + int(millis) if millis.isdigit() else None
-        found = self._text.search(head.decode(errors="replace"))
-        return None if found is None else self._parsed(found[0])
+        match = self._text.search(head.decode(errors="replace"))
+        return None if match is None else self._parsed(match[0])
 
     def _parsed(self, text: str) -> int | None:
         try:
@@ -170,9 +170,9 @@ def _zone(name: str) -> tzinfo:
 
 BROKEN_FILE = "the rest of a compressed file that is cut off or damaged"
 FIRST_LINES = 2000
-"""Where a file's first date, or what kind of file it is, must show."""
-_TOLD_EVERY = 5_000
-"""How many lines are read between two reports of progress."""
+"""Lines in which a file's first date, or its kind, must appear."""
+_PROGRESS_LINES = 5_000
+"""Lines between two reports of progress."""
 
 _T = TypeVar("_T")
 
@@ -185,8 +185,9 @@ class LogFileError(ValueError):
 class Skipped:
     """The lines that were skipped, by reason.
 
-    `counts`: how many lines, by reason; `first`: where the first of each reason was; `listeners`:
-    told of each with its broker, place and reason, and when the line before was written (ms).
+    `counts`: numbers of lines, by reason; `first`: the place of the first of each reason;
+    `listeners`: called for each with its broker, place and reason, and the time of the line before
+    (ms).
     """
 
     lines: int = 0
@@ -204,12 +205,12 @@ class Skipped:
             listener(broker, place, reason, at_ms)
 
     def by_reason(self) -> dict[str, tuple[int, str]]:
-        """Return how many lines each reason has, and where its first was."""
+        """Return the number of lines of each reason, and the place of its first."""
         return {reason: (count, self.first[reason]) for reason, count in self.counts.items()}
 
 
 class LogFiles(ABC, Generic[_T]):
-    """Log files as one stream of what their lines say.
+    """Log files as one stream of the contents of their lines.
 
     `skew`: broker → ms that its clock is ahead; `brokers`: the log's brokers, with their files;
     `line_limit`: bytes; a line with more is passed over.  `progress`: called with the bytes of the
@@ -242,7 +243,7 @@ class LogFiles(ABC, Generic[_T]):
 
     @abstractmethod
     def of_line(self, broker: str, source: str, number: int, line: bytes, skew: int) -> _T | str:
-        """Read what a line says; return the reason if it says nothing."""
+        """Read a line's content; return the reason if it has none."""
 
     @abstractmethod
     def at_ms(self, item: _T) -> int:
@@ -253,7 +254,7 @@ class LogFiles(ABC, Generic[_T]):
         """Return the date of a line that counts for the order of files; None for any other."""
 
     def __iter__(self) -> Iterator[_T]:
-        """Yield what every line says, in the order of time."""
+        """Yield the content of every line, in the order of time."""
         streams = [self._of_broker(broker) for broker in self.brokers]
         if len(streams) == 1:
             return streams[0]
@@ -269,18 +270,18 @@ class LogFiles(ABC, Generic[_T]):
             yield from self.of_file(broker, path)
 
     def of_file(self, broker: str, path: Path) -> Iterator[_T]:
-        """Yield what the lines of one file of a broker say.  Raises LogFileError."""
+        """Yield the contents of the lines of one file of a broker.  Raises LogFileError."""
         with opened(path) as lines:
             yield from self._read(broker, path.name, lines)
 
     def _read(self, broker: str, source: str, lines: IO[bytes]) -> Iterator[_T]:
         skipped, skew = self.skipped, self.skew.get(broker, 0)
-        number = last_ms = told = 0
+        number = last_ms = reported = 0
         try:
             for number, line in enumerate(bounded_lines(lines, self.line_limit), start=1):
                 skipped.lines += 1
-                if self.progress is not None and number % _TOLD_EVERY == 0:
-                    told = self._tell(lines, told)
+                if self.progress is not None and number % _PROGRESS_LINES == 0:
+                    reported = self._tell(lines, reported)
                 made = self.of_line(broker, source, number, line, skew)
                 if isinstance(made, str):
                     skipped.skip(made, broker, source, number, last_ms)
@@ -289,15 +290,15 @@ class LogFiles(ABC, Generic[_T]):
                     yield made
         except (EOFError, zlib.error, gzip.BadGzipFile):
             skipped.skip(BROKEN_FILE, broker, source, number + 1, last_ms)
-        self._tell(lines, told)
+        self._tell(lines, reported)
 
-    def _tell(self, lines: IO[bytes], told: int) -> int:
+    def _tell(self, lines: IO[bytes], reported: int) -> int:
         """Report how far a file was read, in bytes on the disk."""
         if self.progress is None:
-            return told
+            return reported
         raw = getattr(lines, "fileobj", None) or lines
         here: int = raw.tell()
-        self.progress(here - told)
+        self.progress(here - reported)
         return here
 
     def _first_ms(self, path: Path) -> int:
@@ -332,13 +333,13 @@ def opened(path: Path) -> IO[bytes]:
 def _by_broker(paths: Sequence[Path]) -> dict[str, list[Path]]:
     """Return the files of each broker.
 
-    Brokers are told apart by folder where the files are in several, else by what comes before
-    `.log` in a name: `kafka-request.log.2026-11-21-06.gz` and `kafka-request.log` are one's.
+    The broker is the folder where the files are in several, else the part of the name before
+    `.log`: `kafka-request.log.2026-11-21-06.gz` and `kafka-request.log` are of one broker.
     """
     folders = {path.resolve().parent for path in paths}
     by_folder = len({folder.name for folder in folders}) == len(folders) > 1
-    found: dict[str, list[Path]] = {}
+    files_: dict[str, list[Path]] = {}
     for path in paths:
         stem = path.name.partition(".log")[0]
-        found.setdefault(path.resolve().parent.name if by_folder else stem, []).append(path)
-    return found
+        files_.setdefault(path.resolve().parent.name if by_folder else stem, []).append(path)
+    return files_

@@ -1,14 +1,11 @@
-"""Read Kafka's request logs as exchanges.
+"""Read Kafka's request logs as exchanges: a request and its answer, as a broker logs them.
 
 Only lines `Completed request:{JSON}` about the APIs of the model are read.  All other lines (other
 loggers, stack traces, other APIs, damaged lines) are skipped and counted by reason.
 
-A line is written when the answer is sent, so the request arrived `totalTimeMs` before.
-
-A request and its answer, as a broker's log shows them.
-
-A request took effect somewhere between its arrival and its answer.  Bodies are kept as the log has
-them until a message is asked for, since most lines of a log are heartbeats that are never decoded.
+A line is written when the answer is sent, so the request arrived `totalTimeMs` before.  It took
+effect somewhere between its arrival and its answer.  Bodies are kept as the log has them until a
+message is read, since most lines of a log are heartbeats that are never decoded.
 """
 
 from __future__ import annotations
@@ -33,16 +30,16 @@ OWN_GROUPS = "fencepost-"
 """The groups that fencepost makes on a broker have names that begin so."""
 
 
-def is_wanted(group_id: str, only: frozenset[str]) -> bool:
-    """Return whether an audit looks at a group: one of `only`, or else any but our own."""
+def is_included(group_id: str, only: frozenset[str]) -> bool:
+    """Return True if an audit includes a group: one of `only`, or else any but our own."""
     return group_id in only if only else not group_id.startswith(OWN_GROUPS)
 
 
 @dataclass(slots=True)
 class LoggedExchange:
-    """A request and its answer.  Not frozen, since one is made for each line; nobody changes it.
+    """A request and its answer.  Not frozen for speed, since one is made for each line.
 
-    `source`, `line`: file name and line number (from 1); `broker`: whose log it is.  `arrived_ms`,
+    `source`, `line`: file name and line number (from 1); `broker`: of the log.  `arrived_ms`,
     `answered_ms`: ms since 1970 on the clock of the audit (skew taken away), each rounded down.
     `connection`: as in the log; `api`, `version`: the model's name, and Kafka's version.
     `request_body`, `response_body`: as in the log.
@@ -63,7 +60,7 @@ class LoggedExchange:
     _response: Message | None = field(default=None, init=False, repr=False, compare=False)
 
     def columns(self) -> tuple[Any, ...]:
-        """Return what a table keeps beside source, line and broker; bodies are JSON."""
+        """Return the columns of a table beside source, line and broker; bodies are JSON."""
         bodies = orjson.dumps(self.request_body), orjson.dumps(self.response_body)
         times = self.arrived_ms, self.answered_ms
         return (*times, self.connection, self.client_id, self.api, self.version, *bodies)
@@ -110,7 +107,7 @@ class LoggedExchange:
 
     @property
     def group_ids(self) -> tuple[str, ...]:
-        """The groups that it names; none where it asks for all."""
+        """The groups that it names; none where it is about all."""
         group_id = self.request_body.get("groupId")
         if isinstance(group_id, str):
             return (group_id,)
@@ -118,7 +115,7 @@ class LoggedExchange:
 
     @property
     def place(self) -> str:
-        """Where it was read: `FILE:LINE`."""
+        """The place of its line: `FILE:LINE`."""
         return f"{self.source}:{self.line}"
 
 

@@ -1,12 +1,10 @@
-"""Read what a group coordinator writes to Kafka's `server.log`.
+"""Read the lines of group coordinators in Kafka's `server.log`; tell the kind of a log file.
 
 Both coordinators are read: the old one (Scala, to Kafka 3.9) and the new one (Java, since 3.7).
 Their words differ, also from release to release; the patterns here are of lines that real brokers
 wrote.  Lines about groups of the new consumer protocol (KIP-848) are passed over and counted.
 
 Source: the loggers of `GroupCoordinator`, `GroupMetadata` and `GroupMetadataManager`.
-
-Tell what a file of a log is: a request log, an old one, server.log, a trace, or none of them.
 """
 
 from __future__ import annotations
@@ -25,8 +23,8 @@ OTHER_LINE = "no line of a group coordinator about a group"
 OTHER_PROTOCOL = "about a group of the new consumer protocol (KIP-848)"
 
 
-class Said(Enum):
-    """What a coordinator said."""
+class MessageKind(Enum):
+    """The kind of a coordinator's message."""
 
     PREPARING = "a rebalance is prepared"
     STABILIZED = "all have joined"
@@ -46,16 +44,16 @@ class Said(Enum):
 class CoordinatorEvent:
     """A line of a coordinator.
 
-    `group` is empty where the line doesn't name it.  `member_id`: whom it is about; the new id of a
-    replacement (empty where the line doesn't tell it).  `is_new`: the new coordinator wrote it.
-    `fields`: further words of the line, by the names of the patterns.
+    `group` is empty where the line doesn't name it.  `member_id`: its subject; the new id of a
+    replacement (empty where the line lacks it).  `is_new`: the new coordinator wrote it.  `fields`:
+    further words of the line, by the names of the patterns.
     """
 
     source: str
     line: int
     broker: str
     at_ms: int
-    said: Said
+    kind: MessageKind
     group: str
     member_id: str
     instance_id: str | None
@@ -65,7 +63,7 @@ class CoordinatorEvent:
 
     @property
     def place(self) -> str:
-        """Where it was read: `FILE:LINE`."""
+        """The place of its line: `FILE:LINE`."""
         return f"{self.source}:{self.line}"
 
 
@@ -74,9 +72,9 @@ _ANY_STATE = r"(?:(?P<state>\w+) state|state (?P<state2>\w+))"
 _PARTITION = r"(?: \(__consumer_offsets-\d+\))?"
 _MEMBER = r"(?P<member_id>.+?)"
 _INSTANCE = r"(?P<instance>.+?)"
-_PATTERNS: tuple[tuple[Said, str, str], ...] = (
+_PATTERNS: tuple[tuple[MessageKind, str, str], ...] = (
     (
-        Said.PREPARING,
+        MessageKind.PREPARING,
         "Preparing to rebalance group",
         (
             rf"Preparing to rebalance group {_GROUP} in state (?P<state>\w+) with old generation "
@@ -84,7 +82,7 @@ _PATTERNS: tuple[tuple[Said, str, str], ...] = (
         ),
     ),
     (
-        Said.STABILIZED,
+        MessageKind.STABILIZED,
         "Stabilized group",
         (
             rf"Stabilized group {_GROUP} generation (?P<generation>\d+){_PARTITION}"
@@ -92,7 +90,7 @@ _PATTERNS: tuple[tuple[Said, str, str], ...] = (
         ),
     ),
     (
-        Said.ASSIGNED,
+        MessageKind.ASSIGNED,
         "Assignment received from leader",
         (
             rf"Assignment received from leader (?:{_MEMBER} )?for group {_GROUP} for "
@@ -102,12 +100,12 @@ _PATTERNS: tuple[tuple[Said, str, str], ...] = (
         ),
     ),
     (
-        Said.EMPTY,
+        MessageKind.EMPTY,
         "is now empty",
         rf"Group {_GROUP} with generation (?P<generation>\d+) is now empty{_PARTITION}\.?",
     ),
     (
-        Said.REPLACED,
+        MessageKind.REPLACED,
         "rejoins, assigning new member id",
         (
             rf"Static member (?:Some\({_INSTANCE}\)|(?P<instance2>.+?)) of group {_GROUP} with "
@@ -116,7 +114,7 @@ _PATTERNS: tuple[tuple[Said, str, str], ...] = (
         ),
     ),
     (
-        Said.REPLACED,
+        MessageKind.REPLACED,
         "Replacing previously mapped member",
         (
             rf"Static member with groupInstanceId={_INSTANCE} and unknown member id joins group "
@@ -125,7 +123,7 @@ _PATTERNS: tuple[tuple[Said, str, str], ...] = (
         ),
     ),
     (
-        Said.JOINED,
+        MessageKind.JOINED,
         "Static member with groupInstanceId=",
         (
             rf"Static member with groupInstanceId={_INSTANCE} and unknown member id joins group "
@@ -134,7 +132,7 @@ _PATTERNS: tuple[tuple[Said, str, str], ...] = (
         ),
     ),
     (
-        Said.JOINED,
+        MessageKind.JOINED,
         "Adding new static member",
         (
             rf"Adding new static member Some\({_INSTANCE}\) to group "
@@ -142,7 +140,7 @@ _PATTERNS: tuple[tuple[Said, str, str], ...] = (
         ),
     ),
     (
-        Said.JOINED,
+        MessageKind.JOINED,
         "ynamic ",
         (
             rf"Dynamic [Mm]ember with unknown member id joins group {_GROUP} in {_ANY_STATE}\. "
@@ -151,7 +149,7 @@ _PATTERNS: tuple[tuple[Said, str, str], ...] = (
         ),
     ),
     (
-        Said.NAMED,
+        MessageKind.NAMED,
         "ynamic ",
         (
             rf"Dynamic member with unknown member id joins group {_GROUP} in {_ANY_STATE}\. "
@@ -160,7 +158,7 @@ _PATTERNS: tuple[tuple[Said, str, str], ...] = (
         ),
     ),
     (
-        Said.FENCED,
+        MessageKind.FENCED,
         "is fenced by",
         (
             rf"Request memberId={_MEMBER} for static member with groupInstanceId="
@@ -169,7 +167,7 @@ _PATTERNS: tuple[tuple[Said, str, str], ...] = (
         ),
     ),
     (
-        Said.FENCED,
+        MessageKind.FENCED,
         "will respond with instance fenced error",
         (
             rf"given member\.id {_MEMBER} is identified as a known static member "
@@ -178,12 +176,12 @@ _PATTERNS: tuple[tuple[Said, str, str], ...] = (
         ),
     ),
     (
-        Said.FAILED,
+        MessageKind.FAILED,
         "has failed, removing it",
         rf"Member {_MEMBER} in group {_GROUP} has failed, removing it from the group\.?",
     ),
     (
-        Said.LEFT,
+        MessageKind.LEFT,
         "has left, removing it",
         (
             rf"Member\[group\.instance\.id (?:Some\({_INSTANCE}\)|None), member\.id "
@@ -191,7 +189,7 @@ _PATTERNS: tuple[tuple[Said, str, str], ...] = (
         ),
     ),
     (
-        Said.LEFT,
+        MessageKind.LEFT,
         "Member MemberMetadata(",
         (
             rf"Member MemberMetadata\(memberId={_MEMBER}, groupInstanceId=(?:Some\("
@@ -201,7 +199,7 @@ _PATTERNS: tuple[tuple[Said, str, str], ...] = (
         ),
     ),
     (
-        Said.LEFT,
+        MessageKind.LEFT,
         "has left group through explicit",
         (
             rf"\[Group {_GROUP}\] (?:(?:Dynamic|Static|Pending) )?[Mm]ember {_MEMBER}"
@@ -210,7 +208,7 @@ _PATTERNS: tuple[tuple[Said, str, str], ...] = (
         ),
     ),
     (
-        Said.DROPPED,
+        MessageKind.DROPPED,
         "removed ",
         (
             rf"Group {_GROUP} removed (?:dynamic )?members who haven't (?:joined|sent their sync "
@@ -218,48 +216,48 @@ _PATTERNS: tuple[tuple[Said, str, str], ...] = (
         ),
     ),
     (
-        Said.LOADED,
+        MessageKind.LOADED,
         "Loading group metadata for",
         rf"Loading group metadata for {_GROUP} with generation (?P<generation>-?\d+)\.?",
     ),
 )
 _READ = tuple(
-    (said, mark.encode(), re.compile(pattern + r"(?: \([\w.$]+\))?\s*$"))
-    for said, mark, pattern in _PATTERNS
+    (kind, mark.encode(), re.compile(pattern + r"(?: \([\w.$]+\))?\s*$"))
+    for kind, mark, pattern in _PATTERNS
 )
 _NEW_PROTOCOL = b"[GroupId "
 _NEW_COORDINATOR = b"[GroupCoordinator id="
-"""How the messages of the new coordinator begin; those of the old one: `[GroupCoordinator 1]`."""
+"""The beginning of the new coordinator's messages; of the old one's: `[GroupCoordinator 1]`."""
 _OWN = frozenset({"group", "member_id", "instance", "instance2", "generation", "state2"})
 
 
 class ServerLog(LogFiles[CoordinatorEvent]):
-    """The `server.log` files of brokers as one stream of what their coordinators said."""
+    """The `server.log` files of brokers as one stream of their coordinators' messages."""
 
     def of_line(
         self, broker: str, source: str, number: int, line: bytes, skew: int
     ) -> CoordinatorEvent | str:
-        """Read what a coordinator said in a line; return the reason if it is none of theirs."""
+        """Read a coordinator's message in a line; return the reason if it has none."""
         if is_too_long(line, self.line_limit):
             return TOO_LONG
-        for said, mark, pattern in _READ:
+        for kind, mark, pattern in _READ:
             at = line.find(mark)
             if at < 0:
                 continue
-            found = pattern.search(line.decode(errors="replace"))
-            if found is None:
+            match = pattern.search(line.decode(errors="replace"))
+            if match is None:
                 continue
             at_ms = self.dates.read(line[:120])
             if at_ms is None:
                 return NO_DATE
-            words = {name: text for name, text in found.groupdict().items() if text is not None}
+            words = {name: text for name, text in match.groupdict().items() if text is not None}
             generation = words.get("generation")
             return CoordinatorEvent(
                 source,
                 number,
                 broker,
                 at_ms - skew,
-                said,
+                kind,
                 words.get("group", ""),
                 words.get("member_id", ""),
                 words.get("instance") or words.get("instance2"),
@@ -281,11 +279,11 @@ class ServerLog(LogFiles[CoordinatorEvent]):
 _LEVEL = re.compile(rb"\b(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b")
 _TRACE = re.compile(rb'"format"\s*:\s*"fencepost-trace"')
 _COORDINATOR = re.compile(rb"\[Group(?:Coordinator|MetadataManager) ")
-_SHOWN = 60
+_QUOTED_BYTES = 60
 
 
 class LogKind(Enum):
-    """What a file is."""
+    """The kind of a log file."""
 
     REQUESTS = "kafka-request-log"
     OLD_REQUESTS = "a request log of a Kafka before 2.8"
@@ -294,7 +292,7 @@ class LogKind(Enum):
 
 
 def log_kind(path: Path) -> LogKind:
-    """Return what a file is, by its first lines.  Raises LogFileError for one that is none."""
+    """Return the kind of a file, by its first lines.  Raises LogFileError for an unknown one."""
     kind = None
     first = b""
     for line in first_lines(path):
@@ -310,23 +308,24 @@ def log_kind(path: Path) -> LogKind:
         if kind is None and _LEVEL.search(line[:80]):
             kind = LogKind.SERVER
     if kind is None:
-        shown = first[:_SHOWN].decode(errors="replace")
-        said = f"begins with {shown!r}" if shown else "is empty"
+        beginning = first[:_QUOTED_BYTES].decode(errors="replace")
+        problem = f"begins with {beginning!r}" if beginning else "is empty"
         raise LogFileError(
-            f"{path} is neither a request log of Kafka, nor its server.log, nor a trace: it {said}"
+            f"{path} is neither a request log of Kafka, nor its server.log, nor a trace: "
+            f"it {problem}"
         )
     return kind
 
 
 def common_kind(paths: Iterable[Path]) -> LogKind:
-    """Return what all of some files are.  Raises LogFileError where they differ."""
+    """Return the common kind of some files.  Raises LogFileError where they differ."""
     kinds: dict[LogKind, Path] = {}
     for path in paths:
         kinds.setdefault(log_kind(path), path)
     if len(kinds) > 1:
-        (one, first), (other, second) = list(kinds.items())[:2]
+        (first_kind, first), (second_kind, second) = list(kinds.items())[:2]
         raise LogFileError(
-            f"{first} is of the kind {one.value}, and {second} of the kind {other.value}; "
-            "audit one kind at a time"
+            f"{first} is of the kind {first_kind.value}, and {second} of the kind "
+            f"{second_kind.value}; audit one kind at a time"
         )
     return next(iter(kinds))

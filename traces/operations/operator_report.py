@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from fencepost.model.messages.shapes import ShapeError
-from fencepost.traces.logs.request_log import LoggedExchange, is_wanted
+from fencepost.traces.logs.request_log import LoggedExchange, is_included
 from fencepost.traces.operations.group_analysis import GroupAnalysis
 from fencepost.traces.operations.operator_rows import (
     AVOIDING,
@@ -383,7 +383,7 @@ class OperatorAudit:
         if self._seen % _SWEEP_EVERY == 0:
             self._sweep(report.until_ms)
         group = exchange.request_body.get("groupId")
-        if not isinstance(group, str) or not is_wanted(group, self._only):
+        if not isinstance(group, str) or not is_included(group, self._only):
             return
         if not _is_whole(exchange):
             report.unreadable += 1

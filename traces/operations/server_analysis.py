@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from fencepost.traces.logs.server_log import CoordinatorEvent, Said
+from fencepost.traces.logs.server_log import CoordinatorEvent, MessageKind
 from fencepost.traces.operations.operator_rows import (
     NOT_POLLED,
     Cause,
@@ -211,10 +211,11 @@ class ServerAnalysis:
         self._taken += 1
         if self._taken % _PURGE_EVERY == 0:
             self._purge(event.at_ms)
-        if event.said is Said.LEFT:
+        if event.kind is MessageKind.LEFT:
             self._leaving.append(event)
         elif (
-            event.said is Said.PREPARING and stated_cause(event.fields["reason"])[0] is Cause.LEAVE
+            event.kind is MessageKind.PREPARING
+            and stated_cause(event.fields["reason"])[0] is Cause.LEAVE
         ):
             self._prepare(event)
             self._leave()
@@ -232,32 +233,32 @@ class ServerAnalysis:
             self._left(event)
 
     def _other(self, event: CoordinatorEvent) -> None:
-        match event.said:
-            case Said.PREPARING:
+        match event.kind:
+            case MessageKind.PREPARING:
                 self._prepare(event)
-            case Said.STABILIZED:
+            case MessageKind.STABILIZED:
                 self._stabilized(event)
-            case Said.ASSIGNED:
+            case MessageKind.ASSIGNED:
                 self._assigned(event)
-            case Said.EMPTY:
+            case MessageKind.EMPTY:
                 self._open, self._count, self._complete = None, 0, True
                 self._told = None
                 self._start.at_ms = None
                 self._unseen.clear()
-            case Said.NAMED:
+            case MessageKind.NAMED:
                 self._named[event.member_id], self._names = event, True
-            case Said.JOINED:
+            case MessageKind.JOINED:
                 self._came(event.member_id, event.instance_id, event)
-            case Said.REPLACED:
+            case MessageKind.REPLACED:
                 self._replaced(event)
-            case Said.FENCED:
+            case MessageKind.FENCED:
                 self._fenced(event)
-            case Said.FAILED:
+            case MessageKind.FAILED:
                 self._went(event.member_id, End.EXPIRED, event)
-            case Said.DROPPED:
+            case MessageKind.DROPPED:
                 for member_id in ids_in(event.fields.get("members", "")):
                     self._went(member_id, End.DROPPED, event)
-            case Said.LOADED:
+            case MessageKind.LOADED:
                 self._open = None
 
     def end(self, now_ms: int) -> None:

@@ -1,14 +1,12 @@
-"""Explain why a rule fired and the others did not, clause by clause.
+"""Explain why a rule fired and the others did not; derive the state diagram from the table.
 
 For each rule that did not fire, the first false clause of its guard is given, with the actual
 value.  A rule whose guard holds, but which comes after a check that fired, was not reached.  Most
 steps of a long trace are decided at the same few points, so each point is explained once.
 
-Derive the state diagram from the decision table: which rule can lead from which state to which.
-
-A rule starts in every state in which its guard can hold and no check before it always answers.  It
-ends where its effect leads; a rule that changes no state stays.  A failover can happen in any
-state, so its rules are no edges.
+In the state diagram a rule starts in every state in which its guard can hold and no check before it
+always answers.  It ends where its effect leads; a rule that changes no state stays.  A failover can
+happen in any state, so its rules are no edges.
 """
 
 from __future__ import annotations
@@ -68,16 +66,16 @@ class Decisions:
         self.revision = revision
         self._tables = {table.name: index for index, table in enumerate(revision.tables.values())}
         self._points: dict[tuple[str, Point], int] = {}
-        self._told: list[dict[str, Any]] = []
+        self._points_json: list[dict[str, Any]] = []
 
     def point(self, table: Table, point: Point, rule: Rule) -> int:
         """Return the number of a decision, adding it if it is new."""
         key = (table.name, point)
         number = self._points.get(key)
         if number is None:
-            number = self._points[key] = len(self._told)
+            number = self._points[key] = len(self._points_json)
             rules = list(table.rules())
-            self._told.append(
+            self._points_json.append(
                 {
                     "t": self._tables[table.name],
                     "v": [word(value) for value in point],
@@ -92,7 +90,7 @@ class Decisions:
         return {
             "name": self.revision.name,
             "tables": [_table(table) for table in self.revision.tables.values()],
-            "points": self._told,
+            "points": self._points_json,
         }
 
 
@@ -154,7 +152,7 @@ _ANYWHERE = "failover"
 _JOIN_PHASE = "join phase"
 _CLEANUP = "cleanup"
 _DEPENDENT = (MID, INST, OFFER)
-"""Features that limit each other, so all are tried whatever a guard asks for."""
+"""Features that limit each other, so all are tried, whichever of them a guard has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,16 +166,16 @@ class Edge:
 
 def edges(revision: Revision) -> tuple[Edge, ...]:
     """Return the edges of a revision, those that stay included, by state."""
-    found: dict[tuple[GroupState, GroupState], list[str]] = {}
+    rules: dict[tuple[GroupState, GroupState], list[str]] = {}
     for table, rule in revision.rules():
         if table.name == _ANYWHERE or rule.defensive:
             continue
         for start in _starts(table, rule):
-            found.setdefault((start, _end(rule, start)), []).append(rule.id)
+            rules.setdefault((start, _end(rule, start)), []).append(rule.id)
     order = list(GroupState)
     return tuple(
-        Edge(start, end, tuple(found[start, end]))
-        for start, end in sorted(found, key=lambda e: (order.index(e[0]), order.index(e[1])))
+        Edge(start, end, tuple(rules[start, end]))
+        for start, end in sorted(rules, key=lambda e: (order.index(e[0]), order.index(e[1])))
     )
 
 
@@ -198,8 +196,8 @@ def _starts(table: Table, rule: Rule) -> Iterator[GroupState]:
 
 def _values(table: Table, guard: Expr, feature: Feature) -> set[Hashable]:
     """Return the values of a feature at the points where a guard holds."""
-    asked = {feature, *features_of(guard), *_DEPENDENT}
-    features = tuple(one for one in table.features if one in asked)
+    relevant = {feature, *features_of(guard), *_DEPENDENT}
+    features = tuple(feature_ for feature_ in table.features if feature_ in relevant)
     holds, place = compile_closure(guard, features), features.index(feature)
     return {point[place] for point in COLUMNS.points(features) if holds(point)}
 
@@ -207,7 +205,7 @@ def _values(table: Table, guard: Expr, feature: Feature) -> set[Hashable]:
 def _all_of(guard: Expr, feature: Feature) -> frozenset[Hashable]:
     """Return the values of a feature for which a guard holds, if it asks for nothing else."""
     match guard:
-        case In(feature=asked, values=values) if asked is feature:
+        case In(feature=tested, values=values) if tested is feature:
             return values
         case Disjunction(parts=parts):
             return frozenset().union(*(_all_of(part, feature) for part in parts))

@@ -104,12 +104,12 @@ def linked(text: str) -> Markup:
     """Return text in which KIP-345, issues of Kafka and addresses are links."""
     parts = []
     end = 0
-    for found in _NAMED.finditer(text):
-        said = found[0]
-        where = said if said.startswith("https:") else _ADDRESS.get(said, _ISSUE + said)
-        parts += [escape(text[end : found.start()])]
-        parts += [Markup('<a href="{}" rel="noreferrer">{}</a>').format(where, said)]
-        end = found.end()
+    for match in _NAMED.finditer(text):
+        text_ = match[0]
+        where = text_ if text_.startswith("https:") else _ADDRESS.get(text_, _ISSUE + text_)
+        parts += [escape(text[end : match.start()])]
+        parts += [Markup('<a href="{}" rel="noreferrer">{}</a>').format(where, text_)]
+        end = match.end()
     return Markup("").join([*parts, escape(text[end:])])
 
 
@@ -136,12 +136,12 @@ def _hash(text: str) -> str:
 
 @cache
 def _templates() -> Environment:
-    found = Environment(
+    environment = Environment(
         loader=PackageLoader("fencepost.traces.pages"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters["linked"] = linked
-    return found
+    environment.filters["linked"] = linked
+    return environment

@@ -1,13 +1,11 @@
 """Lay out swim lanes: the coordinator, each instance with its processes, each dynamic member.
 
-A bar is a member id, as long as the model has it as a member, in the row of the process that was
-given it; its end says why it ended.  Phases are the group's states.  Timers run from the step that
-sets them to the step in which they fire or are cancelled.
+A bar is a member id, as long as the model has it as a member, in the row of the process that got
+it; its end says why it ended.  Phases are the group's states.  Timers run from the step that sets
+them to the step in which they fire or are cancelled.
 
-Describe a group as named fields, so that a step can show what it changed.
-
-There is a field for each thing that a rule can change, with members by name.  A field without a
-value is left out.
+A group has named fields, so that a step can show what it changed.  There is a field for each thing
+that a rule can change, with members by name.  A field without a value is left out.
 """
 
 from __future__ import annotations
@@ -32,31 +30,31 @@ def fields(group: Group | None, names: Names, steps: Mapping[str, int]) -> dict[
     """Return the fields of a group.  `steps`: request id → the step that sent it."""
     if group is None:
         return dict(ABSENT)
-    found = {"state": group.state.value, "generation": str(group.generation_id)}
+    values = {"state": group.state.value, "generation": str(group.generation_id)}
     if group.leader is not None:
-        found["leader"] = member(group.leader, names)
+        values["leader"] = member(group.leader, names)
     if group.protocol_name is not None:
-        found["protocol"] = group.protocol_name
+        values["protocol"] = group.protocol_name
     for instance, holder in group.static:
-        found[f"instance {instance}"] = f"held by {member(holder, names)}"
+        values[f"instance {instance}"] = f"held by {member(holder, names)}"
     for pending in group.pending:
-        found[f"pending id {member(pending, names)}"] = "handed out"
+        values[f"pending id {member(pending, names)}"] = "handed out"
     for each in group.members:
-        found |= _member(each, names, steps)
+        values |= _member(each, names, steps)
     for timer in group.timers:
-        found[timer_name(timer, names)] = deadline(timer)
+        values[timer_name(timer, names)] = deadline(timer)
     if group.delay is not None:
         came = ", somebody came" if group.delay.somebody_came else ""
-        found["initial delay"] = f"{group.delay.remaining_ms:,} ms of R remain{came}"
+        values["initial delay"] = f"{group.delay.remaining_ms:,} ms of R remain{came}"
     for offset in group.offsets:
-        found[f"offset {offset.topic}-{offset.partition}"] = str(offset.offset)
+        values[f"offset {offset.topic}-{offset.partition}"] = str(offset.offset)
     if group.stored is not None:
-        found["stored"] = _stored(group.stored, names)
-    return found
+        values["stored"] = _stored(group.stored, names)
+    return values
 
 
 def timer_name(timer: Timer, names: Names) -> str:
-    """Return whose timer it is."""
+    """Return a timer's name, with its member's."""
     return f"{timer.kind} timer" + (f" of {member(timer.subject, names)}" if timer.subject else "")
 
 
@@ -79,21 +77,21 @@ def changes(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, st
 
 def _member(each: Member, names: Names, steps: Mapping[str, int]) -> dict[str, str]:
     name = f"member {member(each.member_id, names)}"
-    what = f"instance {each.group_instance_id}" if each.is_static else "dynamic"
-    found = {name: f"{what}{', new' if each.new else ''}"}
+    kind = f"instance {each.group_instance_id}" if each.is_static else "dynamic"
+    values = {name: f"{kind}{', new' if each.new else ''}"}
     if each.joining is not None:
-        found[f"{name}: JoinGroup"] = _parked(each.joining, steps)
+        values[f"{name}: JoinGroup"] = _parked(each.joining, steps)
     if each.syncing is not None:
-        found[f"{name}: SyncGroup"] = _parked(each.syncing, steps)
+        values[f"{name}: SyncGroup"] = _parked(each.syncing, steps)
     elif each.owes_sync:
-        found[f"{name}: SyncGroup"] = "owed"
+        values[f"{name}: SyncGroup"] = "owed"
     if each.assignment:
-        found[f"{name}: assignment"] = _bytes(each.assignment)
-    found[f"{name}: S, R"] = f"{each.session_timeout_ms:,}, {each.rebalance_timeout_ms:,} ms"
-    found[f"{name}: offers"] = ", ".join(
+        values[f"{name}: assignment"] = _bytes(each.assignment)
+    values[f"{name}: S, R"] = f"{each.session_timeout_ms:,}, {each.rebalance_timeout_ms:,} ms"
+    values[f"{name}: offers"] = ", ".join(
         f"{p.name} ({len(p.metadata)} bytes)" for p in each.protocols
     )
-    return found
+    return values
 
 
 def _parked(request: ParkedRequest, steps: Mapping[str, int]) -> str:
@@ -167,15 +165,15 @@ def _rows(drawn: Lanes) -> None:
         who = trace.senders.get(request.id, request.connection)
         instance = request.body.get("groupInstanceId") or request.body.get("memberName")
         if instance is not None:
-            found = (0, f"instance {instance}")
+            row_key = (0, f"instance {instance}")
         elif request.api in {"JoinGroup", "SyncGroup", "Heartbeat"}:
-            found = (1, f"dynamic {who}")
+            row_key = (1, f"dynamic {who}")
         else:
-            found = (2, who)
-        lane[who] = min(found, lane.get(who, found))
-        acts.setdefault(who, []).append(drawn.story.asked_at[request.id])
-    places = {told: place for place, told in enumerate(dict.fromkeys(lane.values()))}
-    for kind, label in sorted(places, key=lambda told: (told[0], places[told])):
+            row_key = (2, who)
+        lane[who] = min(row_key, lane.get(who, row_key))
+        acts.setdefault(who, []).append(drawn.story.sent_at[request.id])
+    places = {row: place for place, row in enumerate(dict.fromkeys(lane.values()))}
+    for kind, label in sorted(places, key=lambda row: (row[0], places[row])):
         processes = [who for who in lane if lane[who] == (kind, label)]
         for together in _packed(processes, acts):
             drawn.row_of |= dict.fromkeys(together, len(drawn.rows))
@@ -204,7 +202,7 @@ def _packed(processes: Sequence[str], acts: Mapping[str, Sequence[int]]) -> list
 
 
 def _row(drawn: Lanes, member_id: str, instance: str | None, step: Happened) -> int:
-    """Return the row of the process that was told this id, or else that asked for it."""
+    """Return the row of the process that got this id, or else that sent the request."""
     trace = drawn.story.trace
     who = _LATER_ID.sub("", trace.names.get(member_id, ""))
     if who in drawn.row_of:
@@ -223,17 +221,23 @@ def _row(drawn: Lanes, member_id: str, instance: str | None, step: Happened) -> 
 
 def _phases(drawn: Lanes, index: int, step: Happened) -> None:
     group, name = step.outcome.group, step.group_id
-    told = None if group is None else (group.state.value, group.generation_id)
+    phase_now = None if group is None else (group.state.value, group.generation_id)
     now = drawn.open_phases.get(name)
-    if now is not None and told == (now["state"], now["generation"]):
+    if now is not None and phase_now == (now["state"], now["generation"]):
         return
     if now is not None:
         now["to"] = index
         del drawn.open_phases[name]
         if now["from"] == index:
             drawn.phases.remove(now)
-    if told is not None:
-        phase = {"group": name, "state": told[0], "generation": told[1], "from": index, "to": None}
+    if phase_now is not None:
+        phase = {
+            "group": name,
+            "state": phase_now[0],
+            "generation": phase_now[1],
+            "from": index,
+            "to": None,
+        }
         drawn.open_phases[name] = phase
         drawn.phases.append(phase)
 
@@ -292,10 +296,10 @@ def _end(drawn: Lanes, step: Happened, instance: str | None) -> str:
 def _timers(drawn: Lanes, index: int, step: Happened) -> None:
     running = () if step.outcome.group is None else step.outcome.group.timers
     before = () if step.before is None else step.before.timers
-    seen = set()
+    set_timers = set()
     for timer in running:
         key = (step.group_id, timer.kind, timer.subject)
-        seen.add(key)
+        set_timers.add(key)
         now = drawn.open_timers.get(key)
         if now is None:
             now = drawn.open_timers[key] = {
@@ -312,7 +316,7 @@ def _timers(drawn: Lanes, index: int, step: Happened) -> None:
             drawn.timers.append(now)
         if timer not in before and index not in now["set"][-1:]:
             now["set"].append(index)
-    for key in [k for k in drawn.open_timers if k[0] == step.group_id and k not in seen]:
+    for key in [k for k in drawn.open_timers if k[0] == step.group_id and k not in set_timers]:
         gone = drawn.open_timers.pop(key)
         gone["to"] = index
         gone["fired"] = step.timer is not None and key[1:] == step.timer[:2]

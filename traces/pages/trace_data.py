@@ -1,19 +1,16 @@
-"""Turn a trace into the data of its page: steps, what the model did at each, expected answers.
+"""Turn a trace into the data of its page: steps, the model's steps, expected answers, the verdict.
 
-Of the state only what a step changed is kept; of an answer all its fields, each different answer
+Of the state only the changes of a step are kept; of an answer all its fields, each different answer
 once.  So a trace of ten thousand steps is still a page.  Commands and texts to paste elsewhere are
 in it, too; a text that is too long is replaced by the `fencepost convert` command that prints it.
 
-Compare an answer with the expected one, field by field.
-
-Two fields are the same if both are a new id that the coordinator chose, if only the order of
-members differs, or if only the throttle time differs.
-
-The verdict of a trace for its page, and the outcome of its case.
+An answer is compared with the expected one field by field.  Two fields are the same if both are a
+new id that the coordinator chose, if only the order of members differs, or if only the throttle
+time differs.
 
 If runs differed, a trace may hold while its case is unknown; then the case counts.  A known failure
-is marked so, with the reason.  A right answer that is late is marked late, with the step in which
-the model gives it.
+is marked as one, with the reason.  A right answer that is late is marked late, with the step in
+which the model gives it.
 """
 
 from __future__ import annotations
@@ -47,7 +44,7 @@ _BYTES = {"assignment", "metadata", "memberAssignment", "memberMetadata"}
 _FREE = {"throttleTimeMs"}
 
 Row = tuple[str, str | None, str | None, bool]
-"""Field; observed and expected, None where it isn't there; whether they agree."""
+"""Field; observed and expected, None where it is missing; True if they agree."""
 
 
 def rows(observed: Body | None, expected: Body | None, names: Names) -> list[Row]:
@@ -101,15 +98,15 @@ def _word(key: str, value: Any, names: Names) -> str:
 
 
 _TONES = {COUNTEREXAMPLE: "violated", KNOWN: "excused", DIFFERENCE: "index"}
-"""What a run of the model shows → how its page is coloured; its answers are right in any case."""
+"""The kind of a model's run → the colour of its page; its answers are right in any case."""
 _BESIDE = {"known-failure", "stale-known-failure"}
 
 
 @dataclass(frozen=True, slots=True)
 class CaseNote:
-    """A certificate's entry of a case: what it is about, and its outcome.
+    """A certificate's entry of a case: its subject, and its outcome.
 
-    `why`, `link`: of a known failure; of a stale one `why` is what was listed.
+    `why`, `link`: of a known failure; of a stale one `why` is the listed failure.
     """
 
     about: str = ""
@@ -176,17 +173,17 @@ def verdict_json(story: TraceWithModel, case: CaseNote) -> dict[str, Any]:
 
 
 def _late(story: TraceWithModel) -> str:
-    """Return how late an answer was, and whether it was right otherwise."""
+    """Describe the delay of an answer, and if it was right otherwise."""
     verdict, names = story.trace.verdict, story.trace.names
     body = story.answer(verdict.request)
     allowed = [each.body for each in verdict.expected if each.body]
     right = any(all(same for *_, same in rows(body, want, names)) for want in allowed)
     violation = story.run.verdict.violation
-    said = "too late"
+    delay = "too late"
     if violation is not None and violation.wrong is Wrong.SILENCE:
         answered = story.lines[story.answered_at[verdict.request or ""]].until_ms
-        said = f"{answered - violation.at_ms:,} ms too late"
-    return f"the right answer, {said}" if right else f"no answer in time; {said}"
+        delay = f"{answered - violation.at_ms:,} ms too late"
+    return f"the right answer, {delay}" if right else f"no answer in time; {delay}"
 
 
 def _rule(story: TraceWithModel, rule_id: str | None) -> Rule | None:
@@ -194,7 +191,7 @@ def _rule(story: TraceWithModel, rule_id: str | None) -> Rule | None:
 
 
 LONGEST = 400_000
-"""In characters; what is longer is not for pasting."""
+"""In characters; a longer text is not for pasting."""
 _MOST_EVENTS = 1_000
 """For a longer trace no other form is made."""
 
@@ -213,30 +210,30 @@ def forms(
     `longest`: in characters; in place of a form that is longer stands the command that prints it.
     `folder`: where commands must be run, in words.
     """
-    said = shlex.quote(file)
+    quoted = shlex.quote(file)
     target = str(trace.provenance.get("target") or "") if trace.plan is not None else ""
-    again = f"fencepost replay {said}" + (f" {shlex.quote(target)}" if target else "")
+    again = f"fencepost replay {quoted}" + (f" {shlex.quote(target)}" if target else "")
     where = f"# in {folder}\n" if folder else ""
-    found = [{"name": "replay command", "text": f"{where}{again}\n"}]
+    forms_ = [{"name": "replay command", "text": f"{where}{again}\n"}]
     for key, (name, make) in _MAKERS.items():
         try:
             text = make(trace) if len(trace.events) <= _MOST_EVENTS else None
         except TraceFileError:
             continue  # this form can't say what was sent; the others can
         if text is not None and len(text) <= longest:
-            found.append({"name": name, "text": text})
+            forms_.append({"name": name, "text": text})
         else:
-            command = f"{where}fencepost convert {said} --to {key}\n"
-            found.append({"name": f"{name} (command)", "text": command})
-    return found
+            command = f"{where}fencepost convert {quoted} --to {key}\n"
+            forms_.append({"name": f"{name} (command)", "text": command})
+    return forms_
 
 
 @dataclass(frozen=True, slots=True)
-class ShownTrace:
-    """A trace to show on a page: its title, and the file for commands.
+class PageTrace:
+    """A trace on a page: its title, and the file for commands.
 
-    `longest`: in characters, what other forms of it may be; `case`: what a certificate says of it;
-    `folder`: from where `file` leads to it, in words; "": from where the page was made.
+    `longest`: in characters, for its other forms; `case`: its entry in a certificate; `folder`: in
+    words, the folder from which `file` leads to it; "": the one in which the page was made.
     """
 
     trace: TraceFile
@@ -262,31 +259,34 @@ class _Pool:
         return self._places[key]
 
 
-def trace_json(shown: ShownTrace, decisions: Decisions) -> dict[str, Any]:
+def trace_json(page_trace: PageTrace, decisions: Decisions) -> dict[str, Any]:
     """Return the data of a trace for the page.  `decisions`: of the revision that it names."""
-    story, verdict = match_model(shown.trace, decisions.revision), shown.trace.verdict
+    story, verdict = match_model(page_trace.trace, decisions.revision), page_trace.trace.verdict
     pool = _Pool()
     drawn = lanes(story)
     steps = _steps(story, drawn, decisions, pool)
     return {
-        "title": shown.title,
-        "file": shown.file,
-        "revision": shown.trace.revision,
-        "verdict": verdict_json(story, shown.case),
-        "facts": _facts(shown.trace),
+        "title": page_trace.title,
+        "file": page_trace.file,
+        "revision": page_trace.trace.revision,
+        "verdict": verdict_json(story, page_trace.case),
+        "facts": _facts(page_trace.trace),
         "steps": steps,
         "lines": list(texts(story.lines, verdict.request, also=verdict.wrong_answers())),
         "pool": pool.items,
         "lanes": drawn.to_json(),
         "wrong": story.wrong_at,
-        "shown": _shown_at(story),
+        "shown": _example_at(story),
         "judged": _judged(story),
-        "forms": forms(shown.trace, shown.file, shown.longest, shown.folder),
+        "forms": forms(page_trace.trace, page_trace.file, page_trace.longest, page_trace.folder),
     }
 
 
-def _shown_at(story: TraceWithModel) -> int | None:
-    """Return the index of the step with what a run of the model shows; None for other traces."""
+def _example_at(story: TraceWithModel) -> int | None:
+    """Return the index of the step that a run of the model is an example for.
+
+    None for other traces.
+    """
     at = story.trace.provenance.get("shows_at")
     return next(
         (n for n, line in enumerate(story.lines) if at in {e + 1 for e in line.events}), None
@@ -294,7 +294,7 @@ def _shown_at(story: TraceWithModel) -> int | None:
 
 
 def _judged(story: TraceWithModel) -> int:
-    """Return how many steps the model followed: all, or up to where it went wrong."""
+    """Return the number of steps that the model followed: all, or up to the violation."""
     if story.run.verdict.violation is None and story.run.verdict.unknown is None:
         return len(story.lines)
     last = max((n for n, steps in enumerate(story.beside) if steps), default=0)
@@ -308,7 +308,7 @@ def _facts(trace: TraceFile) -> list[tuple[str, str]]:
         str(made[k]) for k in ("implementation", "implementation_version") if made.get(k)
     )
     clock = "virtual" if trace.clock == "virtual" else f"real, lag up to {trace.lag_ms:,} ms"
-    found = [
+    facts = [
         ("target", f"{target} ({who})" if who else target),
         ("judged by", trace.revision),
         ("case", trace.case or ""),
@@ -316,24 +316,24 @@ def _facts(trace: TraceFile) -> list[tuple[str, str]]:
         ("seed", "" if made.get("seed") is None else str(made["seed"])),
         ("tool", f"fencepost {made['tool']}" if made.get("tool") else ""),
     ]
-    found += [
+    facts += [
         (key, "none" if value is None else f"{value:,}")
         for key, value in sorted(trace.config.items())
     ]
-    return [(name, value) for name, value in found if value]
+    return [(name, value) for name, value in facts if value]
 
 
 def _steps(
     story: TraceWithModel, drawn: Lanes, decisions: Decisions, pool: _Pool
 ) -> list[dict[str, Any]]:
-    names, asked, answered = story.trace.names, story.asked_at, story.answered_at
-    numbers = {request_id: index + 1 for request_id, index in asked.items()}
+    names, sent_at, answered = story.trace.names, story.sent_at, story.answered_at
+    numbers = {request_id: index + 1 for request_id, index in sent_at.items()}
     groups = {step.group_id for steps in story.beside for step in steps}
     decider = Decider(story.trace, story.revision)
     expected = _expected(story)
     state: dict[str, dict[str, str]] = {}
     now = 0
-    found = []
+    rows_json = []
     for index, line in enumerate(story.lines):
         narrowed: dict[str, str | None] = {}
         changed: dict[str, str | None] = {}
@@ -346,35 +346,35 @@ def _steps(
             narrowed |= {start + k: v for k, v in changes(known, before).items()}
             changed |= {start + k: v for k, v in changes(before, after).items()}
             state[group_id] = after
-        told = _told(story, line, drawn)
+        row = _line_json(story, line, drawn)
         # When a request was sent is known to a ms or so, so it may seem to come before its reason.
         now = max(now, line.at_ms)
-        told |= {"at": now, "until": max(now, line.until_ms)}
+        row |= {"at": now, "until": max(now, line.until_ms)}
         if line.asks in answered and answered[line.asks] != index:
-            told["to"] = answered[line.asks]
+            row["to"] = answered[line.asks]
         if line.answers and not line.asks:
-            told["of"] = asked.get(line.answers)
+            row["of"] = sent_at.get(line.answers)
         if index == story.wrong_at:
-            told["wrong"] = True
+            row["wrong"] = True
         elif line.answers in story.trace.verdict.wrong_answers():
-            told["also"] = True
+            row["also"] = True
         if line.asks:
             request = story.requests[line.asks]
-            told["q"] = pool.place(rows(request.body, None, names))
-        answer = line.answers or (line.asks if told.get("wrong") else "")
+            row["q"] = pool.place(rows(request.body, None, names))
+        answer = line.answers or (line.asks if row.get("wrong") else "")
         if answer:
             body, want = story.answer(answer), expected.get(answer)
-            told["a"] = pool.place(rows(body, want, names))
+            row["a"] = pool.place(rows(body, want, names))
             if want is None:
-                told["free"] = True
+                row["free"] = True
         if story.beside[index]:
-            told["m"] = [_model(s, decider, decisions, names) for s in story.beside[index]]
+            row["m"] = [_model(s, decider, decisions, names) for s in story.beside[index]]
         if narrowed:
-            told["was"] = narrowed
+            row["was"] = narrowed
         if changed:
-            told["ch"] = changed
-        found.append(told)
-    return found
+            row["ch"] = changed
+        rows_json.append(row)
+    return rows_json
 
 
 def _after(
@@ -383,7 +383,7 @@ def _after(
     names: Mapping[str, str],
     numbers: Mapping[str, int],
 ) -> dict[str, str]:
-    """Return the fields after steps of one group: what the steps changed, and no more.
+    """Return the fields after steps of one group: those that the steps changed, and no more.
 
     Between two steps explanations are joined or dropped, which may move a deadline: no rule did it.
     """
@@ -398,30 +398,30 @@ def _after(
     return after
 
 
-def _told(story: TraceWithModel, line: Line, drawn: Lanes) -> dict[str, Any]:
+def _line_json(story: TraceWithModel, line: Line, drawn: Lanes) -> dict[str, Any]:
     """Return a step, without the model's part."""
-    told: dict[str, Any] = {}
+    row_json: dict[str, Any] = {}
     request = story.requests.get(line.asks or line.answers)
     if request is not None:
-        told |= {"kind": "ask" if line.asks else "answer", "api": request.api}
-        told["v"] = request.version
-        told["row"] = drawn.row_of[story.trace.senders.get(request.id, request.connection)]
+        row_json |= {"kind": "ask" if line.asks else "answer", "api": request.api}
+        row_json["v"] = request.version
+        row_json["row"] = drawn.row_of[story.trace.senders.get(request.id, request.connection)]
     elif line.passes:
-        told["kind"] = "time"
+        row_json["kind"] = "time"
     else:
         events = [story.trace.events[e] for e in line.events]
-        told["kind"] = next((e.lane for e in events if isinstance(e, Disturbance)), "drop")
+        row_json["kind"] = next((e.lane for e in events if isinstance(e, Disturbance)), "drop")
         done = [e for e in events if isinstance(e, Disturbance) and e.connection]
         gone = {who for e in done for who in _behind(story, e)}
         if gone:
-            told["row"] = drawn.row_of[min(gone)]
+            row_json["row"] = drawn.row_of[min(gone)]
     if line.answers:
         body = story.answer(line.answers)
         code = None if body is None else body.get("errorCode", 0)
-        told["err"] = "closed" if code is None else error_name(code)
+        row_json["err"] = "closed" if code is None else error_name(code)
     if line.events:
-        told["file"] = [e + 1 for e in line.events]
-    return told
+        row_json["file"] = [e + 1 for e in line.events]
+    return row_json
 
 
 def _behind(story: TraceWithModel, event: Disturbance) -> set[str]:
@@ -441,14 +441,14 @@ def _expected(story: TraceWithModel) -> dict[str, Body]:
             for emission in step.outcome.emissions:
                 if emission.message is not None:
                     messages.setdefault(emission.request_id, []).append(emission.message)
-    found: dict[str, Body] = {}
-    for request_id, told in messages.items():
-        message = told[0] if len(told) == 1 else merged(told)
-        found[request_id] = message.to_body(story.requests[request_id].version)
+    bodies: dict[str, Body] = {}
+    for request_id, answers in messages.items():
+        message = answers[0] if len(answers) == 1 else merged(answers)
+        bodies[request_id] = message.to_body(story.requests[request_id].version)
     verdict = story.trace.verdict
     if verdict.request and verdict.expected and verdict.expected[0].body is not None:
-        found[verdict.request] = verdict.expected[0].body
-    return found
+        bodies[verdict.request] = verdict.expected[0].body
+    return bodies
 
 
 def _model(
@@ -456,19 +456,19 @@ def _model(
 ) -> dict[str, Any]:
     span = step.span
     if step.incoming is not None:
-        what = step.incoming.api
+        cause = step.incoming.api
     elif step.timer is not None:
         what = f"{timer_name(step.timer, names)}, due {deadline(step.timer)}"
     elif step.done is not None:
         what = step.done.title
     else:
-        what = "failover"
-    told: dict[str, Any] = {
-        "what": what,
+        cause = "failover"
+    document: dict[str, Any] = {
+        "what": cause,
         "d": [decisions.point(*d) for d in decider.decisions(step)],
     }
     if step.incoming is not None:
-        told["q"] = step.incoming.id
+        document["q"] = step.incoming.id
     if span.earliest != span.latest:
-        told["span"] = [span.earliest, span.latest]
-    return told
+        document["span"] = [span.earliest, span.latest]
+    return document

@@ -41,7 +41,7 @@ class TraceWithModel:
     run: ExplainedRun
     beside: tuple[tuple[Happened, ...], ...]
     requests: Mapping[str, Send]
-    asked_at: Mapping[str, int]
+    sent_at: Mapping[str, int]
     answered_at: Mapping[str, int]
 
     @property
@@ -50,7 +50,7 @@ class TraceWithModel:
         request = self.trace.verdict.request
         if request is None:
             return None
-        return self.answered_at.get(request, self.asked_at.get(request))
+        return self.answered_at.get(request, self.sent_at.get(request))
 
     def answer(self, request_id: str | None) -> Body | None:
         """Return the final answer to a request."""
@@ -65,8 +65,8 @@ class TraceWithModel:
         """Return the index of the step in which a rule answered a request, or None."""
         for index, steps in enumerate(self.beside):
             for step in steps:
-                told = {emission.request_id for emission in step.outcome.emissions}
-                if rule_id in step.outcome.rules and request_id in told:
+                answered = {emission.request_id for emission in step.outcome.emissions}
+                if rule_id in step.outcome.rules and request_id in answered:
                     return index
         return None
 
@@ -83,16 +83,16 @@ def match_model(trace: TraceFile, revision: Revision) -> TraceWithModel:
             show_wrong_field(lines, request_id, differs)
     run = run_beside(revision, trace.config, trace.events, lag_ms=trace.lag_ms)
     requests = {e.request.id: e.request for e in trace.events if isinstance(e, Sent)}
-    asked = {line.asks: index for index, line in enumerate(lines) if line.asks}
+    sent_at = {line.asks: index for index, line in enumerate(lines) if line.asks}
     answered = {line.answers: index for index, line in enumerate(lines) if line.answers}
-    beside = _beside(trace, lines, asked, run.steps)
-    return TraceWithModel(trace, revision, lines, run, beside, requests, asked, answered)
+    beside = _beside(trace, lines, sent_at, run.steps)
+    return TraceWithModel(trace, revision, lines, run, beside, requests, sent_at, answered)
 
 
 def _beside(
-    trace: TraceFile, lines: Sequence[Line], asked: Mapping[str, int], steps: Sequence[Happened]
+    trace: TraceFile, lines: Sequence[Line], sent_at: Mapping[str, int], steps: Sequence[Happened]
 ) -> tuple[tuple[Happened, ...], ...]:
-    found: list[list[Happened]] = [[] for _ in lines]
+    beside: list[list[Happened]] = [[] for _ in lines]
     restarts = [
         index
         for index, line in enumerate(lines)
@@ -115,9 +115,9 @@ def _beside(
         else:
             while here + 1 < len(lines) and lines[here].until_ms < step.span.earliest:
                 here += 1
-        if found:
-            found[here].append(step)
-    return tuple(map(tuple, found))
+        if beside:
+            beside[here].append(step)
+    return tuple(map(tuple, beside))
 
 
 class Decider:

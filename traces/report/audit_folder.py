@@ -20,14 +20,14 @@ from fencepost.traces.audit.audit_results import (
     GroupResult,
 )
 from fencepost.traces.audit.log_audit import ASSUMED, AuditRun
-from fencepost.traces.audit.server_log_audit import NOT_SHOWN, Judged, ServerLogRun, audit_page
+from fencepost.traces.audit.server_log_audit import NOT_COVERED, Judged, ServerLogRun, audit_page
 from fencepost.traces.audit.window_trace import window_trace
 from fencepost.traces.files.bounded import own_version
 from fencepost.traces.files.text_files import ReportError, write_texts
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.operations.open_metrics import metrics_text
 from fencepost.traces.operations.operator_words import operator_summary, problems_told
-from fencepost.traces.pages.trace_data import ShownTrace
+from fencepost.traces.pages.trace_data import PageTrace
 
 _MOST = 20
 LogRun = AuditRun | ServerLogRun
@@ -56,7 +56,7 @@ def _server_lines(run: ServerLogRun) -> Iterator[str]:
         f"{plural(run.lines, 'line')} of {plural(len(run.files), 'file')}."
     )
     yield "Only a request log shows:"
-    for what in NOT_SHOWN:
+    for what in NOT_COVERED:
         yield f"  {what}"
 
 
@@ -77,7 +77,7 @@ def _request_lines(run: AuditRun) -> Iterator[str]:
     for group in _with(run, VIOLATED):
         yield ""
         yield f"{group.group_id}: violated"
-        for found in group.found[:3]:
+        for found in group.first_violations[:3]:
             yield from _found_lines(found, run)
         if group.violations > 3:
             yield f"  and {group.violations - 3} more"
@@ -123,10 +123,10 @@ def write_audit(run: LogRun, folder: Path) -> None:
     results = () if isinstance(run, ServerLogRun) else run.groups.values()
     judged = [Judged(g.group_id, g.outcome, g.reason, names.get(g.group_id)) for g in results]
     shown = {
-        name: ShownTrace(trace, f"{group_id}: around the violation", name)
+        name: PageTrace(trace, f"{group_id}: around the violation", name)
         for name, (group_id, trace) in traces.items()
     }
-    not_shown = NOT_SHOWN if isinstance(run, ServerLogRun) else ()
+    not_shown = NOT_COVERED if isinstance(run, ServerLogRun) else ()
     texts["index.html"] = audit_page(run.report, judged, shown, not_shown)
     write_texts(texts, folder, "--report")
 

@@ -14,7 +14,7 @@ from fencepost.model.history.words import plural
 from fencepost.traces.report.certificate_data import FAILED
 
 if TYPE_CHECKING:
-    from fencepost.traces.pages.trace_data import ShownTrace
+    from fencepost.traces.pages.trace_data import PageTrace
 
 PAGE = "diff.html"
 _LISTED = 15
@@ -98,7 +98,7 @@ def diff_certificates(old: Mapping[str, Any], new: Mapping[str, Any]) -> Certifi
 
 
 def diff_page(
-    diff: CertificateDiff, document: Mapping[str, Any], traces: Mapping[str, ShownTrace], tone: str
+    diff: CertificateDiff, document: Mapping[str, Any], traces: Mapping[str, PageTrace], tone: str
 ) -> str:
     """Make the page of a comparison.
 

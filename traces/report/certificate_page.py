@@ -36,7 +36,7 @@ from fencepost.model.table.table import LEVELS
 from fencepost.properties.judging.known_failures import read_notes
 from fencepost.traces.pages.decisions import edges
 from fencepost.traces.pages.html import page, site_page
-from fencepost.traces.pages.trace_data import ShownTrace
+from fencepost.traces.pages.trace_data import PageTrace
 from fencepost.traces.pages.trace_page import page_with_traces, traces_data
 from fencepost.traces.report.certificate_data import (
     FAILED,
@@ -192,12 +192,12 @@ def _fired(trace: Mapping[str, Any], revisions: Mapping[str, Any]) -> frozenset[
 
 
 def certificate_page(
-    documents: Sequence[Mapping[str, Any]], traces: Sequence[Mapping[str, ShownTrace]]
+    documents: Sequence[Mapping[str, Any]], traces: Sequence[Mapping[str, PageTrace]]
 ) -> str:
     """Make the page of certificates.  `traces`: of each, by the names that its cases have."""
     revisions = [find_revision(document["revision"]) for document in documents]
     held = [read_certificate(d, r) for d, r in zip(documents, revisions, strict=True)]
-    shown: list[ShownTrace] = []
+    shown: list[PageTrace] = []
     places: list[tuple[int, str]] = []
     share = MOST_TRACES // max(1, len(traces))
     for number, named in enumerate(traces):
@@ -478,7 +478,7 @@ def findings_page(
     outcome: str,
     facts: Sequence[tuple[str, str]],
     groups: Sequence[FindingSection],
-    traces: Mapping[str, ShownTrace],
+    traces: Mapping[str, PageTrace],
     *,
     kind: str = "findings",
 ) -> str:

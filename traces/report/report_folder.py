@@ -29,7 +29,7 @@ from fencepost.traces.report.client_certificate import ClientCertificate, Client
 from fencepost.traces.report.junit import junit_xml
 
 if TYPE_CHECKING:
-    from fencepost.traces.pages.trace_data import ShownTrace
+    from fencepost.traces.pages.trace_data import PageTrace
 
 VERSION = 1
 SCHEMA_FILE = Path(__file__).with_name("certificate-1.schema.json")
@@ -227,7 +227,7 @@ def client_index(
     return client_page(document, traces, AREAS, areas, title)
 
 
-def certificate_from_folder(document: Mapping[str, Any], folder: Path) -> dict[str, ShownTrace]:
+def certificate_from_folder(document: Mapping[str, Any], folder: Path) -> dict[str, PageTrace]:
     """The traces of a certificate that lie in a folder.  Raises TraceFileError for a bad one."""
     cases = document["cases"]
     if isinstance(cases, Mapping):
@@ -237,15 +237,15 @@ def certificate_from_folder(document: Mapping[str, Any], folder: Path) -> dict[s
     return shown(cases, found)
 
 
-def shown(cases: Any, traces: Mapping[str, TraceFile]) -> dict[str, ShownTrace]:
+def shown(cases: Any, traces: Mapping[str, TraceFile]) -> dict[str, PageTrace]:
     """The traces of cases, by the names of their files."""
     from fencepost.traces.pages.trace_data import (  # noqa: PLC0415  (Jinja)
-        ShownTrace,
+        PageTrace,
         case_note,
     )
 
     return {
-        case["trace"]: ShownTrace(
+        case["trace"]: PageTrace(
             traces[case["trace"]],
             case["id"],
             case["trace"],

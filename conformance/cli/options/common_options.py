@@ -19,7 +19,7 @@ _PLAIN_WIDTH = 160
 class RevisionType(click.types.StringParamType):
     """The name of a revision, or of a target that is one.
 
-    The revision in a file, `FILE.py:NAME` or `model:FILE.py:NAME`, is loaded here and then found by
+    The revision in a file, `FILE.py:NAME` or `model:FILE.py:NAME`, is loaded here and then known by
     that name.  Raises OwnRevisionError.
     """
 
@@ -56,7 +56,7 @@ own_revisions_option = click.option(
 
 
 def report_option(help_text: str, *, required: bool = False) -> Callable[[Any], Any]:
-    """`--report DIR`, with what the command writes there."""
+    """Return the option `--report DIR`, with the files that the command writes there."""
     return click.option(
         "--report",
         required=required,
@@ -100,7 +100,7 @@ def echo_json(value: Any) -> None:
 
 
 def console() -> Console:
-    """A console for stdout: as wide as the terminal; wide enough for tables where there is none.
+    """Return a console for stdout, as wide as the terminal, or else wide enough for tables.
 
     Text is printed as it is: a name such as `mine.py:NEW` holds what rich takes for an emoji.
     """

@@ -1,12 +1,8 @@
-"""The options of whoever reads and judges request logs.
+"""Define options that several commands share: of request logs, engines, scopes, restarts.
 
-`--engine` and `--master`: where many small jobs run, one process or Spark.
-
-Options that bound what is explored, the same for every command that explores.
-
-How long a restart takes, as options: seconds, or several of which each is equally likely.
-
-`--partitions`: of one topic, or of several.
+`--engine` and `--master`: one process or Spark, for many small jobs.  Scope options bound an
+exploration.  `--restart-s`: seconds, or several of which each is equally likely.  `--partitions`:
+of one topic, or of several.
 """
 
 from __future__ import annotations
@@ -95,7 +91,7 @@ _OPTIONS = (
 
 
 def log_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a command with these options, called with `told`, a LogOptions."""
+    """Add these options to a command, which is called with `log_settings`, a LogOptions."""
 
     @wraps(command)
     def wrapped(
@@ -115,12 +111,12 @@ def log_options(command: Callable[..., Any]) -> Callable[..., Any]:
         numbers = dict(_pairs("--config", config)), dict(_pairs("--skew", skew))
         _refuse_unknown(numbers[0])
         dates = date_pattern, timezone
-        told = LogOptions(revision, gaps, lag_ms, *numbers, *dates, groups, line_limit)
+        log_settings = LogOptions(revision, gaps, lag_ms, *numbers, *dates, groups, line_limit)
         try:
-            told.dates()
+            log_settings.dates()
         except DatePatternError as error:
             raise click.UsageError(str(error)) from error
-        return command(*args, told=told, **options)
+        return command(*args, log_settings=log_settings, **options)
 
     for option in reversed(_OPTIONS):
         wrapped = option(wrapped)
@@ -174,7 +170,7 @@ master_option = click.option(
 
 
 def check_master(engine: str, master: str | None) -> None:
-    """Raise click.UsageError where a master is named that nobody needs."""
+    """Raise click.UsageError for a master that the engine doesn't use."""
     if engine == "local" and master is not None:
         raise click.UsageError(f"--master {master} needs --engine spark; give both")
 
@@ -185,7 +181,8 @@ def engine_of(
 ) -> Iterator[JobEngine]:
     """Yield an engine while the block lasts.
 
-    `more_floors`: what its machines need of fencepost, beside what jobs of the pipeline do.
+    `more_floors`: the floors of fencepost that its machines need beside those of the pipeline's
+    jobs.
 
     Raises TargetUnavailableError with what is missing.
     """
@@ -229,9 +226,9 @@ _BOUNDS = {
 
 
 def scope_options(default: Scope | None = None) -> Callable[[Command], Command]:
-    """Return adds the options; the command is called with `scope` and `max_depth`.
+    """Return a decorator that adds the options; the command gets `scope` and `max_depth`.
 
-    What isn't given is as in `default`.  With no default `scope` is None where no option is given,
+    A missing option is as in `default`.  With no default `scope` is None where no option is set,
     and the rest is as in `Scope()` where one is.
     """
     base = default or Scope()
@@ -239,11 +236,11 @@ def scope_options(default: Scope | None = None) -> Callable[[Command], Command]:
     def decorate(command: Command) -> Command:
         @wraps(command)
         def wrapped(*args: Any, act: tuple[str, ...], **options: Any) -> Any:
-            given = {name: options.pop(name) for name in _BOUNDS}
-            given["acts"] = act or None
-            given = {name: value for name, value in given.items() if value is not None}
+            bounds = {name: options.pop(name) for name in _BOUNDS}
+            bounds["acts"] = act or None
+            bounds = {name: value for name, value in bounds.items() if value is not None}
             try:
-                scope = replace(base, **given) if given or default is not None else None
+                scope = replace(base, **bounds) if bounds or default is not None else None
             except ScopeError as error:
                 raise click.UsageError(str(error)) from error
             return command(*args, scope=scope, **options)
@@ -284,7 +281,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def restart_options(command: _F) -> _F:
-    """Add --restart-s and --restart-p95-s; `restart_duration` takes what they give."""
+    """Add --restart-s and --restart-p95-s; `restart_duration` takes their values."""
     last = click.option(
         "--restart-p95-s",
         type=float,
@@ -311,7 +308,7 @@ resume_option = click.option(
 def restart_duration(
     restart_s: tuple[float, ...] | None, p95_s: float | None
 ) -> float | dict[str, object] | None:
-    """How long a restart takes, as a scenario has it.  Raises click.UsageError."""
+    """Return the duration of a restart, as a scenario has it.  Raises click.UsageError."""
     if p95_s is not None:
         if restart_s is None or len(restart_s) > 1:
             raise click.UsageError("--restart-p95-s needs one --restart-s, the median")
@@ -327,15 +324,15 @@ def restart_duration(
 
 
 def _seconds(
-    _context: click.Context, _option: click.Parameter, given: str | None
+    _context: click.Context, _option: click.Parameter, text: str | None
 ) -> tuple[float, ...] | None:
-    if given is None:
+    if text is None:
         return None
     try:
-        seconds = tuple(float(part) for part in given.split(","))
+        seconds = tuple(float(part) for part in text.split(","))
     except ValueError:
         raise click.BadParameter(
-            f"{given!r} is no number of seconds; give one, or several as 4,5,9"
+            f"{text!r} is no number of seconds; give one, or several as 4,5,9"
         ) from None
     for each in seconds:
         if not 0 <= each < math.inf:
@@ -344,15 +341,15 @@ def _seconds(
 
 
 def _counts(
-    _context: click.Context, _option: click.Parameter, given: str | None
+    _context: click.Context, _option: click.Parameter, text: str | None
 ) -> tuple[int, ...] | None:
-    if given is None:
+    if text is None:
         return None
     try:
-        return tuple(int(part) for part in given.split(","))
+        return tuple(int(part) for part in text.split(","))
     except ValueError:
         raise click.BadParameter(
-            f"{given!r} is no number of partitions; give one, or of several topics as 48,12"
+            f"{text!r} is no number of partitions; give one, or of several topics as 48,12"
         ) from None
 
 

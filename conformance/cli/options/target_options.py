@@ -49,7 +49,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class GivenSettings:
-    """What `--set` said: of the group settings, and of a broker's other properties."""
+    """The values of `--set`: group settings, and a broker's other properties."""
 
     group: dict[str, int | None]
     other: dict[str, str]
@@ -150,9 +150,9 @@ _OPTIONS = (
 
 
 def target_options(command: Command) -> Command:
-    """Return adds `--remote`, `--set`, `--adapter-timeout` and the options for TLS and SASL.
+    """Add `--remote`, `--set`, `--adapter-timeout` and the options for TLS and SASL.
 
-    The command is called with `told`, a TargetOptions.
+    The command is called with `target_settings`, a TargetOptions.
     """
 
     @wraps(command)
@@ -175,19 +175,19 @@ def target_options(command: Command) -> Command:
         sasl = _Sasl(sasl_mechanism, sasl_username, sasl_password_file)
         security = _security(security_protocol, tls, sasl)
         if security is not PLAINTEXT:
-            said = f"--security-protocol {security.protocol}"
-            _used(click.get_current_context(), said, "tcp:", "tcp://HOST:PORT")
+            option = f"--security-protocol {security.protocol}"
+            _used(click.get_current_context(), option, "tcp:", "tcp://HOST:PORT")
         if grace_s is not None:
-            said = f"--adapter-timeout {grace_s:g}"
-            _used(click.get_current_context(), said, "exec:", "exec:COMMAND")
-        told = TargetOptions(
+            option = f"--adapter-timeout {grace_s:g}"
+            _used(click.get_current_context(), option, "exec:", "exec:COMMAND")
+        target_settings = TargetOptions(
             remote=remote,
             settings=settings.group,
             properties=settings.other,
             security=security,
             grace_s=grace_s,
         )
-        return command(*args, told=told, **options)
+        return command(*args, target_settings=target_settings, **options)
 
     for option in reversed(_OPTIONS):
         wrapped = option(wrapped)
@@ -208,7 +208,7 @@ class _Sasl(NamedTuple):
 
 
 def _security(protocol: str, tls: _Tls, sasl: _Sasl) -> Security:
-    """What the options mean together.  Raises UsageError."""
+    """Return the security that the options mean together.  Raises UsageError."""
     has_tls, has_sasl = protocol.endswith("SSL"), protocol.startswith("SASL_")
     if any(tls) and not has_tls:
         raise click.UsageError(
@@ -256,11 +256,11 @@ def _user(sasl: _Sasl) -> Sasl:
     return Sasl(sasl.mechanism, sasl.username, password)
 
 
-def _used(context: click.Context, said: str, start: str, form: str) -> None:
+def _used(context: click.Context, option: str, start: str, form: str) -> None:
     """Refuse an option that no target takes.  Raises UsageError."""
     arguments = [p.name for p in context.command.params if isinstance(p, click.Argument)]
     if not any(str(context.params.get(name or "")).startswith(start) for name in arguments):
-        raise click.UsageError(f"{said} is for a target {form}; there is none")
+        raise click.UsageError(f"{option} is for a target {form}; there is none")
 
 
 def known_failures_options(command: Command) -> Command:
@@ -283,9 +283,9 @@ def known_failures_options(command: Command) -> Command:
 def tell_of_no_use(
     lists: Iterable[Path], target: str, version: str, aliases: frozenset[str] = frozenset()
 ) -> None:
-    """Say on stderr which of the given lists have nothing for the target at this version."""
-    for said in of_no_use(lists, target, version, aliases):
-        click.echo(said, err=True)
+    """Report on stderr the lists without an entry for the target at this version."""
+    for option in of_no_use(lists, target, version, aliases):
+        click.echo(option, err=True)
 
 
 def kept_entries(lists: Iterable[Path], written: Path | None) -> list[KnownFailure]:

@@ -22,7 +22,7 @@ from fencepost.properties.judging.outcome import Outcome
 from fencepost.traces.files.text_files import INDEX, trace_name, write_texts
 from fencepost.traces.files.trace_causes import cause_sentence
 from fencepost.traces.files.trace_file import TraceFile
-from fencepost.traces.pages.trace_data import ShownTrace
+from fencepost.traces.pages.trace_data import PageTrace
 from fencepost.traces.report.certificate_page import FindingEntry, FindingSection, findings_page
 
 _LONGEST_LIST = 12
@@ -293,7 +293,7 @@ def fuzz_index(document: Mapping[str, Any], traces: Mapping[str, TraceFile]) -> 
     earlier = [row for row in document.get("before", {}).get("bugs", ()) if not row["seen"]]
     groups.append(FindingSection("unseen violation", "unknown", [_entry(row) for row in earlier]))
     pages = {
-        name: ShownTrace(t, t.case or name, name, _LONGEST) for name, t in sorted(traces.items())
+        name: PageTrace(t, t.case or name, name, _LONGEST) for name, t in sorted(traces.items())
     }
     made = f"{document['implementation']} {document['version']}".strip()
     counts = ", ".join(

@@ -18,7 +18,7 @@ from fencepost.traces.forms.formats import to_adapter, to_csv
 from fencepost.traces.forms.mermaid import to_mermaid
 from fencepost.traces.forms.pytest_form import to_pytest
 from fencepost.traces.pages.decisions import Decisions
-from fencepost.traces.pages.trace_data import ShownTrace, trace_json
+from fencepost.traces.pages.trace_data import PageTrace, trace_json
 
 MUTANT = "mutant:seaweedfs-evicted-entry"
 BESIDE = "SESSION-EXPIRED/instance-of-an-expired-member"
@@ -56,6 +56,6 @@ def test_all_forms_of_a_trace_mark_what_was_wrong_before_the_verdict() -> None:
     assert to_mermaid(written).count("also wrong: ") == 8
     asserted = to_pytest(written)
     assert asserted.count("'error_code': 25") + asserted.count("answers_otherwise('") >= 8
-    data = trace_json(ShownTrace(written, "x.json", "x"), Decisions(KAFKA_4))
+    data = trace_json(PageTrace(written, "x.json", "x"), Decisions(KAFKA_4))
     assert sum(step.get("also", False) for step in data["steps"]) == 8
     assert sum(line.endswith("← also wrong") for line in data["lines"]) == 8

@@ -8,7 +8,7 @@ from typing import Any
 from support.places import ROOT
 
 from fencepost.traces.files.trace_file import TraceFile
-from fencepost.traces.pages.trace_data import ShownTrace
+from fencepost.traces.pages.trace_data import PageTrace
 from fencepost.traces.pages.trace_page import trace_page
 from fencepost.traces.report.certificate_page import certificate_page
 
@@ -16,8 +16,8 @@ DOCS = ROOT / "docs"
 FINDINGS = DOCS / "findings"
 
 
-def finding(name: str) -> ShownTrace:
-    return ShownTrace(TraceFile.read(FINDINGS / f"{name}.json"), name, f"docs/findings/{name}.json")
+def finding(name: str) -> PageTrace:
+    return PageTrace(TraceFile.read(FINDINGS / f"{name}.json"), name, f"docs/findings/{name}.json")
 
 
 def finding_page(*names: str) -> str:

@@ -83,7 +83,7 @@ def test_one_wrong_answer_is_found_there_or_later(tmp_path: Path, lines: Lines, 
     changed, line, group = wrong_answers(lines, seed)
     groups = audited(tmp_path, changed)
     assert [g.group_id for g in groups.values() if g.outcome == VIOLATED] == [group]
-    first = min(found.exchange.line for found in groups[group].found)
+    first = min(found.exchange.line for found in groups[group].first_violations)
     assert line <= first <= line + 200
     assert UNKNOWN not in outcomes(groups)
 

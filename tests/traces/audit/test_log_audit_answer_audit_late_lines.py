@@ -65,7 +65,7 @@ def test_what_no_late_date_explains_is_still_found() -> None:
     lines, line = replaced(silent=0.8)
     result = audited(lines)
     assert result.outcome == VIOLATED
-    assert result.found[0].exchange.line == line
+    assert result.first_violations[0].exchange.line == line
     assert audited(replaced(silent=0.2)[0]).outcome == EXPLAINED
     assert audited(replaced(silent=0.2)[0], lag_ms=100).outcome == VIOLATED
 

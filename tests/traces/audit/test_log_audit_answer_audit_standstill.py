@@ -49,10 +49,10 @@ def of_another(seconds: int) -> Exchanges:
 @pytest.mark.parametrize("seconds", [7.0, 8.5])
 def test_timers_of_a_broker_that_stood_still_are_late(seconds: float) -> None:
     (alone,) = of_exchanges(stood_still(seconds)).values()
-    assert alone.outcome == EXPLAINED, alone.found
+    assert alone.outcome == EXPLAINED, alone.first_violations
     others = of_another(seconds=120)
     lines = sorted(stood_still(seconds) + others, key=attrgetter("answered_ms"))
     audited = of_exchanges(lines)
     assert audited["payments"].outcome == EXPLAINED
     assert audited["orders"].outcome == VIOLATED
-    assert audited["orders"].found[0].exchange.line == 10_000
+    assert audited["orders"].first_violations[0].exchange.line == 10_000

@@ -86,6 +86,6 @@ def test_a_stable_group_that_is_described_wrongly_is_found(tmp_path: Path) -> No
     lines[at] = head + mark + b"AAAA" + rest[4:]
     run = audited(tmp_path / "broker.log", lines)
     assert run.outcome == "violated"
-    (found,) = [f for group in run.groups.values() for f in group.found]
+    (found,) = [f for group in run.groups.values() for f in group.first_violations]
     assert found.exchange.line == at + 1
     assert "memberAssignment" in found.says

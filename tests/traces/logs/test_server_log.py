@@ -14,7 +14,7 @@ from fencepost.traces.logs.server_log import (
     OTHER_LINE,
     OTHER_PROTOCOL,
     CoordinatorEvent,
-    Said,
+    MessageKind,
     ServerLog,
 )
 
@@ -51,11 +51,17 @@ def test_four_brokers_were_recorded() -> None:
 @pytest.mark.parametrize("path", LOGS, ids=lambda path: path.name)
 def test_every_kind_of_line_is_read_in_every_release(path: Path) -> None:
     log = ServerLog([path])
-    counts = Counter(found.said for found in log)
-    always = {Said.PREPARING, Said.STABILIZED, Said.ASSIGNED, Said.EMPTY, Said.JOINED}
-    assert always | {Said.REPLACED, Said.FAILED, Said.LEFT} <= set(counts)
-    assert (Said.FENCED in counts) == ("2.8.0" in path.name or "+old" in path.name)
-    assert counts[Said.STABILIZED] == counts[Said.ASSIGNED]
+    counts = Counter(found.kind for found in log)
+    always = {
+        MessageKind.PREPARING,
+        MessageKind.STABILIZED,
+        MessageKind.ASSIGNED,
+        MessageKind.EMPTY,
+        MessageKind.JOINED,
+    }
+    assert always | {MessageKind.REPLACED, MessageKind.FAILED, MessageKind.LEFT} <= set(counts)
+    assert (MessageKind.FENCED in counts) == ("2.8.0" in path.name or "+old" in path.name)
+    assert counts[MessageKind.STABILIZED] == counts[MessageKind.ASSIGNED]
 
 
 @pytest.mark.parametrize("path", LOGS, ids=lambda path: path.name)
@@ -78,7 +84,11 @@ def test_a_rebalance_with_its_reason() -> None:
         "generation 2 (__consumer_offsets-0) (reason: Adding new member a-1 with group instance id "
         "Some(a); client reason: not provided)"
     )
-    assert (found.said, found.group, found.generation) == (Said.PREPARING, "my (odd) group", 2)
+    assert (found.kind, found.group, found.generation) == (
+        MessageKind.PREPARING,
+        "my (odd) group",
+        2,
+    )
     assert found.fields["reason"].startswith("Adding new member a-1")
     assert found.fields["reason"].endswith("not provided")
     assert found.place == "server.log:7"
@@ -98,7 +108,7 @@ def test_a_rebalance_with_its_reason() -> None:
     ],
 )
 def test_a_replacement(found: CoordinatorEvent) -> None:
-    assert (found.said, found.group, found.instance_id) == (Said.REPLACED, "g", "i-2")
+    assert (found.kind, found.group, found.instance_id) == (MessageKind.REPLACED, "g", "i-2")
     assert found.fields["old"] == "i-2-a"
 
 
@@ -117,7 +127,7 @@ def test_a_replacement(found: CoordinatorEvent) -> None:
     ],
 )
 def test_a_fencing_names_no_group(found: CoordinatorEvent) -> None:
-    assert (found.said, found.group, found.member_id) == (Said.FENCED, "", "i-2-a")
+    assert (found.kind, found.group, found.member_id) == (MessageKind.FENCED, "", "i-2-a")
     assert (found.fields["holder"], found.fields["operation"]) == ("i-2-b", "heartbeat")
 
 
@@ -153,13 +163,17 @@ def test_a_fencing_names_no_group(found: CoordinatorEvent) -> None:
     ],
 )
 def test_a_leave(found: CoordinatorEvent, instance: str | None, reason: str | None) -> None:
-    assert (found.said, found.group, found.member_id) == (Said.LEFT, "g", "i-2-a")
+    assert (found.kind, found.group, found.member_id) == (MessageKind.LEFT, "g", "i-2-a")
     assert (found.instance_id, found.fields.get("reason")) == (instance, reason)
 
 
 def test_lines_in_another_layout_are_read() -> None:
     found = event(f"{DATE}{OLD}Stabilized group g generation 3 with 2 members")
-    assert (found.said, found.generation, found.fields["members"]) == (Said.STABILIZED, 3, "2")
+    assert (found.kind, found.generation, found.fields["members"]) == (
+        MessageKind.STABILIZED,
+        3,
+        "2",
+    )
 
 
 @pytest.mark.parametrize(

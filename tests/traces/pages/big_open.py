@@ -13,7 +13,7 @@ from support.page.long import long_trace
 from support.page.open import Open
 from support.page.pages import finding_page
 
-from fencepost.traces.pages.trace_data import ShownTrace
+from fencepost.traces.pages.trace_data import PageTrace
 from fencepost.traces.pages.trace_page import trace_page
 
 _STEPS = 20
@@ -25,7 +25,7 @@ def test_open_and_step(open_page: Open, kind: str) -> None:
     if kind == "3 steps":
         text = finding_page("full-group")
     else:
-        text = trace_page([ShownTrace(long_trace(10_000), "long", "long.json")])
+        text = trace_page([PageTrace(long_trace(10_000), "long", "long.json")])
     ready = time.perf_counter()
     open_page("<!doctype html><title>the browser itself is up</title>")
     made = time.perf_counter()

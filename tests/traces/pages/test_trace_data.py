@@ -14,13 +14,13 @@ from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.model.table.expr import compile_closure
 from fencepost.traces.pages.decisions import REACHED, Decisions, clauses
 from fencepost.traces.pages.lanes import lanes
-from fencepost.traces.pages.trace_data import ShownTrace, forms, rows, trace_json
+from fencepost.traces.pages.trace_data import PageTrace, forms, rows, trace_json
 from fencepost.traces.pages.trace_with_model import match_model
 
 REVISION = find_revision("kafka-4")
 
 
-def data(shown: ShownTrace) -> tuple[dict[str, Any], Decisions]:
+def data(shown: PageTrace) -> tuple[dict[str, Any], Decisions]:
     decisions = Decisions(REVISION)
     return trace_json(shown, decisions), decisions
 
@@ -169,7 +169,7 @@ def test_many_processes_of_an_instance_share_rows_and_never_with_the_one_before(
 
 
 def test_a_step_of_a_long_trace_tells_what_it_changed_and_no_more() -> None:
-    told, decisions = data(ShownTrace(long_trace(900), "long", "long.json"))
+    told, decisions = data(PageTrace(long_trace(900), "long", "long.json"))
     beats = [step for step in told["steps"] if step.get("api") == "Heartbeat"]
     sizes = [len(step.get("ch", {})) for step in beats]
     assert max(sizes) == 1, "a heartbeat restarts one timer"
@@ -196,7 +196,7 @@ def test_each_form_of_a_trace_is_there_or_the_command_for_it() -> None:
 
 
 def test_the_configuration_is_told() -> None:
-    told, _ = data(ShownTrace(long_trace(30), "long", "long.json"))
+    told, _ = data(PageTrace(long_trace(30), "long", "long.json"))
     facts = dict(told["facts"])
     assert set(CONFIG) <= set(facts)
     assert facts["group.max.size"] == "none"

@@ -15,18 +15,18 @@ from fencepost.model.history.events import Answered
 from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.properties.judging.trace_verdict import TraceVerdict
 from fencepost.traces.pages.html import linked
-from fencepost.traces.pages.trace_data import CaseNote, ShownTrace, case_note, verdict_json
+from fencepost.traces.pages.trace_data import CaseNote, PageTrace, case_note, verdict_json
 from fencepost.traces.pages.trace_with_model import match_model
 
 REVISION = find_revision("kafka-4")
 KNOWN = "known failure: ids are made of a time (a bug) (https://issues.apache.org/jira/browse/K-1)"
 
 
-def told(shown: ShownTrace) -> dict[str, Any]:
+def told(shown: PageTrace) -> dict[str, Any]:
     return verdict_json(match_model(shown.trace, REVISION), shown.case)
 
 
-def late(**other: Any) -> ShownTrace:
+def late(**other: Any) -> PageTrace:
     """A join that is answered long after it is due.  `other`: fields that are wrong there."""
     shown = finding("refused-member")
     verdict = shown.trace.verdict
@@ -35,7 +35,7 @@ def late(**other: Any) -> ShownTrace:
     return replace(shown, trace=replace(shown.trace, events=(*shown.trace.events, answered)))
 
 
-def holding() -> ShownTrace:
+def holding() -> PageTrace:
     shown = finding("restart-session")
     holds = TraceVerdict("holds", message="runs differ")
     return replace(shown, trace=replace(shown.trace, verdict=holds))
@@ -101,7 +101,7 @@ def test_the_one_field_that_is_wrong_is_shown(*, named: bool) -> None:
     trace = committed("refused-join-with-generation")
     if not named:
         trace = replace(trace, verdict=replace(trace.verdict, expected=(), rule=None))
-    verdict = told(ShownTrace(trace, "a trace", "a.json"))
+    verdict = told(PageTrace(trace, "a trace", "a.json"))
     assert verdict["expected"] == ["generationId -1"]
     assert verdict["got"] == "INCONSISTENT_GROUP_PROTOCOL; generationId 0"
 

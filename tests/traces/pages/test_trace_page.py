@@ -13,7 +13,7 @@ from support.page.open import Open, expect_place
 from support.page.pages import FINDINGS, finding_page
 
 from fencepost.traces.files.trace_file import TraceFile
-from fencepost.traces.pages.trace_data import ShownTrace
+from fencepost.traces.pages.trace_data import PageTrace
 from fencepost.traces.pages.trace_page import trace_page
 
 NAME = "restart-session"
@@ -27,7 +27,7 @@ def text() -> str:
 
 @pytest.fixture(scope="module")
 def long_text() -> str:
-    return trace_page([ShownTrace(long_trace(10_000), "long", "long.json")])
+    return trace_page([PageTrace(long_trace(10_000), "long", "long.json")])
 
 
 def expect_step(page: Page, number: int) -> None:
@@ -232,7 +232,7 @@ def test_a_lesser_fault_before_the_wrong_step_is_not_called_as_expected(open_pag
     document = json.loads((FINDINGS / f"{NAME}.json").read_text())
     document["steps"][3]["body"]["protocolType"] = "other"
     trace = TraceFile.from_json(document, where="x.json")
-    page = open_page(trace_page([ShownTrace(trace, "x", "x.json")]), "#step-2")
+    page = open_page(trace_page([PageTrace(trace, "x", "x.json")]), "#step-2")
     expect_step(page, 2)
     assert "As expected." not in detail(page)
     assert "protocolType is not what the model answers" in detail(page)

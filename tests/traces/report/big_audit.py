@@ -89,4 +89,4 @@ def test_one_answer_that_is_made_illegal_is_found(recorded: Recorded, tmp_path: 
     violated = {name: r for name, r in groups.items() if r.outcome == VIOLATED}
     (group,) = violated
     assert group == found["group"].decode()
-    assert violated[group].found[0].exchange.line == number + 1
+    assert violated[group].first_violations[0].exchange.line == number + 1

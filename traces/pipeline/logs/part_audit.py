@@ -503,7 +503,7 @@ class AuditPart:
                 tables.add("problems", msgspec.to_builtins(problem))
             for result in results.values():
                 tables.add("groups", group_row(result))
-                for violation in result.found:
+                for violation in result.first_violations:
                     tables.add("violations", violation_row(result.group_id, violation))
         return len(results)
 

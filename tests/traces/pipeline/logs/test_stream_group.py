@@ -56,7 +56,7 @@ def alerts(logs: list[Path], size: int, *, forgets: bool = False) -> list[dict[s
 @pytest.mark.slow
 def test_a_group_in_pieces_ends_in_the_violations_of_the_whole(logs: list[Path]) -> None:
     whole = audit_log(RequestLog(logs), SETTINGS)
-    places = sorted(f.exchange.place for g in whole.groups.values() for f in g.found)
+    places = sorted(f.exchange.place for g in whole.groups.values() for f in g.first_violations)
     assert places
     by_line = alerts(logs, 1)
     assert {row["place"] for row in by_line} <= set(places)
