@@ -140,9 +140,13 @@ class Triaged:
 
     def to_json(self) -> dict[str, Any]:
         """For programs."""
+        known = self.fingerprint
         return {
             "outcome": self.outcome,
-            **{name: getattr(self.fingerprint, name) for name in _FINGERPRINT},
+            "rule": known.rule,
+            "api": known.api,
+            "wrong": known.wrong,
+            "seen": known.answer_kind,
             "traces": self.traces,
             "smallest": self.trace,
             "model": self.model,
