@@ -161,7 +161,7 @@ def track_bugs(
     entries = [_entry(bug, alike, run, adopted, was_open) for bug, alike in by_bug.items()]
     explained = {bug for entry in entries if entry.cause for bug in entry.by_fingerprints}
     entries += [
-        replace(entry, status=OPEN, observed=0, shards=())
+        replace(entry, status=OPEN, seen=0, shards=())
         for bug, entry in was_open.items()
         if bug not in {*by_bug, *adopted, *explained}
         and (entry.sure == EACH_TIME or run - entry.last_run < _FORGOTTEN)
