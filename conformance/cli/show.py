@@ -66,9 +66,9 @@ def table_command(revision: str, as_json: bool) -> None:
         screen.print()
 
 
-def _table_lines(table: Table, shown: Sequence[str], width: int) -> Iterator[tuple[str, str]]:
+def _table_lines(table: Table, columns: Sequence[str], width: int) -> Iterator[tuple[str, str]]:
     """Yield a table's lines, each with its style: a rule's cells, and under them its id."""
-    headings, rows = print_rows(table, shown)
+    headings, rows = print_rows(table, columns)
     widths = [max(_NARROWEST.get(name, width // 2 - 2), width // 9) for name in headings[:-1]]
     widths.append(max(width - sum(widths) - 2 * len(widths), _NARROWEST["then"]))
     for line in _beside(headings, widths):

@@ -31,7 +31,7 @@ Decision = tuple[Table, Point, Rule]
 class TraceWithModel:
     """A trace, its steps, and the model's steps by the index of the step that they belong to.
 
-    `requests`: by id; `asked_at`, `answered_at`: request id → index of the step that sent it, and
+    `requests`: by id; `sent_at`, `answered_at`: request id → index of the step that sent it, and
     that answered it.
     """
 
