@@ -67,7 +67,6 @@ ROOMS_DONE: tuple[str, ...] = (
     "properties/workers",
     "properties/worlds",
     "tools/docs/obligations_page.py",
-    "traces/audit",
     "traces/files",
     "traces/forms/__init__.py",
     "traces/forms/formats.py",

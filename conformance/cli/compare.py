@@ -160,8 +160,8 @@ def _traces(
 ) -> dict[str, str]:
     files = {}
     sides = zip(("one", "other"), confirmed.result.both.results, strict=True)
-    for (side, result), origin in zip(sides, (found.left, found.right), strict=True):
-        trace = sound_trace(result, found.revision, origin, seed=found.seed)
+    for (side, result), origin in zip(sides, (comparison.left, comparison.right), strict=True):
+        trace = sound_trace(result, comparison.revision, origin, seed=comparison.seed)
         if trace is not None:
             files[f"traces/{number:02}-{side}.json"] = trace.text()
     return files

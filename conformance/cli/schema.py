@@ -62,13 +62,13 @@ def schema_command(name: str | None, definition: str | None) -> int:
 def schemas() -> dict[str, Callable[[], str]]:
     """Return the texts of all schemas, by name, such as `trace-1`, each made when it is called."""
     folders = [Path(str(files(floor).joinpath("."))) for floor in _FLOORS]
-    found: dict[str, Callable[[], str]] = {
+    texts: dict[str, Callable[[], str]] = {
         path.name.removesuffix(_ENDING): partial(path.read_text, "utf-8")
         for folder in folders
         for path in folder.rglob(f"*{_ENDING}")
     }
-    found |= {name: partial(_derived, module) for name, module in _DERIVED.items()}
-    return {name: found[name] for name in sorted(found, key=_by_version)}
+    texts |= {name: partial(_derived, module) for name, module in _DERIVED.items()}
+    return {name: texts[name] for name in sorted(texts, key=_by_version)}
 
 
 def _derived(module: str) -> str:

@@ -207,7 +207,7 @@ class GroupResult:
             last_ms=self.last_ms,
             brokers=tuple(sorted(self.brokers)),
             violations=self.violations,
-            found=tuple(violation.entry() for violation in self.found),
+            found=tuple(violation.entry() for violation in self.first_violations),
             undecided=self.undecided,
             unjudged=tuple(self.unjudged),
             assumed=dict(sorted(self.assumed.items())),

@@ -13,8 +13,8 @@ from typing import Any, Final, Literal
 
 from fencepost.traces.audit.log_audit import SkippedLines
 from fencepost.traces.files.document_schema import Count, Document, DocumentSchema
-from fencepost.traces.logs.request_log import is_wanted
-from fencepost.traces.logs.server_log import CoordinatorEvent, Said, ServerLog
+from fencepost.traces.logs.request_log import is_included
+from fencepost.traces.logs.server_log import CoordinatorEvent, MessageKind, ServerLog
 from fencepost.traces.operations.operator_report import OperatorReport
 from fencepost.traces.operations.operator_rows import Cause, Rebalance, Remedy
 from fencepost.traces.operations.operator_words import (
@@ -106,7 +106,7 @@ class ServerLogRun:
             events=self.events,
             own_groups=self.own_groups,
             unplaced_fencings=self.lost,
-            not_shown=NOT_SHOWN,
+            not_shown=NOT_COVERED,
             skipped=SkippedLines.of(self.skipped),
             operator=operator_json(self.report),
         ).plain()

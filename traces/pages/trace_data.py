@@ -458,9 +458,9 @@ def _model(
     if step.incoming is not None:
         cause = step.incoming.api
     elif step.timer is not None:
-        what = f"{timer_name(step.timer, names)}, due {deadline(step.timer)}"
+        cause = f"{timer_name(step.timer, names)}, due {deadline(step.timer)}"
     elif step.done is not None:
-        what = step.done.title
+        cause = step.done.title
     else:
         cause = "failover"
     document: dict[str, Any] = {

@@ -107,7 +107,7 @@ def _beside(
     here = 0
     for step in steps:
         if step.incoming is not None:
-            here = max(here, asked[step.incoming.id])
+            here = max(here, sent_at[step.incoming.id])
         elif step.done is not None:
             here = max(here, done[step.done])
         elif step.timer is None:
