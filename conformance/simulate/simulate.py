@@ -88,7 +88,7 @@ class PartitionRow(Document, frozen=True):
 
 
 class Percentiles(Document, frozen=True):
-    """The value that so many percent of the runs don't exceed; None: the group was not balanced.
+    """Values that this percentage of the runs don't exceed; None: the group was not balanced.
 
     `mean`: of all runs.  A run that was never balanced counts as longer than all others.
     """
@@ -197,7 +197,7 @@ class Variant(msgspec.Struct, frozen=True):
 
 
 class Comparison(Document, frozen=True, kw_only=True):
-    """The same scenario in several forms."""
+    """A scenario in several forms."""
 
     schema: Literal["simulation-1"] = "simulation-1"
     compared: Annotated[tuple[_CostDocument, ...], Meta(min_length=2)]

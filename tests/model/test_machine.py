@@ -109,7 +109,7 @@ LOCKS: Protocol[Lock, LockWork] = Protocol(
     handlers={Take: handle, Free: handle},
     timers={"lease": lambda m, group, work, timer: m.perform(work, m.decide("end", ()))},
     failover=lambda machine, group, work: [work],
-    delete_topics=lambda machine, group, work: [work],
+    operations={},
     is_unused=lambda group: not group.owner,
 )
 

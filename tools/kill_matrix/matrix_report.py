@@ -254,7 +254,7 @@ def _result_json(result: EngineResult) -> dict[str, Any]:
 
 
 Seconds = dict[str, float]
-Told = Callable[[Row], None]
+Progress = Callable[[Row], None]
 
 
 def row_of(
@@ -290,7 +290,7 @@ def rows(
     *,
     jobs: int,
     report: Path | None = None,
-    told: Told | None = None,
+    progress: Progress | None = None,
 ) -> tuple[list[Row], Seconds]:
     """Return a row for each mutant, in this order, and the seconds of processor time by engine.
 
@@ -307,8 +307,8 @@ def rows(
         found[name] = Row(find_mutant(name), {k.engine: k for k in results})
         for engine, spent in seconds.items():
             total[engine] += spent
-        if told is not None:
-            told(found[name])
+        if progress is not None:
+            progress(found[name])
     return [found[name] for name in names], total
 
 

@@ -170,6 +170,7 @@ def mutants() -> Iterator[Mutant]:
         for error in _other(rule.answer) if rule.answer is not None else ():
             yield Mutant(f"{rule.id} answers {error.name}", table, rule.but(answer=error))
         for do in rule.effect:
+            assert isinstance(do, Do)
             if do is Do.ADD_DYNAMIC:
                 asks = {"effect": (Do.HAND_OUT_PENDING,), "answer": Error.MEMBER_ID_REQUIRED}
                 yield Mutant(f"{rule.id} asks for an id", table, rule.but(**asks, echo=Echo.NEW))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from support.in_this_process import invoke
 
-from fencepost.conformance.cli.cli import EXIT_USAGE
+from fencepost.conformance.runtime.unavailable import EXIT_USAGE
 
 MUTANT = "mutant:pending-does-not-block"
 CAUSE = "pending-not-awaited"

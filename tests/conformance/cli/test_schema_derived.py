@@ -33,7 +33,24 @@ CORRECT: dict[str, list[tuple[str, ...]]] = {
     "operator-report-1": [("audit", REQUESTS, "--json"), ("audit", SERVER, "--json")],
 }
 MUTATIONS = 1_500
-VALUES = (None, True, -1, 0, 2, 1.5, -0.5, "", "a", "a:1", "static", "unknown", [], {}, ["a"], [1])
+VALUES: tuple[Any, ...] = (
+    None,
+    True,
+    -1,
+    0,
+    2,
+    1.5,
+    -0.5,
+    "",
+    "a",
+    "a:1",
+    "static",
+    "unknown",
+    [],
+    {},
+    ["a"],
+    [1],
+)
 
 
 def documents(name: str) -> Iterator[Any]:

@@ -85,7 +85,7 @@ async def test_a_library_comes_out_as_it_did(old: dict[str, Any]) -> None:
 async def test_a_served_broker_and_a_real_one_agree(old: dict[str, Any]) -> None:
     certificate = await certified(old["target"], "kafka:4.3.0")
     ran = {
-        result.id: result.outcome.value
+        result.case.id: result.outcome.value
         for result in certificate.results
         if result.outcome is not Outcome.UNSUPPORTED
     }

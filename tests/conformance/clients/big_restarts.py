@@ -179,7 +179,7 @@ class Fleet:
 
     async def close(self) -> None:
         for number in range(len(self.drivers) * EACH):
-            await self.drivers[number // EACH].close(f"i{number}")
+            done(await self.drivers[number // EACH].do(Close(f"i{number}")))
         self.fold()
 
 

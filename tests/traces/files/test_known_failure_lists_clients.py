@@ -21,6 +21,7 @@ from fencepost.traces.files.known_failure_lists import (
     load,
     read,
 )
+from fencepost.traces.report.client_certificate import ClientResult
 from fencepost.traces.report.report_folder import certificate_json
 
 ENTRY = KnownFailure(
@@ -34,8 +35,8 @@ ENTRY = KnownFailure(
 )
 
 
-def outcome(found: object, *entries: KnownFailure) -> Outcome:
-    return apply([found], entries, KAFKA_4)[0].outcome  # type: ignore[list-item]
+def outcome(judged: ClientResult, *entries: KnownFailure) -> Outcome:
+    return apply([judged], entries, KAFKA_4)[0].outcome
 
 
 def test_a_listed_failure_is_known_and_says_why() -> None:

@@ -12,8 +12,7 @@ import pytest
 from support.committed import committed
 from support.worlds import follow, worlds_of
 
-from fencepost.conformance.cli.explore import Told as Explored
-from fencepost.conformance.cli.explore import write_traces
+from fencepost.conformance.cli.explore import Failure, write_traces
 from fencepost.model.history.events import Disconnected, Restarted, TopicsDeleted
 from fencepost.model.history.history import History
 from fencepost.model.history.step_lines import step_lines
@@ -124,8 +123,8 @@ def test_check_writes_where_it_goes_round(tmp_path: Path) -> None:
     worlds = worlds_of("kafka-4", Scope(clients=1, acts=ACTS))
     run = follow(worlds, ("join", 0), ("sync", 0), ("heartbeat", 0))
     told = [
-        Explored("promise", PropertyStatus.BROKEN, "it isn't kept", (), (), run, worlds, 1),
-        Explored("state", PropertyStatus.BROKEN, "it isn't so", (), (), run, worlds),
+        Failure("promise", PropertyStatus.BROKEN, "it isn't kept", (), (), run, worlds, 1),
+        Failure("state", PropertyStatus.BROKEN, "it isn't so", (), (), run, worlds),
     ]
     kept, broken = (TraceFile.read(path) for path in write_traces(told, tmp_path))
     assert kept.loop is not None

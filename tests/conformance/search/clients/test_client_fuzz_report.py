@@ -35,7 +35,7 @@ RESULT = ClientResult(
 )
 DRAWN = structs.replace(SCENARIOS["unsubscribes"], acts=(passed(500),) * 14)
 SURE = ClientFinding(
-    RESULT.case.scenario,
+    SCENARIOS["unsubscribes"],
     RESULT,
     (RESULT.obligation, RESULT.observed),
     DRAWN,

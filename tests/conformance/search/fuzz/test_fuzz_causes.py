@@ -31,7 +31,7 @@ from fencepost.conformance.search.fuzz.fuzz import (
 from fencepost.conformance.search.fuzz.fuzz_report import fuzz_index, fuzz_json, lines
 from fencepost.conformance.search.fuzz.tally import Budget
 from fencepost.conformance.targets.in_process import InProcessTarget
-from fencepost.model.classic.classic_work import Work
+from fencepost.model.classic.classic_work import ClassicWork
 from fencepost.model.classic.effects import Do
 from fencepost.model.classic.group import Group
 from fencepost.model.classic.perform import rebalance
@@ -124,7 +124,7 @@ def test_an_entry_without_a_cause_says_nothing_of_other_plans() -> None:
     assert searched("pending-leave", other).exit_code() == 1
 
 
-def _rebalances(_: Group, work: Work) -> None:
+def _rebalances(_: Group, work: ClassicWork) -> None:
     if work.group.state is GroupState.STABLE:
         rebalance(work, 0)
 
