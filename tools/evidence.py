@@ -57,7 +57,7 @@ _TIMES: tuple[tuple[str, str], ...] = (
 
 def commands(root: Path) -> dict[str, tuple[str, ...]]:
     """List the commands, by the name under which their output is kept, in a fixed order."""
-    traces = sorted((root / "traces" / "corpus").rglob("*.trace.json"))[::9]
+    traces = sorted((root / "traces" / "corpus").glob("*/*.json"))[::9]
     logs = sorted((root / "tests" / "traces").glob("*_logs/*.log.gz"))
     scenarios = sorted((root / "conformance" / "simulate" / "scenarios").glob("*.toml"))
     found: dict[str, tuple[str, ...]] = {

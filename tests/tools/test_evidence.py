@@ -51,3 +51,4 @@ def test_a_folder_that_is_there_is_not_written_over(tmp_path: Path) -> None:
 def test_commands_cover_all_that_writes_reports() -> None:
     words = {arguments[0] for arguments in commands(ROOT).values()}
     assert words >= {"certify", "fuzz", "compare", "check", "prove", "audit", "simulate", "site"}
+    assert words >= {"convert", "view", "replay", "shrink"}
