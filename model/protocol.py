@@ -52,8 +52,7 @@ class Protocol(Generic[G, W]):
     None.
 
     `is_unused`: tells whether the coordinator may clean a group up.  `writes`: steps before which
-    something is written.  `renewed`: the kinds of timers whose end may begin them anew, which the
-    oracle remembers to explain a wait.
+    something is written.
     """
 
     name: str
@@ -71,4 +70,3 @@ class Protocol(Generic[G, W]):
     operations: Mapping[type[Disturbance], Callable[[Machine, G | None, W, Any], Iterable[W]]]
     is_unused: Callable[[G], bool]
     writes: Mapping[Enum, Write[W]] = field(default_factory=dict)
-    renewed: frozenset[str] = frozenset()

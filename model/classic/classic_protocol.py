@@ -6,7 +6,7 @@ from fencepost.model.classic import handlers
 from fencepost.model.classic.cells import COLUMNS
 from fencepost.model.classic.classic_work import ClassicWork
 from fencepost.model.classic.effect_needs import STEPS
-from fencepost.model.classic.group import JOIN, Group
+from fencepost.model.classic.group import Group
 from fencepost.model.classic.perform import effects_with
 from fencepost.model.protocol import Protocol
 
@@ -32,5 +32,4 @@ CLASSIC: Protocol[Group, ClassicWork] = Protocol(
     operations=handlers.OPERATIONS,
     is_unused=handlers.is_unused,
     writes=handlers.WRITES,
-    renewed=frozenset({JOIN}),
 )
