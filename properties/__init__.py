@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from fencepost.properties.mutants.mutants import find_mutant
     from fencepost.properties.oracle.oracle import judge
     from fencepost.properties.proofs.proofs import prove
-    from fencepost.properties.stateful.machines import find_violation, world_machine
-    from fencepost.properties.stateful.profiles import load_profile
+    from fencepost.properties.stateful.machines import find_violation, load_profile, world_machine
     from fencepost.properties.stateful.strategies import Move, Program, histories, programs
     from fencepost.properties.worlds.scope import Scope
     from fencepost.properties.worlds.views import StepView, WorldView

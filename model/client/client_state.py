@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from fencepost.model.assignors.sticky_memory import NO_MEMORY, Memory
+from fencepost.model.assignors.sticky import NO_MEMORY, Memory
 from fencepost.model.client.behaviour import ClientSettings, Conduct
 from fencepost.model.client.client_interface import (
     Committed,

@@ -13,8 +13,7 @@ from collections.abc import Iterable, Mapping
 
 from fencepost.model.assignors.assignor_input import Applicant, Assignment, Racks
 from fencepost.model.assignors.assignors import ASSIGNORS, Assignor
-from fencepost.model.assignors.sticky import assign_sticky
-from fencepost.model.assignors.sticky_memory import recalled
+from fencepost.model.assignors.sticky import assign_sticky, recalled
 from fencepost.model.client import links
 from fencepost.model.client.behaviour import Leading, Reaction
 from fencepost.model.client.client_interface import BOOTSTRAP, Endpoint, Role

@@ -11,7 +11,7 @@ Kafka's AbstractCoordinator, where these leave a choice.
 from __future__ import annotations
 
 from fencepost.model.assignors.assignors import ASSIGNORS
-from fencepost.model.assignors.sticky_memory import Memory, encode_memory
+from fencepost.model.assignors.sticky import Memory, encode_memory
 from fencepost.model.client import committing, links, lookup
 from fencepost.model.client.behaviour import MEMBER_APIS, ClientSettings, Occasion, Reaction
 from fencepost.model.client.client_interface import Assigned, Revoked

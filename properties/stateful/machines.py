@@ -6,10 +6,15 @@ by leaving acts out.  The same seed leads to the same walk.
 
     walk = find_violation(find_revision("mutant:kafka-8500"), WORLD_PROPERTIES, seed=1)
     print(walk.finding.sentence, [act.kind for act in walk.acts])
+
+A profile of Hypothesis is the length of a search, and its seed: `dev` searches little and at random,
+`ci` always the same, so that a failure can be repeated, `nightly` long and at random.
+HYPOTHESIS_PROFILE names the one to use.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -36,6 +41,33 @@ from fencepost.properties.logic.logic import Property, PropertyKind
 from fencepost.properties.worlds.concretise import Run
 from fencepost.properties.worlds.scope import Scope
 from fencepost.properties.worlds.world import Act, World
+
+PROFILES: dict[str, dict[str, object]] = {
+    "dev": {"max_examples": 50},
+    "ci": {"max_examples": 200, "derandomize": True, "database": None},
+    "nightly": {"max_examples": 5_000},
+}
+
+
+def register_profiles() -> None:
+    """Make the profiles known to Hypothesis.  Nothing is timed: a slow machine is no failure."""
+    for name, chosen in PROFILES.items():
+        settings.register_profile(
+            name,
+            deadline=None,
+            suppress_health_check=[HealthCheck.too_slow],
+            print_blob=False,
+            **chosen,  # type: ignore[arg-type]
+        )
+
+
+def load_profile(default: str = "dev") -> str:
+    """Register the profiles, load the one that HYPOTHESIS_PROFILE names, and return its name."""
+    register_profiles()
+    name = os.environ.get("HYPOTHESIS_PROFILE") or default
+    settings.load_profile(name)
+    return name
+
 
 EVERYTHING = KINDS
 SCOPES = walk_scopes(EVERYTHING)

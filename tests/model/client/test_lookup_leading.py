@@ -13,7 +13,7 @@ from support.client_scenarios import (
     simulation,
 )
 
-from fencepost.model.assignors.sticky_memory import recalled
+from fencepost.model.assignors.sticky import recalled
 from fencepost.model.client.behaviour import RIGHT
 from fencepost.model.messages.messages import JoinGroupRequest
 from fencepost.model.messages.subscription import TopicPartition, decode_subscription

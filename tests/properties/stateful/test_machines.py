@@ -23,8 +23,14 @@ from fencepost.properties.claims.property_registry import PROPERTIES
 from fencepost.properties.explorer.explorer import Check, explore
 from fencepost.properties.logic.logic import PropertyKind
 from fencepost.properties.oracle.oracle import judge
-from fencepost.properties.stateful.machines import EVERYTHING, SCOPES, find_violation, world_machine
-from fencepost.properties.stateful.profiles import PROFILES, load_profile
+from fencepost.properties.stateful.machines import (
+    EVERYTHING,
+    PROFILES,
+    SCOPES,
+    find_violation,
+    load_profile,
+    world_machine,
+)
 from fencepost.properties.stateful.strategies import (
     ACTIONS,
     VARIANTS,

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.groups import partitions
 
-from fencepost.model.assignors.sticky_memory import Memory, decode_memory, encode_memory, recalled
+from fencepost.model.assignors.sticky import Memory, decode_memory, encode_memory, recalled
 from fencepost.model.messages.subscription import Subscription
 
 SOME = Memory(partitions("ta0 ta2 tb1"), 7)
