@@ -7,8 +7,8 @@ by leaving acts out.  The same seed leads to the same walk.
     walk = find_violation(find_revision("mutant:kafka-8500"), WORLD_PROPERTIES, seed=1)
     print(walk.finding.sentence, [act.kind for act in walk.acts])
 
-A profile of Hypothesis is the length of a search, and its seed: `dev` searches little and at random,
-`ci` always the same, so that a failure can be repeated, `nightly` long and at random.
+A profile of Hypothesis is the length of a search, and its seed: `dev` searches little and at
+random, `ci` always the same, so that a failure can be repeated, `nightly` long and at random.
 HYPOTHESIS_PROFILE names the one to use.
 """
 
