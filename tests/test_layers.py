@@ -77,7 +77,7 @@ FORBIDDEN = (
         WRITERS,
         9,
     ),
-    Pair(("conformance.serve",), ("conformance.run",), 3),
+    Pair(("conformance.serve",), ("conformance.run",), 0),
     Pair(("traces.operations",), ("properties", "traces.audit"), 0),
     Pair(("properties.explorer",), ("model",), 0),
     Pair(("properties.oracle",), ("properties.worlds", "properties.claims"), 0),

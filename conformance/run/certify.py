@@ -56,7 +56,6 @@ from fencepost.conformance.cases.script import Entering, SetUp
 from fencepost.conformance.run.latency_monitor import (
     CONTROL_APIS,
     Control,
-    LagMeter,
     lag_to_allow_ms,
     rests_on_lateness,
     verdict_of,
@@ -70,6 +69,7 @@ from fencepost.conformance.run.link_faults import (
 )
 from fencepost.conformance.run.runner import CaseRun, CaseUnsupportedError, unmet_need
 from fencepost.conformance.runtime.event_loop import Turns, few_pauses, judged, side_by_side, timed
+from fencepost.conformance.runtime.lag_meter import LagMeter
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError, needed_of_a_target
 from fencepost.conformance.targets.target import (
     Configurable,
@@ -727,7 +727,7 @@ class OpenTarget:
         verdict, judged_s = timed(judge) if watched is None else await judged(judge)
         if watched is not None and rests_on_lateness(verdict):
             # What shows whether it counts may be under way.
-            await watched.meter.timers_seen(recording.ended, watched.round_s + _PATIENCE_S)
+            await watched.meter.timers_tried(recording.ended, watched.round_s + _PATIENCE_S)
             verdict, again_s = await judged(judge)
             judged_s += again_s
         if watched is not None and verdict.violation is not None and not recording.moved:

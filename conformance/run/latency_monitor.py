@@ -25,14 +25,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-import math
 import time
-from array import array
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, MutableSequence, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+from fencepost.conformance.runtime.lag_meter import BEAT_S, LagMeter, TimerRound
 from fencepost.model.coordinator import (
     AsyncCoordinator,
     CoordinatorFailure,
@@ -99,236 +97,11 @@ class Probe:
         self._connection = f"{self._name} {next(self._connections)}"
 
 
-_FACTOR = 3
-_SPARE_MS = 2000
-"""Spare ms beside a delay of more than a second, instead of `_FACTOR` times the delay."""
-
-_BEAT_S = 0.05
 _LONGEST_REST_S = 1.0
-_GAP_S = 1.0
-"""A control that is silent for longer, and longer than its requests take, shows nothing."""
-
-_NEAR_S = 1.0
-"""Margin around a case, in seconds."""
-
 _ANSWER_CAP_S = 30.0
 _LONGEST_LAG_S = 15.0
-_POLL_S = 0.1
-_CALM_S = 2.0
-"""Seconds of low latency after which a target is calm."""
-
-_SETTLED_S = 5.0
-"""Seconds after an intended restart in which a coordinator may say that it loads."""
-
 CONTROL_APIS = ("JoinGroup", "SyncGroup", "Heartbeat")
 """What a target must have to be measured."""
-
-
-@dataclass(frozen=True, slots=True)
-class TimerRound:
-    """A member of the control that fell silent: when it joined and was looked for, in seconds.
-
-    `fired`: it had been removed by then.
-    """
-
-    began: float
-    ended: float
-    fired: bool
-
-
-class Samples:
-    """When each ended, and how long it took, in s: 16 bytes each, for a search takes millions.
-
-    One thread adds, another may read meanwhile.
-    """
-
-    def __init__(self, given: Iterable[tuple[float, float]] = ()) -> None:
-        self._ended = array("d")
-        self._took = array("d")
-        for ended, took in given:
-            self.add(ended, took)
-
-    def add(self, ended: float, took: float) -> None:
-        """Add the latest one."""
-        self._took.append(took)
-        self._ended.append(ended)  # from now on there is one more
-
-    def since(self, moment: float) -> Iterator[tuple[float, float]]:
-        """Those that ended then or later."""
-        count = len(self)
-        first = bisect_left(self._ended, moment, hi=count)
-        return zip(self._ended[first:count], self._took[first:count], strict=True)
-
-    def __len__(self) -> int:
-        """How many there are."""
-        return len(self._ended)
-
-    def __iter__(self) -> Iterator[tuple[float, float]]:
-        """All of them."""
-        return self.since(-math.inf)
-
-
-@dataclass(slots=True)
-class LagMeter:
-    """What the control saw, each with its time, in seconds of the monotonic clock.
-
-    `samples`: when something ended, and how long it took; `answered`: when requests of the control
-    were answered; `lost`: when those that failed began and ended; `rounds`: of its timers, and
-    `failed_rounds`: how many came to no end; `waiting`: the start of what is still under way, which
-    says as much about a target that stalls.  `moves`: when it was told that the coordinator had
-    moved or was loading; `outages`: when the broker was down on purpose, which is no evidence of
-    anything.
-
-    A verdict is made beside the event loop, so it reads this while more is seen.
-    """
-
-    samples: Samples = field(default_factory=Samples)
-    answered: MutableSequence[float] = field(default_factory=lambda: array("d"))
-    rounds: list[TimerRound] = field(default_factory=list)
-    waiting: list[float] = field(default_factory=list)
-    lost: list[tuple[float, float]] = field(default_factory=list)
-    failed_rounds: int = 0
-    moves: list[float] = field(default_factory=list)
-    outages: Sequence[tuple[float, float]] = ()
-
-    def note(self, seconds: float) -> None:
-        """Add a sample of so many seconds, which ends now."""
-        self.samples.add(time.monotonic(), seconds)
-
-    @contextlib.contextmanager
-    def measured(self) -> Iterator[None]:
-        """Add a sample of the time that the body takes, and whether it failed."""
-        begun = time.monotonic()
-        self.waiting.append(begun)
-        try:
-            yield
-        except (CoordinatorFailure, UnsupportedError):
-            self.lost.append((begun, time.monotonic()))
-            raise
-        else:
-            self.answered.append(time.monotonic())
-        finally:
-            self.note(time.monotonic() - begun)
-            self.waiting.remove(begun)
-
-    def worst_ms(self, began: float, ended: float) -> int:
-        """The longest sample between two times, or just before and after, in ms."""
-        waiting = list(self.waiting)  # first: what ends meanwhile is a sample then
-        near = [
-            s
-            for at, s in self.samples.since(began - _NEAR_S)
-            if at - s <= ended + _NEAR_S and not self._was_down(at - s, at)
-        ]
-        now = time.monotonic()
-        near += [
-            now - begun
-            for begun in waiting
-            if begun <= ended + _NEAR_S and not self._was_down(begun, now)
-        ]
-        return int(max(near, default=0.0) * 1000)
-
-    def lag_ms(self, began: float, ended: float) -> int:
-        """The lag, in ms, to allow for what happened between two times."""
-        worst = self.worst_ms(began, ended)
-        return max(LEAST_LAG_MS, min(_FACTOR * worst, worst + _SPARE_MS))
-
-    def safe_lag_ms(self, began: float, ended: float) -> int:
-        """The lag, in ms, beyond which something counts as late, if the control was quick."""
-        return max(LEAST_LAG_MS, _FACTOR * self.worst_ms(began, ended))
-
-    def trustworthy(self, began: float, ended: float, lag_ms: int) -> bool:
-        """Whether the control was seen to be quick all the time, and its timers fired."""
-        return self.answers_throughout(began, ended, lag_ms) and self._timers_fired(began, ended)
-
-    def answers_throughout(self, began: float, ended: float, lag_ms: int) -> bool:
-        """Whether the control's requests were answered all the time, well within this lag."""
-        if lag_ms < _FACTOR * self.worst_ms(began, ended) or self.was_cut(began, ended):
-            return False
-        count = len(self.answered)
-        first = bisect_right(self.answered, began, hi=count) - 1
-        if first < 0:
-            return False
-        after = bisect_left(self.answered, ended, hi=count)
-        marks = [*self.answered[first : min(after + 1, count)]]
-        if after == count:
-            marks.append(ended)
-        longest = max(_GAP_S, lag_ms / 1000 / _FACTOR + 2 * _BEAT_S)
-        return all(
-            until - since <= longest or self._was_down(since, until)
-            for since, until in itertools.pairwise(marks)
-        )
-
-    def was_cut(self, began: float, ended: float) -> bool:
-        """Whether requests of the control failed between two times, or just before and after."""
-        return any(
-            begun <= ended + _NEAR_S and at >= began - _NEAR_S and not self._was_down(begun, at)
-            for begun, at in self.lost
-        )
-
-    def has_moved(self, began: float, ended: float) -> bool:
-        """Whether the coordinator moved by itself between two times, or just before and after."""
-        return any(
-            began - _NEAR_S <= at <= ended + _NEAR_S and not self._was_down(at - _SETTLED_S, at)
-            for at in self.moves
-        )
-
-    def has_answered_since(self, moment: float) -> bool:
-        """Whether a request of the control was answered after a time."""
-        return bool(self.answered) and self.answered[-1] > moment
-
-    def _timers_fired(self, began: float, ended: float) -> bool:
-        """Whether all timers of the control fired that ran then, and some did.
-
-        Where they never could be tried, because the target refuses, they show nothing, and the
-        other requests must be enough.
-        """
-        if not self.rounds:
-            return self.failed_rounds > 0
-        then = [
-            r.fired
-            for r in self.rounds
-            if r.began <= ended + _NEAR_S
-            and r.ended >= began
-            and not self._was_down(r.began, r.ended)
-        ]
-        return bool(then) and all(then)
-
-    async def timers_seen(self, ended: float, within_s: float) -> None:
-        """Wait until timers were tried that ran at a time, but no longer than so many seconds."""
-        failed = self.failed_rounds
-
-        def were_tried() -> bool:
-            tried = any(r.ended >= ended for r in self.rounds[-2:])
-            return tried or (not self.rounds and self.failed_rounds > failed)
-
-        await _comes_true(were_tried, within_s)
-
-    async def recovers(self, within_s: float) -> bool:
-        """Wait until a request of the control is answered; False: none was, in so many seconds."""
-        begun = time.monotonic()
-        return await _comes_true(lambda: self.has_answered_since(begun), within_s)
-
-    async def calms_down(self, lag_ms: int, within_s: float) -> bool:
-        """Wait until the lag was no more than so many ms for a while; False: not in this time."""
-
-        def was_calm() -> bool:
-            now = time.monotonic()
-            return self.lag_ms(now - _CALM_S, now) <= lag_ms
-
-        return await _comes_true(was_calm, within_s)
-
-    def _was_down(self, began: float, ended: float) -> bool:
-        return any(down <= ended and up >= began for down, up in self.outages)
-
-
-async def _comes_true(holds: Callable[[], bool], within_s: float) -> bool:
-    """Wait until this holds; False: it didn't in so many seconds."""
-    limit = time.monotonic() + within_s
-    while not holds():
-        if time.monotonic() > limit:
-            return False
-        await asyncio.sleep(_POLL_S)
-    return True
 
 
 class Control:
@@ -375,13 +148,13 @@ class Control:
     async def _watch_loop(self) -> None:
         while True:
             begun = time.monotonic()
-            await asyncio.sleep(_BEAT_S)
-            self.meter.note(max(0.0, time.monotonic() - begun - _BEAT_S))
+            await asyncio.sleep(BEAT_S)
+            self.meter.note(max(0.0, time.monotonic() - begun - BEAT_S))
 
     async def _beat(self) -> None:
-        rest_s = _BEAT_S
+        rest_s = BEAT_S
         while True:
-            rest_s = _BEAT_S if await self._measured_beat() else min(2 * rest_s, _LONGEST_REST_S)
+            rest_s = BEAT_S if await self._measured_beat() else min(2 * rest_s, _LONGEST_REST_S)
             await asyncio.sleep(rest_s)
 
     async def _measured_beat(self) -> bool:
@@ -408,7 +181,7 @@ class Control:
         It syncs because a coordinator may have lost the timer that a join starts (KAFKA-9752).  A
         case finds that fault; here it would make all other results doubtful.
         """
-        rest_s = _BEAT_S
+        rest_s = BEAT_S
         while True:
             try:
                 self.meter.rounds.append(await self._timer_round(f"silent-{next(self._rounds)}"))
@@ -418,7 +191,7 @@ class Control:
                 rest_s = min(2 * rest_s, _LONGEST_REST_S)
                 await asyncio.sleep(rest_s)
             else:
-                rest_s = _BEAT_S
+                rest_s = BEAT_S
 
     async def _timer_round(self, group: str) -> TimerRound:
         """Try a timer once.  Raises CoordinatorFailure, UnsupportedError."""

@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack
 from typing import Any, Protocol, Self
 
 from fencepost.conformance.cases.clients.provocation import Provocation
-from fencepost.conformance.run.latency_monitor import LagMeter
+from fencepost.conformance.runtime.lag_meter import LagMeter
 from fencepost.conformance.serve.broker import ModelBroker
 from fencepost.conformance.serve.broker_apis import parse_release
 from fencepost.conformance.serve.broker_history import History, controls

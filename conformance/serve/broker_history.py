@@ -22,7 +22,7 @@ from typing import Any
 import msgspec
 
 from fencepost.conformance.cases.clients.provocation import Provocation
-from fencepost.conformance.run.latency_monitor import LagMeter
+from fencepost.conformance.runtime.lag_meter import LagMeter
 from fencepost.conformance.targets.tcp.security import Address
 from fencepost.conformance.wire.codec import RequestHeader, decode_message, encode_message
 from fencepost.conformance.wire.record_batches import summary

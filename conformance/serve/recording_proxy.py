@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from fencepost.conformance.run.latency_monitor import LagMeter
+from fencepost.conformance.runtime.lag_meter import LagMeter
 from fencepost.conformance.serve.broker_apis import VERSIONS
 from fencepost.conformance.serve.broker_history import History, RecordedExchange, as_json, controls
 from fencepost.conformance.targets.tcp.cluster_admin import DEADLINES, Admin, AdminError

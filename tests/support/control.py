@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fencepost.conformance.run.latency_monitor import LagMeter, Samples, TimerRound
+from fencepost.conformance.runtime.lag_meter import LagMeter, Samples, TimerRound
 
 
 def meter_of(

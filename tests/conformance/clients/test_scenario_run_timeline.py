@@ -10,7 +10,7 @@ from support.client_story import TOPIC, heartbeat, run
 from fencepost.conformance.cases.clients.provocation import Action, Provocation
 from fencepost.conformance.clients.driver import Driver, Heard
 from fencepost.conformance.clients.scenario_run import Timeline
-from fencepost.conformance.run.latency_monitor import LagMeter, Samples
+from fencepost.conformance.runtime.lag_meter import LagMeter, Samples
 from fencepost.conformance.serve.broker_history import History, RecordedExchange
 from fencepost.model.messages.messages import HeartbeatResponse
 from fencepost.properties.requirements.driver_messages import Assigned

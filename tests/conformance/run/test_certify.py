@@ -20,8 +20,9 @@ from fencepost.conformance.cases.case_registry import Entry, Registry
 from fencepost.conformance.cases.script import Script
 from fencepost.conformance.run import certify as certifying
 from fencepost.conformance.run.certify import OpenTarget, Options, Watched, certify
-from fencepost.conformance.run.latency_monitor import LagMeter, Samples, verdict_of
+from fencepost.conformance.run.latency_monitor import verdict_of
 from fencepost.conformance.run.link_faults import REQUIRED_REPEATS
+from fencepost.conformance.runtime.lag_meter import LagMeter, Samples
 from fencepost.conformance.targets.in_process import InProcessCoordinator, InProcessTarget
 from fencepost.model.coordinator import Answer, AsyncCoordinator, CoordinatorFailure, Hello, Send
 from fencepost.model.history.events import Answered, Event, Passed, Sent

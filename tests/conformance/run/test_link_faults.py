@@ -14,9 +14,7 @@ from support.real_clock import RealClockTarget
 from support.runs import KAFKA_4, about, entry, honest, result_of
 from support.virtual_clock import at_once
 
-from fencepost.conformance.run import latency_monitor
 from fencepost.conformance.run.certify import Options, certify, failed
-from fencepost.conformance.run.latency_monitor import LagMeter
 from fencepost.conformance.run.link_faults import (
     LINK,
     REQUIRED_REPEATS,
@@ -24,6 +22,8 @@ from fencepost.conformance.run.link_faults import (
     excused_by_control,
     may_be_the_link,
 )
+from fencepost.conformance.runtime import lag_meter
+from fencepost.conformance.runtime.lag_meter import LagMeter
 from fencepost.conformance.targets.target import UNSOLICITED, SpoiledRunError
 from fencepost.model.coordinator import Answer, Send
 from fencepost.properties.judging.outcome import CaseResult, Outcome
@@ -125,7 +125,7 @@ def test_a_cut_that_the_control_suffers_too_is_not_the_targets(
 ) -> None:
     cut = failure(Wrong.CLOSED)
     clock = itertools.count(11.0, 0.25)
-    monkeypatch.setattr(latency_monitor, "_POLL_S", 0)
+    monkeypatch.setattr(lag_meter, "_POLL_S", 0)
     meter = LagMeter(lost=lost, answered=answered)
 
     async def weighed() -> CaseResult:
