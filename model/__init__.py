@@ -1,9 +1,9 @@
-"""The model: what a correct coordinator of Kafka's classic group protocol does.  Pure, no I/O.
+"""The model: a correct coordinator of Kafka's classic group protocol.  Pure, no I/O.
 
-The decision table is data: rules whose guards ask about a request and a group, and whose effects
-are steps from a closed list.  A revision is a set of tables; the machine carries their rules out.
+The decision table is data: rules whose guards test a request and a group, and whose effects are
+steps from a closed list.  A revision is a set of tables; the machine performs their rules.
 
-What is named here is the public API; it is loaded when it is first used.
+The names here are the public API; each is loaded at its first use.
 
 Examples:
     >>> from fencepost.model import Incoming, JoinGroupRequest, JoinProtocol, Machine, Span

@@ -1,9 +1,9 @@
 """Step a group: from the group and what happens to it, compute every allowed outcome.
 
-It finds the rule in the revision's table and performs its effects; the revision's protocol says how
-a request becomes a point of a table.  Pure: the same arguments give the same outcomes, in the same
-order.  Time and new member ids are arguments.  Where the protocol leaves a choice open (which
-member leads, say), each choice is an outcome.
+The machine looks the rule up in the revision's table and performs its effects; the handlers of the
+revision's protocol turn a request into a point of a table.  Pure: the same arguments give the same
+outcomes, in the same order.  Time and new member ids are arguments.  Where the protocol leaves a
+choice open (which member leads, say), each choice is an outcome.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
 
 def missing_topic(name: str) -> bool:
-    """Tell whether a topic doesn't exist: the default, by names that begin with `missing`."""
+    """Return True if a topic doesn't exist: the default, for names that begin with `missing`."""
     return name.startswith("missing")
 
 
 class Machine:
-    """Runs a revision of its protocol with a broker's settings.
+    """Machine that runs a revision of its protocol with a broker's settings.
 
-    `config`: Kafka's names → values, times in ms; what is left out has Kafka's default.
-    `missing`: tells whether a topic doesn't exist, by its name.  `in_two_steps`: steps of the
-    protocol's `writes` are preceded by a write; they, and those after them, are done when its timer
+    `config`: Kafka's names → values, times in ms; settings left out have Kafka's defaults.
+    `missing`: returns True for the name of a topic that doesn't exist.  `in_two_steps`: a write
+    precedes the steps of the protocol's `writes`; these and later steps are done when its timer
     expires.  Until then the group may change.
     """
 
@@ -61,7 +61,7 @@ class Machine:
         self._distort = revision.distort
         self._writes: dict[Enum, Write[Any]] = {**protocol.writes} if in_two_steps else {}
 
-    # What can happen to a group.
+    # Events of a group.
 
     def handle(
         self,
@@ -73,7 +73,7 @@ class Machine:
     ) -> tuple[Outcome, ...]:
         """Handle a request.
 
-        `group` None: it doesn't exist.  `group_id`: which group this is, where a request may name
+        `group` None: it doesn't exist.  `group_id`: the group's id, where a request may name
         several.  Raises TypeError for a message of no API, TableError where the table is wrong.
         """
         message = request.message
@@ -88,17 +88,17 @@ class Machine:
         return self._finished(self.protocol.timers[timer.kind](self, group, work, timer))
 
     def failover(self, group: Any, span: Span) -> tuple[Outcome, ...]:
-        """Let another coordinator load what was stored."""
+        """Let another coordinator load the stored group."""
         work = self.protocol.work(group, span, None)
         return self._finished(self.protocol.failover(self, group, work))
 
     def operate(self, group: Any, event: Disturbance, span: Span) -> tuple[Outcome, ...]:
-        """Let an operator do this to a group; whether it is cleaned up then is open."""
+        """Perform an operator's action on a group; it may be cleaned up then, or not."""
         work = self.protocol.work(group, span, None)
         return self._finished(self.protocol.operations[type(event)](self, group, work, event))
 
     def may_clean(self, group: Any) -> bool:
-        """Tell whether the coordinator may let a `cleanup` timer expire for this group now.
+        """Return True if the coordinator may let a `cleanup` timer expire for this group now.
 
         Where `offsets.retention.check.interval.ms` is None it never does.
         """
@@ -125,14 +125,14 @@ class Machine:
             for outcome in outcomes
         )
 
-    # What handlers of a protocol use.
+    # For the handlers of a protocol.
 
     def decide(self, table: str, point: Point) -> Rule:
         """Return a table's rule for a point.  Raises TableError where there isn't exactly one."""
         return self._tables[table].decide(point)
 
     def perform(self, work: W, rule: Rule, skip: Enum | None = None) -> list[W]:
-        """Perform the steps of a rule, but for one to skip; one work for each choice.
+        """Perform the steps of a rule without `skip`; return a work for each choice.
 
         Raises TableError where a step can't be done.
         """

@@ -1,7 +1,7 @@
-"""Define what a group protocol is: all that its tables, machine and soundness checks ask of it.
+"""Define a group protocol: all that tables, machine and soundness checks need of it.
 
-The decision table, the machine, the explorer and the oracle's search know no protocol.  One is
-added by a room beside `model/classic` that makes a `Protocol`, and by revisions that carry it.
+The decision table, the machine, the explorer and the oracle's search know no protocol.  To add a
+protocol, add a room beside `model/classic` that makes a `Protocol`, and revisions that carry it.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Write(Generic[W]):
-    """A step before which something is written, on a machine that does so in two steps.
+    """A write that precedes a step, on a machine that writes in two steps.
 
-    `is_due`: whether the rule that a work carries out writes before this step; `begin`: begins the
-    write instead of this step and those that follow, which are done when its timer expires.
+    `is_due`: returns True if a work that performs the rule writes before this step; `begin`: begins
+    the write instead of this step and those that follow, which are done when its timer expires.
     """
 
     is_due: Callable[[W, Rule], bool]
@@ -41,18 +41,17 @@ class Write(Generic[W]):
 class Protocol(Generic[G, W]):
     """One group protocol.
 
-    `apis`: the names of its requests, in order.  `columns`: what rules can ask for; `steps`: what
-    they can do.  `work`: makes the work of a step on a group.  `effects`: makes the functions that
-    perform the steps, by a broker's settings and the revision.
+    `apis`: the names of its requests, in order.  `columns`: the features of guards; `steps`: the
+    steps of rules.  `work`: makes the work of a step on a group.  `effects`: makes the functions
+    that perform the steps, by a broker's settings and the revision.
 
-    What can happen, each decided by the revision's tables: `handlers`: the type of a request's
-    message → what handles it for one group; `timers`: the kind of a timer → what happens when it
-    expires (the work's group is without it already); `failover`: for a group that
-    exists, or None; `operations`: the type of an event → what an operator does by it to a group, or
-    None.
+    Functions that the revision's tables decide: `handlers`: the type of a request's message → its
+    handler for one group; `timers`: the kind of a timer → the function that expires it (the work's
+    group is without it already); `failover`: for a group that exists, or None; `operations`: the
+    type of an event → an operator's action on a group, or None.
 
-    `is_unused`: tells whether the coordinator may clean a group up.  `writes`: steps before which
-    something is written.
+    `is_unused`: returns True if the coordinator may clean a group up.  `writes`: step → the write
+    that precedes it.
     """
 
     name: str

@@ -1,7 +1,7 @@
 """Hold the input and outcome of a step, and the work in between, on which effects are performed.
 
-Where the protocol leaves a choice open, an effect forks the work, and each fork is an outcome.  A
-group is whatever the protocol keeps of one; all that is asked of it here is its timers.
+Where the protocol leaves a choice open, an effect forks the work, and each fork is an outcome.  The
+protocol defines the type of a group; this module uses its timers only.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import msgspec
 from fencepost.model.messages.shapes import Message
 
 CLEANUP = "cleanup"
-"""The kind of a timer that no group holds: see `Machine.may_clean`."""
+"""Kind of a timer that no group holds: see `Machine.may_clean`."""
 
 
 class Timer(NamedTuple):
@@ -31,7 +31,7 @@ class Timer(NamedTuple):
 
 
 class Span(NamedTuple):
-    """When something happens, in ms: somewhere in [earliest, latest]; an instant if they agree."""
+    """Time of an event in ms, somewhere in [earliest, latest]; an instant if they agree."""
 
     earliest: int
     latest: int
@@ -42,11 +42,11 @@ class TimedGroup(Protocol):
 
     @property
     def timers(self) -> tuple[Timer, ...]:
-        """The timers that run, sorted by kind and subject."""
+        """Running timers, sorted by kind and subject."""
         ...
 
     def with_timer(self, kind: str, subject: str, earliest: int, latest: int) -> Self:
-        """Set a timer, or set it anew; the deadline is in ms."""
+        """Set or reset a timer; the deadline is in ms."""
         ...
 
     def without_timer(self, kind: str, subject: str = "") -> Self:
@@ -88,8 +88,8 @@ class Emission(msgspec.Struct, frozen=True):
 class Outcome(msgspec.Struct, frozen=True):
     """One allowed outcome of a step.
 
-    The group afterwards, of the protocol's own type (None: it is gone), the answers given, and the
-    rules used, in order.
+    The group afterwards, of the protocol's own type (None: it is gone), the answers, and the rules,
+    in order.
     """
 
     group: Any
@@ -98,16 +98,16 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 def unchanged(group: object, request: Incoming, answer: Message, rule: str) -> Outcome:
-    """Return the outcome of a request that is answered and changes nothing."""
+    """Return the outcome of a request that gets an answer and changes nothing."""
     return Outcome(group, (Emission(request.id, answer, rule),), (rule,))
 
 
 class Work(Generic[G]):
-    """A step in progress: the group as it is being changed, and the answers so far.
+    """A step in progress: the group with the changes so far, and the answers so far.
 
-    A protocol derives from it, says what a new group is, and adds what its effects note.  `caller`:
-    the member id that the effects are about; `instance`: the instance id sent with it; `deleted`:
-    the topics that are deleted in this step.
+    A protocol derives from it, defines a new group, and adds notes of its effects.  `caller`: the
+    member id to which the effects apply; `instance`: the instance id in the request; `deleted`: the
+    topics that this step deletes.
     """
 
     __slots__ = (
@@ -140,7 +140,7 @@ class Work(Generic[G]):
 
     @staticmethod
     def new_group() -> G:
-        """Make a group that nothing has happened to."""
+        """Make the initial group."""
         raise NotImplementedError
 
     def fork(self) -> Self:
@@ -156,7 +156,7 @@ class Work(Generic[G]):
         return other
 
     def decided_by(self, rule_id: str) -> None:
-        """Note the rule by which the steps that follow are done."""
+        """Set the rule of the steps that follow."""
         self.rule = rule_id
         self.rules.append(rule_id)
 
@@ -166,11 +166,11 @@ class Work(Generic[G]):
             self.group = self.new_group()
 
     def forget(self) -> None:
-        """Take the group away."""
+        """Remove the group."""
         self.blank = self.group
 
     def emit(self, request_id: str, message: Message | None) -> None:
-        """Answer a request; None: the protocol doesn't say with what."""
+        """Answer a request; None: the protocol leaves the answer open."""
         self.emissions.append(Emission(request_id, message, self.rule))
 
     def set_timer(self, kind: str, subject: str, ms: int) -> None:
@@ -179,7 +179,7 @@ class Work(Generic[G]):
         self.group = self.group.with_timer(kind, subject, span.earliest + ms, span.latest + ms)
 
     def outcome(self) -> Outcome:
-        """Return the outcome; a group that was forgotten, or was never created, doesn't exist."""
+        """Return the outcome; its group is None if it was removed, or never created."""
         group = None if self.group is self.blank else self.group
         return Outcome(group, tuple(self.emissions), tuple(self.rules))
 
@@ -187,4 +187,4 @@ class Work(Generic[G]):
 W = TypeVar("W", bound=Work[Any])
 
 Effect = Callable[[Any], list[Any] | None]
-"""Performs a step on the protocol's work; returns several works if it forks, None if not."""
+"""Function that performs a step on a work; it returns several works if it forks, else None."""

@@ -1,13 +1,12 @@
-"""Makes the bodies of the answers that requests get at once.
+"""Make the bodies of immediate answers, and estimate the sizes of records.
 
-What parked requests are answered later is made by the effects that release them.
+The effects that release parked requests make the answers to those.
 
-Whether a record can be written, as far as the model can know how large it will be.
-
-It holds the texts and bytes that were sent, which are counted here, and what a coordinator adds:
-numbers, lengths, hosts, and longer names of groups and topics on a shared cluster.  That is taken
-for no more than 1,024 bytes, and 128 for each member or offset: Kafka 4.3.0 adds 150 in all where
-there is one member, and 175 to one offset.  Where that alone decides, both is allowed.
+A record holds the texts and bytes of requests, which are counted here, and additions of the
+coordinator: numbers, lengths, hosts, and longer names of groups and topics on a shared cluster.
+The model assumes at most 1,024 bytes of additions, and 128 for each member or offset: Kafka 4.3.0
+adds 150 bytes for a group of one member, and 175 to one offset.  Where the additions decide whether
+a record fits, both results are allowed.
 """
 
 from __future__ import annotations
@@ -52,12 +51,12 @@ from fencepost.model.messages.shapes import Message
 from fencepost.model.table.table import Echo, Rule
 from fencepost.model.work import Incoming
 
-_BESIDES = 1_024
-_EACH = 128
+_MOST_OVERHEAD = 1_024
+_MOST_OVERHEAD_OF_ROW = 128
 
 
 def group_fits(group: Group, group_id: str | None, limit: int | None) -> tuple[bool, ...]:
-    """Return whether a group of this id can be stored as it is; or both."""
+    """Return True if a group of this id can be stored, False if not; both if that is open."""
     if limit is None:
         return (True,)
     name = group.protocol_name
@@ -68,15 +67,15 @@ def group_fits(group: Group, group_id: str | None, limit: int | None) -> tuple[b
     return _fits(size, len(group.members), limit)
 
 
-def assigned(group: Group, sync: SyncGroupRequest) -> Group:
-    """Give the members what a sync assigns, nothing to those that it leaves out."""
-    given = {a.member_id: a.assignment for a in sync.assignments}
-    members = tuple(replace(m, assignment=given.get(m.member_id, b"")) for m in group.members)
+def assign(group: Group, sync: SyncGroupRequest) -> Group:
+    """Give the members their assignments in a sync; members without one get an empty one."""
+    by_id = {a.member_id: a.assignment for a in sync.assignments}
+    members = tuple(replace(m, assignment=by_id.get(m.member_id, b"")) for m in group.members)
     return replace(group, members=members)
 
 
 def commit_fits(commit: OffsetCommitRequest, limit: int | None) -> tuple[bool, ...]:
-    """Return whether these offsets fit into one batch; or both."""
+    """Return True if these offsets fit into one batch, False if not; both if that is open."""
     rows = [(t.name, p) for t in commit.topics for p in t.partitions]
     if limit is None or not rows:
         return (True,)
@@ -85,7 +84,7 @@ def commit_fits(commit: OffsetCommitRequest, limit: int | None) -> tuple[bool, .
 
 
 def is_long(row: CommitPartition, most: int | None) -> bool:
-    """Tell whether the metadata of an offset are longer than that; Java counts UTF-16 units."""
+    """Return True if an offset's metadata are longer than `most`; Java counts UTF-16 units."""
     text = row.committed_metadata
     return text is not None and most is not None and len(text.encode("utf-16-le")) > 2 * most
 
@@ -95,8 +94,8 @@ def _bytes(text: str | None) -> int:
 
 
 def _fits(size: int, rows: int, limit: int) -> tuple[bool, ...]:
-    """Return whether so many bytes for so many members or offsets fit into a record; or both."""
-    if size + _BESIDES + _EACH * rows <= limit:
+    """Return True if `size` bytes for `rows` members or offsets fit, False if not; or both."""
+    if size + _MOST_OVERHEAD + _MOST_OVERHEAD_OF_ROW * rows <= limit:
         return (True,)
     return (False,) if size > limit else (True, False)
 
@@ -110,7 +109,7 @@ def _code(rule: Rule) -> int | str:
 def join_error(message: JoinGroupRequest, rule: Rule, work: ClassicWork) -> JoinGroupResponse:
     """Make an error answer to a join: generation -1, no leader, the rule's member id.
 
-    Who can't replace the holder of its instance is told of the group as it is.
+    A caller that can't replace the holder of its instance gets the group's current fields.
     """
     echo = {Echo.SENT: message.member_id, Echo.NEW: work.caller, Echo.EMPTY: ""}[rule.echo]
     refused = JoinGroupResponse(error_code=_code(rule), member_id=echo)
@@ -126,52 +125,52 @@ def join_error(message: JoinGroupRequest, rule: Rule, work: ClassicWork) -> Join
     )
 
 
-def simple(request: Incoming, rule: Rule) -> Message:
-    """Make an answer of an error (or NONE) alone, to a sync or a heartbeat."""
+def error_alone(request: Incoming, rule: Rule) -> Message:
+    """Make an answer to a sync or a heartbeat that holds only an error code, or NONE."""
     if isinstance(request.message, SyncGroupRequest):
         return SyncGroupResponse(error_code=_code(rule))
     return HeartbeatResponse(error_code=_code(rule))
 
 
-def leave_refused(message: LeaveGroupRequest, rule: Rule) -> LeaveGroupResponse:
-    """Make the answer to a leave none of whose rows is handled."""
+def leave_error(message: LeaveGroupRequest, rule: Rule) -> LeaveGroupResponse:
+    """Make the answer to a leave whose rows are not handled."""
     if Do.ANSWER_ROWS_UNKNOWN in rule.effect:
         unknown = Error.UNKNOWN_MEMBER_ID.value
-        rows = tuple(_left(r.member_id, r.group_instance_id, unknown) for r in message.members)
+        rows = tuple(_leave_row(r.member_id, r.group_instance_id, unknown) for r in message.members)
         return LeaveGroupResponse(error_code=_code(rule), members=rows)
     return LeaveGroupResponse(error_code=_code(rule))
 
 
-def left(request: Incoming, errors: tuple[int | str, ...]) -> LeaveGroupResponse:
-    """Make the answer to a leave whose rows got these errors; up to version 2 one, at top level."""
+def leave_answer(request: Incoming, errors: tuple[int | str, ...]) -> LeaveGroupResponse:
+    """Make the answer to a leave with an error for each row; up to version 2 one, at top level."""
     message = request.message
     assert isinstance(message, LeaveGroupRequest)
     if request.version < 3:
         return LeaveGroupResponse(error_code=errors[0])
     rows = tuple(
-        _left(r.member_id, r.group_instance_id, e)
+        _leave_row(r.member_id, r.group_instance_id, e)
         for r, e in zip(message.members, errors, strict=True)
     )
     return LeaveGroupResponse(error_code=Error.NONE.value, members=rows)
 
 
-def _left(member_id: str, group_instance_id: str | None, error: int | str) -> LeftMember:
+def _leave_row(member_id: str, group_instance_id: str | None, error: int | str) -> LeftMember:
     return LeftMember(member_id=member_id, group_instance_id=group_instance_id, error_code=error)
 
 
 Partition = tuple[str, int]
-_OF_ROWS = frozenset(
+_ROW_ERRORS = frozenset(
     {Error.NONE, Error.OFFSET_METADATA_TOO_LARGE, Error.INVALID_COMMIT_OFFSET_SIZE}
 )
-"""What a commit's offsets get one by one; other errors are of the whole commit."""
+"""Errors of single offsets of a commit; other errors are of the whole commit."""
 
 
 def split_topics(
     message: OffsetCommitRequest, missing: Callable[[str], bool], most: int | None
 ) -> tuple[OffsetCommitRequest, frozenset[str]]:
-    """Return the commit without the topics that don't exist, and the names of those.
+    """Return the commit without topics that don't exist, and the names of these topics.
 
-    It has no offsets with longer metadata than `most`, either.
+    Offsets whose metadata are longer than `most` are removed, too.
     """
     absent = frozenset(t.name for t in message.topics if missing(t.name))
     known = (t for t in message.topics if t.name not in absent)
@@ -184,15 +183,15 @@ def split_topics(
     return replace(message, topics=tuple(short)), absent
 
 
-def committed(
+def commit_answer(
     message: OffsetCommitRequest, rule: Rule, missing: frozenset[str], most: int | None
 ) -> OffsetCommitResponse:
     """Make the answer to a commit: the rule's error for each partition of a topic that exists.
 
-    `most`: how long metadata may be; longer ones have their own error.
+    `most`: the greatest length of metadata; longer ones have their own error.
     """
     unknown = Error.UNKNOWN_TOPIC_OR_PARTITION.value
-    by_row = rule.answer in _OF_ROWS
+    by_row = rule.answer in _ROW_ERRORS
 
     def code(topic: str, row: CommitPartition) -> int | str:
         if topic in missing:
@@ -216,30 +215,29 @@ def committed(
     return OffsetCommitResponse(topics=topics)
 
 
-def fetched(
+def fetch_answer(
     group: Group | None, message: OffsetFetchRequest, version: int, group_id: str, rule: Rule
 ) -> OffsetFetchResponse:
-    """Make the answer of stored offsets: -1 where none is; a request for null asks for all."""
-    asked = message.topics
+    """Make the answer of stored offsets: -1 for one not stored; all, where topics are null."""
+    request_topics = message.topics
     if version >= 8:
-        asked = next(g.topics for g in message.groups if g.group_id == group_id)
-    found: dict[str, list[FetchedPartition]] = {}
-    held = {} if group is None else {(o.topic, o.partition): o for o in group.offsets}
+        request_topics = next(g.topics for g in message.groups if g.group_id == group_id)
+    by_topic: dict[str, list[FetchedPartition]] = {}
+    offsets = {} if group is None else {(o.topic, o.partition): o for o in group.offsets}
     if rule.answer is Error.NONE:
-        wanted = asked if asked is not None else _all_topics(group)
-        for topic in wanted:
+        for topic in request_topics if request_topics is not None else _all_topics(group):
             for index in topic.partition_indexes:
                 row = FetchedPartition(partition_index=index, committed_offset=-1)
-                if (topic.name, index) in held:
-                    stored = held[topic.name, index]
+                if (topic.name, index) in offsets:
+                    stored = offsets[topic.name, index]
                     row = replace(
                         row, committed_offset=stored.offset, metadata=stored.metadata or ""
                     )
-                found.setdefault(topic.name, []).append(row)
-    topics = tuple(FetchedTopic(name=n, partitions=tuple(ps)) for n, ps in found.items())
+                by_topic.setdefault(topic.name, []).append(row)
+    topics = tuple(FetchedTopic(name=n, partitions=tuple(ps)) for n, ps in by_topic.items())
     if version >= 8:
-        one = FetchedGroup(group_id=group_id, topics=topics, error_code=_code(rule))
-        return OffsetFetchResponse(groups=(one,))
+        answer = FetchedGroup(group_id=group_id, topics=topics, error_code=_code(rule))
+        return OffsetFetchResponse(groups=(answer,))
     code = _code(rule) if version >= 2 else 0
     return OffsetFetchResponse(topics=topics, error_code=code)
 
@@ -255,8 +253,8 @@ def _all_topics(group: Group | None) -> tuple[FetchTopic, ...]:
     )
 
 
-def described(group: Group | None, group_id: str, rule: Rule) -> DescribeGroupsResponse:
-    """Make one group's description.  Only Stable shows protocol, metadata, assignment."""
+def describe_answer(group: Group | None, group_id: str, rule: Rule) -> DescribeGroupsResponse:
+    """Make a group's description, with protocol, metadata and assignment only if it is Stable."""
     if group is None or Do.ANSWER_DESCRIPTION not in rule.effect:
         state = "Dead" if rule.answer in {Error.NONE, Error.GROUP_ID_NOT_FOUND} else ""
         row = DescribedGroup(error_code=_code(rule), group_id=group_id, group_state=state)
@@ -283,10 +281,10 @@ def described(group: Group | None, group_id: str, rule: Rule) -> DescribeGroupsR
     return DescribeGroupsResponse(groups=(row,))
 
 
-def listed(
+def list_answer(
     group: Group | None, message: ListGroupsRequest, group_id: str, rule: Rule
 ) -> ListGroupsResponse:
-    """Make the list's row of one group; no row if it doesn't exist or a filter leaves it out."""
+    """Make the row of a group in the list; no row if it doesn't exist or no filter matches it."""
     rows: tuple[ListedGroup, ...] = ()
     if group is not None and Do.ANSWER_LISTED in rule.effect:
         states = {s.casefold() for s in message.states_filter}
@@ -305,8 +303,8 @@ def listed(
     return ListGroupsResponse(error_code=_code(rule), groups=rows)
 
 
-def send_away(work: ClassicWork) -> None:
-    """Answer all parked requests: this broker doesn't coordinate the group any more."""
+def answer_not_coordinator(work: ClassicWork) -> None:
+    """Answer all parked requests NOT_COORDINATOR."""
     error = Error.NOT_COORDINATOR.value
     for member in work.group.members:
         if member.joining is not None:

@@ -1,4 +1,4 @@
-"""Hold the work of a step of the classic protocol: what its effects note beside the group."""
+"""Hold the work of a step of the classic protocol: the group, and notes of its effects."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fencepost.model.work import Incoming, Span, Timer, Work
 
 
 class ClassicWork(Work[Group]):
-    """A step in progress.  `previous_leader`: who led before an instance's holder was replaced."""
+    """A step in progress.  `previous_leader`: the leader before an instance's holder changed."""
 
     __slots__ = ("previous_leader",)
 

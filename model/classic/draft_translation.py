@@ -1,4 +1,4 @@
-"""Translates the requests of drafts that never shipped into the shipped ones, and answers back.
+"""Translate the requests of drafts that never shipped into the shipped ones, and answers back.
 
 In a draft's leave either all rows of the batch are valid, or none is handled; the answer is one
 error at top level.
@@ -35,7 +35,7 @@ Finish = Callable[[tuple[Outcome, ...]], tuple[Outcome, ...]]
 def translate(
     machine: Machine, group: Group | None, request: Incoming
 ) -> tuple[Incoming | None, Finish]:
-    """Return the shipped request that does the same, and a function that makes the answer of it.
+    """Return the equivalent shipped request, and a function that translates its outcomes.
 
     None instead of a request: the draft refuses it, and the function alone makes the outcomes.
     Raises TypeError for a message of no API.

@@ -1,6 +1,6 @@
-"""Say what each step of the classic protocol needs: its table, the place, the steps before it.
+"""Define the preconditions of each step of the classic protocol: table, guard, earlier steps.
 
-`STEPS` holds all of it for the soundness of rules; the page of steps is made of the rest.
+`STEPS` holds them for the soundness check of rules; the page of steps is made of the others.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from fencepost.model.table.step_soundness import Need, Steps
 from fencepost.model.table.table import Echo, Rule, Table
 
 SEATS = frozenset({Do.ADD_DYNAMIC, Do.ADMIT_PENDING, Do.ADD_STATIC, Do.ADD_STATIC_AS_SENT})
-"""Steps that add a member; from there on it is the caller."""
+"""Steps that add a member, which is the caller in the steps after."""
 REPLACES = frozenset({Do.REPLACE_HOLDER, Do.REPLACE_HOLDER_AS_SENT})
 """Steps that put the caller in the place of an instance's holder."""
 HANDS_OUT = frozenset({Do.HAND_OUT_PENDING, Do.HAND_OUT_HOLDER})
 """Steps that find an id for a join that brought none."""
 MAKES_CALLER = SEATS | REPLACES | HANDS_OUT
-"""Steps that say who the caller is: one of them for each request."""
-NEWLY_TOLD = MAKES_CALLER - {Do.ADMIT_PENDING, Do.ADD_STATIC_AS_SENT, Do.REPLACE_HOLDER_AS_SENT}
-"""Steps after which the caller has an id that it did not send, so that it must be told."""
+"""Steps that determine the caller: one of them for each request."""
+NEW_IDS = MAKES_CALLER - {Do.ADMIT_PENDING, Do.ADD_STATIC_AS_SENT, Do.REPLACE_HOLDER_AS_SENT}
+"""Steps that give the caller an id that it did not send, so that an answer must carry it."""
 ANSWERS = frozenset(
     {
         Do.ANSWER_CURRENT,
@@ -57,7 +57,7 @@ _FILL = frozenset(
         Do.ANSWER_UNLISTED,
     }
 )
-"""Steps that say what the rule's `answer` contains."""
+"""Steps that fill the rule's `answer`."""
 
 TABLES: dict[str, frozenset[Enum]] = {
     "JoinGroup": frozenset(
@@ -89,18 +89,18 @@ TABLES: dict[str, frozenset[Enum]] = {
     "ListGroups": frozenset({Do.ANSWER_LISTED, Do.ANSWER_UNLISTED}),
     "join phase": frozenset({Do.EXTEND_DELAY, Do.POSTPONE, Do.COMPLETE_JOIN}),
 }
-"""Steps that read a request of one kind, or a wait, and can be done in no other table."""
+"""Steps that read a request of one kind, or a wait, and belong to that table alone."""
 HOME: dict[Enum, str] = {do: table for table, steps in TABLES.items() for do in steps}
 """Step → the one table that it belongs to."""
 
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Where a step is done: what the guard says of the point, as the steps before it left it.
+    """State in which a step is done: the guard's values, changed by the steps before.
 
-    A value is None where the table has no such column.  `mid` is what was sent, whatever happened
-    to it.  `inst`, `state`, `is_member` (the caller is surely one), `is_pending` (its id is) and
-    `is_delayed` (the initial delay runs) are as they are by now.
+    A value is None where the table has no such column.  `mid` is the id of the request and doesn't
+    change.  `inst`, `state`, `is_member` (the caller is surely one), `is_pending` (its id is) and
+    `is_delayed` (the initial delay runs) follow the steps.
     """
 
     mid: Hashable
@@ -112,7 +112,7 @@ class Where:
     before: frozenset[Do] = frozenset()
 
     def after(self, do: Do) -> Where:
-        """Return where the next step is done.  Who may be gone is taken for gone."""
+        """Return the state for the next step; a member that may be gone is assumed gone."""
         done = replace(self, before=self.before | {do})
         match do:
             case Do.REBALANCE:
@@ -159,7 +159,7 @@ _REMOVES_CALLER: dict[Do, Callable[[bool], bool]] = {
     Do.RELOAD: lambda _: True,
     Do.FORGET: lambda _: True,
 }
-"""Step → whether the caller may be gone after it, by whether it holds the instance sent."""
+"""Step → True if the caller may be gone after it; the argument: if it holds the instance sent."""
 _FREES_INSTANCE = frozenset({Do.REMOVE_HOLDER, Do.REMOVE_UNSYNCED, Do.RELOAD, Do.FORGET})
 
 
@@ -276,25 +276,25 @@ NEEDS: dict[Enum, tuple[Need, ...]] = {
     Do.RESTART_SESSION: (_MEMBER,),
     Do.MAYBE_RESTART_SESSION: (_MEMBER,),
 }
-"""What must be so where a step is done; what isn't here can be done anywhere in its table."""
+"""Preconditions of a step; a step that isn't here can be done anywhere in its table."""
 
 
 def rule_needs(do: Do) -> tuple[str, ...]:
-    """Return what a step asks of the fields of its rule, in clauses."""
-    found = []
+    """List the clauses of a step's needs in the fields of its rule."""
+    clauses = []
     if do in HANDS_OUT:
-        found.append("`answer=Error.MEMBER_ID_REQUIRED` with `echo=Echo.NEW`")
-    elif do in NEWLY_TOLD:
-        found.append("a step that answers or parks the join, or `echo=Echo.NEW`")
+        clauses.append("`answer=Error.MEMBER_ID_REQUIRED` with `echo=Echo.NEW`")
+    elif do in NEW_IDS:
+        clauses.append("a step that answers or parks the join, or `echo=Echo.NEW`")
     if do is Do.HAND_OUT_HOLDER:
-        found[0] += ", or a step that answers or parks the join"
+        clauses[0] += ", or a step that answers or parks the join"
     if do in MAKES_CALLER:
-        found.append("no other step that says who the caller is")
+        clauses.append("no other step that says who the caller is")
     if do in ANSWERS:
-        found.append("no `answer`: it is one")
+        clauses.append("no `answer`: it is one")
     if do in _FILL:
-        found.append("an `answer`")
-    return tuple(found)
+        clauses.append("an `answer`")
+    return tuple(clauses)
 
 
 _WELCOMES = {
@@ -316,7 +316,7 @@ _ONLY_ANSWER = frozenset({"LeaveGroup", "OffsetFetch", "DescribeGroups", "ListGr
 
 
 def _first_place(at: Callable[[Feature], Hashable]) -> Where:
-    """Return where the first step is done at a point, whose features have these values."""
+    """Return the state for the first step at a point whose features have these values."""
     mid, subject = at(MID), at(SUBJECT)
     return Where(
         mid,
@@ -329,9 +329,9 @@ def _first_place(at: Callable[[Feature], Hashable]) -> Where:
 
 
 def _of_ids(table: Table, rule: Rule) -> Iterator[str]:
-    """Yield ids that no answer has, and echoes that echo nothing."""
+    """Yield faults of ids: new ids that no answer carries, and an `echo` without an id."""
     making = [do for do in rule.effect if do in MAKES_CALLER]
-    telling = [do for do in making if do in NEWLY_TOLD]
+    telling = [do for do in making if do in NEW_IDS]
     if len(making) > 1:
         first, second = making[:2]
         yield (f"{rule.id}: {first} and {second} both say who the caller is; leave one of them out")

@@ -1,7 +1,7 @@
-"""List the steps that a rule of the classic protocol is made of: a closed list.
+"""List all steps of which the effects of rules consist.
 
-A rule names its effects from this list and nothing else, and they are performed in the order
-written, each by one function in `fencepost.model.classic.perform`.
+The machine performs the steps of a rule in their order, each by one function in
+`fencepost.model.classic.perform`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Turns a request in a state into a point: the value of each feature that its table asks for.
+"""Turn a request in a state into a point: the value of each feature of its table.
 
 Where the protocol leaves a value open (a tied vote), there are several points.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from fencepost.model.classic.answer_bodies import assigned, commit_fits, group_fits, is_long
+from fencepost.model.classic.answer_bodies import assign, commit_fits, group_fits, is_long
 from fencepost.model.classic.group import Group, kinds
 from fencepost.model.classic.vocabulary import (
     Change,
@@ -73,19 +73,19 @@ def inst(group: Group | None, group_instance_id: str | None, member_id: str) -> 
 
 
 def role(group: Group | None, kind: Mid, member_id: str, instance: str | None = None) -> Role:
-    """Tell what the caller, or the holder of the instance that it takes over, is in the group."""
+    """Return the role of the caller, or of the holder of the instance that it takes over."""
     if group is None:
         return Role.NOBODY
-    seat = member_id if kind is Mid.MEMBER else None
+    member = member_id if kind is Mid.MEMBER else None
     if kind is Mid.EMPTY and instance is not None:
-        seat = group.holder(instance)
-    if seat is None:
+        member = group.holder(instance)
+    if member is None:
         return Role.NOBODY
-    return Role.LEADER if group.leader == seat else Role.FOLLOWER
+    return Role.LEADER if group.leader == member else Role.FOLLOWER
 
 
 def generation(group: Group | None, generation_id: int) -> Generation:
-    """Compare the request's generation with the group's; without a group, 0 and up is after."""
+    """Compare the request's generation with the group's; without a group, 0 and more is after."""
     if generation_id < 0:
         return Generation.NEGATIVE
     if group is None or generation_id > group.generation_id:
@@ -112,9 +112,9 @@ def room(
     *,
     restart_needs_room: bool = False,
 ) -> Room:
-    """Compare group.max.size with the group.  To replace an instance's holder adds no member.
+    """Compare the group with group.max.size.  A join that replaces a holder adds no member.
 
-    `restart_needs_room`: as if it did.
+    `restart_needs_room`: count it as if it added one.
     """
     if group is None or limit is None or group.state in {GroupState.EMPTY, GroupState.DEAD}:
         return Room.FREE
@@ -130,9 +130,10 @@ def room(
 
 
 def selections(group: Group, join: JoinGroupRequest) -> tuple[Change, ...]:
-    """Tell whether the vote would change if the instance's holder offered these protocols.
+    """Compare the vote with the vote if the instance's holder offered the join's protocols.
 
-    Both, if the vote is tied.  Where the map names no member, as in mutants, the vote stays.
+    Several results where the vote is tied.  Where the map names no member, as in mutants, the vote
+    stays.
     """
     votes = _taken_over(group, join).votes()
     changes = {
@@ -142,7 +143,7 @@ def selections(group: Group, join: JoinGroupRequest) -> tuple[Change, ...]:
 
 
 def _taken_over(group: Group, join: JoinGroupRequest) -> Group:
-    """Give the instance's holder, if it is there, the protocols of the join."""
+    """Give the instance's holder, if there is one, the protocols of the join."""
     assert join.group_instance_id is not None
     holder = group.member(group.holder(join.group_instance_id) or "")
     return group if holder is None else group.with_member(replace(holder, protocols=join.protocols))
@@ -154,7 +155,7 @@ _RECORDS = {True: Record.FITS, False: Record.TOO_LARGE}
 def _join_records(
     group: Group | None, join: JoinGroupRequest, change: Change, config: Config
 ) -> tuple[Record, ...]:
-    """Tell whether what a replacement in Stable would store can be written; both, if unknown."""
+    """Compare the record of a replacement in Stable with the limit; both results, if unknown."""
     limit = config[RECORD_LIMIT]
     if group is None or limit is None or change is not Change.UNCHANGED:
         return (Record.FITS,)
@@ -174,7 +175,7 @@ def join_points(
 ) -> tuple[Point, ...]:
     """Make the points of a join: several where a vote is tied, or a record's size unknown.
 
-    `restart_needs_room`: as the revision's.
+    `restart_needs_room`: like the revision's.
     """
     where = state(group)
     kind = mid(group, join.member_id)
@@ -233,17 +234,17 @@ def sync_points(
     config: Config,
     here: Availability = Availability.HERE,
 ) -> tuple[Point, ...]:
-    """Make the points of a sync: two where it isn't known whether the assignments can be stored."""
+    """Make the points of a sync: two where the size of the record is unknown."""
     kind = mid(group, sync.member_id)
     null = sync.protocol_type is None or sync.protocol_name is None
     different = group is not None and (
         (sync.protocol_type is not None and sync.protocol_type != group.protocol_type)
         or (sync.protocol_name is not None and sync.protocol_name != group.protocol_name)
     )
-    seat = role(group, kind, sync.member_id, sync.group_instance_id)
+    sender = role(group, kind, sync.member_id, sync.group_instance_id)
     records: tuple[bool, ...] = (True,)
-    if group is not None and group.state is GroupState.COMPLETING and seat is Role.LEADER:
-        records = group_fits(assigned(group, sync), sync.group_id, config[RECORD_LIMIT])
+    if group is not None and group.state is GroupState.COMPLETING and sender is Role.LEADER:
+        records = group_fits(assign(group, sync), sync.group_id, config[RECORD_LIMIT])
     return tuple(
         (
             version,
@@ -253,7 +254,7 @@ def sync_points(
             state(group),
             kind,
             inst(group, sync.group_instance_id, sync.member_id),
-            seat,
+            sender,
             generation(group, sync.generation_id),
             Fit.DIFFERENT if different else Fit.MATCHING,
             _RECORDS[record],
@@ -267,7 +268,7 @@ def member_point(
     request: HeartbeatRequest | OffsetCommitRequest,
     here: Availability = Availability.HERE,
 ) -> Point:
-    """Make the point of a heartbeat, or the middle of a commit's."""
+    """Make the point of a heartbeat, or the middle part of a commit's."""
     return (
         group_id(request.group_id),
         here,
@@ -286,9 +287,9 @@ def commit_points(
     config: Config,
     here: Availability = Availability.HERE,
 ) -> tuple[Point, ...]:
-    """Make the points of a commit: two where it isn't known whether the offsets can be written.
+    """Make the points of a commit: two where the size of the record is unknown.
 
-    `kept`: the commit without the topics that don't exist, and without metadata that are too long.
+    `kept`: the commit without topics that don't exist, and without metadata that are too long.
     """
     known = {t.name for t in kept.topics}
     most = config[METADATA_LIMIT]
@@ -323,7 +324,7 @@ def session_point(group: Group, subject: str) -> Point:
 
 
 def join_phase_point(group: Group, trigger: Trigger) -> Point:
-    """Make the point of the join phase: has it ended, and how?"""
+    """Make the point of the join phase."""
     if group.delay is None:
         delay = Delay.NONE
     else:
@@ -340,13 +341,13 @@ def join_phase_point(group: Group, trigger: Trigger) -> Point:
 
 
 def sync_phase_point(group: Group) -> Point:
-    """Make the point of the sync timer's end."""
+    """Make the point of the sync phase, whose timer expires."""
     dynamic = any(m.owes_sync and not m.is_static for m in kinds(group.members))
     return (group.state, Late.DYNAMIC if dynamic else Late.STATIC)
 
 
 def stored(group: Group | None) -> Stored:
-    """Tell what a failover finds of the group."""
+    """Return the state that another coordinator would load in a failover."""
     if group is None or (group.stored is None and not group.offsets):
         return Stored.NOTHING
     if group.stored is None:
@@ -367,4 +368,4 @@ LEADERS_SYNC: Point = (
     Fit.MATCHING,
     Record.FITS,
 )
-"""The point of the sync whose assignments have been written."""
+"""The point of the leader's sync after its assignments are written."""

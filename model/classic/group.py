@@ -1,26 +1,23 @@
 """The state of one group: immutable, hashable, complete.
 
 Two groups are in the same state exactly when they are equal.  Members, the static map, pending ids
-and timers are sorted, since their order means nothing; so one is found, added or replaced by
-bisection, and a group of a thousand costs little more than one of three.
+and timers are sorted, since their order means nothing; bisection finds, adds or replaces a member,
+and a group of a thousand costs little more than one of three.
 
 Deadlines are intervals.  On a virtual clock both ends agree; on a real clock a deadline is known
 only as exactly as the moment at which its timer was set.
 
-The members of a large group: a sorted tuple that counts them by kind.
+The members of a large group are a sorted tuple that counts them by kind.  Most rules need a
+property of all members: all have parked joins, some owe a sync, all support a protocol.  A
+rebalance of a thousand members needs that thousands of times.  So the tuple counts its members by
+the fields that these properties use, and passes counts and ids on when a member changes.  For a few
+members a scan is faster than the counts: they are a plain tuple.  Both are equal, and have the same
+hash, if their members are equal.
 
-Most rules ask something of all members: does everybody wait, does anybody owe a sync, which
-protocols do all support.  A rebalance of a thousand members asks that thousands of times.  So a
-large group's tuple counts its members by all that such questions look at, and hands the counts on
-when one member changes; and so it does with their ids, by which one is found.  A few members are
-counted more slowly than looked at: they are a plain tuple.  Both are equal, and have the same hash,
-if their members are equal.
-
-The timers of a large group: a sorted tuple that knows which one fires first.
-
-A heartbeat sets one timer of a thousand anew, and then the coordinator asks which is due first.  So
-a large group's tuple knows the first timer of each few, and hands that on when one is set anew.  A
-few timers are a plain tuple.  Both are equal, and have the same hash, if their timers are equal.
+The timers of a large group are a sorted tuple that knows which timer fires first.  A heartbeat sets
+one timer of a thousand, and then the coordinator needs the next deadline.  So the tuple knows the
+first timer of each block, and passes these on when a timer is set.  A few timers are a plain tuple.
+Both are equal, and have the same hash, if their timers are equal.
 """
 
 from __future__ import annotations
@@ -40,7 +37,7 @@ from fencepost.model.messages.messages import JoinProtocol
 from fencepost.model.work import Timer
 
 MANY = 32
-"""From so many members on they are counted."""
+"""Least number of members, or timers, of a group that counts as large."""
 
 _member_id = attrgetter("member_id")
 _Kind = tuple[tuple[str, ...], int, bool, bool, bool]
@@ -52,7 +49,7 @@ class CountedMembers(tuple["Member", ...]):  # noqa: SLOT001  (a tuple can have 
 
     @cached_property
     def counts(self) -> _Counts:
-        """Of each kind a member that is, or was, of it, and how many there are now."""
+        """Kind → a member that is, or was, of it, and the number of members now."""
         counts: _Counts = {}
         for member in self:
             _count(counts, member, 1)
@@ -70,8 +67,8 @@ class CountedMembers(tuple["Member", ...]):  # noqa: SLOT001  (a tuple can have 
     def __hash__(self) -> int:
         return self._hash
 
-    def spliced(self, place: int, end: int, new: tuple[Member, ...]) -> CountedMembers:
-        """Return the same members, with new ones from one place to another."""
+    def splice(self, place: int, end: int, new: tuple[Member, ...]) -> CountedMembers:
+        """Return a copy with new members instead of those from `place` to `end`."""
         after = CountedMembers(self[:place] + new + self[end:])
         if "counts" in self.__dict__:
             after.counts = self.counts.copy()
@@ -79,26 +76,26 @@ class CountedMembers(tuple["Member", ...]):  # noqa: SLOT001  (a tuple can have 
                 _count(after.counts, member, -1)
             for member in new:
                 _count(after.counts, member, 1)
-        given = tuple(map(_member_id, new))
+        new_ids = tuple(map(_member_id, new))
         ids = self.ids
-        after.ids = ids if given == ids[place:end] else ids[:place] + given + ids[end:]
+        after.ids = ids if new_ids == ids[place:end] else ids[:place] + new_ids + ids[end:]
         return after
 
     def __reduce__(self) -> tuple[type, tuple[tuple[Member, ...]]]:
         return tuple, (tuple(self),)
 
 
-def spliced(members: tuple[Member, ...], place: int, end: int, *new: Member) -> tuple[Member, ...]:
-    """Return these members, with new ones from one place to another."""
+def splice(members: tuple[Member, ...], place: int, end: int, *new: Member) -> tuple[Member, ...]:
+    """Return the members with new ones instead of those from `place` to `end`."""
     if len(members) < MANY:
         return (*members[:place], *new, *members[end:])
     if not isinstance(members, CountedMembers):
         members = CountedMembers(members)
-    return members.spliced(place, end, new)
+    return members.splice(place, end, new)
 
 
-def seat(members: tuple[Member, ...], member_id: str) -> tuple[int, int]:
-    """Return where the member of this id is, or would be: from, to (the same if there is none)."""
+def position(members: tuple[Member, ...], member_id: str) -> tuple[int, int]:
+    """Return begin and end of the member's position; both are equal if there is none of this id."""
     if isinstance(members, CountedMembers):
         place = bisect_left(members.ids, member_id)
     else:
@@ -107,18 +104,18 @@ def seat(members: tuple[Member, ...], member_id: str) -> tuple[int, int]:
 
 
 def kinds(members: tuple[Member, ...]) -> Iterable[Member]:
-    """Return a member of each kind at least: what holds for all of these holds for all members.
+    """Return at least one member of each kind, to check a property of all members.
 
     Members of one kind agree in the names of their protocols, in their rebalance timeout, and in
-    whether they are static, have a parked join and owe a sync; a question to kinds asks no more.
+    being static, having a parked join and owing a sync; the property may use these fields only.
     """
     if isinstance(members, CountedMembers):
         return [member for member, _ in members.counts.values()]
     return members
 
 
-def counted(members: tuple[Member, ...]) -> Iterable[tuple[Member, int]]:
-    """Return the same, each with the number of members that it stands for."""
+def kind_counts(members: tuple[Member, ...]) -> Iterable[tuple[Member, int]]:
+    """Return the members of `kinds`, each with the number of members that it stands for."""
     if isinstance(members, CountedMembers):
         return members.counts.values()
     return zip(members, repeat(1), strict=False)
@@ -139,7 +136,7 @@ def _count(counts: _Counts, member: Member, more: int) -> None:
         del counts[kind]
 
 
-_FEW = 32
+_BLOCK = 32
 _latest = itemgetter(3)
 
 
@@ -148,19 +145,19 @@ class ManyTimers(tuple[Timer, ...]):  # noqa: SLOT001  (a tuple can have none)
 
     @cached_property
     def firsts(self) -> tuple[Timer, ...]:
-        """Of each few timers, in their order, the one that fires first."""
-        return tuple(self.first_from(place) for place in range(0, len(self), _FEW))
+        """The timer that fires first, of each block in order."""
+        return tuple(self.first_from(place) for place in range(0, len(self), _BLOCK))
 
     def first_from(self, place: int) -> Timer:
-        """Return the one that fires first of a few from a place on."""
-        return min(self[place : place + _FEW], key=_latest)
+        """Return the timer that fires first in the block at a place."""
+        return min(self[place : place + _BLOCK], key=_latest)
 
     def __reduce__(self) -> tuple[type, tuple[tuple[Timer, ...]]]:
         return tuple, (tuple(self),)
 
 
 def with_timer(timers: tuple[Timer, ...], place: int, end: int, new: Timer) -> tuple[Timer, ...]:
-    """Return these timers with a new one at its place, or instead of the one there.
+    """Return these timers with a new timer at its place, or instead of the timer there.
 
     All are sorted by kind and subject; `end` is `place`, or one more where a timer is replaced.
     """
@@ -169,9 +166,9 @@ def with_timer(timers: tuple[Timer, ...], place: int, end: int, new: Timer) -> t
         return after
     many = ManyTimers(after)
     if isinstance(timers, ManyTimers) and len(timers) == len(many) and "firsts" in vars(timers):
-        few = place // _FEW
-        first = many.first_from(few * _FEW)
-        many.firsts = (*timers.firsts[:few], first, *timers.firsts[few + 1 :])
+        block = place // _BLOCK
+        first = many.first_from(block * _BLOCK)
+        many.firsts = (*timers.firsts[:block], first, *timers.firsts[block + 1 :])
     return many
 
 
@@ -199,7 +196,7 @@ class ParkedRequest(NamedTuple):
 
 
 class Restart(NamedTuple):
-    """The join of a process that replaced another, while that is written.
+    """The join of a process that replaced another, until the replacement is written.
 
     `request`: its `Incoming`; the leader before the replacement; the rule that decided.
     """
@@ -295,7 +292,7 @@ class Group(msgspec.Struct, frozen=True, cache_hash=True):
 
     def member(self, member_id: str) -> Member | None:
         """Return the member of this id, or None."""
-        place, end = seat(self.members, member_id)
+        place, end = position(self.members, member_id)
         return self.members[place] if place < end else None
 
     def holder(self, group_instance_id: str) -> str | None:
@@ -312,7 +309,7 @@ class Group(msgspec.Struct, frozen=True, cache_hash=True):
 
     def waiting(self) -> int:
         """Return how many members have a parked join."""
-        return sum(number for m, number in counted(self.members) if m.joining is not None)
+        return sum(number for m, number in kind_counts(self.members) if m.joining is not None)
 
     def candidates(self) -> set[str]:
         """Return the protocols that all members support."""
@@ -325,7 +322,7 @@ class Group(msgspec.Struct, frozen=True, cache_hash=True):
         """Return the protocols with most votes: each member votes for its first candidate."""
         candidates = self.candidates()
         count: dict[str, int] = {}
-        for member, number in counted(self.members):
+        for member, number in kind_counts(self.members):
             vote = next((p.name for p in member.protocols if p.name in candidates), None)
             if vote is not None:
                 count[vote] = count.get(vote, 0) + number
@@ -335,16 +332,16 @@ class Group(msgspec.Struct, frozen=True, cache_hash=True):
     # The following return a changed group.
 
     def with_member(self, member: Member) -> Group:
-        """Add a member, or put it in place of the one with its id."""
-        place, end = seat(self.members, member.member_id)
-        return replace(self, members=spliced(self.members, place, end, member))
+        """Add a member, or replace the member with its id."""
+        place, end = position(self.members, member.member_id)
+        return replace(self, members=splice(self.members, place, end, member))
 
     def without_member(self, member_id: str) -> Group:
         """Remove a member, its mapping and its timers; if it led, nobody leads."""
-        place, end = seat(self.members, member_id)
+        place, end = position(self.members, member_id)
         return replace(
             self,
-            members=spliced(self.members, place, end),
+            members=splice(self.members, place, end),
             static=tuple(pair for pair in self.static if pair[1] != member_id),
             timers=_cut(_cut(self.timers, SESSION, member_id), WRITE, member_id),
             leader=None if self.leader == member_id else self.leader,
@@ -357,13 +354,13 @@ class Group(msgspec.Struct, frozen=True, cache_hash=True):
         return replace(self, static=(*self.static[:place], pair, *self.static[end:]))
 
     def with_timer(self, kind: str, subject: str, earliest: int, latest: int) -> Group:
-        """Set a timer, or set it anew; the deadline is in ms."""
+        """Set or reset a timer; the deadline is in ms."""
         place, end = _row(self.timers, (kind, subject))
         timer = Timer(kind, subject, earliest, latest)
         return replace(self, timers=with_timer(self.timers, place, end, timer))
 
     def with_timers(self, timers: Iterable[Timer]) -> Group:
-        """Set several timers, or set them anew."""
+        """Set or reset several timers."""
         known = {timer[:2]: timer for timer in (*self.timers, *timers)}
         return replace(self, timers=tuple(sorted(known.values())))
 
@@ -372,15 +369,15 @@ class Group(msgspec.Struct, frozen=True, cache_hash=True):
         return replace(self, timers=_cut(self.timers, kind, subject))
 
     def without_idle_sync_timer(self) -> Group:
-        """Stop the wait for syncs, if nobody owes one."""
+        """Stop the wait for syncs, if no member owes one."""
         if self.awaits_replaced or any(m.owes_sync for m in kinds(self.members)):
             return self
         return self.without_timer(SYNC)
 
     def as_stored(self) -> Group:
-        """Return what is stored of this group.
+        """Return this group as it is stored.
 
-        No timers, parked requests or pending ids; of each member's protocols the selected one.
+        It has no timers, parked requests or pending ids; of each member's protocols the selected.
         """
         members = tuple(
             replace(
@@ -408,10 +405,10 @@ class Group(msgspec.Struct, frozen=True, cache_hash=True):
 
 
 def _row(rows: tuple[tuple[Any, ...], ...], begin: tuple[str, ...]) -> tuple[int, int]:
-    """Where a row is, or would be, that begins so: from, to; there is one at most."""
+    """Return begin and end of the one row that begins so; both are equal if there is none."""
     place = bisect_left(rows, begin)
-    found = place < len(rows) and rows[place][: len(begin)] == begin
-    return place, place + found
+    exists = place < len(rows) and rows[place][: len(begin)] == begin
+    return place, place + exists
 
 
 def _cut(timers: tuple[Timer, ...], kind: str, subject: str) -> tuple[Timer, ...]:

@@ -1,4 +1,4 @@
-"""Handle what can happen to a group of the classic protocol, each decided by its table.
+"""Handle requests, timers, failovers and operations of a classic group, by the rules of tables.
 
 A handler makes the points of a request, carries out the rule of each, and answers.  Where a change
 in PreparingRebalance ends the join phase, the group settles: the next generation begins.
@@ -92,7 +92,7 @@ def sync(
 ) -> tuple[Outcome, ...]:
     """Handle a SyncGroup."""
     points = features.sync_points(group, message, request.version, machine.config, here)
-    return _of_member(machine, "SyncGroup", points, group, request, message, span)
+    return _member_request(machine, "SyncGroup", points, group, request, message, span)
 
 
 def heartbeat(
@@ -106,10 +106,10 @@ def heartbeat(
 ) -> tuple[Outcome, ...]:
     """Handle a Heartbeat."""
     points = (features.member_point(group, message, here),)
-    return _of_member(machine, "Heartbeat", points, group, request, message, span)
+    return _member_request(machine, "Heartbeat", points, group, request, message, span)
 
 
-def _of_member(
+def _member_request(
     machine: Machine,
     api: str,
     points: Sequence[Point],
@@ -125,7 +125,7 @@ def _of_member(
         work.caller, work.instance = message.member_id, message.group_instance_id
         for done in machine.perform(work, rule):
             if rule.answer is not None:
-                done.emit(request.id, answer_bodies.simple(request, rule))
+                done.emit(request.id, answer_bodies.error_alone(request, rule))
             outcomes.append(done.outcome())
     return tuple(outcomes)
 
@@ -154,16 +154,16 @@ def commit(
         rule = machine.decide("OffsetCommit", point)
         work = ClassicWork(group, span, inner)
         work.caller, work.instance = message.member_id, message.group_instance_id
-        done = machine.perform(work, rule)
+        works = machine.perform(work, rule)
         stores = Do.STORE_OFFSETS in rule.effect and any(t.partitions for t in kept.topics)
         if rule.effect and not stores and (group is None or not message.topics):
-            # Whether a commit that stores nothing makes a group is open: Kafka does both.
-            unseen = ClassicWork(group, span, inner)
-            unseen.decided_by(rule.id)
-            done = [*done, unseen]
-        for one in done:
-            one.emit(request.id, answer_bodies.committed(message, rule, missing, most))
-            outcomes.append(one.outcome())
+            # A commit that stores nothing may create a group or not: Kafka does both.
+            without_group = ClassicWork(group, span, inner)
+            without_group.decided_by(rule.id)
+            works = [*works, without_group]
+        for done in works:
+            done.emit(request.id, answer_bodies.commit_answer(message, rule, missing, most))
+            outcomes.append(done.outcome())
     return tuple(outcomes)
 
 
@@ -179,7 +179,7 @@ def fetch(
     """Handle an OffsetFetch."""
     point = (request.version, features.group_id(group_id), here, features.state(group))
     rule = machine.decide("OffsetFetch", point)
-    answer = answer_bodies.fetched(group, message, request.version, group_id, rule)
+    answer = answer_bodies.fetch_answer(group, message, request.version, group_id, rule)
     return (unchanged(group, request, answer, rule.id),)
 
 
@@ -195,7 +195,7 @@ def describe(
     """Handle a DescribeGroups for one of its groups."""
     visible = _visible(group)
     rule = machine.decide("DescribeGroups", (request.version, here, features.state(visible)))
-    row = answer_bodies.described(visible, group_id, rule)
+    row = answer_bodies.describe_answer(visible, group_id, rule)
     return (unchanged(group, request, row, rule.id),)
 
 
@@ -208,10 +208,10 @@ def list_groups(
     here: Availability,
     group_id: str,
 ) -> tuple[Outcome, ...]:
-    """Handle a ListGroups for one of the groups that there are."""
+    """Handle a ListGroups for one group."""
     visible = _visible(group)
     rule = machine.decide("ListGroups", (request.version, here, features.state(visible)))
-    rows = answer_bodies.listed(visible, message, group_id, rule)
+    rows = answer_bodies.list_answer(visible, message, group_id, rule)
     return (unchanged(group, request, rows, rule.id),)
 
 
@@ -228,7 +228,7 @@ def leave(
     point = (request.version, features.group_id(message.group_id), here, features.state(group))
     rule = machine.decide("LeaveGroup", point)
     if group is None or Do.ANSWER_ROWS not in rule.effect:
-        answer = answer_bodies.leave_refused(message, rule)
+        answer = answer_bodies.leave_error(message, rule)
         work = ClassicWork(group, span, request)
         work.decided_by(rule.id)
         work.emit(request.id, answer)
@@ -269,17 +269,17 @@ def _leave_rows(
             wants_rebalance |= Do.REBALANCE in row_rule.effect
             start = before.group
             for w in machine.perform(before, row_rule, skip=Do.REBALANCE if at_end else None):
-                found = (*errors, row_rule.answer.value)
-                after += [(s, found) for s in ([w] if at_end else settle(machine, w, start))]
+                codes = (*errors, row_rule.answer.value)
+                after += [(s, codes) for s in ([w] if at_end else settle(machine, w, start))]
         if len(after) > 1:  # two leaders that leave one after the other, or the other way round
-            after = list({(s.outcome(), found): (s, found) for s, found in after}.values())
+            after = list({(s.outcome(), codes): (s, codes) for s, codes in after}.values())
         states = after
     finished: list[ClassicWork] = []
     for w, errors in states:
         if at_end and wants_rebalance:
             machine.effects[Do.REBALANCE](w)
         w.rule = w.rules[1] if len(errors) == 1 else rule.id
-        w.emit(request.id, answer_bodies.left(request, errors))
+        w.emit(request.id, answer_bodies.leave_answer(request, errors))
         finished += settle(machine, w, group) if at_end else [w]
     return finished
 
@@ -293,7 +293,7 @@ def draft(
     here: Availability,
     group_id: str,
 ) -> tuple[Outcome, ...]:
-    """Handle a request of a draft that never shipped, as the shipped one that does the same."""
+    """Handle a request of a draft that never shipped as the equivalent shipped request."""
     base, finish = translate(machine, group, request)
     if base is None:
         return finish(())
@@ -320,7 +320,7 @@ HANDLERS: Mapping[type[Message], Handler] = {
 
 
 def _visible(group: Group | None) -> Group | None:
-    """Return the group as requests see it that list or describe groups."""
+    """Return the group as requests that list or describe groups see it."""
     return None if group is not None and group.has_timer(CREATION) else group
 
 
@@ -332,34 +332,34 @@ def _end_session(
 ) -> list[ClassicWork]:
     work.caller = timer.subject
     point = features.session_point(group, timer.subject)
-    return _carried_out(machine, group, work, machine.decide("session timeout", point))
+    return _carry_out(machine, group, work, machine.decide("session timeout", point))
 
 
 def _end_join(machine: Machine, group: Group, work: ClassicWork, timer: Timer) -> list[ClassicWork]:
     point = features.join_phase_point(group, Trigger.EXPIRY)
-    return _carried_out(machine, group, work, machine.decide("join phase", point))
+    return _carry_out(machine, group, work, machine.decide("join phase", point))
 
 
 def _end_sync(machine: Machine, group: Group, work: ClassicWork, timer: Timer) -> list[ClassicWork]:
     rule = machine.decide("sync phase", features.sync_phase_point(group))
-    return _carried_out(machine, group, work, rule)
+    return _carry_out(machine, group, work, rule)
 
 
 def _clean(machine: Machine, group: Group, work: ClassicWork, timer: Timer) -> list[ClassicWork]:
-    return _carried_out(machine, group, work, machine.decide("cleanup", ()))
+    return _carry_out(machine, group, work, machine.decide("cleanup", ()))
 
 
 def _end_write(
     machine: Machine, group: Group, work: ClassicWork, timer: Timer
 ) -> list[ClassicWork]:
-    """Do what waited for a write: a replacement's answer, or the leader's assignments."""
+    """Complete a write: answer a replacement, or hand out the leader's assignments."""
     if timer.subject:
         if perform.end_restart(work, timer.subject):
             return machine.effects[Do.ANSWER_RESTARTED](work) or [work]
         return [work]
     rule = machine.decide("SyncGroup", features.LEADERS_SYNC)
     rule = rule.but(effect=rule.effect[rule.effect.index(Do.ASSIGN) :])
-    return _carried_out(machine, group, work, rule)
+    return _carry_out(machine, group, work, rule)
 
 
 def _end_creation(
@@ -378,9 +378,7 @@ TIMERS = {
 }
 
 
-def _carried_out(
-    machine: Machine, group: Group, work: ClassicWork, rule: Rule
-) -> list[ClassicWork]:
+def _carry_out(machine: Machine, group: Group, work: ClassicWork, rule: Rule) -> list[ClassicWork]:
     works = machine.perform(work, rule)
     if rule.id in machine.revision.unchecked:
         return works
@@ -395,17 +393,17 @@ def settle(machine: Machine, work: ClassicWork, before: Group | None) -> list[Cl
     return machine.perform(work, machine.decide("join phase", point))
 
 
-# What else can happen.
+# Failover and operations.
 
 
 def fail_over(machine: Machine, group: Group | None, work: ClassicWork) -> list[ClassicWork]:
-    """Let another coordinator load what was stored; parked requests get NOT_COORDINATOR."""
+    """Let another coordinator load the stored group; parked requests get NOT_COORDINATOR."""
     rule = machine.decide("failover", (features.stored(group),))
     if group is None:
         work.decided_by(rule.id)
         return [work]
     work.rule = rule.id
-    answer_bodies.send_away(work)
+    answer_bodies.answer_not_coordinator(work)
     return machine.perform(work, rule)
 
 
@@ -424,11 +422,11 @@ OPERATIONS: Mapping[
     type[Disturbance],
     Callable[[Machine, Group | None, ClassicWork, Any], Iterable[ClassicWork]],
 ] = {TopicsDeleted: delete_topics}
-"""What an operator does to a group, by the type of the event."""
+"""The type of an event → its operation on a group."""
 
 
 def is_unused(group: Group) -> bool:
-    """Tell whether a group has no member and no offsets."""
+    """Return True if a group has no member and no offsets."""
     return group.state is GroupState.EMPTY and not group.offsets
 
 

@@ -1,10 +1,7 @@
-"""What each verb of a rule does, as code.
+"""Perform each step of a rule.
 
-Effects on who is a member: added, replaced, updated, removed.
-
-Effects on what is stored or being written: the group, its offsets, a replacement.
-
-Effects on the rebalance: its begin, waits and end; assignments and timers.
+The steps change members (add, replace, update, remove), storage (the group, its offsets, writes in
+progress) and the rebalance (its begin, waits and end; assignments and timers).
 """
 
 from __future__ import annotations
@@ -15,7 +12,7 @@ from enum import Enum
 
 from msgspec.structs import replace
 
-from fencepost.model.classic.answer_bodies import assigned
+from fencepost.model.classic import answer_bodies
 from fencepost.model.classic.classic_work import ClassicWork, Effect
 from fencepost.model.classic.effects import Do
 from fencepost.model.classic.group import (
@@ -45,11 +42,11 @@ from fencepost.model.messages.messages import (
 from fencepost.model.work import Incoming
 
 NEW_MEMBER_TIMEOUT_MS = 300_000
-"""How long a new member may wait for its first join to complete (Kafka, fixed)."""
+"""Time until a new member's first join must complete (Kafka, fixed)."""
 
 
 def join_request(work: ClassicWork) -> JoinGroupRequest:
-    """Return the join that is being handled."""
+    """Return the join in progress."""
     assert work.request is not None
     assert isinstance(work.request.message, JoinGroupRequest)
     return work.request.message
@@ -221,7 +218,7 @@ def update_member(work: ClassicWork) -> None:
 
 
 def fence(work: ClassicWork, member: Member) -> None:
-    """A replaced member's parked requests are answered, with the old id."""
+    """Answer a replaced member's parked requests FENCED_INSTANCE_ID, with the old id."""
     fenced = Error.FENCED_INSTANCE_ID.value
     _dismiss(work, member, fenced, member.member_id)
 
@@ -236,7 +233,7 @@ def _dismiss(work: ClassicWork, member: Member, error: int | str, member_id: str
 
 
 def remove(work: ClassicWork, *member_ids: str) -> list[ClassicWork] | None:
-    """Remove members; if one of them led, one that stays leads: one outcome for each."""
+    """Remove members; if the leader is among them, return one outcome for each new leader."""
     led = work.group.leader in member_ids
     for member_id in member_ids:
         member = work.group.member(member_id)
@@ -247,7 +244,7 @@ def remove(work: ClassicWork, *member_ids: str) -> list[ClassicWork] | None:
 
 
 def elect(work: ClassicWork, electorate: list[str]) -> list[ClassicWork] | None:
-    """Elect a leader among these: one outcome for each; None where there is nobody."""
+    """Elect a leader among these: one outcome for each; None if there are none."""
     forks = []
     for member_id in electorate:
         fork = work.fork()
@@ -306,9 +303,9 @@ def persist(work: ClassicWork) -> None:
 
 
 def begin_restart(work: ClassicWork) -> None:
-    """Begin to write that the caller replaced another; it is answered when that is done.
+    """Begin to write that the caller replaced another; its answer comes when the write ends.
 
-    A generation that begins before that answers it, and who removes or replaces it, too.
+    A generation that begins before answers it, too, and so do its removal and replacement.
     """
     member = work.group.member(work.caller)
     assert member is not None
@@ -320,9 +317,9 @@ def begin_restart(work: ClassicWork) -> None:
 
 
 def end_restart(work: ClassicWork, member_id: str) -> bool:
-    """End that write; tell whether the answer is left to do.
+    """End the write of `begin_restart`; return True if the caller must still be answered.
 
-    Where nobody leads, as in a departure, the protocol doesn't say what it is.
+    Where there is no leader, as in a departure, the protocol leaves the answer open.
     """
     member = work.group.member(member_id)
     assert member is not None
@@ -411,10 +408,10 @@ def rebalance(work: ClassicWork, initial_delay_ms: int) -> None:
 
 
 def rebalances(initial_delay_ms: int, target: int | None) -> dict[Enum, Effect]:
-    """Make the steps that begin a rebalance or wait again, by what the coordinator was told.
+    """Make the steps that depend on the coordinator's settings: to rebalance, and to wait again.
 
-    `target`: the size that a group is meant to have, 1 or more.  Steps of experiments rebalance by
-    it, else they store the group; where it is None they always rebalance.
+    `target`: the target size of groups, 1 or more.  Steps of experiments compare the group with it,
+    and rebalance or only store the group; where it is None they always rebalance.
     """
 
     def by_size(is_due: Callable[[int, int], bool]) -> Effect:
@@ -440,8 +437,8 @@ def extend_delay(work: ClassicWork, initial_delay_ms: int) -> None:
     """Start the initial delay once more, with what remains of R."""
     assert work.group.delay is not None
     remaining = work.group.delay.remaining_ms
-    left = max(remaining - initial_delay_ms, 0)
-    work.group = replace(work.group, delay=InitialDelay(left, somebody_came=False))
+    rest = max(remaining - initial_delay_ms, 0)
+    work.group = replace(work.group, delay=InitialDelay(rest, somebody_came=False))
     work.set_timer(JOIN, "", min(initial_delay_ms, remaining))
 
 
@@ -493,7 +490,7 @@ def _begin_generation(work: ClassicWork, protocol_name: str | None) -> None:
     work.group = group
     for member in group.members:
         if member.joining is not None:
-            work.emit(member.joining.request_id, joined_answer(group, member.member_id))
+            work.emit(member.joining.request_id, join_answer(group, member.member_id))
     work.restart_sessions(group.members)
     members = tuple(
         replace(m, joining=None, restart=None, new=False, owes_sync=m.joining is not None)
@@ -503,7 +500,7 @@ def _begin_generation(work: ClassicWork, protocol_name: str | None) -> None:
     work.group = replace(work.group, members=members, timers=timers)
 
 
-def joined_answer(group: Group, member_id: str) -> JoinGroupResponse:
+def join_answer(group: Group, member_id: str) -> JoinGroupResponse:
     """Make the answer NONE with the current generation; the leader gets the list of members."""
     assert group.leader is not None
     return JoinGroupResponse(
@@ -539,7 +536,7 @@ def become_empty(work: ClassicWork) -> None:
 def park_join(work: ClassicWork) -> None:
     """Park the caller's join; what an earlier join of its own is answered is unspecified."""
     member = _caller(work)
-    parked = _parked(work, member.joining)
+    parked = _park(work, member.joining)
     group = work.group.with_member(replace(member, joining=parked, restart=None))
     work.group = group.without_timer(WRITE, member.member_id)
 
@@ -547,10 +544,10 @@ def park_join(work: ClassicWork) -> None:
 def park_sync(work: ClassicWork) -> None:
     """Park the caller's sync; what an earlier sync of its own is answered is unspecified."""
     member = _caller(work)
-    work.group = work.group.with_member(replace(member, syncing=_parked(work, member.syncing)))
+    work.group = work.group.with_member(replace(member, syncing=_park(work, member.syncing)))
 
 
-def _parked(work: ClassicWork, earlier: ParkedRequest | None) -> ParkedRequest:
+def _park(work: ClassicWork, earlier: ParkedRequest | None) -> ParkedRequest:
     if earlier is not None:
         work.emit(earlier.request_id, None)
     assert work.request is not None
@@ -560,7 +557,7 @@ def _parked(work: ClassicWork, earlier: ParkedRequest | None) -> ParkedRequest:
 def answer_current(work: ClassicWork) -> None:
     """Answer NONE at once, with the current generation."""
     assert work.request is not None
-    work.emit(work.request.id, joined_answer(work.group, work.caller))
+    work.emit(work.request.id, join_answer(work.group, work.caller))
 
 
 def answer_restarted(work: ClassicWork) -> None:
@@ -570,7 +567,7 @@ def answer_restarted(work: ClassicWork) -> None:
     the leader's id from before the replacement, so that it doesn't take itself for the leader.
     """
     assert work.request is not None
-    answer = joined_answer(work.group, work.caller)
+    answer = join_answer(work.group, work.caller)
     if work.request.version < 9:
         assert work.previous_leader is not None
         answer = replace(answer, leader=work.previous_leader, members=())
@@ -592,21 +589,21 @@ def assign(work: ClassicWork) -> None:
 
 
 def take_assignments(work: ClassicWork) -> None:
-    """Take the leader's assignments, empty for members that it leaves out; drop unknown ids.
+    """Take the leader's assignments, empty for members without one; drop unknown ids.
 
-    Not those of a second sync while the first one's are written, nor when that is done.
+    Ignore those of a second sync while the first sync's are written, and when they are.
     """
     if work.request is None or work.group.has_timer(WRITE):
         return
     assert isinstance(work.request.message, SyncGroupRequest)
-    work.group = assigned(work.group, work.request.message)
+    work.group = answer_bodies.assign(work.group, work.request.message)
 
 
 def begin_write(work: ClassicWork) -> None:
-    """Begin to write the leader's assignments; CompletingRebalance until that is done.
+    """Begin to write the leader's assignments; the group is CompletingRebalance until the end.
 
-    What is being written is stored whatever happens to the group meanwhile: a rebalance that cuts
-    the write short doesn't take it back.  A second sync begins no second write.
+    They are stored even if the group changes meanwhile: a rebalance that interrupts the write
+    doesn't undo it.  A second sync begins no second write.
     """
     if not work.group.has_timer(WRITE):
         take_assignments(work)
@@ -617,7 +614,7 @@ def begin_write(work: ClassicWork) -> None:
 
 def answer_syncs(work: ClassicWork) -> None:
     """Answer all parked syncs with their assignments; their members' session timers restart."""
-    _answer_syncs(work, lambda member: synced_answer(work.group, member))
+    _answer_syncs(work, lambda member: sync_answer(work.group, member))
 
 
 def _answer_syncs(work: ClassicWork, answer: Callable[[Member], SyncGroupResponse]) -> None:
@@ -633,12 +630,12 @@ def _answer_syncs(work: ClassicWork, answer: Callable[[Member], SyncGroupRespons
 
 
 def refuse_syncs(work: ClassicWork) -> None:
-    """Answer all parked syncs an error; their members' session timers restart."""
+    """Answer all parked syncs with an error; their members' session timers restart."""
     refusal = SyncGroupResponse(error_code=Error.UNKNOWN_SERVER_ERROR.value)
     _answer_syncs(work, lambda _: refusal)
 
 
-def synced_answer(group: Group, member: Member) -> SyncGroupResponse:
+def sync_answer(group: Group, member: Member) -> SyncGroupResponse:
     """Make the answer NONE with the stored assignment."""
     return SyncGroupResponse(
         error_code=Error.NONE.value,
@@ -649,9 +646,9 @@ def synced_answer(group: Group, member: Member) -> SyncGroupResponse:
 
 
 def answer_assignment(work: ClassicWork) -> None:
-    """Answer the caller's stored assignment."""
+    """Answer with the caller's stored assignment."""
     assert work.request is not None
-    work.emit(work.request.id, synced_answer(work.group, _caller(work)))
+    work.emit(work.request.id, sync_answer(work.group, _caller(work)))
 
 
 def restart_session(work: ClassicWork) -> None:
@@ -717,12 +714,5 @@ _EFFECTS: dict[Enum, Effect] = {
 
 
 def effects_with(config: Config, target_size: int | None) -> dict[Enum, Effect]:
-    """Return the effects by their verbs, under a broker's settings.
-
-    `target_size`: as the revision's.
-    """
-    delay = config["group.initial.rebalance.delay.ms"] or 0
-    return {
-        **_EFFECTS,
-        **rebalances(delay, target_size),
-    }
+    """Return step → effect under a broker's settings.  `target_size`: like the revision's."""
+    return {**_EFFECTS, **rebalances(config["group.initial.rebalance.delay.ms"] or 0, target_size)}

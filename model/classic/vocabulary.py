@@ -1,8 +1,8 @@
-"""Name the features that only the classic protocol's guards ask for, and which values go together.
+"""Define the features of the classic protocol's guards, and which values can occur together.
 
-What other protocols ask for as well is in `fencepost.model.table.shared_features`.  Each table has
-some of these features; a point is one value for each.  `feasible` says which combinations can occur
-at all, and why not the others; the test that tables are total enumerates exactly those.
+Features of several protocols are in `fencepost.model.table.shared_features`.  Each table has some
+of these features; a point is one value for each.  `feasible` accepts the combinations that can
+occur; the test that tables are total enumerates exactly those.
 
 Words: mid = member.id, inst = group.instance.id.
 """
@@ -16,7 +16,7 @@ from fencepost.model.table.shared_features import INST, RECORD, ROOM, Inst, Reco
 
 
 class GroupState(Word):
-    """Kafka's names; ABSENT: no such group."""
+    """State of a group, by Kafka's names; ABSENT: no such group."""
 
     ABSENT = "absent"
     EMPTY = "Empty"
@@ -27,7 +27,7 @@ class GroupState(Word):
 
 
 class Mid(Word):
-    """The request's member.id against the group."""
+    """Result of comparing the request's member.id with the group."""
 
     EMPTY = '""'
     PENDING = "pending"
@@ -36,7 +36,7 @@ class Mid(Word):
 
 
 class Role(Word):
-    """What the caller, or the instance that it takes over, is in the group."""
+    """Role of the caller in the group, or of the instance that it takes over."""
 
     NOBODY = "nobody"
     FOLLOWER = "follower"
@@ -44,14 +44,14 @@ class Role(Word):
 
 
 class Offer(Word):
-    """The protocol check of a join."""
+    """Result of the protocol check of a join."""
 
     SUPPORTED = "supported"
     UNSUPPORTED = "unsupported"
 
 
 class Change(Word):
-    """A value compared with the one before."""
+    """Result of comparing a value with the one before."""
 
     MEANINGLESS = "not asked"
     UNCHANGED = "unchanged"
@@ -59,14 +59,14 @@ class Change(Word):
 
 
 class Range(Word):
-    """A setting against its bounds."""
+    """Result of comparing a setting with its bounds."""
 
     INSIDE = "in range"
     OUTSIDE = "out of range"
 
 
 class Generation(Word):
-    """The request's generation against the group's."""
+    """Result of comparing the request's generation with the group's."""
 
     NEGATIVE = "negative"
     BEFORE = "before"
@@ -75,28 +75,28 @@ class Generation(Word):
 
 
 class Given(Word):
-    """Whether fields that may be null are given."""
+    """Presence of fields that may be null."""
 
     GIVEN = "given"
     NULL = "null"
 
 
 class Fit(Word):
-    """The protocol type and name of a sync against the group's."""
+    """Result of comparing protocol type and name of a sync with the group's."""
 
     MATCHING = "matching"
     DIFFERENT = "different"
 
 
 class Trigger(Word):
-    """Why it is asked whether the join phase has ended."""
+    """Reason for a check of the join phase's end."""
 
     CHECK = "something changed"
     EXPIRY = "its timer expired"
 
 
 class Delay(Word):
-    """The initial delay of a rebalance from Empty."""
+    """State of the initial delay of a rebalance from Empty."""
 
     NONE = "not running"
     EXTENDABLE = "extendable"
@@ -104,7 +104,7 @@ class Delay(Word):
 
 
 class Parked(Word):
-    """How many of the group's members have a parked join."""
+    """Number of members that have a parked join."""
 
     NOBODY = "nobody"
     SOME = "some"
@@ -112,14 +112,14 @@ class Parked(Word):
 
 
 class Left(Word):
-    """Who is a member once absent dynamic members are taken away."""
+    """Number of members without the absent dynamic members."""
 
     NOBODY = "nobody"
     SOMEBODY = "somebody"
 
 
 class Subject(Word):
-    """Whose session expired."""
+    """Owner of the session that expired."""
 
     PENDING = "a pending id"
     NEW = "a member that never completed a join"
@@ -128,14 +128,14 @@ class Subject(Word):
 
 
 class Late(Word):
-    """Who owes a sync when the wait for syncs ends."""
+    """Members that owe a sync when the wait for syncs ends."""
 
     DYNAMIC = "some dynamic member"
     STATIC = "static members alone"
 
 
 class Stored(Word):
-    """What a failover finds of a group."""
+    """State of a group that another coordinator loads in a failover."""
 
     NOTHING = "nothing"
     OFFSETS = "offsets alone"
@@ -190,18 +190,18 @@ RELATED: tuple[Feature, ...] = (
     LEFT,
     SUBJECT,
 )
-"""The features whose values don't go together freely; `feasible` looks at no others."""
+"""Features some of whose values can't occur together; `feasible` uses no others."""
 
 
 def feasible(answers: dict[int, Hashable]) -> bool:
-    """Tell whether these values (by feature identity) can occur together.
+    """Return True if these values (by feature identity) can occur together.
 
-    Impossible, and why: members or mapped instances in a group that has no members; pending ids in
-    a group that doesn't exist; an instance mapped to the caller when the caller is no member; a
-    role, a subscription to compare or a re-selection without somebody to compare with; a session
-    of a member where there are none, or of a new one outside of a rebalance; no room where members
-    don't count; a generation where there is no group; a parked member where nobody is left; a
-    record that is too large where nobody's is written.
+    Impossible are: members or mapped instances in a group that has no members; pending ids in a
+    group that doesn't exist; an instance mapped to the caller when the caller is no member; a role,
+    a subscription to compare or a re-selection without a member to compare with; a session of a
+    member where there are none, or of a new member outside of a rebalance; no room where members
+    don't count; a generation where there is no group; a parked member where no member is left; a
+    record that is too large where none is written.
     """
 
     def get(feature: Feature) -> Hashable:
@@ -269,5 +269,5 @@ def _feasible_phase(trigger: Hashable, delay: Hashable, parked: Hashable, left: 
     if trigger is None:
         return True
     if left is Left.NOBODY:
-        return parked is not Parked.SOME  # who is parked stays
+        return parked is not Parked.SOME  # a member with a parked join stays
     return True

@@ -26,7 +26,7 @@ from fencepost.model.classic.cells import ABSENT, when
 from fencepost.model.classic.classic_work import ClassicWork, Effect
 from fencepost.model.classic.effects import Do
 from fencepost.model.classic.group import CREATION, SESSION, SYNC, Group, InitialDelay, Member
-from fencepost.model.classic.perform import join_request, joined_answer, rebalance
+from fencepost.model.classic.perform import join_answer, join_request, rebalance
 from fencepost.model.classic.vocabulary import Generation, GroupState
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import JoinGroupResponse, SyncGroupResponse
@@ -198,7 +198,7 @@ def _everybody_leads(own: Effect) -> Effect:
     def lead(work: ClassicWork, emission: Emission) -> Message | None:
         answer = emission.message
         assert isinstance(answer, JoinGroupResponse)
-        return joined_answer(structs.replace(work.group, leader=answer.member_id), answer.member_id)
+        return join_answer(structs.replace(work.group, leader=answer.member_id), answer.member_id)
 
     wrong = retold(lead)(own)
 

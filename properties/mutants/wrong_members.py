@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from fencepost.model.classic.classic_work import ClassicWork
 from fencepost.model.classic.effects import Do
 from fencepost.model.classic.group import SESSION, Group
-from fencepost.model.classic.perform import joined_answer
+from fencepost.model.classic.perform import join_answer
 from fencepost.model.classic.vocabulary import MID, STATE, GroupState, Mid
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import JoinGroupResponse, SyncGroupResponse
@@ -469,7 +469,7 @@ def _leads_below_9(work: ClassicWork, emission: Emission) -> Message | None:
     answer = emission.message
     assert work.request is not None
     assert isinstance(answer, JoinGroupResponse)
-    return answer if work.request.version >= 9 else joined_answer(work.group, answer.member_id)
+    return answer if work.request.version >= 9 else join_answer(work.group, answer.member_id)
 
 
 REPLACED: tuple[Mutant, ...] = (

@@ -1,1 +1,1 @@
-"""Decide what a request or a timer does: the decision table, a module for each API."""
+"""Decide requests and timers: the decision table, a module for each API."""

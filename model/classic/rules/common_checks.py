@@ -1,7 +1,7 @@
 """Rules that several APIs share: the first checks of a request, and the check of its sender.
 
-Each function makes the rules of one API, with ids that begin with its prefix, so that guards and
-reasons agree everywhere.
+Each function makes the rules of one API, with its prefix in their ids, so that guards and reasons
+agree everywhere.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def entry_checks(
     while_loading: Error = Error.COORDINATOR_LOAD_IN_PROGRESS,
     empty_group_id: bool = False,
 ) -> tuple[Rule, ...]:
-    """Make the checks of group id and coordinator.  `empty_group_id`: whether "" is legal."""
+    """Make the checks of group id and coordinator.  `empty_group_id`: True if "" is legal."""
     bad = (GroupId.NULL,) if empty_group_id else (GroupId.NULL, GroupId.EMPTY)
     return (
         Rule(
@@ -85,7 +85,7 @@ def dead(prefix: str) -> Rule:
 
 
 def validate(prefix: str) -> tuple[Rule, ...]:
-    """Make the checks of the sender: fenced before unknown; the generation comes after both."""
+    """Make the checks of the sender: fenced before unknown, the generation after both."""
     return (
         Rule(
             f"{prefix}-INSTANCE-UNMAPPED",

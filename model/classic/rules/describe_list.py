@@ -1,4 +1,4 @@
-"""DescribeGroups and ListGroups: what can be seen of a group from outside."""
+"""DescribeGroups and ListGroups: a group as administrators see it."""
 
 from __future__ import annotations
 

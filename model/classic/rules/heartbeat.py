@@ -1,4 +1,4 @@
-"""Heartbeat: who is alive, who is fenced, and whether a rebalance runs."""
+"""Heartbeat: restart the session timer, report fencing and a rebalance in progress."""
 
 from __future__ import annotations
 

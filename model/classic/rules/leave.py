@@ -1,8 +1,8 @@
 """LeaveGroup: the request, and each row of a batch.
 
-`TABLE` says what is answered at top level, `MEMBER_TABLE` what is done for each row.
+`TABLE` decides the answer at top level, `MEMBER_TABLE` the effect and error of each row.
 
-LeaveGroup in the drafts: if one row of a batch is wrong, none is handled.
+In the drafts one wrong row of a batch rejects the whole batch.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""OffsetCommit and OffsetFetch: who may write offsets; anybody may read them."""
+"""OffsetCommit and OffsetFetch: members write offsets, anybody reads them."""
 
 from __future__ import annotations
 

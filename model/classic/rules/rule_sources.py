@@ -1,10 +1,9 @@
-"""Names for the sources of rules: sections of KIP-345 and other KIPs, and Kafka's behaviour.
+"""Names for the sources of rules, and the basis of each MUST.
 
-What makes a rule a MUST: a sentence of KIP-345 in our own words, or a safety property.
-
-A rule of this table is MUST because of each entry: a section of the KIP and what it says, or the id
-of a property that a coordinator breaks where it breaks the rule.  A MUST that is not listed, and a
-listed rule that is less than MUST, fail a test; so does a property that there isn't.
+A source is a section of KIP-345 or of another KIP, or Kafka's behaviour.  The basis of a MUST is a
+sentence of KIP-345 in our own words, or a safety property that a coordinator breaks where it breaks
+the rule.  A MUST without a basis, a basis of a rule that is less than MUST, and an unknown property
+fail a test.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ NEVER_DEAD = "no request of these APIs leaves a group Dead; it is gone at once"
 
 
 class Sentence(NamedTuple):
-    """A sentence of KIP-345: its section, and what it says in our own words."""
+    """A sentence of KIP-345: its section, and its content in our own words."""
 
     section: str
     says: str
@@ -179,7 +178,7 @@ BINDING: Mapping[str, tuple[Basis, ...]] = {
     "FAILOVER-OFFSETS": (Safety("failover-finds-what-was-stored"),),
     "FAILOVER-EMPTY": (Safety("failover-finds-what-was-stored"),),
     "FAILOVER-STABLE": (_STORED, Safety("failover-finds-what-was-stored")),
-    # What the accepted text, taken strictly, adds.
+    # Rules that only kip-345, the accepted text read strictly, has.
     "JOIN-STATIC-EMPTY-STABLE-SELECTION": (_AT_ONCE,),
     "JOIN-STATIC-CHANGED": (_FOUR,),
     "JOIN-PENDING-INSTANCE": (_FENCED,),
@@ -189,9 +188,9 @@ BINDING: Mapping[str, tuple[Basis, ...]] = {
     ),
     "SYNC-PHASE-STATIC": (_SESSION,),
 }
-"""What makes a rule of `kafka-4`, of a release or of `kip-345` a MUST: by the rule's id."""
+"""Id of a rule of `kafka-4`, of a release or of `kip-345` → the basis of its MUST."""
 
 
 def basis_of(rule: Rule) -> tuple[Basis, ...]:
-    """Return what makes a rule a MUST; nothing for one that is less."""
+    """Return the basis of a MUST; an empty tuple for a rule that is less."""
     return BINDING.get(rule.id, ()) if rule.level is Level.MUST else ()

@@ -1,4 +1,4 @@
-"""SyncGroup: how an assignment gets from the leader to everybody."""
+"""SyncGroup: hand the leader's assignment out to all members."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens without a request: timeouts, phases, failover, deletion of topics, cleanup."""
+"""Rules of events without a request: timeouts, phases, failover, deletion of topics, cleanup."""
 
 from __future__ import annotations
 
@@ -200,10 +200,10 @@ TOPICS_DELETED = Table(
         ),
     ),
 )
-"""What becomes of a group when topics are deleted; a group that nobody uses then may be cleaned."""
+"""Effect of the deletion of topics; a group that is unused then may be cleaned up."""
 
 OPERATED = (TOPICS_DELETED,)
-"""What becomes of a group when an operator does something."""
+"""Tables of an operator's actions."""
 
 CLEANUP = Table(
     "cleanup",
@@ -220,4 +220,4 @@ CLEANUP = Table(
         ),
     ),
 )
-"""What the cleaner does to a group that nobody uses: `Machine.may_clean` says which those are."""
+"""Effect of the cleaner on an unused group: see `Machine.may_clean`."""

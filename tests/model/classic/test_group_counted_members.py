@@ -16,7 +16,7 @@ from fencepost.model.classic.group import (
     Group,
     Member,
     ParkedRequest,
-    counted,
+    kind_counts,
     kinds,
 )
 from fencepost.model.messages.messages import JoinProtocol
@@ -85,7 +85,7 @@ def test_members_are_counted_by_what_is_asked() -> None:
     for number in range(2 * module.MANY):
         joins = ParkedRequest("r", 0) if number % 2 else None
         group = group.with_member(Member(f"m-{number}", None, "c", 1, 2, (), joining=joins))
-    assert sorted(number for _, number in counted(group.members)) == [module.MANY] * 2
+    assert sorted(number for _, number in kind_counts(group.members)) == [module.MANY] * 2
     assert group.waiting() == module.MANY
     assert len(list(kinds(group.members))) == 2
 

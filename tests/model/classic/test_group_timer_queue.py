@@ -40,7 +40,7 @@ def test_the_first_timer_of_many_is_that_of_a_plain_tuple(
     small = _walked(changes)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "MANY", 1)
-        patch.setattr(module, "_FEW", 3)
+        patch.setattr(module, "_BLOCK", 3)
         large = _walked(changes)
         for one, other in zip(small, large, strict=True):
             assert other == one
