@@ -25,6 +25,7 @@ ROOMS_DONE: tuple[str, ...] = (
     "conformance/clients/driver_programs.py",
     "conformance/clients/scenario_run.py",
     "conformance/clients/stage.py",
+    "conformance/run",
     "conformance/runtime",
     "conformance/search",
     "conformance/serve",

@@ -36,7 +36,7 @@ from fencepost.conformance.cli.options.target_options import (
     write_list,
     written_list_option,
 )
-from fencepost.conformance.run.certificate_run import certificate_of, matching_entries, skipped
+from fencepost.conformance.run.certificate_run import certificate_of, matching_entries, matching_ids
 from fencepost.conformance.run.certify import Options
 from fencepost.conformance.runtime.event_loop import run
 from fencepost.conformance.targets.target_registry import (
@@ -128,7 +128,7 @@ def certify_command(
         for line in chosen.heading:
             console().print(line, soft_wrap=True)
     with case_progress(len(entries), is_quiet=as_json) as show:
-        options = Options(Level[level.upper()], jobs, seed, skipped(entries, skip), show)
+        options = Options(Level[level.upper()], jobs, seed, matching_ids(entries, skip), show)
         known = None if no_known_failures else lists
         certificate = run(
             certificate_of(held, judge, chosen, entries, options, known_failures=known, name=target)

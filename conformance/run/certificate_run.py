@@ -1,4 +1,4 @@
-"""A whole run, from a target's name to its certificate: for the command line and for Python."""
+"""Run a suite from a target's name to its certificate: for the command line and for Python."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def run_certificate(
         level: The least binding level that decides the verdict.
         seed: Recorded in the certificate.
         jobs: How many cases run side by side; by default as many as the target takes.
-        options: How to reach or start a target that is given by name.
+        options: How to reach or start a target that has a name only.
         known_failures: Lists beside the shipped one; None: no list at all.
 
     Raises UnknownTargetError for a name that no target or revision has, NoCaseError,
@@ -66,13 +66,15 @@ def run_certificate(
     if isinstance(target, str):
         judge = find_revision(revision or revision_for(target))
         chosen_options = options or TargetOptions()
-        held = find_target(target, replace(chosen_options, jobs=jobs or chosen_options.jobs))
+        subject = find_target(target, replace(chosen_options, jobs=jobs or chosen_options.jobs))
     else:
-        judge, held = find_revision(revision or revision_for(target.name)), target
+        judge, subject = find_revision(revision or revision_for(target.name)), target
     chosen = find_suite(suite, judge)
     entries = matching_entries(chosen, cases)
-    asked = Options(level, jobs, seed, skipped(entries, skip))
-    run = certificate_of(held, judge, chosen, entries, asked, known_failures=known_failures)
+    run_options = Options(level, jobs, seed, matching_ids(entries, skip))
+    run = certificate_of(
+        subject, judge, chosen, entries, run_options, known_failures=known_failures
+    )
     return asyncio.run(run)
 
 
@@ -86,14 +88,14 @@ async def certificate_of(
     known_failures: Sequence[Path] | None = (),
     name: str | None = None,
 ) -> Certificate:
-    """Run cases of a suite, and say which failures are known.
+    """Run cases of a suite, and mark the failures that are known.
 
     `name`: what the target is called in lists of known failures, if not by its own name.  Raises
     KnownFailuresError and TargetUnavailableError.
     """
     certificate = await certify(target, revision, entries, options)
     certificate = replace(certificate, versions=all_versions(), suite=suite.figures)
-    # What was not chosen is skipped by the user, too: such a run certifies nothing.
+    # A run without all cases certifies nothing, so the certificate says it.
     if unchosen := len(suite.entries) - len(entries):
         notes = (
             *certificate.notes,
@@ -108,17 +110,17 @@ async def certificate_of(
 
 
 def matching_entries(suite: Chosen, globs: Sequence[str]) -> list[Entry]:
-    """The entries whose ids match, in the suite's order; without globs all.  Raises NoCaseError."""
+    """Return the matching entries in the suite's order; without globs all.  Raises NoCaseError."""
     if not globs:
         return list(suite.entries)
-    wanted = {entry.id for glob in globs for entry in suite.matching(glob)}
-    if not wanted:
+    matches = {entry.id for glob in globs for entry in suite.matching(glob)}
+    if not matches:
         cases = f"fencepost cases --suite {suite.name}"
         near = did_you_mean(globs[0], [entry.id for entry in suite.entries])
         raise NoCaseError(f"no case matches {', '.join(globs)}{near}; see `{cases}`")
-    return [entry for entry in suite.entries if entry.id in wanted]
+    return [entry for entry in suite.entries if entry.id in matches]
 
 
-def skipped(entries: Sequence[Entry], globs: Sequence[str]) -> tuple[str, ...]:
-    """The ids that match one of the globs."""
+def matching_ids(entries: Sequence[Entry], globs: Sequence[str]) -> tuple[str, ...]:
+    """Return the ids that match one of the globs."""
     return tuple(e.id for e in entries if any(fnmatchcase(e.id, glob) for glob in globs))

@@ -2,29 +2,18 @@
 
 A case passes only if its whole plan was run, every remaining explanation of its history used the
 rules that the case is about, and lag blurs nothing of it.  A violation counts at once if no lag can
-explain it.  One that depends on how late something was counts only while the control group shows
-that the target is quick; it counts as SHOULD at most if the answer itself was right.  What may come
-from a bad network link (lateness, a closed connection) or a coordinator that loads must be seen
-several times at the same request.  Every other result is unknown and is retried; it is never a
-pass.
+explain it.  One that depends on latency counts only while the control group shows that the target
+is quick; it counts as SHOULD at most if the answer itself was right.  A failure that a bad network
+link (lateness, a closed connection) or a loading coordinator may cause must repeat several times at
+the same request.  Every other result is unknown and is retried; it is never a pass.
 
-From a recording and its verdict to the result of a case: what a pass takes.
-
-A pass is never the lack of a failure.  The whole plan was run, the oracle explained all of it, each
-explanation used the rules that the case is about, and no lag that had to be allowed blurs what the
-plan holds against each other.
-
-The controls of a target: one beside the cases on each of its servers, as they are used.
-
-A server of its own may be late, or down, while the others are quick.  So each is watched, from the
-first case on it; one that a case has for itself is watched as long as that case runs.
-
-Set groups up in another way where a target refuses the usual one, and report the refusal once.
+A server may be late, or down, while the others are quick.  So each has a control beside the cases,
+from the first case on it; a server that one case has for itself is control while that case runs.
 
 A target that refuses the first request of a hundred cases has one fault, and ninety-nine cases say
 nothing about their own rules.  So a case whose set-up is refused is tried again with a set-up that
-leads to the same state by other requests.  The refusal must still be seen: some case fails by it,
-or the first one that met it keeps it as its result.
+leads to the same state by other requests.  The refusal stays in the report: some case fails by it,
+or the first case that met it keeps it as its result.
 """
 
 from __future__ import annotations
@@ -108,7 +97,7 @@ from fencepost.properties.oracle.verdict import Verdict, Violation, Wrong, neare
 def case_result(
     case: Plan, recording: Recording, verdict: Verdict, revision: Revision
 ) -> CaseResult:
-    """The result of one run of a case."""
+    """Return the result of one run of a case."""
     common: dict[str, Any] = {
         "case": case,
         "verdict": verdict,
@@ -133,7 +122,7 @@ def case_result(
 
 
 def at_level(result: CaseResult, revision: Revision) -> CaseResult:
-    """A result with a failure at the level of its fault, which may take long to be found."""
+    """Return a result with a failure at the level of its fault, which may take long to compute."""
     recording, verdict = result.recording, result.verdict
     if result.outcome is not Outcome.FAIL or recording is None or verdict is None:
         return result
@@ -144,14 +133,14 @@ def at_level(result: CaseResult, revision: Revision) -> CaseResult:
 
 
 def _no_proof(case: Plan, recording: Recording, verdict: Verdict, revision: Revision) -> str | None:
-    """Why a run without a violation is no pass, if it isn't."""
+    """Return the reason why a run without a violation is no pass, or None."""
     if recording.moved:
         return "the coordinator moved or was loading meanwhile"
     if verdict.unknown is not None:
         return verdict.unknown
     if missing := sorted(set(case.rules) - verdict.used):
-        said = f"the history can also be explained without {', '.join(missing)}"
-        return said + _not_applying(case, revision)
+        message = f"the history can also be explained without {', '.join(missing)}"
+        return message + _not_applying(case, revision)
     return None
 
 
@@ -161,11 +150,10 @@ def _not_applying(case: Plan, revision: Revision) -> str:
         return ""
     there = {rule.id: rule for _, rule in revision.rules()}
     theirs = {rule.id: rule for _, rule in shipped_base(revision).rules()}
-    changed = [one for one in case.rules if there.get(one) is not theirs.get(one)]
-    if not changed:
+    changes = ", ".join(id_ for id_ in case.rules if there.get(id_) is not theirs.get(id_))
+    if not changes:
         return ""
-    what = ", ".join(changed)
-    return f"; {revision.name} changes or drops {what}, so the case may not apply to it"
+    return f"; {revision.name} changes or drops {changes}, so the case may not apply to it"
 
 
 def _blur(case: Plan, recording: Recording) -> str | None:
@@ -175,24 +163,27 @@ def _blur(case: Plan, recording: Recording) -> str | None:
 
 
 def unsupported(case: Plan, lacks: str) -> CaseResult:
-    """The result of a case that the target lacks something for."""
+    """Return the result of a case for which the target lacks something."""
     return CaseResult(case, Outcome.UNSUPPORTED, case.level, f"the target lacks {lacks}")
 
 
 def failed(case: Plan, error: CoordinatorFailure) -> CaseResult:
-    """The result of a case in which the target itself failed, or an earlier case spoiled it."""
+    """Return the result of a case in which the target failed, or which an earlier case spoiled."""
     if isinstance(error, SpoiledRunError):
         return CaseResult(case, Outcome.UNKNOWN, case.level, str(error))
-    said = f"the target failed: {error}"
-    return CaseResult(case, Outcome.FAIL, case.level, said, "the target failed")
+    message = f"the target failed: {error}"
+    return CaseResult(case, Outcome.FAIL, case.level, message, "the target failed")
 
 
 Scope = Callable[[str], AbstractAsyncContextManager[AsyncCoordinator]]
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
-    """A control that runs: its meter, how long its timers take, the lag when it began; where."""
+class RunningControl:
+    """A control that runs on a server.
+
+    `round_s`: seconds that one try of its timers takes; `lag_ms`: the lag when it began.
+    """
 
     meter: LagMeter
     round_s: float = 0.0
@@ -215,32 +206,34 @@ class Controls:
         self._hello = hello
         self._session_ms = times_for(config, lag_ms=1).short_session
         self._stack = stack
-        self._shared: dict[Place, asyncio.Task[Watched]] = {}
+        self._shared: dict[Place, asyncio.Task[RunningControl]] = {}
 
-    async def first(self, target: Target) -> Watched:
+    async def first(self, target: Target) -> RunningControl:
         """Watch the server on which the target has its scopes unless a case needs another."""
-        watched = await self._stack.enter_async_context(self._watching(target.scope))
-        if watched.place is not None:
-            self._shared[watched.place] = asyncio.create_task(_given(watched))
-        return watched
+        control = await self._stack.enter_async_context(self._watching(target.scope))
+        if control.place is not None:
+            self._shared[control.place] = asyncio.create_task(_result(control))
+        return control
 
     def worst_ms(self) -> int:
-        """How long the servers that cases share take to answer just now, the slowest, in ms."""
+        """Return the present latency of the slowest server that cases share, in ms."""
         now = time.monotonic()
         tasks = (task for task in self._shared.values() if task.done() and not task.cancelled())
         running = (task.result() for task in tasks if task.exception() is None)
-        return max((watched.meter.worst_ms(now, now) for watched in running), default=0)
+        return max((control.meter.worst_ms(now, now) for control in running), default=0)
 
     @asynccontextmanager
-    async def beside(self, scope: AsyncCoordinator, otherwise: Watched) -> AsyncIterator[Watched]:
-        """The control of the server that a scope is on: one for all scopes that share it."""
+    async def beside(
+        self, scope: AsyncCoordinator, default: RunningControl
+    ) -> AsyncIterator[RunningControl]:
+        """Yield the control of a scope's server: one for all scopes that share the server."""
         if not isinstance(scope, Placed):
-            yield otherwise
+            yield default
             return
         place = scope.place
         if place.is_brief:
-            async with self._watching(place.scope) as watched:
-                yield watched
+            async with self._watching(place.scope) as control:
+                yield control
             return
         if place not in self._shared:
             entered = self._stack.enter_async_context(self._watching(place.scope))
@@ -248,7 +241,7 @@ class Controls:
         yield await asyncio.shield(self._shared[place])
 
     @asynccontextmanager
-    async def _watching(self, scope: Scope) -> AsyncIterator[Watched]:
+    async def _watching(self, scope: Scope) -> AsyncIterator[RunningControl]:
         async with scope("control") as quick, scope("control timers") as timed:
             place = quick.place if isinstance(quick, Placed) else None
             outages = () if place is None else place.outages
@@ -256,26 +249,26 @@ class Controls:
             lag_ms = await control.warm_up()
             measuring = asyncio.create_task(control.run())
             try:
-                yield Watched(control.meter, control.round_s, lag_ms, place)
+                yield RunningControl(control.meter, control.round_s, lag_ms, place)
             finally:
                 measuring.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
                     await measuring
 
 
-async def _given(watched: Watched) -> Watched:
-    return watched
+async def _result(control: RunningControl) -> RunningControl:
+    return control
 
 
 _MEMBER_ID_REQUIRED_SINCE = 4
 
 RefusedStep = Callable[[CaseResult], Request | None]
 Try = Callable[[SetUp, RefusedStep], Awaitable[CaseResult]]
-"""Tries a case in a way, until there is a result, or one attempt whose set-up is refused."""
+"""Try a case with a set-up until it has a result, or until one attempt's set-up is refused."""
 
 
 def usual_way(apis: Mapping[str, tuple[int, int]]) -> SetUp:
-    """How groups are set up first on a target with these versions."""
+    """Return the set-up to try first on a target with these versions."""
     oldest = apis.get("JoinGroup", (0, 0))[0]
     return SetUp(
         Entering.AT_ONCE if oldest < _MEMBER_ID_REQUIRED_SINCE else Entering.ID_FIRST,
@@ -283,7 +276,7 @@ def usual_way(apis: Mapping[str, tuple[int, int]]) -> SetUp:
 
 
 def other_ways(usual: SetUp) -> Iterator[SetUp]:
-    """The other ways, those with the fewest changes first."""
+    """Yield the other ways, those with the fewest changes first."""
     entering = (usual.entering, Entering.ID_FIRST, Entering.STATIC)
     ways = {SetUp(*parts) for parts in product(entering, (False, True), (False, True))}
 
@@ -295,15 +288,15 @@ def other_ways(usual: SetUp) -> Iterator[SetUp]:
 
 
 def is_refusal(violation: Violation) -> bool:
-    """Whether a request got an error that is not due, no id that is, or a closed connection."""
+    """Return True for a wrong error, no id where one is due, or a closed connection."""
     chosen = nearest(violation.allowed)
     due = chosen.body.get("errorCode") if chosen is not None and chosen.body is not None else 0
-    seen = (violation.observed or {}).get("errorCode")
+    code = (violation.observed or {}).get("errorCode")
     match violation.wrong:
         case Wrong.CLOSED:
             return True
-        case Wrong.ANSWER | Wrong.EARLY if seen:
-            return bool(seen != due)
+        case Wrong.ANSWER | Wrong.EARLY if code:
+            return bool(code != due)
         case Wrong.ANSWER | Wrong.EARLY | Wrong.SILENCE:
             return bool(due == Error.MEMBER_ID_REQUIRED.value)
         case _:
@@ -312,13 +305,13 @@ def is_refusal(violation: Violation) -> bool:
 
 @dataclass
 class SetUps:
-    """How the groups of one target are set up, and what it refused."""
+    """The set-up of the groups of one target, and the set-ups that it refused."""
 
     usual: SetUp
     _refused: dict[str, tuple[CaseResult, SetUp]] = field(default_factory=dict)
 
-    async def judged(self, entry: Entry, first: CaseResult, attempt: Try) -> CaseResult:
-        """The result of a case: `first`, or that of another way if the set-up was refused.
+    async def retry(self, entry: Entry, first: CaseResult, attempt: Try) -> CaseResult:
+        """Return `first`, or the result of another way if the set-up was refused.
 
         Another way counts if its own set-up is not refused, and it passes or fails.
         """
@@ -342,22 +335,22 @@ class SetUps:
                 return replace(result, notes=(note, *result.notes))
         return first
 
-    def reported(self, results: list[CaseResult]) -> list[CaseResult]:
-        """The results, with each refusal in at least one of them."""
-        seen = {_refusal(r) for r in results if r.outcome is Outcome.FAIL}
-        found = []
+    def with_refusals(self, results: list[CaseResult]) -> list[CaseResult]:
+        """Return the results, with each refusal in at least one of them."""
+        reported = {_refusal(r) for r in results if r.outcome is Outcome.FAIL}
+        complete = []
         for result in results:
             first, _ = self._refused.get(result.case.id, (None, None))
-            if first is not None and _refusal(first) not in seen:
-                seen.add(_refusal(first))
+            if first is not None and _refusal(first) not in reported:
+                reported.add(_refusal(first))
                 del self._refused[result.case.id]
-                found.append(first)
+                complete.append(first)
             else:
-                found.append(result)
-        return found
+                complete.append(result)
+        return complete
 
     def notes(self) -> tuple[str, ...]:
-        """What a certificate says of it."""
+        """Return the notes of a certificate about refused set-ups."""
         counts = Counter((way, _refusal(first)) for first, way in self._refused.values())
         return tuple(
             f"the set-up of {plural(count, 'case')} was refused ({refusal}), and there {way}"
@@ -365,7 +358,7 @@ class SetUps:
         )
 
     def _refused_step(self, entry: Entry, way: SetUp, result: CaseResult) -> Request | None:
-        """The request of the set-up that was refused."""
+        """Return the request of the set-up that was refused, or None."""
         violation, recording = result.violation, result.recording
         if result.outcome is not Outcome.FAIL or violation is None or recording is None:
             return None
@@ -385,7 +378,7 @@ class SetUps:
 
 
 def _refusal(result: CaseResult) -> str:
-    """What was refused, by which rules it should have been handled, and how it was answered."""
+    """Return the rules by which the refused request was due, and its answer."""
     violation = result.violation
     if violation is None:
         return ""
@@ -394,7 +387,7 @@ def _refusal(result: CaseResult) -> str:
 
 
 def _sends(case: Plan, step: Request) -> bool:
-    """Whether the case sends the same request, whatever its number is."""
+    """Return True if the case sends the same request, under any number."""
     return any(
         isinstance(other, Request) and structs.replace(other, label=step.label) == step
         for other in case.steps
@@ -407,10 +400,10 @@ _SPIKE_MS = 3000
 """A case allows for this much lag at most, since its waits grow with the lag, to minutes."""
 
 _RESTARTED_MS = 1000
-"""A server that was just restarted, and many cases that go on at once, are as late as that."""
+"""Lag of a server just after a restart, when many cases go on at once."""
 
 _SPIKE_S = 5.0
-"""Seconds before a case, or before its last attempt, whose lag is expected again."""
+"""Seconds before a case, or before its last attempt, whose lag may recur."""
 
 _CALM_WITHIN_S = 20.0
 """Retry undecided cases when latency is normal, or after this many seconds."""
@@ -447,7 +440,9 @@ class Options:
 
 
 @asynccontextmanager
-async def opened(target: Target, revision: Revision, options: Options) -> AsyncIterator[OpenTarget]:
+async def open_target(
+    target: Target, revision: Revision, options: Options
+) -> AsyncIterator[OpenTarget]:
     """Open the target, so that cases can be run on it, and close it afterwards.
 
     Raises TargetUnavailableError.
@@ -459,8 +454,8 @@ async def opened(target: Target, revision: Revision, options: Options) -> AsyncI
                 hello = await coordinator.hello()
                 config = (await coordinator.reset({})).config
             controls = Controls(hello, config, stack) if hello.clock == "real" else None
-            watched = None if controls is None else await controls.first(target)
-        yield OpenTarget(target, revision, hello, config, options, watched, controls)
+            control = None if controls is None else await controls.first(target)
+        yield OpenTarget(target, revision, hello, config, options, control, controls)
 
 
 async def certify(
@@ -468,9 +463,9 @@ async def certify(
 ) -> Certificate:
     """Open the target, run the cases, close it.  Raises TargetUnavailableError."""
     began = time.monotonic()
-    async with opened(target, revision, options) as suite:
+    async with open_target(target, revision, options) as suite:
         hello, config = suite.hello, suite.config
-        reported = suite.set_ups.reported(await suite.run(entries))
+        reported = suite.set_ups.with_refusals(await suite.run(entries))
         results = without_unreachable(revision, hello, reported)
         return Certificate(
             provenance=target.provenance(),
@@ -492,7 +487,7 @@ async def certify(
 
 
 class OpenTarget:
-    """A target that is open and runs cases side by side; made by `opened`."""
+    """A target that is open and runs cases side by side; made by `open_target`."""
 
     def __init__(
         self,
@@ -501,16 +496,16 @@ class OpenTarget:
         hello: Hello,
         config: Config,
         options: Options,
-        watched: Watched | None,
+        control: RunningControl | None,
         controls: Controls | None = None,
     ) -> None:
         self._target = target
         self._revision = revision
         self.hello = hello
         self.config = config
-        self.lag_ms = 0 if watched is None else watched.lag_ms
+        self.lag_ms = 0 if control is None else control.lag_ms
         self.options = options
-        self._watched = watched
+        self._control = control
         self.controls = controls
         self._levels = {rule.id: rule.level for _, rule in revision.rules()}
         self._idle = {r.id: r.defensive for _, r in revision.rules() if r.defensive is not None}
@@ -522,9 +517,12 @@ class OpenTarget:
         """Run cases; return results in the catalogue's order.  Raises TargetUnavailableError."""
         entries = list(entries)
         if isinstance(self._target, Configurable):
-            wanted = [entry for entry in entries if entry.id not in self.options.skip]
             await self._target.prepare(
-                [_needed(self._written(e, self.config), self._wanted_config(e)) for e in wanted]
+                [
+                    _scope_needs(self._plan(entry, self.config), self._settings(entry))
+                    for entry in entries
+                    if entry.id not in self.options.skip
+                ]
             )
         return await side_by_side(map(self._case, entries))
 
@@ -540,78 +538,85 @@ class OpenTarget:
         return await side_by_side(map(self.try_case, cases))
 
     async def prepare(self, cases: Iterable[Plan]) -> None:
-        """Make ready what written cases need.  Raises TargetUnavailableError."""
+        """Prepare the target for written cases.  Raises TargetUnavailableError."""
         if isinstance(self._target, Configurable):
-            await self._target.prepare([_needed(case, case.needs.config) for case in cases])
+            await self._target.prepare([_scope_needs(case, case.needs.config) for case in cases])
 
-    async def try_case(self, case: Plan, *, seen_ms: int = 0, has_turn: bool = False) -> CaseResult:
-        """Run one written case; `seen_ms`: a lag to bear; `has_turn`: the caller waited for it."""
+    async def try_case(
+        self, case: Plan, *, known_lag_ms: int = 0, has_turn: bool = False
+    ) -> CaseResult:
+        """Run one written case.
+
+        `known_lag_ms`: a lag to allow; `has_turn`: the caller waited for the case's turn.
+        """
         async with self._places:
-            await self._turns.turn(at_once=has_turn or self._watched is None)
+            await self._turns.turn(at_once=has_turn or self._control is None)
             began = time.monotonic()
-            result = await self._attempt(as_entry(case), case, self.set_ups.usual, seen_ms=seen_ms)
-            return await self._graded(replace(result, seconds=time.monotonic() - began))
+            result = await self._attempt(
+                as_entry(case), case, self.set_ups.usual, known_lag_ms=known_lag_ms
+            )
+            return await self._grade(replace(result, seconds=time.monotonic() - began))
 
     @property
     def revision(self) -> Revision:
-        """The revision that judges."""
+        """Return the revision that judges."""
         return self._revision
 
     @property
     def chooses_settings(self) -> bool:
-        """Whether a case can be given settings of its own."""
+        """Return True if a case can have settings of its own."""
         return self.hello.clock == "virtual" or isinstance(self._target, Configurable)
 
     @property
     def places(self) -> int:
-        """How many cases run side by side."""
+        """Return the number of cases that run side by side."""
         return self.options.jobs or self._target.capacity
 
     def provenance(self) -> Provenance:
-        """The target and the versions of its parts."""
+        """Return the target and the versions of its parts."""
         return self._target.provenance()
 
-    def _wanted_config(self, entry: Entry) -> dict[str, int | None]:
-        wanted: dict[str, int | None] = dict(entry.needs.config)
+    def _settings(self, entry: Entry) -> dict[str, int | None]:
+        settings: dict[str, int | None] = dict(entry.needs.config)
         if self.chooses_settings and entry.delayed is not None:
-            wanted.setdefault(DELAY, _DELAY_MS if entry.delayed else 0)
-        return wanted
+            settings.setdefault(DELAY, _DELAY_MS if entry.delayed else 0)
+        return settings
 
     async def _case(self, entry: Entry) -> CaseResult:
         async with self._places:
-            await self._turns.turn(at_once=self._watched is None)
-            result = await self._tried(entry, self.set_ups.usual)
-            result = await self.set_ups.judged(entry, result, partial(self._tried, entry))
-            result = await self._graded(result)
+            await self._turns.turn(at_once=self._control is None)
+            result = await self._try(entry, self.set_ups.usual)
+            result = await self.set_ups.retry(entry, result, partial(self._try, entry))
+            result = await self._grade(result)
         if self.options.progress is not None:
             self.options.progress(result)
         return result
 
-    async def _tried(
+    async def _try(
         self, entry: Entry, way: SetUp, refused_step: RefusedStep | None = None
     ) -> CaseResult:
-        case = self._written(entry, self.config, way)
+        case = self._plan(entry, self.config, way)
         if entry.id in self.options.skip:
             return CaseResult(case, Outcome.SKIPPED, case.level, "skipped by the user")
         for rule_id in case.rules:
             why = self._idle.get(rule_id)
             if why is not None or rule_id not in self._levels:
-                said = ": ".join(filter(None, (f"{self._revision.name} has no {rule_id}", why)))
-                return CaseResult(case, Outcome.UNSUPPORTED, case.level, said)
+                lack = ": ".join(filter(None, (f"{self._revision.name} has no {rule_id}", why)))
+                return CaseResult(case, Outcome.UNSUPPORTED, case.level, lack)
         result = CaseResult(case, Outcome.UNKNOWN, case.level)
         failures = RepeatedFailures(self.options.attempts)
         attempt = 0
         while attempt < failures.most_attempts:
             attempt += 1
-            seen_ms = 0 if result.recording is None else result.recording.measured_ms
+            known_lag_ms = 0 if result.recording is None else result.recording.measured_ms
             if attempt > 1 and result.outcome is Outcome.UNKNOWN and await self._is_calm():
-                seen_ms = 0
+                known_lag_ms = 0
             began = time.monotonic()
-            # A longer timeout is for what is undecided, not for what was seen to be wrong.
-            last = attempt >= _ATTEMPTS and not failures.seen
-            result = await self._attempt(entry, case, way, last=last, seen_ms=seen_ms)
+            # A longer timeout helps an undecided case, not one that failed before.
+            last = attempt >= _ATTEMPTS and not failures.results
+            result = await self._attempt(entry, case, way, last=last, known_lag_ms=known_lag_ms)
             result = replace(result, attempts=attempt, seconds=time.monotonic() - began)
-            if self._watched is None or (refused_step and refused_step(result)):
+            if self._control is None or (refused_step and refused_step(result)):
                 return result
             if (cause := passing_cause(result, self._revision)) is not None:
                 if failures.confirmed_by(result, cause):
@@ -620,75 +625,74 @@ class OpenTarget:
                 break
         return failures.weighed(result)
 
-    async def _graded(self, result: CaseResult) -> CaseResult:
+    async def _grade(self, result: CaseResult) -> CaseResult:
         work = partial(at_level, result, self._revision)
-        found, graded_s = timed(work) if self._watched is None else await judged(work)
-        return replace(found, judged_s=result.judged_s + graded_s)
+        graded, graded_s = timed(work) if self._control is None else await judged(work)
+        return replace(graded, judged_s=result.judged_s + graded_s)
 
     async def _is_calm(self) -> bool:
-        watched = self._watched
-        return watched is not None and await watched.meter.calms_down(self.lag_ms, _CALM_WITHIN_S)
+        control = self._control
+        return control is not None and await control.meter.calms_down(self.lag_ms, _CALM_WITHIN_S)
 
-    def _written(self, entry: Entry, config: Config, way: SetUp | None = None) -> Plan:
-        """The case as it is written for this target, set up in the usual way or another."""
+    def _plan(self, entry: Entry, config: Config, way: SetUp | None = None) -> Plan:
+        """Write the case for this target, with the usual set-up or another."""
         return entry.case(
             self._levels, delayed=bool(config.get(DELAY)), way=way or self.set_ups.usual
         )
 
-    def _scope(self, case: Plan, wanted: Config) -> AbstractAsyncContextManager[AsyncCoordinator]:
-        needed = _needed(case, wanted)
+    def _scope(self, case: Plan, settings: Config) -> AbstractAsyncContextManager[AsyncCoordinator]:
         if isinstance(self._target, Configurable):
-            return self._target.scope_with(case.id, needed)
-        return self._target.scope(case.id, isolated=needed.isolated, restarts=needed.restarts)
+            return self._target.scope_with(case.id, _scope_needs(case, settings))
+        return self._target.scope(case.id, isolated=case.isolated, restarts=case.restarts)
 
     async def _attempt(
-        self, entry: Entry, case: Plan, way: SetUp, *, last: bool = False, seen_ms: int = 0
+        self, entry: Entry, case: Plan, way: SetUp, *, last: bool = False, known_lag_ms: int = 0
     ) -> CaseResult:
         try:
-            settings = self._wanted_config(entry)
+            settings = self._settings(entry)
             async with self._scope(case, settings) as coordinator:
                 try:
                     config = (await coordinator.reset(settings)).config
                 except UnsupportedError as error:
                     return unsupported(case, f"the setting {error}")
-                case = self._written(entry, config, way)
+                case = self._plan(entry, config, way)
                 delayed = bool(config.get(DELAY))
                 if entry.delayed is not None and entry.delayed is not delayed:
-                    wanted = "an initial delay" if entry.delayed else "no initial delay"
-                    return unsupported(case, f"{wanted} (group.initial.rebalance.delay.ms)")
+                    need = "an initial delay" if entry.delayed else "no initial delay"
+                    return unsupported(case, f"{need} (group.initial.rebalance.delay.ms)")
                 if (lacks := unmet_need(case, self.hello, config)) is not None:
                     return unsupported(case, lacks)
-                async with self._watching(coordinator) as watched:
-                    return await self._judged(
-                        case, coordinator, config, watched, last=last, seen_ms=seen_ms
+                async with self._watching(coordinator) as control:
+                    return await self._run_and_judge(
+                        case, coordinator, config, control, last=last, known_lag_ms=known_lag_ms
                     )
         except CoordinatorFailure as error:
             return failed(case, error)
 
     def _watching(
         self, coordinator: AsyncCoordinator
-    ) -> AbstractAsyncContextManager[Watched | None]:
-        """The control of the server that a case runs on."""
-        if self._watched is None or self.controls is None:
-            return nullcontext(self._watched)
-        return self.controls.beside(coordinator, self._watched)
+    ) -> AbstractAsyncContextManager[RunningControl | None]:
+        """Return the control of the server that a case runs on."""
+        if self._control is None or self.controls is None:
+            return nullcontext(self._control)
+        return self.controls.beside(coordinator, self._control)
 
-    async def _judged(
+    async def _run_and_judge(
         self,
         case: Plan,
         coordinator: AsyncCoordinator,
         config: Config,
-        watched: Watched | None,
+        control: RunningControl | None,
         *,
         last: bool,
-        seen_ms: int,
+        known_lag_ms: int,
     ) -> CaseResult:
         began = time.monotonic()
         calm = max(self.lag_ms, _RESTARTED_MS if case.restarts else 0)
         lag = 0
-        if watched is not None:
-            recent = watched.meter.lag_ms(began - _SPIKE_S, began)
-            lag = min(_SPIKE_MS, max(calm, recent, seen_ms))
+        if control is not None:
+            recent = control.meter.lag_ms(began - _SPIKE_S, began)
+            lag = min(_SPIKE_MS, max(calm, recent, known_lag_ms))
         hints = self._target.hints
         if last:
             hints = replace(hints, patience_ms=max(hints.patience_ms, _LAST_PATIENCE_MS))
@@ -703,7 +707,7 @@ class OpenTarget:
             persists=self.options.persists,
             eager=self.options.eager,
             follows=self.options.follows,
-            lag_since=lambda since: _allowed_ms(watched, since),
+            lag_since=lambda since: _allowed_ms(control, since),
         )
         run.recording.coordinator = coordinator_of(self.options.known_as or self._target.name)
         run.recording.calm_ms = min(_SPIKE_MS, calm)
@@ -715,33 +719,33 @@ class OpenTarget:
             result = failed(case, error)
             return (
                 result
-                if watched is None
-                else await excused_by_control(result, watched.meter, began)
+                if control is None
+                else await excused_by_control(result, control.meter, began)
             )
         # On a virtual clock nothing is late, so the verdict of the oracle that listened is final.
-        meter = None if watched is None else watched.meter
+        meter = None if control is None else control.meter
 
         def judge() -> Verdict:
             return run.verdict() if meter is None else verdict_of(recording, self._revision, meter)
 
-        verdict, judged_s = timed(judge) if watched is None else await judged(judge)
-        if watched is not None and rests_on_lateness(verdict):
-            # What shows whether it counts may be under way.
-            await watched.meter.timers_tried(recording.ended, watched.round_s + _PATIENCE_S)
+        verdict, judged_s = timed(judge) if control is None else await judged(judge)
+        if control is not None and rests_on_lateness(verdict):
+            # The next timeout of the control member decides whether it counts.
+            await control.meter.timers_tried(recording.ended, control.round_s + _PATIENCE_S)
             verdict, again_s = await judged(judge)
             judged_s += again_s
-        if watched is not None and verdict.violation is not None and not recording.moved:
-            moved = watched.meter.has_moved(recording.began, recording.ended)
+        if control is not None and verdict.violation is not None and not recording.moved:
+            moved = control.meter.has_moved(recording.began, recording.ended)
             recording.moved = moved or await is_loading(coordinator, self.hello, recording)
         result = case_result(case, recording, verdict, self._revision)
-        if watched is not None and is_cut_off(result):
-            result = await excused_by_control(result, watched.meter, began)
+        if control is not None and is_cut_off(result):
+            result = await excused_by_control(result, control.meter, began)
         return replace(result, judged_s=judged_s)
 
 
-def _needed(case: Plan, wanted: Config) -> ScopeNeeds:
-    return ScopeNeeds(case.isolated, case.restarts, wanted)
+def _scope_needs(case: Plan, settings: Config) -> ScopeNeeds:
+    return ScopeNeeds(case.isolated, case.restarts, settings)
 
 
-def _allowed_ms(watched: Watched | None, since: float) -> int:
-    return 0 if watched is None else lag_to_allow_ms(watched.meter, since, time.monotonic())
+def _allowed_ms(control: RunningControl | None, since: float) -> int:
+    return 0 if control is None else lag_to_allow_ms(control.meter, since, time.monotonic())

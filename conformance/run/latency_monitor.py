@@ -7,17 +7,13 @@ of the case the control's requests were answered, and quickly, and its timers fi
 fails, or is silent itself, shows nothing, so nothing late is held against the target then.
 
 A coordinator that moves by itself, on a busy machine, forgets what it hasn't stored.  A case that
-asks for nothing meanwhile isn't told, but the control is.
+sends nothing meanwhile doesn't notice, but the control does.
 
-Ask a coordinator one thing after the other, beside the cases.
-
-Judge what was recorded on a real clock, with more and more allowance for lateness.
-
-First the history is judged with the lag that was measured while it was recorded.  A violation that
-remains with any larger lag counts: with one as long as the whole history, nothing is late.  One
-that a larger lag explains counts only while the control group shows a quick target: as SHOULD at
-most if the target's own patience explains it, and at its rule's level if that is not enough, for an
-answer that is so late may as well never come.
+A history that was recorded on a real clock is judged first with the lag that was measured
+meanwhile.  A violation that remains with any larger lag counts: with a lag as long as the whole
+history, nothing is late.  A violation that a larger lag explains counts only while the control
+group shows a quick target: as SHOULD at most if the target's own patience explains it, and at its
+rule's level if that is not enough, for then the answer may as well never come.
 """
 
 from __future__ import annotations
@@ -54,7 +50,7 @@ from fencepost.properties.oracle.verdict import Verdict, Violation
 
 
 class Probe:
-    """Sends single requests on one connection; after a failure, on a new one.
+    """Single requests on one connection; after a failure, on a new one.
 
     `name`: of its connections, and in messages; `within_s`: seconds that an answer may take.
     """
@@ -63,7 +59,7 @@ class Probe:
         self._coordinator = coordinator
         self._name = name
         self._within_s = within_s
-        self._asked = itertools.count(1)
+        self._requests = itertools.count(1)
         self._connections = itertools.count(1)
         self._connection = name
 
@@ -72,7 +68,7 @@ class Probe:
 
         Raises CoordinatorFailure if there is none, or its connection ended.
         """
-        request_id = f"{self._name}-{next(self._asked)}"
+        request_id = f"{self._name}-{next(self._requests)}"
         send = Send(request_id, self._connection, "fencepost", api, version, body)
         answers = list(await self._coordinator.send(send))
         end = time.monotonic() + self._within_s
@@ -101,13 +97,13 @@ _LONGEST_REST_S = 1.0
 _ANSWER_CAP_S = 30.0
 _LONGEST_LAG_S = 15.0
 CONTROL_APIS = ("JoinGroup", "SyncGroup", "Heartbeat")
-"""What a target must have to be measured."""
+"""APIs that a target must have, so that its latency can be measured."""
 
 
 class Control:
     """The control groups: one scope for requests that are answered at once, one for timers.
 
-    `outages`: when the broker is down on purpose; the list may grow meanwhile.
+    `outages`: times at which the broker is down on purpose; the list may grow meanwhile.
     """
 
     def __init__(
@@ -130,15 +126,15 @@ class Control:
 
     @property
     def round_s(self) -> float:
-        """How long its timers take to be tried, in seconds, on a target that is quick."""
+        """Return the seconds that one try of its timers takes on a quick target."""
         return (self._session_ms + LEAST_LAG_MS) / 1000
 
     async def run(self) -> None:
-        """Measure until cancelled.  What fails is noted, and tried again."""
+        """Measure until cancelled.  Note failures, and try again."""
         await asyncio.gather(self._watch_loop(), self._beat(), self._expire())
 
     async def warm_up(self, rounds: int = 10) -> int:
-        """Take some first samples; returns the lag to allow, in ms."""
+        """Take some first samples; return the lag to allow, in ms."""
         began = time.monotonic()
         for _ in range(rounds):
             await self._measured_beat()
@@ -158,7 +154,7 @@ class Control:
             await asyncio.sleep(rest_s)
 
     async def _measured_beat(self) -> bool:
-        """Whether a heartbeat was answered."""
+        """Send a heartbeat; return True if it was answered."""
         try:
             with self.meter.measured():
                 body = await self._heartbeat(self._quick, "control", "nobody", -1)
@@ -176,7 +172,7 @@ class Control:
             self._usual = code
 
     async def _expire(self) -> None:
-        """A member joins, syncs, falls silent, and checks whether it was removed; again and again.
+        """Let a member join, sync, fall silent, and check if it was removed; again and again.
 
         It syncs because a coordinator may have lost the timer that a join starts (KAFKA-9752).  A
         case finds that fault; here it would make all other results doubtful.
@@ -226,11 +222,11 @@ class Control:
         await self._timed.ask("SyncGroup", version, message.to_body(version))
 
     async def _heartbeat(
-        self, asker: Probe, group: str, member_id: str, generation: int
+        self, probe: Probe, group: str, member_id: str, generation: int
     ) -> dict[str, Any]:
         message = HeartbeatRequest(group_id=group, generation_id=generation, member_id=member_id)
         version = self._beat_version
-        return await asker.ask("Heartbeat", version, message.to_body(version))
+        return await probe.ask("Heartbeat", version, message.to_body(version))
 
 
 GENEROUS_MS = 30_000
@@ -252,7 +248,7 @@ _HIDDEN = (
 
 
 def lag_to_allow_ms(meter: LagMeter, began: float, ended: float) -> int:
-    """The lag, in ms, by which a run may be late, for all that the control has shown."""
+    """Return the lag, in ms, by which a run may be late by the evidence of the control."""
     lag_ms = meter.safe_lag_ms(began, ended)
     if meter.answers_throughout(began, ended, lag_ms):
         return lag_ms
@@ -260,10 +256,10 @@ def lag_to_allow_ms(meter: LagMeter, began: float, ended: float) -> int:
 
 
 def verdict_of(recording: Recording, revision: Revision, meter: LagMeter) -> Verdict:
-    """The oracle's verdict; the lag that it allowed for is noted in the recording.
+    """Return the oracle's verdict; note the lag that it allowed for in the recording.
 
-    Where the measured lag gives a violation, the history is judged with more and more lag.  What is
-    wrong even then does not depend on lateness, and is what is reported.
+    Where the measured lag gives a violation, the history is judged with more and more lag.  A
+    violation that remains does not depend on lateness, and is reported.
     """
     recording.measured_ms = meter.lag_ms(recording.began, recording.ended)
     lag = max(recording.written_for_ms, recording.measured_ms)
@@ -288,19 +284,19 @@ def verdict_of(recording: Recording, revision: Revision, meter: LagMeter) -> Ver
         patient = replace(patient, violation=violation)
         if _judge(recording, revision, any_lag).violation is not None:
             return patient
-        found, shown_by = replace(patient, violation=replace(violation, late=True)), patient_lag
+        late = replace(patient, violation=replace(violation, late=True))
     else:
-        recording.lag_ms = shown_by = lag
+        recording.lag_ms = lag
         slow = max((tight.violation.level, Level.SHOULD), key=LEVELS.index)
-        found = replace(tight, violation=replace(tight.violation, late=True, level=slow))
-    if meter.trustworthy(recording.began, recording.ended, shown_by):
-        return found
+        late = replace(tight, violation=replace(tight.violation, late=True, level=slow))
+    if meter.trustworthy(recording.began, recording.ended, recording.lag_ms):
+        return late
     recording.lag_ms = any_lag
-    return replace(found, violation=None, unknown=_UNPROVEN, used=frozenset())
+    return replace(late, violation=None, unknown=_UNPROVEN, used=frozenset())
 
 
 def rests_on_lateness(verdict: Verdict) -> bool:
-    """Whether more evidence of how late the target is could change it."""
+    """Return True if more evidence of the target's latency could change the verdict."""
     late = verdict.violation is not None and verdict.violation.late
     return late or verdict.unknown == _UNPROVEN
 
@@ -310,12 +306,12 @@ def _judge(recording: Recording, revision: Revision, lag_ms: int) -> Verdict:
 
 
 def _length_ms(recording: Recording) -> int:
-    """With so much lag, nothing in the recording is late."""
+    """Return the lag, in ms, with which nothing in the recording is late."""
     return max((event.at_ms for event in recording.history), default=0) + 1
 
 
 def _sharpened(violation: Violation, tight: Violation) -> Violation:
-    """The violation at the larger lag, with the right answers that remain at the measured lag."""
+    """Return the violation at the larger lag with the right answers at the measured lag."""
     rules = {a.rule for a in tight.allowed} if violation.request_id == tight.request_id else set()
     allowed = tuple(a for a in violation.allowed if a.rule in rules)
     return replace(violation, allowed=allowed or violation.allowed)

@@ -69,10 +69,7 @@ def is_unsolicited(result: CaseResult) -> bool:
 
 
 async def excused_by_control(result: CaseResult, meter: LagMeter, began: float) -> CaseResult:
-    """Return a failure as unknown if the control was cut off, too, and recovered.
-
-    `began`: the time since which the control is looked at.
-    """
+    """Return a failure as unknown if the control was cut off since `began`, too, and recovered."""
     if not meter.was_cut(began, time.monotonic()) or not await meter.recovers(_BACK_S):
         return result
     why = f"the control was cut off, too, so the network link may be the cause: {result.message}"
@@ -88,7 +85,7 @@ class RepeatedFailures:
     """
 
     attempts: int
-    seen: list[CaseResult] = field(default_factory=list)
+    results: list[CaseResult] = field(default_factory=list)
     cause: str = LINK
 
     @property
@@ -99,21 +96,21 @@ class RepeatedFailures:
     @property
     def most_attempts(self) -> int:
         """Return how often the case is tried: more often once there is a failure to confirm."""
-        return self.attempts + (self.repeats - 1 if self.seen else 0)
+        return self.attempts + (self.repeats - 1 if self.results else 0)
 
     def confirmed_by(self, result: CaseResult, cause: str) -> bool:
-        """Note a failure that may have a cause, and return whether it was seen often enough."""
-        self.seen.append(result)
+        """Note a failure that may have a cause, and return whether it repeated often enough."""
+        self.results.append(result)
         self.cause = cause
         where = _where(result)
-        return sum(_where(before) == where for before in self.seen) >= self.repeats
+        return sum(_where(before) == where for before in self.results) >= self.repeats
 
     def weighed(self, result: CaseResult) -> CaseResult:
         """Return the result of the last attempt, where no failure was confirmed."""
-        if not self.seen:
+        if not self.results:
             return result
-        if result is not self.seen[-1]:
-            notes = (*result.notes, *(f"not seen again: {s.message}" for s in self.seen))
+        if result is not self.results[-1]:
+            notes = (*result.notes, *(f"not seen again: {s.message}" for s in self.results))
             return replace(result, notes=notes)
         why = f"not seen at the same request each time, so {self.cause} may be the cause"
         why = f"{why}: {result.message}"
@@ -152,8 +149,8 @@ def may_be_loading(result: CaseResult, revision: Revision) -> bool:
     if api is None or violation.observed is None:
         return False
     rules = revision.tables[api].rules()
-    said = {rule.answer.value for rule in rules if rule.answer and rule.id.endswith(_LOADING)}
-    return violation.observed.get("errorCode") in said
+    codes = {rule.answer.value for rule in rules if rule.answer and rule.id.endswith(_LOADING)}
+    return violation.observed.get("errorCode") in codes
 
 
 async def is_loading(coordinator: AsyncCoordinator, hello: Hello, recording: Recording) -> bool:

@@ -4,9 +4,8 @@ Two verdicts are the same if the outcome is, and for a violation also the reques
 its answer is wrong, and the rule.  Without a target the recorded history is judged again; with a
 target the recorded plan is run against it.
 
-Audit trace files: judge each as a whole, since it begins with its groups.
-
-A trace is judged by the revision that it names, unless another one is asked for.
+An audit of trace files judges each as a whole, since it begins with its groups, by the revision
+that the file names unless the caller chooses another.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from typing import Any
 from msgspec import structs
 
 from fencepost.conformance.cases.case_registry import as_entry
-from fencepost.conformance.run.certify import Options, opened
+from fencepost.conformance.run.certify import Options, open_target
 from fencepost.conformance.targets.target import Target
 from fencepost.conformance.targets.target_registry import find_revision
 from fencepost.model.coordinator import Provenance
@@ -50,8 +49,8 @@ EXIT_SAME, EXIT_OTHER = 0, 1
 class Replayed:
     """The verdict that the file records, and today's.
 
-    `shows`: what the run is an example of, "" where it is none: then the verdict is about the
-    answers alone, and its message is about what the run shows.
+    `shows`: the subject of which the run is an example, "" where it is none.  An example's verdict
+    is about the answers alone, and its message is about the subject.
     """
 
     recorded: TraceVerdict
@@ -60,15 +59,15 @@ class Replayed:
 
     @property
     def same(self) -> bool:
-        """Whether they agree."""
+        """Return True if the two verdicts agree."""
         return _essence(self.recorded) == _essence(self.today)
 
     def exit_code(self) -> int:
-        """0 if they agree."""
+        """Return 0 if the two verdicts agree."""
         return EXIT_SAME if self.same else EXIT_OTHER
 
     def text(self) -> str:
-        """In words."""
+        """Return both verdicts in words."""
         recorded = self.recorded
         lines = []
         if self.shows:
@@ -78,7 +77,7 @@ class Replayed:
         return "\n".join([*lines, "the same verdict" if self.same else "another verdict"])
 
     def to_json(self) -> dict[str, Any]:
-        """For programs."""
+        """Return both verdicts for programs."""
         return {
             "same": self.same,
             "recorded": dict(zip(_ESSENTIAL, _essence(self.recorded), strict=True)),
@@ -99,7 +98,7 @@ def _words(verdict: TraceVerdict) -> str:
 
 
 def _shows(trace: TraceFile) -> str:
-    """What a run of the model shows, as its provenance has it."""
+    """Return the subject of which a run of the model is an example, by its provenance."""
     return str(trace.provenance.get("shows") or "") if trace.verdict.outcome == "holds" else ""
 
 
@@ -108,7 +107,7 @@ def rejudge(trace: TraceFile) -> Replayed:
     verdict = trace.judge()
     outcome = _outcome(verdict)
     if trace.verdict.outcome == "unknown" and outcome == "holds":
-        outcome = "unknown"  # judging it again decides nothing
+        outcome = "unknown"  # a second judgement of it decides nothing
     today = replace(trace.verdict, outcome=outcome)
     violation = verdict.violation
     if violation is None:
@@ -118,7 +117,7 @@ def rejudge(trace: TraceFile) -> Replayed:
         name = None if rule is None else rule.id
         right = {allowed.rule for allowed in violation.allowed}
         if violation.wait is not None:
-            right.update(violation.decided_by)  # an older file names the rule that took it in
+            right.update(violation.decided_by)  # an older file names the rule that received it
         if trace.verdict.rule in right:
             name = trace.verdict.rule  # by a smaller lag than the file's; right by both
         today = replace(
@@ -139,7 +138,7 @@ def _outcome(verdict: Verdict) -> str:
 def sound_trace(
     result: CaseResult, revision: Revision, provenance: Provenance, *, seed: int = 0
 ) -> TraceFile | None:
-    """The trace of a result, such that judging it again gives the same verdict.
+    """Return the trace of a result, such that judging it again gives the same verdict.
 
     None where nothing was recorded.  On a real clock a verdict may combine two values of lag, and a
     file holds one.  If the verdicts differ for this reason, the file gets the verdict by its own
@@ -171,11 +170,11 @@ async def replay_trace(trace: TraceFile, target: Target) -> Replayed:
             "the trace", "plan", "is null", "replay it without a target, or record it again"
         )
     case = read_plan(dict(trace.plan))
-    async with opened(target, find_revision(trace.revision), Options()) as suite:
+    async with open_target(target, find_revision(trace.revision), Options()) as suite:
         if suite.chooses_settings and DELAY in trace.config:
             config = {DELAY: trace.config[DELAY], **case.needs.config}
             case = structs.replace(case, needs=structs.replace(case.needs, config=config))
-        (result,) = suite.set_ups.reported(await suite.run([as_entry(case)]))
+        (result,) = suite.set_ups.with_refusals(await suite.run([as_entry(case)]))
         return Replayed(trace.verdict, _today(trace, result, target.provenance()))
 
 
@@ -200,7 +199,7 @@ def _today(trace: TraceFile, result: CaseResult, provenance: Any) -> TraceVerdic
         message=result.message,
     ).verdict
     if result.outcome is Outcome.UNKNOWN and result.violation is not None:
-        return replace(today, outcome="unknown")  # what was seen is not held against the target
+        return replace(today, outcome="unknown")  # the violation doesn't count against the target
     return today
 
 
@@ -216,11 +215,11 @@ class AuditedTrace:
 
     @property
     def outcome(self) -> str:
-        """`explained`, `violated` or `unknown`."""
+        """Return `explained`, `violated` or `unknown`."""
         return _OUTCOMES[self.trace.verdict.outcome]
 
     def to_json(self) -> dict[str, Any]:
-        """As the report has it."""
+        """Return the row of the report."""
         verdict = self.trace.verdict
         return {
             "file": self.path.name,
@@ -232,56 +231,56 @@ class AuditedTrace:
         }
 
     def line(self) -> str:
-        """In a line of text."""
-        said = f"{self.path.name}: {self.outcome} by {self.trace.revision}"
-        return f"{said}. {self.trace.verdict.message}".rstrip(" .") + "."
+        """Return a line of text."""
+        result = f"{self.path.name}: {self.outcome} by {self.trace.revision}"
+        return f"{result}. {self.trace.verdict.message}".rstrip(" .") + "."
 
 
 def audit_traces(
     paths: Iterable[Path], revision: str | None, groups: frozenset[str]
 ) -> list[AuditedTrace]:
-    """The traces that name one of the groups (any, if there are none), judged today.
+    """Judge the traces that name one of the groups; without groups, all of them.
 
-    `revision`: judges instead of the one that the file names.  Raises TraceFileError.
+    `revision`: judges instead of the revision that the file names.  Raises TraceFileError.
     """
-    found = []
+    audited = []
     for path in paths:
         trace = TraceFile.read(path)
         if groups and not groups & _groups(trace):
             continue
         if revision is not None:
             trace = replace(trace, revision=revision)
-        found.append(AuditedTrace(path, replace(trace, verdict=rejudge(trace).today)))
-    return found
+        audited.append(AuditedTrace(path, replace(trace, verdict=rejudge(trace).today)))
+    return audited
 
 
 def worst(audited: Sequence[AuditedTrace]) -> str:
-    """The worst outcome of some."""
+    """Return the worst outcome of these traces."""
     outcomes = {row.outcome for row in audited}
     return next((o for o in (VIOLATED, UNKNOWN) if o in outcomes), EXPLAINED)
 
 
 def traces_json(audited: Sequence[AuditedTrace]) -> str:
-    """All rows."""
+    """Return all rows as JSON."""
     return json.dumps({"traces": [row.to_json() for row in audited]}, indent=1)
 
 
 def write_traces(audited: Sequence[AuditedTrace], folder: Path) -> None:
-    """The files of `--report`."""
-    shown = [PageTrace(row.trace, row.path.stem, str(row.path)) for row in audited]
+    """Write the files of `--report`."""
+    pages = [PageTrace(row.trace, row.path.stem, str(row.path)) for row in audited]
     texts = {
         "audit.json": traces_json(audited) + "\n",
         "audit.txt": "".join(row.line() + "\n" for row in audited),
-        "index.html": trace_page(shown),
+        "index.html": trace_page(pages),
     }
     write_texts(texts, folder, "--report")
 
 
 def _groups(trace: TraceFile) -> set[str]:
-    found: set[str] = set()
+    names: set[str] = set()
     for event in trace.events:
         if isinstance(event, Sent):
             request = event.request
             message = ALL_APIS[request.api].request.from_body(dict(request.body), request.version)
-            found.update(groups_of(message, request.version) or ())
-    return found
+            names.update(groups_of(message, request.version) or ())
+    return names

@@ -5,16 +5,14 @@ and going on would prove nothing more), or when the limit for a wait is reached.
 what looks wrong may only be late: as long as the control shows that more lag must be allowed, the
 history is judged anew with it, and the run goes on.
 
-Judge a history while its case is still running: after each step, or only during long waits.
-
-A case of a suite ends at its first violation, so the oracle hears of each event.  A history with
-many explanations takes long to judge; on a real clock that is done beside the event loop, which
-would be late by it.  Random plans run by the thousand there, and most of them hold.  Each is judged
-at its end anyway, so the oracle hears of it earlier only where an answer is long in coming: then
-the run does not wait for an answer that never comes.
+A case of a suite ends at its first violation, so the oracle gets each event at once.  A history
+with many explanations takes long to judge; on a real clock that is done beside the event loop,
+which would be late by it.  Random plans run by the thousand there, and most of them hold.  Each is
+judged at its end anyway, so the oracle gets its events earlier only during a long wait: then the
+run does not wait for an answer that never comes.
 
 A run may go on behind a violation that known departures explain (`follows`): from there on the
-model with these departures says what is due, and what it can't explain either ends the run.
+model with these departures judges, and a violation that it can't explain either ends the run.
 """
 
 from __future__ import annotations
@@ -66,17 +64,17 @@ from fencepost.properties.oracle.oracle import Oracle, judge
 from fencepost.properties.oracle.verdict import Verdict
 
 SELDOM_S = 5.0
-"""How often the oracle hears of a plan that waits, in seconds."""
+"""Seconds between two times at which the oracle gets the events of a plan that waits."""
 
 _MANY_ORDERS = 64
-"""Where so many orders of requests may have to be tried, that isn't done in the event loop."""
+"""Number of orders of requests from which on they are tried outside the event loop."""
 
 
 class Listener:
-    """An oracle that may hear of events late.
+    """An oracle that may get events late.
 
-    `every_s`: seconds between two times at which it hears of events, when it is asked; 0: it hears
-    of each event, at once unless that takes long; None: at once, however long it takes, as on a
+    `every_s`: least seconds between two times at which `still_open` passes events on; 0: each event
+    is passed on, at once unless that takes long; None: at once, even if that takes long, as on a
     virtual clock, where nothing is late.
     `follows`: go on with an oracle that has the known departures that explain a violation.
     """
@@ -94,66 +92,66 @@ class Listener:
         self._config = config
         self._first = self._oracle = Oracle(revision, config, lag_ms=lag_ms)
         self._follows = follows
-        self._told: list[Event] = []
+        self._events: list[Event] = []
         self._every_s = every_s
-        self._heard = time.monotonic()
-        self._untold: deque[Event] = deque()
+        self._passed_on_s = time.monotonic()
+        self._waiting: deque[Event] = deque()
 
     def observe(self, event: Event) -> None:
-        """Take in an event."""
-        if self._every_s is None or not (self._every_s or self._untold or self._takes_long()):
-            self._tell(event)
+        """Add an event."""
+        if self._every_s is None or not (self._every_s or self._waiting or self._takes_long()):
+            self._pass_on(event)
             return
         if not isinstance(event, Passed):
-            self._heard = time.monotonic()
-        elif self._untold and isinstance(self._untold[-1], Passed):
-            self._untold.pop()  # the longer silence replaces it
-        self._untold.append(event)
+            self._passed_on_s = time.monotonic()
+        elif self._waiting and isinstance(self._waiting[-1], Passed):
+            self._waiting.pop()  # the longer silence replaces it
+        self._waiting.append(event)
 
     def open(self) -> bool:
-        """Whether all that the oracle has heard is explained; this lets it hear nothing more."""
+        """Return True if the oracle explains all events that it got; it gets no more by this."""
         return self._oracle.open()
 
     @property
     def is_violated(self) -> bool:
-        """Whether what the oracle has heard is wrong; then it stays so."""
+        """Return True if the oracle got a violation; then it stays so."""
         return self._oracle.violation is not None
 
     @property
     def is_behind_departures(self) -> bool:
-        """Whether it is wrong, and known departures are followed that explain it."""
+        """Return True if there is a violation, and the known departures that explain it judge."""
         return self._oracle is not self._first
 
     async def relax(self, history: list[Event], lag_ms: int) -> None:
-        """Judge all that happened anew, with more lag, and go on with it."""
+        """Judge the history anew with more lag, and go on with that."""
         if lag_ms > self.lag_ms:
             await aside(partial(self._relax, history, lag_ms))
 
     def _relax(self, history: list[Event], lag_ms: int) -> None:
         self._first = self._oracle = judge(self._revision, self._config, history, lag_ms=lag_ms)
-        self._told = list(history) if self._follows else []
-        self._untold.clear()
-        self._heard = time.monotonic()
+        self._events = list(history) if self._follows else []
+        self._waiting.clear()
+        self._passed_on_s = time.monotonic()
         self._follow()
 
     @property
     def lag_ms(self) -> int:
-        """The lag that the oracle allows."""
+        """Return the lag that the oracle allows, in ms."""
         return self._first.lag_ms
 
     async def still_open(self) -> bool:
         """Like `open`, after the oracle has processed all events, if it is time for that."""
-        if self._untold and time.monotonic() - self._heard >= (self._every_s or 0):
+        if self._waiting and time.monotonic() - self._passed_on_s >= (self._every_s or 0):
             await aside(self._catch_up)
         return self._oracle.open()
 
     def next_deadline_ms(self, after_ms: int) -> int | None:
-        """The oracle's next deadline, after it has heard all that happened."""
+        """Return the oracle's next deadline after all events."""
         self._catch_up()
         return self._oracle.next_deadline_ms(after_ms)
 
     def verdict(self) -> Verdict:
-        """The verdict on all that happened: of the first oracle, without any departure."""
+        """Return the verdict of the first oracle, without any departure, on all events."""
         self._catch_up()
         return self._first.verdict()
 
@@ -162,35 +160,35 @@ class Listener:
         return sum(orders) >= _MANY_ORDERS
 
     def _catch_up(self) -> None:
-        while self._untold:
-            self._tell(self._untold.popleft())
-        self._heard = time.monotonic()
+        while self._waiting:
+            self._pass_on(self._waiting.popleft())
+        self._passed_on_s = time.monotonic()
 
-    def _tell(self, event: Event) -> None:
+    def _pass_on(self, event: Event) -> None:
         was_open = self._oracle.open()
         self._oracle.observe(event)
         if self._follows:
-            self._told.append(event)
+            self._events.append(event)
             if was_open:
                 self._follow()
 
     def _follow(self) -> None:
-        """Go on with the departures that explain what is wrong, if there are any."""
+        """Go on with the departures that explain the violation, if there are any."""
         if not self._follows or self._oracle.violation is None:
             return
-        found = attributed(self._revision, self._config, self._told, lag_ms=self.lag_ms)
-        if found.cause:
-            departed = departed_by(self._revision, found.cause)
-            self._oracle = judge(departed, self._config, self._told, lag_ms=self.lag_ms)
+        cause = attributed(self._revision, self._config, self._events, lag_ms=self.lag_ms).cause
+        if cause:
+            departed = departed_by(self._revision, cause)
+            self._oracle = judge(departed, self._config, self._events, lag_ms=self.lag_ms)
 
 
 WAIT_CAP_MS = 120_000
-"""No single wait of a case is longer, on a real clock."""
+"""Limit of a single wait of a case on a real clock, in ms."""
 
 VIRTUAL_CAP_MS = 3_600_000
 _SLICE_MS = 50
 _LONGEST_SLICE_MS = 400
-"""The longer a wait, the less often it is checked whether it can end; an answer ends it at once."""
+"""Limit of the ms between two checks of a wait; they grow with it.  An answer ends it at once."""
 
 _NO_HINTS = Hints()
 _BATCHES_SINCE = 3
@@ -199,7 +197,7 @@ _DELAYED_APIS = {"JoinGroup", "SyncGroup"}
 
 
 class CaseUnsupportedError(Exception):
-    """The target lacks what the case needs.  `str()` says what."""
+    """The target lacks something that the case needs.  `str()` names it."""
 
 
 class CaseRun:
@@ -207,9 +205,9 @@ class CaseRun:
 
     `lag_ms`: differences in time that the target's clock can't show, by which waits are scaled; 0
     for a virtual clock.  `hints`: how to send requests to this target.  `persists`: run the plan to
-    its end even after a violation, to see what else happens.  `eager`: judge the plan while it
+    its end even after a violation, to see further violations.  `eager`: judge the plan while it
     runs, even if it is about no rule.  `follows`: go on behind a violation that known departures
-    explain.  `lag_since`: the lag that must be allowed by now for what happened since a time of the
+    explain.  `lag_since`: the lag that must be allowed by now for events since a time of the
     monotonic clock.
     """
 
@@ -257,7 +255,7 @@ class CaseRun:
         )
 
     async def run(self) -> Recording:
-        """Run the plan to its end, or until it can show nothing more.
+        """Run the plan to its end, or until a violation ends it.
 
         Raises CaseUnsupportedError; CoordinatorFailure where the target itself failed.
         """
@@ -275,7 +273,7 @@ class CaseRun:
         return self.recording
 
     def verdict(self) -> Verdict:
-        """The oracle's verdict so far; on a real clock it allows for `patience_ms`."""
+        """Return the oracle's verdict so far; on a real clock it allows for `patience_ms`."""
         return self._oracle.verdict()
 
     async def _goes_on(self) -> bool:
@@ -288,7 +286,7 @@ class CaseRun:
             if lag_ms > self._oracle.lag_ms:  # twice as much, or this is done at each wait
                 lag_ms = max(lag_ms, 2 * self._oracle.lag_ms)
                 await self._oracle.relax(self.recording.history, lag_ms)
-        return not self._oracle.is_violated  # what is unknown now may be decided in the end
+        return not self._oracle.is_violated  # an unknown verdict may be decided in the end
 
     async def _step(self, step: PlanStep, number: int) -> None:
         match step:
@@ -339,7 +337,7 @@ class CaseRun:
             self._open.pop(request_id, None)
 
     async def _ask(self, step: Request, number: int) -> None:
-        version, body = asked(step, self._hello, self._knowledge)
+        version, body = bound_request(step, self._hello, self._knowledge)
         request_id = f"r{number}"
         connection = step.connection or step.who
         if any((ask.connection or ask.who) == connection for ask in self._open.values()):
@@ -374,7 +372,7 @@ class CaseRun:
         self._oracle.observe(event)
 
     def _take(self, answers: Sequence[Answer], read_ms: int | None = None) -> None:
-        """Record answers.  `read_ms`: on a real clock, when they had been read, if not now."""
+        """Record answers.  `read_ms`: on a real clock, the time of reading, if not now."""
         for answer in answers:
             read = answer if self._virtual else self._stamped(answer, read_ms)
             self._record(Answered(read))
@@ -385,7 +383,7 @@ class CaseRun:
             self._knowledge.learn(ask.who, ask.api, answer.body, self._bodies[answer.id])
 
     def _stamped(self, answer: Answer, read_ms: int | None) -> Answer:
-        """On a real clock, the answer with the time when we read it, by our own clock."""
+        """Return the answer with the time when we read it, by our own clock."""
         at = self._clock() if read_ms is None else read_ms
         if read_ms is None and isinstance(self._coordinator, Clocked):
             read_ms = self._since_origin(self._coordinator.read_at(answer))
@@ -393,7 +391,7 @@ class CaseRun:
         return Answer(answer.id, at + 1, answer.body, answer.findings)
 
     def _latest_ms(self) -> int:
-        """The time of the last event."""
+        """Return the time of the last event, in ms."""
         if not self.recording.history:
             return 0
         last = self.recording.history[-1]
@@ -413,7 +411,7 @@ class CaseRun:
                 self._record(Passed(before))
 
     async def _drained(self) -> Sequence[Answer]:
-        """Answers that have arrived and are still on their way through the event loop."""
+        """Return the answers that are still on their way through the event loop."""
         for _ in range(3):
             await asyncio.sleep(0)
         return await self._coordinator.advance(0)
@@ -430,13 +428,13 @@ class CaseRun:
 
     async def _await(self, labels: tuple[str, ...]) -> None:
         begun = self._clock()
-        looked_ms = begun - 1  # what is due now may not have been checked yet
+        looked_ms = begun - 1  # an answer that is due now may not have been checked yet
         cap = VIRTUAL_CAP_MS if self._virtual else WAIT_CAP_MS
         slice_ms = _SLICE_MS
         while (waiting := self._waiting(labels)) and await self._goes_on():
-            if self._oracle.is_violated:  # what is due is unknown from here on
+            if self._oracle.is_violated:  # the answers that are due are unknown from here on
                 cap = self._unjudged_cap
-            elif self._oracle.is_behind_departures:  # plans wait for what short timers do
+            elif self._oracle.is_behind_departures:  # plans wait for the effects of short timers
                 cap = self._departed_cap
             if self._clock() - begun > cap:
                 self.recording.stopped = f"{', '.join(waiting)} waited for in vain"
@@ -459,15 +457,15 @@ class CaseRun:
         return [ask.label for ask in self._open.values() if ask.label in labels]
 
     async def _linger(self) -> None:
-        """After the last step, wait for answers that should come, or should not."""
+        """Wait, after the last step, for answers that should come, or should not."""
         if self._virtual:
             await self._advance(0)
         elif self._open or self._case.rules:  # else no answer matters
             await self._let_pass(self._times.margin)
 
 
-def asked(step: Request, hello: Hello, knowledge: Knowledge) -> tuple[int, dict[str, Any]]:
-    """The version and body of a request for a target, by what its sender was told.
+def bound_request(step: Request, hello: Hello, knowledge: Knowledge) -> tuple[int, dict[str, Any]]:
+    """Return the version and body of a request for a target, by its sender's knowledge.
 
     Raises CaseUnsupportedError where the target lacks the API or version, or the version lacks a
     field.
@@ -498,7 +496,7 @@ def asked(step: Request, hello: Hello, knowledge: Knowledge) -> tuple[int, dict[
 
 
 def pause_ms(step: Pause, times: Times) -> int:
-    """How long a pause lasts, in ms."""
+    """Return the length of a pause, in ms."""
     total = sum(map(times.of, step.times)) // step.parts
     margin = step.margins * times.margin
     late = times.tick if step.times and step.margins else 0
@@ -506,7 +504,7 @@ def pause_ms(step: Pause, times: Times) -> int:
 
 
 def _in_version(message: Message, version: int) -> Message:
-    """A leave of one dynamic member, in the form of versions that name one member id."""
+    """Return a leave of one dynamic member in the form of versions that name one member id."""
     match message:
         case LeaveGroupRequest(members=(LeavingMember(group_instance_id=None) as row,)):
             if version < _BATCHES_SINCE:
@@ -515,7 +513,7 @@ def _in_version(message: Message, version: int) -> Message:
 
 
 def unmet_need(case: Plan, hello: Hello, config: Config) -> str | None:
-    """What a target lacks for a case, if anything."""
+    """Return the API, feature or setting that a target lacks for a case, or None."""
     needs = case.needs
     for api, version in needs.apis:
         bounds = hello.apis.get(api)

@@ -42,9 +42,9 @@ _SETTLED_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class TimerRound:
-    """A member of the control that fell silent: when it joined and was looked for, in seconds.
+    """One try of a session timer: a member of the control joined, and fell silent.
 
-    `fired`: it had been removed by then.
+    `began`, `ended`: times of its join and of the check; `fired`: it had been removed by then.
     """
 
     began: float
@@ -53,7 +53,7 @@ class TimerRound:
 
 
 class Samples:
-    """Keep when each ended, and how long it took, in s: 16 bytes each, for a search takes millions.
+    """End and duration of each sample, in s: 16 bytes each, for a search takes millions.
 
     One thread adds, another may read meanwhile.
     """
@@ -86,16 +86,16 @@ class Samples:
 
 @dataclass(slots=True)
 class LagMeter:
-    """Record what a control observed, each with its time, in seconds of the monotonic clock.
+    """The observations of a control, with their times, in seconds of the monotonic clock.
 
-    `samples`: when something ended, and how long it took; `answered`: when requests of the control
-    were answered; `lost`: when those that failed began and ended; `rounds`: of its timers, and
-    `failed_rounds`: how many came to no end; `waiting`: the start of what is still under way, which
-    says as much about a target that stalls.  `moves`: when it was told that the coordinator had
-    moved or was loading; `outages`: when the broker was down on purpose, which is no evidence of
-    anything.
+    `samples`: end and duration of each request and of each turn of the event loop; `answered`:
+    times of answers to the control; `lost`: begin and end of its requests that failed; `rounds`: of
+    its timers, and `failed_rounds`: the number of those without a result; `waiting`: begin of each
+    request without an answer yet, which says as much about a target that stalls.  `moves`: times of
+    answers by which the coordinator had moved or was loading; `outages`: times at which the broker
+    was down on purpose, which is no evidence of anything.
 
-    A verdict is made beside the event loop, so it reads this while more is seen.
+    A verdict is made beside the event loop, so it reads this while the control goes on.
     """
 
     samples: Samples = field(default_factory=Samples)

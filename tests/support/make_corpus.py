@@ -16,7 +16,7 @@ from msgspec import structs
 from support.places import ROOT
 
 from fencepost.conformance.cases import ENTRIES
-from fencepost.conformance.run.certify import OpenTarget, Options, opened
+from fencepost.conformance.run.certify import OpenTarget, Options, open_target
 from fencepost.conformance.run.replay import sound_trace
 from fencepost.conformance.search.findings.findings import under
 from fencepost.conformance.search.shrink.shrink_plan import shrinking_plan
@@ -53,7 +53,7 @@ def trace_of_mutant(mutant: Mutant) -> TraceFile:
 
 async def _trace_of_mutant(mutant: Mutant) -> TraceFile:
     target = InProcessTarget(MUTANT + mutant.name, mutant.revision, own_version())
-    async with opened(target, KAFKA_4, Options()) as suite:
+    async with open_target(target, KAFKA_4, Options()) as suite:
         failing = [r for r in await suite.run(ENTRIES) if r.outcome is Outcome.FAIL]
         shortest = min(failing, key=lambda r: (len(r.case.steps), r.case.id))
         least = await _smallest(await _settled(shortest, suite), suite)

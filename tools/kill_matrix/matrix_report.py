@@ -27,7 +27,7 @@ from rich.text import Text
 from fencepost.conformance.cases import ENTRIES
 from fencepost.conformance.cases.case_registry import Entry
 from fencepost.conformance.cases.suites import find_suite
-from fencepost.conformance.run.certify import Options, opened
+from fencepost.conformance.run.certify import Options, open_target
 from fencepost.conformance.targets.in_process import InProcessTarget
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
@@ -88,7 +88,7 @@ def _walks() -> tuple[Entry, ...]:
 async def _failing(revision: Revision, batches: Sequence[Sequence[Entry]]) -> list[CaseResult]:
     """Those of the first batch in which some fail."""
     target = InProcessTarget(revision.name, revision, own_version())
-    async with opened(target, KAFKA_4, Options()) as suite:
+    async with open_target(target, KAFKA_4, Options()) as suite:
         for batch in batches:
             results = await suite.run(batch)
             if failing := [r for r in results if r.outcome is Outcome.FAIL]:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 from msgspec import structs
 
-from fencepost.conformance.run.certify import Options, opened
+from fencepost.conformance.run.certify import Options, open_target
 from fencepost.conformance.search.compare.compare_search import (
     CompareOptions,
     CompareTally,
@@ -256,8 +256,8 @@ async def _paired(
 ) -> AsyncIterator[TargetPair]:
     run_options = Options(jobs=options.jobs, attempts=1, persists=True)
     async with (
-        opened(left, options.revision, run_options) as first,
-        opened(right, options.revision, run_options) as second,
+        open_target(left, options.revision, run_options) as first,
+        open_target(right, options.revision, run_options) as second,
     ):
         slower = left if first.hello.clock == "real" else right
         yield TargetPair(first, second, slower.hints)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from fencepost.conformance.run.certify import OpenTarget, Options, opened
+from fencepost.conformance.run.certify import OpenTarget, Options, open_target
 from fencepost.conformance.run.replay import sound_trace
 from fencepost.conformance.search.findings.confirm import Examination
 from fencepost.conformance.search.findings.findings import finding_of, under
@@ -87,7 +87,7 @@ async def shrink_trace(trace: TraceFile, target: Target, *, seconds: float = SEC
     Raises TraceFileError where there is no plan, or it does not fail there.
     """
     case = plan_of(trace)
-    async with opened(target, find_revision(trace.revision), Options(eager=True)) as suite:
+    async with open_target(target, find_revision(trace.revision), Options(eager=True)) as suite:
         first = with_settings(case, trace, suite)
         (failure,) = await suite.try_cases([first])
         fingerprint = failure.fingerprint(suite.revision)
@@ -154,7 +154,7 @@ async def shrink_property(trace: TraceFile, claim: Property) -> Shrunk:
         )
     case, target = plan_of(trace), _PropertyTarget(_origin(trace), claim)
     judging = find_revision(trace.revision)
-    async with opened(target, judging, Options(persists=True)) as suite:
+    async with open_target(target, judging, Options(persists=True)) as suite:
 
         async def judge(tried: Plan) -> CaseResult | None:
             (result,) = await suite.try_cases([tried])

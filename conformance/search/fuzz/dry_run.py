@@ -17,7 +17,7 @@ from functools import lru_cache
 
 from msgspec import structs
 
-from fencepost.conformance.run.runner import CaseUnsupportedError, asked, pause_ms
+from fencepost.conformance.run.runner import CaseUnsupportedError, bound_request, pause_ms
 from fencepost.conformance.targets.model_coordinator import RunningModel
 from fencepost.model.classic.group import Group
 from fencepost.model.coordinator import Answer, Config, Hello, Send
@@ -193,7 +193,7 @@ class DryRun:
         match step:
             case Request():
                 try:
-                    version, body = asked(step, self.hello, self.knowledge)
+                    version, body = bound_request(step, self.hello, self.knowledge)
                 except CaseUnsupportedError:
                     return []
                 connection = step.connection or step.who
@@ -224,7 +224,7 @@ class DryRun:
         if connection in self._parked:
             return None
         try:
-            version, body = asked(step, self.hello, self.knowledge)
+            version, body = bound_request(step, self.hello, self.knowledge)
         except CaseUnsupportedError:
             return None
         if connection in self._unread.values():

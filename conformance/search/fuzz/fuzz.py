@@ -37,7 +37,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-from fencepost.conformance.run.certify import OpenTarget, Options, opened
+from fencepost.conformance.run.certify import OpenTarget, Options, open_target
 from fencepost.conformance.run.link_faults import is_cut_off
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.search.findings.confirm import Examination
@@ -327,7 +327,7 @@ async def _fuzz(assignment: Assignment, stop: Stop, tell: Tell) -> None:
     progress = FuzzProgress(options)
     target = find_target(assignment.target, assignment.target_options)
     how = Options(attempts=1, follows=True, known_as=assignment.known_as)
-    async with opened(target, options.revision, how) as suite:
+    async with open_target(target, options.revision, how) as suite:
         new_suspects = await progress.searched(target, suite, await progress.arrived(target, suite))
     tell((progress.tally, dict(progress.known_counts), new_suspects))
 
@@ -430,7 +430,7 @@ SILENT = FuzzListener()
 
 
 async def fuzz(
-    open_target: Callable[[], Target], options: FuzzOptions, listener: FuzzListener = SILENT
+    make_target: Callable[[], Target], options: FuzzOptions, listener: FuzzListener = SILENT
 ) -> FuzzResult:
     """Search until the budget is spent, then examine the failures.
 
@@ -440,9 +440,11 @@ async def fuzz(
     suspects: list[Plan] | None = []
     fuzzed: FuzzResult | None = None
     while suspects is not None:
-        target = open_target()
+        target = make_target()
         try:
-            async with opened(target, options.revision, Options(attempts=1, follows=True)) as suite:
+            async with open_target(
+                target, options.revision, Options(attempts=1, follows=True)
+            ) as suite:
                 fuzzed, suspects = await _session(progress, target, suite, suspects, listener)
         except TargetUnavailableError as error:
             if fuzzed is None:

@@ -254,8 +254,10 @@ class Fuzzer:
         """
         repeats = RepeatedFailures(REQUIRED_REPEATS)
         while True:
-            has_turn = not (repeats.seen or case.restarts)
-            result = await self._suite.try_case(case, seen_ms=self._lag_ms(), has_turn=has_turn)
+            has_turn = not (repeats.results or case.restarts)
+            result = await self._suite.try_case(
+                case, known_lag_ms=self._lag_ms(), has_turn=has_turn
+            )
             if self._suite.controls is None or self._dead:
                 return result
             cause = passing_cause(result, self._suite.revision)
@@ -263,7 +265,7 @@ class Fuzzer:
                 return repeats.weighed(result)
             if repeats.confirmed_by(result, cause):
                 return result
-            if len(repeats.seen) == repeats.most_attempts:
+            if len(repeats.results) == repeats.most_attempts:
                 return repeats.weighed(result)
 
     async def _judged(self, work: Callable[[], _Judged]) -> _Judged:

@@ -33,7 +33,7 @@ from hypothesis import HealthCheck, Phase, event, given, seed, settings, target
 
 from fencepost.conformance.cases.case_registry import Entry
 from fencepost.conformance.cases.script import BOTH, RANGE, RENEWED, ROUNDROBIN, Script
-from fencepost.conformance.run.certify import OpenTarget, Options, opened
+from fencepost.conformance.run.certify import OpenTarget, Options, open_target
 from fencepost.conformance.run.replay import sound_trace
 from fencepost.conformance.targets.target import Target
 from fencepost.model.coordinator import Hello
@@ -365,7 +365,7 @@ class ProgramRunner:
 
     async def _open(self) -> None:
         options = Options(level=self.level, attempts=1)
-        async with opened(self.target, self.revision, options) as suite:
+        async with open_target(self.target, self.revision, options) as suite:
             self._loop, self._ended = asyncio.get_running_loop(), asyncio.Event()
             self._suite.set_result(suite)
             await self._ended.wait()

@@ -19,7 +19,7 @@ from fencepost.conformance.cases import entry
 from fencepost.conformance.cases.case_registry import Entry, Registry
 from fencepost.conformance.cases.script import Script
 from fencepost.conformance.run import certify as certifying
-from fencepost.conformance.run.certify import OpenTarget, Options, Watched, certify
+from fencepost.conformance.run.certify import OpenTarget, Options, RunningControl, certify
 from fencepost.conformance.run.latency_monitor import verdict_of
 from fencepost.conformance.run.link_faults import REQUIRED_REPEATS
 from fencepost.conformance.runtime.lag_meter import LagMeter, Samples
@@ -200,7 +200,7 @@ def verdict_and_lag(
 
 def suite_with(meter: LagMeter) -> OpenTarget:
     hello = Hello("a target", "0", "real", KAFKA_4.apis)
-    return OpenTarget(RealClockTarget(), KAFKA_4, hello, QUICK, Options(), Watched(meter))
+    return OpenTarget(RealClockTarget(), KAFKA_4, hello, QUICK, Options(), RunningControl(meter))
 
 
 def test_in_time() -> None:

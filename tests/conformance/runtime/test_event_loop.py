@@ -16,7 +16,7 @@ from support.tcp.over_tcp import catalogue, serving
 from support.virtual_clock import at_once
 
 from fencepost.conformance.run import certify
-from fencepost.conformance.run.certify import Options, opened
+from fencepost.conformance.run.certify import Options, open_target
 from fencepost.conformance.run.latency_monitor import verdict_of
 from fencepost.conformance.runtime import event_loop
 from fencepost.conformance.runtime.event_loop import Turns, Window, aside, few_pauses, judged, timed
@@ -69,7 +69,7 @@ async def test_on_a_real_clock_all_is_judged_there(
     plan = msgspec.structs.replace(case, rules=())
     async with (
         serving("model") as address,
-        opened(TcpTarget(address, capacity=SIDE_BY_SIDE), KAFKA_4, Options()) as suite,
+        open_target(TcpTarget(address, capacity=SIDE_BY_SIDE), KAFKA_4, Options()) as suite,
     ):
         results = [*await suite.try_cases([plan]), *await suite.try_cases([case])]
     assert [result.outcome for result in results] == [Outcome.PASS, Outcome.PASS]

@@ -8,7 +8,7 @@ import pytest
 from support.runs import KAFKA_4, result_of
 
 from fencepost.conformance.cases import ENTRIES
-from fencepost.conformance.run.certify import Options, opened
+from fencepost.conformance.run.certify import Options, open_target
 from fencepost.conformance.targets.in_process import InProcessTarget
 from fencepost.model.classic.classic_work import ClassicWork
 from fencepost.model.classic.effects import Do
@@ -143,7 +143,7 @@ def shown(case_id: str, *departures: Departure) -> CaseResult:
     case = found.case(levels, delayed=True)
 
     async def run() -> CaseResult:
-        async with opened(target, KAFKA_4, Options()) as suite:
+        async with open_target(target, KAFKA_4, Options()) as suite:
             (result,) = await suite.try_cases([case])
             return result
 

@@ -37,7 +37,7 @@ from support.tcp.over_tcp import (
     whatever_is_chosen,
 )
 
-from fencepost.conformance.run.certify import OpenTarget, Options, opened
+from fencepost.conformance.run.certify import OpenTarget, Options, open_target
 from fencepost.conformance.run.replay import sound_trace
 from fencepost.conformance.search.fuzz.fuzz import FuzzOptions, FuzzResult, fuzz
 from fencepost.conformance.search.fuzz.tally import Budget
@@ -216,7 +216,7 @@ async def certify_served(
 ) -> None:
     async with serving(name, AT_ONCE) as address:
         began = time.monotonic()
-        async with opened(reached(address, begin), KAFKA_4, Options()) as suite:
+        async with open_target(reached(address, begin), KAFKA_4, Options()) as suite:
             results = await suite.run([catalogue()[case] for case in expected])
             row = Row(name, how.name, len(results), seconds=time.monotonic() - began)
             for result in results:
@@ -316,7 +316,7 @@ async def test_kafka(name: str, how: Disturbance, folder: Path) -> None:
 
         target.prepare = prepared  # type: ignore[method-assign]
         began = time.monotonic()
-        async with opened(target, find_revision(revision_for(name)), Options()) as suite:
+        async with open_target(target, find_revision(revision_for(name)), Options()) as suite:
             results = await suite.run(entries)
             row = Row(name, how.name, len(results), seconds=time.monotonic() - began)
             against_the_list(row, results, known, suite.revision)

@@ -17,7 +17,7 @@ import pytest
 from support.command import RUN
 from support.runs import KAFKA_4
 
-from fencepost.conformance.run.certify import Options, opened
+from fencepost.conformance.run.certify import Options, open_target
 from fencepost.conformance.run.replay import replay_trace
 from fencepost.conformance.search.shrink.shrink_plan import single_steps
 from fencepost.conformance.targets.target_registry import TargetOptions, find_target
@@ -89,7 +89,7 @@ def test_no_step_of_any_can_be_left_out(report: Path) -> None:
     cases = [read_plan(dict(plan)) for plan in plans if plan is not None]
 
     async def run() -> list[tuple[Fingerprint | None, list[CaseResult]]]:
-        async with opened(find_target("kfake", TargetOptions()), KAFKA_4, Options()) as suite:
+        async with open_target(find_target("kfake", TargetOptions()), KAFKA_4, Options()) as suite:
             ran = []
             for case in cases:
                 (whole,) = await suite.try_cases([case])

@@ -13,7 +13,7 @@ from typing import cast
 import pytest
 
 from fencepost.conformance.cases.script import RANGE, ROUNDROBIN, Script
-from fencepost.conformance.run.certify import Options, opened
+from fencepost.conformance.run.certify import Options, open_target
 from fencepost.conformance.search.fuzz import drawn_plans
 from fencepost.conformance.search.fuzz.drawn_plans import (
     CLEANER,
@@ -294,7 +294,7 @@ class Refusing:
 async def test_brokers_are_started_for_settings_and_failovers() -> None:
     target = Brokers()
     hello = replace(HELLO, clock="real")
-    async with opened(InProcessTarget("model", KAFKA_4, "0"), KAFKA_4, Options()) as suite:
+    async with open_target(InProcessTarget("model", KAFKA_4, "0"), KAFKA_4, Options()) as suite:
         suite.hello = hello
         context = await plan_context_of(target, suite)
     assert [wanted for wanted, _ in context.configs] == [
@@ -341,7 +341,7 @@ async def failing(departures: tuple[Departure, ...], *, steers: bool) -> tuple[i
     context = planner().context
     made = Planner(replace(context, departed=target) if steers else context, 1)
     drawn_plans = [made.next() for _ in range(60)]
-    async with opened(InProcessTarget("departed", target, "0"), KAFKA_4, Options()) as suite:
+    async with open_target(InProcessTarget("departed", target, "0"), KAFKA_4, Options()) as suite:
         results = await suite.try_cases([plan.case for plan in drawn_plans])
     sent = sum(plan.requests for plan in drawn_plans)
     judged = sum(

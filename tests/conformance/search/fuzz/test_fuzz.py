@@ -235,9 +235,11 @@ class _Frail:
     async def prepare(self, cases: Sequence[Plan]) -> None:
         """Nothing is needed."""
 
-    async def try_case(self, case: Plan, *, seen_ms: int = 0, has_turn: bool = False) -> CaseResult:
+    async def try_case(
+        self, case: Plan, *, known_lag_ms: int = 0, has_turn: bool = False
+    ) -> CaseResult:
         """A case once."""
-        assert seen_ms == 0
+        assert known_lag_ms == 0
         assert has_turn is not case.restarts
         self.tried += 1
         outcome = Outcome.PASS if self.tried <= self.lives else Outcome.FAIL
@@ -271,11 +273,13 @@ class _Slow(_Frail):
         """The next lag; the last one for ever."""
         return self.lags_ms.pop(0) if len(self.lags_ms) > 1 else self.lags_ms[0]
 
-    async def try_case(self, case: Plan, *, seen_ms: int = 0, has_turn: bool = False) -> CaseResult:
+    async def try_case(
+        self, case: Plan, *, known_lag_ms: int = 0, has_turn: bool = False
+    ) -> CaseResult:
         """A case once, in which the control saw 900 ms of lag, and more after a failover."""
         if not has_turn:
             await self.turns.turn()
-        self.seen.append((case.restarts, seen_ms))
+        self.seen.append((case.restarts, known_lag_ms))
         measured_ms = 5000 if case.restarts else 900
         recording = Recording(case, {}, "real", 300, 0, measured_ms=measured_ms)
         return CaseResult(case, Outcome.PASS, Level.MUST, recording=recording)
@@ -288,7 +292,7 @@ async def test_plans_bear_the_lag_that_others_met_and_fail_over_together() -> No
     tally = Tally()
     await fuzzer(slow, target, tally).run(Budget(6000))
     assert slow.seen[0] == (False, 0)
-    assert {seen_ms for _, seen_ms in slow.seen[8:]} == {900}
+    assert {known_lag_ms for _, known_lag_ms in slow.seen[8:]} == {900}
     failing_over = [place for place, (restarts, _) in enumerate(slow.seen) if restarts]
     assert len(failing_over) > 2
     assert failing_over == list(range(len(slow.seen)))[-len(failing_over) :]
@@ -302,9 +306,11 @@ class _Closing(_Slow):
         self.times, self.places_closed = times, places
         self.tries: Counter[str] = Counter()
 
-    async def try_case(self, case: Plan, *, seen_ms: int = 0, has_turn: bool = False) -> CaseResult:
+    async def try_case(
+        self, case: Plan, *, known_lag_ms: int = 0, has_turn: bool = False
+    ) -> CaseResult:
         """A case once."""
-        result = await super().try_case(case, seen_ms=seen_ms, has_turn=has_turn)
+        result = await super().try_case(case, known_lag_ms=known_lag_ms, has_turn=has_turn)
         tried = self.tries[case.id]
         self.tries[case.id] += 1
         if tried >= self.times:
@@ -370,16 +376,16 @@ async def test_no_more_plans_fail_over_while_some_wait_for_a_failover(
         met: ClassVar[list[str]] = []
 
         async def try_case(
-            self, case: Plan, *, seen_ms: int = 0, has_turn: bool = False
+            self, case: Plan, *, known_lag_ms: int = 0, has_turn: bool = False
         ) -> CaseResult:
             if not case.restarts:
                 self.met.append("other, beside some" if self.under_way else "other")
-                return await super().try_case(case, seen_ms=seen_ms, has_turn=has_turn)
+                return await super().try_case(case, known_lag_ms=known_lag_ms, has_turn=has_turn)
             self.met.append("failover")
             self.under_way += 1
             await asyncio.sleep(0.2)
             self.under_way -= 1
-            return await super().try_case(case, seen_ms=seen_ms, has_turn=has_turn)
+            return await super().try_case(case, known_lag_ms=known_lag_ms, has_turn=has_turn)
 
     monkeypatch.setattr(fuzz_engine, "_FAILOVERS_APART_S", 0.0)
     slow = Lasting(20)
@@ -389,7 +395,7 @@ async def test_no_more_plans_fail_over_while_some_wait_for_a_failover(
     batches = list(itertools.pairwise(word for word, _ in itertools.groupby(slow.met)))
     assert batches.count(("other", "failover")) > 2
     assert ("other, beside some", "failover") not in batches
-    assert {seen_ms for _, seen_ms in slow.seen} == {0, 900}
+    assert {known_lag_ms for _, known_lag_ms in slow.seen} == {0, 900}
 
 
 @at_once
@@ -401,14 +407,14 @@ async def test_who_waits_for_a_broker_takes_no_room_from_others() -> None:
         most: ClassVar[Counter[str]] = Counter()
 
         async def try_case(
-            self, case: Plan, *, seen_ms: int = 0, has_turn: bool = False
+            self, case: Plan, *, known_lag_ms: int = 0, has_turn: bool = False
         ) -> CaseResult:
             kind = "failing over" if case.restarts else "limited" if case.needs.config else "other"
             self.under_way[kind] += 1
             self.most[kind] = max(self.most[kind], self.under_way[kind])
             await asyncio.sleep(1 if kind == "other" else 100)
             self.under_way[kind] -= 1
-            return await super().try_case(case, seen_ms=seen_ms, has_turn=has_turn)
+            return await super().try_case(case, known_lag_ms=known_lag_ms, has_turn=has_turn)
 
     waiting = Waiting(20)
     config = Machine(KAFKA_4, {}).config
@@ -429,9 +435,9 @@ async def test_who_waits_for_a_broker_takes_no_room_from_others() -> None:
 async def test_what_was_held_does_not_begin_once_the_target_is_dead() -> None:
     class Dies(_Slow):
         async def try_case(
-            self, case: Plan, *, seen_ms: int = 0, has_turn: bool = False
+            self, case: Plan, *, known_lag_ms: int = 0, has_turn: bool = False
         ) -> CaseResult:
-            result = await super().try_case(case, seen_ms=seen_ms, has_turn=has_turn)
+            result = await super().try_case(case, known_lag_ms=known_lag_ms, has_turn=has_turn)
             return replace(result, outcome=Outcome.FAIL) if len(self.seen) > 200 else result
 
     dies, tally = Dies(20), Tally()

@@ -12,7 +12,7 @@ import pytest
 from support.runs import without_delay
 
 from fencepost.conformance.cases.script import Script
-from fencepost.conformance.run.certify import Options, opened
+from fencepost.conformance.run.certify import Options, open_target
 from fencepost.conformance.run.replay import rejudge
 from fencepost.conformance.search.findings.confirm import Examination
 from fencepost.conformance.search.findings.findings import (
@@ -180,7 +180,7 @@ async def test_a_fault_behind_a_listed_one_is_found_as_itself() -> None:
     first, then = without_delay(LEAVE.case), without_delay("COMMIT-STABLE/commits-keep-alive")
     both = msgspec.structs.replace(first, steps=(*first.steps, *in_another_group(then).steps))
     target = InProcessTarget("departed", unlisted(beside="pending-leave"), "0")
-    async with opened(target, KAFKA_4, Options(follows=True)) as suite:
+    async with open_target(target, KAFKA_4, Options(follows=True)) as suite:
         (result,) = await suite.try_cases([both])
         found = result.attribution(KAFKA_4)
         assert (found.cause, found.behind) == ("", "pending-leave")
@@ -195,7 +195,7 @@ async def test_what_is_said_of_a_fault_behind_a_listed_one_names_the_same_steps(
     first, then = without_delay(LEAVE.case), without_delay("COMMIT-STABLE/commits-keep-alive")
     both = msgspec.structs.replace(first, steps=(*first.steps, *in_another_group(then).steps))
     target = InProcessTarget("departed", unlisted(beside="pending-leave"), "0")
-    async with opened(target, KAFKA_4, Options(follows=True)) as suite:
+    async with open_target(target, KAFKA_4, Options(follows=True)) as suite:
         (result,) = await suite.try_cases([both])
         (finding,) = unexamined([result], suite, Level.SHOULD).unconfirmed
         trace = trace_of_finding(finding, suite, seed=0)
@@ -216,7 +216,7 @@ async def test_a_wrong_field_is_not_put_down_to_what_makes_a_later_answer_wrong(
     script.sync("C1", protocol_type=None, version=5, instance="A", generation=-1, wait=True)
     case = Plan("field", "A wrong field.", (), Level.MUST, tuple(script.steps))
     mutant = find_mutant("join-without-protocol-type").revision
-    async with opened(InProcessTarget("mutant", mutant, "0"), KAFKA_4, Options()) as suite:
+    async with open_target(InProcessTarget("mutant", mutant, "0"), KAFKA_4, Options()) as suite:
         (result,) = await suite.try_cases([case])
     assert result.violation is not None
     assert result.violation.wrong is Wrong.DEVIATION

@@ -18,7 +18,7 @@ from fencepost.conformance.cases import ENTRIES, entry
 from fencepost.conformance.cases.case_registry import Entry, Registry
 from fencepost.conformance.cases.script import Script
 from fencepost.conformance.cli.cli import main
-from fencepost.conformance.run.certify import OpenTarget, Options, opened
+from fencepost.conformance.run.certify import OpenTarget, Options, open_target
 from fencepost.conformance.search.findings.confirm import Examination, beginnings
 from fencepost.conformance.search.findings.findings import (
     Findings,
@@ -87,7 +87,7 @@ def with_suite(target: InProcessTarget, work: Callable[[OpenTarget], Coroutine[A
     """Work with a target that is open."""
 
     async def run() -> T:
-        async with opened(target, KAFKA_4, Options()) as suite:
+        async with open_target(target, KAFKA_4, Options()) as suite:
             return await work(suite)
 
     return asyncio.run(run())
