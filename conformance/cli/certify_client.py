@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from fencepost.conformance.cases.clients.scenario_catalogue import cases_of, chosen
+from fencepost.conformance.cases.clients.scenario_catalogue import cases_of, matching_scenarios
 from fencepost.conformance.cli.certify import case_progress, give_out
 from fencepost.conformance.cli.cli import exit_codes
 from fencepost.conformance.cli.options.client_options import (
@@ -94,7 +94,7 @@ def certify_client_command(
     before = None if old is None else read_client_certificate(old)
     kept = kept_entries(lists, written)
     held, judge = find_client(client), find_revision(revision)
-    scenarios = chosen(cases)
+    scenarios = matching_scenarios(cases)
     total = sum(len(cases_of(scenario)) for scenario in scenarios.values())
     with case_progress(total, is_quiet=as_json) as show:
         certificate = run(

@@ -1,7 +1,7 @@
 """Hold a client to its obligations: run scenarios side by side, judge, repeat, and decide.
 
-A case is an obligation in a scenario.  It passes when one run shows that it holds.  What is
-violated is told only when a second run shows the same; what stays unknown is tried again.
+A case is an obligation in a scenario.  It passes when one run shows that it holds.  A violation
+counts only when a second run shows it, too; an unknown case is tried again.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fencepost.conformance.cases.clients.scenario import Scenario
-from fencepost.conformance.cases.clients.scenario_catalogue import SCENARIOS, chosen
+from fencepost.conformance.cases.clients.scenario_catalogue import SCENARIOS, matching_scenarios
 from fencepost.conformance.clients.driver import DriverPool
 from fencepost.conformance.clients.driver_programs import Client
 from fencepost.conformance.clients.scenario_run import ScenarioRun, assignor_in
-from fencepost.conformance.clients.stage import Stage, staged
+from fencepost.conformance.clients.stage import Stage, open_stage
 from fencepost.conformance.runtime.event_loop import side_by_side
 from fencepost.model.coordinator import Provenance
 from fencepost.model.history.words import plural
@@ -47,8 +47,8 @@ Progress = Callable[[ClientResult], None]
 
 
 @dataclass(slots=True)
-class _Tried:
-    """The verdicts of a case so far, with the runs that they are of."""
+class _CaseRuns:
+    """The verdicts of a case so far, each with its run."""
 
     verdicts: list[tuple[Verdict, Evidence]] = field(default_factory=list)
 
@@ -60,7 +60,7 @@ class _Tried:
             return True
         return bad == 0 and count[Outcome.PASS] > 0
 
-    def decided(self) -> tuple[Outcome, Verdict, Evidence, tuple[str, ...]]:
+    def decision(self) -> tuple[Outcome, Verdict, Evidence, tuple[str, ...]]:
         """Return the outcome, the run that shows it, and notes about the others."""
         bad = [(v, evidence) for v, evidence in self.verdicts if v.outcome is Outcome.FAIL]
         runs = len(self.verdicts)
@@ -80,7 +80,7 @@ class _Tried:
 
 
 class ClientCertifier:
-    """Runs scenarios against one client on one kind of broker."""
+    """Scenarios against one client on one kind of broker."""
 
     def __init__(
         self,
@@ -119,14 +119,14 @@ class ClientCertifier:
             ]
         else:
             async with self._places:
-                results = await self._tried(scenario)
+                results = await self._try(scenario)
         for result in results:
             if self._progress is not None:
                 self._progress(result)
         return results
 
     def _lacks(self, scenario: Scenario) -> str:
-        """Name what a scenario needs and the client or the broker lacks; "" for nothing."""
+        """Name what the client or the broker lacks for a scenario; "" for nothing."""
         features = [need for need in scenario.needs if need not in self.introduction.features]
         if features:
             return f"{self.introduction.client} has no {' and no '.join(features)}"
@@ -136,16 +136,16 @@ class ClientCertifier:
             return f"{self._stage.name} does nothing wrong when it is told to"
         return ""
 
-    async def _tried(self, scenario: Scenario) -> list[ClientResult]:
-        tried: Mapping[str, _Tried] = {name: _Tried() for name in scenario.obligations}
+    async def _try(self, scenario: Scenario) -> list[ClientResult]:
+        cases: Mapping[str, _CaseRuns] = {name: _CaseRuns() for name in scenario.obligations}
         attempt = 0
-        while attempt < self._attempts and not all(t.is_decided() for t in tried.values()):
+        while attempt < self._attempts and not all(c.is_decided() for c in cases.values()):
             attempt += 1
             evidence = await self._run(scenario, attempt)
-            for name, case in tried.items():
+            for name, case in cases.items():
                 if not case.is_decided():
                     case.verdicts.append((judge(name, evidence), evidence))
-        return [self._result(name, scenario, case) for name, case in tried.items()]
+        return [self._result(name, scenario, case) for name, case in cases.items()]
 
     async def _run(self, scenario: Scenario, attempt: int) -> Evidence:
         async with self._stage.open(scenario) as place:
@@ -153,8 +153,8 @@ class ClientCertifier:
             return await ScenarioRun(scenario, place, self._pool, label).run()
 
     @staticmethod
-    def _result(name: str, scenario: Scenario, tried: _Tried) -> ClientResult:
-        outcome, verdict, evidence, notes = tried.decided()
+    def _result(name: str, scenario: Scenario, runs: _CaseRuns) -> ClientResult:
+        outcome, verdict, evidence, notes = runs.decision()
         case = ClientCase(name, scenario)
         return ClientResult(
             case=case,
@@ -162,7 +162,7 @@ class ClientCertifier:
             level=case.level,
             message=verdict.sentence,
             observed=verdict.observed if outcome is Outcome.FAIL else "",
-            attempts=len(tried.verdicts),
+            attempts=len(runs.verdicts),
             notes=notes,
             evidence=evidence,
             at_ms=verdict.at_ms,
@@ -188,20 +188,20 @@ async def certificate_of(
     Raises NoScenarioError, KnownFailuresError, UnknownTargetError and TargetUnavailableError.
     """
     began = time.monotonic()
-    scenarios = chosen(patterns)
+    scenarios = matching_scenarios(patterns)
     cases = sum(len(scenario.obligations) for scenario in scenarios.values())
     every = sum(len(scenario.obligations) for scenario in SCENARIOS.values())
-    notes = (f"{plural(every - cases, 'case')} not chosen",) if cases < every else ()
-    async with staged(broker, revision) as stage:
+    notes = (f"{plural(every - cases, 'case')} not matching_scenarios",) if cases < every else ()
+    async with open_stage(broker, revision) as stage:
         certifier = ClientCertifier(client, stage, jobs=jobs, progress=progress)
         results = tuple(await certifier.run(list(scenarios.values())))
-    made = certifier.introduction
+    introduction = certifier.introduction
     if known_failures is not None:
-        known = load(client.name, made.version, known_failures, folder=CLIENT_FOLDER)
+        known = load(client.name, introduction.version, known_failures, folder=CLIENT_FOLDER)
         results = apply(results, known, revision)
     return ClientCertificate(
-        provenance=Provenance(client.name, made.client, made.version),
-        introduction=made,
+        provenance=Provenance(client.name, introduction.client, introduction.version),
+        introduction=introduction,
         broker=broker,
         revision=revision.name,
         results=results,

@@ -1,14 +1,12 @@
-"""A driver that runs: commands to it, its replies, and the events that its users saw.
+"""Run a client's driver: send commands, and read its replies and its users' events.
 
-A reply that comes too late is put down to the library if the driver still answers `hello`, and is a
-value (`Late`) for whoever judges.  Whatever else is wrong (a line that the protocol doesn't have, a
-reply that nobody asked for, an exit) is the driver's fault: it is killed at once, and this and all
-later commands raise DriverError.
+A reply that comes too late is attributed to the library if the driver still answers `hello`, and is
+a value (`Late`) for the judge.  Any other fault (a line that the protocol doesn't have, a reply
+without a command, an exit) is the driver's: it is killed at once, and this and all later commands
+raise DriverError.
 
-Processes of drivers: those that are done with a scenario are used again by another.
-
-To start a virtual machine takes longer than most scenarios.  Only a process whose consumers have
-all been closed well is used again.
+The start of a virtual machine takes longer than most scenarios, so a process is used again by the
+next scenario, but only after all its consumers closed without an error.
 """
 
 from __future__ import annotations
@@ -50,36 +48,41 @@ from fencepost.properties.requirements.driver_messages import (
 from fencepost.traces.files.bounded import LINE_LIMIT
 
 REPLY_S = 10.0
-"""How long a driver may take to reply."""
+"""Seconds that a driver may take to reply."""
+
 HELLO_S = 10.0
-"""How long it may take then to say that it is still there."""
+"""Seconds that a driver may take to answer `hello` after a late reply."""
+
 CLOSE_MORE_S = 5.0
-"""How much longer than its timeout a close may take."""
+"""Seconds that a close may take beyond its timeout."""
+
 START_S = 60.0
-"""How long a program may take until it says hello: a virtual machine starts in that time, on a
-machine that has much to do, too."""
+"""Seconds that a program may take until its first answer: enough for a virtual machine on a busy
+host."""
+
 MOST_EVENTS = 500_000
-"""More are not kept: the driver is at fault then."""
+"""Limit of the events of a driver; more are its fault."""
+
 _WORDS = 3
 
 
 class DriverError(Exception):
-    """The driver failed, not its library.  `str()` says how; its stderr's end is with it."""
+    """The driver failed, not its library.  `str()` names the fault and the end of its stderr."""
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """An event, and when it came, in ms of this process's monotonic clock."""
+class DriverEvent:
+    """An event of a driver; `received_ms`: by this process's monotonic clock."""
 
     event: AnyEvent
-    heard_ms: float
+    received_ms: float
 
 
 @dataclass(frozen=True, slots=True)
 class Late:
     """The library did not return in time, while its driver went on.
 
-    `command`: what it was asked; `after_ms`: how long was waited; `reply`: what came meanwhile.
+    `after_ms`: length of the wait; `reply`: the reply that came after it, if one did.
     """
 
     command: str
@@ -87,7 +90,7 @@ class Late:
     reply: AnyReply | None
 
     def __str__(self) -> str:
-        """A sentence about the library."""
+        """Return a sentence about the library."""
         return f"the library had not returned from {self.command} after {self.after_ms:,.0f} ms"
 
 
@@ -103,7 +106,7 @@ class _Sent:
         self.reply: asyncio.Future[AnyReply] = asyncio.get_running_loop().create_future()
 
     async def answer(self, within_s: float) -> AnyReply:
-        """Its reply.  Raises TimeoutError, DriverError."""
+        """Wait for its reply.  Raises TimeoutError, DriverError."""
         async with asyncio.timeout(within_s):
             return await asyncio.shield(self.reply)
 
@@ -111,19 +114,19 @@ class _Sent:
 class Driver:
     """A running driver; made by `start`.
 
-    `events`: all so far, in the order in which they came.  `introduction`: what it said it is.
+    `events`: all so far, in the order in which they came.  `introduction`: its answer to `hello`.
+    `fault`: the driver's first fault, None if it has none.
     """
 
     def __init__(self, name: str, clock: Callable[[], float]) -> None:
         self.name = name
-        self.events: list[Heard] = []
+        self.events: list[DriverEvent] = []
         self.fault: str | None = None
-        """What the driver did wrong, if anything."""
         self._clock = clock
         self._ids = itertools.count(1)
         self._open: dict[int, _Sent] = {}
         self._started: set[str] = set()
-        self._watchers: list[tuple[Callable[[Heard], bool], asyncio.Future[Heard]]] = []
+        self._watchers: list[tuple[Callable[[DriverEvent], bool], asyncio.Future[DriverEvent]]] = []
         self._is_ending = False
         self._process: LineProcess
         self.introduction: Introduction
@@ -135,8 +138,8 @@ class Driver:
     ) -> AsyncIterator[Self]:
         """Start a client's driver; it is killed at the end, with all that it started.
 
-        `clock`: seconds, for `heard_ms`.  Raises TargetUnavailableError where it can't be built or
-        started, or doesn't say hello in protocol 1.
+        `clock`: seconds, for `received_ms`.  Raises TargetUnavailableError where it can't be built
+        or started, or doesn't say hello in protocol 1.
         """
         program = await client.program()
         driver = cls(client.name, clock)
@@ -164,7 +167,7 @@ class Driver:
         return await self._do(Start(id=next(self._ids), consumer=consumer, **fields))
 
     async def do(self, step: UserStep) -> Reply:
-        """Have a consumer's user do something.  A close may take a bit longer than its timeout."""
+        """Have a consumer's user take a step.  A close may take a bit longer than its timeout."""
         within_s = step.timeout_ms / 1000 + CLOSE_MORE_S if isinstance(step, Close) else None
         return await self._do(UserCommand(next(self._ids), step), within_s)
 
@@ -176,27 +179,27 @@ class Driver:
             case 0:
                 return
             case None:
-                raise self.failed(f"did not exit within {END_S:g} s after `bye`")
+                raise self.fail(f"did not exit within {END_S:g} s after `bye`")
             case code:
-                raise self.failed(f"exited with code {code} after `bye`, not with 0")
+                raise self.fail(f"exited with code {code} after `bye`, not with 0")
 
     async def crash(self) -> None:
-        """Kill the driver and all that it started; returns when they are gone."""
+        """Kill the driver and its processes; return when they are gone."""
         self._is_ending = True
         await self._process.kill()
 
     async def wait_for(
-        self, wanted: Callable[[Heard], bool], within_s: float, since: int = 0
-    ) -> Heard | None:
-        """The first event that is wanted, of those from index `since` on; None: it didn't come.
+        self, matches: Callable[[DriverEvent], bool], within_s: float, since: int = 0
+    ) -> DriverEvent | None:
+        """Return the first event that matches, from index `since` on; None: it didn't come.
 
         Raises DriverError.
         """
-        if (had := next(filter(wanted, self.events[since:]), None)) is not None:
-            return had
+        if (event := next(filter(matches, self.events[since:]), None)) is not None:
+            return event
         self._refuse_broken()
-        coming: asyncio.Future[Heard] = asyncio.get_running_loop().create_future()
-        watcher = (wanted, coming)
+        coming: asyncio.Future[DriverEvent] = asyncio.get_running_loop().create_future()
+        watcher = (matches, coming)
         self._watchers.append(watcher)
         try:
             async with asyncio.timeout(within_s):
@@ -207,42 +210,42 @@ class Driver:
             self._watchers.remove(watcher)
 
     def last_words(self) -> list[str]:
-        """The last lines of its stderr."""
+        """Return the last lines of its stderr."""
         return self._process.last_words()
 
     def take_line(self, line: bytes) -> None:
-        """Take a line of the driver's stdout."""
+        """Handle a line of the driver's stdout."""
         if self._is_ending or self.fault is not None:
             return
         try:
-            said = decode_line(line)
-            if "event" in said:
-                self._take_event(event_of(said))
+            fields = decode_line(line)
+            if "event" in fields:
+                self._take_event(event_of(fields))
             else:
-                self._take_reply(said)
+                self._take_reply(fields)
         except LineError as error:
-            self.failed(f"wrote a line that {error}: {shortened(line)!r}")
+            self.fail(f"wrote a line that {error}: {shortened(line)!r}")
         except msgspec.ValidationError as error:
-            self.failed(f"wrote what the protocol doesn't have: {error}: {shortened(line)!r}")
+            self.fail(f"wrote what the protocol doesn't have: {error}: {shortened(line)!r}")
 
-    def failed(self, how: str) -> DriverError:
-        """Put down to the driver what is wrong, and kill it; whoever waits for it is told."""
+    def fail(self, how: str) -> DriverError:
+        """Note a fault of the driver, kill it, and raise DriverError in all that wait for it."""
         if self.fault is None:
             words = self.last_words()[-_WORDS:]
-            said = f"; its stderr ends: {shortened(' / '.join(words))}" if words else ""
-            self.fault = f"the driver of {self.name} {how}{said}"
+            stderr = f"; its stderr ends: {shortened(' / '.join(words))}" if words else ""
+            self.fault = f"the driver of {self.name} {how}{stderr}"
             self._process.kill_at_once()
             waiting: list[asyncio.Future[Any]] = [coming for _, coming in self._watchers]
             for future in (*waiting, *(sent.reply for sent in self._open.values())):
                 if not future.done():
                     future.set_exception(DriverError(self.fault))
-                    future.exception()  # whether anybody asks for it or not
+                    future.exception()  # or asyncio warns of one that nobody awaits
         return DriverError(self.fault)
 
-    def ended(self, how: str) -> None:
-        """Take note that the process is gone."""
+    def end(self, how: str) -> None:
+        """Note that the process is gone."""
         if not self._is_ending:
-            self.failed(how)
+            self.fail(how)
 
     async def _do(self, command: AnyCommand, within_s: float | None = None) -> Reply:
         begun = self._clock()
@@ -250,9 +253,9 @@ class Driver:
         try:
             reply = await sent.answer(REPLY_S if within_s is None else within_s)
         except TimeoutError:
-            await self._hello(HELLO_S)  # it answers: so it is the library that doesn't return
-            came = sent.reply.result() if sent.reply.done() else None
-            return Late(sent.name, (self._clock() - begun) * 1000, came)
+            await self._hello(HELLO_S)  # the driver answers, so the library is late
+            late_reply = sent.reply.result() if sent.reply.done() else None
+            return Late(sent.name, (self._clock() - begun) * 1000, late_reply)
         return cast("Done | Refused | Unsupported", reply)  # an introduction answers `hello` alone
 
     async def _hello(self, within_s: float) -> Introduction:
@@ -260,10 +263,10 @@ class Driver:
         try:
             reply = await sent.answer(within_s)
         except TimeoutError:
-            waiting = dict.fromkeys(f"`{one.name}`" for one in self._open.values())
-            raise self.failed(f"answered no {' nor '.join(waiting)} for {within_s:g} s") from None
+            waiting = dict.fromkeys(f"`{command.name}`" for command in self._open.values())
+            raise self.fail(f"answered no {' nor '.join(waiting)} for {within_s:g} s") from None
         if not isinstance(reply, Introduction):
-            raise self.failed(f"refused `hello`: {reply}")
+            raise self.fail(f"refused `hello`: {reply}")
         return reply
 
     def _send(self, command: AnyCommand) -> _Sent:
@@ -280,52 +283,52 @@ class Driver:
 
     def _take_event(self, event: AnyEvent) -> None:
         if event.consumer is not None and event.consumer not in self._started:
-            self.failed(f"told of a consumer {event.consumer!r}, which was never started")
+            self.fail(f"told of a consumer {event.consumer!r}, which was never started")
         elif len(self.events) >= MOST_EVENTS:
-            self.failed(f"wrote more than {MOST_EVENTS:,} events")
+            self.fail(f"wrote more than {MOST_EVENTS:,} events")
         else:
-            heard = Heard(event, self._clock() * 1000)
-            self.events.append(heard)
-            for wanted, coming in self._watchers:
-                if not coming.done() and wanted(heard):
-                    coming.set_result(heard)
+            received = DriverEvent(event, self._clock() * 1000)
+            self.events.append(received)
+            for matches, coming in self._watchers:
+                if not coming.done() and matches(received):
+                    coming.set_result(received)
 
-    def _take_reply(self, said: dict[str, Any]) -> None:
-        number = said.get("id")
+    def _take_reply(self, fields: dict[str, Any]) -> None:
+        number = fields.get("id")
         sent = self._open.get(number) if isinstance(number, int) else None
         if sent is None:
-            self.failed(f"answered what nobody asked: {shortened(said)}")
+            self.fail(f"answered what nobody asked: {shortened(fields)}")
         else:
-            reply = reply_of(said, type(sent.command))
+            reply = reply_of(fields, type(sent.command))
             del self._open[sent.command.id]
             sent.reply.set_result(reply)
 
 
 class _EventPipes(Pipes):
-    """Gives each line to the driver at once."""
+    """Pipes that pass each line to the driver at once."""
 
     def __init__(self, driver: Driver) -> None:
         super().__init__()
         self._driver = driver
 
     def take_line(self, line: bytes) -> None:
-        """Give it on."""
+        """Pass it to the driver."""
         self._driver.take_line(line)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
-        """Called by asyncio with output."""
+        """Handle output, as asyncio's protocol."""
         super().pipe_data_received(fd, data)
         if self.is_flooded:
-            self._driver.failed(f"wrote a line of more than {LINE_LIMIT} bytes")
+            self._driver.fail(f"wrote a line of more than {LINE_LIMIT} bytes")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Called by asyncio after the exit and the end of all pipes."""
+        """Handle the exit after the end of all pipes, as asyncio's protocol."""
         super().connection_lost(exc)
-        self._driver.ended(self.how_it_ended())
+        self._driver.end(self.how_it_ended())
 
 
 _SIDE_BY_SIDE = 4
-"""So many processes are started at once: a virtual machine keeps a processor busy."""
+"""Limit of processes that start at once: a virtual machine keeps a processor busy."""
 
 
 class DriverPool:
@@ -337,7 +340,7 @@ class DriverPool:
         self._stacks: dict[int, AsyncExitStack] = {}
 
     async def __aenter__(self) -> Self:
-        """Nothing is started yet."""
+        """Return the pool; nothing is started yet."""
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -347,7 +350,7 @@ class DriverPool:
         self._stacks.clear()
 
     async def take(self) -> Driver:
-        """A driver that runs no consumer.  Raises TargetUnavailableError."""
+        """Return a driver that runs no consumer.  Raises TargetUnavailableError."""
         if self._idle:
             return self._idle.pop()
         stack = AsyncExitStack()
@@ -356,7 +359,7 @@ class DriverPool:
         return driver
 
     async def warm(self, count: int) -> None:
-        """Have so many drivers that run no consumer.  Raises TargetUnavailableError."""
+        """Start drivers until `count` of them run no consumer.  Raises TargetUnavailableError."""
         drivers: list[Driver] = []
         try:
             while len(drivers) < count:
@@ -367,7 +370,7 @@ class DriverPool:
                 await self.give_back(driver, clean=True)
 
     async def give_back(self, driver: Driver, *, clean: bool) -> None:
-        """Take a driver back; one that isn't clean is ended."""
+        """Take a driver back for another scenario; end it unless it is clean."""
         if clean and driver.fault is None:
             driver.events.clear()
             self._idle.append(driver)

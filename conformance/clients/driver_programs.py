@@ -1,15 +1,13 @@
-"""The program that drives a client: built once from its source, into the user's cache.
+"""Build the program that drives a client, once, into the user's cache; find a client by name.
 
 Sources lie in `drivers/`; a library comes from its language's registry.  The name of a folder in
-the cache has the library, its version and a digest of the sources: what is changed is built anew.
+the cache has the library, its version and a digest of the sources, so a change is built anew.
 
 - Python: a virtual environment with the library; the drivers are copied to a folder of their own,
   under the name of their package, so that they import each other there as they do here.
 - Java: jars by Maven, and `javac`.
-- Go, Node: the sources with their lock are copied; another version than the locked one is asked of
+- Go, Node: the sources with their lock are copied; another version than the locked one comes from
   the registry.
-
-Clients by name, such as `java:4.3.0`, `franz-go` or `exec:COMMAND`.
 """
 
 from __future__ import annotations
@@ -160,7 +158,7 @@ async def node_program(name: str, package: str, version: str) -> Program:
         await run_tool([npm, *command, *quiet], _BUILD_S, folder)
 
     folder = await _cached(f"{name}-{version}", sources, build)
-    # One that needs a newer Node.js than many machines have brings it along.
+    # A library may need a newer Node.js than many machines have: its lock brings it along.
     own = sorted(folder.glob("node_modules/node-*/bin/node"))
     node = str(own[0]) if own else find_tool("node", _NODE)
     return Program((node, str(folder / "main.mjs")))
@@ -191,7 +189,7 @@ FORMS = (
     "platformatic[:VERSION], reference, mutant:NAME, exec:COMMAND"
 )
 _VERSION = re.compile(r"\d[\w.+-]*", re.ASCII)
-_REFERENCE = "fencepost.conformance.clients.reference_driver"
+_OWN = (sys.executable, "-P", "-m", "fencepost.conformance.clients.reference_driver")
 
 
 class UnknownClientError(BadInputError):
@@ -229,10 +227,10 @@ def find_client(name: str) -> Client:
     kind, colon, rest = name.partition(":")
     match kind, bool(colon):
         case "reference", False:
-            return Client(name, _ready(Program(_own())))
+            return Client(name, _ready(Program(_OWN)))
         case "mutant", True if rest:
             _check_mutant(rest)
-            return Client(name, _ready(Program((*_own(), "--mutant", rest))))
+            return Client(name, _ready(Program((*_OWN, "--mutant", rest))))
         case "exec", True if rest.strip():
             return Client(name, _ready(Program(_argv(rest))))
         case _, _ if kind in LIBRARIES:
@@ -264,10 +262,6 @@ def _ready(program: Program) -> Callable[[], Awaitable[Program]]:
         return program
 
     return give
-
-
-def _own() -> tuple[str, ...]:
-    return (sys.executable, "-P", "-m", _REFERENCE)
 
 
 def _argv(command: str) -> tuple[str, ...]:

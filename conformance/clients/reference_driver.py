@@ -1,12 +1,8 @@
-"""The reference client, or a lying one, as a driver: `python -m ...reference_driver`.
+"""Drive the reference client, or a faulty one: `python -m ...reference_driver`.
 
-It speaks client driver protocol 1 on stdin and stdout.  All its consumers live in one event loop,
-which never blocks.
-
-One reference client with real sockets: it carries out what the pure client says.
-
-Connections are made when they are asked on.  The client is given one input after the other, in the
-order in which they came; between two there is nothing it could miss.
+It speaks client driver protocol 1 on stdin and stdout.  All its consumers run in one event loop,
+which never blocks.  A consumer carries out the requests of the pure client with real sockets; a
+connection is made at the first request for its endpoint.
 """
 
 from __future__ import annotations
@@ -66,12 +62,12 @@ _CONNECT_S = 10.0
 
 
 def now_ms() -> int:
-    """The monotonic clock."""
+    """Return the time of the monotonic clock, in ms."""
     return time.monotonic_ns() // 1_000_000
 
 
 class _Line:
-    """A connection to an endpoint: being made, or there.  `waiting`: what was asked meanwhile."""
+    """A connection to an endpoint.  `waiting`: the request that came while it was being made."""
 
     def __init__(self) -> None:
         self.connection: Connection | None = None
@@ -86,7 +82,7 @@ class _Line:
 
 
 class ReferenceConsumer:
-    """A consumer in this event loop.  `tell` is called with each event of its user, in order."""
+    """A consumer in this event loop.  `tell` gets each event of its user, in order."""
 
     def __init__(
         self, settings: ClientSettings, bootstrap: Address, tell: Callable[[UserEvent], None]
@@ -100,9 +96,9 @@ class ReferenceConsumer:
         self._is_stepping = False
         self._timer: asyncio.TimerHandle | None = None
 
-    def give(self, given: Input) -> None:
-        """Give the client an input; what follows from it is done before this returns."""
-        self._inputs.append(given)
+    def give(self, client_input: Input) -> None:
+        """Give the client an input, and carry out its requests and events before returning."""
+        self._inputs.append(client_input)
         if self._is_stepping:
             return
         self._is_stepping = True
@@ -113,25 +109,25 @@ class ReferenceConsumer:
             self._is_stepping = False
 
     def kill(self) -> None:
-        """End all connections and timers; the client does nothing any more."""
+        """End all connections and timers, and so the client."""
         if self._timer is not None:
             self._timer.cancel()
         for line in self._lines.values():
             line.close()
         self._lines.clear()
 
-    def _step(self, given: Input) -> None:
-        done = step(self._settings, self._state, given, now_ms())
-        self._state = done.state
-        for request in done.requests:
+    def _step(self, client_input: Input) -> None:
+        result = step(self._settings, self._state, client_input, now_ms())
+        self._state = result.state
+        for request in result.requests:
             if isinstance(request, HangUp):
                 if line := self._lines.pop(request.to, None):
                     line.close()
             else:
                 self._ask(request)
-        for event in done.events:
+        for event in result.events:
             self._tell(event)
-        self._set_timer(done.wake_at_ms)
+        self._set_timer(result.wake_at_ms)
 
     def _set_timer(self, at_ms: int | None) -> None:
         if self._timer is not None:
@@ -142,16 +138,16 @@ class ReferenceConsumer:
             delay = max(at_ms - now_ms(), 1) / 1000
             self._timer = loop.call_later(delay, self.give, Woken())
 
-    def _ask(self, asked: Outgoing) -> None:
-        line = self._lines.get(asked.to)
+    def _ask(self, request: Outgoing) -> None:
+        line = self._lines.get(request.to)
         if line is None:
-            line = self._lines[asked.to] = _Line()
-            line.waiting = asked
-            line.opening = asyncio.ensure_future(self._open(asked.to, line))
+            line = self._lines[request.to] = _Line()
+            line.waiting = request
+            line.opening = asyncio.ensure_future(self._open(request.to, line))
         elif line.connection is None:
-            line.waiting = asked
+            line.waiting = request
         else:
-            self._send(line.connection, asked)
+            self._send(line.connection, request)
 
     async def _open(self, endpoint: Endpoint, line: _Line) -> None:
         at = self._bootstrap
@@ -163,12 +159,12 @@ class ReferenceConsumer:
         except OSError:
             self._lose(endpoint, line)
             return
-        line.connection, asked, line.waiting = connection, line.waiting, None
-        if asked is not None:
-            self._send(connection, asked)
+        line.connection, request, line.waiting = connection, line.waiting, None
+        if request is not None:
+            self._send(connection, request)
 
-    def _send(self, connection: Connection, asked: Outgoing) -> None:
-        api, version, message = asked.api, asked.version, asked.message
+    def _send(self, connection: Connection, request: Outgoing) -> None:
+        api, version, message = request.api, request.version, request.message
 
         def write(correlation_id: int) -> bytes:
             client_id = self._settings.client_id
@@ -180,7 +176,7 @@ class ReferenceConsumer:
                 api, "Request", version, correlation_id, body, client_id=client_id
             )
 
-        connection.send(str(asked.correlation_id), api, version, write)
+        connection.send(str(request.correlation_id), api, version, write)
 
     def _hear(self, endpoint: Endpoint, line: _Line, event: Event) -> None:
         if self._lines.get(endpoint) is not line or isinstance(event, Stray):
@@ -216,16 +212,16 @@ class _UnknownMutantError(click.UsageError):
 
 
 class _User:
-    """A consumer and who waits for what of it."""
+    """A consumer, and the commands that wait for its commits and its close."""
 
-    def __init__(self, name: str, told: driver_messages.Start, conduct: Conduct, say: Say) -> None:
+    def __init__(self, name: str, start: driver_messages.Start, conduct: Conduct, say: Say) -> None:
         self.name = name
         self._say = say
         self._commits: list[int] = []
         self._close: tuple[int, int] | None = None
         self.is_closed = False
-        settings = _settings(told, conduct)
-        self.consumer = ReferenceConsumer(settings, parse_address(told.bootstrap), self._see)
+        settings = _settings(start, conduct)
+        self.consumer = ReferenceConsumer(settings, parse_address(start.bootstrap), self._see)
         self.consumer.give(Start(name))
 
     def do(self, number: int, step: UserStep) -> None:
@@ -274,10 +270,10 @@ def _why(code: str, where: str) -> str:
 def _commit_reply(number: int, error: str) -> driver_messages.Done | driver_messages.Refused:
     if error == _NONE:
         return driver_messages.Done(id=number, ok=True)
-    told = driver_messages.ClientError(
+    client_error = driver_messages.ClientError(
         code=error, fatal=error == "FENCED_INSTANCE_ID", message=f"the commit failed: {error}"
     )
-    return driver_messages.Refused(id=number, error=told)
+    return driver_messages.Refused(id=number, error=client_error)
 
 
 _OWN_NAMES = (
@@ -291,28 +287,28 @@ _OWN_NAMES = (
 )
 
 
-def _settings(told: driver_messages.Start, conduct: Conduct) -> ClientSettings:
-    """The client's settings; `settings` of the command may name some of its numbers."""
+def _settings(start: driver_messages.Start, conduct: Conduct) -> ClientSettings:
+    """Return the client's settings; `settings` of the command may name some of its numbers."""
     settings = ClientSettings(
-        group_id=told.group,
-        topics=told.topics,
-        client_id=told.client_id,
-        group_instance_id=told.instance,
-        assignors=(told.assignor,),
-        rack_id=told.rack,
-        session_timeout_ms=told.session_timeout_ms,
-        heartbeat_interval_ms=told.heartbeat_interval_ms,
-        max_poll_interval_ms=told.max_poll_interval_ms,
-        auto_offset_reset=told.auto_offset_reset,
-        auto_commit_ms=told.auto_commit_ms,
+        group_id=start.group,
+        topics=start.topics,
+        client_id=start.client_id,
+        group_instance_id=start.instance,
+        assignors=(start.assignor,),
+        rack_id=start.rack,
+        session_timeout_ms=start.session_timeout_ms,
+        heartbeat_interval_ms=start.heartbeat_interval_ms,
+        max_poll_interval_ms=start.max_poll_interval_ms,
+        auto_offset_reset=start.auto_offset_reset,
+        auto_commit_ms=start.auto_commit_ms,
         conduct=conduct,
     )
-    own = {name: int(told.settings[name]) for name in _OWN_NAMES if name in told.settings}
+    own = {name: int(start.settings[name]) for name in _OWN_NAMES if name in start.settings}
     return replace(settings, **own)
 
 
 class ReferenceDriver:
-    """Obeys commands; `say` writes replies and events."""
+    """A driver that obeys commands; `say` writes replies and events."""
 
     def __init__(self, name: str, conduct: Conduct, say: Say) -> None:
         self._name = name
@@ -321,7 +317,7 @@ class ReferenceDriver:
         self._users: dict[str, _User] = {}
 
     def obey(self, line: bytes) -> bool:
-        """Do what a line says; returns False after `bye`."""
+        """Carry out the command of a line; return False after `bye`."""
         try:
             command = driver_messages.command_of(msgspec.json.decode(line))
         except msgspec.ValidationError as error:
@@ -382,9 +378,9 @@ class ReferenceDriver:
             user.do(command.id, command.step)
 
     def _refuse_line(self, line: bytes, why: str) -> None:
-        """A command that isn't one: answered, if it says to whom."""
-        said = msgspec.json.decode(line)
-        number = said.get("id") if isinstance(said, dict) else None
+        """Answer a line that is no command by its id if it has one, else by a log line."""
+        value = msgspec.json.decode(line)
+        number = value.get("id") if isinstance(value, dict) else None
         if isinstance(number, int):
             self._unsupported(number, why)
         else:
@@ -395,10 +391,10 @@ class ReferenceDriver:
 
 
 def _write(message: driver_messages.Message) -> None:
-    said = {
+    fields = {
         name: value for name, value in msgspec.to_builtins(message).items() if value is not None
     }
-    sys.stdout.buffer.write(msgspec.json.encode(said) + b"\n")
+    sys.stdout.buffer.write(msgspec.json.encode(fields) + b"\n")
     sys.stdout.buffer.flush()
 
 
@@ -420,10 +416,10 @@ def main(mutant: str | None) -> None:
     name, conduct = "reference", RIGHT
     if mutant is not None:
         try:
-            found = find_client_mutant(mutant)
+            faulty = find_client_mutant(mutant)
         except KeyError as error:
             raise _UnknownMutantError(str(error.args[0])) from error
-        name, conduct = f"mutant:{found.name}", found.conduct
+        name, conduct = f"mutant:{faulty.name}", faulty.conduct
     asyncio.run(drive(name, conduct))
 
 

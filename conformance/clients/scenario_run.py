@@ -161,7 +161,7 @@ class Timeline:
     versions: list[tuple[float, Mapping[str, tuple[int, int]]]] = field(default_factory=list)
     _calls: list[Call] = field(default_factory=list)
     _open: dict[int, RecordedExchange] = field(default_factory=dict)
-    _asking: list[RecordedExchange] = field(default_factory=list)
+    _version_requests: list[RecordedExchange] = field(default_factory=list)
     _read: int = 0
 
     def now_ms(self) -> float:
@@ -181,7 +181,7 @@ class Timeline:
         self.runs[index] = replace(run, ended_ms=self.now_ms(), how=how)
 
     def evidence(self) -> Evidence:
-        """Return all that is known now."""
+        """Return the evidence so far."""
         self._read_history()
         return Evidence(
             runs=tuple(self.runs),
@@ -201,11 +201,11 @@ class Timeline:
         exchanges = self.history.exchanges
         ids = {run.id for run in self.runs}
         for exchange in exchanges[self._read :]:
-            if (run := _life_of(exchange, ids)) is not None:
+            if (run := _run_of(exchange, ids)) is not None:
                 self._open[len(self._calls)] = exchange
                 self._calls.append(_call(exchange, run))
             if exchange.api == _VERSIONS and run is not None and not self.versions:
-                self._asking.append(exchange)
+                self._version_requests.append(exchange)
         self._read = len(exchanges)
         if not self.versions:
             self._learn_versions()
@@ -216,8 +216,8 @@ class Timeline:
                 del self._open[index]
 
     def _learn_versions(self) -> None:
-        """Take the broker's versions from its answers to clients, where nothing else has them."""
-        for exchange in self._asking:
+        """Take the broker's versions from its answers to clients, for want of another source."""
+        for exchange in self._version_requests:
             answer = exchange.answer or {}
             if answer.get("apiKeys") and not answer["errorCode"]:
                 rows = {
@@ -232,13 +232,13 @@ class Timeline:
         began_ms = self.history.began_s * 1000
         events = []
         for driver in self.drivers:
-            own = [heard for heard in driver.events if heard.event.at_ms is not None]
-            # What came quickest shows best how far apart the clocks are.
-            apart = min((h.heard_ms - (h.event.at_ms or 0.0) for h in own), default=0.0)
-            for heard in own:
-                run = self.names.get(heard.event.consumer or "")
-                if run is not None and heard.event.at_ms is not None:
-                    events.append(UserEvent(run, heard.event.at_ms + apart - began_ms, heard.event))
+            times = [(e.received_ms, e.event) for e in driver.events if e.event.at_ms is not None]
+            # The quickest event shows best how far apart the clocks are.
+            apart = min((received - (event.at_ms or 0.0) for received, event in times), default=0.0)
+            for _, event in times:
+                run = self.names.get(event.consumer or "")
+                if run is not None and event.at_ms is not None:
+                    events.append(UserEvent(run, event.at_ms + apart - began_ms, event))
         return sorted(events, key=lambda event: event.at_ms)
 
     def _stalls(self) -> Sequence[tuple[float, float]]:
@@ -255,8 +255,8 @@ class Timeline:
         return sorted(stalls)
 
 
-def _life_of(exchange: RecordedExchange, ids: set[str]) -> str | None:
-    """Return the run that sent a request: a library may put something behind its client id."""
+def _run_of(exchange: RecordedExchange, ids: set[str]) -> str | None:
+    """Return the run that sent a request: a library may extend its client id."""
     name = exchange.client_id or ""
     if name in ids:
         return name
@@ -291,7 +291,7 @@ def _is_beyond(exchange: RecordedExchange) -> bool:
 
 
 def _commit(body: Mapping[str, Any]) -> Message | None:
-    """Read the member that commits in such a version, and not its offsets."""
+    """Read the member that commits in such a version, without its offsets."""
     if not body:
         return None
     return OffsetCommitRequest(
@@ -332,11 +332,11 @@ _USUAL = "range"
 _POLL_S = 0.05
 _LEADER_MS = 5000
 _AFTER_MS = 300
-"""Time for what is under way at the end of a scenario to arrive."""
+"""Ms for requests and events that are under way at the end of a scenario."""
 
 
 class _BrokeOffError(Exception):
-    """The rest of the scenario would show nothing.  `str()` says why."""
+    """The rest of the scenario would prove nothing.  `str()` is the reason."""
 
 
 def settings_for(
@@ -351,7 +351,9 @@ def settings_for(
         session_timeout_ms=chosen.session_timeout_ms or SESSION_MS,
         heartbeat_interval_ms=chosen.heartbeat_interval_ms or HEARTBEAT_MS,
         max_poll_interval_ms=chosen.max_poll_interval_ms or POLL_INTERVAL_MS,
-        assignor=usual_assignor(introduction) if name is None else _named(introduction, name),
+        assignor=usual_assignor(introduction)
+        if name is None
+        else assignor_in(introduction, name) or name,
         client_id=run,
         auto_commit_ms=chosen.auto_commit_ms,
     )
@@ -365,12 +367,8 @@ def usual_assignor(introduction: Introduction) -> str:
     return next(eager, next(iter(introduction.assignors), _USUAL))
 
 
-def _named(introduction: Introduction, name: str) -> str:
-    return assignor_in(introduction, name) or name
-
-
 def assignor_in(introduction: Introduction, name: str) -> str | None:
-    """Return the library's name of an assignor; `cooperative` is whichever it has of that kind."""
+    """Return the library's name of an assignor; `cooperative` is its first one of that kind."""
     if name == COOPERATIVE:
         return next((n for n in introduction.assignors if n.startswith(COOPERATIVE)), None)
     return name if name in introduction.assignors else None
@@ -449,14 +447,14 @@ class ScenarioRun:
         if driver is None:
             driver = self._drivers[process] = await self._pool.take()
         number = 1 + sum(run.consumer == act.consumer for run in self.timeline.runs)
-        life_id = client_id(act.consumer, number)
+        run_id = client_id(act.consumer, number)
         settings = settings_for(
-            act.settings, self._scenario, driver.introduction, self._place, life_id
+            act.settings, self._scenario, driver.introduction, self._place, run_id
         )
         if act.instance is not None:
-            settings = _with_instance(settings, act.instance)
+            settings = structs.replace(settings, instance=act.instance)
         self._since = self.timeline.now_ms()
-        run = ConsumerRun(life_id, act.consumer, number, process, settings, self._since)
+        run = ConsumerRun(run_id, act.consumer, number, process, settings, self._since)
         self.timeline.begin(run, self._name(run), driver)
         self._note_reply("start", run, await driver.start_consumer(self._name(run), settings))
 
@@ -523,7 +521,7 @@ class ScenarioRun:
                 return
             self._refuse_broken()
             await asyncio.sleep(_POLL_S)
-        # What is done next must not be mistaken for what was waited for: clocks are a bit apart.
+        # Clocks are a bit apart, and the next action must not seem to come before this event.
         await asyncio.sleep(4 * CLOCK_MS / 1000)
 
     def _refuse_broken(self) -> None:
@@ -532,19 +530,17 @@ class ScenarioRun:
                 raise DriverError(driver.fault)
 
     async def _tidy(self, evidence: Evidence) -> None:
-        """Close what still runs, and give the processes back."""
+        """Close the consumers that still run, and give the processes back."""
 
-        async def tidied(process: str, driver: Driver) -> None:
+        async def tidy(process: str, driver: Driver) -> None:
             clean = not evidence.broken
             for run in evidence.runs:
                 if run.process == process and run.ended_ms is None and driver.fault is None:
-                    clean = await _closed(driver, self._name(run)) and clean
+                    clean = await _close(driver, self._name(run)) and clean
             late = any(action.outcome == "late" for action in evidence.actions)
             await self._pool.give_back(driver, clean=clean and not late)
 
-        await asyncio.gather(
-            *(tidied(process, driver) for process, driver in self._drivers.items())
-        )
+        await asyncio.gather(*(tidy(process, driver) for process, driver in self._drivers.items()))
 
     def _run(self, consumer: str) -> ConsumerRun:
         return next(run for run in reversed(self.timeline.runs) if run.consumer == consumer)
@@ -581,16 +577,12 @@ class ScenarioRun:
             self.timeline.versions.append((self.timeline.now_ms(), versions))
 
 
-async def _closed(driver: Driver, name: str) -> bool:
+async def _close(driver: Driver, name: str) -> bool:
     """Close a consumer; tell if that went well."""
     try:
         return isinstance(await driver.do(Close(name, 2000)), Done)
     except DriverError:
         return False
-
-
-def _with_instance(settings: ConsumerSettings, instance: str) -> ConsumerSettings:
-    return msgspec.structs.replace(settings, instance=instance)
 
 
 def _words(act: Until) -> str:

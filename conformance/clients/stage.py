@@ -55,7 +55,7 @@ class Stage(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A broker that a scenario runs on; `served` None: it can't be provoked."""
+    """A broker that a scenario runs on; `served` None: it injects no faults."""
 
     broker: Recorded
     group: str
@@ -63,7 +63,7 @@ class Place:
     served: ApplicationBroker | None
 
     def versions(self) -> Versions | None:
-        """Return the versions that it has now; None: only its answers to clients tell."""
+        """Return the versions that it has now; None: only its answers to clients have them."""
         return None if self.served is None else dict(self.served.cluster.versions)
 
 
@@ -114,7 +114,7 @@ class RealStage:
 
 
 @asynccontextmanager
-async def staged(broker: str, revision: Revision) -> AsyncIterator[Stage]:
+async def open_stage(broker: str, revision: Revision) -> AsyncIterator[Stage]:
     """Start the stage that `--broker` names, where it has to be started.
 
     Raises UnknownTargetError, TargetUnavailableError.

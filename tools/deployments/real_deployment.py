@@ -31,7 +31,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from fencepost.conformance.clients.driver import Driver, DriverError, DriverPool, Heard, Late, Reply
+from fencepost.conformance.clients.driver import (
+    Driver,
+    DriverError,
+    DriverEvent,
+    DriverPool,
+    Late,
+    Reply,
+)
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.serve.broker_history import History, RecordedExchange
 from fencepost.conformance.serve.recording_proxy import RecordedKafka
@@ -217,7 +224,7 @@ class _RealConsumer:
     """
 
     driver: Driver | None = None
-    heard: list[Heard] = field(default_factory=list)
+    heard: list[DriverEvent] = field(default_factory=list)
     owned: set[TopicPartition] = field(default_factory=set)
     read: int = 0
     errors: list[tuple[float, Error]] = field(default_factory=list)
@@ -236,7 +243,7 @@ class _RealConsumer:
                 case Revoked(partitions=gone) | Lost(partitions=gone):
                     self.owned -= {TopicPartition(*one) for one in gone}
                 case Error(fatal=True) as error:
-                    self.errors.append((heard.heard_ms, error))
+                    self.errors.append((heard.received_ms, error))
         self.heard += new
 
 
@@ -426,7 +433,7 @@ class RealDeployment(Deployment):
         found: list[ClientEvent] = []
         for consumer, one in self._consumers.items():
             for heard in one.heard:
-                at_ms = round(self._on_history(heard.heard_ms))
+                at_ms = round(self._on_history(heard.received_ms))
                 match heard.event:
                     case Assigned(partitions=given):
                         found.append(

@@ -607,7 +607,7 @@ def cases_of(scenario: Scenario) -> tuple[str, ...]:
     return tuple(f"{obligation}/{scenario.id}" for obligation in scenario.obligations)
 
 
-def chosen(patterns: Sequence[str]) -> dict[str, Scenario]:
+def matching_scenarios(patterns: Sequence[str]) -> dict[str, Scenario]:
     """Select the scenarios of the cases that match, with these cases alone; all without a pattern.
 
     A pattern is of a case, a requirement or a scenario.  Raises NoScenarioError.

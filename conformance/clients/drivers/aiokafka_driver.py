@@ -1,4 +1,4 @@
-"""The driver of aiokafka."""
+"""Drive aiokafka."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ class AiokafkaUser(User):
         "assignors": list(_ASSIGNORS),
     }
 
-    async def start(self, told: dict[str, Any]) -> None:
+    async def start(self, command: dict[str, Any]) -> None:
         """Make the consumer, subscribe and start it."""
         config = {
-            "bootstrap_servers": told["bootstrap"],
-            "group_id": told["group"],
-            "group_instance_id": told["instance"],
-            "session_timeout_ms": told["session_timeout_ms"],
-            "heartbeat_interval_ms": told["heartbeat_interval_ms"],
-            "max_poll_interval_ms": told["max_poll_interval_ms"],
-            "partition_assignment_strategy": [_ASSIGNORS[told["assignor"]]],
-            "auto_offset_reset": told["auto_offset_reset"],
-            "client_id": told["client_id"],
-            "client_rack": told["rack"],
-            "enable_auto_commit": told["auto_commit_ms"] is not None,
+            "bootstrap_servers": command["bootstrap"],
+            "group_id": command["group"],
+            "group_instance_id": command["instance"],
+            "session_timeout_ms": command["session_timeout_ms"],
+            "heartbeat_interval_ms": command["heartbeat_interval_ms"],
+            "max_poll_interval_ms": command["max_poll_interval_ms"],
+            "partition_assignment_strategy": [_ASSIGNORS[command["assignor"]]],
+            "auto_offset_reset": command["auto_offset_reset"],
+            "client_id": command["client_id"],
+            "client_rack": command["rack"],
+            "enable_auto_commit": command["auto_commit_ms"] is not None,
         }
-        if told["auto_commit_ms"] is not None:
-            config["auto_commit_interval_ms"] = told["auto_commit_ms"]
-        self._consumer = AIOKafkaConsumer(**config | told["settings"])
-        await self.subscribe(told["topics"])
+        if command["auto_commit_ms"] is not None:
+            config["auto_commit_interval_ms"] = command["auto_commit_ms"]
+        self._consumer = AIOKafkaConsumer(**config | command["settings"])
+        await self.subscribe(command["topics"])
         await self._consumer.start()
 
     async def subscribe(self, topics: list[str]) -> None:
@@ -66,7 +66,7 @@ class AiokafkaUser(User):
         await self._consumer.commit()
 
     async def unsubscribe(self) -> None:
-        """Give up all topics."""
+        """Unsubscribe from all topics."""
         self._consumer.unsubscribe()
 
     async def close(self, timeout_ms: int) -> None:  # noqa: ARG002  (it has none)

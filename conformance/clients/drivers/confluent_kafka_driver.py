@@ -1,4 +1,4 @@
-"""The driver of confluent-kafka (librdkafka), as its README's consumer polls."""
+"""Drive confluent-kafka (librdkafka), as its README's consumer polls."""
 
 from __future__ import annotations
 
@@ -31,28 +31,28 @@ class ConfluentUser(User):
         "assignors": ["range", "roundrobin", "cooperative-sticky"],
     }
 
-    async def start(self, told: dict[str, Any]) -> None:
+    async def start(self, command: dict[str, Any]) -> None:
         """Make the consumer and subscribe it."""
         config = {
-            "bootstrap.servers": told["bootstrap"],
-            "group.id": told["group"],
-            "session.timeout.ms": told["session_timeout_ms"],
-            "heartbeat.interval.ms": told["heartbeat_interval_ms"],
-            "max.poll.interval.ms": told["max_poll_interval_ms"],
-            "partition.assignment.strategy": told["assignor"],
-            "auto.offset.reset": told["auto_offset_reset"],
-            "client.id": told["client_id"],
-            "enable.auto.commit": told["auto_commit_ms"] is not None,
+            "bootstrap.servers": command["bootstrap"],
+            "group.id": command["group"],
+            "session.timeout.ms": command["session_timeout_ms"],
+            "heartbeat.interval.ms": command["heartbeat_interval_ms"],
+            "max.poll.interval.ms": command["max_poll_interval_ms"],
+            "partition.assignment.strategy": command["assignor"],
+            "auto.offset.reset": command["auto_offset_reset"],
+            "client.id": command["client_id"],
+            "enable.auto.commit": command["auto_commit_ms"] is not None,
             "error_cb": partial(self._tell_error, "error_cb"),
         }
-        if told["instance"] is not None:
-            config["group.instance.id"] = told["instance"]
-        if told["rack"] is not None:
-            config["client.rack"] = told["rack"]
-        if told["auto_commit_ms"] is not None:
-            config["auto.commit.interval.ms"] = told["auto_commit_ms"]
-        self._consumer = Consumer(config | told["settings"])
-        await self.subscribe(told["topics"])
+        if command["instance"] is not None:
+            config["group.instance.id"] = command["instance"]
+        if command["rack"] is not None:
+            config["client.rack"] = command["rack"]
+        if command["auto_commit_ms"] is not None:
+            config["auto.commit.interval.ms"] = command["auto_commit_ms"]
+        self._consumer = Consumer(config | command["settings"])
+        await self.subscribe(command["topics"])
 
     async def subscribe(self, topics: list[str]) -> None:
         """Subscribe, with callbacks."""
@@ -82,7 +82,7 @@ class ConfluentUser(User):
                 raise KafkaException(partition.error)
 
     async def unsubscribe(self) -> None:
-        """Give up all topics."""
+        """Unsubscribe from all topics."""
         self._consumer.unsubscribe()
 
     async def close(self, timeout_ms: int) -> None:  # noqa: ARG002  (it has none)
@@ -90,16 +90,16 @@ class ConfluentUser(User):
         self._consumer.close()
 
     def error(self, error: Exception) -> dict[str, Any]:
-        """What is in a KafkaException."""
+        """Return the fields of a KafkaException, or of another exception."""
         if isinstance(error, KafkaException):
-            return _said(error.args[0])
+            return _fields(error.args[0])
         return {"code": type(error).__name__, "fatal": True, "message": str(error)}
 
     def _tell_error(self, where: str, error: KafkaError) -> None:
-        self.tell("error", where=where, **_said(error))
+        self.tell("error", where=where, **_fields(error))
 
 
-def _said(error: KafkaError) -> dict[str, Any]:
+def _fields(error: KafkaError) -> dict[str, Any]:
     fatal = error.fatal() or error.code() == KafkaError._FATAL  # noqa: SLF001  (a public code)
     return {"code": error.name(), "fatal": fatal, "message": error.str()}
 

@@ -1,7 +1,7 @@
-"""What drivers in Python share: the lines of client driver protocol 1, and a consumer's user.
+"""Serve client driver protocol 1 for a Python library: its lines, and a consumer's user.
 
-A user has a thread with an event loop, with one task that polls and one that does what it is told.
-So a library that blocks holds up its own consumer alone, and one for asyncio works on in the
+A user has a thread with an event loop, with a task that polls and a task that carries out commands.
+So a library that blocks delays its own consumer alone, and an asyncio library works on in the
 background while its user does not poll.
 
 This file is copied to where the library is; it needs nothing but the standard library.
@@ -22,14 +22,14 @@ from typing import Any, ClassVar
 
 
 class _Output:
-    """Where lines are written: the process's stdout, until `take_over`."""
+    """The output of lines: the process's stdout, until `take_over`."""
 
     def __init__(self) -> None:
         self._file = sys.stdout.buffer
         self._lock = threading.Lock()
 
     def take_over(self) -> None:
-        """Keep stdout for the protocol; what a library prints goes to stderr."""
+        """Keep stdout for the protocol; send a library's own output to stderr."""
         self._file = os.fdopen(os.dup(1), "wb")
         os.dup2(2, 1)
 
@@ -48,8 +48,8 @@ def say(**fields: Any) -> None:
     _OUTPUT.write(json.dumps(fields).encode())
 
 
-class _Told(logging.Handler):
-    """Tells of what a library logs: some errors are told nowhere else."""
+class _LogEvents(logging.Handler):
+    """A library's log as events: some errors appear nowhere else."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write an event."""
@@ -60,27 +60,27 @@ class User(ABC):
     """A consumer and its user.  The methods are called in its thread, one at a time."""
 
     introduction: ClassVar[dict[str, Any]]
-    """What the driver answers to `hello`."""
+    """Fields of the answer to `hello`."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self._consumer: Any = None
         self._polling: asyncio.Task[None] | None = None
         self._loop = asyncio.new_event_loop()
-        self._told: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self._commands: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         threading.Thread(target=self._run).start()
 
     @abstractmethod
-    async def start(self, told: dict[str, Any]) -> None:
+    async def start(self, command: dict[str, Any]) -> None:
         """Make the consumer and subscribe it."""
 
     @abstractmethod
     async def poll(self) -> None:
-        """Poll once, for a tenth of a second at most, and tell what came."""
+        """Poll once, for a tenth of a second at most, and write the records or the error."""
 
     @abstractmethod
     async def commit(self) -> None:
-        """Commit what was read."""
+        """Commit the offsets of the records that were read."""
 
     @abstractmethod
     async def subscribe(self, topics: list[str]) -> None:
@@ -88,16 +88,16 @@ class User(ABC):
 
     @abstractmethod
     async def unsubscribe(self) -> None:
-        """Give up all topics."""
+        """Unsubscribe from all topics."""
 
     @abstractmethod
     async def close(self, timeout_ms: int) -> None:
         """Close the consumer."""
 
     def error(self, error: Exception) -> dict[str, Any]:
-        """What the library says in an exception: code, fatal, message.
+        """Return an exception's fields: code, fatal, message.
 
-        In kafka-python, and what began as a copy of it, classes know Kafka's name of their error.
+        Error classes of kafka-python, and of aiokafka, which began as its copy, hold Kafka's name.
         """
         code = getattr(error, "message", type(error).__name__)
         fatal = not getattr(error, "retriable", False)
@@ -113,22 +113,22 @@ class User(ABC):
 
     def tell_partitions(self, event: str, partitions: Iterable[Any]) -> None:
         """Write that partitions were assigned, revoked or lost."""
-        self.tell(event, partitions=sorted([one.topic, one.partition] for one in partitions))
+        self.tell(event, partitions=sorted([p.topic, p.partition] for p in partitions))
 
     def put(self, command: dict[str, Any]) -> None:
-        """Have the user do something; may be called from another thread."""
-        self._loop.call_soon_threadsafe(self._told.put_nowait, command)
+        """Have the user carry out a command; may be called from another thread."""
+        self._loop.call_soon_threadsafe(self._commands.put_nowait, command)
 
     def _run(self) -> None:
         try:
-            self._loop.run_until_complete(self._live())
+            self._loop.run_until_complete(self._serve())
         finally:
             self._loop.close()
 
-    async def _live(self) -> None:
+    async def _serve(self) -> None:
         command: dict[str, Any] = {}
         while command.get("cmd") != "close":
-            command = await self._told.get()
+            command = await self._commands.get()
             await self._obey(command)
 
     def _poll_on(self) -> None:
@@ -145,11 +145,11 @@ class User(ABC):
         while not fatal:
             try:
                 await self.poll()
-            except Exception as error:  # noqa: BLE001  (whatever a user would see)
-                said = self.error(error)
-                fatal = said["fatal"]
-                self.tell("error", where="poll", **said)
-            for _ in range(2):  # what it was told meanwhile is done first
+            except Exception as error:  # noqa: BLE001  (any error that a user would get)
+                fields = self.error(error)
+                fatal = fields["fatal"]
+                self.tell("error", where="poll", **fields)
+            for _ in range(2):  # commands that came meanwhile go first
                 await asyncio.sleep(0)
 
     async def _obey(self, command: dict[str, Any]) -> None:
@@ -186,7 +186,7 @@ class User(ABC):
 def drive(kind: type[User]) -> None:
     """Read commands until `bye` or the end of stdin."""
     _OUTPUT.take_over()
-    logging.basicConfig(level=logging.WARNING, handlers=[_Told()])
+    logging.basicConfig(level=logging.WARNING, handlers=[_LogEvents()])
     users: dict[str, User] = {}
     for line in sys.stdin:
         command = json.loads(line)

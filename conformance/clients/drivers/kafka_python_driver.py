@@ -1,4 +1,4 @@
-"""The driver of kafka-python."""
+"""Drive kafka-python."""
 
 from __future__ import annotations
 
@@ -36,27 +36,27 @@ class KafkaPythonUser(User):
         "assignors": list(_ASSIGNORS),
     }
 
-    async def start(self, told: dict[str, Any]) -> None:
+    async def start(self, command: dict[str, Any]) -> None:
         """Make the consumer and subscribe it."""
         config = {
-            "bootstrap_servers": told["bootstrap"],
-            "group_id": told["group"],
-            "session_timeout_ms": told["session_timeout_ms"],
-            "heartbeat_interval_ms": told["heartbeat_interval_ms"],
-            "max_poll_interval_ms": told["max_poll_interval_ms"],
-            "partition_assignment_strategy": [_ASSIGNORS[told["assignor"]]],
-            "auto_offset_reset": told["auto_offset_reset"],
-            "client_id": told["client_id"],
-            "enable_auto_commit": told["auto_commit_ms"] is not None,
+            "bootstrap_servers": command["bootstrap"],
+            "group_id": command["group"],
+            "session_timeout_ms": command["session_timeout_ms"],
+            "heartbeat_interval_ms": command["heartbeat_interval_ms"],
+            "max_poll_interval_ms": command["max_poll_interval_ms"],
+            "partition_assignment_strategy": [_ASSIGNORS[command["assignor"]]],
+            "auto_offset_reset": command["auto_offset_reset"],
+            "client_id": command["client_id"],
+            "enable_auto_commit": command["auto_commit_ms"] is not None,
         }
-        if told["instance"] is not None:
-            config["group_instance_id"] = told["instance"]
-        if told["rack"] is not None:
-            config["client_rack"] = told["rack"]
-        if told["auto_commit_ms"] is not None:
-            config["auto_commit_interval_ms"] = told["auto_commit_ms"]
-        self._consumer = KafkaConsumer(**config | told["settings"])
-        await self.subscribe(told["topics"])
+        if command["instance"] is not None:
+            config["group_instance_id"] = command["instance"]
+        if command["rack"] is not None:
+            config["client_rack"] = command["rack"]
+        if command["auto_commit_ms"] is not None:
+            config["auto_commit_interval_ms"] = command["auto_commit_ms"]
+        self._consumer = KafkaConsumer(**config | command["settings"])
+        await self.subscribe(command["topics"])
 
     async def subscribe(self, topics: list[str]) -> None:
         """Subscribe, with a listener."""
@@ -73,7 +73,7 @@ class KafkaPythonUser(User):
         self._consumer.commit()
 
     async def unsubscribe(self) -> None:
-        """Give up all topics."""
+        """Unsubscribe from all topics."""
         self._consumer.unsubscribe()
 
     async def close(self, timeout_ms: int) -> None:

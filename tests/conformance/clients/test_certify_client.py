@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from support.client_story import evidence
 
-from fencepost.conformance.cases.clients.scenario_catalogue import SCENARIOS, chosen
-from fencepost.conformance.clients.certify_client import ClientCertifier, _Tried
+from fencepost.conformance.cases.clients.scenario_catalogue import SCENARIOS, matching_scenarios
+from fencepost.conformance.clients.certify_client import ClientCertifier, _CaseRuns
 from fencepost.conformance.clients.driver_programs import find_client
 from fencepost.conformance.clients.stage import ServedStage
 from fencepost.conformance.targets.target_registry import find_revision
@@ -43,12 +43,12 @@ BAD, OTHER, DARK, LACKS = (
     ],
 )
 def test_what_several_runs_decide(verdicts: list[Verdict], outcome: Outcome, note: str) -> None:
-    tried = _Tried()
+    tried = _CaseRuns()
     for index, verdict in enumerate(verdicts):
         assert not tried.is_decided(), index
         tried.verdicts.append((verdict, evidence()))
     assert tried.is_decided() == (outcome is not Outcome.UNKNOWN)
-    found, _, _, notes = tried.decided()
+    found, _, _, notes = tried.decision()
     assert found is outcome
     assert note in " ".join(notes)
 
@@ -72,6 +72,6 @@ async def test_a_lying_client_fails_the_obligation_that_it_breaks() -> None:
 async def test_what_a_library_has_not_is_not_run() -> None:
     client = find_client(f"exec:{sys.executable} {FAKE}")
     certifier = ClientCertifier(client, ServedStage(find_revision("kafka-4")))
-    results = await certifier.run(list(chosen(["follower-restarts-sticky"]).values()))
+    results = await certifier.run(list(matching_scenarios(["follower-restarts-sticky"]).values()))
     assert [(one.outcome, one.attempts) for one in results] == [(Outcome.UNSUPPORTED, 0)]
     assert results[0].message == "fake has no assignor sticky"

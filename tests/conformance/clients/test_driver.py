@@ -13,7 +13,7 @@ from support.command import is_gone
 from support.places import TESTS
 
 from fencepost.conformance.clients import driver as driver_module
-from fencepost.conformance.clients.driver import Driver, DriverError, Heard, Late
+from fencepost.conformance.clients.driver import Driver, DriverError, DriverEvent, Late
 from fencepost.conformance.clients.driver_programs import Client, Program
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.model.plans.steps import (
@@ -82,7 +82,7 @@ async def test_events_are_heard_on_our_clock() -> None:
         await driver.start_consumer("a", SETTINGS)
         heard = await driver.wait_for(lambda _: True, PATIENCE_S)
     assert heard is not None
-    assert heard.heard_ms == 17_000
+    assert heard.received_ms == 17_000
 
 
 async def test_what_never_comes_is_none() -> None:
@@ -193,7 +193,7 @@ async def test_bye_is_an_exit_with_0(lie: str, how: str, monkeypatch: pytest.Mon
 async def test_what_a_driver_started_ends_with_it() -> None:
     async with started("leaves-child") as driver:
         await driver.start_consumer("a", SETTINGS)
-        heard: Heard | None = await driver.wait_for(
+        heard: DriverEvent | None = await driver.wait_for(
             lambda heard: isinstance(heard.event, Log), PATIENCE_S
         )
         assert heard is not None

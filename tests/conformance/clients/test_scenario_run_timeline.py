@@ -8,7 +8,7 @@ import pytest
 from support.client_story import TOPIC, heartbeat, run
 
 from fencepost.conformance.cases.clients.provocation import Action, Provocation
-from fencepost.conformance.clients.driver import Driver, Heard
+from fencepost.conformance.clients.driver import Driver, DriverEvent
 from fencepost.conformance.clients.scenario_run import Timeline
 from fencepost.conformance.runtime.lag_meter import LagMeter, Samples
 from fencepost.conformance.serve.broker_history import History, RecordedExchange
@@ -21,7 +21,7 @@ REQUEST = heartbeat(A, 0).request
 
 @dataclass
 class _Driver:
-    events: list[Heard] = field(default_factory=list)
+    events: list[DriverEvent] = field(default_factory=list)
     fault: str | None = None
 
 
@@ -101,9 +101,9 @@ def test_who_commits_in_a_later_version_is_read() -> None:
 
 def test_the_drivers_clock_is_mapped_by_what_came_quickest() -> None:
     found = timeline()
-    slow = Heard(Assigned("run/a.1", 500.0, ()), 1_000_000 + 90.0)
-    quick = Heard(Assigned("run/a.1", 600.0, ()), 1_000_000 + 150.0)
-    other = Heard(Assigned("another", 600.0, ()), 1_000_000 + 150.0)
+    slow = DriverEvent(Assigned("run/a.1", 500.0, ()), 1_000_000 + 90.0)
+    quick = DriverEvent(Assigned("run/a.1", 600.0, ()), 1_000_000 + 150.0)
+    other = DriverEvent(Assigned("another", 600.0, ()), 1_000_000 + 150.0)
     found.drivers[0].events += [slow, quick, other]
     assert [(one.run, one.at_ms) for one in found.evidence().user_events] == [
         ("a.1", 50),

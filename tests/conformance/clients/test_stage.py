@@ -5,7 +5,7 @@ import pytest
 from fencepost.conformance.cases.clients.scenario_catalogue import SCENARIOS
 from fencepost.conformance.clients.certify_client import ClientCertifier
 from fencepost.conformance.clients.driver_programs import find_client
-from fencepost.conformance.clients.stage import SERVE, ServedStage, staged
+from fencepost.conformance.clients.stage import SERVE, ServedStage, open_stage
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.serve.application_broker import ApplicationBroker
 from fencepost.conformance.targets.target_registry import UnknownTargetError, find_revision
@@ -27,7 +27,7 @@ async def test_a_served_broker_is_as_the_scenario_wants_it() -> None:
 async def test_a_real_broker_is_recorded_and_gives_the_same_verdict() -> None:
     async with (
         ApplicationBroker(KAFKA_4, {"group.initial.rebalance.delay.ms": 0}) as broker,
-        staged(f"tcp://{broker.bootstrap}", KAFKA_4) as stage,
+        open_stage(f"tcp://{broker.bootstrap}", KAFKA_4) as stage,
     ):
         certifier = ClientCertifier(find_client("reference"), stage)
         results = await certifier.run([SCENARIOS["static-life"], SCENARIOS["expired"]])
@@ -38,7 +38,7 @@ async def test_a_real_broker_is_recorded_and_gives_the_same_verdict() -> None:
 
 
 async def test_a_broker_that_is_not_there_is_unavailable() -> None:
-    async with staged("tcp://127.0.0.1:9", KAFKA_4) as stage:
+    async with open_stage("tcp://127.0.0.1:9", KAFKA_4) as stage:
         with pytest.raises(TargetUnavailableError, match=r"tcp://127\.0\.0\.1:9"):
             async with stage.open(SCENARIOS["static-life"]):
                 pass
@@ -46,7 +46,7 @@ async def test_a_broker_that_is_not_there_is_unavailable() -> None:
 
 async def test_what_listens_on_no_port_is_no_broker_for_clients() -> None:
     with pytest.raises(UnknownTargetError, match="clients can't run against model"):
-        async with staged("model", KAFKA_4):
+        async with open_stage("model", KAFKA_4):
             pass
-    async with staged(SERVE, KAFKA_4) as stage:
+    async with open_stage(SERVE, KAFKA_4) as stage:
         assert stage.provokes

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from kafka import KafkaAdminClient, KafkaProducer
 
-from fencepost.conformance.clients.driver import Driver, Heard
+from fencepost.conformance.clients.driver import Driver, DriverEvent
 from fencepost.conformance.clients.driver_programs import Client
 from fencepost.model.plans.steps import (
     Close,
@@ -94,7 +94,7 @@ class Contract:
         self.rows.append((step, str(result)))
 
 
-def of(kind: type | tuple[type, ...], consumer: str = "a") -> Callable[[Heard], bool]:
+def of(kind: type | tuple[type, ...], consumer: str = "a") -> Callable[[DriverEvent], bool]:
     """Whether an event is of a kind and a consumer."""
     return lambda heard: heard.event.consumer == consumer and isinstance(heard.event, kind)
 
@@ -121,7 +121,7 @@ class Reading:
         return self.count(consumer, since)
 
 
-def told(heard: Heard | None) -> str:
+def told(heard: DriverEvent | None) -> str:
     """An event in a few words."""
     match heard.event if heard else None:
         case None:

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from fencepost.conformance.clients.driver import DriverPool, Heard
+from fencepost.conformance.clients.driver import DriverEvent, DriverPool
 from fencepost.conformance.serve.broker_history import History
 from fencepost.conformance.simulate.deployment import ProcessFailure
 from fencepost.conformance.simulate.deployment_scenario import DeploymentScenario, MemberSettings
@@ -37,7 +37,7 @@ class FakeDriver:
     """A driver that does nothing but note what it is asked, and reply what it was told to."""
 
     def __init__(self, reply: Any) -> None:
-        self.events: list[Heard] = []
+        self.events: list[DriverEvent] = []
         self.introduction = SimpleNamespace(language="java")
         self.request: list[str] = []
         self.settings: Any = None
@@ -100,8 +100,8 @@ class Stage:
         self.deployment.check()
 
     def hear(self, number: int, at_ms: float, *events: AnyEvent) -> None:
-        heard_ms = self.history.began_s * 1000 + at_ms
-        self.pool.drivers[number].events.extend(Heard(event, heard_ms) for event in events)
+        received_ms = self.history.began_s * 1000 + at_ms
+        self.pool.drivers[number].events.extend(DriverEvent(event, received_ms) for event in events)
         self.deployment.check()
 
     def sync(self, consumer: str, generation: int, *given: Partition) -> None:

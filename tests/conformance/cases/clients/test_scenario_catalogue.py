@@ -10,7 +10,7 @@ from fencepost.conformance.cases.clients.scenario_catalogue import (
     SCENARIOS,
     NoScenarioError,
     cases_of,
-    chosen,
+    matching_scenarios,
 )
 from fencepost.model.plans.steps import Close, Start
 
@@ -49,19 +49,19 @@ def test_only_what_provokes_needs_a_served_broker() -> None:
 
 
 def test_patterns_choose_obligations_scenarios_and_cases() -> None:
-    assert list(chosen(["static-life"])) == ["static-life"]
-    by_obligation = chosen(["CLIENT-CLOSE-IN-TIME"])
+    assert list(matching_scenarios(["static-life"])) == ["static-life"]
+    by_obligation = matching_scenarios(["CLIENT-CLOSE-IN-TIME"])
     assert {name for one in by_obligation.values() for name in one.obligations} == {
         "CLIENT-CLOSE-IN-TIME"
     }
-    one = chosen(["CLIENT-CLOSE-IN-TIME/static-life"])
+    one = matching_scenarios(["CLIENT-CLOSE-IN-TIME/static-life"])
     assert cases_of(one["static-life"]) == ("CLIENT-CLOSE-IN-TIME/static-life",)
-    assert list(chosen([])) == list(SCENARIOS)
+    assert list(matching_scenarios([])) == list(SCENARIOS)
 
 
 def test_an_unknown_pattern_names_what_is_near() -> None:
     with pytest.raises(NoScenarioError, match="did you mean static-life"):
-        chosen(["static-live"])
+        matching_scenarios(["static-live"])
 
 
 def test_a_wrong_scenario_is_refused() -> None:

@@ -10,7 +10,7 @@ import pytest_asyncio
 from support.places import TESTS
 
 from fencepost.conformance.clients import driver as driver_module
-from fencepost.conformance.clients.driver import Driver, Heard, Late
+from fencepost.conformance.clients.driver import Driver, DriverEvent, Late
 from fencepost.conformance.clients.driver_programs import Client, Program
 from fencepost.model.plans.steps import Close, Commit, ResumePolling, StopPolling, Unsubscribe
 from fencepost.properties.requirements.driver_messages import (
@@ -43,11 +43,11 @@ async def toy() -> AsyncIterator[Driver]:
         assert driver.fault is None
 
 
-def of(kind: type) -> Callable[[Heard], bool]:
+def of(kind: type) -> Callable[[DriverEvent], bool]:
     return lambda heard: isinstance(heard.event, kind)
 
 
-async def next_of(toy: Driver, kind: type) -> Heard:
+async def next_of(toy: Driver, kind: type) -> DriverEvent:
     """The next event of this kind from now on."""
     heard = await toy.wait_for(of(kind), PATIENCE_S, since=len(toy.events))
     assert heard is not None
