@@ -55,7 +55,7 @@ from fencepost.traces.files.text_files import INDEX
 from fencepost.traces.report.certificate_data import read_certificate_file
 from fencepost.traces.report.certificate_diff import PAGE, CertificateDiff, diff_certificates
 from fencepost.traces.report.client_certificate import ClientCertificate
-from fencepost.traces.report.report_folder import certificate_json, write_report
+from fencepost.traces.report.report_folder import certificate_document, write_report
 from fencepost.traces.report.report_text import print_certificate
 
 _EVERY_S = 30.0
@@ -160,7 +160,7 @@ def give_out(
     `before`: an older certificate to compare with.  `draft`: makes the list of known failures that
     goes to `written`.  Raises ReportError.
     """
-    document = certificate_json(certificate)
+    document = certificate_document(certificate)
     diff = None if before is None else diff_certificates(before, document)
     if report is not None:
         write_report(certificate, report, diff)

@@ -20,11 +20,13 @@ from fencepost.traces.files.document_schema import DocumentSchema
 
 _DERIVED = {
     "audit-1": "fencepost.traces.audit.log_audit",
+    "certificate-1": "fencepost.traces.report.certificate_schema",
+    "client-certificate-1": "fencepost.traces.report.certificate_schema:CLIENT_SCHEMA",
     "operator-report-1": "fencepost.traces.operations.operator_words",
     "simulation-1": "fencepost.conformance.simulate.simulate",
     "server-log-audit-1": "fencepost.traces.audit.server_log_audit",
 }
-"""The schemas that are derived from types, by the module that has them as `SCHEMA`."""
+"""The schemas that are derived from types, by module; `:` and a name, unless it is `SCHEMA`."""
 _ENDING = ".schema.json"
 _FLOORS = ("fencepost.properties", "fencepost.traces", "fencepost.conformance")
 
@@ -72,7 +74,8 @@ def schemas() -> dict[str, Callable[[], str]]:
 
 
 def _derived(module: str) -> str:
-    schema: DocumentSchema = import_module(module).SCHEMA
+    name, _, attribute = module.partition(":")
+    schema: DocumentSchema = getattr(import_module(name), attribute or "SCHEMA")
     return json.dumps(schema.schema(), indent=2) + "\n"
 
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from fencepost.model.coordinator import Config, Provenance
 from fencepost.model.history.words import made_by, plural, without_names
@@ -37,7 +37,12 @@ class Overall(Enum):
     UNKNOWN = "unknown"
 
 
-EXIT_CODES = {Overall.HOLDS: 0, Overall.VIOLATED: 1, Overall.UNKNOWN: 2}
+ExitCode = Literal[0, 1, 2]
+EXIT_CODES: Mapping[Overall, ExitCode] = {
+    Overall.HOLDS: 0,
+    Overall.VIOLATED: 1,
+    Overall.UNKNOWN: 2,
+}
 
 ResultT = TypeVar("ResultT", bound=CheckResult)
 
@@ -80,14 +85,6 @@ class Report(Generic[ResultT]):
         """Count the results by level and outcome."""
         return Counter((r.level, r.outcome) for r in self.results)
 
-    def counts_json(self) -> dict[str, dict[str, int]]:
-        """Return the counts as a certificate has them, with zeros."""
-        counts = self.counts()
-        return {
-            level.value: {outcome.value: counts[level, outcome] for outcome in Outcome}
-            for level in LEVELS
-        }
-
     def deciding(self, result: CheckResult) -> bool:
         """Tell if a result's level counts for the verdict."""
         return LEVELS.index(result.level) <= LEVELS.index(self.level)
@@ -109,7 +106,7 @@ class Report(Generic[ResultT]):
         """Tell if any case was tested: not all were skipped, or need what the subject lacks."""
         return any(result.outcome not in UNTESTED for result in self.results)
 
-    def exit_code(self) -> int:
+    def exit_code(self) -> ExitCode:
         """Return the exit code of the verdict."""
         return EXIT_CODES[self.overall()]
 
@@ -217,16 +214,16 @@ class Certificate(Report[CaseResult]):
         """Tell if the whole catalogue was run: no case was skipped or left out."""
         return not (self.suite or self.notes or self.of(Outcome.SKIPPED))
 
-    def broken_versions(self) -> dict[str, list[int]]:
+    def broken_versions(self) -> dict[str, tuple[int, ...]]:
         """Return API → the versions that the target advertises and can't speak."""
         broken = {}
         for api, (low, high) in sorted(self.advertised.items()):
             working = self.working.get(api)
-            rest = [
+            rest = tuple(
                 version
                 for version in range(low, high + 1)
                 if working is None or not working[0] <= version <= working[1]
-            ]
+            )
             if rest:
                 broken[api] = rest
         return broken

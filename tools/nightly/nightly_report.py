@@ -34,7 +34,7 @@ from fencepost.model.history.words import plural
 from fencepost.properties.judging.report import EXIT_CODES, Overall
 from fencepost.properties.oracle.fingerprint import Bug
 from fencepost.traces.files.bounded import DocumentError, own_version, read_json, schema_error
-from fencepost.traces.files.text_files import INDEX, ReportError, check_document, write_texts
+from fencepost.traces.files.text_files import INDEX, ReportError, refuse_wrong, write_texts
 from fencepost.traces.files.trace_causes import cause_sentence
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
 from fencepost.traces.pages.trace_data import PageTrace
@@ -341,7 +341,7 @@ class NightReport:
                 for name, totals in night.totals.items()
             ],
         }
-        check_document(document, SCHEMA_FILE, NAME)
+        refuse_wrong(schema_error(document, SCHEMA_FILE), NAME)
         return document
 
     def write(self, folder: Path) -> None:

@@ -7,15 +7,23 @@ in `extra_json_schema` what a type can't say.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from enum import Enum
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 import msgspec
 from msgspec import Meta
 
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import ValidationError
+
 Count = Annotated[int, Meta(ge=0)]
+Positive = Annotated[int, Meta(ge=1)]
 Seconds = Annotated[float, Meta(ge=0)]
+Text = Annotated[str, Meta(min_length=1)]
 
 
 class Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -33,7 +41,7 @@ def _with_lists(value: Any) -> Any:
     return [_with_lists(part) for part in value] if isinstance(value, list | tuple) else value
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DocumentSchema:
     """A format, such as `audit-1`, and the type of its documents, or a tuple of such types.
 
@@ -56,7 +64,8 @@ class DocumentSchema:
         root: dict[str, Any] = {"oneOf": roots} if len(roots) > 1 else roots[0]
         if "$ref" in root:
             root = components.pop(root["$ref"].rpartition("/")[2])
-        text = json.dumps([root, components])
+        orders = {frozenset(words): words for kind in kinds for words in _words(kind)}
+        text = json.dumps(_plainer([root, components], orders))
         for kind, name in self.definitions.items():
             text = text.replace(f'"#/$defs/{kind}"', f'"#/$defs/{name}"')
         root, components = json.loads(text)
@@ -73,6 +82,19 @@ class DocumentSchema:
             ),
         }
 
+    def error(self, document: Any) -> ValidationError | None:
+        """Return the most relevant error of a document; None if it matches the schema."""
+        from jsonschema.exceptions import best_match  # noqa: PLC0415  (loaded when first used: it takes long)
+
+        error: ValidationError | None = best_match(self._validator.iter_errors(document))
+        return error
+
+    @cached_property
+    def _validator(self) -> Draft202012Validator:
+        from jsonschema import Draft202012Validator  # noqa: PLC0415
+
+        return Draft202012Validator(self.schema())
+
 
 def _require_tags(component: dict[str, Any]) -> None:
     fields = component.get("properties", {})
@@ -80,3 +102,39 @@ def _require_tags(component: dict[str, Any]) -> None:
     if tags:
         rest = [name for name in component["required"] if name not in tags]
         component["required"] = [*tags, *rest]
+
+
+def _words(kind: Any) -> Iterator[tuple[Any, ...]]:
+    """Yield the values of each Literal and Enum in a type, in the order of their declaration."""
+    if get_origin(kind) is Literal:
+        yield get_args(kind)
+    elif isinstance(kind, type) and issubclass(kind, Enum):
+        yield tuple(each.value for each in kind)
+    else:
+        of = get_origin(kind) or kind
+        is_struct = isinstance(of, type) and issubclass(of, msgspec.Struct)
+        fields = msgspec.structs.fields(of) if is_struct else ()
+        for part in (*get_args(kind), *(each.type for each in fields)):
+            yield from _words(part)
+
+
+def _plainer(schema: Any, orders: Mapping[frozenset[Any], tuple[Any, ...]]) -> Any:
+    """Rewrite what messages of a validator quote: one value as `const`, a union as list of types.
+
+    `orders`: the orders of values; msgspec sorts them.
+    """
+    if isinstance(schema, list):
+        return [_plainer(each, orders) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    plain: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key == "enum" and len(value) == 1:
+            plain["const"] = value[0]
+        elif key == "enum":
+            plain[key] = orders.get(frozenset(value), value)
+        elif key == "anyOf" and all(each.keys() == {"type"} for each in value):
+            plain["type"] = [each["type"] for each in value]
+        else:
+            plain[key] = _plainer(value, orders)
+    return plain

@@ -1,13 +1,15 @@
-"""Write texts as files of a folder, and hold documents to their schema before they are written."""
+"""Write texts as files of a folder, and refuse documents that their schemas refuse."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from fencepost.model.bad_input import BadInputError
-from fencepost.traces.files.bounded import schema_error
+
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
 
 INDEX = "index.html"
 """The page of a report."""
@@ -40,9 +42,8 @@ def make_folder(folder: Path) -> None:
         raise ReportError(f"{folder} {problem}; choose another folder") from error
 
 
-def check_document(document: Mapping[str, Any], schema_file: Path, name: str) -> None:
-    """Hold what is about to be written to its schema.  Raises ReportError; `name`: of the file."""
-    error = schema_error(document, schema_file)
+def refuse_wrong(error: ValidationError | None, name: str) -> None:
+    """Raise ReportError for a document that its schema refuses; `name`: of the file."""
     if error is not None:
         raise ReportError(
             f"{name}: {error.json_path}: {error.message}; "

@@ -33,6 +33,7 @@ from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.model.table.table import LEVELS, Level
 from fencepost.properties.judging.known_failures import KnownNotes, read_notes
 from fencepost.traces.files.bounded import DocumentError, read_json
+from fencepost.traces.report.certificate_schema import FORMAT
 
 OUTCOMES = (
     "pass",
@@ -189,7 +190,6 @@ def rules_of(certificates: Sequence[CertificateView], revision: Revision) -> dic
     return found
 
 
-FORMAT = "fencepost-certificate"
 _SHORT = {"target", "revision", "verdict", "rules", "cases"}
 """The keys by which the short form is known."""
 

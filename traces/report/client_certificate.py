@@ -12,14 +12,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Final, Literal, Protocol
 
 import msgspec
 
 from fencepost.model.history.words import plural
 from fencepost.model.messages.errors import error_name
 from fencepost.model.messages.messages import JoinGroupResponse, SyncGroupRequest
-from fencepost.model.table.table import LEVELS, Level
+from fencepost.model.table.table import Level
 from fencepost.properties.judging.known_failures import KnownFailure, note_of, read_notes
 from fencepost.properties.judging.outcome import TRACED, CheckResult, Outcome
 from fencepost.properties.judging.report import Overall, Report
@@ -44,12 +44,10 @@ from fencepost.properties.requirements.evidence import (
     UserEvent,
 )
 from fencepost.properties.requirements.requirements import REQUIREMENTS
-from fencepost.traces.files.bounded import DocumentError, read_json, schema_error
+from fencepost.traces.files.bounded import DocumentError, read_json
+from fencepost.traces.files.document_schema import Document
 from fencepost.traces.report.certificate_data import CertificateFileError
-
-FORMAT = "fencepost-client-certificate"
-VERSION = 1
-SCHEMA_FILE = Path(__file__).with_name("client-certificate-1.schema.json")
+from fencepost.traces.report.certificate_schema import CLIENT_FORMAT, CLIENT_SCHEMA, Counts
 
 _REMEDY = "give a certificate.json that `fencepost certify-client CLIENT --report DIR` wrote"
 
@@ -221,12 +219,8 @@ def unfolded(document: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(document["cases"], Mapping):
         return dict(document)
     cases = [_full_case(name, case) for name, case in document["cases"].items()]
-    count = Counter((case["level"], case["outcome"]) for case in cases)
-    counts = {
-        level.value: {outcome.value: count[level.value, outcome.value] for outcome in Outcome}
-        for level in LEVELS
-    }
-    return {**document, "cases": cases, "counts": counts}
+    count = Counter((Level(case["level"]), Outcome(case["outcome"])) for case in cases)
+    return {**document, "cases": cases, "counts": Counts.of(count).plain()}
 
 
 def _full_case(name: str, case: Mapping[str, Any]) -> dict[str, Any]:
@@ -249,7 +243,7 @@ def _full_case(name: str, case: Mapping[str, Any]) -> dict[str, Any]:
 
 def is_client_certificate(document: Any) -> bool:
     """Tell if a JSON document is a certificate of a client."""
-    return isinstance(document, dict) and document.get("format") == FORMAT
+    return isinstance(document, dict) and document.get("format") == CLIENT_FORMAT
 
 
 def read_client_certificate(path: Path) -> dict[str, Any]:
@@ -271,7 +265,7 @@ def checked(document: Any, path: Path) -> dict[str, Any]:
     if isinstance(document.get("cases"), Mapping):
         wrong = short_form_error(document)
     else:
-        error = schema_error(document, SCHEMA_FILE)
+        error = CLIENT_SCHEMA.error(document)
         wrong = None if error is None else f"{error.message} (at {error.json_path})"
     if wrong is None:
         rows = (row if isinstance(row, str) else row["rule"] for row in document["cases"])
@@ -282,8 +276,7 @@ def checked(document: Any, path: Path) -> dict[str, Any]:
     return unfolded(document)
 
 
-TRACE_FORMAT = "fencepost-client-trace"
-TRACE_VERSION = 1
+TRACE_FORMAT: Final = "fencepost-client-trace"
 
 _SHOWN = {*MEMBER_APIS, LEAVE, FIND}
 _MOMENT_MS = 250
@@ -291,30 +284,56 @@ _MOST_ROWS = 2000
 _SHORT = 13
 
 
-def trace_json(result: ClientResult) -> dict[str, Any]:
+class TracedRun(Document, frozen=True):
+    """A run of a consumer in a client's trace."""
+
+    id: str
+    instance: str | None
+    process: str
+
+
+class TraceRow(Document, frozen=True):
+    """A row of a client's trace: what was sent, done or seen."""
+
+    at_ms: int
+    life: str
+    kind: str
+    said: str
+
+
+class ClientTrace(Document, frozen=True, kw_only=True):
+    """A client's trace, as a file."""
+
+    format: Literal["fencepost-client-trace"] = TRACE_FORMAT
+    format_version: Literal[1] = 1
+    case: str
+    message: str
+    scenario: dict[str, Any]
+    lives: tuple[TracedRun, ...]
+    wrong_at_ms: int | None
+    left_out: int
+    rows: tuple[TraceRow, ...]
+
+
+def client_trace(result: ClientResult) -> ClientTrace:
     """Return the trace of a result that has evidence."""
     evidence = result.evidence
     if evidence is None:
         raise ValueError(f"{result.case.id} has no evidence")
-    rows = sorted(_rows(evidence), key=lambda row: row["at_ms"])
+    rows = sorted(_rows(evidence), key=lambda row: row.at_ms)
     at_ms = result.at_ms
-    return {
-        "format": TRACE_FORMAT,
-        "format_version": TRACE_VERSION,
-        "case": result.case.id,
-        "message": result.message,
-        "scenario": result.case.scenario.to_json(),
-        "lives": [
-            {"id": run.id, "instance": run.instance, "process": run.process}
-            for run in evidence.runs
-        ],
-        "wrong_at_ms": None if at_ms is None else round(at_ms),
-        "left_out": max(0, len(rows) - _MOST_ROWS),
-        "rows": rows[:_MOST_ROWS],
-    }
+    return ClientTrace(
+        case=result.case.id,
+        message=result.message,
+        scenario=result.case.scenario.to_json(),
+        lives=tuple(TracedRun(run.id, run.instance, run.process) for run in evidence.runs),
+        wrong_at_ms=None if at_ms is None else round(at_ms),
+        left_out=max(0, len(rows) - _MOST_ROWS),
+        rows=tuple(rows[:_MOST_ROWS]),
+    )
 
 
-def _rows(evidence: Evidence) -> Iterator[dict[str, Any]]:
+def _rows(evidence: Evidence) -> Iterator[TraceRow]:
     for call in evidence.calls:
         if call.api in _SHOWN:
             yield _trace_row(call.at_ms, call.run, "sent", f"{_sent(call)} → {_answer(call)}")
@@ -327,8 +346,8 @@ def _rows(evidence: Evidence) -> Iterator[dict[str, Any]]:
     yield from _seen(evidence)
 
 
-def _trace_row(at_ms: float, run: str, kind: str, said: str) -> dict[str, Any]:
-    return {"at_ms": round(at_ms), "life": run, "kind": kind, "said": said}
+def _trace_row(at_ms: float, run: str, kind: str, said: str) -> TraceRow:
+    return TraceRow(round(at_ms), run, kind, said)
 
 
 def _sent(call: Call) -> str:
@@ -377,7 +396,7 @@ def _action(action: Action) -> str:
     )
 
 
-def _seen(evidence: Evidence) -> Iterator[dict[str, Any]]:
+def _seen(evidence: Evidence) -> Iterator[TraceRow]:
     open_rows: dict[tuple[str, Partition], dict[str, Any]] = {}
     for one in evidence.user_events:
         if not isinstance(one.event, Records):
@@ -401,7 +420,7 @@ def _seen(evidence: Evidence) -> Iterator[dict[str, Any]]:
         yield _records(row)
 
 
-def _records(row: dict[str, Any]) -> dict[str, Any]:
+def _records(row: dict[str, Any]) -> TraceRow:
     topic, number = row["partition"]
     said = f"{plural(row['count'], 'record')} of {topic}-{number} from {row['first']}"
     return _trace_row(row["at_ms"], row["life"], "delivered", said)

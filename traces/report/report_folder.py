@@ -12,102 +12,43 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.model.revision import Revision
 from fencepost.model.revisions import revisions
-from fencepost.properties.judging.explain import expected_answers
-from fencepost.properties.judging.outcome import CaseResult
 from fencepost.properties.judging.report import Certificate
 from fencepost.properties.requirements.requirement import AREAS
 from fencepost.properties.requirements.requirements import REQUIREMENTS
 from fencepost.traces.files.recording_trace import trace_of
-from fencepost.traces.files.text_files import INDEX, check_document, trace_name, write_texts
+from fencepost.traces.files.text_files import INDEX, refuse_wrong, trace_name, write_texts
 from fencepost.traces.files.trace_file import TraceFile
-from fencepost.traces.report import client_certificate
-from fencepost.traces.report.certificate_data import FORMAT, read_certificate
+from fencepost.traces.report.certificate_data import read_certificate
 from fencepost.traces.report.certificate_diff import PAGE, CertificateDiff, diff_page
-from fencepost.traces.report.client_certificate import ClientCertificate, ClientResult, trace_json
+from fencepost.traces.report.certificate_schema import (
+    CLIENT_SCHEMA,
+    SCHEMA,
+    CertificateDocument,
+    ClientCertificateDocument,
+)
+from fencepost.traces.report.client_certificate import ClientCertificate, client_trace
 from fencepost.traces.report.junit import junit_xml
 
 if TYPE_CHECKING:
     from fencepost.traces.pages.trace_data import PageTrace
 
-VERSION = 1
-SCHEMA_FILE = Path(__file__).with_name("certificate-1.schema.json")
 Judged = Certificate | ClientCertificate
 """The report of a coordinator, or of a client."""
 
 
-def certificate_json(report: Judged) -> dict[str, Any]:
-    """Write a report as a JSON object that its schema allows."""
-    made = report.provenance
-    verdict = {
-        "revision": report.revision,
-        "verdict": report.overall().value,
-        "certified": report.certified(),
-        "left_out": list(report.left_out()),
-        "summary": report.summary(),
-        "exit_code": report.exit_code(),
-        "level": report.level.value,
-    }
-    subject = {
-        "target": made.target,
-        "implementation": made.implementation,
-        "version": made.version,
-    }
-    versions = dict(sorted(report.versions.items()))
-    seconds = {"seconds": round(report.seconds, 3)}
+def certificate_document(report: Judged) -> dict[str, Any]:
+    """Return a report as a JSON object that its schema allows."""
     if isinstance(report, ClientCertificate):
-        introduction = report.introduction
-        return {
-            "format": client_certificate.FORMAT,
-            "format_version": client_certificate.VERSION,
-            **subject,
-            "language": introduction.language,
-            "features": sorted(introduction.features),
-            "assignors": list(introduction.assignors),
-            "broker": report.broker,
-            **verdict,
-            "counts": report.counts_json(),
-            "versions": versions,
-            "cases": list(map(_client_case, report.results)),
-            **seconds,
-        }
-    revision, real = revisions.find(report.revision), report.clock == "real"
-    return {
-        "format": FORMAT,
-        "format_version": VERSION,
-        **subject,
-        "address": made.address,
-        **verdict,
-        "seed": report.seed,
-        "clock": report.clock,
-        "lag_ms": report.lag_ms,
-        "config": dict(sorted(report.config.items())),
-        "settings_source": dict(sorted(report.settings_source.items())),
-        "apis": {
-            "advertised": {a: list(v) for a, v in sorted(report.advertised.items())},
-            "working": {a: list(v) for a, v in sorted(report.working.items())},
-            "advertised_but_broken": report.broken_versions(),
-        },
-        "counts": report.counts_json(),
-        "rules": {
-            "covered": list(report.coverage.covered),
-            "missed": list(report.coverage.missed),
-            "unreachable": dict(sorted(report.coverage.unreachable.items())),
-        },
-        "versions": versions,
-        "cases": [_case(result, revision, real=real) for result in report.results],
-        **({"suite": dict(report.suite)} if report.suite else {}),
-        **(seconds if real else {}),
-    }
+        return ClientCertificateDocument.of(report).plain()
+    return CertificateDocument.of(report).plain()
 
 
-def checked_json(report: Judged) -> dict[str, Any]:
-    """Write a report as JSON, and hold it to its schema.  Raises ReportError."""
-    document = certificate_json(report)
-    is_client = isinstance(report, ClientCertificate)
-    schema = client_certificate.SCHEMA_FILE if is_client else SCHEMA_FILE
-    check_document(document, schema, "certificate.json")
+def checked_document(report: Judged) -> dict[str, Any]:
+    """Return a report as JSON, and hold it to its schema.  Raises ReportError."""
+    document = certificate_document(report)
+    schema = CLIENT_SCHEMA if isinstance(report, ClientCertificate) else SCHEMA
+    refuse_wrong(schema.error(document), "certificate.json")
     return document
 
 
@@ -135,7 +76,7 @@ def write_report(report: Judged, directory: Path, diff: CertificateDiff | None =
 
     `diff`: the comparison with an older one, for which diff.html is written.  Raises ReportError.
     """
-    document = checked_json(report)
+    document = checked_document(report)
     texts = {"certificate.json": "", "junit.xml": junit_xml(report)}
     if isinstance(report, ClientCertificate):
         texts |= _client_texts(report, document, diff)
@@ -155,7 +96,11 @@ def _client_texts(
 ) -> dict[str, str]:
     from fencepost.traces.report.certificate_page import client_tone  # noqa: PLC0415  (Jinja)
 
-    kept = {trace_name(one.case.id): trace_json(one) for one in report.results if one.has_trace}
+    kept = {
+        trace_name(one.case.id): client_trace(one).plain()
+        for one in report.results
+        if one.has_trace
+    }
     texts = {
         "certificate.json": client_text(document),
         INDEX: client_index(document, kept),
@@ -169,42 +114,6 @@ def _client_texts(
 def client_text(document: Mapping[str, Any]) -> str:
     """Write JSON as the files of a client have it: without escapes."""
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
-
-
-def _case(result: CaseResult, revision: Revision, *, real: bool) -> dict[str, Any]:
-    document: dict[str, Any] = {
-        "id": result.case.id,
-        "about": result.case.about,
-        "level": result.level.value,
-        "rules": list(result.case.rules),
-        "outcome": result.outcome.value,
-        "rule": result.broken(revision),
-        "message": result.message,
-        "expected": expected_answers(result.verdict, result.recording),
-        "observed": result.observed,
-        "trace": trace_name(result.case.id) if result.has_trace else None,
-        "attempts": result.attempts,
-        "notes": list(result.all_notes),
-    }
-    if real:
-        document["seconds"] = round(result.seconds, 3)
-    return document
-
-
-def _client_case(result: ClientResult) -> dict[str, Any]:
-    return {
-        "id": result.case.id,
-        "rule": result.obligation,
-        "scenario": result.case.scenario.id,
-        "about": result.case.about,
-        "level": result.level.value,
-        "outcome": result.outcome.value,
-        "message": result.message,
-        "observed": result.observed,
-        "trace": trace_name(result.case.id) if result.has_trace else None,
-        "attempts": result.attempts,
-        "notes": list(result.all_notes),
-    }
 
 
 _HERE = "the folder of this report"

@@ -26,9 +26,9 @@ from fencepost.traces.report.client_certificate import TRACE_FORMAT as FORMAT
 from fencepost.traces.report.client_certificate import (
     ClientCertificate,
     ClientResult,
-    trace_json,
+    client_trace,
 )
-from fencepost.traces.report.report_folder import certificate_json, client_index
+from fencepost.traces.report.report_folder import certificate_document, client_index
 
 FILE = "fuzz-client.json"
 
@@ -133,7 +133,7 @@ def write_search(
 ) -> None:
     """Write fuzz-client.json, index.html and traces/ into a folder.  Raises ReportError."""
     results = [_result(finding) for finding in search.findings]
-    traces = {trace_name(result.case.id): trace_json(result) for result in results}
+    traces = {trace_name(result.case.id): client_trace(result).plain() for result in results}
     certificate = ClientCertificate(
         provenance=Provenance(client, search.introduction.client, search.introduction.version),
         introduction=search.introduction,
@@ -145,7 +145,7 @@ def write_search(
     )
     outcome = {"verdict": verdict(search).value, "summary": summary(search)}
     page = client_index(
-        {**certificate_json(certificate), **outcome}, traces, title=f"{client}: search"
+        {**certificate_document(certificate), **outcome}, traces, title=f"{client}: search"
     )
     texts = {
         FILE: _text(search_json(search, client, seed, revision)),

@@ -21,7 +21,7 @@ from support.places import ROOT, TESTS
 
 from fencepost.conformance.cli.cli import main
 from fencepost.traces.files.known_failure_lists import drafted_list
-from fencepost.traces.report import report_folder
+from fencepost.traces.report.certificate_schema import SCHEMA
 
 LIARS = TESTS / "conformance" / "stdio_liars"
 ZOMBIE = "JOIN-INSTANCE-FENCED/zombie-joins"
@@ -64,8 +64,7 @@ def test_a_reader_that_went_away_is_no_finding_and_files_are_written(tmp_path: P
 def test_a_model_holds_and_is_certified(tmp_path: Path) -> None:
     ran = run("certify", "model:kafka-4", "--json", "--report", str(tmp_path))
     document = json.loads(ran.out)  # nothing but JSON
-    schema = json.loads(report_folder.SCHEMA_FILE.read_text(encoding="utf-8"))
-    Draft202012Validator(schema).validate(document)
+    Draft202012Validator(SCHEMA.schema()).validate(document)
     assert (ran.code, ran.err) == (0, "")
     assert (document["verdict"], document["certified"], document["exit_code"]) == ("holds", True, 0)
     assert document["summary"].endswith("holds; certified")

@@ -8,29 +8,55 @@ from __future__ import annotations
 import copy
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+from support.client_results import FAILED, LACKS, UNDECIDED, certificate, result
 from support.in_this_process import invoke
 from support.places import TESTS
 
 from fencepost.conformance.cli.schema import schemas
+from fencepost.traces.report.report_folder import certificate_document
 
 BEFORE = Path(__file__).with_name("schemas_before")
 REQUESTS = str(TESTS / "traces" / "request_logs" / "kafka-2.8.0.log.gz")
 SERVER = str(TESTS / "traces" / "server_logs" / "server-2.8.0.log.gz")
-CORRECT: dict[str, list[tuple[str, ...]]] = {
-    "audit-1": [("audit", REQUESTS, "--json")],
-    "server-log-audit-1": [("audit", SERVER, "--json")],
-    "simulation-1": [
-        ("simulate", "crash", "--json"),
-        ("simulate", "crash", "--seeds", "2", "--json"),
-        ("simulate", "crash", "--compare", "eager,static+cooperative", "--json"),
+SUITE = {"name": "cover", "bound": "two", "traces": 2, "steps": 9, "lower_bound": 8}
+
+
+def printed(*arguments: str) -> Any:
+    return json.loads(invoke(*arguments).out)
+
+
+def certificates() -> Iterator[Any]:
+    """Of a virtual clock and the catalogue; of a real one and a suite."""
+    document = printed("certify", "mutant:kafka-8500", "--case", "*/zombie*", "--json")
+    yield document
+    for case in document["cases"]:
+        case["seconds"] = 0.5
+    yield document | {"clock": "real", "seconds": 1.5, "suite": SUITE}
+
+
+def client_certificates() -> Iterator[Any]:
+    yield certificate_document(certificate(result(), FAILED, LACKS, UNDECIDED))
+
+
+CORRECT: dict[str, Callable[[], Iterable[Any]]] = {
+    "audit-1": lambda: [printed("audit", REQUESTS, "--json")],
+    "server-log-audit-1": lambda: [printed("audit", SERVER, "--json")],
+    "simulation-1": lambda: [
+        printed("simulate", "crash", "--json"),
+        printed("simulate", "crash", "--seeds", "2", "--json"),
+        printed("simulate", "crash", "--compare", "eager,static+cooperative", "--json"),
     ],
-    "operator-report-1": [("audit", REQUESTS, "--json"), ("audit", SERVER, "--json")],
+    "operator-report-1": lambda: [
+        printed("audit", log, "--json")["operator"] for log in (REQUESTS, SERVER)
+    ],
+    "certificate-1": certificates,
+    "client-certificate-1": client_certificates,
 }
 MUTATIONS = 1_500
 VALUES: tuple[Any, ...] = (
@@ -51,12 +77,6 @@ VALUES: tuple[Any, ...] = (
     ["a"],
     [1],
 )
-
-
-def documents(name: str) -> Iterator[Any]:
-    for arguments in CORRECT[name]:
-        document = json.loads(invoke(*arguments).out)
-        yield document["operator"] if name.startswith("operator") else document
 
 
 def shortened(value: Any) -> Any:
@@ -87,7 +107,7 @@ def change(place: Any, key: Any, draw: random.Random) -> None:
 def add(place: Any, _key: Any, draw: random.Random) -> None:
     value = copy.deepcopy(draw.choice(VALUES))
     if isinstance(place, dict):
-        place[draw.choice(("more", "unknown", "p50"))] = value
+        place[draw.choice(("more", "unknown", "p50", "seconds", "suite"))] = value
     else:
         place.append(value)
 
@@ -101,7 +121,7 @@ def test_what_was_accepted_and_refused_still_is(name: str) -> None:
     now = Draft202012Validator(json.loads(schemas()[name]()))
     draw = random.Random(7)
     verdicts: set[bool] = set()
-    for whole in documents(name):
+    for whole in CORRECT[name]():
         document = shortened(whole)
         assert before.is_valid(document)
         assert now.is_valid(document)

@@ -21,7 +21,7 @@ from fencepost.properties.judging.outcome import Outcome
 from fencepost.properties.mutants.client_mutants import CLIENT_MUTANTS, ClientMutant
 from fencepost.traces.files.known_failure_lists import CLIENT_FOLDER, load
 from fencepost.traces.report.client_certificate import ClientCertificate, kept
-from fencepost.traces.report.report_folder import certificate_json
+from fencepost.traces.report.report_folder import certificate_document
 from tools.docs.certificates_page import differences
 from tools.docs.clients_page import FOLDER, read_all
 
@@ -76,7 +76,7 @@ async def test_a_lying_client_is_caught_by_what_it_breaks_and_by_what_follows(
 async def test_a_library_comes_out_as_it_did(old: dict[str, Any]) -> None:
     certificate = await certified(old["target"])
     sys.stdout.write(f"{certificate.summary()}; {certificate.seconds:.0f} s\n")
-    assert differences(old, kept(certificate_json(certificate)), _shaky(old)) == []
+    assert differences(old, kept(certificate_document(certificate)), _shaky(old)) == []
     assert certificate.seconds < _MINUTES * 60
 
 

@@ -16,7 +16,7 @@ from fencepost.conformance.targets.target_registry import (
 )
 from fencepost.model.table.table import Level
 from fencepost.traces.files.known_failure_lists import KnownFailuresError
-from fencepost.traces.report.report_folder import certificate_json
+from fencepost.traces.report.report_folder import certificate_document
 
 ZOMBIE = "JOIN-INSTANCE-FENCED/zombie-joins"
 
@@ -25,7 +25,7 @@ def test_it_is_the_certificate_of_the_command() -> None:
     ran = run("certify", "model:comment-table-1", "--case", "*/zombie-*", "--json")
     certificate = run_certificate("model:comment-table-1", cases=["*/zombie-*"])
     assert certificate.exit_code() == ran.code == 1
-    assert certificate_json(certificate) == json.loads(ran.out)
+    assert certificate_document(certificate) == json.loads(ran.out)
 
 
 def test_a_target_can_be_given_itself() -> None:

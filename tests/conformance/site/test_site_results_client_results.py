@@ -11,7 +11,7 @@ from fencepost.conformance.site.site import write_site
 from fencepost.conformance.site.site_results import part_clients, parts
 from fencepost.traces.report.certificate_data import CertificateFileError
 from fencepost.traces.report.client_certificate import kept
-from fencepost.traces.report.report_folder import certificate_json, write_report
+from fencepost.traces.report.report_folder import certificate_document, write_report
 
 COORDINATOR = next(iter(sorted((ROOT / "docs" / "certificates").glob("kafka-*.json"))))
 WHOLE = certificate(result(), FAILED, LACKS)
@@ -23,7 +23,7 @@ def files(tmp_path: Path) -> list[Path]:
     write_report(WHOLE, tmp_path / "report")
     other = certificate(result(), FAILED, client="java:4.3.0")
     short = tmp_path / "java.json"
-    short.write_text(json.dumps(kept(certificate_json(other))), "utf-8")
+    short.write_text(json.dumps(kept(certificate_document(other))), "utf-8")
     return [tmp_path / "report", short, COORDINATOR]
 
 
@@ -52,7 +52,7 @@ def test_a_site_may_be_of_clients_alone(files: list[Path], tmp_path: Path) -> No
 
 
 def test_a_certificate_that_lacks_something_is_refused(tmp_path: Path) -> None:
-    short = {**kept(certificate_json(WHOLE)), "cases": {"CLOSE-STATIC-STAYS": {}}}
+    short = {**kept(certificate_document(WHOLE)), "cases": {"CLOSE-STATIC-STAYS": {}}}
     path = tmp_path / "short.json"
     path.write_text(json.dumps(short), "utf-8")
     with pytest.raises(CertificateFileError, match=r"short\.json: is no certificate: .*`outcome`"):
@@ -66,4 +66,4 @@ def test_two_certificates_of_one_client_are_refused(files: list[Path]) -> None:
 
 def test_a_kept_certificate_says_the_same_in_every_run() -> None:
     again = certificate(result(attempts=3), FAILED, LACKS, seconds=99.0)
-    assert kept(certificate_json(again)) == kept(certificate_json(WHOLE))
+    assert kept(certificate_document(again)) == kept(certificate_document(WHOLE))

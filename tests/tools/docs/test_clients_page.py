@@ -16,7 +16,7 @@ from fencepost.properties.judging.outcome import Outcome
 from fencepost.properties.requirements.requirements import REQUIREMENTS
 from fencepost.traces.files.known_failure_lists import CLIENT_FOLDER, load
 from fencepost.traces.report.client_certificate import kept, unfolded
-from fencepost.traces.report.report_folder import certificate_json
+from fencepost.traces.report.report_folder import certificate_document
 from tools.docs.clients_page import FOLDER, PAGE, main, page, read_all, write
 
 DOCS = ROOT / "docs"
@@ -28,7 +28,7 @@ KNOWN = result(
     observed="late",
     known=listed("it waits", "https://bugs.example/3"),
 )
-WHOLE = certificate_json(certificate(result(), KNOWN, LACKS, client="java:4.3.0"))
+WHOLE = certificate_document(certificate(result(), KNOWN, LACKS, client="java:4.3.0"))
 
 
 def known_of(document: dict[str, Any]) -> list[KnownFailure]:

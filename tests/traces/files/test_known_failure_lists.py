@@ -23,7 +23,7 @@ from fencepost.traces.files.known_failure_lists import (
     of_no_use,
     read,
 )
-from fencepost.traces.report.report_folder import certificate_json
+from fencepost.traces.report.report_folder import certificate_document
 
 FOLLOWER = "JOIN-STATIC-EMPTY-STABLE/follower"
 FAILS = result_of(FOLLOWER, "comment-table-1")
@@ -149,7 +149,7 @@ COMES_AND_GOES = replace(OWN, observed="another failure", intermittent=True)
 def test_a_list_is_kept_up_and_keeps_its_reasons(
     result: CaseResult, outcome: str, old: KnownFailure, kept: list[KnownFailure]
 ) -> None:
-    made = {**certificate_json(certificate(result)), "version": "0.2"}
+    made = {**certificate_document(certificate(result)), "version": "0.2"}
     made["cases"][0]["outcome"] = outcome
     entries = drafted_list(made, "exec:./run", (old, old))["entries"]
     assert [KnownFailure(**entry) for entry in entries] == kept
@@ -158,7 +158,7 @@ def test_a_list_is_kept_up_and_keeps_its_reasons(
 
 @pytest.mark.parametrize("outcome", ["fail", "stale-known-failure"])
 def test_what_fails_in_another_way_is_drafted_anew(outcome: str) -> None:
-    made = {**certificate_json(certificate(FAILS)), "version": "0.2"}
+    made = {**certificate_document(certificate(FAILS)), "version": "0.2"}
     made["cases"][0]["outcome"] = outcome
     (entry,) = drafted_list(made, "exec:./run", (replace(OWN, observed="as of old"),))["entries"]
     assert entry["observed"] == FAILS.observed
@@ -166,7 +166,7 @@ def test_what_fails_in_another_way_is_drafted_anew(outcome: str) -> None:
 
 
 def test_a_list_for_a_program_in_the_making_has_no_last_version() -> None:
-    made = {**certificate_json(certificate(FAILS)), "version": "0.1"}
+    made = {**certificate_document(certificate(FAILS)), "version": "0.1"}
     (draft,) = drafted_list(made, "exec:./run")["entries"]
     assert (draft["target"], draft["versions"]) == ("exec", ">=0.1")
     ended = KnownFailure(**{**draft, "versions": ">=0.1,<0.2", "why": "a reason"})
@@ -175,7 +175,7 @@ def test_a_list_for_a_program_in_the_making_has_no_last_version() -> None:
 
 
 def test_entries_are_drafted_from_a_certificate(tmp_path: Path) -> None:
-    made = certificate_json(certificate(FAILS, PASSES))
+    made = certificate_document(certificate(FAILS, PASSES))
     (draft,) = drafted_list({**made, "version": "2.16.1"}, "mock")["entries"]
     finished = {**draft, "why": ENTRY["why"], "link": ENTRY["link"]}
     assert finished == {**ENTRY, "versions": ">=2.16.1,<2.16.2"}

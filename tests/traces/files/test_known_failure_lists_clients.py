@@ -22,7 +22,7 @@ from fencepost.traces.files.known_failure_lists import (
     read,
 )
 from fencepost.traces.report.client_certificate import ClientResult
-from fencepost.traces.report.report_folder import certificate_json
+from fencepost.traces.report.report_folder import certificate_document
 
 ENTRY = KnownFailure(
     "lib",
@@ -63,7 +63,7 @@ def test_what_comes_now_and_then_may_pass_or_stay_undecided() -> None:
 
 def test_a_list_that_was_written_makes_the_failures_known(tmp_path: Path) -> None:
     file = tmp_path / "lib.json"
-    failed = certificate_json(certificate(FAILED, LACKS))
+    failed = certificate_document(certificate(FAILED, LACKS))
     file.write_text(json.dumps(drafted_client_list(failed)), "utf-8")
     (entry,) = load("lib:1.2.3", "1.2.3", [file], folder=CLIENT_FOLDER)
     assert entry.why.startswith("not explained yet")

@@ -13,7 +13,7 @@ from support.runs import certificate, result_of
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 from fencepost.traces.report.certificate_data import read_certificate_file
 from fencepost.traces.report.certificate_diff import diff_certificates, diff_page
-from fencepost.traces.report.report_folder import certificate_json, write_report
+from fencepost.traces.report.report_folder import certificate_document, write_report
 
 FAILS = result_of("JOIN-STATIC-EMPTY-STABLE/follower", "comment-table-1")
 PASSES = result_of("JOIN-STATIC-EMPTY-STABLE/follower")
@@ -21,7 +21,7 @@ ZOMBIE = result_of("HEARTBEAT-INSTANCE-FENCED/zombie", "comment-table-1")
 
 
 def document(*results: Any) -> dict[str, Any]:
-    return certificate_json(certificate(*results))
+    return certificate_document(certificate(*results))
 
 
 def test_fixed_new_and_changed_are_told_apart() -> None:
@@ -81,7 +81,7 @@ def test_the_short_form_is_read_and_says_nothing_of_what_was_seen() -> None:
 
 def test_the_page_names_each_case(tmp_path: Path) -> None:
     made = certificate(FAILS, ZOMBIE)
-    diff = diff_certificates(document(PASSES, ZOMBIE), certificate_json(made))
+    diff = diff_certificates(document(PASSES, ZOMBIE), certificate_document(made))
     write_report(made, tmp_path, diff)
     text = (tmp_path / "diff.html").read_text("utf-8")
     assert "1 new failure" in text

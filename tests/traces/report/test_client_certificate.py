@@ -9,16 +9,15 @@ from support.client_results import FAILED, LACKS, UNDECIDED, certificate, listed
 
 from fencepost.model.table.table import Level
 from fencepost.properties.judging.outcome import Outcome
-from fencepost.traces.files.bounded import read_json
 from fencepost.traces.report.certificate_data import CertificateFileError
+from fencepost.traces.report.certificate_schema import CLIENT_SCHEMA
 from fencepost.traces.report.client_certificate import (
-    SCHEMA_FILE,
     ClientResult,
     checked,
     is_client_certificate,
     kept,
 )
-from fencepost.traces.report.report_folder import certificate_json, checked_json
+from fencepost.traces.report.report_folder import certificate_document, checked_document
 
 PASSED = result()
 KNOWN = result(Outcome.KNOWN_FAILURE, known=listed("a reason", "link"))
@@ -53,8 +52,8 @@ def test_what_is_below_the_level_is_not_counted() -> None:
 
 
 def test_its_json_fits_the_schema() -> None:
-    document = checked_json(certificate(PASSED, FAILED, LACKS, UNDECIDED, KNOWN))
-    Draft202012Validator.check_schema(read_json(SCHEMA_FILE))
+    document = checked_document(certificate(PASSED, FAILED, LACKS, UNDECIDED, KNOWN))
+    Draft202012Validator.check_schema(CLIENT_SCHEMA.schema())
     assert is_client_certificate(document)
     assert document["counts"]["MUST"]["fail"] == 1
     assert [case["trace"] is not None for case in document["cases"]] == [
@@ -67,7 +66,7 @@ def test_its_json_fits_the_schema() -> None:
 
 
 def test_a_case_says_what_was_seen() -> None:
-    case = certificate_json(certificate(FAILED))["cases"][0]
+    case = certificate_document(certificate(FAILED))["cases"][0]
     assert case["id"] == "CLIENT-CLOSE-STATIC-STAYS/static-life"
     assert case["observed"] == "LeaveGroup of a static member"
     assert case["attempts"] == 2
@@ -78,7 +77,7 @@ def test_results_by_obligation_are_in_the_tables_order() -> None:
     assert found == [FAILED, UNDECIDED, LACKS]
 
 
-WHOLE = certificate_json(certificate(PASSED, UNDECIDED))
+WHOLE = certificate_document(certificate(PASSED, UNDECIDED))
 
 
 @pytest.mark.parametrize("document", [WHOLE, kept(WHOLE)])

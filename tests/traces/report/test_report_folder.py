@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import io
-import json
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
@@ -19,11 +18,11 @@ from fencepost.properties.judging.outcome import CaseResult, Outcome
 from fencepost.properties.judging.report import Certificate, CertificateCoverage, apply
 from fencepost.traces.files.text_files import ReportError
 from fencepost.traces.files.trace_file import TraceFile
+from fencepost.traces.report.certificate_schema import SCHEMA
 from fencepost.traces.report.junit import junit_xml
 from fencepost.traces.report.report_folder import (
-    SCHEMA_FILE,
-    certificate_json,
-    checked_json,
+    certificate_document,
+    checked_document,
     write_report,
 )
 from fencepost.traces.report.report_text import _excerpt, print_certificate, spans
@@ -94,13 +93,13 @@ def test_each_outcome_is_represented() -> None:
 
 
 def test_the_schema_is_one_and_allows_what_is_written() -> None:
-    schema = json.loads(SCHEMA_FILE.read_text("utf-8"))
+    schema = SCHEMA.schema()
     Draft202012Validator.check_schema(schema)
-    Draft202012Validator(schema).validate(checked_json(MADE))
+    Draft202012Validator(schema).validate(checked_document(MADE))
 
 
 def test_the_certificate_says_it_all() -> None:
-    document = certificate_json(MADE)
+    document = certificate_document(MADE)
     assert document["verdict"] == "violated"
     assert document["exit_code"] == 1
     assert document["certified"] is False
@@ -129,7 +128,7 @@ def test_the_certificate_says_it_all() -> None:
 
 def test_a_fault_of_ours_is_called_one() -> None:
     with pytest.raises(ReportError, match=r"\$\.seed.*report it"):
-        checked_json(replace(MADE, seed="seven"))  # type: ignore[arg-type]
+        checked_document(replace(MADE, seed="seven"))  # type: ignore[arg-type]
 
 
 def test_a_report_is_the_same_bytes_twice(tmp_path: Path) -> None:
@@ -171,11 +170,11 @@ def test_a_trace_of_a_report_can_be_judged_and_run_again(tmp_path: Path) -> None
 
 def test_a_real_clock_tells_how_long_it_took() -> None:
     made = replace(MADE, clock="real")
-    assert certificate_json(made)["seconds"] == 12.5
-    assert certificate_json(made)["cases"][0]["seconds"] == 1.25
+    assert certificate_document(made)["seconds"] == 12.5
+    assert certificate_document(made)["cases"][0]["seconds"] == 1.25
     assert ET.fromstring(junit_xml(made)).get("time") == "12.500"
     assert "time=" not in junit_xml(MADE)
-    checked_json(made)
+    checked_document(made)
 
 
 def test_where_it_can_not_be_written_is_named(tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ from support.client_results import FAILED, LACKS, UNDECIDED, certificate, listed
 
 from fencepost.properties.judging.outcome import Outcome
 from fencepost.traces.report.certificate_diff import diff_certificates
-from fencepost.traces.report.client_certificate import read_client_certificate, trace_json
+from fencepost.traces.report.client_certificate import client_trace, read_client_certificate
 from fencepost.traces.report.junit import junit_xml
-from fencepost.traces.report.report_folder import certificate_json, write_report
+from fencepost.traces.report.report_folder import certificate_document, write_report
 from fencepost.traces.report.report_text import print_certificate
 
 ALL = certificate(result(), FAILED, LACKS, UNDECIDED)
@@ -32,11 +32,11 @@ def test_a_report_has_all_forms_and_a_trace_of_what_did_not_pass(tmp_path: Path)
         "traces/CLIENT-CLOSE-STATIC-STAYS__static-life.json",
     ]
     old = read_client_certificate(tmp_path / "certificate.json")
-    assert diff_certificates(old, certificate_json(ALL)).summary == (
+    assert diff_certificates(old, certificate_document(ALL)).summary == (
         "0 fixed, 0 new failures, 0 changed"
     )
     better = certificate(result(), replace(FAILED, outcome=Outcome.PASS), LACKS, UNDECIDED)
-    diff = diff_certificates(old, certificate_json(better))
+    diff = diff_certificates(old, certificate_document(better))
     assert [change.id for change in diff.fixed] == [FAILED.case.id]
     write_report(better, tmp_path, diff)
     page = (tmp_path / "diff.html").read_text("utf-8")
@@ -66,7 +66,7 @@ def test_junit_counts_what_failed_and_what_is_undecided() -> None:
 
 
 def test_a_trace_has_both_sides_in_order() -> None:
-    trace = trace_json(FAILED)
+    trace = client_trace(FAILED).plain()
     rows = [(row["kind"], row["said"]) for row in trace["rows"]]
     assert rows[0] == (
         "sent",
@@ -84,7 +84,7 @@ def test_a_trace_has_both_sides_in_order() -> None:
 
 def test_what_was_never_run_has_no_trace() -> None:
     with pytest.raises(ValueError, match="no evidence"):
-        trace_json(LACKS)
+        client_trace(LACKS)
 
 
 def test_the_console_says_what_failed_first_and_the_verdict_last() -> None:
