@@ -6,9 +6,9 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
-from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import click
@@ -19,14 +19,17 @@ from fencepost.model.suggestions import nearest
 from fencepost.traces.files.document_schema import DocumentSchema
 
 _DERIVED = {
-    "audit-1": "fencepost.traces.audit.log_audit",
-    "certificate-1": "fencepost.traces.report.certificate_schema",
+    "audit-1": "fencepost.traces.audit.log_audit:SCHEMA",
+    "certificate-1": "fencepost.traces.report.certificate_schema:SCHEMA",
     "client-certificate-1": "fencepost.traces.report.certificate_schema:CLIENT_SCHEMA",
-    "operator-report-1": "fencepost.traces.operations.operator_words",
-    "simulation-1": "fencepost.conformance.simulate.simulate",
-    "server-log-audit-1": "fencepost.traces.audit.server_log_audit",
+    "corpus-1": "fencepost.traces.files.trace_causes:SCHEMA",
+    "known-failures-1": "fencepost.traces.files.known_failure_lists:SCHEMA",
+    "operator-report-1": "fencepost.traces.operations.operator_words:SCHEMA",
+    "provocations-1": "fencepost.conformance.cases.clients.provocation:SCHEMA",
+    "simulation-1": "fencepost.conformance.simulate.simulate:SCHEMA",
+    "server-log-audit-1": "fencepost.traces.audit.server_log_audit:SCHEMA",
 }
-"""The schemas that are derived from types, by module; `:` and a name, unless it is `SCHEMA`."""
+"""The schemas that are derived from types, by module and name there."""
 _ENDING = ".schema.json"
 _FLOORS = ("fencepost.properties", "fencepost.traces", "fencepost.conformance")
 
@@ -69,13 +72,12 @@ def schemas() -> dict[str, Callable[[], str]]:
         for folder in folders
         for path in folder.rglob(f"*{_ENDING}")
     }
-    texts |= {name: partial(_derived, module) for name, module in _DERIVED.items()}
+    texts |= {name: partial(_derived, place) for name, place in _DERIVED.items()}
     return {name: texts[name] for name in sorted(texts, key=_by_version)}
 
 
-def _derived(module: str) -> str:
-    name, _, attribute = module.partition(":")
-    schema: DocumentSchema = getattr(import_module(name), attribute or "SCHEMA")
+def _derived(place: str) -> str:
+    schema: DocumentSchema = resolve_name(place)
     return json.dumps(schema.schema(), indent=2) + "\n"
 
 

@@ -19,9 +19,13 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import NamedTuple, Self
+from typing import Annotated, NamedTuple, Self
+
+import msgspec
+from msgspec import Meta
 
 from fencepost.properties.departures.attribution import departures_in
+from fencepost.properties.departures.known_departures import DEPARTURES
 
 ANY_NUMBER = " #*"
 """In a signature: any number of a request, where it depends on when timers fire."""
@@ -32,6 +36,7 @@ UNEXPLAINED = "not explained yet"
 _KNOWN, _STALE = "known failure: ", "stale: "
 _NUMBER = r"(?: #\d+)?"
 _NOTE = re.compile(r"(?P<why>.*?)(?: \((?P<link>https://[^\s()]+)\))?")
+_COMPARISON = r"(==|!=|>=|<=|>|<)\s*[0-9]+(\.[0-9]+)*"
 _COMPARE: Mapping[str, Callable[[int, int], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
@@ -42,8 +47,7 @@ _COMPARE: Mapping[str, Callable[[int, int], bool]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class KnownFailure:
+class KnownFailure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One entry of a list.
 
     `observed`: the signature as the certificate has it; ` #*` stands for any number of a request.
@@ -54,16 +58,53 @@ class KnownFailure:
     case or plan, or "".
     """
 
-    target: str
-    versions: str
-    case: str
-    rule: str
-    observed: str
-    why: str
-    link: str
-    intermittent: bool = False
-    anywhere: bool = False
-    cause: str = ""
+    target: Annotated[
+        str,
+        Meta(min_length=1, description="The target's name, or the part before its first colon"),
+    ]
+    versions: Annotated[
+        str,
+        Meta(
+            pattern=rf"^(\*|{_COMPARISON}(\s*,\s*{_COMPARISON})*)$",
+            description="Of the implementation: comparisons that must all hold, "
+            "such as >=2.16,<2.17; * for any",
+        ),
+    ]
+    case: Annotated[str, Meta(min_length=1)]
+    rule: Annotated[str, Meta(min_length=1, description="The rule that is broken")]
+    observed: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            description="The signature of the fault, as the certificate says it; "
+            "#* for any number of a request",
+        ),
+    ]
+    why: Annotated[str, Meta(min_length=1)]
+    link: Annotated[str, Meta(description="Where to read more; may be empty")]
+    intermittent: Annotated[
+        bool,
+        Meta(
+            description="The fault depends on what no case can steer; why says what. "
+            "A pass is then not stale"
+        ),
+    ] = False
+    anywhere: Annotated[
+        bool,
+        Meta(
+            description="In which cases the fault shows itself depends on the target's timers: "
+            "known in all cases of the suite, by rule and by what was seen, "
+            "unless it has a known cause"
+        ),
+    ] = False
+    cause: Annotated[
+        str,
+        Meta(
+            description="The known departure that the fault is, by the name of its finding: what "
+            "this explains is known in any case or plan, and nothing that only looks like it",
+            extra_json_schema={"enum": sorted(DEPARTURES)},
+        ),
+    ] = ""
 
     def shows_as(self, observed: str) -> bool:
         """Tell if an observed signature is that of this entry."""

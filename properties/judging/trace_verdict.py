@@ -10,6 +10,9 @@ from fencepost.model.revision import Revision
 from fencepost.properties.oracle.fingerprint import broken_rule
 from fencepost.properties.oracle.verdict import Allowed, Verdict, Wrong, distance
 
+WRONGS = tuple(wrong.name for wrong in Wrong)
+"""The ways in which a history can be wrong, by name."""
+
 
 @dataclass(frozen=True, slots=True)
 class Expected:

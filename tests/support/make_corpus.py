@@ -30,7 +30,7 @@ from fencepost.properties.judging.outcome import CaseResult, Outcome
 from fencepost.properties.mutants.mutant import Mutant
 from fencepost.properties.mutants.mutants import MUTANTS
 from fencepost.traces.files.bounded import own_version
-from fencepost.traces.files.trace_causes import Row, adopted_row, index_text, row_of
+from fencepost.traces.files.trace_causes import CorpusEntry, CorpusIndex, adopted_entry, entry_of
 from fencepost.traces.files.trace_file import TraceFile
 
 CORPUS = ROOT / "traces" / "corpus"
@@ -91,24 +91,24 @@ async def _settled(failure: CaseResult, suite: OpenTarget) -> CaseResult:
     return failure
 
 
-def rows() -> Iterator[Row]:
+def entries() -> Iterator[CorpusEntry]:
     """What the corpus holds."""
     for name, mutant in sorted(MUTANTS.items()):
         bug = None if mutant.source.startswith("systematic") else mutant.source
-        yield _row("mutant", name, CORPUS / "mutants" / f"{name}.json", mutant.about, bug)
+        yield _entry("mutant", name, CORPUS / "mutants" / f"{name}.json", mutant.about, bug)
     for path in sorted((CORPUS / "recorded").glob("*.json")):
         trace = TraceFile.read(path)
         about = str((trace.plan or {}).get("about", "")).rstrip(".")
-        yield _row("recorded", path.stem, path, about, str(trace.provenance["target"]))
+        yield _entry("recorded", path.stem, path, about, str(trace.provenance["target"]))
     for path in sorted(FINDINGS.glob("*.json")):
         title = path.with_suffix(".md").read_text(encoding="utf-8").partition("\n")[0]
-        yield _row("finding", path.stem, path, title.lstrip("# "), None)
+        yield _entry("finding", path.stem, path, title.lstrip("# "), None)
     for path in sorted((CORPUS / "adopted").glob("*.json")):
-        yield adopted_row(path.stem, _file(path), TraceFile.read(path))
+        yield adopted_entry(path.stem, _file(path), TraceFile.read(path))
 
 
-def _row(kind: str, name: str, path: Path, shows: str, bug: str | None) -> Row:
-    return row_of(kind, name, _file(path), TraceFile.read(path), shows=shows, bug=bug)
+def _entry(kind: str, name: str, path: Path, shows: str, bug: str | None) -> CorpusEntry:
+    return entry_of(kind, name, _file(path), TraceFile.read(path), shows=shows, bug=bug)
 
 
 def _file(path: Path) -> str:
@@ -122,7 +122,7 @@ def main(names: list[str]) -> None:
     for name in names or MUTANTS:
         trace_of_mutant(MUTANTS[name]).write(folder / f"{name}.json")
         print(name, flush=True)  # noqa: T201  (it takes minutes)
-    INDEX.write_text(index_text(rows()), encoding="utf-8")
+    INDEX.write_text(CorpusIndex.of(entries()).text(), encoding="utf-8")
 
 
 if __name__ == "__main__":

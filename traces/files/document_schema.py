@@ -47,6 +47,7 @@ class DocumentSchema:
 
     A field that has one value names the format.  It is written always, so it is required.
     `definitions`: names in `$defs`, by the names of the types that have another one in Python.
+    `conditions`: what else holds for a type, which its fields can't say.
     """
 
     name: str
@@ -54,13 +55,15 @@ class DocumentSchema:
     description: str
     document: Any
     definitions: Mapping[str, str] = field(default_factory=dict)
+    conditions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def schema(self) -> dict[str, Any]:
         """Derive the schema."""
         kinds = self.document if isinstance(self.document, tuple) else (self.document,)
         roots, components = msgspec.json.schema_components(kinds, ref_template="#/$defs/{name}")
-        for component in components.values():
+        for kind, component in components.items():
             _require_tags(component)
+            component.update(self.conditions.get(kind, {}))
         root: dict[str, Any] = {"oneOf": roots} if len(roots) > 1 else roots[0]
         if "$ref" in root:
             root = components.pop(root["$ref"].rpartition("/")[2])
@@ -133,6 +136,8 @@ def _plainer(schema: Any, orders: Mapping[frozenset[Any], tuple[Any, ...]]) -> A
             plain["const"] = value[0]
         elif key == "enum":
             plain[key] = orders.get(frozenset(value), value)
+        elif key in {"type", "anyOf", "default"} and "enum" in schema:
+            pass  # the values say it
         elif key == "anyOf" and all(each.keys() == {"type"} for each in value):
             plain["type"] = [each["type"] for each in value]
         else:

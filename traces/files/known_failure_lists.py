@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from fencepost.model.bad_input import BadInputError
 from fencepost.model.history.words import plural
@@ -17,15 +16,12 @@ from fencepost.properties.judging.known_failures import (
     range_of,
 )
 from fencepost.properties.judging.outcome import NOT_LISTED, Outcome
-from fencepost.traces.files.bounded import DocumentError, read_json, schema_error
+from fencepost.traces.files.bounded import DocumentError, read_json
+from fencepost.traces.files.document_schema import Document, DocumentSchema
 
-FORMAT = "fencepost-known-failures"
-VERSION = 1
 FOLDER = Path(__file__).with_name("known-failures")
 CLIENT_FOLDER = Path(__file__).with_name("known-client-failures")
 """The shipped lists: a file for each kind of broker, and for each client."""
-
-SCHEMA_FILE = Path(__file__).with_name("known-failures-1.schema.json")
 
 _SEE = "`fencepost schema known-failures` prints what is allowed"
 _UNLISTED = {outcome.value for outcome in NOT_LISTED}
@@ -37,6 +33,23 @@ _WHOLE = {"mutant"}
 
 _MOST_NAMED = 3
 """The number of targets that the message about an unused list names."""
+
+
+class KnownFailureList(Document, frozen=True, kw_only=True):
+    """A list of known failures, as a file."""
+
+    format: Literal["fencepost-known-failures"] = "fencepost-known-failures"
+    version: Literal[1] = 1
+    entries: tuple[KnownFailure, ...]
+
+
+SCHEMA = DocumentSchema(
+    "known-failures-1",
+    "fencepost known failures 1",
+    "Faults of a target that are known: a case that fails exactly so doesn't decide the verdict.",
+    KnownFailureList,
+    {"KnownFailure": "entry"},
+)
 
 
 class KnownFailuresError(BadInputError):
@@ -95,7 +108,7 @@ def read(path: Path) -> list[KnownFailure]:
         document = read_json(path)
     except DocumentError as error:
         raise KnownFailuresError(f"{error}; a list is one JSON object: {_SEE}") from error
-    wrong = schema_error(document, SCHEMA_FILE)
+    wrong = SCHEMA.error(document)
     if wrong is not None:
         raise KnownFailuresError(
             f"{path}: {_place(document, wrong.absolute_path)}: {wrong.message}; {_SEE}"
@@ -139,8 +152,7 @@ def drafted_list(
                     link=before.link if before else "",
                 )
             )
-    entries = [_as_json(entry) for entry in (*others, *kept, *new)]
-    return {"format": FORMAT, "version": VERSION, "entries": entries}
+    return KnownFailureList(entries=(*others, *kept, *new)).plain()
 
 
 def drafted_client_list(
@@ -167,12 +179,6 @@ def _is_outdated(entry: KnownFailure, row: Mapping[str, Any]) -> bool:
 
 def _reason_of(case: Mapping[str, Any]) -> str:
     return str(case["message"] or case["observed"])
-
-
-def _as_json(entry: KnownFailure) -> dict[str, Any]:
-    """Write an entry without its default values."""
-    usual = {"intermittent": False, "anywhere": False, "cause": ""}
-    return {key: value for key, value in asdict(entry).items() if usual.get(key) != value}
 
 
 def _open_range(version: str) -> str:

@@ -10,18 +10,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Literal, Self
+
+import msgspec
+from msgspec import Meta
 
 from fencepost.model.history.words import with_names
 from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.properties.departures.attribution import Attribution, attributed, departures_in
 from fencepost.properties.departures.known_departures import DEPARTURES
+from fencepost.properties.judging.trace_verdict import WRONGS
 from fencepost.properties.oracle.fingerprint import Bug, Fingerprint, bug_of, fingerprint_of
-from fencepost.traces.files.bounded import schema_error
+from fencepost.traces.files.document_schema import Document, DocumentSchema, Positive, Text
 from fencepost.traces.files.trace_file import (
     TraceFile,
     TraceFileError,
@@ -69,9 +73,6 @@ def _attribution_of_text(text: str) -> Attribution:
     )
 
 
-FORMAT = "fencepost-corpus"
-VERSION = 1
-SCHEMA_FILE = Path(__file__).with_name("corpus-1.schema.json")
 INDEX = "index.json"
 PLACE = Path("traces", "corpus")
 """The folder of the corpus in a checkout."""
@@ -79,7 +80,78 @@ PLACE = Path("traces", "corpus")
 KINDS = ("mutant", "recorded", "finding", "adopted")
 """In the order of the index."""
 
-Row = dict[str, Any]
+_OUTCOMES = ("violated", "holds")
+
+
+class TracedVerdict(Document, frozen=True):
+    """The verdict of a committed trace."""
+
+    outcome: Annotated[str, Meta(extra_json_schema={"enum": _OUTCOMES})]
+    rule: str | None
+    wrong: Annotated[
+        str | None,
+        Meta(description="null: it holds", extra_json_schema={"enum": [*WRONGS, None]}),
+    ]
+
+
+class CorpusEntry(Document, frozen=True, kw_only=True):
+    """A committed trace."""
+
+    name: Text
+    kind: Annotated[
+        str,
+        Meta(
+            description="mutant: a model that is broken on purpose; recorded: of a broker; "
+            "finding: of docs/findings; adopted: by `fencepost adopt`",
+            extra_json_schema={"enum": KINDS},
+        ),
+    ]
+    file: Annotated[
+        str,
+        Meta(description="From the top of the repository; of a corpus elsewhere, from its folder"),
+    ]
+    shows: Annotated[
+        str,
+        Meta(min_length=1, description="What is wrong, or once seemed to be, in one sentence"),
+    ]
+    bug: Annotated[
+        str | None,
+        Meta(
+            description="The real bug that it is, by ticket or implementation; "
+            "null: a systematic one, or a finding"
+        ),
+    ]
+    target: Annotated[str, Meta(description="What it was recorded from")]
+    steps: Positive
+    verdict: TracedVerdict
+
+
+class CorpusIndex(Document, frozen=True, kw_only=True):
+    """The index of a corpus."""
+
+    format: Literal["fencepost-corpus"] = "fencepost-corpus"
+    version: Literal[1] = 1
+    traces: tuple[CorpusEntry, ...]
+
+    @classmethod
+    def of(cls, entries: Iterable[CorpusEntry]) -> CorpusIndex:
+        """Make the index of these traces, sorted."""
+        key = lambda entry: (KINDS.index(entry.kind), entry.name)  # noqa: E731
+        return cls(traces=tuple(sorted(entries, key=key)))
+
+    def text(self) -> str:
+        """Return the text of the file."""
+        return json.dumps(self.plain(), indent=1, ensure_ascii=False) + "\n"
+
+
+SCHEMA = DocumentSchema(
+    "corpus-1",
+    "fencepost corpus 1",
+    "The committed traces: one for each mutant, each finding, "
+    "and what else was recorded or adopted.",
+    CorpusIndex,
+    {"CorpusEntry": "trace"},
+)
 
 
 def fingerprint_of_trace(trace: TraceFile) -> Fingerprint | None:
@@ -106,38 +178,27 @@ def bug_of_trace(trace: TraceFile) -> Bug:
     return bug_of(str(trace.provenance.get("target")), fingerprint)
 
 
-def row_of(
+def entry_of(
     kind: str, name: str, file: str, trace: TraceFile, *, shows: str, bug: str | None
-) -> Row:
+) -> CorpusEntry:
     """Return the index entry of a trace."""
     verdict = trace.verdict
-    return {
-        "name": name,
-        "kind": kind,
-        "file": file,
-        "shows": shows,
-        "bug": bug,
-        "target": trace.provenance["target"],
-        "steps": len(trace.events),
-        "verdict": {"outcome": verdict.outcome, "rule": verdict.rule, "wrong": verdict.wrong},
-    }
+    return CorpusEntry(
+        name=name,
+        kind=kind,
+        file=file,
+        shows=shows,
+        bug=bug,
+        target=str(trace.provenance["target"]),
+        steps=len(trace.events),
+        verdict=TracedVerdict(verdict.outcome, verdict.rule, verdict.wrong),
+    )
 
 
-def adopted_row(name: str, file: str, trace: TraceFile) -> Row:
+def adopted_entry(name: str, file: str, trace: TraceFile) -> CorpusEntry:
     """Return the index entry of an adopted trace, made from the trace alone."""
     message = with_names(trace.verdict.message, trace.names) or f"it {trace.verdict.outcome}"
-    return row_of("adopted", name, file, trace, shows=" ".join(message.split()), bug=None)
-
-
-def index_json(rows: Iterable[Row]) -> Mapping[str, Any]:
-    """Return the index of these rows, sorted."""
-    ordered = sorted(rows, key=lambda row: (KINDS.index(row["kind"]), row["name"]))
-    return {"format": FORMAT, "version": VERSION, "traces": ordered}
-
-
-def index_text(rows: Iterable[Row]) -> str:
-    """Return the text of the index."""
-    return json.dumps(index_json(rows), indent=1, ensure_ascii=False) + "\n"
+    return entry_of("adopted", name, file, trace, shows=" ".join(message.split()), bug=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +206,7 @@ class CorpusFolder:
     """A corpus in a folder; `top`: the folder that paths in its index are relative to."""
 
     folder: Path
-    rows: tuple[Row, ...]
+    entries: tuple[CorpusEntry, ...]
 
     @classmethod
     def around(cls, place: Path) -> Path | None:
@@ -162,7 +223,7 @@ class CorpusFolder:
         if not path.exists():
             return cls(folder, ())
         document = read_document(path)
-        wrong = schema_error(document, SCHEMA_FILE)
+        wrong = SCHEMA.error(document)
         if wrong is not None:
             raise TraceFileError(
                 str(path),
@@ -170,7 +231,7 @@ class CorpusFolder:
                 wrong.message,
                 "name the folder of a corpus, or one that is empty",
             )
-        return cls(folder, tuple(document["traces"]))
+        return cls(folder, msgspec.convert(document, CorpusIndex, strict=False).traces)
 
     @property
     def top(self) -> Path:
@@ -178,9 +239,9 @@ class CorpusFolder:
         whole = self.folder.absolute()
         return whole.parents[1] if whole.parts[-2:] == PLACE.parts else whole
 
-    def path_of(self, row: Row) -> Path:
+    def path_of(self, entry: CorpusEntry) -> Path:
         """Return the path of a trace."""
-        return self.top / str(row["file"])
+        return self.top / entry.file
 
     def same_bugs(self) -> dict[Bug, str]:
         """Return the bugs in the corpus, each with the name of the first trace that shows it.
@@ -188,19 +249,20 @@ class CorpusFolder:
         Raises TraceFileError.
         """
         names: dict[Bug, str] = {}
-        for row in self.rows:
-            names.setdefault(bug_of_trace(TraceFile.read(self.path_of(row))), row["name"])
+        for entry in self.entries:
+            names.setdefault(bug_of_trace(TraceFile.read(self.path_of(entry))), entry.name)
         return names
 
     def with_adopted(self, name: str, trace: TraceFile) -> Path:
         """Add a trace, write the index, and return the path.  Raises TraceFileError."""
         path = self.folder.absolute() / "adopted" / f"{name}.json"
-        row = adopted_row(name, path.relative_to(self.top).as_posix(), trace)
+        entry = adopted_entry(name, path.relative_to(self.top).as_posix(), trace)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(trace.text(), encoding="utf-8", newline="\n")
             index = self.folder / INDEX
-            index.write_text(index_text([*self.rows, row]), encoding="utf-8", newline="\n")
+            text = CorpusIndex.of([*self.entries, entry]).text()
+            index.write_text(text, encoding="utf-8", newline="\n")
         except OSError as error:
             raise TraceFileError(
                 str(error.filename),

@@ -13,10 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from kafka import errors
+from msgspec import Meta
 
 from fencepost.conformance.wire.codec import API_KEYS
 from fencepost.conformance.wire.refusal import REFUSABLE
@@ -24,6 +25,7 @@ from fencepost.model.bad_input import BadInputError
 from fencepost.model.messages.messages import APIS
 from fencepost.model.suggestions import did_you_mean
 from fencepost.traces.files.bounded import read_json
+from fencepost.traces.files.document_schema import DocumentSchema
 
 ANYBODY = "*"
 
@@ -65,13 +67,37 @@ class Provocation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     Raises ValueError (msgspec.ValidationError from JSON) for what can't be.
     """
 
-    api: str
-    action: Action
-    who: str = ANYBODY
-    first: int = 1
-    last: int | msgspec.UnsetType | None = msgspec.UNSET
-    ms: int = 0
-    code: str = ""
+    api: Annotated[str, Meta(description="The API of the requests, such as JoinGroup.")]
+    action: Annotated[Action, Meta(description="What becomes of them.")]
+    who: Annotated[
+        str,
+        Meta(
+            description="A member id, instance id or client id that the request bears; "
+            "* for anybody's."
+        ),
+    ] = ANYBODY
+    first: Annotated[
+        int,
+        Meta(
+            description="Of the requests that fit, counted from 1.",
+            extra_json_schema={"minimum": 1},
+        ),
+    ] = 1
+    last: Annotated[
+        int | msgspec.UnsetType | None,
+        Meta(
+            description="Left out: the first one alone; null: for ever.",
+            extra_json_schema={"minimum": 1},
+        ),
+    ] = msgspec.UNSET
+    ms: Annotated[
+        int,
+        Meta(description="For delay, cut and throttle.", extra_json_schema={"minimum": 0}),
+    ] = 0
+    code: Annotated[
+        str,
+        Meta(description="For error: the name of Kafka's error, such as FENCED_INSTANCE_ID."),
+    ] = ""
 
     def __post_init__(self) -> None:
         """Check what the types can't say."""
@@ -101,6 +127,22 @@ class Provocation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     def is_about(self, api: str, names: Iterable[str]) -> bool:
         """Tell if a request of this API, which bears these names, is counted."""
         return self.api == api and (self.who == ANYBODY or self.who in names)
+
+
+SCHEMA = DocumentSchema(
+    "provocations-1",
+    "fencepost provocations 1",
+    "What goes wrong between a served broker and its clients: `fencepost serve --provoke`.",
+    list[Provocation],
+    {"Provocation": "provocation"},
+    {
+        "Provocation": {
+            "if": {"properties": {"action": {"const": Action.ERROR.value}}},
+            "then": {"required": ["code"], "properties": {"code": {"minLength": 1}}},
+            "else": {"properties": {"code": {"const": ""}}},
+        }
+    },
+)
 
 
 class ProvocationsError(BadInputError):

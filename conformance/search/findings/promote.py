@@ -74,7 +74,7 @@ def adopt(
             "is no name",
             "use a-z, 0-9 and single hyphens, as in parked-sync",
         )
-    if chosen in {row["name"] for row in corpus.rows}:
+    if chosen in {entry.name for entry in corpus.entries}:
         raise TraceFileError(
             "--name", repr(chosen), f"is taken in {corpus.folder}", "choose another with --name"
         )

@@ -16,9 +16,11 @@ import pytest
 from jsonschema import Draft202012Validator
 from support.client_results import FAILED, LACKS, UNDECIDED, certificate, result
 from support.in_this_process import invoke
-from support.places import TESTS
+from support.places import ROOT, TESTS
 
 from fencepost.conformance.cli.schema import schemas
+from fencepost.traces.files.bounded import read_json
+from fencepost.traces.files.known_failure_lists import FOLDER
 from fencepost.traces.report.report_folder import certificate_document
 
 BEFORE = Path(__file__).with_name("schemas_before")
@@ -44,6 +46,19 @@ def client_certificates() -> Iterator[Any]:
     yield certificate_document(certificate(result(), FAILED, LACKS, UNDECIDED))
 
 
+def known_failures() -> Iterator[Any]:
+    """Of each shipped list one entry of each kind."""
+    for name in ("kafka", "kfake", "mock"):
+        document = read_json(FOLDER / f"{name}.json")
+        entries = {tuple(entry): entry for entry in document["entries"]}
+        yield document | {"entries": list(entries.values())}
+
+
+PROVOCATIONS = [
+    {"api": "JoinGroup", "action": "delay", "who": "i1", "first": 2, "last": None, "ms": 3000},
+    {"api": "SyncGroup", "action": "error", "last": 3, "code": "FENCED_INSTANCE_ID"},
+    {"api": "Heartbeat", "action": "lose"},
+]
 CORRECT: dict[str, Callable[[], Iterable[Any]]] = {
     "audit-1": lambda: [printed("audit", REQUESTS, "--json")],
     "server-log-audit-1": lambda: [printed("audit", SERVER, "--json")],
@@ -57,6 +72,9 @@ CORRECT: dict[str, Callable[[], Iterable[Any]]] = {
     ],
     "certificate-1": certificates,
     "client-certificate-1": client_certificates,
+    "corpus-1": lambda: [read_json(ROOT / "traces" / "corpus" / "index.json")],
+    "known-failures-1": known_failures,
+    "provocations-1": lambda: [PROVOCATIONS],
 }
 MUTATIONS = 1_500
 VALUES: tuple[Any, ...] = (

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 from support.runs import KAFKA_4, result_of
 
 from fencepost.conformance.cases import ENTRIES
@@ -49,7 +50,7 @@ def test_the_listed_failure_is_known_and_says_why() -> None:
 
 
 def test_an_intermittent_failure_may_pass_and_says_so() -> None:
-    intermittent = replace(listed(), intermittent=True)
+    intermittent = structs.replace(listed(), intermittent=True)
     passed, failed = apply([PASSES, FAILS], [intermittent], KAFKA_4)
     assert passed.outcome is Outcome.PASS
     assert passed.notes[-1] == "fails now and then: it follows an early draft"
@@ -58,14 +59,14 @@ def test_an_intermittent_failure_may_pass_and_says_so() -> None:
 
 def test_an_intermittent_failure_that_did_not_come_each_time_is_known() -> None:
     sometimes = replace(FAILS, outcome=Outcome.UNKNOWN)
-    intermittent = replace(listed(), intermittent=True)
+    intermittent = structs.replace(listed(), intermittent=True)
     assert apply([sometimes], [intermittent], KAFKA_4)[0].outcome is Outcome.KNOWN_FAILURE
-    otherwise = replace(intermittent, observed="something else")
+    otherwise = structs.replace(intermittent, observed="something else")
     assert apply([sometimes], [listed(), otherwise], KAFKA_4) == (sometimes,)
 
 
 def test_an_intermittent_failure_that_fails_otherwise_is_stale() -> None:
-    intermittent = replace(listed(observed="something else"), intermittent=True)
+    intermittent = structs.replace(listed(observed="something else"), intermittent=True)
     (result,) = apply([FAILS], [intermittent], KAFKA_4)
     assert result.outcome is Outcome.STALE_KNOWN_FAILURE
 
@@ -112,12 +113,13 @@ def test_an_entry_may_leave_open_which_request_it_was(
 
 def test_a_fault_that_may_come_anywhere_is_known_by_its_look() -> None:
     other = listed(case="X/y", observed="C7 JoinGroup #2: MEMBER_ID_REQUIRED, member id C1")
-    general = replace(other, anywhere=True)
+    general = structs.replace(other, anywhere=True)
     assert apply([FAILS], [other], KAFKA_4) == (FAILS,)
     assert apply([FAILS], [general], KAFKA_4)[0].outcome is Outcome.KNOWN_FAILURE
     stale = listed(observed="something else")
     assert apply([FAILS], [stale, general], KAFKA_4)[0].outcome is Outcome.KNOWN_FAILURE
-    for wrong in (replace(general, rule="JOIN-LEADER-STABLE"), replace(general, observed="no")):
+    for change in ({"rule": "JOIN-LEADER-STABLE"}, {"observed": "no"}):
+        wrong = structs.replace(general, **change)
         assert apply([FAILS], [wrong], KAFKA_4) == (FAILS,)
     assert apply([PASSES], [general], KAFKA_4) == (PASSES,)
 
@@ -167,18 +169,19 @@ def test_an_entry_with_a_cause_covers_what_it_explains_and_nothing_that_looks_li
         observed=caused.observed,
         cause="pending-leave",
     )
-    other = replace(entry, case=alike.case.id, observed=alike.observed)
+    other = structs.replace(entry, case=alike.case.id, observed=alike.observed)
     own, looks = apply([caused, alike], [entry, other], KAFKA_4)
     assert (own.outcome, looks.outcome) == (Outcome.KNOWN_FAILURE, Outcome.FAIL)
     # It covers any case, and any look; an entry of the case that has no cause covers its look.
-    elsewhere = replace(entry, case="X/y", observed="something else")
+    elsewhere = structs.replace(entry, case="X/y", observed="something else")
     assert apply([caused], [elsewhere], KAFKA_4)[0].outcome is Outcome.KNOWN_FAILURE
-    in_turns = replace(elsewhere, case="X/z", why="now and then", intermittent=True)
+    in_turns = structs.replace(elsewhere, case="X/z", why="now and then", intermittent=True)
     (told,) = apply([caused], [in_turns, elsewhere], KAFKA_4)
     assert told.all_notes[-1].endswith(f"{elsewhere.why} ({elsewhere.link})")
-    assert apply([alike], [replace(other, cause="")], KAFKA_4)[0].outcome is Outcome.KNOWN_FAILURE
+    uncaused = structs.replace(other, cause="")
+    assert apply([alike], [uncaused], KAFKA_4)[0].outcome is Outcome.KNOWN_FAILURE
     # What has a known cause that is not listed is not known anywhere by its look.
-    anywhere = replace(entry, case="X/y", cause="", anywhere=True)
+    anywhere = structs.replace(entry, case="X/y", cause="", anywhere=True)
     assert apply([caused], [anywhere], KAFKA_4) == (caused,)
     assert apply([alike], [anywhere], KAFKA_4)[0].outcome is Outcome.KNOWN_FAILURE
 

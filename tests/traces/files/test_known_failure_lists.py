@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+from msgspec import structs
 from support.runs import KAFKA_4, certificate, result_of
 
 from fencepost.conformance.cases import ENTRIES
@@ -16,7 +16,7 @@ from fencepost.properties.judging.outcome import CaseResult, Outcome
 from fencepost.properties.judging.report import apply
 from fencepost.traces.files.known_failure_lists import (
     FOLDER,
-    SCHEMA_FILE,
+    SCHEMA,
     KnownFailuresError,
     drafted_list,
     load,
@@ -86,7 +86,7 @@ def test_there_is_a_list(target: str) -> None:
 
 
 def test_the_schema_is_one() -> None:
-    Draft202012Validator.check_schema(json.loads(SCHEMA_FILE.read_text("utf-8")))
+    Draft202012Validator.check_schema(SCHEMA.schema())
 
 
 @pytest.mark.parametrize(
@@ -129,8 +129,11 @@ def test_a_list_of_no_use_is_told(tmp_path: Path) -> None:
 
 
 OWN = listed(target="exec", versions=">=0.1", why="a reason")
-NOT_RUN, ELSEWHERE = replace(OWN, case="JOIN-A/not-run"), replace(OWN, target="kfake")
-COMES_AND_GOES = replace(OWN, observed="another failure", intermittent=True)
+NOT_RUN, ELSEWHERE = (
+    structs.replace(OWN, case="JOIN-A/not-run"),
+    structs.replace(OWN, target="kfake"),
+)
+COMES_AND_GOES = structs.replace(OWN, observed="another failure", intermittent=True)
 
 
 @pytest.mark.parametrize(
@@ -160,7 +163,9 @@ def test_a_list_is_kept_up_and_keeps_its_reasons(
 def test_what_fails_in_another_way_is_drafted_anew(outcome: str) -> None:
     made = {**certificate_document(certificate(FAILS)), "version": "0.2"}
     made["cases"][0]["outcome"] = outcome
-    (entry,) = drafted_list(made, "exec:./run", (replace(OWN, observed="as of old"),))["entries"]
+    (entry,) = drafted_list(made, "exec:./run", (structs.replace(OWN, observed="as of old"),))[
+        "entries"
+    ]
     assert entry["observed"] == FAILS.observed
     assert entry["why"].startswith("not explained yet: ")
 

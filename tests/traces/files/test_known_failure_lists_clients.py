@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 from support.client_results import FAILED, LACKS, UNDECIDED, certificate, result
 
 from fencepost.conformance.cases.clients.scenario_catalogue import SCENARIOS, cases_of
@@ -48,11 +49,11 @@ def test_a_listed_failure_is_known_and_says_why() -> None:
 def test_what_passes_or_fails_otherwise_is_stale() -> None:
     assert outcome(result(), ENTRY) is Outcome.STALE_KNOWN_FAILURE
     assert outcome(replace(FAILED, observed="other"), ENTRY) is Outcome.STALE_KNOWN_FAILURE
-    assert outcome(FAILED, replace(ENTRY, case="other")) is Outcome.FAIL
+    assert outcome(FAILED, structs.replace(ENTRY, case="other")) is Outcome.FAIL
 
 
 def test_what_comes_now_and_then_may_pass_or_stay_undecided() -> None:
-    now_and_then = replace(ENTRY, intermittent=True)
+    now_and_then = structs.replace(ENTRY, intermittent=True)
     assert outcome(result(), now_and_then) is Outcome.PASS
     assert outcome(FAILED, now_and_then) is Outcome.KNOWN_FAILURE
     undecided = replace(UNDECIDED, case=FAILED.case)
@@ -69,7 +70,7 @@ def test_a_list_that_was_written_makes_the_failures_known(tmp_path: Path) -> Non
     assert entry.why.startswith("not explained yet")
     assert outcome(FAILED, entry) is Outcome.KNOWN_FAILURE
     assert load("lib:1.3.0", "1.3.0", [file], folder=CLIENT_FOLDER) == []
-    explained = replace(entry, why="it leaves")
+    explained = structs.replace(entry, why="it leaves")
     assert drafted_client_list(failed, [explained])["entries"][0]["why"] == "it leaves"
 
 

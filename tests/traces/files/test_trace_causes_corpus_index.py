@@ -17,7 +17,7 @@ import itf_py
 import pytest
 from jsonschema import Draft202012Validator
 from support.committed import CORPUS, INDEX, NAMES, ROWS, committed
-from support.make_corpus import rows, trace_of_mutant
+from support.make_corpus import entries, trace_of_mutant
 from support.places import ROOT
 
 from fencepost.conformance.run.replay import rejudge
@@ -26,14 +26,11 @@ from fencepost.conformance.targets.in_process import ModelCoordinator
 from fencepost.conformance.targets.stdio.protocol_schemas import check_command, check_reply
 from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.properties.mutants.mutants import MUTANTS
-from fencepost.traces.files.trace_causes import index_json, index_text
+from fencepost.traces.files.trace_causes import SCHEMA, CorpusIndex
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.forms.formats import COLUMNS, TRACE_FORMATS
 from fencepost.traces.forms.itf import from_itf_json, to_itf_json
 
-SCHEMA = json.loads(
-    (ROOT / "traces" / "files" / "corpus-1.schema.json").read_text(encoding="utf-8")
-)
 LARGEST = 3_000_000
 REMADE = ("kafka-8500", "zombie-commits")
 BUGS = {m.source for m in MUTANTS.values() if not m.source.startswith("systematic")}
@@ -42,9 +39,9 @@ each = pytest.mark.parametrize("name", NAMES)
 
 
 def test_the_index_says_what_there_is() -> None:
-    Draft202012Validator(SCHEMA).validate(INDEX)
-    assert index_json(rows()) == INDEX
-    assert json.loads(index_text(reversed(ROWS))) == INDEX
+    Draft202012Validator(SCHEMA.schema()).validate(INDEX)
+    assert CorpusIndex.of(entries()).plain() == INDEX
+    assert json.loads(CorpusIndex.of(reversed([*entries()])).text()) == INDEX
     kinds = {kind: {r["name"] for r in ROWS if r["kind"] == kind} for kind in ("mutant", "finding")}
     assert kinds["mutant"] == set(MUTANTS)
     assert kinds["finding"] == {p.stem for p in (ROOT / "docs" / "findings").glob("*.json")}

@@ -144,4 +144,4 @@ def test_the_schema_knows_every_field_and_action() -> None:
     schema = json.loads(schemas()["provocations-1"]())
     fields = schema["$defs"]["provocation"]["properties"]
     assert set(fields) == set(Provocation.__struct_fields__)
-    assert set(fields["action"]["enum"]) == set(Action)
+    assert set(schema["$defs"]["Action"]["enum"]) == set(Action)

@@ -14,7 +14,7 @@ from fencepost.conformance.cli.cli import main
 from fencepost.conformance.run.replay import rejudge
 from fencepost.conformance.search.findings.promote import adopt, corpus_here
 from fencepost.model.history.events import Sent
-from fencepost.traces.files.trace_causes import SCHEMA_FILE, CorpusFolder
+from fencepost.traces.files.trace_causes import SCHEMA, CorpusFolder
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
 from fencepost.traces.forms.formats import TRACE_FORMATS
 
@@ -27,12 +27,12 @@ def exit_code(*words: str) -> int:
 
 def index(folder: Path) -> dict[str, object]:
     document = json.loads((folder / "index.json").read_text("utf-8"))
-    Draft202012Validator(json.loads(SCHEMA_FILE.read_text("utf-8"))).validate(document)
+    Draft202012Validator(SCHEMA.schema()).validate(document)
     return dict(document)
 
 
 def names(folder: Path) -> list[str]:
-    return [row["name"] for row in CorpusFolder.read(folder).rows]
+    return [entry.name for entry in CorpusFolder.read(folder).entries]
 
 
 def checkout(folder: Path) -> Path:
@@ -56,12 +56,12 @@ def test_it_comes_in_with_its_verdict_and_is_replayed(
     assert capsys.readouterr().out.startswith(
         f"{name}: violated (JOIN-STATIC-EMPTY-PREPARING SILENCE), in "
     )
-    (row,) = CorpusFolder.read(corpus).rows
-    assert (row["name"], row["kind"]) == (name, "adopted")
-    assert row["file"] == f"traces/corpus/adopted/{name}.json"
-    assert row["verdict"]["outcome"] == "violated"
+    (entry,) = CorpusFolder.read(corpus).entries
+    assert (entry.name, entry.kind) == (name, "adopted")
+    assert entry.file == f"traces/corpus/adopted/{name}.json"
+    assert entry.verdict.outcome == "violated"
     index(corpus)
-    kept = TraceFile.read(tmp_path / row["file"])
+    kept = TraceFile.read(tmp_path / entry.file)
     assert kept == committed("kafka-8500")
     assert rejudge(kept).same
 
@@ -125,8 +125,8 @@ def test_a_false_alarm_is_kept_as_what_holds(tmp_path: Path) -> None:
     begun = replace(alarm, events=alarm.events[:wrong])
     kept = adopt(begun, CorpusFolder.read(tmp_path), name="once-an-alarm", today=True)
     assert kept.text().startswith("once-an-alarm: holds, in ")
-    (row,) = CorpusFolder.read(tmp_path).rows
-    assert row["verdict"] == {"outcome": "holds", "rule": None, "wrong": None}
+    (entry,) = CorpusFolder.read(tmp_path).entries
+    assert entry.verdict == {"outcome": "holds", "rule": None, "wrong": None}
     index(tmp_path)
     with pytest.raises(TraceFileError, match="is that of once-an-alarm"):
         adopt(begun, CorpusFolder.read(tmp_path), name="twice", today=True)

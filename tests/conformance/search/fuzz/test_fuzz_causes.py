@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import msgspec
 import pytest
+from msgspec import structs
 from support.runs import without_delay
 
 from fencepost.conformance.cases.script import Script
@@ -54,7 +55,7 @@ from fencepost.properties.departures.mutation_operators import afterwards
 from fencepost.properties.judging.known_failures import KnownFailure, KnownReasons
 from fencepost.properties.mutants.mutants import find_mutant
 from fencepost.properties.oracle.verdict import Wrong
-from fencepost.traces.files.known_failure_lists import SCHEMA_FILE, load
+from fencepost.traces.files.known_failure_lists import SCHEMA, load
 from fencepost.traces.files.text_files import trace_name
 from fencepost.traces.files.trace_causes import known_cause
 from fencepost.traces.files.trace_file import TraceFile
@@ -103,19 +104,19 @@ def test_what_has_the_cause_of_a_listed_failure_is_known_whatever_it_looks_like(
             self.reasons.append(finding.known)
 
     listener = Heard()
-    elsewhere = replace(LEAVE, rule="FETCH-DEAD", observed="nothing of the kind")
+    elsewhere = structs.replace(LEAVE, rule="FETCH-DEAD", observed="nothing of the kind")
     fuzzed = searched("pending-leave", elsewhere, listener=listener)
     assert (fuzzed.findings.all, fuzzed.exit_code()) == ((), 0)
     assert {finding.known for finding in fuzzed.listed} == set(listener.reasons) == {LEAVE.why}
     assert sum(fuzzed.known.values()) == sum(finding.occurrences for finding in fuzzed.listed)
     assert list(lines(fuzzed))[-1] == f"no new violation found, {len(fuzzed.listed)} known"
-    unnamed = searched("pending-leave", replace(elsewhere, cause=""))
+    unnamed = searched("pending-leave", structs.replace(elsewhere, cause=""))
     assert unnamed.exit_code() == 1
     assert searched("protocol-twice", elsewhere).exit_code() == 1
 
 
 def test_an_entry_without_a_cause_says_nothing_of_other_plans() -> None:
-    other = replace(LEAVE, why="a fault that looks like it", cause="")
+    other = structs.replace(LEAVE, why="a fault that looks like it", cause="")
     listed = KnownReasons.of([other, LEAVE])
     assert listed.of_cause("pending-leave") == LEAVE.why
     assert listed.of_cause("pending-leave + parked-sync") == listed.of_cause("") == ""
@@ -225,7 +226,7 @@ async def test_a_wrong_field_is_not_put_down_to_what_makes_a_later_answer_wrong(
 
 
 def test_lists_name_departures_that_there_are() -> None:
-    schema = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
+    schema = SCHEMA.schema()
     assert schema["$defs"]["entry"]["properties"]["cause"]["enum"] == sorted(DEPARTURES)
     for target, version, coordinator in (
         ("kafka:3.9.1", "3.9.1", OLD),
