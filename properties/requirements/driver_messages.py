@@ -51,7 +51,7 @@ class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Command(Message, tag_field="cmd", frozen=True):
-    """What a driver is told; `id` is unique in its process."""
+    """A command to a driver; `id` is unique in its process."""
 
     id: int
 
@@ -63,10 +63,10 @@ class Hello(Command, tag="hello", frozen=True):
 
 
 class ConsumerSettings(Message, kw_only=True, frozen=True):
-    """How a consumer is made, subscribed and polled.  Times in ms.
+    """Settings to make, subscribe and poll a consumer.  Times in ms.
 
     `instance`: the group instance id; None: a dynamic member.  `auto_commit_ms`: None: no automatic
-    commits.  `settings`: the library's own names, for what stands nowhere else.
+    commits.  `settings`: further settings, by the library's own names.
     """
 
     bootstrap: str
@@ -140,7 +140,7 @@ AnyCommand = Hello | Start | UserCommand | Bye
 
 
 def command_name(command: AnyCommand) -> str:
-    """Return the name of a command, as it stands on its line."""
+    """Return the name of a command, as its line has it."""
     kind = _USER_COMMANDS[type(command.step)] if isinstance(command, UserCommand) else type(command)
     return str(kind.__struct_config__.tag)
 
@@ -154,7 +154,7 @@ def command_line(command: AnyCommand) -> bytes:
 
 
 def command_of(line: Any) -> AnyCommand:
-    """Return the command that an object says.  Raises msgspec.ValidationError."""
+    """Read a command from its object.  Raises msgspec.ValidationError."""
     command = msgspec.convert(line, _COMMANDS)
     if (step := _USER_STEPS.get(type(command))) is None:
         return command  # type: ignore[no-any-return]
@@ -212,11 +212,11 @@ AnyReply = Introduction | Done | Refused | Unsupported
 
 
 class Event(Message, tag_field="event", frozen=True):
-    """What a user saw.  `at_ms` is the driver's monotonic clock."""
+    """An event that a user observes.  `at_ms` is the driver's monotonic clock."""
 
 
 class ConsumerEvent(Event, frozen=True):
-    """What the user of one consumer saw."""
+    """An event that the user of one consumer observes."""
 
     consumer: str
     at_ms: float
@@ -295,8 +295,8 @@ def reply_of(line: dict[str, Any], command: type[AnyCommand]) -> AnyReply:
 
 
 def protocol_schema() -> dict[str, Any]:
-    """Make the JSON Schema of all lines; `$defs` has each type of above by its name."""
-    replies = get_args(AnyReply)  # they have no tag: which one it is depends on the command
+    """Make the JSON Schema of all lines; `$defs` has the types above by their names."""
+    replies = get_args(AnyReply)  # they have no tag: the command decides the type
     (command, event, *reply), definitions = msgspec.json.schema_components(
         (_COMMANDS, AnyEvent, *replies), ref_template="#/$defs/{name}"
     )

@@ -67,9 +67,9 @@ class UnjudgedSegment(Document, frozen=True):
 class GroupEntry(Document, frozen=True):
     """The result for a group.
 
-    `judged`: lines held to a known state, the others to what some state gives; `anchors`: how often
-    its state became known; `found`, `unjudged`: the first violations, and the first segments of
-    which nothing can be said; `assumed`: what had to be assumed, and how often.
+    `judged`: lines compared with a known state, the others with all states; `anchors`: number of
+    times that its state became known; `found`, `unjudged`: the first violations, and the first
+    segments without a verdict; `assumed`: assumptions and the number of their uses.
     """
 
     group: str

@@ -291,7 +291,7 @@ class GroupAudit:
             chain.pop(0)
             self._whole = False
 
-    # What is said of it.
+    # Results.
 
     def _wrong(self, violation: AuditViolation, segment: Segment | None) -> None:
         self.result.add_violation(violation)

@@ -71,7 +71,7 @@ class BrokerActivity:
         return longest(self.pauses, from_ms, to_ms)
 
     def runs_through(self, from_ms: int, to_ms: int) -> bool:
-        """Return whether some connection was in use at each time, so no restart happened."""
+        """Return True if a connection was in use at each time, so that no restart happened."""
         until_ms = from_ms
         for first, last in sorted((first, last) for first, last in self.connections.values()):
             if first > until_ms or until_ms >= to_ms:
@@ -156,10 +156,10 @@ class Audit:
             group.finish()
         return {name: self._groups[name].result for name in sorted(self._groups)}
 
-    # What groups ask.
+    # Facts about brokers, for the groups.
 
     def runs_through(self, broker: str, from_ms: int, to_ms: int) -> bool:
-        """Return whether connections show that the broker was not restarted meanwhile."""
+        """Return True if connections show that the broker was not restarted meanwhile."""
         return self._brokers[broker].runs_through(from_ms, to_ms)
 
     def damaged(self, broker: str, from_ms: int, to_ms: int) -> str | None:
@@ -244,7 +244,7 @@ class SkippedRequests(SkippedLines, frozen=True):
 
 
 class OutcomeCounts(Document, frozen=True):
-    """How many groups have each outcome."""
+    """The number of groups with each outcome."""
 
     violated: Count
     unknown: Count
@@ -254,8 +254,8 @@ class OutcomeCounts(Document, frozen=True):
 class AuditDocument(Document, frozen=True, kw_only=True):
     """The result of an audit.
 
-    `assumed`: what is assumed of every log so audited, in a sentence; `exchanges`: lines that were
-    read; `own_groups`: groups of fencepost itself, which were left out.
+    `assumed`: the assumption behind every such audit, in a sentence; `exchanges`: number of lines;
+    `own_groups`: groups of fencepost itself, which are left out.
     """
 
     format: Literal["fencepost-audit"] = FORMAT

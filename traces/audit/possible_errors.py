@@ -129,7 +129,7 @@ class PossibleAnswers:
             rule_codes = {
                 code for rule in table.applicable(point) for code in _codes_of(name, rule)
             }
-            # Whether a point can occur is dear to tell, and most tell nothing new.
+            # `feasible` is expensive, and most points add no code.
             if rule_codes - codes and feasible(dict(zip(identities, point, strict=True))):
                 codes |= rule_codes
         return codes

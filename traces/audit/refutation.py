@@ -102,9 +102,9 @@ def by_search(
 ) -> SegmentResult | DeviatingExplanation | AuditViolation | Undecided | StateLost:
     """Judge the last segment of a chain; each segment begins where the one before ends.
 
-    `whole`: whether all states that the group can have been in are among those that the chain
-    begins in.  The run, if an explanation is found after all, perhaps with lines that were dated
-    late; DeviatingExplanation, if none is without fault.
+    `whole`: True if the chain's first states include all possible states of the group.  Return the
+    run of an explanation, if the search finds one after all, perhaps with lines of late dates;
+    DeviatingExplanation, if each has a fault.
     """
     segment = chain[-1]
     broker = segment.exchanges[0].broker
@@ -221,7 +221,7 @@ def _begins_anew(segment: Segment) -> bool:
     return group is not None and -1 < last < group.generation_id
 
 
-# Which line, and what would have been right.
+# The line of a violation, and the right answers.
 
 
 def _plainly(exchange: LoggedExchange, says: str) -> AuditViolation:

@@ -24,7 +24,7 @@ from fencepost.traces.operations.operator_words import (
     cut,
     operator_json,
     operator_problems,
-    problems_told,
+    problems_text,
     seconds,
     times,
     unshown,
@@ -55,9 +55,9 @@ NOT_COVERED = (
 class ServerLogDocument(Document, frozen=True, kw_only=True):
     """The result of an audit of `server.log`.
 
-    `events`: lines that were read; `own_groups`: groups of fencepost itself, which were left out;
+    `events`: number of lines; `own_groups`: groups of fencepost itself, which are left out;
     `unplaced_fencings`: fenced requests of members whose group the log does not show; `not_shown`:
-    what only a request log can show.
+    facts that only a request log can show.
     """
 
     format: Literal["fencepost-server-log-audit"] = FORMAT
@@ -265,7 +265,7 @@ def _worst(counts: Mapping[str, int], problem_count: int) -> str:
 def _heading(report: OperatorReport, counts: Mapping[str, int]) -> str:
     counts_text = ", ".join(f"{counts[w]:,} {w}" for w in reversed(_OUTCOMES) if counts[w])
     groups = times(sum(counts.values()) or report.groups, "group")
-    problems = problems_told(report)
+    problems = problems_text(report)
     return (
         f"{problems[0].upper()}{problems[1:]}; {groups}{': ' if counts_text else ''}{counts_text}"
     )

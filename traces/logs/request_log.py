@@ -122,8 +122,8 @@ class LoggedExchange:
 def shaped(api: str, body: Body) -> dict[str, Any]:
     """Return a logged body with the field names that the model uses.
 
-    Commits named their generation `generationId` until Kafka 3.6; what a later Kafka adds to a
-    version is an optional (tagged) field that the model does not know, and means nothing to it.
+    Commits named their generation `generationId` until Kafka 3.6; the additions of a later Kafka to
+    a version are optional (tagged) fields that the model does not know.
     """
     changed = dict(body)
     if api == "OffsetCommit" and "generationId" in changed:

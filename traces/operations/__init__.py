@@ -1,1 +1,1 @@
-"""Answer what an operator asks of a log: rebalances and causes, fencing, restarts."""
+"""Report rebalances and their causes, fencing and restarts in a log, for operators."""

@@ -1,6 +1,6 @@
 """Write the figures that operators watch for Prometheus, in its text format or as OpenMetrics.
 
-All are gauges: they are of the files that were read, and the next files have others.  What a log
+All are gauges: they describe the input files, and the next files have others.  A figure that a log
 can't show has no sample, rather than a 0.
 
 Source: Prometheus' "Exposition formats"; the OpenMetrics 1.0 specification.
@@ -45,14 +45,14 @@ def _gauges(report: OperatorReport) -> Iterator[_Gauge]:
     hours = max(span_ms, 1) / _HOUR_MS
 
     def of(value: Callable[[GroupFigures], float], kind: str = "") -> list[_Sample]:
-        shown = [(group, f) for group, f in groups if report.shows(group, kind)]
-        return [({"group": group}, value(f)) for group, f in shown]
+        groups_of_kind = [(group, f) for group, f in groups if report.shows(group, kind)]
+        return [({"group": group}, value(f)) for group, f in groups_of_kind]
 
     def by(label: str, counts: Callable[[GroupFigures], Mapping[Any, int]]) -> list[_Sample]:
         return [
-            ({"group": group, label: what.value}, count)
+            ({"group": group, label: value.value}, count)
             for group, f in groups
-            for what, count in sorted(counts(f).items(), key=lambda item: item[0].value)
+            for value, count in sorted(counts(f).items(), key=lambda item: item[0].value)
         ]
 
     yield _Gauge(
@@ -154,8 +154,8 @@ def _lines(gauge: _Gauge) -> Iterator[str]:
     yield f"# TYPE {gauge.name} gauge"
     yield f"# HELP {gauge.name} {gauge.says}"
     for labels, value in gauge.samples:
-        told = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels.items())
-        yield f"{gauge.name}{f'{{{told}}}' if told else ''} {value:.10g}"
+        label_text = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels.items())
+        yield f"{gauge.name}{f'{{{label_text}}}' if label_text else ''} {value:.10g}"
 
 
 def _escaped(text: str) -> str:

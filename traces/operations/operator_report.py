@@ -1,9 +1,8 @@
 """Build the operator's report on all groups of a log, in one pass.
 
 Only live groups are kept in memory, and of each kind of row a limited number: always the same rows,
-however the groups were interleaved.  The rows that are left out are counted.
-
-Count what operators watch: rebalances and how long they took, fencings, members by kind.
+in any interleaving of groups.  The rows that are left out are counted, and so are the figures that
+operators watch: rebalances and their durations, fencings, members by kind.
 """
 
 from __future__ import annotations
@@ -36,21 +35,21 @@ from fencepost.traces.operations.operator_rows import (
 )
 
 BUCKETS_MS = (100, 500, 1_000, 5_000, 10_000, 30_000, 60_000, 300_000)
-"""The upper bounds of durations that are counted apart; Kafka waits 300 s at most by default."""
+"""Upper bounds of the buckets of durations; Kafka waits 300 s at most by default."""
 
 
 @dataclass(slots=True)
 class GroupFigures:
     """The figures of one group.
 
-    `durations`: rebalances by the first of `BUCKETS_MS` that they kept within (None: none of them);
-    `failed`: those that another one followed before anybody had its assignment; `fenced`: living
+    `durations`: rebalances by the first of `BUCKETS_MS` that isn't less (None: longer than all);
+    `failed`: those that another one followed before a member had its assignment; `fenced`: living
     processes that lost their instance id; `thrown_out`: living processes whose session expired;
-    `replaced`: how often an instance id went on to another member id, `expired`: holders whose
-    session expired, alive or not; `restarts` and `cost`: of `deployments`, and the rebalances that
-    these cost; `static`, `dynamic`: members at the end of the log, None where it
-    doesn't show all; `rebalancing_ms`: when the rebalance began that wasn't over then;
-    `session_ms`, `assignors`: of these members, as far as the log shows them.
+    `replaced`: instance ids that went on to another member id; `expired`: holders whose session
+    expired, alive or not; `restarts`, `cost`: the restarts of `deployments`, and the rebalances
+    that they cost; `static`, `dynamic`: members at the end of the log, None where it doesn't show
+    all; `rebalancing_ms`: start of a rebalance that wasn't over then; `session_ms`, `assignors`: of
+    these members, as far as the log shows them.
     """
 
     causes: Counter[Cause] = field(default_factory=Counter)
@@ -73,7 +72,7 @@ class GroupFigures:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the group had no member when the log ended."""
+        """True if the group had no member at the end of the log."""
         return self.static == 0 and self.dynamic == 0
 
     def add(self, row: Row) -> None:
@@ -118,7 +117,7 @@ _R = TypeVar("_R")
 
 
 class LimitedRows(Generic[_R]):
-    """The first rows in a given order, up to a limit, and the count of all."""
+    """The first rows in an order, up to a limit, and the count of all."""
 
     def __init__(self, order: Callable[[_R], tuple[Any, ...]], most: int = MOST_ROWS) -> None:
         self.count = 0
@@ -135,7 +134,7 @@ class LimitedRows(Generic[_R]):
 
     @property
     def rows(self) -> list[_R]:
-        """Those that are kept, in order."""
+        """The rows that are kept, in order."""
         return sorted(self._rows, key=self._order)[: self.most]
 
 
@@ -144,9 +143,9 @@ ProblemRow = FencingChain | SelfFencing | StaticLeave | ThrownOut | PollTimeout
 
 @dataclass(slots=True)
 class Recurring:
-    """A problem with how often it came: the same kind, group, and instance id or process.
+    """A problem with all its occurrences: of one kind, group, and instance id or process.
 
-    `count`: takeovers, fencings, leaves or removals; `days`: on which, in days since 1970;
+    `count`: takeovers, fencings, leaves or removals; `days`: of these, in days since 1970;
     `longest_ms`: the longest silence of a member that was removed.
     """
 
@@ -160,8 +159,8 @@ class Recurring:
 
     def add(self, row: ProblemRow) -> None:
         """Add a row; rows may come in any order."""
-        self.first = min(self.first, row, key=_when)
-        self.last = max(self.last, row, key=_when)
+        self.first = min(self.first, row, key=_order)
+        self.last = max(self.last, row, key=_order)
         self.days |= {_began_ms(row) // _DAY_MS, _ended_ms(row) // _DAY_MS}
         match row:
             case FencingChain():
@@ -178,17 +177,17 @@ class Recurring:
 
     @property
     def from_ms(self) -> int:
-        """When it began."""
+        """Time of its begin."""
         return _began_ms(self.first)
 
     @property
     def place(self) -> str:
-        """The line that shows it, as `FILE:LINE`: of a removal the last, as in its sentence."""
+        """The line that shows it, as `FILE:LINE`: for removals the last, as in their sentence."""
         return _place(self.last if isinstance(self.last, ThrownOut) else self.first)
 
     @property
     def until_ms(self) -> int:
-        """When it happened last."""
+        """Time of its last occurrence."""
         return _ended_ms(self.last)
 
 
@@ -197,7 +196,7 @@ KINDS = ("ping-pong", "fenced", "self-fencing", "static-leave", "short-session",
 
 
 def _kind(row: ProblemRow) -> str | None:
-    """Return the kind of problem that a row is; None if it is none."""
+    """Return the kind of a problem; None if the row is no problem."""
     match row:
         case FencingChain():
             return "ping-pong" if row.ping_pong else "fenced" if row.fenced else None
@@ -223,19 +222,19 @@ def _place(row: ProblemRow) -> str:
     return row.decisive.place if isinstance(row, FencingChain) else row.place
 
 
-def _when(row: ProblemRow) -> tuple[int, str, str]:
+def _order(row: ProblemRow) -> tuple[int, str, str]:
     return _began_ms(row), row.group, _place(row)
 
 
 @dataclass(slots=True)
 class OperatorReport:
-    """The operator's report.  `from_ms` to `until_ms`: what the log covers."""
+    """The operator's report.  `from_ms`, `until_ms`: begin and end of the log."""
 
     from_ms: int | None = None
     until_ms: int | None = None
     groups: int = 0
     unreadable: int = 0
-    """Lines of which no message can be made; the oracle names them."""
+    """Lines whose bodies are no messages; the oracle names them."""
     life_lines: LimitedRows[LifeLine] = field(
         default_factory=lambda: LimitedRows(
             lambda r: (r.group, r.instance_id, r.from_ms, r.member_id)
@@ -254,9 +253,9 @@ class OperatorReport:
             lambda r: (r.itself is False, r.at_ms, r.group, r.place)
         )
     )
-    thrown_out: LimitedRows[ThrownOut] = field(default_factory=lambda: LimitedRows(_when))
-    found: dict[tuple[str, str, str], Recurring] = field(default_factory=dict)
-    """The problems, by kind, group, and instance id or process: all, also of rows not kept."""
+    thrown_out: LimitedRows[ThrownOut] = field(default_factory=lambda: LimitedRows(_order))
+    recurring: dict[tuple[str, str, str], Recurring] = field(default_factory=dict)
+    """All problems, by kind, group, and instance id or process, also of rows not kept."""
     near_timeouts: LimitedRows[NearTimeout] = field(
         default_factory=lambda: LimitedRows(
             lambda r: (-r.silent_ms / max(r.session_ms, 1), r.at_ms, r.group, r.place)
@@ -269,28 +268,28 @@ class OperatorReport:
         default_factory=lambda: LimitedRows(lambda r: (r.from_ms, r.group))
     )
     figures: dict[str, GroupFigures] = field(default_factory=lambda: defaultdict(GroupFigures))
-    """Of each group."""
+    """Figures by group."""
     causes: Counter[Cause] = field(default_factory=Counter)
     remedies: Counter[Remedy] = field(default_factory=Counter)
     unclear: Counter[str] = field(default_factory=Counter)
-    """Rebalances of which it is unknown what would have avoided them, by why."""
+    """Rebalances whose remedy is unknown, by the reason."""
     by_hour: Counter[int] = field(default_factory=Counter)
-    """Rebalances by the hour in which they began, in ms since 1970."""
+    """Rebalances by the hour of their start, in ms since 1970."""
 
     unshown: dict[str, frozenset[str]] = field(default_factory=dict)
     """The kinds of problems that the log can't show, by group."""
 
     def cannot_show(self, group: str, kinds: frozenset[str]) -> None:
-        """Note that the log can't show these kinds of problems of a group."""
+        """Record kinds of problems of a group that the log can't show."""
         self.unshown[group] = self.unshown.get(group, frozenset()) | kinds
 
     def shows(self, group: str, kind: str) -> bool:
-        """Return whether the log would show this kind of problem of a group."""
+        """Return True if the log would show this kind of problem of a group."""
         return kind not in self.unshown.get(group, ())
 
     @property
     def avoidable(self) -> int:
-        """How many rebalances another setting would have avoided."""
+        """Number of rebalances that another setting would have avoided."""
         return sum(self.remedies[remedy] for remedy in AVOIDING)
 
     def add(self, row: Row) -> None:
@@ -325,17 +324,17 @@ class OperatorReport:
         kind = _kind(row)
         if kind is not None:
             who = row.instance_id or str(getattr(row, "process", ""))
-            self.found.setdefault((kind, row.group, who), Recurring(kind, row, row)).add(row)
+            self.recurring.setdefault((kind, row.group, who), Recurring(kind, row, row)).add(row)
 
     @property
     def problems(self) -> list[Recurring]:
-        """The problems, the worst kind first, of a kind what came most often, then by begin."""
-        found = self.found.values()
-        return sorted(found, key=lambda p: (KINDS.index(p.kind), -p.count, *_when(p.first)))
+        """The problems: the worst kind first, then the most frequent, then by begin."""
+        problems = self.recurring.values()
+        return sorted(problems, key=lambda p: (KINDS.index(p.kind), -p.count, *_order(p.first)))
 
 
 def _is_plain_commit(body: Mapping[str, Any]) -> bool:
-    """Return whether an answer to a commit has its error codes."""
+    """Return True if an answer to a commit has its error codes."""
     try:
         rows = [p["errorCode"] for t in body["topics"] for p in t["partitions"]]
     except (KeyError, TypeError):
@@ -344,7 +343,7 @@ def _is_plain_commit(body: Mapping[str, Any]) -> bool:
 
 
 def _is_whole(exchange: LoggedExchange) -> bool:
-    """Return whether the bodies can be read, with a short check for successful heartbeats."""
+    """Return True if the bodies can be read, with a short check for successful heartbeats."""
     if exchange.api == "Heartbeat" and exchange.response_body.get("errorCode") == 0:
         return isinstance(exchange.request_body.get("memberId"), str)
     if exchange.api == "OffsetCommit" and _is_plain_commit(exchange.response_body):
@@ -359,7 +358,7 @@ def _is_whole(exchange: LoggedExchange) -> bool:
 class OperatorAudit:
     """A report in progress: `take` each exchange, in the order of the answers, then `finish`.
 
-    `only`: the groups to look at; none for all but fencepost's own.  `report`: where its rows go.
+    `only`: the groups to take; empty for all but fencepost's own.  `report`: gets the rows.
     """
 
     def __init__(
@@ -368,7 +367,7 @@ class OperatorAudit:
         self._only = only
         self._report = OperatorReport() if report is None else report
         self._stories: dict[str, GroupAnalysis] = {}
-        self._seen = 0
+        self._taken = 0
         self._names: set[str] = set()
 
     def take(self, exchange: LoggedExchange) -> None:
@@ -379,8 +378,8 @@ class OperatorAudit:
             report.from_ms = exchange.arrived_ms
         if report.until_ms is None or at_ms > report.until_ms:
             report.until_ms = at_ms
-        self._seen += 1
-        if self._seen % _SWEEP_EVERY == 0:
+        self._taken += 1
+        if self._taken % _SWEEP_EVERY == 0:
             self._sweep(report.until_ms)
         group = exchange.request_body.get("groupId")
         if not isinstance(group, str) or not is_included(group, self._only):
@@ -399,7 +398,7 @@ class OperatorAudit:
     def finish(self, until_ms: int | None = None) -> OperatorReport:
         """End the audit and return the report.
 
-        `until_ms`: when the log ends, if these exchanges were only a part of it.
+        `until_ms`: end of the log, if these exchanges are only a part of it.
         """
         until_ms = until_ms or self._report.until_ms or 0
         self._report.groups = len(self._names)

@@ -1,7 +1,7 @@
 """The rows of the operator's report: instances, fencing, rebalances, members, timeouts.
 
-Times are ms since 1970, durations ms; `place` is the `FILE:LINE` to look at.  A field that the log
-can't tell is None or the word `unknown`.
+Times are ms since 1970, durations ms; `place` is the `FILE:LINE` of the evidence.  A field whose
+value is not in the log is None or the word `unknown`.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class Process(RowPart, frozen=True, order=True):
 
 
 class End(Enum):
-    """How a member stopped holding an instance id."""
+    """Reason why a member no longer holds an instance id."""
 
     REPLACED = "replaced"
     LEFT = "left"
     REMOVED = "removed"
-    """By somebody else's LeaveGroup."""
+    """By a LeaveGroup of another process."""
     EXPIRED = "expired"
     DROPPED = "dropped"
     """It did not join a rebalance in time."""
@@ -46,8 +46,9 @@ class End(Enum):
 class LifeLine(RowPart, frozen=True):
     """One member id that held an instance id.
 
-    `from_ms`: when it joined, or (`begins` false) was first seen; `until_ms`: None if it is still
-    there; `by`: who replaced or removed it; `fenced_ms`: when it was first told so.
+    `from_ms`: time of its join, or (`begins` false) of its first line; `until_ms`: None if it is
+    still there; `by`: the process that replaced or removed it; `fenced_ms`: time of its first
+    FENCED_INSTANCE_ID.
     """
 
     group: str
@@ -66,7 +67,7 @@ class LifeLine(RowPart, frozen=True):
 class Handover(RowPart, frozen=True):
     """An instance id goes to another process.
 
-    `told`: the old one was alive and was told; `told_ms`: when.
+    `told`: the old process was alive and got FENCED_INSTANCE_ID, at `told_ms`.
     """
 
     at_ms: int
@@ -80,8 +81,8 @@ class Handover(RowPart, frozen=True):
 class FencingChain(RowPart, frozen=True):
     """Processes that took an instance id from each other, in turn.
 
-    `fenced`: how many were alive when they lost it.  `ping_pong`: they took it back, too.
-    `handovers` holds the first ones of `count`.
+    `fenced`: number of handovers from a living process.  `ping_pong`: they took it back, too.
+    `handovers` holds the first handovers of `count`.
     """
 
     group: str
@@ -105,9 +106,9 @@ class SelfFencing(RowPart, frozen=True):
 
     `alive`: it sent the fenced request after that join; otherwise the request was a join or sync
     that still waited, so the process may also have been restarted meanwhile.  `second`: the member
-    of that join worked, too, so it is a second process of the same name; `taken_ms`: when it came.
-    `address`, `by_address`: HOST:PORT of the fenced request, and of that join; the ports of two
-    processes differ.
+    of that join worked, too, so it is a second process of the same name; `taken_ms`: time of that
+    join.  `address`, `by_address`: HOST:PORT of the fenced request, and of that join; the ports of
+    two processes differ.
     """
 
     group: str
@@ -137,7 +138,7 @@ class StaticLeave(RowPart, frozen=True):
 
 
 class Cause(Enum):
-    """Why a rebalance began."""
+    """Cause of a rebalance."""
 
     NEW_MEMBER = "new member"
     LEADER_REJOIN = "leader rejoin"
@@ -150,7 +151,7 @@ class Cause(Enum):
 
 
 class Remedy(Enum):
-    """What would have avoided a rebalance."""
+    """Remedy that would have avoided a rebalance."""
 
     NOTHING = "neither"
     STATIC = "static membership"
@@ -166,12 +167,11 @@ AVOIDING = (Remedy.STATIC, Remedy.LONGER_SESSION, Remedy.NO_LEAVE)
 class Rebalance(RowPart, frozen=True):
     """A rebalance of a group, up to the generation that it led to.
 
-    `start_ms`: when its cause came to the broker; `completed_ms`: its joins were answered;
-    `stable_ms`: the first assignment was handed out, None if another rebalance came first.
-    `who`: whom the cause is about; `also`: what else happened before it was over.
-    `away_ms`: how long `who` was away, where that decides the remedy; `session_ms`: a session
-    timeout that would have been long enough; `unclear`: why the remedy is unknown, else "".
-    `duration_ms`: from `start_ms` to `stable_ms`.
+    `start_ms`: time of its cause; `completed_ms`: of the answers to its joins; `stable_ms`: of its
+    first assignment, None if another rebalance came first.  `who`: the process that caused it;
+    `also`: further causes before it was over.  `away_ms`: absence of `who`, where that decides the
+    remedy; `session_ms`: a session timeout that would have been long enough; `unclear`: the reason
+    why the remedy is unknown, else "".  `duration_ms`: from `start_ms` to `stable_ms`.
     """
 
     group: str
@@ -195,8 +195,8 @@ class Rebalance(RowPart, frozen=True):
 class Deployment(RowPart, frozen=True):
     """Restarts of a group's members that follow each other closely.
 
-    `begins`: the log shows its beginning; `ends`: nobody of it was away when the log ended; if not,
-    it may have cost more than is counted.
+    `begins`: the log shows its beginning; `ends`: all its members were back before the log ended;
+    if one is false, it may have cost more rebalances than counted.
     """
 
     group: str
@@ -231,12 +231,12 @@ class NearTimeout(_Silence, frozen=True):
 
 
 NOT_POLLED = "poll timeout"
-"""Words of the reason for a LeaveGroup that Java clients give since 3.2, if poll() was not called
+"""Words in the reason of a LeaveGroup that Java clients send since 3.2, if poll() was not called
 for `max.poll.interval.ms`."""
 
 
 class PollTimeout(RowPart, frozen=True):
-    """A member that left since it was not polled, though its process lives."""
+    """A member that left because its living process did not call poll()."""
 
     group: str
     instance_id: str | None
@@ -246,10 +246,10 @@ class PollTimeout(RowPart, frozen=True):
 
 
 class MembersLeft(RowPart, frozen=True):
-    """How a group is when the log ends.
+    """State of a group at the end of the log.
 
-    `static`, `dynamic`: how many members it has; None where the log doesn't show all of them.
-    `rebalancing_ms`: when a rebalance began that wasn't over; None: there is none.
+    `static`, `dynamic`: number of its members; None where the log doesn't show all of them.
+    `rebalancing_ms`: start of a rebalance that wasn't over; None: there is none.
     `session_ms`: their longest session timeout; `assignors`: those that all offer; as far as known.
     """
 

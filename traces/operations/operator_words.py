@@ -1,11 +1,11 @@
 """Write the operator's report as text and as JSON.
 
-The text has the problems first, each with who, since when, and the fix; then what the log can't
-show of them, the causes of rebalances, what would have avoided some, and what deployments cost.
-Processes are named by client id and host; times are UTC.
+The text has the problems first, each with its processes, times, and the fix; then the kinds of
+problems that the log can't show, the causes of rebalances, settings that would have avoided some,
+and the cost of deployments.  Processes are named by client id and host; times are UTC.
 
-In the JSON times are ms since 1970, durations ms; what the log can't tell is null or `unknown`.
-The same log gives the same bytes.
+In the JSON times are ms since 1970, durations ms; values that are not in the log are null or
+`unknown`.  The same log gives the same bytes.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ R = TypeVar("R")
 
 
 class OperatorProblem(RowPart, frozen=True):
-    """A problem with clients, however often it came.
+    """A problem with clients, with all its occurrences.
 
-    `kind`: a word for programs; `names`: the processes; `count`: how often, on how many `days`.
+    `kind`: a word for programs; `names`: the processes; `count`: of occurrences, on `days` days.
     """
 
     kind: str
@@ -68,45 +68,45 @@ class OperatorProblem(RowPart, frozen=True):
 
 def operator_problems(report: OperatorReport) -> list[OperatorProblem]:
     """Return the problems of a report, the worst first."""
-    return [_problem(found, report) for found in report.problems]
+    return [_problem(problem, report) for problem in report.problems]
 
 
-def _problem(found: Recurring, report: OperatorReport) -> OperatorProblem:
-    says, remedy = _sentences(found)
+def _problem(problem: Recurring, report: OperatorReport) -> OperatorProblem:
+    says, remedy = _sentences(problem)
     if (
-        found.kind == "fenced"
-        and found.count > 1
-        and not report.shows(found.first.group, "ping-pong")
+        problem.kind == "fenced"
+        and problem.count > 1
+        and not report.shows(problem.first.group, "ping-pong")
     ):
         says += _MAY_BE_SHARED
     return OperatorProblem(
-        found.kind,
-        found.first.group,
-        found.first.instance_id,
-        tuple(map(str, sorted(found.names))),
-        found.count,
-        len(found.days),
-        found.from_ms,
-        found.until_ms,
+        problem.kind,
+        problem.first.group,
+        problem.first.instance_id,
+        tuple(map(str, sorted(problem.names))),
+        problem.count,
+        len(problem.days),
+        problem.from_ms,
+        problem.until_ms,
         says,
         remedy,
-        found.place,
+        problem.place,
     )
 
 
-def _sentences(found: Recurring) -> tuple[str, str]:
-    """Return what is wrong, and what to do."""
-    match found.first:
+def _sentences(problem: Recurring) -> tuple[str, str]:
+    """Return the sentences of a problem: a description, and a remedy."""
+    match problem.first:
         case FencingChain() as first:
-            return _ping_pong(found, first) if first.ping_pong else _fenced(found, first)
+            return _ping_pong(problem, first) if first.ping_pong else _fenced(problem, first)
         case SelfFencing() as first:
-            return _doubled(found, first) if first.second else _self_fencing(found, first)
+            return _doubled(problem, first) if first.second else _self_fencing(problem, first)
         case StaticLeave() as first:
-            return _static_leave(found, first)
+            return _static_leave(problem, first)
         case ThrownOut():
-            return _short_session(found)
+            return _short_session(problem)
         case PollTimeout() as first:
-            return _poll_timeout(found, first)
+            return _poll_timeout(problem, first)
 
 
 def at(ms: int) -> str:
@@ -114,13 +114,12 @@ def at(ms: int) -> str:
     return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
-def problems_told(report: OperatorReport) -> str:
-    """Format how many problems there are: shown, where the log can't show some kinds."""
+def problems_text(report: OperatorReport) -> str:
+    """Format the number of problems, as "shown in this log" where it can't show some kinds."""
     count = len(report.problems)
-    told = times(count, "problem") if count else "no problem"
     if not report.unshown:
         return f"{times(count, 'problem')} with clients"
-    return f"{told} with clients shown in this log"
+    return f"{times(count, 'problem') if count else 'no problem'} with clients shown in this log"
 
 
 def _clock(ms: int) -> str:
@@ -138,7 +137,7 @@ def times(count: int, word: str) -> str:
 
 
 def often(count: int) -> str:
-    """Format how often: `once`, `twice`, `3 times`."""
+    """Format a number of occurrences: `once`, `twice`, `3 times`."""
     return {1: "once", 2: "twice"}.get(count, f"{count:,} times")
 
 
@@ -147,24 +146,24 @@ def _names(processes: Sequence[Process]) -> str:
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
 
 
-def rhythm(found: Recurring) -> str:
-    """Format when a problem came: `at …`, `3 times …`, `5 times a day, on 59 days, last on …`."""
-    days = len(found.days)
+def rhythm(problem: Recurring) -> str:
+    """Format times of a problem: `at …`, `3 times …`, `5 times a day, on 59 days, last on …`."""
+    days = len(problem.days)
     if days > 1:
-        a_day = found.count / days
-        rate = f"{often(round(a_day))} a day" if a_day >= 1.5 else often(found.count)
-        return f"{rate}, on {days:,} days, last on {at(found.until_ms)}"
-    if found.from_ms == found.until_ms and found.count == 1:
-        return f"at {at(found.from_ms)}"
-    until = f"between {at(found.from_ms)} and {_clock(found.until_ms)}"
-    return until if found.count == 1 else f"{often(found.count)} {until}"
+        a_day = problem.count / days
+        rate = f"{often(round(a_day))} a day" if a_day >= 1.5 else often(problem.count)
+        return f"{rate}, on {days:,} days, last on {at(problem.until_ms)}"
+    if problem.from_ms == problem.until_ms and problem.count == 1:
+        return f"at {at(problem.from_ms)}"
+    until = f"between {at(problem.from_ms)} and {_clock(problem.until_ms)}"
+    return until if problem.count == 1 else f"{often(problem.count)} {until}"
 
 
-def _ping_pong(found: Recurring, row: FencingChain) -> tuple[str, str]:
+def _ping_pong(problem: Recurring, row: FencingChain) -> tuple[str, str]:
     return (
         (
-            f"{_names(sorted(found.names))} share group.instance.id {row.instance_id} in group "
-            f"{row.group}: it was taken over {rhythm(found)}, and each fenced the other."
+            f"{_names(sorted(problem.names))} share group.instance.id {row.instance_id} in group "
+            f"{row.group}: it was taken over {rhythm(problem)}, and each fenced the other."
         ),
         "Give each process its own group.instance.id, for example the name of its pod.",
     )
@@ -183,23 +182,23 @@ _MAY_BE_SHARED = (
 )
 
 
-def _fenced(found: Recurring, row: FencingChain) -> tuple[str, str]:
-    """Tell of a process that lost its instance id while it lived, and who took it."""
+def _fenced(problem: Recurring, row: FencingChain) -> tuple[str, str]:
+    """Describe a process that lost its instance id while alive, and the process that took it."""
     turn = row.decisive
     old, new = turn.from_process, turn.to_process
-    told = "" if turn.told_ms is None else f"; the first was told at {at(turn.told_ms)}"
-    more = "" if found.count == 1 else f" Such takeovers: {rhythm(found)}."
+    notice = "" if turn.told_ms is None else f"; the first was told at {at(turn.told_ms)}"
+    more = "" if problem.count == 1 else f" Such takeovers: {rhythm(problem)}."
     return (
         (
             f"{old} was fenced while it was alive: {new} took its group.instance.id "
-            f"{row.instance_id} in group {row.group} at {at(turn.at_ms)}{told}.{more}"
+            f"{row.instance_id} in group {row.group} at {at(turn.at_ms)}{notice}.{more}"
         ),
         _OWN_ID,
     )
 
 
-def _doubled(found: Recurring, row: SelfFencing) -> tuple[str, str]:
-    more = "" if found.count == 1 else f" It happened {rhythm(found)}."
+def _doubled(problem: Recurring, row: SelfFencing) -> tuple[str, str]:
+    more = "" if problem.count == 1 else f" It happened {rhythm(problem)}."
     return (
         (
             f"{row.process} was fenced while it was alive: a second process with the same "
@@ -212,16 +211,16 @@ def _doubled(found: Recurring, row: SelfFencing) -> tuple[str, str]:
 
 
 def _ports(row: SelfFencing) -> str:
-    """Tell by which ports to know the two apart; they may be those of one process, too."""
+    """Name the ports of both processes, where the log has them; they may be one process's."""
     old, new = (each.rpartition(":")[2] for each in (row.address, row.by_address))
     return f" (from port {new}; the first was at port {old})" if old and new else ""
 
 
-def _self_fencing(found: Recurring, row: SelfFencing) -> tuple[str, str]:
+def _self_fencing(problem: Recurring, row: SelfFencing) -> tuple[str, str]:
     return (
         (
             f"{row.process}, static member {row.instance_id} of group {row.group}, was fenced "
-            f"{rhythm(found)} by a later join of its own{_ports(row)}, while it was alive."
+            f"{rhythm(problem)} by a later join of its own{_ports(row)}, while it was alive."
         ),
         (
             "Either a join whose answer was lost was handled after a later one, or two processes "
@@ -231,12 +230,12 @@ def _self_fencing(found: Recurring, row: SelfFencing) -> tuple[str, str]:
     )
 
 
-def _static_leave(found: Recurring, row: StaticLeave) -> tuple[str, str]:
+def _static_leave(problem: Recurring, row: StaticLeave) -> tuple[str, str]:
     surely = "" if row.itself else " (probably: the log doesn't show who sent it)"
     return (
         (
-            f"{_names(sorted(found.names))} left group {row.group} with a LeaveGroup "
-            f"{rhythm(found)}, though it is static member {row.instance_id}{surely}. "
+            f"{_names(sorted(problem.names))} left group {row.group} with a LeaveGroup "
+            f"{rhythm(problem)}, though it is static member {row.instance_id}{surely}. "
             "Its partitions moved at once."
         ),
         (
@@ -246,13 +245,13 @@ def _static_leave(found: Recurring, row: StaticLeave) -> tuple[str, str]:
     )
 
 
-def _short_session(found: Recurring) -> tuple[str, str]:
-    """Make one problem for each member that was removed while alive, however often."""
-    last, longest = found.last, found.longest_ms
+def _short_session(problem: Recurring) -> tuple[str, str]:
+    """Describe all removals of a member whose process was alive."""
+    last, longest = problem.last, problem.longest_ms
     assert isinstance(last, ThrownOut)  # noqa: S101  (for the type checker)
     known = f" as {last.instance_id}" if last.instance_id is not None else ""
-    last_at = f", last at {at(last.at_ms)}" if len(found.days) == 1 else ""
-    how = often(found.count) if len(found.days) == 1 else f"{rhythm(found)},"
+    last_at = f", last at {at(last.at_ms)}" if len(problem.days) == 1 else ""
+    how = often(problem.count) if len(problem.days) == 1 else f"{rhythm(problem)},"
     return (
         (
             f"{last.process} was removed from group {last.group}{known} "
@@ -264,11 +263,11 @@ def _short_session(found: Recurring) -> tuple[str, str]:
     )
 
 
-def _poll_timeout(found: Recurring, row: PollTimeout) -> tuple[str, str]:
+def _poll_timeout(problem: Recurring, row: PollTimeout) -> tuple[str, str]:
     return (
         (
-            f"{_names(sorted(found.names))} left group {row.group} {rhythm(found)}, while it was "
-            "alive: its poll() was not called for max.poll.interval.ms."
+            f"{_names(sorted(problem.names))} left group {row.group} {rhythm(problem)}, while it "
+            "was alive: its poll() was not called for max.poll.interval.ms."
         ),
         (
             "Process fewer records for each poll (max.poll.records), or set a longer "
@@ -287,9 +286,9 @@ def _longer_session(silent_ms: int) -> str:
 
 
 _MOST = 5
-"""The most lines of a kind in the text."""
+"""Greatest number of lines of a kind in the text."""
 _MOST_GROUPS = 20
-"""The most groups that are named in the text."""
+"""Greatest number of groups named in the text."""
 _HOUR_MS = 3_600_000
 
 
@@ -297,12 +296,12 @@ def operator_summary(report: OperatorReport) -> list[str]:
     """Return the report as lines of text."""
     if report.from_ms is None or report.until_ms is None:
         return ["The log has no line about a group."]
-    found = operator_problems(report)
+    problems = operator_problems(report)
     counts = f"{times(report.rebalances.count, 'rebalance')} in {times(report.groups, 'group')}"
     span = f"From {at(report.from_ms)} to {at(report.until_ms)}"
-    lines = [f"{span}: {problems_told(report)}, {counts}."]
+    lines = [f"{span}: {problems_text(report)}, {counts}."]
     number = 0
-    for kind, same in groupby(found, key=lambda problem: problem.kind):
+    for kind, same in groupby(problems, key=lambda problem: problem.kind):
         alike = list(same)
         for problem in alike[:_MOST]:
             number += 1
@@ -316,12 +315,12 @@ def operator_summary(report: OperatorReport) -> list[str]:
 
 
 def at_end(report: OperatorReport) -> Iterator[str]:
-    """Tell which groups were rebalancing when the log ended, and which had no member."""
+    """Yield lines that name groups that were rebalancing, or without members, at the log's end."""
     figures = sorted(report.figures.items())
     open_ = [(f.rebalancing_ms, group) for group, f in figures if f.rebalancing_ms is not None]
-    told = [f"{group} (since {at(ms)})" for ms, group in open_]
-    if told:
-        yield f"Still rebalancing at the end of the log: {_some(told)}."
+    rebalancing = [f"{group} (since {at(ms)})" for ms, group in open_]
+    if rebalancing:
+        yield f"Still rebalancing at the end of the log: {_some(rebalancing)}."
     if empty := [group for group, f in figures if f.is_empty]:
         yield f"Without a member at the end of the log: {_some(empty)}."
 
@@ -332,15 +331,15 @@ def _some(names: list[str]) -> str:
 
 
 def unshown(report: OperatorReport) -> Iterator[str]:
-    """Tell which problems there may have been that the log can't show."""
+    """Yield lines about possible problems that the log can't show."""
     figures = report.figures.items()
     taken = sum(f.replaced for group, f in figures if not report.shows(group, "fenced"))
     expired = sum(f.expired for group, f in figures if not report.shows(group, "short-session"))
-    asked = "Not shown in this log: whether a process was alive when"
+    intro = "Not shown in this log: whether a process was alive when"
     if taken:
-        yield f"{asked} another took its group.instance.id ({often(taken)}); a restart looks alike."
+        yield f"{intro} another took its group.instance.id ({often(taken)}); a restart looks alike."
     if expired:
-        yield f"{asked} its session as a static member expired ({often(expired)})."
+        yield f"{intro} its session as a static member expired ({often(expired)})."
 
 
 def _rebalances(report: OperatorReport) -> Iterator[str]:
@@ -373,30 +372,30 @@ def _rebalances(report: OperatorReport) -> Iterator[str]:
 
 
 def causes_by_group(report: OperatorReport) -> list[tuple[str, int, str]]:
-    """Return each group that rebalanced, how often, and its causes; the most first."""
+    """Return for each group: name, number of rebalances, their causes; the most first."""
     counted = [(f.causes.total(), group) for group, f in report.figures.items() if f.causes]
-    found = []
+    rows = []
     for total, group in sorted(counted, key=lambda item: (-item[0], item[1])):
         causes = report.figures[group].causes
-        told = ", ".join(f"{c.value} {causes[c]:,}" for c in Cause if causes[c])
-        found.append((group, total, told))
-    return found
+        causes_text = ", ".join(f"{c.value} {causes[c]:,}" for c in Cause if causes[c])
+        rows.append((group, total, causes_text))
+    return rows
 
 
 def _by_group(report: OperatorReport) -> Iterator[str]:
-    found = causes_by_group(report)
-    for group, total, told in found[:_MOST_GROUPS] if len(found) > 1 else ():
+    rows = causes_by_group(report)
+    for group, total, causes_text in rows[:_MOST_GROUPS] if len(rows) > 1 else ():
         figures = report.figures[group]
         helped = [f"{r.value} {figures.remedies[r]:,}" for r in AVOIDING if figures.remedies[r]]
         avoided = f"; avoided by {', '.join(helped)}" if helped else ""
-        together = "together " if total > 1 else ""
-        yield f"  {group}: {total:,}, {together}{seconds(figures.total_ms)} ({told}){avoided}"
-    if (more := len(found) - _MOST_GROUPS) > 0:
+        took = f"{'together ' if total > 1 else ''}{seconds(figures.total_ms)}"
+        yield f"  {group}: {total:,}, {took} ({causes_text}){avoided}"
+    if (more := len(rows) - _MOST_GROUPS) > 0:
         yield f"  and {times(more, 'group')} with fewer or as many; the JSON has them."
 
 
 def _sessions(report: OperatorReport) -> Iterator[str]:
-    """Tell which session timeout would have been enough, and for how many rebalances."""
+    """Yield lines about the session timeout that would have avoided rebalances."""
     needed = [r.session_ms for r in report.rebalances.rows if r.session_ms is not None]
     if not needed:
         return
@@ -418,9 +417,9 @@ _CUT = "It may have cost more: the log {} in the middle of it"
 
 
 def cut(deployment: Deployment) -> str:
-    """What is said of a deployment whose beginning or end the log may not show; "" for others."""
-    shown = (deployment.begins, "begins"), (deployment.ends, "ends")
-    words = [word for is_shown, word in shown if not is_shown]
+    """Describe the missing part of a deployment that the log shows only in part; else return ""."""
+    ends = (deployment.begins, "begins"), (deployment.ends, "ends")
+    words = [word for is_in_log, word in ends if not is_in_log]
     return _CUT.format(" and ".join(words)) if words else ""
 
 
@@ -432,7 +431,7 @@ def _others(report: OperatorReport) -> Iterator[str]:
             f"{times(deployment.restarts, 'restart')} of {times(deployment.processes, 'member')} "
             f"in {seconds(deployment.until_ms - deployment.from_ms)} cost "
             f"{times(deployment.rebalances, 'rebalance')}."
-            + (f" {told}." if (told := cut(deployment)) else "")
+            + (f" {note}." if (note := cut(deployment)) else "")
         )
     if (more := report.deployments.count - _MOST) > 0:
         yield f"And {more:,} more deployments that cost less; the JSON has them."
@@ -452,7 +451,7 @@ def _others(report: OperatorReport) -> Iterator[str]:
 
 
 def _words(kinds: Iterable[str]) -> Meta:
-    """Return which keys an object may have."""
+    """Describe the keys of an object by the words that it may have."""
     return Meta(extra_json_schema={"propertyNames": {"enum": list(kinds)}})
 
 
@@ -481,10 +480,10 @@ class GroupCauses(Document, frozen=True):
 
 
 class GroupAtEnd(Document, frozen=True):
-    """How a group is when the log ends.
+    """State of a group at the end of the log.
 
-    Members are null where the log doesn't show all of them; `rebalancing_ms` is when a rebalance
-    began that wasn't over, or null.  `session_ms`: the longest session timeout of its members;
+    Members are null where the log doesn't show all of them; `rebalancing_ms` is the start of a
+    rebalance that wasn't over, or null.  `session_ms`: the longest session timeout of its members;
     `assignors`: those that all members offer; both where the log shows them.
     """
 
@@ -504,14 +503,14 @@ class HourCount(Document, frozen=True):
 
 
 class Kept(Document, Generic[R], frozen=True):
-    """How many rows there were, and the first of them."""
+    """The first rows of a kind, and the count of all."""
 
     count: int
     rows: tuple[R, ...]
 
     @classmethod
     def of(cls, limited: LimitedRows[R]) -> Kept[R]:
-        """Take the rows that are kept."""
+        """Take the rows that the report keeps."""
         return cls(count=limited.count, rows=tuple(limited.rows))
 
 

@@ -1,20 +1,17 @@
-"""Track which process holds each instance id, and who took it from whom.
+"""Track the members of a group, the process that holds each instance id, and handovers.
 
-A process that joins with an instance id and no member id replaces the holder.  The old holder is
-told FENCED_INSTANCE_ID at its next request, or at once if a request of its own waited.  A log has
-the new holder's join only when it is answered, often after the old one was fenced; so a fencing is
-kept until both halves are known.
+A process that joins with an instance id and no member id replaces the holder.  The old holder gets
+FENCED_INSTANCE_ID at its next request, or at once if a request of its own was parked.  A log has
+the new holder's join only when it is answered, often after the old holder was fenced; so a fencing
+is kept until both halves are known.
 
 A process that replaces itself was restarted.  If the old process still sends requests, it fenced
-itself, or two processes have the same client id on one host.  A join that its client had given up
-and that arrived late is followed by no sync; a second process syncs.  Two processes that both take
-the id back share it by mistake.
+itself, or two processes have the same client id on one host.  No sync follows a join that its
+client had given up and that arrived late; a second process syncs.  Two processes that both take the
+id back share it by mistake.
 
-The members of a group, as far as the log shows them.
-
-Of a member only this is remembered while it lives: when it was last heard, its longest silence, its
-subscription.  A log that begins in the middle of a group's life shows members one by one;
-`complete` says whether all are known.
+A member keeps its last request's time, its longest silence and its subscription.  A log that begins
+in the middle of a group's life shows members one by one; `complete` is True once all are known.
 """
 
 from __future__ import annotations
@@ -40,8 +37,8 @@ from fencepost.traces.operations.operator_rows import (
 )
 
 NEAR = 0.6
-"""The part of a session timeout that a silence must reach to be near it: two heartbeats of three
-are lost, with the intervals that are usual."""
+"""Least part of a session timeout that counts as near it: with usual intervals, two heartbeats of
+three are lost."""
 
 _OF_MEMBERS = frozenset(
     {
@@ -56,9 +53,9 @@ Offers = tuple[tuple[str, Any], ...]
 
 @dataclass(slots=True)
 class LogMember:
-    """A member id that is known to the group.
+    """A member id of the group.
 
-    `begins`: its join was seen; `heard_ms`: when its session timer was last restarted.
+    `begins`: its join is in the log; `heard_ms`: time of the last restart of its session timer.
     """
 
     member_id: str
@@ -72,19 +69,19 @@ class LogMember:
     rebalance_ms: int = 0
     offers: Offers = ()
     synced: int = -1
-    """The generation that it has its assignment of."""
+    """The generation of its latest assignment."""
     longest_ms: int = 0
     longest_at_ms: int = 0
     longest_place: str = ""
     fenced_ms: int | None = None
     address: str = ""
-    """HOST:PORT of its first request; "" where the log doesn't tell it."""
+    """HOST:PORT of its first request; "" where the log doesn't have it."""
     connection: str = ""
-    """That of its last request, as in a request log; no other process has it."""
+    """The connection of its last request, as in a request log; no other process has it."""
 
     @classmethod
     def of(cls, x: LoggedExchange, member_id: str, *, begins: bool, heard_ms: int) -> Self:
-        """Make the member that a request is of."""
+        """Make the member that sent a request."""
         instance_id = x.request_body.get("groupInstanceId")
         row = (member_id, instance_id, Process(x.client_id, x.host), x.arrived_ms)
         made = cls(*row, begins=begins, heard_ms=heard_ms, place=x.place, address=x.address)
@@ -93,10 +90,10 @@ class LogMember:
 
     @property
     def deadline_ms(self) -> int | None:
-        """When its session ends, if nothing more is heard; None where its timeout is unknown."""
+        """End of its session without a further request; None where its timeout is unknown."""
         return None if self.session_ms is None else self.heard_ms + self.session_ms
 
-    def heard(self, x: LoggedExchange) -> None:
+    def restart_session(self, x: LoggedExchange) -> None:
         """Note a request that restarts the member's session timer."""
         silent_ms = x.arrived_ms - self.heard_ms
         if silent_ms > self.longest_ms:
@@ -106,7 +103,7 @@ class LogMember:
         self.connection = x.connection
 
     def near(self, group: str) -> NearTimeout | None:
-        """Return the row of a member that was once close to its session timeout, if it was."""
+        """Return a row if the member was once close to its session timeout, else None."""
         if self.session_ms is None or self.longest_ms < NEAR * self.session_ms:
             return None
         return NearTimeout(
@@ -137,8 +134,8 @@ class Roster:
     def settings(self) -> tuple[int | None, tuple[str, ...]]:
         """Return the longest session timeout of the members, and the assignors that all offer."""
         sessions = [m.session_ms for m in self.members.values() if m.session_ms is not None]
-        offered = [tuple(name for name, _ in m.offers) for m in self.members.values() if m.offers]
-        shared = set(offered[0]).intersection(*offered) if offered else set()
+        offers = [tuple(name for name, _ in m.offers) for m in self.members.values() if m.offers]
+        shared = set(offers[0]).intersection(*offers) if offers else set()
         return max(sessions, default=None), tuple(sorted(shared))
 
     def add(self, member: LogMember) -> None:
@@ -156,17 +153,17 @@ class Roster:
 
 
 def offers_of(protocols: Iterable[Mapping[str, Any]]) -> Offers:
-    """Return the protocols of a join, to be compared with a later one's."""
+    """Return the protocols of a join, to compare them with those of a later join."""
     return tuple((row["name"], row["metadata"]) for row in protocols)
 
 
 def subscription(offers: Offers) -> Offers:
-    """Return only the topics of offered protocols, without the assignors' own data."""
+    """Return the topics of protocols, without the assignors' own data."""
     return tuple((name, _topics(metadata)) for name, metadata in offers)
 
 
 def _topics(metadata: str) -> object:
-    """Return the topics of a consumer's metadata; other metadata is returned as it is."""
+    """Return the topics of a consumer's metadata; return other metadata unchanged."""
     try:
         raw = base64.b64decode(metadata, validate=True)
         (count,) = struct.unpack_from(">i", raw, 2)
@@ -193,17 +190,17 @@ def commit_code(body: Mapping[str, Any]) -> int:
 
 
 PATIENCE_MS = 10 * 60_000
-"""How long two things may be apart to belong together."""
-_SHOWN = 20
+"""Greatest time between two related events."""
+_MOST_HANDOVERS = 20
 _REMEMBERED = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Fenced:
-    """A request that was answered FENCED_INSTANCE_ID.
+class FencedRequest:
+    """A request with the answer FENCED_INSTANCE_ID.
 
-    `began`: it was the join by which the member id came to be, so nobody else knew that id;
-    `address`: HOST:PORT, "" where the log doesn't tell it.
+    `began`: it was the join that made the member id, so no other process knew that id; `address`:
+    HOST:PORT, "" where the log doesn't have it.
     """
 
     instance_id: str
@@ -225,28 +222,28 @@ class _Past:
     by: LogMember
     at_ms: int
     handover: _Turn | None = None
-    told: Fenced | None = None
+    fencing: FencedRequest | None = None
 
     @property
-    def told_alive(self) -> bool:
-        """Whether it sent a request after it was replaced."""
-        told = self.told
-        return told is not None and not told.began and told.arrived_ms >= self.at_ms
+    def was_alive(self) -> bool:
+        """True if it sent a request after it was replaced."""
+        fencing = self.fencing
+        return fencing is not None and not fencing.began and fencing.arrived_ms >= self.at_ms
 
 
 @dataclass(slots=True)
 class _Turn:
-    """A handover, to which it may be added that the old one was told."""
+    """A handover; `fenced_ms`: time of FENCED_INSTANCE_ID for a request of the old process."""
 
     at_ms: int
     old: LogMember
     new: LogMember
     place: str
-    told_ms: int | None = None
+    fenced_ms: int | None = None
 
     def row(self) -> Handover:
-        row = (self.at_ms, self.old.process, self.new.process, self.told_ms is not None)
-        return Handover(*row, self.told_ms, self.place)
+        row = (self.at_ms, self.old.process, self.new.process, self.fenced_ms is not None)
+        return Handover(*row, self.fenced_ms, self.place)
 
 
 @dataclass(slots=True)
@@ -260,42 +257,43 @@ class _Chain:
     returns: int = 0
     turns: list[_Turn] = field(default_factory=list)
     processes: dict[Process, LogMember] = field(default_factory=dict)
-    """By the name that they had then: server.log tells some member ids later."""
+    """Process at that time → its member: server.log has some member ids only later."""
     losers: set[Process] = field(default_factory=set)
-    told: set[Process] = field(default_factory=set)
+    fenced_processes: set[Process] = field(default_factory=set)
 
     def add(self, turn: _Turn) -> None:
         self.until_ms = max(self.until_ms, turn.at_ms)
         self.count += 1
         self.returns += turn.new.process in self.losers
-        if len(self.turns) < _SHOWN:
+        if len(self.turns) < _MOST_HANDOVERS:
             self.turns.append(turn)
         if len(self.losers) < _REMEMBERED:
             self.losers.add(turn.old.process)
         for member in (turn.old, turn.new):
-            if len(self.processes) < _SHOWN:
+            if len(self.processes) < _MOST_HANDOVERS:
                 self.processes[member.process] = member
 
     @property
     def is_ping_pong(self) -> bool:
-        """Both took it back; or one did, and both were alive when they lost it."""
-        return self.returns >= 2 or (self.returns == 1 and len(self.told) >= 2)
+        """True if both took it back; or one did, and both were alive when they lost it."""
+        return self.returns >= 2 or (self.returns == 1 and len(self.fenced_processes) >= 2)
 
 
 @dataclass(slots=True)
 class _Instance:
-    """The history of an instance id, as far as it is needed."""
+    """The recent history of an instance id."""
 
     id: str
     chain: _Chain | None = None
     past: dict[str, _Past] = field(default_factory=dict)
-    waiting: list[Fenced] = field(default_factory=list)
+    waiting: list[FencedRequest] = field(default_factory=list)
 
 
 class LifeLines:
     """The instance ids of one group.  Rows go to `emit` as they end.
 
-    `alive`: called with an instance id and when it was taken, once its old holder proves alive.
+    `alive`: called with an instance id and the time of its takeover, once its old holder proves
+    alive.
     """
 
     def __init__(
@@ -306,7 +304,7 @@ class LifeLines:
         self._alive = alive
         self._instances: dict[str, _Instance] = {}
 
-    def taken(self, old: LogMember | None, new: LogMember) -> None:
+    def take_over(self, old: LogMember | None, new: LogMember) -> None:
         """Note a join with an instance id and no member id; `old` held the instance id before."""
         assert new.instance_id is not None  # noqa: S101  (for the type checker)
         known = self._instances.setdefault(new.instance_id, _Instance(new.instance_id))
@@ -315,43 +313,43 @@ class LifeLines:
             if fenced.began:
                 parked = _parked(fenced)
                 if old is not None:
-                    self._replaced(known, old, parked)
+                    self._replace(known, old, parked)
                 old = parked
         if old is not None:
-            self._replaced(known, old, new)
+            self._replace(known, old, new)
         for fenced in waiting:
-            self._told(known, fenced)
+            self._match(known, fenced)
 
-    def fenced(self, fenced: Fenced, holder: LogMember | None) -> None:
+    def add_fencing(self, fenced: FencedRequest, holder: LogMember | None) -> None:
         """Note a fenced request; `holder`: the member that holds the instance id, if known yet."""
         known = self._instances.setdefault(fenced.instance_id, _Instance(fenced.instance_id))
         if fenced.member_id in known.past:
-            self._told(known, fenced)
+            self._match(known, fenced)
         elif holder is not None and holder.member_id != fenced.member_id and not fenced.began:
-            # Who it took over from was not in the log until now.
+            # This is the first line of the holder's predecessor.
             stranger = _stranger(fenced)
-            self._replaced(known, stranger, holder)
-            self._told(known, fenced)
+            self._replace(known, stranger, holder)
+            self._match(known, fenced)
         elif len(known.waiting) < _REMEMBERED:
             known.waiting.append(fenced)
 
     def knows_fenced(self, member: LogMember) -> bool:
-        """Return whether a member was fenced by a process that has not been seen yet."""
+        """Return True if a member was fenced by a process that is not in the log yet."""
         known = self._instances.get(member.instance_id or "")
         return known is not None and any(f.member_id == member.member_id for f in known.waiting)
 
     def was_replaced(self, instance_id: str | None, member_id: str) -> bool:
-        """Return whether a member lost its instance id lately."""
+        """Return True if a member lost its instance id lately."""
         known = self._instances.get(instance_id or "")
         return known is not None and member_id in known.past
 
-    def ended(self, member: LogMember, end: End, until_ms: int | None, by: Process | None) -> None:
+    def end(self, member: LogMember, end: End, until_ms: int | None, by: Process | None) -> None:
         """Note that a member with an instance id is gone, or that the log ends."""
         if member.instance_id is not None:
             self._line(member, end, until_ms, by)
 
     def close(self) -> None:
-        """Emit all that is left, at the end."""
+        """Emit all remaining rows, at the end."""
         for known in self._instances.values():
             for fenced in known.waiting:
                 if fenced.began:
@@ -362,7 +360,7 @@ class LifeLines:
         self._instances.clear()
 
     def purge(self, now_ms: int) -> None:
-        """Emit and forget what no later line can change."""
+        """Emit and forget the rows that no later line can change."""
         for instance_id, known in list(self._instances.items()):
             self._forget(known, now_ms)
             if known.chain is not None and now_ms - known.chain.until_ms > PATIENCE_MS:
@@ -370,7 +368,7 @@ class LifeLines:
             if not known.past and not known.waiting and known.chain is None:
                 del self._instances[instance_id]
 
-    def _replaced(self, known: _Instance, old: LogMember, new: LogMember) -> None:
+    def _replace(self, known: _Instance, old: LogMember, new: LogMember) -> None:
         past = _Past(old, new, new.from_ms)
         known.past[old.member_id] = past
         if old.process != new.process:
@@ -384,22 +382,22 @@ class LifeLines:
         if len(known.past) > _REMEMBERED:
             self._past_line(known.past.pop(next(iter(known.past))))
 
-    def _told(self, known: _Instance, fenced: Fenced) -> None:
+    def _match(self, known: _Instance, fenced: FencedRequest) -> None:
         past = known.past.get(fenced.member_id)
-        if past is None or past.told is not None:
+        if past is None or past.fencing is not None:
             return
         if fenced.answered_ms - past.at_ms > PATIENCE_MS:
             return
-        past.told = fenced
+        past.fencing = fenced
         past.member.fenced_ms = fenced.answered_ms
-        if not past.told_alive:
+        if not past.was_alive:
             return
         self._alive(known.id, past.at_ms)
         if past.handover is not None:
-            past.handover.told_ms = fenced.answered_ms
+            past.handover.fenced_ms = fenced.answered_ms
             if known.chain is not None:
                 known.chain.fenced += 1
-                known.chain.told.add(fenced.process)
+                known.chain.fenced_processes.add(fenced.process)
 
     def _forget(self, known: _Instance, now_ms: int | None) -> None:
         for member_id, past in list(known.past.items()):
@@ -408,12 +406,12 @@ class LifeLines:
 
     def _past_line(self, past: _Past) -> None:
         self._line(past.member, End.REPLACED, past.at_ms, past.by.process)
-        told, process = past.told, past.member.process
-        if told is not None and past.by.process == told.process == process:
-            second = past.told_alive and past.by.synced >= 0
-            row = (process, told.answered_ms, told.api, past.told_alive, second, past.at_ms)
-            where = (told.address, past.by.address, told.place)
-            self._emit(SelfFencing(self._group, told.instance_id, *row, *where))
+        fencing, process = past.fencing, past.member.process
+        if fencing is not None and past.by.process == fencing.process == process:
+            second = past.was_alive and past.by.synced >= 0
+            row = (process, fencing.answered_ms, fencing.api, past.was_alive, second, past.at_ms)
+            where = (fencing.address, past.by.address, fencing.place)
+            self._emit(SelfFencing(self._group, fencing.instance_id, *row, *where))
 
     def _line(self, member: LogMember, end: End, until_ms: int | None, by: Process | None) -> None:
         self._emit(
@@ -434,7 +432,7 @@ class LifeLines:
 
     def _flush(self, known: _Instance) -> None:
         chain, known.chain = known.chain, None
-        if chain is None or not (chain.told or chain.is_ping_pong):
+        if chain is None or not (chain.fenced_processes or chain.is_ping_pong):
             return
         self._emit(
             FencingChain(
@@ -451,13 +449,13 @@ class LifeLines:
         )
 
 
-def _parked(fenced: Fenced) -> LogMember:
-    """Return the member of a join that was fenced while it waited."""
+def _parked(fenced: FencedRequest) -> LogMember:
+    """Make the member of a join that was fenced while it was parked."""
     return replace(_stranger(fenced), begins=True, fenced_ms=fenced.answered_ms)
 
 
-def _stranger(fenced: Fenced) -> LogMember:
-    """Return a member that is known only by being fenced."""
+def _stranger(fenced: FencedRequest) -> LogMember:
+    """Make a member whose only line is a fenced request."""
     return LogMember(
         fenced.member_id,
         fenced.instance_id,

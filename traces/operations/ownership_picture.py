@@ -1,4 +1,4 @@
-"""Draw who held each instance id and when: a lane for each id, a bar for each holder.
+"""Draw the holders of instance ids over time: a lane for each id, a bar for each holder.
 
 The holder's name is in its bar, or behind it where the bar is too short and there is room.
 """
@@ -19,17 +19,17 @@ _WIDTH, _ROW, _LEFT, _TOP = 1000, 26, 220, 22
 _TICKS = 5
 _LETTER = 6.6
 _LEAST = 3
-"""The fewest letters of a name that are shown."""
+"""Least number of letters of a name."""
 _LONG_NAME = 30
 _SHORT_MS = 20_000
-"""Where a log is shorter, its times are told in ms."""
+"""Length of a log, in ms, below which its times have ms."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
     """One holder of an instance id; `x` and `width` of the picture.
 
-    `name`: as much as there is room for; `beside`: whether it stands behind the bar.
+    `name`: clipped to the room for it; `beside`: True if it stands behind the bar.
     """
 
     x: float
@@ -53,7 +53,7 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A moment on the axis; `anchor`: which end of its text stands there."""
+    """A moment on the axis; `anchor`: the end of its text that stands there."""
 
     x: float
     says: str
@@ -62,7 +62,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Life lines of the instance ids with the most holders; `count`: of how many."""
+    """Life lines of the instance ids with the most holders; `count`: of all instance ids."""
 
     width: int
     height: int

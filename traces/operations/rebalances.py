@@ -1,11 +1,10 @@
 """Find the cause of every rebalance.
 
 A broker parks the joins of a rebalance and answers them all at its end, so only then does the log
-show what came first: a new member, a leave, an expired session, or a member that joined again by
-itself.  What comes after a member was told REBALANCE_IN_PROGRESS is no cause.  The earliest
-candidate is the cause; the others are listed beside it.  Then the module waits to see whether the
-member came back, because that decides whether static membership, or a longer session timeout, would
-have avoided the rebalance.
+show the first event: a new member, a leave, an expired session, or a member that joined again by
+itself.  An event after the first REBALANCE_IN_PROGRESS is no cause.  The earliest candidate is the
+cause; the others are listed beside it.  Then the module waits for the member's return, which
+decides if static membership, or a longer session timeout, would have avoided the rebalance.
 """
 
 from __future__ import annotations
@@ -16,15 +15,15 @@ from dataclasses import dataclass, field
 
 from fencepost.traces.operations.operator_rows import Cause, Process, Rebalance, Remedy, Row
 from fencepost.traces.operations.ownership import PATIENCE_MS, LogMember, Offers, subscription
-from fencepost.traces.operations.restarts import Arrival, Departed, RestartMatcher, long_enough_ms
+from fencepost.traces.operations.restarts import Arrival, Departure, RestartMatcher, long_enough_ms
 
 
 @dataclass(frozen=True, slots=True)
 class Join:
     """A join of this generation.
 
-    `fresh`: it asked without a member id, or with one that it had just been given.  `old`: who it
-    was before, or whom it replaced; `offered`: what that one had offered.
+    `fresh`: the request had no member id, or one that was handed out just before.  `old`: the same
+    member before, or the member that it replaced; `offered`: the protocols that `old` offered.
     """
 
     arrived_ms: int
@@ -41,32 +40,32 @@ class MemberLeave:
     """A LeaveGroup that removed a member."""
 
     at_ms: int
-    gone: Departed
+    gone: Departure
     is_static: bool
 
 
 @dataclass(slots=True)
 class RebalanceEvidence:
-    """What was seen since the last generation began.
+    """Events since the last generation began.
 
-    `sign_ms`: when somebody was first told that a rebalance runs; `told`: who was; `moved_ms`: when
-    it was said that the group is at another broker; `lost`: who is no member any more, without
-    having left.
+    `sign_ms`: time of the first REBALANCE_IN_PROGRESS; `notified`: members that got it; `moved_ms`:
+    time of the first answer that the group is at another broker; `expired`: members that are gone
+    without a leave.
     """
 
     sign_ms: int | None = None
-    told: set[str] = field(default_factory=set)
+    notified: set[str] = field(default_factory=set)
     moved_ms: int | None = None
     departures: list[MemberLeave] = field(default_factory=list)
-    lost: list[Departed] = field(default_factory=list)
+    expired: list[Departure] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Round:
     """A generation, from its first join's answer on.
 
-    `all_known`: whether all members before it were; `was_stable`: whether the generation before it
-    had its assignment; `is_new`: it began in the log, so there was a rebalance.
+    `all_known`: all members before it were known; `was_stable`: the generation before it had its
+    assignment; `is_new`: it began in the log, so there was a rebalance.
     """
 
     generation: int
@@ -88,72 +87,72 @@ class _Candidate:
     at_ms: int
     cause: Cause
     who: Process
-    gone: Departed | None = None
+    gone: Departure | None = None
     came: Arrival | None = None
     static_leave: bool = False
-    was_told: bool = False
-    """It came after somebody had been told of the rebalance, by one who may have been that."""
+    is_reaction: bool = False
+    """It came after the first REBALANCE_IN_PROGRESS, from a member that may have got that."""
 
 
 class Rebalances:
-    """The rebalances of one group.  Rows go to `emit` when all that matters to them is known.
+    """The rebalances of one group.  Rows go to `emit` as soon as no later line can change them.
 
-    `judged`: called then, too, with when it completed, and who went and thereby caused it.
+    `on_row`: called then, too, with the time of completion, and the departure that caused it.
     """
 
     def __init__(
         self,
         group: str,
-        comings: RestartMatcher,
+        matcher: RestartMatcher,
         emit: Callable[[Row], None],
-        judged: Callable[[int, tuple[int, str] | None], None],
+        on_row: Callable[[int, tuple[int, str] | None], None],
     ) -> None:
         self._group = group
-        self._comings = comings
+        self._matcher = matcher
         self._emit = emit
-        self._judged = judged
+        self._on_row = on_row
         self._evidence = RebalanceEvidence()
         self._rounds: deque[Round] = deque()
 
     @property
     def current(self) -> Round | None:
-        """The latest generation that the log has shown the beginning of."""
+        """The latest generation whose beginning is in the log."""
         return self._rounds[-1] if self._rounds else None
 
     @property
-    def unjudged_ms(self) -> int | None:
-        """When the first rebalance completed whose row is still to come."""
+    def first_open_ms(self) -> int | None:
+        """Time of completion of the first rebalance without a row; None: there is none."""
         return self._rounds[0].completed_ms if self._rounds else None
 
     def unfinished_ms(self, expired_ms: Iterable[int]) -> int | None:
-        """When the rebalance began that has no generation yet; None: there is none.
+        """Return the start of the rebalance that has no generation yet; None: there is none.
 
-        `expired_ms`: when sessions ended of which nothing else tells.
+        `expired_ms`: ends of sessions that no other line shows.
         """
         evidence = self._evidence
         signs = [*expired_ms, *(leave.at_ms for leave in evidence.departures)]
-        signs += [gone.at_ms for gone in evidence.lost]
+        signs += [gone.at_ms for gone in evidence.expired]
         signs += [] if evidence.sign_ms is None else [evidence.sign_ms]
         return min(signs, default=None)
 
     def is_settled(self, member: LogMember) -> bool:
-        """Return whether no join or sync of a member can wait."""
+        """Return True if no join or sync of a member can be parked."""
         current = self.current
         if current is None or member.synced == current.generation:
             return True
-        return current.stable_ms is not None and member.member_id not in self._evidence.told
+        return current.stable_ms is not None and member.member_id not in self._evidence.notified
 
     @property
     def gone(self) -> int:
-        """How many went since the last generation began."""
-        return len(self._evidence.departures) + len(self._evidence.lost)
+        """Number of members that went since the last generation began."""
+        return len(self._evidence.departures) + len(self._evidence.expired)
 
     def begin(
         self, generation: int, at_ms: int, place: str, before: int, *, known: bool, is_new: bool
     ) -> Round:
         """Begin a generation.
 
-        `known`: whether `before` counts all members that there were; `is_new`: see Round.
+        `known`: True if `before` counts all members; `is_new`: see Round.
         """
         last = self.current
         stable = last is None or last.stable_ms is not None
@@ -163,28 +162,28 @@ class Rebalances:
         self._rounds.append(round_)
         return self._rounds[-1]
 
-    def told(self, member_id: str, at_ms: int) -> None:
-        """Note that a member was told that a rebalance is in progress."""
+    def note_notice(self, member_id: str, at_ms: int) -> None:
+        """Note that a member got REBALANCE_IN_PROGRESS."""
         evidence = self._at(at_ms)
-        evidence.told.add(member_id)
+        evidence.notified.add(member_id)
         if evidence.sign_ms is None or at_ms < evidence.sign_ms:
             evidence.sign_ms = at_ms
 
-    def moved(self, at_ms: int) -> None:
-        """Note an answer that says that the group is at another broker."""
+    def note_move(self, at_ms: int) -> None:
+        """Note an answer with an error that the group is at another broker."""
         evidence = self._at(at_ms)
         if evidence.moved_ms is None:
             evidence.moved_ms = at_ms
 
-    def departed(self, departure: MemberLeave) -> None:
+    def note_leave(self, departure: MemberLeave) -> None:
         """Note that a LeaveGroup removed a member."""
         self._at(departure.at_ms).departures.append(departure)
 
-    def lost(self, gone: Departed, at_ms: int) -> None:
+    def note_expiry(self, gone: Departure, at_ms: int) -> None:
         """Note that a member's session expired, as its own request shows."""
-        self._at(at_ms).lost.append(gone)
+        self._at(at_ms).expired.append(gone)
 
-    def synced(self, generation: int, at_ms: int) -> None:
+    def note_assignment(self, generation: int, at_ms: int) -> None:
         """Note the first assignment of a generation."""
         current = self.current
         if current is not None and current.generation == generation and current.stable_ms is None:
@@ -202,7 +201,7 @@ class Rebalances:
             self._judge(self._rounds.popleft())
 
     def close(self) -> None:
-        """Emit all that is left, at the end."""
+        """Emit all remaining rebalances, at the end."""
         while self._rounds:
             self._judge(self._rounds.popleft())
 
@@ -210,9 +209,9 @@ class Rebalances:
         if not round_.is_new:
             return
         last_ms = _sign(round_)
-        everything = sorted(self._candidates(round_), key=lambda c: (c.at_ms, c.cause.value, c.who))
-        first = next((c for c in everything if c.at_ms <= last_ms and not c.was_told), None)
-        others = {c.cause for c in everything}
+        candidates = sorted(self._candidates(round_), key=lambda c: (c.at_ms, c.cause.value, c.who))
+        first = next((c for c in candidates if c.at_ms <= last_ms and not c.is_reaction), None)
+        others = {c.cause for c in candidates}
         if first is not None:
             others.discard(first.cause)
         remedy, away_ms = self._remedy(first)
@@ -223,7 +222,7 @@ class Rebalances:
         if helps and session_ms is None:
             remedy = Remedy.NOTHING
         gone = None if first is None or first.came is not None else first.gone
-        self._judged(round_.completed_ms, None if gone is None else (gone.at_ms, gone.who))
+        self._on_row(round_.completed_ms, None if gone is None else (gone.at_ms, gone.who))
         start_ms = first.at_ms if first is not None else last_ms
         self._emit(
             Rebalance(
@@ -247,7 +246,7 @@ class Rebalances:
         )
 
     def _candidates(self, round_: Round) -> Sequence[_Candidate]:
-        found = [
+        candidates = [
             _Candidate(
                 leave.at_ms,
                 Cause.LEAVE,
@@ -257,51 +256,51 @@ class Rebalances:
             )
             for leave in round_.evidence.departures
         ]
-        found += [
+        candidates += [
             _Candidate(min(gone.at_ms, _sign(round_)), Cause.EXPIRY, gone.member.process, gone)
-            for gone in round_.evidence.lost
+            for gone in round_.evidence.expired
             if gone.at_ms <= _sign(round_) + _LATE_MS
         ]
         if (moved_ms := round_.evidence.moved_ms) is not None:
-            found.append(_Candidate(moved_ms, Cause.FAILOVER, Process("", "")))
+            candidates.append(_Candidate(moved_ms, Cause.FAILOVER, Process("", "")))
         for join in round_.joins.values():
             cause = _cause(join, round_)
-            told = join.old is not None and _was_told(join, round_)
-            if cause is None or (cause in _AS_TOLD and told):
+            is_reaction = join.old is not None and _may_be_reaction(join, round_)
+            if cause is None or (cause in _REACTIONS and is_reaction):
                 continue
             member = join.member
             came = Arrival(member.process, member.instance_id, join.arrived_ms)
-            gone = self._comings.before(came) if cause is Cause.NEW_MEMBER else None
+            gone = self._matcher.departure_before(came) if cause is Cause.NEW_MEMBER else None
             row = (join.arrived_ms, cause, member.process, gone, came)
-            found.append(_Candidate(*row, was_told=told))
-        return found
+            candidates.append(_Candidate(*row, is_reaction=is_reaction))
+        return candidates
 
     def _remedy(self, first: _Candidate | None) -> tuple[Remedy, int | None]:
         if first is None:
             return Remedy.UNKNOWN, None
         came = first.came
         if came is None and first.gone is not None:
-            came = self._comings.back(first.gone)
+            came = self._matcher.return_of(first.gone)
         return remedy_of(first.gone, came, is_static_leave=first.static_leave)
 
     def _unclear(self, first: _Candidate | None) -> str:
-        """Return why nothing can be said of what would have avoided a rebalance, or ""."""
+        """Return the reason why the remedy of a rebalance is unknown, or ""."""
         if first is None:
             return CAUSE_UNSEEN
         came = first.came if first.gone is None and first.cause is Cause.NEW_MEMBER else None
-        before = came is not None and self._comings.start.is_near(came.at_ms, PATIENCE_MS)
+        before = came is not None and self._matcher.start.is_near(came.at_ms, PATIENCE_MS)
         return BEFORE_LOG if before else ""
 
 
 CAUSE_UNSEEN = "the log doesn't show its cause"
 BEFORE_LOG = "the log begins less than ten minutes before, and who had left then is not in it"
-"""Why it may be unknown what would have avoided a rebalance."""
+"""Reasons why the remedy of a rebalance may be unknown."""
 
 
 def remedy_of(
-    gone: Departed | None, came: Arrival | None, *, is_static_leave: bool
+    gone: Departure | None, came: Arrival | None, *, is_static_leave: bool
 ) -> tuple[Remedy, int | None]:
-    """Return what would have avoided that a member went and came, and how long it was away (ms)."""
+    """Return the remedy against a member's departure and return, and its absence in ms."""
     if gone is None:
         return Remedy.NOTHING, None
     if is_static_leave:
@@ -315,15 +314,15 @@ def remedy_of(
 
 
 _LATE_MS = 100
-"""How late a broker may be to notice an expiry that a log shows by its answers only."""
-_AS_TOLD = frozenset({Cause.LEADER_REJOIN, Cause.MEMBER_REJOIN})
-"""A member that joins again during a rebalance does so because it was told to."""
+"""Delay with which a broker may notice an expiry that a log shows by its answers only."""
+_REACTIONS = frozenset({Cause.LEADER_REJOIN, Cause.MEMBER_REJOIN})
+"""Joins that are no cause after REBALANCE_IN_PROGRESS, which requests them."""
 
 
-def _was_told(join: Join, round_: Round) -> bool:
-    """Return whether the member, or one before it, had been told of the rebalance."""
+def _may_be_reaction(join: Join, round_: Round) -> bool:
+    """Return True if the member, or another before it, had got REBALANCE_IN_PROGRESS."""
     sign_ms = round_.evidence.sign_ms
-    if join.old is not None and join.old.member_id in round_.evidence.told:
+    if join.old is not None and join.old.member_id in round_.evidence.notified:
         return True
     return sign_ms is not None and join.arrived_ms > sign_ms
 
@@ -334,12 +333,12 @@ def _sign(round_: Round) -> int:
 
 
 def _cause(join: Join, round_: Round) -> Cause | None:
-    """Return the cause that a join would be; None if it only takes part."""
+    """Return the cause of a rebalance that a join is; None if it only takes part."""
     if join.fresh and join.old is None:
         is_certain = round_.all_known or round_.all_fresh or join.member.instance_id is None
         return Cause.NEW_MEMBER if is_certain else None
     if join.old is None:
-        return None  # a member that this log had not shown: what it did before is unknown
+        return None  # the log doesn't have the member's earlier joins to compare with
     if not join.offered:
         return Cause.LEADER_REJOIN if join.leads and not join.fresh else None
     if subscription(join.offers) != subscription(join.offered):

@@ -1,15 +1,13 @@
-"""Match members that left with members that came, to find restarts and how long they took.
+"""Find restarts and their durations, and deployments, by matching departures and arrivals.
 
 A static member is known by its instance id.  A dynamic member has a new member id each time: it is
 the same process if client id and host are the same, or the client id alone if no other member has
 it.
 
-Find deployments: restarts of a group's members that follow each other closely.
-
-A restart is a member that leaves and one that comes after it, or a static member that replaces
-itself.  A deployment has at least two members, so one process that restarts again and again is
-none, and neither are two processes that fight for an instance id.  What a member costs that goes
-and doesn't come back is no deployment's.
+A restart is a departure and the arrival after it, or a static member that replaces itself.  A
+deployment is a series of restarts that follow each other closely.  It has at least two members, so
+one process that restarts again and again is none, and neither are two processes that fight for an
+instance id.  The cost of a member that doesn't come back is no deployment's.
 """
 
 from __future__ import annotations
@@ -28,15 +26,12 @@ LADDER_MS = tuple(
 """Session timeouts that people use; the last one is the longest that Kafka allows by default."""
 _SPARE = 1.5
 _LATE_MS = 100
-"""How late a broker may be to handle a request that removes a member."""
+"""Delay with which a broker may handle a request that removes a member."""
 
 
 @dataclass(frozen=True, slots=True)
-class Departed:
-    """A member that is gone; `heard_ms`: when it was last heard, `at_ms`: when it went.
-
-    `alone`: whether no other member had its client id.
-    """
+class Departure:
+    """The departure of a member at `at_ms`.  `alone`: no other member had its client id."""
 
     member: LogMember
     at_ms: int
@@ -49,7 +44,7 @@ class Departed:
 
     @property
     def has_expired(self) -> bool:
-        """Whether it went when its session was over."""
+        """True if it went at the end of its session."""
         return self.at_ms == self.member.deadline_ms
 
 
@@ -65,12 +60,12 @@ class Arrival:
 
 @dataclass(slots=True)
 class LogStart:
-    """When the log begins in the middle of a group's life; None if the group was formed in it."""
+    """Time at which the log begins in the middle of a group's life; None: it has the whole life."""
 
     at_ms: int | None = None
 
     def is_near(self, at_ms: int, within_ms: int) -> bool:
-        """Return whether what belongs to this moment may have come before the log began."""
+        """Return True if the log began less than `within_ms` before this time."""
         return self.at_ms is not None and at_ms - self.at_ms < within_ms
 
 
@@ -79,71 +74,70 @@ class RestartMatcher:
     """Matches the departures and arrivals of the last minutes; `start`: of the log."""
 
     start: LogStart
-    gone: deque[Departed] = field(default_factory=lambda: deque(maxlen=_MOST_DEPARTURES))
-    came: deque[Arrival] = field(default_factory=lambda: deque(maxlen=_MOST_DEPARTURES))
+    departures: deque[Departure] = field(default_factory=lambda: deque(maxlen=_MOST_DEPARTURES))
+    arrivals: deque[Arrival] = field(default_factory=lambda: deque(maxlen=_MOST_DEPARTURES))
 
     def purge(self, now_ms: int) -> None:
-        """Forget what is too old to matter."""
-        while self.gone and now_ms - self.gone[0].at_ms > 3 * PATIENCE_MS:
-            self.gone.popleft()
-        while self.came and now_ms - self.came[0].at_ms > 3 * PATIENCE_MS:
-            self.came.popleft()
+        """Forget departures and arrivals that are too old to match."""
+        for queue in (self.departures, self.arrivals):
+            while queue and now_ms - queue[0].at_ms > 3 * PATIENCE_MS:
+                queue.popleft()
 
-    def went_after(self, member_id: str, arrived_ms: int) -> bool:
-        """Return whether a member went after, or just before, a request of its own arrived."""
-        recent = (gone for gone in self.gone if gone.at_ms + _LATE_MS >= arrived_ms)
+    def left_after(self, member_id: str, arrived_ms: int) -> bool:
+        """Return True if a member went after, or just before, a request of its own arrived."""
+        recent = (gone for gone in self.departures if gone.at_ms + _LATE_MS >= arrived_ms)
         return any(gone.member.member_id == member_id for gone in recent)
 
-    def lived_on(self, new: LogMember) -> LogMember | None:
-        """Find who a new member was until its session expired: one of the same connection."""
-        mine = (g for g in reversed(self.gone) if g.member.connection == new.connection != "")
+    def former_member(self, new: LogMember) -> LogMember | None:
+        """Find the expired member on the connection of a new one, if its process is the same."""
+        mine = (g for g in reversed(self.departures) if g.member.connection == new.connection != "")
         last = next(mine, None)
         if last is None or not last.has_expired or last.member.process != new.process:
             return None
         return last.member if last.member.instance_id == new.instance_id else None
 
-    def back(self, gone: Departed) -> Arrival | None:
-        """Find how a member came back after it had gone, if it did.
-
-        That its process lived all the time is told before anything else.
-        """
+    def return_of(self, gone: Departure) -> Arrival | None:
+        """Find the return of a member: a request of its living process first, else a join."""
         since, until = gone.member.heard_ms, gone.at_ms + PATIENCE_MS
-        fits = (came for came in self.came if since < came.at_ms <= until and _same(gone, came))
+        fits = (c for c in self.arrivals if since < c.at_ms <= until and _matches(gone, c))
         return min(fits, key=lambda came: (came.member_id is None, came.at_ms), default=None)
 
-    def before(self, came: Arrival) -> Departed | None:
-        """Find the member that went before this one came, if it is the same."""
+    def departure_before(self, came: Arrival) -> Departure | None:
+        """Find the last departure of the process before its arrival."""
         since = came.at_ms - PATIENCE_MS
         return next(
             (
                 gone
-                for gone in reversed(self.gone)
-                if since <= gone.at_ms and gone.member.heard_ms < came.at_ms and _same(gone, came)
+                for gone in reversed(self.departures)
+                if since <= gone.at_ms
+                and gone.member.heard_ms < came.at_ms
+                and _matches(gone, came)
             ),
             None,
         )
 
-    def is_unclear(self, gone: Departed | None, came: Arrival | None) -> bool:
-        """Return whether one may be back, or have been there before, where only its name is known.
+    def is_unclear(self, gone: Departure | None, came: Arrival | None) -> bool:
+        """Return True if a member may have come back, or been there before, by its client id.
 
-        Processes may share a client id, and a log may tell no hosts.
+        Processes may share a client id, and a log may have no hosts.
         """
         if gone is not None:
             until_ms = gone.at_ms + PATIENCE_MS
-            near = (c for c in self.came if gone.at_ms <= c.at_ms <= until_ms)
-            return any(_may_be(gone, c) for c in near)
+            near = (c for c in self.arrivals if gone.at_ms <= c.at_ms <= until_ms)
+            return any(_may_match(gone, c) for c in near)
         if came is None:
             return False
         since_ms = came.at_ms - PATIENCE_MS
-        return any(_may_be(g, came) for g in self.gone if since_ms <= g.at_ms <= came.at_ms)
+        near_departures = (g for g in self.departures if since_ms <= g.at_ms <= came.at_ms)
+        return any(_may_match(g, came) for g in near_departures)
 
 
-def _may_be(gone: Departed, came: Arrival) -> bool:
+def _may_match(gone: Departure, came: Arrival) -> bool:
     is_dynamic = gone.member.instance_id is None and came.instance_id is None
     return is_dynamic and gone.member.process.client_id == came.process.client_id
 
 
-def _same(gone: Departed, came: Arrival) -> bool:
+def _matches(gone: Departure, came: Arrival) -> bool:
     old = gone.member
     if came.member_id is not None:
         return came.member_id == old.member_id
@@ -155,58 +149,58 @@ def _same(gone: Departed, came: Arrival) -> bool:
 
 
 def alone(member: LogMember, members: Iterable[LogMember]) -> bool:
-    """Return whether no other member has its client id."""
+    """Return True if no other member has its client id."""
     same = sum(1 for other in members if other.process.client_id == member.process.client_id)
     return same <= 1
 
 
 def long_enough_ms(away_ms: int) -> int | None:
-    """Return a session timeout that is safely longer than an absence; None if there is none."""
+    """Return the least usual session timeout safely longer than an absence; None: there is none."""
     return next((ms for ms in LADDER_MS if ms >= _SPARE * away_ms), None)
 
 
 GAP_MS = 60_000
-"""Restarts that are further apart are not one deployment's."""
+"""Greatest distance of restarts of one deployment."""
 _MOST_REBALANCES = 10_000
 
-Going = tuple[int, str]
-"""When, and who: an instance id, or the client id of a dynamic member."""
+TimedName = tuple[int, str]
+"""Time in ms, and name of a member: its instance id, or the client id of a dynamic member."""
 
 
 @dataclass(slots=True)
 class _Cluster:
-    """What went and came closely together; `begins`: its beginning is in the log."""
+    """Departures and arrivals close together; `begins`: its beginning is in the log."""
 
     until_ms: int
     begins: bool
-    went: list[Going] = field(default_factory=list)
-    came: list[Going] = field(default_factory=list)
+    departures: list[TimedName] = field(default_factory=list)
+    arrivals: list[TimedName] = field(default_factory=list)
 
-    def restarts(self) -> tuple[list[tuple[Going, Going]], set[Going]]:
-        """Match who came with who went: by name, else with the last one before it.
+    def restarts(self) -> tuple[list[tuple[TimedName, TimedName]], set[TimedName]]:
+        """Match arrivals with earlier departures: of the same name, else the last one.
 
-        Returns the pairs, and those that didn't come back.
+        Returns the pairs, and the departures without a return.
         """
-        pairs: list[tuple[Going, Going]] = []
-        left = sorted(self.went)
+        pairs: list[tuple[TimedName, TimedName]] = []
+        gone = sorted(self.departures)
         strangers = []
-        for came in sorted(self.came):
-            same = next((w for w in left if w[1] == came[1] and w[0] <= came[0]), None)
+        for came in sorted(self.arrivals):
+            same = next((w for w in gone if w[1] == came[1] and w[0] <= came[0]), None)
             if same is None:
                 strangers.append(came)
             else:
-                left.remove(same)
+                gone.remove(same)
                 pairs.append((same, came))
         for came in strangers:
-            before = next((w for w in reversed(left) if w[0] <= came[0]), None)
+            before = next((w for w in reversed(gone) if w[0] <= came[0]), None)
             if before is not None:
-                left.remove(before)
+                gone.remove(before)
                 pairs.append((before, came))
-        return pairs, set(left)
+        return pairs, set(gone)
 
 
 class Deployments:
-    """The deployments of one group.  Rows go to `emit` when all that they cost is known.
+    """The deployments of one group.  Rows go to `emit` when their cost is known.
 
     `start`: of the log.
     """
@@ -217,56 +211,56 @@ class Deployments:
         self._start = start
         self._cluster: _Cluster | None = None
         self._over: deque[_Cluster] = deque()
-        self._rebalances: deque[tuple[int, Going | None]] = deque(maxlen=_MOST_REBALANCES)
+        self._rebalances: deque[tuple[int, TimedName | None]] = deque(maxlen=_MOST_REBALANCES)
 
-    def went(self, who: str, at_ms: int) -> None:
+    def add_departure(self, who: str, at_ms: int) -> None:
         """Note that a member left, or was removed."""
         cluster = self._near(at_ms)
         if cluster is None:
             begins = not self._start.is_near(at_ms, GAP_MS)
             cluster = self._cluster = _Cluster(at_ms, begins)
-        self._add(cluster, cluster.went, (at_ms, who))
+        self._add(cluster, cluster.departures, (at_ms, who))
 
-    def came(self, who: str, at_ms: int) -> None:
+    def add_arrival(self, who: str, at_ms: int) -> None:
         """Note that a new member joined."""
         cluster = self._near(at_ms)
-        if cluster is not None and len(cluster.came) < len(cluster.went):
-            self._add(cluster, cluster.came, (at_ms, who))
+        if cluster is not None and len(cluster.arrivals) < len(cluster.departures):
+            self._add(cluster, cluster.arrivals, (at_ms, who))
 
-    def restarted(self, who: str, at_ms: int) -> None:
+    def add_restart(self, who: str, at_ms: int) -> None:
         """Note that a static member was restarted."""
-        self.went(who, at_ms)
-        self.came(who, at_ms)
+        self.add_departure(who, at_ms)
+        self.add_arrival(who, at_ms)
 
-    def not_restarted(self, who: str, at_ms: int) -> None:
+    def remove_restart(self, who: str, at_ms: int) -> None:
         """Take a restart back: the process before it is still alive."""
         going = (at_ms, who)
         for cluster in (*self._over, *([self._cluster] if self._cluster is not None else [])):
-            if going in cluster.went and going in cluster.came:
-                cluster.went.remove(going)
-                cluster.came.remove(going)
+            if going in cluster.departures and going in cluster.arrivals:
+                cluster.departures.remove(going)
+                cluster.arrivals.remove(going)
 
-    def rebalanced(self, completed_ms: int, gone: Going | None) -> None:
-        """Note a rebalance, and whose going caused it if somebody's did."""
+    def add_rebalance(self, completed_ms: int, gone: TimedName | None) -> None:
+        """Note a rebalance, and the departure that caused it, if any."""
         self._rebalances.append((completed_ms, gone))
 
-    def purge(self, now_ms: int, unjudged_ms: int | None) -> None:
+    def purge(self, now_ms: int, first_open_ms: int | None) -> None:
         """Emit the deployments that are over.
 
-        `unjudged_ms`: when the first rebalance completed whose cause is not known yet.
+        `first_open_ms`: completion of the first rebalance whose cause is not known yet.
         """
         self._near(now_ms)
-        known_ms = now_ms if unjudged_ms is None else min(now_ms, unjudged_ms)
+        known_ms = now_ms if first_open_ms is None else min(now_ms, first_open_ms)
         while self._over and known_ms - self._over[0].until_ms > GAP_MS:
-            self._tell(self._over.popleft(), now_ms)
+            self._emit_row(self._over.popleft(), now_ms)
 
     def close(self, now_ms: int) -> None:
-        """Emit all that is left, at the end of the group or of the log."""
+        """Emit all remaining deployments, at the end of the group or of the log."""
         self._end()
         while self._over:
-            self._tell(self._over.popleft(), now_ms)
+            self._emit_row(self._over.popleft(), now_ms)
 
-    def _tell(self, cluster: _Cluster, now_ms: int) -> None:
+    def _emit_row(self, cluster: _Cluster, now_ms: int) -> None:
         pairs, lost = cluster.restarts()
         ends = all(now_ms - at_ms > GAP_MS for at_ms, _ in lost)
         members = {went[1] for went, _ in pairs}
@@ -283,18 +277,18 @@ class Deployments:
         self._emit(Deployment(self._group, *row))
 
     @staticmethod
-    def _add(cluster: _Cluster, kept: list[Going], going: Going) -> None:
+    def _add(cluster: _Cluster, kept: list[TimedName], going: TimedName) -> None:
         cluster.until_ms = max(cluster.until_ms, going[0])
         if len(kept) < _MOST_REBALANCES:
             kept.append(going)
 
     def _near(self, at_ms: int) -> _Cluster | None:
-        """Return the cluster that something of this time belongs to."""
+        """Return the cluster to which an event of this time belongs."""
         if self._cluster is not None and at_ms - self._cluster.until_ms > GAP_MS:
             self._end()
         return self._cluster
 
     def _end(self) -> None:
         cluster, self._cluster = self._cluster, None
-        if cluster is not None and cluster.came:
+        if cluster is not None and cluster.arrivals:
             self._over.append(cluster)

@@ -1,12 +1,8 @@
 """Follow one group in `server.log`: the same rows as from a request log, as far as it shows them.
 
-A coordinator writes why it prepares a rebalance, so a cause is read, not inferred.  It names
+A coordinator writes the reason of each rebalance, so causes are read, not inferred.  It names
 members by their ids: that of a dynamic member begins with its client id, that of a static one with
-its instance id.  Hosts, heartbeats and answers are not there.
-
-Tell what would have avoided a rebalance of `server.log`, or why that log can't tell.
-
-Read causes, names and member ids from the words of a coordinator in `server.log`.
+its instance id.  Hosts, heartbeats and answers are not in this log, so some remedies are unknown.
 """
 
 from __future__ import annotations
@@ -29,11 +25,17 @@ from fencepost.traces.operations.operator_rows import (
     Row,
     StaticLeave,
 )
-from fencepost.traces.operations.ownership import PATIENCE_MS, Fenced, LifeLines, LogMember, Roster
+from fencepost.traces.operations.ownership import (
+    PATIENCE_MS,
+    FencedRequest,
+    LifeLines,
+    LogMember,
+    Roster,
+)
 from fencepost.traces.operations.rebalances import BEFORE_LOG, CAUSE_UNSEEN, remedy_of
 from fencepost.traces.operations.restarts import (
     Arrival,
-    Departed,
+    Departure,
     Deployments,
     LogStart,
     RestartMatcher,
@@ -42,19 +44,20 @@ from fencepost.traces.operations.restarts import (
 )
 
 EXPIRED = -1
-"""The session timeout of a member that expired: the log doesn't tell it."""
+"""Session timeout of a member that expired: the log doesn't have it."""
 SAME_NAME = "several processes have its client id, and server.log names no hosts"
 UNNAMED = "this coordinator doesn't log a dynamic member that joins while a rebalance runs"
 GOER_UNSEEN = "the log doesn't show who went"
 SENDER_UNSEEN = "the log doesn't show whether the static member or an administrator sent LeaveGroup"
-"""Why it may be unknown what would have avoided a rebalance."""
+"""Reasons why the remedy of a rebalance may be unknown."""
 
 
 @dataclass(slots=True)
 class ServerRound:
     """A rebalance in server.log, from the line that prepares it on.
 
-    `also`: what else happened before it was over; `gone`, `came`: whose going or coming caused it.
+    `also`: further causes before it was over; `gone`, `came`: the departure or arrival that caused
+    it.
     """
 
     start_ms: int
@@ -63,7 +66,7 @@ class ServerRound:
     who: str
     before: int | None
     also: set[Cause] = field(default_factory=set)
-    gone: Departed | None = None
+    gone: Departure | None = None
     came: Arrival | None = None
     static_leave: bool = False
     is_sender_unseen: bool = False
@@ -76,19 +79,19 @@ class ServerRound:
 
 
 def rebalance_row(
-    group: str, round_: ServerRound, comings: RestartMatcher, unnamed: Iterable[int]
+    group: str, round_: ServerRound, matcher: RestartMatcher, unnamed: Iterable[int]
 ) -> Rebalance:
-    """Return the row of a rebalance of which no later line says more.
+    """Make the row of a rebalance that no later line can change.
 
-    `unnamed`: when dynamic members may have joined whom the log doesn't name (ms).
+    `unnamed`: times in ms at which dynamic members may have joined without being named in the log.
     """
     gone, came = round_.gone, round_.came
     if came is None and gone is not None:
-        came = comings.back(gone)
+        came = matcher.return_of(gone)
     remedy, away_ms = remedy_of(gone, came, is_static_leave=round_.static_leave)
     unclear = ""
     if remedy is Remedy.NOTHING:
-        unclear = _unclear(round_, comings, unnamed)
+        unclear = _unclear(round_, matcher, unnamed)
     elif remedy is Remedy.NO_LEAVE and round_.is_sender_unseen:
         unclear = SENDER_UNSEEN
     left = gone is not None and gone.member.session_ms != EXPIRED
@@ -113,16 +116,16 @@ def rebalance_row(
     )
 
 
-def _unclear(round_: ServerRound, comings: RestartMatcher, unnamed: Iterable[int]) -> str:
-    """Return why the log can't tell what would have avoided a rebalance, or ""."""
+def _unclear(round_: ServerRound, matcher: RestartMatcher, unnamed: Iterable[int]) -> str:
+    """Return the reason why the remedy of a rebalance is unknown, or ""."""
     gone, came = round_.gone, round_.came
     if round_.cause is Cause.UNKNOWN:
         return CAUSE_UNSEEN
     if gone is None and round_.cause in {Cause.LEAVE, Cause.EXPIRY}:
         return GOER_UNSEEN
-    if comings.is_unclear(gone, came):
+    if matcher.is_unclear(gone, came):
         return SAME_NAME
-    if came is not None and comings.start.is_near(came.at_ms, PATIENCE_MS):
+    if came is not None and matcher.start.is_near(came.at_ms, PATIENCE_MS):
         return BEFORE_LOG
     if gone is None or gone.member.instance_id is not None:
         return ""
@@ -147,10 +150,10 @@ _REASONS: tuple[tuple[re.Pattern[str], Cause], ...] = tuple(
 
 
 def stated_cause(reason: str) -> tuple[Cause, str]:
-    """Return the cause that a coordinator names, and the member id that it is about."""
+    """Return the cause in a coordinator's reason, and the member id in it."""
     for pattern, cause in _REASONS:
-        if found := pattern.search(reason):
-            return cause, found.groupdict().get("who") or ""
+        if match := pattern.search(reason):
+            return cause, match.groupdict().get("who") or ""
     return Cause.UNKNOWN, ""
 
 
@@ -170,7 +173,7 @@ def ids_in(members: str) -> list[str]:
 
 
 _UNKNOWN_ID = "-?"
-"""How the name ends of a replacement whose member id the log has not told yet."""
+"""End of the name of a replacement whose member id is not in the log yet."""
 _UNSEEN = "a member that joined during a rebalance"
 _PURGE_EVERY = 200
 _REMEMBERED = 1000
@@ -179,7 +182,7 @@ _REMEMBERED = 1000
 class ServerAnalysis:
     """The analysis of one group, line by line; finished rows go to `emit`.
 
-    `since_ms`: when the log of its broker begins.
+    `since_ms`: begin of its broker's log.
     """
 
     def __init__(self, group: str, emit: Callable[[Row], None], since_ms: int) -> None:
@@ -188,22 +191,23 @@ class ServerAnalysis:
         self._start = LogStart(since_ms)
         self._roster = Roster()
         self._named: dict[str, CoordinatorEvent] = {}
-        self._comings = RestartMatcher(self._start)
+        self._matcher = RestartMatcher(self._start)
         self._deployments = Deployments(group, emit, self._start)
-        self._lines = LifeLines(group, emit, self._deployments.not_restarted)
+        self._lines = LifeLines(group, emit, self._deployments.remove_restart)
         self._open: ServerRound | None = None
         self._done: deque[ServerRound] = deque()
-        self._last_departed: Departed | None = None
+        self._last_departed: Departure | None = None
         self._count: int | None = None
         self._leaving: list[CoordinatorEvent] = []
-        self._told: tuple[int, int] | None = None
-        """Static and dynamic members, as the last assignment tells them."""
+        self._logged_counts: tuple[int, int] | None = None
+        """Numbers of static and dynamic members in the line of the last assignment."""
         self._complete = self._names = False
-        """Whether all members are known, but for `_unseen`: when those joined at the latest; and
-        whether this release tells the ids of dynamic members that join."""
+        """True if all members are known, but for `_unseen`; and True if this release logs the ids
+        of dynamic members that join."""
         self._unseen: list[CoordinatorEvent] = []
+        """For each unknown member the line at which it had joined at the latest."""
         self._unnamed: deque[int] = deque(maxlen=_REMEMBERED)
-        """When dynamic members may have joined whom the log doesn't name (ms)."""
+        """Times in ms at which dynamic members may have joined that the log doesn't name."""
         self._taken = self._unknown = 0
 
     def take(self, event: CoordinatorEvent) -> None:
@@ -224,9 +228,9 @@ class ServerAnalysis:
             self._other(event)
 
     def _leave(self) -> None:
-        """Take the leaves that were read.
+        """Take the waiting leaves.
 
-        The line that prepares their rebalance stands before or after theirs, and tells more.
+        The line that prepares their rebalance stands before or after theirs, and has more details.
         """
         leaving, self._leaving = self._leaving, []
         for event in leaving:
@@ -242,7 +246,7 @@ class ServerAnalysis:
                 self._assigned(event)
             case MessageKind.EMPTY:
                 self._open, self._count, self._complete = None, 0, True
-                self._told = None
+                self._logged_counts = None
                 self._start.at_ms = None
                 self._unseen.clear()
             case MessageKind.NAMED:
@@ -267,23 +271,23 @@ class ServerAnalysis:
         members = list(self._roster.members.values())
         static = sum(member.instance_id is not None for member in members)
         dynamic = len(members) - static + len(self._unseen)
-        known = (static, dynamic) if self._complete else self._told or (None, None)
+        known = (static, dynamic) if self._complete else self._logged_counts or (None, None)
         since_ms = self._open.start_ms if self._open else None
         self._emit(MembersLeft(self.group, known[0], known[1], since_ms))
         for member in members:
-            self._lines.ended(member, End.STILL_THERE, None, None)
+            self._lines.end(member, End.STILL_THERE, None, None)
         while self._done:
             self._judge(self._done.popleft())
         self._lines.close()
         self._deployments.close(now_ms)
 
     def _purge(self, now_ms: int) -> None:
-        """Let go of what nothing more will be said about."""
+        """Emit and forget the rows that no later line can change."""
         self._lines.purge(now_ms)
         while self._done and now_ms - self._done[0].completed_ms > 2 * PATIENCE_MS:
             self._judge(self._done.popleft())
         self._deployments.purge(now_ms, self._done[0].completed_ms if self._done else None)
-        self._comings.purge(now_ms)
+        self._matcher.purge(now_ms)
 
     # Rebalances
 
@@ -292,13 +296,13 @@ class ServerAnalysis:
         if event.generation == 0:
             self._complete, self._start.at_ms = True, None
         round_ = ServerRound(event.at_ms, event.place, cause, "", self._count)
-        self._open, self._told = round_, None
+        self._open, self._logged_counts = round_, None
         if cause is Cause.NEW_MEMBER:
             member = self._roster.members.get(who)
             if member is None:
                 member = self._came(who, None, event)
             round_.came = Arrival(member.process, member.instance_id, event.at_ms)
-            round_.gone = self._comings.before(round_.came)
+            round_.gone = self._matcher.departure_before(round_.came)
             round_.who = str(member.process)
         elif cause in {Cause.LEAVE, Cause.EXPIRY}:
             round_.named = tuple(ids_in(who))
@@ -322,17 +326,17 @@ class ServerAnalysis:
             self._unnamed.append(event.at_ms)
         elif self._complete and self._count is not None:
             # The old coordinator doesn't log a member that joins while a rebalance runs.
-            seen = len(self._roster.members) + len(self._unseen)
-            for _ in range(self._count - seen):
+            known = len(self._roster.members) + len(self._unseen)
+            for _ in range(self._count - known):
                 self._unseen.append(event)
                 self._unnamed.append(event.at_ms)
-                self._deployments.came(_UNSEEN, event.at_ms)
+                self._deployments.add_arrival(_UNSEEN, event.at_ms)
         self._done.append(round_)
 
     def _assigned(self, event: CoordinatorEvent) -> None:
         if "static" in event.fields:
             everyone, static = int(event.fields["everyone"]), int(event.fields["static"])
-            self._told = static, everyone - static
+            self._logged_counts = static, everyone - static
         for round_ in self._done:
             if round_.generation == event.generation and round_.stable_ms is None:
                 round_.stable_ms = event.at_ms
@@ -340,8 +344,8 @@ class ServerAnalysis:
     def _judge(self, round_: ServerRound) -> None:
         gone = round_.gone
         lost = None if gone is None or round_.came is not None else (gone.at_ms, gone.who)
-        self._deployments.rebalanced(round_.completed_ms, lost)
-        self._emit(rebalance_row(self.group, round_, self._comings, self._unnamed))
+        self._deployments.add_rebalance(round_.completed_ms, lost)
+        self._emit(rebalance_row(self.group, round_, self._matcher, self._unnamed))
 
     def _beside(self, cause: Cause) -> None:
         if self._open is not None:
@@ -354,7 +358,7 @@ class ServerAnalysis:
     ) -> LogMember:
         """Add a member that was not there; `event`: the line that shows it.
 
-        `is_new` false: that somebody came was noted then, though not who.
+        `is_new` false: its arrival was counted before, without its name.
         """
         self._named.pop(member_id, None)
         known = self._roster.members.get(member_id)
@@ -365,11 +369,11 @@ class ServerAnalysis:
         member = self._member(member_id, instance_id, event, begins=True)
         self._beside(Cause.NEW_MEMBER)
         if instance_id is not None:
-            self._lines.taken(None, member)
+            self._lines.take_over(None, member)
         self._roster.add(member)
-        self._comings.came.append(Arrival(member.process, instance_id, event.at_ms))
+        self._matcher.arrivals.append(Arrival(member.process, instance_id, event.at_ms))
         if is_new:
-            self._deployments.came(instance_id or member.process.client_id, event.at_ms)
+            self._deployments.add_arrival(instance_id or member.process.client_id, event.at_ms)
         return member
 
     def _replaced(self, event: CoordinatorEvent) -> None:
@@ -383,11 +387,11 @@ class ServerAnalysis:
             self._unknown += 1
             member_id = f"{instance_id}{_UNKNOWN_ID}{self._unknown}"
         new = self._member(member_id, instance_id, event, begins=True)
-        self._lines.taken(old, new)
-        self._deployments.restarted(instance_id, event.at_ms)
+        self._lines.take_over(old, new)
+        self._deployments.add_restart(instance_id, event.at_ms)
         self._roster.remove(old)
         self._roster.add(new)
-        self._comings.came.append(Arrival(new.process, instance_id, event.at_ms))
+        self._matcher.arrivals.append(Arrival(new.process, instance_id, event.at_ms))
 
     def _fenced(self, event: CoordinatorEvent) -> None:
         instance_id = event.instance_id or ""
@@ -396,7 +400,7 @@ class ServerAnalysis:
         times = (event.at_ms, event.at_ms)
         api = event.fields.get("operation", "")
         row = (instance_id, event.member_id, process, *times, api)
-        self._lines.fenced(Fenced(*row, began=False, place=event.place), holder)
+        self._lines.add_fencing(FencedRequest(*row, began=False, place=event.place), holder)
 
     def _left(self, event: CoordinatorEvent) -> None:
         member = self._known(event.member_id, event.instance_id)
@@ -419,14 +423,14 @@ class ServerAnalysis:
             self._open.is_sender_unseen = itself is None
 
     def _left_itself(self, event: CoordinatorEvent) -> bool | None:
-        """Return whether a member sent its LeaveGroup itself; None if the log doesn't tell.
+        """Return True if a member sent its LeaveGroup itself; None if the log doesn't show it.
 
         An administrator names the instance id alone, and a member its own id.  The line that
-        prepares the rebalance has what was named; where the other one tells the client id, too, it
-        has the member's id, whoever asked.
+        prepares the rebalance has the ids of the request; where the other line has the client id,
+        too, it has the member's id for any sender.
         """
-        said = self._open
-        named = said.named if said is not None and said.cause is Cause.LEAVE else None
+        round_ = self._open
+        named = round_.named if round_ is not None and round_.cause is Cause.LEAVE else None
         if named == ():
             return False
         reason = event.fields.get("reason", "")
@@ -437,8 +441,8 @@ class ServerAnalysis:
 
     def _went(
         self, member_id: str, end: End, event: CoordinatorEvent, instance_id: str | None = None
-    ) -> Departed:
-        """Remove a member; `event`: the line that shows that it went."""
+    ) -> Departure:
+        """Remove a member; `event`: the line that shows its departure."""
         self._named.pop(member_id, None)
         member = self._known(member_id, instance_id)
         if member is None and instance_id is None and self._unseen:
@@ -448,12 +452,12 @@ class ServerAnalysis:
         member.heard_ms = event.at_ms
         if end is not End.LEFT and end is not End.REMOVED:
             member.session_ms = EXPIRED
-        gone = Departed(member, event.at_ms, alone(member, self._roster.members.values()))
+        gone = Departure(member, event.at_ms, alone(member, self._roster.members.values()))
         self._last_departed = gone
         self._roster.remove(member)
-        self._lines.ended(member, end, event.at_ms, None)
-        self._comings.gone.append(gone)
-        self._deployments.went(gone.who, event.at_ms)
+        self._lines.end(member, end, event.at_ms, None)
+        self._matcher.departures.append(gone)
+        self._deployments.add_departure(gone.who, event.at_ms)
         left, round_ = end in {End.LEFT, End.REMOVED}, self._open
         self._beside(Cause.LEAVE if left else Cause.EXPIRY)
         if round_ is not None and round_.gone is None and round_.cause is Cause.LEAVE and left:
@@ -461,7 +465,7 @@ class ServerAnalysis:
         return gone
 
     def _known(self, member_id: str, instance_id: str | None) -> LogMember | None:
-        """Return a member by its id, which may be told only now, or by its instance id."""
+        """Return a member by its id, which may be new in the log, or by its instance id."""
         member = self._roster.members.get(member_id)
         if member is not None or not member_id:
             return member

@@ -26,7 +26,7 @@ from fencepost.traces.files.bounded import own_version
 from fencepost.traces.files.text_files import ReportError, write_texts
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.operations.open_metrics import metrics_text
-from fencepost.traces.operations.operator_words import operator_summary, problems_told
+from fencepost.traces.operations.operator_words import operator_summary, problems_text
 from fencepost.traces.pages.trace_data import PageTrace
 
 _MOST = 20
@@ -43,7 +43,7 @@ def audit_lines(run: LogRun) -> Iterator[str]:
 
 
 def _server_lines(run: ServerLogRun) -> Iterator[str]:
-    told = problems_told(run.report)
+    told = problems_text(run.report)
     yield f"{told[0].upper()}{told[1:]}; {plural(len(run.groups), 'group')}, not judged."
     yield ""
     yield from operator_summary(run.report)
@@ -65,7 +65,7 @@ def _request_lines(run: AuditRun) -> Iterator[str]:
         f"{run.count(o)} {o}" for o in (EXPLAINED, VIOLATED, UNKNOWN) if run.count(o)
     )
     verdict = f"{plural(len(run.groups), 'group')}: {counts}" if counts else "no group"
-    yield f"{problems_told(run.report)}; {verdict}."
+    yield f"{problems_text(run.report)}; {verdict}."
     yield ""
     yield from operator_summary(run.report)
     yield ""

@@ -68,12 +68,12 @@ def test_dynamic_members_whose_names_are_new_each_time_are_matched_by_time() -> 
     rows: list[Row] = []
     found = Deployments("g", rows.append, LogStart())
     for number in range(3):
-        found.went(f"old-{number}", 10_000 * number)
-        found.came(f"new-{number}", 10_000 * number + 4_000)
-        found.rebalanced(10_000 * number + 1_000, (10_000 * number, f"old-{number}"))
-        found.rebalanced(10_000 * number + 5_000, None)
-    found.went("gone-for-good", 30_000)
-    found.rebalanced(31_000, (30_000, "gone-for-good"))
+        found.add_departure(f"old-{number}", 10_000 * number)
+        found.add_arrival(f"new-{number}", 10_000 * number + 4_000)
+        found.add_rebalance(10_000 * number + 1_000, (10_000 * number, f"old-{number}"))
+        found.add_rebalance(10_000 * number + 5_000, None)
+    found.add_departure("gone-for-good", 30_000)
+    found.add_rebalance(31_000, (30_000, "gone-for-good"))
     found.close(30_000 + GAP_MS + 1)
     assert rows == [Deployment("g", 0, 24_000, 3, 3, 6, begins=True, ends=True)]
 
@@ -81,11 +81,11 @@ def test_dynamic_members_whose_names_are_new_each_time_are_matched_by_time() -> 
 def test_a_row_waits_until_the_cost_is_known() -> None:
     rows: list[Row] = []
     found = Deployments("g", rows.append, LogStart())
-    found.restarted("a", 0)
-    found.restarted("b", 1_000)
+    found.add_restart("a", 0)
+    found.add_restart("b", 1_000)
     found.purge(2 * GAP_MS, 5_000)
     assert rows == []
-    found.rebalanced(5_000, None)
+    found.add_rebalance(5_000, None)
     found.purge(2 * GAP_MS, None)
     assert rows == [Deployment("g", 0, 1_000, 2, 2, 1, begins=True, ends=True)]
 

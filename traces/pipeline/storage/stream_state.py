@@ -4,7 +4,7 @@ It may hold plain values, and objects of the model's and the audit's classes, by
 Nothing in it is executed, so bytes from elsewhere can do no harm.  A state of another version is
 refused.  An object that is in two places is written once, and is one object again.
 
-The form, version 5: zlib over JSON, `[format, version, fencepost, value]`.  A value is null, a
+The form: zlib over JSON, `[format, version, fencepost, value]`.  A value is null, a
 boolean, a number, a string, or a list that begins with its kind: `l` list, `t` tuple, `s` set,
 `f` frozenset (each with its items), `q` deque (maximal length, items), `d` dict and `c` counter
 (with pairs), `b` bytes in base64, `e` a member of an enum, `n` a named tuple, `o` an object (class,
@@ -29,7 +29,7 @@ import msgspec
 from fencepost.traces.files.run_trace import tool_version
 
 FORMAT = "fencepost-group-state"
-VERSION = 6
+VERSION = 7
 
 _FLOORS = (
     "model.",
