@@ -127,7 +127,7 @@ def test_a_fault_that_may_come_anywhere_is_known_by_its_look() -> None:
 def test_of_wrong_bytes_a_list_may_name_the_rule_that_took_the_request_in() -> None:
     assert FAILS.verdict is not None
     assert FAILS.violation is not None
-    general = replace(listed(case="X/y", rule="JOIN-PENDING"), anywhere=True)
+    general = structs.replace(listed(case="X/y", rule="JOIN-PENDING"), anywhere=True)
     for detail, outcome in (
         ("bytes 'too few' instead of 'as the version says'", Outcome.KNOWN_FAILURE),
         ("generationId 7 instead of -1", Outcome.FAIL),

@@ -14,7 +14,7 @@ from fencepost.conformance.cli.cli import main
 from fencepost.conformance.run.replay import rejudge
 from fencepost.conformance.search.findings.promote import adopt, corpus_here
 from fencepost.model.history.events import Sent
-from fencepost.traces.files.trace_causes import SCHEMA, CorpusFolder
+from fencepost.traces.files.trace_causes import SCHEMA, CorpusFolder, TracedVerdict
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
 from fencepost.traces.forms.formats import TRACE_FORMATS
 
@@ -126,7 +126,7 @@ def test_a_false_alarm_is_kept_as_what_holds(tmp_path: Path) -> None:
     kept = adopt(begun, CorpusFolder.read(tmp_path), name="once-an-alarm", today=True)
     assert kept.text().startswith("once-an-alarm: holds, in ")
     (entry,) = CorpusFolder.read(tmp_path).entries
-    assert entry.verdict == {"outcome": "holds", "rule": None, "wrong": None}
+    assert entry.verdict == TracedVerdict(outcome="holds", rule=None, wrong=None)
     index(tmp_path)
     with pytest.raises(TraceFileError, match="is that of once-an-alarm"):
         adopt(begun, CorpusFolder.read(tmp_path), name="twice", today=True)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar, cast
 
 import pytest
+from msgspec import structs
 from support.runs import without_delay
 from support.virtual_clock import at_once
 
@@ -185,7 +186,7 @@ def test_a_known_failure_is_told_and_not_found() -> None:
         )
         return asyncio.run(fuzz(_Departed, given))
 
-    fuzzed = searched(replace(entry, cause="pending-leave"))
+    fuzzed = searched(structs.replace(entry, cause="pending-leave"))
     assert fuzzed.exit_code() == 0
     assert fuzzed.known["as meant"] >= 1
     assert [finding.known for finding in fuzzed.listed] == ["as meant"]
@@ -196,12 +197,12 @@ def test_a_known_failure_is_told_and_not_found() -> None:
     told = list(lines(fuzzed))
     assert any(line.startswith(f"known finding 1: {shown.fingerprint}") for line in told)
     assert told[-1] == "no new violation found, 1 known"
-    raw = searched(replace(entry, cause="pending-leave"), examines_listed=False)
+    raw = searched(structs.replace(entry, cause="pending-leave"), examines_listed=False)
     assert [(f.known, f.runs) for f in raw.listed] == [("as meant", 0)]
     assert (raw.known, raw.exit_code()) == (fuzzed.known, 0)
     # An entry that has no cause covers its own case, whatever a plan looks like.
     rule, observed = shown.fingerprint.by_observed
-    alike = replace(entry, rule=rule, observed=f"a {observed}")
+    alike = structs.replace(entry, rule=rule, observed=f"a {observed}")
     assert searched(alike).exit_code() == 1
 
 
