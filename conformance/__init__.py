@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     )
     from fencepost.properties.judging.outcome import CaseResult, Outcome
     from fencepost.properties.judging.report import Certificate
-    from fencepost.traces.report.report_folder import write_report
+    from fencepost.traces.report.report_writer import write_report
 
 __all__ = [
     "Action",

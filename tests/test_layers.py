@@ -75,7 +75,7 @@ FORBIDDEN = (
             f"conformance.{room}" for room in ("simulate", "advise", "search", "clients", "site")
         ),
         WRITERS,
-        9,
+        0,
     ),
     Pair(("conformance.serve",), ("conformance.run",), 0),
     Pair(("traces.operations",), ("properties", "traces.audit"), 0),

@@ -9,7 +9,6 @@ Make the page of an advice: figures first, then the curve of session timeouts as
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -53,8 +52,7 @@ from fencepost.conformance.advise.known_facts import (
 )
 from fencepost.conformance.simulate.deployment_scenario import Spread
 from fencepost.model.history.words import plural
-from fencepost.traces.files.text_files import write_texts
-from fencepost.traces.pages.html import plain_page
+from fencepost.traces.report.report_writer import PlainReport, TemplatePage, write_report
 
 
 def setting_words(setting: SettingCost) -> str:
@@ -390,7 +388,7 @@ _MOST_S = 300
 """Longer sessions are in the table only, unless one of them is advised."""
 
 
-def advice_page(document: Mapping[str, Any]) -> str:
+def advice_page(document: Mapping[str, Any]) -> TemplatePage:
     """Make the page of what `fencepost advise --json` prints."""
     advised, curve = document["advised"], document["curve"]
     most_ms = max(1000 * _MOST_S, advised["session_timeout_ms"])
@@ -407,24 +405,26 @@ def advice_page(document: Mapping[str, Any]) -> str:
     both = [("advised", advised)] + (
         [] if is_as_today else [(document["compared_with"], document["today"])]
     )
-    return plain_page(
+    return TemplatePage(
         "advice.html",
         "What to set",
+        {
+            **{name: document[name] for name in _SHOWN},
+            "forms": [*both[:1], *(("", row) for row in document["forms"][1:]), *both[1:]],
+            "names": list(curve[0]["weekly_lost_partition_s"]),
+            "curve": curve,
+            "ticks": [(x, f"{ms / 1000:g} s") for x, ms in zip(xs, places, strict=True)],
+            "outlived": _points(xs, parts, most_part),
+            "noticed": _points(xs, noticed, most_s),
+            "most_part": most_part,
+            "most_s": most_s,
+            "advised_x": xs[places.index(advised["session_timeout_ms"])],
+            "events": [(name, row) for name, setting in both for row in setting["events"]],
+            "width": _WIDTH,
+            "height": _HEIGHT,
+            "left": _LEFT,
+        },
         "simulation.css",
-        **{name: document[name] for name in _SHOWN},
-        forms=[*both[:1], *(("", row) for row in document["forms"][1:]), *both[1:]],
-        names=list(curve[0]["weekly_lost_partition_s"]),
-        curve=curve,
-        ticks=[(x, f"{ms / 1000:g} s") for x, ms in zip(xs, places, strict=True)],
-        outlived=_points(xs, parts, most_part),
-        noticed=_points(xs, noticed, most_s),
-        most_part=most_part,
-        most_s=most_s,
-        advised_x=xs[places.index(advised["session_timeout_ms"])],
-        events=[(name, row) for name, setting in both for row in setting["events"]],
-        width=_WIDTH,
-        height=_HEIGHT,
-        left=_LEFT,
     )
 
 
@@ -664,8 +664,4 @@ def _log_json(advice: Advice, log: LogFacts) -> dict[str, Any]:
 
 def write_advice(document: dict[str, Any], folder: Path) -> None:
     """Write `advice.json` and `index.html`.  Raises ReportError where that can't be."""
-    texts = {
-        "advice.json": json.dumps(document, indent=1, ensure_ascii=False) + "\n",
-        "index.html": advice_page(document),
-    }
-    write_texts(texts, folder, "--report")
+    write_report(PlainReport("advice.json", document, advice_page(document)), folder)

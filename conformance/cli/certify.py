@@ -55,8 +55,9 @@ from fencepost.traces.files.text_files import INDEX
 from fencepost.traces.report.certificate_data import read_certificate_file
 from fencepost.traces.report.certificate_diff import PAGE, CertificateDiff, diff_certificates
 from fencepost.traces.report.client_certificate import ClientCertificate
-from fencepost.traces.report.report_folder import certificate_document, write_report
+from fencepost.traces.report.report_folder import certificate_document
 from fencepost.traces.report.report_text import print_certificate
+from fencepost.traces.report.report_writer import write_report
 
 _EVERY_S = 30.0
 """Seconds between two lines of progress where stderr is no terminal."""

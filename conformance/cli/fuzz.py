@@ -41,7 +41,7 @@ from fencepost.conformance.search.fuzz.fuzz_report import (
     progress_line,
     search_lines,
     verdict_lines,
-    write_report,
+    write_fuzz,
     write_trace,
 )
 from fencepost.conformance.search.fuzz.tally import Budget, Tally
@@ -172,7 +172,7 @@ def fuzz_command(
     if corpus is not None:
         write_corpus(fuzzed.tally.novel, corpus)
     if report is not None:
-        write_report(fuzzed, report)
+        write_fuzz(fuzzed, report)
     if as_json:
         echo_json(fuzz_json(fuzzed))
     else:

@@ -28,7 +28,7 @@ from fencepost.conformance.cli.options.log_options import (
 )
 from fencepost.conformance.simulate.deployment_scenario import find_scenario, scenario_names
 from fencepost.conformance.simulate.simulate import Cost, SimulationRun, costs_json
-from fencepost.conformance.simulate.simulation_report import print_variants, write_report
+from fencepost.conformance.simulate.simulation_report import print_variants, write_simulation
 from fencepost.conformance.simulate.sweep import (
     Runner,
     in_processes,
@@ -175,7 +175,7 @@ def simulate_command(
     runner = _runner(engine, master, jobs, revision)
     variants = simulate_all(varied(forms, vary), range(seed, seed + seeds), runner)
     if report is not None:
-        write_report(chosen, variants, report)
+        write_simulation(chosen, variants, report)
     if as_json:
         echo_json(costs_json(variants))
         return 0

@@ -14,7 +14,7 @@ from fencepost.conformance.cli.options.common_options import (
     own_revisions_option,
 )
 from fencepost.conformance.search.fuzz.earlier_run import FORMAT
-from fencepost.conformance.search.fuzz.fuzz_report import fuzz_index, traces_of
+from fencepost.conformance.search.fuzz.fuzz_report import fuzz_page, traces_of
 from fencepost.model.history.words import plural
 from fencepost.traces.files.bounded import DocumentError, read_json
 from fencepost.traces.files.text_files import write_texts
@@ -88,4 +88,4 @@ def _certificates(documents: Sequence[tuple[Path, Any]]) -> str:
 
 def _fuzz(documents: Sequence[tuple[Path, Any]]) -> str:
     ((path, document),) = documents
-    return fuzz_index(document, traces_of(document, path.parent))
+    return fuzz_page(document, traces_of(document, path.parent)).html()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,8 +20,7 @@ from rich.table import Table
 
 from fencepost.conformance.simulate.deployment_scenario import DeploymentScenario
 from fencepost.conformance.simulate.simulate import FIGURES, Cost, Variant, costs_json, percentiles
-from fencepost.traces.files.text_files import write_texts
-from fencepost.traces.pages.html import plain_page
+from fencepost.traces.report.report_writer import PlainReport, TemplatePage, write_report
 
 _DRAWN = 40
 """Partitions that have a lane; of more, those with the longest gaps."""
@@ -84,7 +82,7 @@ class PartitionTimeline:
 
 def simulation_page(
     about: str, documents: Sequence[Document], figures: Sequence[Sequence[tuple[str, str]]]
-) -> str:
+) -> TemplatePage:
     """Make the page.  `documents`: of each form, as its JSON; `figures`: of each, as text."""
     lasted_s = max(0.001, *(document["lasted_s"] for document in documents))
     first = documents[0]
@@ -100,26 +98,30 @@ def simulation_page(
             (name, [written for _, written in cells])
             for name, cells in zip(names, figures, strict=True)
         ]
-    return plain_page(
+    return TemplatePage(
         "simulation.html",
         f"{first['scenario']}: simulation",
+        {
+            "about": about,
+            "first": first,
+            "several": len(first.get("seeds", ())),
+            "forms": len(names),
+            "has_one_size": len(sizes) == 1,
+            "corner": corner,
+            "heads": heads,
+            "rows": rows,
+            "timelines": [_timeline(document, lasted_s) for document in documents[:_PICTURES]],
+            "width": _WIDTH,
+            "left": _LEFT,
+            "top": _TOP,
+            "chart": _CHART,
+            "troubles": [
+                (document["variant"], line)
+                for document in documents
+                for line in _troubles(document)
+            ],
+        },
         "simulation.css",
-        about=about,
-        first=first,
-        several=len(first.get("seeds", ())),
-        forms=len(names),
-        has_one_size=len(sizes) == 1,
-        corner=corner,
-        heads=heads,
-        rows=rows,
-        timelines=[_timeline(document, lasted_s) for document in documents[:_PICTURES]],
-        width=_WIDTH,
-        left=_LEFT,
-        top=_TOP,
-        chart=_CHART,
-        troubles=[
-            (document["variant"], line) for document in documents for line in _troubles(document)
-        ],
     )
 
 
@@ -373,19 +375,17 @@ def _rebalances(cost: Cost) -> Table:
     return table
 
 
-def write_report(scenario: DeploymentScenario, variants: Sequence[Variant], folder: Path) -> None:
-    """Write `simulation.json`, `runs.csv` and `index.html`.  Raises ReportError if it can't be."""
-    document = costs_json(variants)
-    texts = {
-        "simulation.json": json.dumps(document, indent=1, ensure_ascii=False) + "\n",
-        "runs.csv": runs_csv(variants),
-        "index.html": simulation_page(
-            scenario.about,
-            [variant.document().plain() for variant in variants],
-            [list(_written(variant).values()) for variant in variants],
-        ),
-    }
-    write_texts(texts, folder, "--report")
+def write_simulation(
+    scenario: DeploymentScenario, variants: Sequence[Variant], folder: Path
+) -> None:
+    """Write `simulation.json`, `runs.csv` and `index.html`.  Raises ReportError."""
+    page = simulation_page(
+        scenario.about,
+        [variant.document().plain() for variant in variants],
+        [list(_written(variant).values()) for variant in variants],
+    )
+    others = {"runs.csv": runs_csv(variants)}
+    write_report(PlainReport("simulation.json", costs_json(variants), page, others), folder)
 
 
 def runs_csv(variants: Sequence[Variant]) -> str:

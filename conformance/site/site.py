@@ -38,10 +38,8 @@ from fencepost.conformance.site.site_results import (
 )
 from fencepost.model.history.words import plural
 from fencepost.traces.files.text_files import write_texts
-from fencepost.traces.pages.html import site_page
-from fencepost.traces.pages.trace_page import trace_page
 from fencepost.traces.report.certificate_data import FAILED, OUTCOMES, SIGNS, CaseRow
-from fencepost.traces.report.report_folder import certificate_from_folder
+from fencepost.traces.report.report_writer import TemplatePage, trace_pages
 
 _COLOURS = {
     "holds": "#1a7f37",
@@ -253,7 +251,7 @@ def pair_name(first: Result, second: Result) -> str:
 def _page(kind: str, name: str, title: str, **values: Any) -> tuple[str, str]:
     """Return a page and its name.  `kind`: which template."""
     common = {"root": "../" * name.count("/"), "here": name, "pair_name": pair_name, **_COMMON}
-    return name, site_page(f"site_{kind}.html", title, **common, **values)
+    return name, TemplatePage(f"site_{kind}.html", title, {**common, **values}).html()
 
 
 def _heads(results: Sequence[Result]) -> list[tuple[str, int]]:
@@ -339,9 +337,9 @@ def _of_pair(pair: Comparison) -> tuple[str, str]:
 def _traces(results: Sequence[Result]) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:
     """Yield the pages of traces, by target and by the name that the certificate has for each."""
     for result in results:
-        for name, trace in certificate_from_folder(result.document, result.folder).items():
+        for name, text in trace_pages(result.document, result.folder).items():
             place = f"traces/{result.slug}/{slug(Path(name).stem)}.html"
-            yield (result.slug, name), (place, trace_page([trace]))
+            yield (result.slug, name), (place, text)
 
 
 def _links(result: Result, traces: Mapping[tuple[str, str], tuple[str, str]]) -> dict[str, str]:

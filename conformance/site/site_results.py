@@ -45,7 +45,7 @@ from fencepost.traces.report.certificate_data import (
     read_certificate_file,
 )
 from fencepost.traces.report.client_certificate import checked, is_client_certificate
-from fencepost.traces.report.report_folder import client_index
+from fencepost.traces.report.report_writer import ClientPage
 
 _FILE = "certificate.json"
 _KAFKA = "kafka:"
@@ -278,7 +278,8 @@ class ClientResult:
         """Return its page, with the traces that lie beside it."""
         names = [case["trace"] for case in self.document["cases"] if case["trace"] is not None]
         there = {name: self.folder / name for name in names if (self.folder / name).is_file()}
-        return client_index(self.document, {name: read_json(path) for name, path in there.items()})
+        traces = {name: read_json(path) for name, path in there.items()}
+        return ClientPage(self.document, traces).html()
 
 
 def part_clients(paths: Sequence[Path]) -> tuple[list[ClientResult], list[Path]]:

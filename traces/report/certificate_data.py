@@ -356,3 +356,24 @@ def cause_words(case: CaseRow) -> str:
 
 def _gravity(case: CaseRow) -> int:
     return LEVELS.index(Level(case.level))
+
+
+@dataclass(frozen=True, slots=True)
+class FindingEntry:
+    """A finding: its name, its sentence, how often it was seen, the name of its trace."""
+
+    name: str
+    rule: str
+    level: str
+    sentence: str
+    seen: str
+    trace: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FindingSection:
+    """Findings of one kind; `title`: what one of them is; `outcome`: the word that colours them."""
+
+    title: str
+    outcome: str
+    findings: Sequence[FindingEntry]

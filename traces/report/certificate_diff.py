@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from fencepost.model.history.words import plural
-from fencepost.traces.report.certificate_data import FAILED
+from fencepost.traces.report.certificate_data import FAILED, FindingEntry, FindingSection
 
 if TYPE_CHECKING:
     from fencepost.traces.pages.trace_data import PageTrace
@@ -104,7 +104,7 @@ def diff_page(
 
     `document`, `traces`, `tone`: of the newer certificate; its traces by name.
     """
-    from fencepost.traces.report.certificate_page import FindingEntry, FindingSection, findings_page  # noqa: PLC0415  (pages only)
+    from fencepost.traces.report.certificate_page import findings_page  # noqa: PLC0415  (pages only)
 
     def section(title: str, outcome: str, changes: Sequence[CaseChange]) -> FindingSection:
         found = [

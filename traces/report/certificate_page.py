@@ -44,6 +44,7 @@ from fencepost.traces.report.certificate_data import (
     SIGNS,
     CaseRow,
     CertificateView,
+    FindingSection,
     by_reason,
     causes_of,
     is_own,
@@ -450,27 +451,6 @@ def _trace(trace: Mapping[str, Any]) -> dict[str, Any]:
         for row in trace["rows"]
     ]
     return {"rows": rows, "left_out": trace["left_out"], "lives": trace["lives"]}
-
-
-@dataclass(frozen=True, slots=True)
-class FindingEntry:
-    """A finding: its name, its sentence, how often it was seen, the name of its trace."""
-
-    name: str
-    rule: str
-    level: str
-    sentence: str
-    seen: str
-    trace: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class FindingSection:
-    """Findings of one kind; `title`: what one of them is; `outcome`: the word that colours them."""
-
-    title: str
-    outcome: str
-    findings: Sequence[FindingEntry]
 
 
 def findings_page(

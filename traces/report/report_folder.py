@@ -17,7 +17,7 @@ from fencepost.properties.judging.report import Certificate
 from fencepost.properties.requirements.requirement import AREAS
 from fencepost.properties.requirements.requirements import REQUIREMENTS
 from fencepost.traces.files.recording_trace import trace_of
-from fencepost.traces.files.text_files import INDEX, refuse_wrong, trace_name, write_texts
+from fencepost.traces.files.text_files import INDEX, refuse_wrong, trace_name
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.report.certificate_data import read_certificate
 from fencepost.traces.report.certificate_diff import PAGE, CertificateDiff, diff_page
@@ -71,10 +71,10 @@ def traces(certificate: Certificate) -> dict[str, TraceFile]:
     }
 
 
-def write_report(report: Judged, directory: Path, diff: CertificateDiff | None = None) -> None:
-    """Write certificate.json, junit.xml, index.html and traces/ into a folder, made if missing.
+def certificate_texts(report: Judged, diff: CertificateDiff | None = None) -> dict[str, str]:
+    """Make the files of a report: certificate.json, junit.xml, index.html and traces/.
 
-    `diff`: the comparison with an older one, for which diff.html is written.  Raises ReportError.
+    `diff`: the comparison with an older one, for which diff.html is made.  Raises ReportError.
     """
     document = checked_document(report)
     texts = {"certificate.json": "", "junit.xml": junit_xml(report)}
@@ -88,7 +88,7 @@ def write_report(report: Judged, directory: Path, diff: CertificateDiff | None =
         if diff is not None:
             tone = read_certificate(document, revisions.find(report.revision)).tone
             texts[PAGE] = diff_page(diff, document, shown(document["cases"], kept), tone)
-    write_texts(texts, directory, "--report")
+    return texts
 
 
 def _client_texts(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -21,14 +20,10 @@ from fencepost.properties.judging.outcome import Outcome
 from fencepost.properties.judging.report import EXIT_CODES, Overall
 from fencepost.properties.requirements.requirements import find_requirement
 from fencepost.traces.files.bounded import all_versions, read_json
-from fencepost.traces.files.text_files import INDEX, trace_name, write_texts
+from fencepost.traces.files.text_files import trace_name
 from fencepost.traces.report.client_certificate import TRACE_FORMAT as FORMAT
-from fencepost.traces.report.client_certificate import (
-    ClientCertificate,
-    ClientResult,
-    client_trace,
-)
-from fencepost.traces.report.report_folder import certificate_document, client_index
+from fencepost.traces.report.client_certificate import ClientCertificate, ClientResult
+from fencepost.traces.report.report_writer import client_document, write_report
 
 FILE = "fuzz-client.json"
 
@@ -132,27 +127,19 @@ def write_search(
     search: ClientSearch, client: str, seed: int, revision: str, directory: Path
 ) -> None:
     """Write fuzz-client.json, index.html and traces/ into a folder.  Raises ReportError."""
-    results = [_result(finding) for finding in search.findings]
-    traces = {trace_name(result.case.id): client_trace(result).plain() for result in results}
     certificate = ClientCertificate(
         provenance=Provenance(client, search.introduction.client, search.introduction.version),
         introduction=search.introduction,
         broker="serve",
         revision=revision,
-        results=tuple(results),
+        results=tuple(map(_result, search.findings)),
         level=Level.MAY,
         versions=all_versions(),
     )
     outcome = {"verdict": verdict(search).value, "summary": summary(search)}
-    page = client_index(
-        {**certificate_document(certificate), **outcome}, traces, title=f"{client}: search"
-    )
-    texts = {
-        FILE: _text(search_json(search, client, seed, revision)),
-        INDEX: page,
-        **{name: _text(trace) for name, trace in traces.items()},
-    }
-    write_texts(texts, directory, "--report")
+    content = search_json(search, client, seed, revision)
+    title = f"{client}: search"
+    write_report(client_document(FILE, content, certificate, title, **outcome), directory)
 
 
 def _result(finding: ClientFinding) -> ClientResult:
@@ -160,10 +147,6 @@ def _result(finding: ClientFinding) -> ClientResult:
     return replace(
         finding.result, outcome=_outcome(finding), attempts=finding.runs or 1, notes=notes
     )
-
-
-def _text(document: dict[str, Any]) -> str:
-    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
 class ClientTraceError(BadInputError):

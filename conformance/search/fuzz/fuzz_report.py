@@ -6,7 +6,6 @@ where the clock is real.  The page is made from the JSON of the run.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,11 +18,11 @@ from fencepost.conformance.search.fuzz.tally import Tally
 from fencepost.model.history.words import how_often, plural
 from fencepost.model.revision import Revision
 from fencepost.properties.judging.outcome import Outcome
-from fencepost.traces.files.text_files import INDEX, trace_name, write_texts
+from fencepost.traces.files.text_files import trace_name, write_texts
 from fencepost.traces.files.trace_causes import cause_sentence
 from fencepost.traces.files.trace_file import TraceFile
-from fencepost.traces.pages.trace_data import PageTrace
-from fencepost.traces.report.certificate_page import FindingEntry, FindingSection, findings_page
+from fencepost.traces.report.certificate_data import FindingEntry, FindingSection
+from fencepost.traces.report.report_writer import FindingsPage, PlainReport, write_report
 
 _LONGEST_LIST = 12
 _BUSY = 0.8
@@ -258,16 +257,15 @@ def _verdict(fuzzed: FuzzResult) -> str:
     return "; ".join(parts) + since
 
 
-def write_report(fuzzed: FuzzResult, directory: Path) -> None:
+def write_fuzz(fuzzed: FuzzResult, directory: Path) -> None:
     """Write fuzz.json, a page to read and a trace for each finding.  Raises ReportError."""
-    document = fuzz_json(fuzzed)
     kept = {trace_name(case): trace for case, trace in fuzzed.traces.items()}
     if fuzzed.since is not None:
         kept |= fuzzed.since.traces
-    texts = {FILE: json.dumps(document, indent=1) + "\n"}
-    texts |= {INDEX: fuzz_index(document, kept)}
-    texts |= {name: trace.text() for name, trace in kept.items()}
-    write_texts(texts, directory, "--report")
+    content = fuzz_json(fuzzed)
+    traces = {name: trace.text() for name, trace in kept.items()}
+    page = fuzz_page(content, kept)
+    write_report(PlainReport(FILE, content, page, traces, is_escaped=True), directory)
 
 
 def write_trace(case: str, trace: TraceFile, directory: Path) -> None:
@@ -284,7 +282,7 @@ _KINDS = {
 _LONGEST = 60_000
 
 
-def fuzz_index(document: Mapping[str, Any], traces: Mapping[str, TraceFile]) -> str:
+def fuzz_page(document: Mapping[str, Any], traces: Mapping[str, TraceFile]) -> FindingsPage:
     """Make the page of a run.  `traces`: by the names of their files."""
     groups = [
         FindingSection(title, outcome, [_row_entry(row) for row in document.get(key, ())])
@@ -292,16 +290,13 @@ def fuzz_index(document: Mapping[str, Any], traces: Mapping[str, TraceFile]) -> 
     ]
     earlier = [row for row in document.get("before", {}).get("bugs", ()) if not row["seen"]]
     groups.append(FindingSection("unseen violation", "unknown", [_entry(row) for row in earlier]))
-    pages = {
-        name: PageTrace(t, t.case or name, name, _LONGEST) for name, t in sorted(traces.items())
-    }
     made = f"{document['implementation']} {document['version']}".strip()
     counts = ", ".join(
         plural(len(group.findings), group.title) for group in groups if group.findings
     )
     heading = f"{document['target']} ({made}): {counts or 'no violation found'}"
     outcome = ("holds", "violated", "unknown")[document["exit_code"]]
-    return findings_page(heading, outcome, list(_facts(document)), groups, pages)
+    return FindingsPage(heading, outcome, list(_facts(document)), groups, traces, _LONGEST)
 
 
 def traces_of(document: Mapping[str, Any], folder: Path) -> dict[str, TraceFile]:

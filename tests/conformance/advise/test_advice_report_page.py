@@ -16,7 +16,7 @@ def document(*more: str) -> dict[str, Any]:
 
 
 def test_the_table_has_every_session_and_the_picture_the_near_ones() -> None:
-    found = advice_page(document("--warmup-s", "10"))
+    found = advice_page(document("--warmup-s", "10")).html()
     assert found.count('<tr><th scope="row">1800 s</th>') == 1
     assert found.count(">1800 s</text>") == 0
     assert found.count("<polyline") == 2
@@ -25,17 +25,17 @@ def test_the_table_has_every_session_and_the_picture_the_near_ones() -> None:
 
 def test_the_way_there_is_told_where_there_is_one() -> None:
     found = document("--warmup-s", "10")
-    assert "How to get there" in advice_page(found)
-    assert "How to get there" not in advice_page({**found, "migration": []})
+    assert "How to get there" in advice_page(found).html()
+    assert "How to get there" not in advice_page({**found, "migration": []}).html()
 
 
 def test_what_is_told_is_escaped() -> None:
     found = document()
-    assert "&lt;b&gt;" in advice_page({**found, "words": ["<b>"]})
-    assert "<b>" not in advice_page({**found, "words": ["<b>"]})
+    assert "&lt;b&gt;" in advice_page({**found, "words": ["<b>"]}).html()
+    assert "<b>" not in advice_page({**found, "words": ["<b>"]}).html()
 
 
 def test_a_long_session_that_is_advised_is_drawn() -> None:
     found = document("--warmup-s", "30", "--longest-pause-s", "500")
     assert found["advised"]["session_timeout_ms"] == 600_000
-    assert ">600 s</text>" in advice_page(found)
+    assert ">600 s</text>" in advice_page(found).html()

@@ -15,7 +15,7 @@ from fencepost.conformance.simulate.simulation_report import (
     ROWS,
     print_variants,
     runs_csv,
-    write_report,
+    write_simulation,
 )
 from fencepost.conformance.simulate.sweep import (
     in_processes,
@@ -96,7 +96,7 @@ def test_each_run_is_a_row_of_the_csv() -> None:
 def test_a_report_is_json_and_a_page_and_always_the_same(tmp_path: Path) -> None:
     for name in ("one", "other"):
         variants = simulate_all(variants_of(SMALL, "eager,static"), range(1), in_processes(1))
-        write_report(SMALL, variants, tmp_path / name)
+        write_simulation(SMALL, variants, tmp_path / name)
     written = {path.name: path.read_bytes() for path in (tmp_path / "one").iterdir()}
     assert written == {path.name: path.read_bytes() for path in (tmp_path / "other").iterdir()}
     assert set(written) == {"simulation.json", "runs.csv", "index.html"}

@@ -58,7 +58,7 @@ def document(variant: str, **fields: Any) -> dict[str, Any]:
 
 
 def page_of(*documents: dict[str, Any]) -> str:
-    return simulation_page("About & more.", documents, [FIGURES for _ in documents])
+    return simulation_page("About & more.", documents, [FIGURES for _ in documents]).html()
 
 
 def test_forms_stand_side_by_side_and_below_each_other(open_page: Open) -> None:

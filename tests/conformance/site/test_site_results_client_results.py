@@ -11,7 +11,8 @@ from fencepost.conformance.site.site import write_site
 from fencepost.conformance.site.site_results import part_clients, parts
 from fencepost.traces.report.certificate_data import CertificateFileError
 from fencepost.traces.report.client_certificate import kept
-from fencepost.traces.report.report_folder import certificate_document, write_report
+from fencepost.traces.report.report_folder import certificate_document
+from fencepost.traces.report.report_writer import write_report
 
 COORDINATOR = next(iter(sorted((ROOT / "docs" / "certificates").glob("kafka-*.json"))))
 WHOLE = certificate(result(), FAILED, LACKS)

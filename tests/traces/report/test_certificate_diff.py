@@ -13,7 +13,8 @@ from support.runs import certificate, result_of
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 from fencepost.traces.report.certificate_data import read_certificate_file
 from fencepost.traces.report.certificate_diff import diff_certificates, diff_page
-from fencepost.traces.report.report_folder import certificate_document, write_report
+from fencepost.traces.report.report_folder import certificate_document
+from fencepost.traces.report.report_writer import write_report
 
 FAILS = result_of("JOIN-STATIC-EMPTY-STABLE/follower", "comment-table-1")
 PASSES = result_of("JOIN-STATIC-EMPTY-STABLE/follower")

@@ -8,7 +8,8 @@ from playwright.sync_api import expect
 from support.page.open import Open
 from support.page.pages import finding
 
-from fencepost.traces.report.certificate_page import FindingEntry, FindingSection, findings_page
+from fencepost.traces.report.certificate_data import FindingEntry, FindingSection
+from fencepost.traces.report.certificate_page import findings_page
 
 
 @pytest.fixture(scope="module")

@@ -23,9 +23,9 @@ from fencepost.traces.report.junit import junit_xml
 from fencepost.traces.report.report_folder import (
     certificate_document,
     checked_document,
-    write_report,
 )
 from fencepost.traces.report.report_text import _excerpt, print_certificate, spans
+from fencepost.traces.report.report_writer import write_report
 
 FAILS = result_of("JOIN-STATIC-EMPTY-STABLE/follower", "comment-table-1")
 PASSES = result_of("JOIN-STATIC-EMPTY-STABLE/follower")

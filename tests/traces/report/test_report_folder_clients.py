@@ -15,8 +15,9 @@ from fencepost.properties.judging.outcome import Outcome
 from fencepost.traces.report.certificate_diff import diff_certificates
 from fencepost.traces.report.client_certificate import client_trace, read_client_certificate
 from fencepost.traces.report.junit import junit_xml
-from fencepost.traces.report.report_folder import certificate_document, write_report
+from fencepost.traces.report.report_folder import certificate_document
 from fencepost.traces.report.report_text import print_certificate
+from fencepost.traces.report.report_writer import write_report
 
 ALL = certificate(result(), FAILED, LACKS, UNDECIDED)
 

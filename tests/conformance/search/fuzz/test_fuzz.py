@@ -34,7 +34,7 @@ from fencepost.conformance.search.fuzz.fuzz import (
     write_corpus,
 )
 from fencepost.conformance.search.fuzz.fuzz_engine import Fuzzer
-from fencepost.conformance.search.fuzz.fuzz_report import fuzz_json, lines, write_report
+from fencepost.conformance.search.fuzz.fuzz_report import fuzz_json, lines, write_fuzz
 from fencepost.conformance.search.fuzz.generator import LIMITED
 from fencepost.conformance.search.fuzz.tally import Budget, Tally
 from fencepost.conformance.targets.in_process import InProcessTarget, ModelCoordinator
@@ -82,7 +82,7 @@ def test_a_mutant_is_found(found: FuzzResult) -> None:
 
 
 def test_findings_are_small_and_can_be_replayed(found: FuzzResult, tmp_path: Path) -> None:
-    write_report(found, tmp_path)
+    write_fuzz(found, tmp_path)
     shown = found.findings.findings[0]
     assert len(shown.steps(KAFKA_4)) <= 6
     (path,) = (tmp_path / "traces").glob(f"{shown.case.id.replace('/', '__')}.json")
@@ -99,7 +99,7 @@ def test_the_same_seed_says_the_same(found: FuzzResult, tmp_path: Path) -> None:
     assert list(lines(again)) == list(lines(found))
     assert fuzz_json(again) == fuzz_json(found)
     for name, fuzzed in (("one", found), ("two", again)):
-        write_report(fuzzed, tmp_path / name)
+        write_fuzz(fuzzed, tmp_path / name)
         write_corpus(fuzzed.tally.novel, tmp_path / name / "corpus")
     files = [
         {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*.json")}

@@ -29,7 +29,7 @@ from fencepost.conformance.search.fuzz.fuzz import (
     FuzzResult,
     fuzz,
 )
-from fencepost.conformance.search.fuzz.fuzz_report import fuzz_index, fuzz_json, lines
+from fencepost.conformance.search.fuzz.fuzz_report import fuzz_json, fuzz_page, lines
 from fencepost.conformance.search.fuzz.tally import Budget
 from fencepost.conformance.targets.in_process import InProcessTarget
 from fencepost.model.classic.classic_work import ClassicWork
@@ -90,7 +90,7 @@ def test_all_that_a_departure_brings_about_is_put_down_to_it(name: str) -> None:
     told = f"Known cause: {DEPARTURES[name].about} (docs/findings/{name}.md)."
     assert list(lines(fuzzed)).count(told) == len(fuzzed.findings.all)
     traces = {trace_name(case): trace for case, trace in fuzzed.traces.items()}
-    assert told in fuzz_index(document, traces)
+    assert told in fuzz_page(document, traces).html()
 
 
 def test_what_has_the_cause_of_a_listed_failure_is_known_whatever_it_looks_like() -> None:
