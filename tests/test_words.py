@@ -32,7 +32,7 @@ ROOMS_DONE: tuple[str, ...] = (
     "conformance/wire",
     "model",
     "properties",
-    "tools/docs/obligations_page.py",
+    "tools",
     "traces/audit",
     "traces/files",
     "traces/forms/__init__.py",

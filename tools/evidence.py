@@ -1,4 +1,4 @@
-"""Keep what the commands print and write, and compare it with what another checkout's said.
+"""Keep the output and files of the commands, and compare them with those of another checkout.
 
 A change of the structure must not change a verdict or a byte of a report.  So, before and after it:
 
@@ -31,7 +31,7 @@ from fencepost.conformance.cli.cli import exit_code
 
 ROOT = Path(__file__).resolve().parent.parent
 REPORT = "REPORT"
-"""Stands for the file or folder that a command writes, in its arguments."""
+"""Placeholder in arguments for the file or folder that a command writes."""
 _RUN = "from fencepost.conformance.cli.cli import main; main()"
 _PATIENCE_S = 900
 _MUTANTS = (
@@ -52,51 +52,51 @@ _TIMES: tuple[tuple[str, str], ...] = (
     (r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?([.,]\d+)?(Z|\+\d\d:\d\d)?", ""),
     (r"[\d,]+ \w+ (and [\d,]+ \w+ )?per second", ""),
 )
-"""Patterns of times and speeds, each with what stands for it in the comparison."""
+"""Patterns of times and speeds, each with its replacement in the comparison."""
 
 
 def commands(root: Path) -> dict[str, tuple[str, ...]]:
-    """List the commands, by the name under which their output is kept, in a fixed order."""
+    """Return name → arguments of the commands, in a fixed order; the name is their folder."""
     traces = sorted((root / "traces" / "corpus").glob("*/*.json"))[::9]
     logs = sorted((root / "tests" / "traces").glob("*_logs/*.log.gz"))
     scenarios = sorted((root / "conformance" / "simulate" / "scenarios").glob("*.toml"))
-    found: dict[str, tuple[str, ...]] = {
+    listed: dict[str, tuple[str, ...]] = {
         f"text/{word}": (word,)
         for word in ("table", "revisions", "cases", "properties", "schema", "mutants")
     }
     for target in ("model", "model:kafka-2.3", *(f"mutant:{name}" for name in _MUTANTS)):
-        found[f"certify/{target}"] = ("certify", target, "--report", REPORT)
-    found["certify/cover"] = ("certify", "model", "--suite", "cover", "--report", REPORT)
+        listed[f"certify/{target}"] = ("certify", target, "--report", REPORT)
+    listed["certify/cover"] = ("certify", "model", "--suite", "cover", "--report", REPORT)
     for target, seed in (("model", "1"), ("mutant:kafka-8500", "1"), ("mutant:kafka-9752", "3")):
         search = ("--seed", seed, "--requests", "3000", "--report", REPORT)
-        found[f"fuzz/{target}"] = ("fuzz", target, *search)
-    found["compare"] = ("compare", "model", "mutant:kafka-8500", "--requests", "2000")
+        listed[f"fuzz/{target}"] = ("fuzz", target, *search)
+    listed["compare"] = ("compare", "model", "mutant:kafka-8500", "--requests", "2000")
     for revision in ("kafka-4", "mutant:kafka-8500", "mutant:kafka-9801"):
-        found[f"check/{revision}"] = ("check", revision, "--jobs", "2", "--report", REPORT)
-        found[f"prove/{revision}"] = ("prove", "--revision", revision)
-    found["explore"] = ("explore", "--json")
-    found["diff"] = ("diff", "kafka-2.3", "kafka-4", "--report", REPORT)
+        listed[f"check/{revision}"] = ("check", revision, "--jobs", "2", "--report", REPORT)
+        listed[f"prove/{revision}"] = ("prove", "--revision", revision)
+    listed["explore"] = ("explore", "--json")
+    listed["diff"] = ("diff", "kafka-2.3", "kafka-4", "--report", REPORT)
     for log in logs:
-        found[f"audit/{log.name}"] = ("audit", str(log), "--report", REPORT)
-        found[f"audit-json/{log.name}"] = ("audit", str(log), "--json")
+        listed[f"audit/{log.name}"] = ("audit", str(log), "--report", REPORT)
+        listed[f"audit-json/{log.name}"] = ("audit", str(log), "--json")
     for scenario in scenarios:
-        found[f"simulate/{scenario.stem}"] = ("simulate", scenario.stem, "--report", REPORT)
+        listed[f"simulate/{scenario.stem}"] = ("simulate", scenario.stem, "--report", REPORT)
     known = ("--members", "20", "--partitions", "100", "--restart-s", "12")
-    found["advise"] = ("advise", *known, "--report", REPORT)
-    found["site"] = ("site", str(root / "docs" / "certificates"), "--report", REPORT)
+    listed["advise"] = ("advise", *known, "--report", REPORT)
+    listed["site"] = ("site", str(root / "docs" / "certificates"), "--report", REPORT)
     for trace in traces:
         name = f"{trace.parent.name}-{trace.name}"
-        found |= {
+        listed |= {
             f"convert/{form}/{name}": ("convert", str(trace), "--to", form) for form in _FORMS
         }
-        found[f"view/{name}"] = ("view", str(trace), "-o", REPORT)
-        found[f"replay/{name}"] = ("replay", str(trace))
-        found[f"shrink/{name}"] = ("shrink", str(trace))
-    return found
+        listed[f"view/{name}"] = ("view", str(trace), "-o", REPORT)
+        listed[f"replay/{name}"] = ("replay", str(trace))
+        listed[f"shrink/{name}"] = ("shrink", str(trace))
+    return listed
 
 
 def keep(name: str, arguments: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
-    """Run a command of fencepost, and keep its output, its exit code and what it writes."""
+    """Run a command of fencepost, and keep its output, its exit code and its files."""
     place = folder / name.replace(":", "-")
     place.mkdir(parents=True)
     with tempfile.TemporaryDirectory(prefix="fencepost-") as work:
@@ -124,7 +124,7 @@ def without_times(text: str) -> str:
 
 
 def differences(old: Path, new: Path) -> Iterator[str]:
-    """Yield the files that differ, each with its first lines that do."""
+    """Yield the files that differ, each with its first different lines."""
     files = {
         path.relative_to(top) for top in (old, new) for path in top.rglob("*") if path.is_file()
     }
@@ -132,9 +132,12 @@ def differences(old: Path, new: Path) -> Iterator[str]:
         if not (old / name).exists() or not (new / name).exists():
             yield f"{name}: only in {old if (old / name).exists() else new}"
             continue
-        one, other = (without_times((top / name).read_text("utf-8")) for top in (old, new))
-        if one != other:
-            changed = difflib.unified_diff(one.splitlines(), other.splitlines(), lineterm="", n=0)
+        texts = ((top / name).read_text("utf-8") for top in (old, new))
+        before, after = map(without_times, texts)
+        if before != after:
+            changed = difflib.unified_diff(
+                before.splitlines(), after.splitlines(), lineterm="", n=0
+            )
             yield "\n    ".join((f"{name}:", *list(changed)[2:8]))
 
 
@@ -184,11 +187,11 @@ def keep_command(folder: Path, checkout: Path, only: tuple[str, ...]) -> int:
 @click.argument("new", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def compare_command(old: Path, new: Path) -> int:
     """Compare two folders without times.  Exit code 1: they differ."""
-    found = list(differences(old, new))
-    for difference in found:
+    different = list(differences(old, new))
+    for difference in different:
         click.echo(difference)
-    click.echo(f"{len(found)} files differ")
-    return 1 if found else 0
+    click.echo(f"{len(different)} files differ")
+    return 1 if different else 0
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 
 from fencepost.conformance.cases import ENTRIES
 from fencepost.model.revisions import revisions
-from tools.kill_matrix.rule_matrix import cells_of, shown_by
+from tools.kill_matrix.rule_matrix import cells_of, covering_cases
 
 _NO_NAME = "the group of no name is one for a whole cluster, so a case would meet what others left"
 _DELAY = "during the initial delay each member has a join that waits, and leaves with it"
@@ -41,7 +41,7 @@ WHY_NOT = {
 
 def gaps(revision: str) -> list[str]:
     chosen = revisions.find(revision)
-    return sorted(cells_of(chosen) - shown_by(chosen, ENTRIES).keys())
+    return sorted(cells_of(chosen) - covering_cases(chosen, ENTRIES).keys())
 
 
 def unexplained(cells: list[str], reasons: Mapping[str, str]) -> list[str]:

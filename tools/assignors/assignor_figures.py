@@ -45,7 +45,7 @@ from fencepost.properties.assignors.assignor_promises import (
 )
 
 VERSION = "4.3.0"
-"""Of kafka-clients, the reference."""
+"""Version of kafka-clients, the reference."""
 _JVM = ("-Xmx1g", "-XX:+UseSerialGC", "-Dorg.slf4j.simpleLogger.defaultLogLevel=off")
 _MAIN = "AssignorProgram"
 
@@ -65,7 +65,7 @@ class Question:
     namings: int = 8
 
     def as_json(self) -> dict[str, Any]:
-        """As the program reads it."""
+        """Return the question in the form that the program reads."""
         return {
             "assignor": self.assignor,
             "namings": self.namings,
@@ -89,9 +89,9 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class JavaAnswer:
-    """Each result that Java has; a failure is the name of an exception.
+    """Java's results; a failure is the name of an exception.
 
-    More than one: which, depends on hash codes.  `took_ms`: the first, without reading and writing.
+    Several results depend on hash codes.  `took_ms`: time of the first, without input and output.
     """
 
     results: tuple[Assignment | str, ...]
@@ -105,18 +105,18 @@ async def ask_java(
     path = await java_classes(version, _MAIN)
     java = find_tool("java", "install Java 17 or later (Debian: openjdk-17-jre-headless)")
     with tempfile.TemporaryDirectory(prefix="fencepost-") as at:
-        asked, answered = Path(at) / "questions", Path(at) / "answers"
-        with asked.open("wb") as file:
+        questions_file, answers_file = Path(at) / "questions", Path(at) / "answers"
+        with questions_file.open("wb") as file:
             for question in questions:
                 file.write(msgspec.json.encode(question.as_json()) + b"\n")
-        command = [java, *_JVM, "-cp", path, _MAIN, str(asked), str(answered)]
+        command = [java, *_JVM, "-cp", path, _MAIN, str(questions_file), str(answers_file)]
         await run_tool(command, within_s, Path(at))
-        with answered.open("rb") as file:
+        with answers_file.open("rb") as file:
             return [answer_of(msgspec.json.decode(line)) for line in file]
 
 
 def answer_of(read: dict[str, Any]) -> JavaAnswer:
-    """Return an answer as the program wrote it, or as it is kept."""
+    """Read an answer of the program, or a kept answer."""
     results = tuple(_result(result) for result in read["results"])
     return JavaAnswer(results, read.get("took_us", 0) / 1000)
 
@@ -165,28 +165,28 @@ def parity_of(question: Question, answer: JavaAnswer) -> Parity:
     return Parity.DIFFERENT
 
 
-def gives_unwanted(group: AssignorInput, found: Assignment) -> bool:
+def gives_unwanted(group: AssignorInput, assignment: Assignment) -> bool:
     """Return True if a member gets a partition of a topic that it doesn't want."""
     return any(
         partition.topic not in member.subscription.topics
         for member in group.members
-        for partition in found[member.member_id]
+        for partition in assignment[member.member_id]
     )
 
 
-def _gives_wrongly(group: AssignorInput, found: Assignment) -> bool:
-    count = Counter(p for partitions in found.values() for p in partitions)
+def _gives_wrongly(group: AssignorInput, assignment: Assignment) -> bool:
+    count = Counter(p for partitions in assignment.values() for p in partitions)
     return bool(count.keys() - set(group.partitions())) or any(n > 1 for n in count.values())
 
 
-def _hands_over_early(group: AssignorInput, found: Assignment) -> bool:
+def _hands_over_early(group: AssignorInput, assignment: Assignment) -> bool:
     claims = claims_of(group.members, group.counts)
     owners = claims.owners()
     member = {m.member_id: m for m in group.members}
     return any(
         (partition not in owners or owners[partition] != member[member_id])
         and any(other != member[member_id] for other in claims.claimants.get(partition, ()))
-        for member_id, partitions in found.items()
+        for member_id, partitions in assignment.items()
         for partition in partitions
     )
 
@@ -221,84 +221,82 @@ def _small() -> Iterator[tuple[str, AssignorInput]]:
 
 async def _parity(groups: Sequence[tuple[str, AssignorInput]]) -> list[dict[str, Any]]:
     """Count each kind of parity, by kind of group and assignor."""
-    asked = [
+    rows = [
         (kind, Question(name, group.members, group.counts, group.racks))
         for kind, group in groups
         for name in ASSIGNORS
     ]
-    answers = await ask_java([question for _, question in asked], WITHIN_S)
-    found: dict[tuple[str, str], Counter[str]] = {}
-    for (kind, question), answer in zip(asked, answers, strict=True):
-        row = found.setdefault((kind, question.assignor), Counter())
+    answers = await ask_java([question for _, question in rows], WITHIN_S)
+    counts: dict[tuple[str, str], Counter[str]] = {}
+    for (kind, question), answer in zip(rows, answers, strict=True):
+        row = counts.setdefault((kind, question.assignor), Counter())
         row[parity_of(question, answer).value] += 1
     return [
         {"groups": kind, "assignor": name, "found": dict(sorted(row.items()))}
-        for (kind, name), row in found.items()
+        for (kind, name), row in counts.items()
     ]
 
 
 async def _quality(
     groups: Sequence[tuple[GroupKind, AssignorInput]],
 ) -> AsyncIterator[dict[str, Any]]:
-    """Gaps and rounds of the sticky assignors, by kind of group: ours, and Java's.
+    """Yield gaps and rounds of the sticky assignors, by kind of group: ours, and Java's.
 
-    Groups on which Java fails or breaks a promise are left out of both.
+    Both leave out groups on which Java fails or breaks a promise.
     """
     only = [group for _, group in groups]
     best = [quality_of(group, best_assignment(group)) for group in only]
     for name in STICKY:
-        ours = [[found for _, found in rounds(ASSIGNORS[name], group)] for group in only]
+        ours = [[assignment for _, assignment in rounds(ASSIGNORS[name], group)] for group in only]
         java = await _java_rounds(name, only)
         for by, passed in (("fencepost", ours), ("Java", java)):
             gaps = {str(kind): Counter[str]() for kind, _ in groups}
             needed = {str(kind): Counter[int]() for kind, _ in groups}
             for index, (kind, group) in enumerate(groups):
                 if java[index]:
-                    found = gap(quality_of(group, passed[index][-1]), best[index])
-                    gaps[str(kind)][found] += 1
+                    distance = gap(quality_of(group, passed[index][-1]), best[index])
+                    gaps[str(kind)][distance] += 1
                     needed[str(kind)][len(passed[index])] += 1
-            for said, count in gaps.items():
+            for kind_name, count in gaps.items():
                 yield {
-                    "groups": said,
+                    "groups": kind_name,
                     "assignor": name,
                     "by": by,
-                    "gaps": {one: count[one] for one in GAPS},
-                    "rounds": {
-                        str(number): needed[said][number] for number in sorted(needed[said])
-                    },
+                    "gaps": {distance: count[distance] for distance in GAPS},
+                    "rounds": {str(n): times for n, times in sorted(needed[kind_name].items())},
                 }
 
 
-def gap(found: Quality, best: Quality) -> str:
+def gap(quality: Quality, best: Quality) -> str:
     """Return the distance of an assignment to the best, one of GAPS."""
-    if found.unevenness > best.unevenness:
+    if quality.unevenness > best.unevenness:
         return "less even"
-    if found.far > best.far:
+    if quality.far > best.far:
         return "farther"
-    more = found.moves - best.moves
+    more = quality.moves - best.moves
     return GAPS[min(more, _MORE_MOVES)]
 
 
 async def _java_rounds(name: str, groups: Iterable[AssignorInput]) -> list[list[Assignment]]:
     """Return Java's assignments of each group by round; none where it fails or breaks a promise."""
     now = dict(enumerate(groups))
-    found: list[list[Assignment]] = [[] for _ in now]
+    by_group: list[list[Assignment]] = [[] for _ in now]
     for number in range(LONGEST):
-        asked = {
+        questions = {
             index: Question(name, group.members, group.counts, group.racks, namings=1)
             for index, group in now.items()
         }
-        answers = await ask_java(asked.values(), WITHIN_S)
+        answers = await ask_java(questions.values(), WITHIN_S)
         after = {}
-        for index, answer in zip(asked, answers, strict=True):
+        for index, answer in zip(questions, answers, strict=True):
             [result] = answer.results
             if isinstance(result, str) or gives_unwanted(now[index], result):
-                found[index] = []
-            elif not found[index] or found[index][-1] != result:
-                found[index].append(result)
+                by_group[index] = []
+            elif not by_group[index] or by_group[index][-1] != result:
+                by_group[index].append(result)
                 if ASSIGNORS[name].is_cooperative:
                     after[index] = now[index].owning(result, 10 + number)
         now = after
         if not now:
             break
-    return found
+    return by_group

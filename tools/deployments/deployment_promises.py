@@ -1,6 +1,6 @@
 """Compare promises of KIP-345 and of an article about deployments with simulated and real runs.
 
-The claims are data, `claims.toml`, in our own words and with the section that they are from.
+The claims are data, `claims.toml`, in our own words and with their sections.
 """
 
 from __future__ import annotations
@@ -39,33 +39,33 @@ class Pooled:
     results: tuple[CaseResult, ...]
 
     def simulated(self, figure: str) -> Range | None:
-        """Return the least and the most that was simulated."""
-        found = [end for one in self.results for end in one.simulated.get(figure, (None, None))]
-        return range_of(found)
+        """Return the range of a figure over all simulations."""
+        spans = [result.simulated.get(figure, (None, None)) for result in self.results]
+        return range_of([end for span in spans for end in span])
 
     @property
     def runs(self) -> int:
         """Number of real runs."""
-        return sum(len(one.real) for one in self.results)
+        return sum(len(result.real) for result in self.results)
 
     def real(self, figure: str) -> Range | None:
-        """Return the least and the most that happened."""
-        ranges = [one.happened(figure) for one in self.results]
+        """Return the range of a figure over all real runs."""
+        ranges = [result.happened(figure) for result in self.results]
         if figure in LATER:
-            ranges = [one for one in ranges if one is not None]
-        return range_of([end for one in ranges for end in one or (None, None)])
+            ranges = [result for result in ranges if result is not None]
+        return range_of([end for result in ranges for end in result or (None, None)])
 
 
 def pooled(results: Sequence[CaseResult], case: str) -> Pooled:
     """Return the results of a case."""
-    return Pooled(tuple(one for one in results if one.case == case))
+    return Pooled(tuple(result for result in results if result.case == case))
 
 
 class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A promise about a figure of a case.
 
     `promised`: in words; `within`: the promised values of the figure; `at_most`: another figure of
-    the same run that it may not exceed.  `why`: the reason why it isn't so, or a remark, under a
+    the same run that it may not exceed.  `why`: the reason for a difference, or a remark, under a
     `title`.
     """
 
@@ -79,16 +79,16 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     title: str = ""
     why: str = ""
 
-    def verdict(self, found: Pooled) -> Verdict:
-        """Return the verdict: do all runs keep the promise?"""
-        real = found.real(self.figure)
+    def verdict(self, pool: Pooled) -> Verdict:
+        """Compare the promise with the real runs."""
+        real = pool.real(self.figure)
         if real is None:
             return Verdict.UNKNOWN
         low, high = self.within
         if self.at_most is not None and not all(
-            getattr(one, self.figure) <= getattr(one, self.at_most)
-            for result in found.results
-            for one in result.real
+            getattr(run, self.figure) <= getattr(run, self.at_most)
+            for result in pool.results
+            for run in result.real
         ):
             return Verdict.FAILS
         if low <= real[0] and real[1] <= high:
@@ -97,10 +97,10 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 
 def simulated_only(results: Sequence[CaseResult]) -> dict[str, dict[str, Range]]:
-    """Return the simulated figures of each case with claims that was not performed yet."""
-    performed = {one.case for one in results}
+    """Return the simulated figures of each case that has claims but no real runs yet."""
+    performed = {result.case for result in results}
     cases = {claim.case: CASES_BY_NAME[claim.case] for claim in all_claims()}
-    return {name: simulated(one.at(), ()) for name, one in cases.items() if name not in performed}
+    return {name: simulated(case.at(), ()) for name, case in cases.items() if name not in performed}
 
 
 def all_claims() -> list[Claim]:

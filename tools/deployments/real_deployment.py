@@ -20,6 +20,7 @@ from collections.abc import (
     Coroutine,
     Iterable,
     Iterator,
+    Mapping,
     Sequence,
 )
 from contextlib import asynccontextmanager
@@ -126,7 +127,7 @@ class Synced(NamedTuple):
 
 
 class GroupOnWire:
-    """A group, as far as the history was read; consumers are known by their client ids.
+    """State of a group by the history so far; consumers are known by their client ids.
 
     `generation_id`: the newest in a join's answer.  `completed`: the time of the first answer to a
     join of each generation, in ms of the history.  `synced`: by consumer.  `first_join_ms`: the
@@ -193,9 +194,9 @@ class GroupOnWire:
             case JoinGroupRequest(), JoinGroupResponse(error_code=0) as joined:
                 self.generation_id = max(self.generation_id, joined.generation_id)
                 self.completed.setdefault(joined.generation_id, answered_ms)
-            case SyncGroupRequest() as asked, SyncGroupResponse(error_code=0) as given:
-                partitions = frozenset(decode_assignment(given.assignment))
-                self.synced[_consumer(exchange)] = Synced(asked.generation_id, partitions)
+            case SyncGroupRequest() as request, SyncGroupResponse(error_code=0) as response:
+                partitions = frozenset(decode_assignment(response.assignment))
+                self.synced[_consumer(exchange)] = Synced(request.generation_id, partitions)
             case _:
                 pass
 
@@ -210,6 +211,14 @@ _JAVA_ASSIGNORS = {
     "cooperative-sticky": "org.apache.kafka.clients.consumer.CooperativeStickyAssignor",
 }
 """The driver's protocol has one assignor; several are named as Java names them."""
+
+
+_EVENTS: Mapping[type[Any], Callable[[tuple[TopicPartition, ...]], client_interface.UserEvent]] = {
+    Assigned: client_interface.Assigned,
+    Revoked: client_interface.Revoked,
+    Lost: client_interface.Lost,
+}
+"""A driver's event → the event of the reference client."""
 
 
 class DeploymentError(Exception):
@@ -238,10 +247,10 @@ class _RealConsumer:
         self.read += len(new)
         for heard in new:
             match heard.event:
-                case Assigned(partitions=given):
-                    self.owned |= {TopicPartition(*one) for one in given}
+                case Assigned(partitions=partitions):
+                    self.owned |= {TopicPartition(*row) for row in partitions}
                 case Revoked(partitions=gone) | Lost(partitions=gone):
-                    self.owned -= {TopicPartition(*one) for one in gone}
+                    self.owned -= {TopicPartition(*row) for row in gone}
                 case Error(fatal=True) as error:
                     self.errors.append((heard.received_ms, error))
         self.heard += new
@@ -279,7 +288,7 @@ class RealDeployment(Deployment):
         """The history's clock."""
         return round(self._history.now_ms())
 
-    # What is done.
+    # Actions.
 
     def start_consumer(self, consumer: str, settings: ClientSettings) -> None:
         """Start a consumer in a process of its own, as soon as one is ready."""
@@ -329,20 +338,20 @@ class RealDeployment(Deployment):
         for error in [task.exception() for task in done]:
             if error is not None:
                 raise error
-        for one in self._consumers.values():
-            one.look()
+        for state in self._consumers.values():
+            state.look()
         self.wire.read()
 
     async def _start(self, consumer: str, settings: ClientSettings) -> None:
-        one = self._consumers[consumer]
-        one.driver = await self._pool.take()
-        one.read = len(one.driver.events)
+        state = self._consumers[consumer]
+        state.driver = await self._pool.take()
+        state.read = len(state.driver.events)
         offered = settings.assignors
         settings_by_name: dict[str, str | int | float | bool] = {}
-        if one.driver.introduction.language == "java" and len(offered) > 1:
+        if state.driver.introduction.language == "java" and len(offered) > 1:
             classes = ",".join(_JAVA_ASSIGNORS[name] for name in offered)
             settings_by_name["partition.assignment.strategy"] = classes
-        given = ConsumerSettings(
+        consumer_settings = ConsumerSettings(
             bootstrap=self._kafka.proxy.bootstrap,
             group=self.name,
             topics=(self.name,),
@@ -355,24 +364,24 @@ class RealDeployment(Deployment):
             rack=settings.rack_id,
             settings=settings_by_name,
         )
-        _refuse_undone(consumer, await one.driver.start_consumer(consumer, given))
+        _refuse_undone(consumer, await state.driver.start_consumer(consumer, consumer_settings))
 
     async def _close(self, consumer: str, *, is_over: bool = False) -> None:
-        one = self._consumers[consumer]
-        if one.driver is None:
+        state = self._consumers[consumer]
+        if state.driver is None:
             return
-        reply = await one.driver.do(Close(consumer, _CLOSE_MS))
-        one.look()
-        driver, one.driver = one.driver, None
+        reply = await state.driver.do(Close(consumer, _CLOSE_MS))
+        state.look()
+        driver, state.driver = state.driver, None
         if not is_over and isinstance(reply, Done):
             await driver.bye()
         await self._pool.give_back(driver, clean=is_over and isinstance(reply, Done))
 
     async def _end(self, consumer: str) -> None:
-        one = self._consumers[consumer]
-        one.look()
-        if one.driver is not None:
-            driver, one.driver = one.driver, None
+        state = self._consumers[consumer]
+        state.look()
+        if state.driver is not None:
+            driver, state.driver = state.driver, None
             await driver.crash()
             await self._pool.give_back(driver, clean=False)
 
@@ -385,93 +394,84 @@ class RealDeployment(Deployment):
         await self._kafka.broker.run_again()
         self._outages.append((self._down_ms, self._history.now_ms()))
 
-    def _do(self, consumer: str, what: Callable[[], Awaitable[None]]) -> None:
+    def _do(self, consumer: str, action: Callable[[], Awaitable[None]]) -> None:
         """Start an action of a consumer, after its action before."""
-        one = self._consumers[consumer]
-        before = one.last
+        state = self._consumers[consumer]
+        before = state.last
 
         async def in_turn() -> None:
             if before is not None:
                 await asyncio.wait({before})
-            await what()
+            await action()
 
-        one.last = self._run_beside(in_turn())
+        state.last = self._run_beside(in_turn())
 
-    def _run_beside(self, what: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = asyncio.create_task(what)
+    def _run_beside(self, action: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(action)
         self._beside.append(task)
         return task
 
-    # What came of it.
+    # Results.
 
     def new_failures(self) -> Iterator[tuple[str, ProcessFailure]]:
         """Yield the fatal errors of users."""
-        for consumer, one in self._consumers.items():
-            events, one.errors = one.errors, []
+        for consumer, state in self._consumers.items():
+            events, state.errors = state.errors, []
             for heard_ms, error in events:
                 at_ms = round(self._on_history(heard_ms))
                 yield consumer, ProcessFailure(at_ms, place_of(consumer), error.code, error.where)
 
     def is_balanced(self) -> bool:
-        """As the recorded answers, and the users, say."""
+        """Return True if, by the recorded answers and the users, each partition has one owner."""
         running = self.consumers
         joining = self.wire.joining()
-        given: list[TopicPartition] = []
+        partitions: list[TopicPartition] = []
         for consumer in running:
             synced = self.wire.synced.get(consumer)
             if synced is None or synced.generation_id != self.wire.generation_id:
                 return False
             if consumer in joining or synced.partitions != self._consumers[consumer].owned:
                 return False
-            given += synced.partitions
-        return len(given) == len(set(given)) == sum(self.scenario.counts.values())
+            partitions += synced.partitions
+        return len(partitions) == len(set(partitions)) == sum(self.scenario.counts.values())
 
     @property
     def events(self) -> list[ClientEvent]:
         """Return the events of users, in order: on the history's clock, of the scenario's topic."""
         (topic,) = self.scenario.counts
-        found: list[ClientEvent] = []
-        for consumer, one in self._consumers.items():
-            for heard in one.heard:
-                at_ms = round(self._on_history(heard.received_ms))
+        events: list[ClientEvent] = []
+        for consumer, state in self._consumers.items():
+            for heard in state.heard:
                 match heard.event:
-                    case Assigned(partitions=given):
-                        found.append(
-                            ClientEvent(
-                                at_ms, consumer, client_interface.Assigned(_of(topic, given))
-                            )
-                        )
-                    case Revoked(partitions=gone):
-                        found.append(
-                            ClientEvent(at_ms, consumer, client_interface.Revoked(_of(topic, gone)))
-                        )
-                    case Lost(partitions=gone):
-                        found.append(
-                            ClientEvent(at_ms, consumer, client_interface.Lost(_of(topic, gone)))
-                        )
+                    case (
+                        Assigned(partitions=rows) | Revoked(partitions=rows) | Lost(partitions=rows)
+                    ):
+                        at_ms = round(self._on_history(heard.received_ms))
+                        event = _EVENTS[type(heard.event)](_of(topic, rows))
+                        events.append(ClientEvent(at_ms, consumer, event))
                     case _:
                         pass
-        return sorted(found, key=lambda row: row.at_ms)
+        return sorted(events, key=lambda row: row.at_ms)
 
     @property
     def restarts_s(self) -> list[float]:
-        """From each stop of a process to the first join of the host's next one.
+        """Seconds from each stop of a process to the first join of the host's next process.
 
-        One that waited for the broker is left out.
+        Restarts during an outage of the broker are left out.
         """
-        found = []
+        seconds = []
         for consumer, stopped_ms in self._stopped.items():
             host, number = place_of(consumer), int(consumer.rpartition("#")[2])
             joined_ms = self.wire.first_join_ms.get(f"{host}#{number + 1}")
             if joined_ms is None or joined_ms < stopped_ms:
                 continue
             if not any(down < joined_ms and stopped_ms < up for down, up in self._outages):
-                found.append((joined_ms - stopped_ms) / 1000)
-        return found
+                seconds.append((joined_ms - stopped_ms) / 1000)
+        return seconds
 
     @property
     def downs_s(self) -> list[float]:
-        """For how long the broker was away, each time."""
+        """Seconds of each outage of the broker."""
         return [(up - down) / 1000 for down, up in self._outages]
 
     def worst_ms(self, began_ms: float, ended_ms: float) -> int:
@@ -483,23 +483,23 @@ class RealDeployment(Deployment):
 
 
 def _of(topic: str, partitions: Iterable[Partition]) -> tuple[TopicPartition, ...]:
-    """Return the same partitions of another topic."""
+    """Return partitions of these numbers, of another topic."""
     return tuple(TopicPartition(topic, number) for _, number in partitions)
 
 
 def _refuse_undone(consumer: str, reply: Reply) -> None:
-    """Raise DeploymentError unless it was done; late is well."""
-    came = reply.reply if isinstance(reply, Late) else reply
-    if not isinstance(came, Done):
+    """Raise DeploymentError unless the reply, perhaps a late one, is Done."""
+    last = reply.reply if isinstance(reply, Late) else reply
+    if not isinstance(last, Done):
         raise DeploymentError(f"{consumer} can't be started: {reply}")
 
 
 Held = Sequence[tuple[float, float, str]]
-"""From when until when a partition was consumed, and by whom, in order."""
+"""Begin, end and consumer of each time that a partition was consumed, in order."""
 
 
 def most_at_once(partitions: Iterable[Held], from_: float, until: float) -> int:
-    """Return the most partitions that nobody consumed at one time, in a window."""
+    """Return the greatest number of partitions without a consumer at one time, in a window."""
     changes: list[tuple[float, int]] = []
     for held in partitions:
         end = from_
@@ -521,18 +521,18 @@ _FORMS_S = 180.0
 
 _ENOUGH = 20
 _DISTURBED_MS = 1500
-"""No broker answers so late by itself; a session is not yet in danger."""
+"""Answer time that only the machine causes, not a broker; a session is not yet in danger."""
 
 
 class RealFigures(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a scenario on a real Kafka.
 
-    `restarts_s`, `downs_s`: the times that hosts had no process that joined, and that the broker
-    was away; the simulation to compare with uses these.  `control_ms`: the longest wait of a client
+    `restarts_s`, `downs_s`: times of hosts without a process that joined, and outages of the
+    broker; the simulation to compare with uses these.  `control_ms`: the longest wait of a client
     of our own for an answer of the broker: more than a few ms is the machine.  `beats_ms`: the 5th,
-    50th and 95th percentile of the times between heartbeats; `late_ms`: the longest delay of one
-    beyond its due time, so the time that a member stood still.  `reasons`: the number of times that
-    members sent each reason to join again.
+    50th and 95th percentile of the times between heartbeats; `late_ms`: the longest delay of a
+    heartbeat beyond its due time, so the time that a member stood still.  `reasons`: the number of
+    times that members sent each reason to join again.
     """
 
     rebalances: int
@@ -560,13 +560,13 @@ class RealFigures(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def stood_still_s(self) -> float:
-        """For how long the machine did, as a member or our own client knows; not the broker."""
+        """Seconds that the machine stood still, by a member or our own client; not the broker."""
         return 0.0 if self.downs_s else max(self.control_ms, self.late_ms) / 1000
 
     @property
     def waited_for_nobody(self) -> bool:
-        """Return True if its longest gap was no restart's, and no outage's."""
-        return not self.downs_s and all(self.longest_gap_s < one for one in self.restarts_s)
+        """Return True if its longest gap is shorter than each restart, and there was no outage."""
+        return not self.downs_s and all(self.longest_gap_s < seconds for seconds in self.restarts_s)
 
     @property
     def was_disturbed(self) -> bool:
@@ -577,9 +577,9 @@ class RealFigures(msgspec.Struct, frozen=True, kw_only=True):
 async def perform_for_real(
     scenario: DeploymentScenario, seed: int, kafka: RealKafka, pool: DriverPool, name: str
 ) -> RealFigures:
-    """Perform a scenario in a group of this name, which was never used.
+    """Perform a scenario in a new group of this name.
 
-    Raises DeploymentError where nothing can be said: the group doesn't form, a driver fails.
+    Raises DeploymentError where there is no result: the group doesn't form, a driver fails.
     """
     kafka.proxy.history.exchanges.clear()
     deployment = RealDeployment(scenario, seed, kafka, pool, name)
@@ -603,7 +603,7 @@ async def perform_for_real(
 
 
 def _processes(scenario: DeploymentScenario) -> int:
-    """Return the number of all processes to start, so that none is waited for."""
+    """Return the number of all processes, to start them in advance."""
     count = scenario.members
     for step in scenario.step:
         match step:
@@ -619,7 +619,7 @@ def _processes(scenario: DeploymentScenario) -> int:
 
 
 async def _form(deployment: RealDeployment) -> tuple[int, int]:
-    """Start all, and wait for the group: when the first step begins, and the generation then."""
+    """Form the group; return the begin of the first step, and the generation then."""
     for host in deployment.hosts.values():
         deployment.start(host)
     performer = Performer(deployment)
@@ -651,7 +651,7 @@ def _figures(deployment: RealDeployment, begin_ms: int, formed: int) -> RealFigu
     ]
     times = consumption(deployment.events, deployment.ended, partitions, begin_ms, end_ms)
     completed = [at for generation, at in deployment.wire.completed.items() if generation > formed]
-    given = [held.from_ms for each in times for held in each.held]
+    starts = [held.from_ms for each in times for held in each.held]
     is_balanced = deployment.is_balanced()
     beat_ms = deployment.scenario.settings.heartbeat_interval_ms or BEAT_MS
     return RealFigures(
@@ -661,7 +661,7 @@ def _figures(deployment: RealDeployment, begin_ms: int, formed: int) -> RealFigu
         unavailable_partition_s=_s(sum(each.unavailable_ms for each in times)),
         longest_gap_s=_s(max(each.longest_gap_ms for each in times)),
         twice_partition_s=_s(sum(each.twice_ms for each in times)),
-        balanced_after_s=_s(max([begin_ms, *completed, *given]) - begin_ms)
+        balanced_after_s=_s(max([begin_ms, *completed, *starts]) - begin_ms)
         if is_balanced
         else None,
         lasted_s=_s(end_ms - begin_ms),

@@ -8,7 +8,7 @@ from an assignment until the member reads: the wait of each partition in each ea
 beyond the time of messages, for members that answer late and for the library's own work.  A
 simulation of the same bounce has the rest.
 
-Each difference to the simulation has a reason in REASONS, which was looked into.
+Each difference to the simulation has a reason in REASONS, which was examined.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class DeploymentCase:
     def at(self, members: int = MEMBERS, partitions: int = PARTITIONS) -> DeploymentScenario:
         """Return the scenario, with this many members and partitions, and with short times.
 
-        Members read at once: the extra time of a real rebalance is what is measured.
+        Members read at once: the comparison measures the extra time of a real rebalance.
         """
         scenario = find_scenario(self.scenario)
         members, partitions = members // self.share, partitions // self.share
@@ -86,7 +86,7 @@ class DeploymentCase:
         return variants_of(quick, self.form)[self.form] if self.form else quick
 
     def lacks(self, client: str) -> str:
-        """Return why a client can't take part; empty: it can."""
+        """Return the reason why a client can't take part; empty: it can."""
         if self.scenario.startswith("to-cooperative") and client.startswith("confluent-kafka"):
             return "librdkafka refuses to offer an eager and a cooperative assignor together"
         return ""
@@ -131,7 +131,7 @@ CASES_BY_NAME = {case.name: case for case in CASES}
 SEEDS = 10
 COUNTS = ("rebalances", "partitions_moved", "partitions_stopped", "failed")
 TIMES = ("longest_gap_s",)
-SHOWN = (
+ALL_FIGURES = (
     *COUNTS,
     *TIMES,
     "stopped_at_once",
@@ -140,18 +140,18 @@ SHOWN = (
     "balanced_after_s",
 )
 LEAST_JITTER_S = 0.1
-"""Interval of a health check: no time is known better."""
+"""Interval of a health check, the best precision of a time."""
 CALM_S = 0.5
 """The longest standstill of the machine, in s, at which times still describe the deployment."""
 LATER = frozenset({"stopped_at_once"})
-"""Figures that runs which were kept before they were known don't have."""
+"""Figures that the oldest kept runs don't have."""
 Range = tuple[float, float]
 
 
 class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
     """A case with a library on a broker: each real run, and the simulated figures.
 
-    `simulated`: of each figure the least and the most; a figure that not all runs have is left out.
+    `simulated`: the range of each figure; a figure that not all runs have is left out.
     """
 
     case: str
@@ -174,11 +174,11 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
 
     def happened(self, figure: str) -> Range | None:
         """Return the least and the most of a figure; None: a run has none."""
-        values = [getattr(one, figure) for one in self.real]
+        values = [getattr(run, figure) for run in self.real]
         return range_of([v for v in values if v is not None] if figure in LATER else values)
 
     def resimulated(self) -> CaseResult:
-        """Return the same, simulated anew."""
+        """Return a copy with new simulated figures."""
         return msgspec.structs.replace(self, simulated=simulated(self.scenario, self.real))
 
 
@@ -186,16 +186,16 @@ def simulated(
     scenario: DeploymentScenario, real: Sequence[RealFigures], seeds: int = SEEDS
 ) -> dict[str, Range]:
     """Return the figures' ranges over the seeds, with the real restart times and outages."""
-    downs = [seconds for one in real for seconds in one.downs_s]
-    restarts = tuple(seconds for one in real for seconds in one.restarts_s)
-    given = msgspec.structs.replace(
+    downs = [seconds for run in real for seconds in run.downs_s]
+    restarts = tuple(seconds for run in real for seconds in run.restarts_s)
+    as_performed = msgspec.structs.replace(
         scenario,
         restart_s=Spread(values=restarts) if restarts else scenario.restart_s,
         step=tuple(_as_it_was(step, downs) for step in scenario.step),
     )
-    costs = [simulate(SimulationRun(given, seed=seed)) for seed in range(seeds)]
-    ranges = {name: range_of([_figure(cost, name) for cost in costs]) for name in SHOWN}
-    return {name: found for name, found in ranges.items() if found is not None}
+    costs = [simulate(SimulationRun(as_performed, seed=seed)) for seed in range(seeds)]
+    ranges = {name: range_of([_figure(cost, name) for cost in costs]) for name in ALL_FIGURES}
+    return {name: span for name, span in ranges.items() if span is not None}
 
 
 def _as_it_was(step: Step, downs: list[float]) -> Step:
@@ -214,8 +214,8 @@ def _figure(cost: Cost, name: str) -> float | None:
             return most_at_once((row.held for row in cost.each_partition), 0, cost.lasted_s)
         case "failed":
             return len(cost.failures)
-    found: float | None = getattr(cost, name)
-    return found
+    value: float | None = getattr(cost, name)
+    return value
 
 
 def range_of(values: Sequence[float | None]) -> Range | None:
@@ -224,7 +224,7 @@ def range_of(values: Sequence[float | None]) -> Range | None:
     return (min(known), max(known)) if known and len(known) == len(values) else None
 
 
-# What is compared.
+# Comparison.
 
 
 def jitter_s(results: Iterable[CaseResult]) -> float:
@@ -235,28 +235,28 @@ def jitter_s(results: Iterable[CaseResult]) -> float:
     """
     spreads = [LEAST_JITTER_S]
     for result in results:
-        calm = [one for one in result.real if one.stood_still_s <= CALM_S]
-        gaps = [one.longest_gap_s for one in calm if one.waited_for_nobody]
+        calm = [run for run in result.real if run.stood_still_s <= CALM_S]
+        gaps = [run.longest_gap_s for run in calm if run.waited_for_nobody]
         spreads.append(max(gaps, default=0) - min(gaps, default=0))
     return max(spreads)
 
 
 def differences(result: CaseResult, jitter: float) -> list[str]:
-    """Return the figures that are not as simulated.
+    """Return the figures that differ from the simulation.
 
-    Counts must lie in the range of the seeds, which mostly is one number; times too, or as near to
-    it as the jitter, and as long as the machine stood still.
+    Counts must lie in the range of the seeds, which mostly is one number.  Times must lie in it, or
+    differ by at most the jitter and the time that the machine stood still.
     """
-    found = []
+    wrong = []
     for figure in (*COUNTS, *TIMES):
         expected, happened = result.simulated.get(figure), result.happened(figure)
         if expected is None or happened is None:
-            found.append(figure)
+            wrong.append(figure)
             continue
-        spare = jitter + max(one.stood_still_s for one in result.real) if figure in TIMES else 0
+        spare = jitter + max(run.stood_still_s for run in result.real) if figure in TIMES else 0
         if happened[0] < expected[0] - spare or happened[1] > expected[1] + spare:
-            found.append(figure)
-    return found
+            wrong.append(figure)
+    return wrong
 
 
 def beyond(result: CaseResult, figure: str) -> float:
@@ -267,19 +267,19 @@ def beyond(result: CaseResult, figure: str) -> float:
     return max(expected[0] - happened[0], happened[1] - expected[1], 0.0)
 
 
-# What is kept.
+# Files.
 
 
 def read_results(path: Path) -> list[CaseResult]:
     """Return the results in a file, in the order of cases; none if there is no file."""
     if not path.exists():
         return []
-    found = msgspec.convert(read_json(path), list[CaseResult])
-    return sorted(found, key=_place)
+    results = msgspec.convert(read_json(path), list[CaseResult])
+    return sorted(results, key=_place)
 
 
 def write_results(path: Path, results: Iterable[CaseResult]) -> None:
-    """Write them: a line for each run, so that changes can be read."""
+    """Write the results, a line for each run, so that changes can be read."""
     rows: list[Any] = [msgspec.to_builtins(result) for result in sorted(results, key=_place)]
     text = msgspec.json.format(msgspec.json.encode(rows), indent=1)
     path.write_bytes(text + b"\n")
@@ -290,12 +290,12 @@ def _place(result: CaseResult) -> tuple[int, str, str]:
 
 
 CASE = "bounce-eager"
-"""The case in which each rebalance assigns all partitions anew, and nobody waits for a session."""
+"""The case in which each rebalance assigns all partitions anew, without waits for sessions."""
 _FIGURE = "unavailable_partition_s"
 
 
 def resumes_s(results: Iterable[CaseResult]) -> list[float]:
-    """Of each run of the bounce the seconds for one partition and one rebalance, in order."""
+    """Return the seconds per partition and rebalance, in order, for each run of the bounce."""
     return sorted(
         (real.unavailable_partition_s - mean(result.simulated[_FIGURE]))
         / (real.rebalances * result.partitions)
@@ -329,7 +329,7 @@ class Reason:
 
     def fits(self, result: CaseResult, figure: str) -> bool:
         """Return True if it explains why this figure differs."""
-        still_s = max(one.stood_still_s for one in result.real)
+        still_s = max(run.stood_still_s for run in result.real)
         return (
             result.case in self.cases
             and figure in self.figures
@@ -422,4 +422,4 @@ which it would be known. What is longer by more than a heartbeat interval is not
 
 def reason(result: CaseResult, figure: str) -> str | None:
     """Return the name of the reason why a figure differs; None: it is unknown."""
-    return next((name for name, one in REASONS.items() if one.fits(result, figure)), None)
+    return next((name for name, entry in REASONS.items() if entry.fits(result, figure)), None)

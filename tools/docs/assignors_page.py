@@ -1,8 +1,8 @@
 """Make the page about assignors: their promises, Java's, and the distance of each to the best.
 
-It is made from figures in the repository; `python -m tools.docs.assignors_page docs` makes page and
-picture anew, and with `measure` behind it the figures, too, which needs a JDK and takes some
-minutes.  The speed comes from the benchmark: `python -m benchmarks assignors --save
+The figures are in the repository; `python -m tools.docs.assignors_page docs` makes page and picture
+anew, and with `measure` behind it the figures, too, which needs a JDK and takes some minutes.  The
+speed comes from the benchmark: `python -m benchmarks assignors --save
 docs/clients/assignor-speed.json`.  The picture is an SVG: a bar of shares for each sticky assignor.
 """
 
@@ -63,16 +63,16 @@ def _bar(top: int, row: Mapping[str, Any]) -> Iterator[str]:
         left, width = (_BAR * part / total for part in (at, gaps[gap]))
         at += gaps[gap]
         if gaps[gap]:
-            said = escape(f"{name}: {gap}, {gaps[gap]:,} of {total:,}")
+            text = escape(f"{name}: {gap}, {gaps[gap]:,} of {total:,}")
             yield (
                 f'<rect x="{_LEFT + left:.1f}" y="{top + 3}" width="{width:.1f}" '
-                f'height="{_ROW - 6}" fill="{colour}"><title>{said}</title></rect>'
+                f'height="{_ROW - 6}" fill="{colour}"><title>{text}</title></rect>'
             )
     yield _text(_LEFT + _BAR + 8, top + 15, percent(total - gaps["best"], total))
 
 
 def percent(part: int, whole: int) -> str:
-    """Return a share, so that a small one is not 0."""
+    """Format a share in percent; a small share is not 0."""
     share = 100 * part / whole
     return f"{share:.0f} %" if not part or share >= 10 else f"{share:.2g} %"
 
@@ -84,8 +84,8 @@ def _legend(top: int) -> Iterator[str]:
         yield _text(left + 18, line + 11, gap)
 
 
-def _text(left: int, line: int, said: str, weight: str = "normal") -> str:
-    return f'<text x="{left}" y="{line}" font-weight="{weight}">{escape(said)}</text>'
+def _text(left: int, line: int, text: str, weight: str = "normal") -> str:
+    return f'<text x="{left}" y="{line}" font-weight="{weight}">{escape(text)}</text>'
 
 
 FIGURES = "clients/assignors.json"
@@ -211,7 +211,7 @@ two cores that had nothing else to do, in ms:
 | assignor | group | fencepost | Java, first | Java, later |
 |---|---|---|---|---|
 """
-_SHOWN = (
+_SPEED_ROWS = (
     ("range", "same topics: forms"),
     ("roundrobin", "same topics: forms"),
     ("sticky", "same topics: forms"),
@@ -220,7 +220,7 @@ _SHOWN = (
     ("sticky", "different topics, racks: forms"),
     ("cooperative-sticky", "different topics, racks: one is gone"),
 )
-"""The rows of the benchmark on the page: the quickest, and the slowest."""
+"""Rows of the benchmark on the page: the quickest, and the slowest."""
 
 
 def page(figures: Mapping[str, Any], speed: Sequence[Mapping[str, Any]]) -> str:
@@ -244,24 +244,24 @@ def _speed_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
     Raises KeyError where the benchmark lacks it.
     """
-    found = {(row["assignor"], row["group"]): row for row in rows}
-    for assignor, group in _SHOWN:
-        row = found[assignor, group]
+    by_group = {(row["assignor"], row["group"]): row for row in rows}
+    for assignor, group in _SPEED_ROWS:
+        row = by_group[assignor, group]
         cells = " | ".join(f"{row[name]:,}" for name in ("ms", "java_ms", "java_again_ms"))
         yield f"| `{assignor}` | {group} | {cells} |"
 
 
 def _parity_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    found = {name for row in rows for name in row["found"]}
-    shown = [one for one in Parity if one.value in found]
-    yield "| groups | assignor | " + " | ".join(one.value for one in shown) + " |"
-    yield "|---|---" + "|---" * len(shown) + "|"
+    names = {name for row in rows for name in row["found"]}
+    kinds = [kind for kind in Parity if kind.value in names]
+    yield "| groups | assignor | " + " | ".join(kind.value for kind in kinds) + " |"
+    yield "|---|---" + "|---" * len(kinds) + "|"
     for row in rows:
-        counts = (f"{row['found'].get(one.value, 0):,}" for one in shown)
+        counts = (f"{row['found'].get(kind.value, 0):,}" for kind in kinds)
         yield f"| {row['groups']} | `{row['assignor']}` | " + " | ".join(counts) + " |"
     yield ""
-    for one, why in _REASONS.items():
-        yield f"- **{one.value}.** {why}"
+    for kind, why in _REASONS.items():
+        yield f"- **{kind.value}.** {why}"
 
 
 def _round_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -276,9 +276,9 @@ def _round_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield f"| {row['groups']} | {row['by']} | {shares} |"
 
 
-def main(docs: Path, *what: Path) -> None:
+def main(docs: Path, *parts: Path) -> None:
     """Write the page and its picture; with `measure`, the figures before."""
-    if what == (Path("measure"),):
+    if parts == (Path("measure"),):
         figures = asyncio.run(measure(EACH, SEED))
         (docs / FIGURES).write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
     figures = read_json(docs / FIGURES)

@@ -1,7 +1,7 @@
 """Keep certificates in the repository, and make the page `docs/certificates.md` about them.
 
-A kept certificate has all that is the same in every run: no times, no address.  It can be compared
-with a new one.  The page has a matrix of targets and areas, then for each target its known
+A kept certificate has only values that are equal in every run: no times, no address.  It can be
+compared with a new one.  The page has a matrix of targets and areas, then for each target its known
 failures, and the reasons: `python -m tools.docs.certificates_page docs/certificates
 docs/certificates.md`.
 """
@@ -62,10 +62,10 @@ def kept(certificate: Mapping[str, Any]) -> dict[str, Any]:
 def _case(case: Mapping[str, Any]) -> dict[str, Any]:
     if case["outcome"] == Outcome.PASS.value:
         return {"outcome": case["outcome"]}
-    found = {"outcome": case["outcome"], "level": case["level"]}
+    row = {"outcome": case["outcome"], "level": case["level"]}
     if case["outcome"] in {Outcome.UNSUPPORTED.value, Outcome.UNKNOWN.value}:
-        return found | {"why": case["message"]}
-    return found | {
+        return row | {"why": case["message"]}
+    return row | {
         "rule": case["rule"],
         "observed": case["observed"],
         "why": note_of(known) if (known := read_notes(case["notes"]).reason) else "",
@@ -75,25 +75,25 @@ def _case(case: Mapping[str, Any]) -> dict[str, Any]:
 def differences(old: Mapping[str, Any], new: Mapping[str, Any], shaky: Sequence[str]) -> list[str]:
     """List the differences of another run, a sentence for each case.
 
-    A known failure is the same by whatever listed words it was observed.  `shaky`: the cases whose
+    A known failure stays the same with any of its listed observations.  `shaky`: the cases whose
     known failure comes and goes; there, a pass is no difference.
     """
-    found = []
+    different = []
     for case_id in sorted(old["cases"].keys() | new["cases"].keys()):
         before, after = (_short(certificate["cases"].get(case_id)) for certificate in (old, new))
         both = {before.partition(":")[0], after.partition(":")[0]}
         if before != after and not (
             case_id in shaky and both <= {Outcome.PASS.value, Outcome.KNOWN_FAILURE.value}
         ):
-            found.append(f"{case_id}: was {before}, is {after}")
-    return found
+            different.append(f"{case_id}: was {before}, is {after}")
+    return different
 
 
 def _short(case: Mapping[str, Any] | None) -> str:
     if case is None:
         return "not there"
-    seen = None if case["outcome"] == Outcome.KNOWN_FAILURE.value else case.get("observed")
-    return f"{case['outcome']}: {seen}" if seen else str(case["outcome"])
+    observed = None if case["outcome"] == Outcome.KNOWN_FAILURE.value else case.get("observed")
+    return f"{case['outcome']}: {observed}" if observed else str(case["outcome"])
 
 
 def file_of(folder: Path, target: str) -> Path:
@@ -117,8 +117,8 @@ def write_kept(folder: Path, target: str, document: Mapping[str, Any]) -> Path:
 
 def read_all(folder: Path) -> list[dict[str, Any]]:
     """Return the certificates of a folder: Kafka by version, then the others."""
-    found = [read_json(path) for path in folder.glob("*.json")]
-    return sorted(found, key=lambda c: _order(c["target"]))
+    certificates = [read_json(path) for path in folder.glob("*.json")]
+    return sorted(certificates, key=lambda c: _order(c["target"]))
 
 
 def _order(target: str) -> tuple[bool, tuple[int, ...], str]:

@@ -1,8 +1,8 @@
 """Keep certificates of clients in the repository, and make the page about them.
 
-A kept certificate is the same in every run: no times, no names of a run.  The page is made by
-`python -m tools.docs.clients_page docs`.  With a folder of `certify-client --report` behind it,
-that certificate is kept, too.
+A kept certificate has only values that are equal in every run: no times, no names of a run.
+`python -m tools.docs.clients_page docs` makes the page.  With a folder of `certify-client --report`
+behind it, it keeps that certificate, too.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ def write(folder: Path, certificate: Mapping[str, Any]) -> Path:
 
 def read_all(folder: Path) -> list[dict[str, Any]]:
     """Return the certificates of a folder, in the order of the libraries."""
-    order = [f"{name}:{version}" for name, one in LIBRARIES.items() for version in one.versions]
-    found = [read_json(path) for path in folder.glob("*.json")]
-    return sorted(found, key=lambda c: (order.index(c["target"]), c["target"]))
+    order = [f"{name}:{version}" for name in LIBRARIES for version in LIBRARIES[name].versions]
+    certificates = [read_json(path) for path in folder.glob("*.json")]
+    return sorted(certificates, key=lambda c: (order.index(c["target"]), c["target"]))
 
 
 def page(certificates: Sequence[Mapping[str, Any]]) -> str:

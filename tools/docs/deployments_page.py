@@ -15,6 +15,7 @@ from statistics import median
 
 from tools.deployments.deployment_promises import Claim, Verdict, all_claims, pooled, simulated_only
 from tools.deployments.simulated_and_real import (
+    ALL_FIGURES,
     BEAT_S,
     BROKERS,
     CASE,
@@ -23,7 +24,6 @@ from tools.deployments.simulated_and_real import (
     REASONS,
     SEEDS,
     SESSION_S,
-    SHOWN,
     CaseResult,
     Range,
     differences,
@@ -103,14 +103,14 @@ _CLAIMS_HEAD = """\
 def reality_page(results: Sequence[CaseResult]) -> str:
     """Return the page of all results, in Markdown."""
     jitter = jitter_s(results)
-    told = _REALITY.format(made=_MADE, jitter=jitter, seeds=SEEDS, **_setting(results))
-    return told + _HEAD + "\n".join(_reality_lines(results, jitter)) + "\n"
+    text = _REALITY.format(made=_MADE, jitter=jitter, seeds=SEEDS, **_setting(results))
+    return text + _HEAD + "\n".join(_reality_lines(results, jitter)) + "\n"
 
 
 def _setting(results: Sequence[CaseResult]) -> dict[str, float]:
-    members = max((one.members for one in results), default=0)
-    partitions = max((one.partitions for one in results), default=0)
-    waits = [real.stood_still_s for one in results for real in one.real]
+    members = max((result.members for result in results), default=0)
+    partitions = max((result.partitions for result in results), default=0)
+    waits = [real.stood_still_s for result in results for real in result.real]
     return {
         "members": members,
         "partitions": partitions,
@@ -127,7 +127,7 @@ def _reality_lines(results: Sequence[CaseResult], jitter: float) -> Iterator[str
         cells = []
         for figure in _COLUMNS:
             expected, happened = result.simulated.get(figure), result.happened(figure)
-            cell = f"{_told(figure, expected)} / {_told(figure, happened)}"
+            cell = f"{_cell(figure, expected)} / {_cell(figure, happened)}"
             why = reason(result, figure) if figure in wrong else None
             mark = f" [{known.index(why) + 1}](#{why})" if why is not None else ""
             cells.append(f"**{cell}**{mark}" if figure in wrong else cell)
@@ -157,13 +157,13 @@ def _resumes(results: Sequence[CaseResult]) -> Iterator[str]:
 
     The simulator takes it from here.
     """
-    found = resumes_s(results)
-    if not found:
+    resumes = resumes_s(results)
+    if not resumes:
         return
     yield ""
     yield (
-        f"So much longer took `{CASE}` for each partition in each rebalance: {found[0]:.2f} to "
-        f"{found[-1]:.2f} s, in the median {median(found):.2f} s. That is what a member needs "
+        f"So much longer took `{CASE}` for each partition in each rebalance: {resumes[0]:.2f} to "
+        f"{resumes[-1]:.2f} s, in the median {median(resumes):.2f} s. That is what a member needs "
         "until it reads what it is given, unless told otherwise (`--resume-s`), in `simulate` and "
         "in [`advise`](advise.md); here it was simulated without (`--resume-s 0`). It ends when a "
         "library told its user that it has the partition: the first fetch isn't in it. It is of a "
@@ -173,15 +173,15 @@ def _resumes(results: Sequence[CaseResult]) -> Iterator[str]:
 
 def _limits(results: Sequence[CaseResult]) -> Iterator[str]:
     """Yield the outages of brokers, and the cases that were performed once, or not at all."""
-    downs_s = [seconds for one in results for real in one.real for seconds in real.downs_s]
+    downs_s = [seconds for result in results for real in result.real for seconds in real.downs_s]
     if downs_s:
         yield ""
         yield (
             f"In `failover` the broker was away for {min(downs_s):.0f} to {max(downs_s):.0f} s, "
             "not for 5 s: so long it took until the Kafka that was killed served its group again."
         )
-    done = {one.key for one in results}
-    once = sum(len(one.real) == 1 for one in results)
+    done = {result.key for result in results}
+    once = sum(len(result.real) == 1 for result in results)
     yield ""
     yield f"{once} of these {len(results)} were performed once, the others more often."
     missing, refused = [], []
@@ -211,13 +211,13 @@ _COLUMNS = (
 )
 _PARTS = {2: "half", 3: "third"}
 _UNKNOWN = "not known"
-_IN_SECONDS = frozenset(figure for figure in SHOWN if figure.endswith("_s"))
+_IN_SECONDS = frozenset(figure for figure in ALL_FIGURES if figure.endswith("_s"))
 
 
-def _told(figure: str, found: Range | None) -> str:
-    if found is None:
+def _cell(figure: str, span: Range | None) -> str:
+    if span is None:
         return _UNKNOWN
-    low, high = (f"{value:.1f}" if figure in _IN_SECONDS else f"{value:.0f}" for value in found)
+    low, high = (f"{value:.1f}" if figure in _IN_SECONDS else f"{value:.0f}" for value in span)
     return low if low == high else f"{low} to {high}"
 
 
@@ -239,17 +239,17 @@ def _claim_lines(
 ) -> Iterator[str]:
     claims = list(enumerate(all_claims(), 1))
     for number, claim in claims:
-        found = pooled(results, claim.case)
-        verdict = claim.verdict(found)
-        expected = found.simulated(claim.figure) or simulated.get(claim.case, {}).get(claim.figure)
+        pool = pooled(results, claim.case)
+        verdict = claim.verdict(pool)
+        expected = pool.simulated(claim.figure) or simulated.get(claim.case, {}).get(claim.figure)
         cells = [
             f"{number}",
             claim.says,
             claim.source,
             claim.promised,
             _with_unit(claim, expected),
-            _with_unit(claim, found.real(claim.figure)),
-            f"{found.runs}",
+            _with_unit(claim, pool.real(claim.figure)),
+            f"{pool.runs}",
             _verdict_cell(number, claim, verdict),
         ]
         yield f"| {' | '.join(cells)} |"
@@ -263,19 +263,19 @@ def _claim_lines(
         yield claim.why.strip()
 
 
-def _with_unit(claim: Claim, found: Range | None) -> str:
-    unit = " s" if claim.figure in _IN_SECONDS and found is not None else ""
-    return f"{_told(claim.figure, found)}{unit}"
+def _with_unit(claim: Claim, span: Range | None) -> str:
+    unit = " s" if claim.figure in _IN_SECONDS and span is not None else ""
+    return f"{_cell(claim.figure, span)}{unit}"
 
 
 def _verdict_cell(number: int, claim: Claim, verdict: Verdict) -> str:
     return f"[{verdict.value}](#claim-{number})" if claim.why else verdict.value
 
 
-def main(docs: Path, *what: str) -> None:
+def main(docs: Path, *parts: str) -> None:
     """Write the pages; with `simulate`, simulate first."""
     results = read_results(docs / DATA)
-    if what == ("simulate",):
+    if parts == ("simulate",):
         results = [result.resimulated() for result in results]
         write_results(docs / DATA, results)
     claims = claims_page(results, simulated_only(results))

@@ -1,4 +1,4 @@
-"""Makes `docs/revisions.md`: neighbours in the protocol's history, and how their answers differ.
+"""Make `docs/revisions.md`: neighbours in the protocol's history, and differences of their answers.
 
 `python -m tools.docs.revisions_page docs/revisions.md` writes it.
 """
@@ -96,30 +96,30 @@ def page() -> str:
 def _lines() -> Iterator[str]:
     yield _TITLE
     yield from (*(f"- {bounds_words(bounds)}" for bounds in DIFF_SCOPES), "")
-    for (one, other), about in ABOUT.items():
-        found = compare_revisions(find_revision(one), find_revision(other), DIFF_SCOPES)
-        yield from (f"## {one} → {other}", "", about, "")
-        yield from _pair(found)
+    for (first, other), about in ABOUT.items():
+        comparison = compare_revisions(find_revision(first), find_revision(other), DIFF_SCOPES)
+        yield from (f"## {first} → {other}", "", about, "")
+        yield from _pair(comparison)
 
 
-def _pair(found: Comparison) -> Iterator[str]:
-    for number, difference in enumerate(found.differences, start=1):
-        told = describe_difference(found, difference)
+def _pair(comparison: Comparison) -> Iterator[str]:
+    for number, difference in enumerate(comparison.differences, start=1):
+        words = describe_difference(comparison, difference)
         yield from (
-            f"### {number}. {told.title}",
+            f"### {number}. {words.title}",
             "",
-            *(f"- {why}" for why in told.why(mark="`")),
+            *(f"- {why}" for why in words.why(mark="`")),
             "",
         )
-        yield from ("```text", *told.lines(), "```", "")
-    if not found.differences:
+        yield from ("```text", *words.lines(), "```", "")
+    if not comparison.differences:
         yield from ("Within the bounds no client sees a difference.", "")
-    if found.unsaid:
-        yield from (*(f"- {lost_words(loss)}" for loss in found.unsaid), "")
-    if any(explored.cut for explored in found.explored):
+    if comparison.unsaid:
+        yield from (*(f"- {lost_words(loss)}" for loss in comparison.unsaid), "")
+    if any(explored.cut for explored in comparison.explored):
         yield from (_CUT, "")
-    if found.alike:
-        rules = ", ".join(f"`{rule}`" for rule in found.alike)
+    if comparison.alike:
+        rules = ", ".join(f"`{rule}`" for rule in comparison.alike)
         yield from (f"These rules differ, but no answer shows it within the bounds: {rules}.", "")
 
 

@@ -1,4 +1,4 @@
-"""Write the map of CONTRIBUTING.md: each room, and what it does, from the rooms' docstrings.
+"""Write the map of CONTRIBUTING.md: each room with the first line of its docstring.
 
 `python -m tools.docs.room_map`, in a checkout, writes it anew.
 """

@@ -158,7 +158,8 @@ def _lines() -> Iterator[str]:
     yield from (f"| `{echo}` | {echo.value} |" for echo in Echo)
     yield from ("", _COLUMNS)
     yield from (
-        f"| `{name}` | {_values(one)} | {one.about} |" for name, one in COLUMNS.features.items()
+        f"| `{name}` | {_values(feature)} | {feature.about} |"
+        for name, feature in COLUMNS.features.items()
     )
     yield from ("", _VIEWS)
     for view in _VIEWED:
@@ -179,19 +180,18 @@ def _lines() -> Iterator[str]:
 
 def _step(do: Do) -> str:
     """Describe a step: its sentence, its docstring, its needs, its users."""
-    rooms = (perform, perform, perform)
-    performed = next(filter(None, (getattr(room, do.name.lower(), None) for room in rooms)), None)
-    told = [f"{do.value}.".replace("|", "or")]
-    done = _plain(inspect.getdoc(performed) or "")
-    if len(set(_words(done)) - set(_words(do.value))) > _NEWS:
-        told.append(done)
-    told += [_BESIDES[do]] if do in _BESIDES else []
+    parts = [f"{do.value}.".replace("|", "or")]
+    effect = getattr(perform, do.name.lower(), None)
+    doc = _plain(inspect.getdoc(effect) or "")
+    if len(set(_words(doc)) - set(_words(do.value))) > _NEWS:
+        parts.append(doc)
+    parts += [_BESIDES[do]] if do in _BESIDES else []
     needs = [*(need.says for need in NEEDS.get(do, ())), *rule_needs(do)]
     if needs:
-        told.append(f"*Needs* {'; '.join(needs)}.")
+        parts.append(f"*Needs* {'; '.join(needs)}.")
     users = [rule.id for _, rule in find_revision(DEFAULT_REVISION).rules() if do in rule.effect]
-    told.append(f"*Used by* `{users[0]}`." if users else "*Used by* drafts or experiments alone.")
-    return f"**`{do}`**: {' '.join(told)}\n"
+    parts.append(f"*Used by* `{users[0]}`." if users else "*Used by* drafts or experiments alone.")
+    return f"**`{do}`**: {' '.join(parts)}\n"
 
 
 def _words(text: str) -> list[str]:
@@ -216,18 +216,18 @@ def _view(view: type) -> Iterator[str]:
     yield from (f"### {view.__name__}", "", doc, "")
     yield from ("| field | type |", "|---|---|") if types else ()
     for name, kind in types.items():
-        said = str(getattr(kind, "__forward_arg__", kind)).replace("|", "or")
-        if said == "Event":
-            said = " or ".join(event.__name__ for event in get_args(Event))
-        yield f"| `{name}` | {said} |"
+        kind_text = str(getattr(kind, "__forward_arg__", kind)).replace("|", "or")
+        if kind_text == "Event":
+            kind_text = " or ".join(event.__name__ for event in get_args(Event))
+        yield f"| `{name}` | {kind_text} |"
     for name, member in vars(view).items():
         if name.startswith(("_", "with", "as_stored")) or name in types:
-            continue  # what makes a changed group is for the machine
+            continue  # methods that make a changed group are for the machine
         if isinstance(member, property):
             yield f"| `{name}` | {_plain(inspect.getdoc(member) or '')} |"
         elif inspect.isfunction(member) and inspect.getdoc(member):
-            given = ", ".join([*inspect.signature(member).parameters][1:])
-            yield f"| `{name}({given})` | {_plain(inspect.getdoc(member) or '')} |"
+            parameters = ", ".join([*inspect.signature(member).parameters][1:])
+            yield f"| `{name}({parameters})` | {_plain(inspect.getdoc(member) or '')} |"
     yield ""
 
 

@@ -1,4 +1,4 @@
-"""Makes `docs/table.md` and `docs/states.md`: the decision table, and the states of a group.
+"""Make `docs/table.md` and `docs/states.md`: the decision table, and the states of a group.
 
 `python -m tools.docs.table_page docs` writes both.
 """
@@ -151,8 +151,8 @@ def _diagram(moves: list[Edge], tables: dict[str, str]) -> Iterator[str]:
     yield "```mermaid"
     yield "stateDiagram-v2"
     for edge in moves:
-        asked = [name for name, _ in groupby(tables[rule] for rule in edge.rules)]
-        yield f"    {_name(edge.start)} --> {_name(edge.end)}: {', '.join(asked)}"
+        triggers = [name for name, _ in groupby(tables[rule] for rule in edge.rules)]
+        yield f"    {_name(edge.start)} --> {_name(edge.end)}: {', '.join(triggers)}"
     yield "```"
 
 

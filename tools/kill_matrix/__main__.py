@@ -57,23 +57,23 @@ def kill_matrix_command(
     The result is the kill matrix: which engine finds which mutant.  `mutant:NAME` is also a target
     and a revision.  For one NAME the output explains what shows it.
     """
-    found = named_mutants(names)
+    chosen_mutants = named_mutants(names)
     chosen = [engine for engine in ENGINES if engine in (engines or ENGINES)]
     if report is not None:
         make_folder(report)
     made, seconds = rows(
-        [mutant.name for mutant in found],
+        [mutant.name for mutant in chosen_mutants],
         chosen,
         jobs=jobs,
         report=report,
-        progress=None if len(found) == 1 else _progress,
+        progress=None if len(chosen_mutants) == 1 else _progress,
     )
     matrix = json.dumps(matrix_json(made, chosen), indent=2, ensure_ascii=False)
     if report is not None:
         (report / "mutants.json").write_text(matrix + "\n", encoding="utf-8")
     if as_json:
         click.echo(matrix)
-    elif len(found) == 1:
+    elif len(chosen_mutants) == 1:
         print_one(made[0], chosen, console())
     else:
         print_matrix(made, chosen, console())

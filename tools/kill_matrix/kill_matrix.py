@@ -35,10 +35,10 @@ from fencepost.properties.worlds.scope import COMPARED_SCOPES, ENDING_SCOPES, MU
 from fencepost.properties.worlds.world import Act, World, Worlds
 
 PAIRS = 200
-"""The most pairs of worlds, side by side, to visit in one scope."""
+"""Greatest number of pairs of worlds, side by side, to visit in one scope."""
 
 EXAMPLES = 20
-"""The most walks for Hypothesis to try in each world."""
+"""Greatest number of walks for Hypothesis to try in each world."""
 
 EXPLORE = "explore"
 SEARCH = "hypothesis"
@@ -52,7 +52,7 @@ _PARTED = "the answers differ"
 _READ = 5
 """The number of scopes in which whole histories are checked, which takes long."""
 _SHORT = 4
-"""A walk of at most this many acts is not searched for again in other scopes."""
+"""Greatest number of acts of a walk for which no shorter walk is searched in other scopes."""
 
 _AGAIN = 2
 """The factor by which fewer walks are tried in other scopes."""
@@ -60,7 +60,7 @@ _AGAIN = 2
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A run that shows a kill, and the worlds that it was unfolded from."""
+    """A run that shows a kill, and the worlds from which it is unfolded."""
 
     worlds: Worlds
     run: Run
@@ -83,19 +83,19 @@ class EngineResult:
 # By properties alone.
 
 
-def _held(scope: Scope) -> tuple[Property, ...]:
+def _properties_of(scope: Scope) -> tuple[Property, ...]:
     """Return the properties of a scope: stored data counts only where a failover reads it."""
     return (*PROPERTIES.values(), *(STORED if scope.fails_over else ()))
 
 
-def explored(revision: Revision, states: int = STATES) -> EngineResult:
+def by_exploration(revision: Revision, states: int = STATES) -> EngineResult:
     """Find the shortest run in all scopes that breaks a property, or else a promise."""
     best: tuple[int, str, Worlds, tuple[tuple[Act | None, World], ...]] | None = None
     cost = 0
     for named in MUTANT_SCOPES:
         if best is not None and best[0] <= 1:
             break
-        judging = Evaluator(_held(named.scope), revision)
+        judging = Evaluator(_properties_of(named.scope), revision)
         worlds = Worlds(revision, named.scope, judging.judge)
         result = explore(
             worlds,
@@ -111,42 +111,44 @@ def explored(revision: Revision, states: int = STATES) -> EngineResult:
                 best = (violation.depth, name, worlds, violation.trace)
     if best is not None:
         length, name, worlds, path = best
-        shown = Evidence(worlds, unfold(worlds, path))
-        return EngineResult(EXPLORE, killed=True, length=length, cost=cost, by=name, evidence=shown)
-    return _promised(revision, LASTING_STATES, cost)
+        evidence = Evidence(worlds, unfold(worlds, path))
+        return EngineResult(
+            EXPLORE, killed=True, length=length, cost=cost, by=name, evidence=evidence
+        )
+    return _by_promises(revision, LASTING_STATES, cost)
 
 
-def _promised(revision: Revision, states: int, cost: int) -> EngineResult:
+def _by_promises(revision: Revision, states: int, cost: int) -> EngineResult:
     for named in ENDING_SCOPES:
         most = max(states, DEEP.get(named.name, 0))
         kept = find_broken_promises(revision, named.scope, max_states=most)
         cost += kept.exploration.states
         for name, lasso in kept.broken.items():
             path = _path_of(lasso)
-            shown = Evidence(kept.worlds, unfold(kept.worlds, path))
+            evidence = Evidence(kept.worlds, unfold(kept.worlds, path))
             length = len(path) - 1
             return EngineResult(
-                EXPLORE, killed=True, length=length, cost=cost, by=name, evidence=shown
+                EXPLORE, killed=True, length=length, cost=cost, by=name, evidence=evidence
             )
     return EngineResult(EXPLORE, killed=False, cost=cost)
 
 
 def _path_of(lasso: Lasso[World, Act]) -> tuple[tuple[Act | None, World], ...]:
-    """To the cycle, and once round it."""
+    """Return the path to the cycle, and once round it."""
     return (*lasso.stem, *lasso.cycle)
 
 
-def searched(revision: Revision, examples: int = EXAMPLES) -> EngineResult:
+def by_walks(revision: Revision, examples: int = EXAMPLES) -> EngineResult:
     """Find a random walk that breaks a property, as short as shrinking makes it."""
     cost = 0
     for properties, scopes in _stages():
-        found = find_violation(revision, properties, scopes=scopes, max_examples=examples)
-        if found is not None:
-            cost += found.examples
-            found = _shortest(revision, properties, scopes, found, examples // _AGAIN)
-            shown = Evidence(Worlds(revision, replace(found.scope, fold=False)), found.run)
-            name = found.finding.property_id
-            return EngineResult(SEARCH, True, len(found), cost, name, evidence=shown)
+        walk = find_violation(revision, properties, scopes=scopes, max_examples=examples)
+        if walk is not None:
+            cost += walk.examples
+            walk = _shortest(revision, properties, scopes, walk, examples // _AGAIN)
+            evidence = Evidence(Worlds(revision, replace(walk.scope, fold=False)), walk.run)
+            name = walk.finding.property_id
+            return EngineResult(SEARCH, True, len(walk), cost, name, evidence=evidence)
         cost += examples * len(scopes)
     return EngineResult(SEARCH, killed=False, cost=cost)
 
@@ -158,12 +160,12 @@ def _shortest(
     first: FalsifyingWalk,
     examples: int,
 ) -> FalsifyingWalk:
-    """Return the same walk or a shorter one: a long one may have a short one in another scope."""
+    """Return the first walk, or a shorter walk to a violation in another scope."""
     best = first
     for scope in scopes:
         if len(best) > _SHORT and scope != first.scope:
-            found = find_violation(revision, properties, scopes=[scope], max_examples=examples)
-            best = best if found is None else min(best, found, key=len)
+            other_walk = find_violation(revision, properties, scopes=[scope], max_examples=examples)
+            best = best if other_walk is None else min(best, other_walk, key=len)
     return best
 
 
@@ -175,14 +177,14 @@ def _stages() -> Iterator[tuple[tuple[Property, ...], list[Scope]]]:
     scopes = [named.scope for named in MUTANT_SCOPES]
     failing = [scope for scope in scopes if scope.fails_over]
     for some in ([scope for scope in scopes if scope not in failing], failing):
-        yield tuple(p for p in _held(some[0]) if p.kind is not PropertyKind.HISTORY), some
+        yield tuple(p for p in _properties_of(some[0]) if p.kind is not PropertyKind.HISTORY), some
     yield tuple(p for p in PROPERTIES.values() if p.kind is PropertyKind.HISTORY), scopes[:_READ]
 
 
 # By comparison.
 
 
-def compared(revision: Revision, states: int = PAIRS) -> EngineResult:
+def by_lockstep(revision: Revision, states: int = PAIRS) -> EngineResult:
     """Find the shortest sequence in all scopes whose answers differ from kafka-4's."""
     best: tuple[int, Lockstep, tuple[tuple[SharedAct | None, State], ...]] | None = None
     cost = 0
@@ -190,7 +192,7 @@ def compared(revision: Revision, states: int = PAIRS) -> EngineResult:
         if best is not None and best[0] <= 1:
             break
         lockstep = Lockstep(*spoken(KAFKA_4, revision), scope)
-        result = _lockstep_explored(lockstep, states, None if best is None else best[0] - 1)
+        result = _explore_lockstep(lockstep, states, None if best is None else best[0] - 1)
         cost += result.states
         for violation in result.violations.values():
             best = (violation.depth, lockstep, violation.trace)
@@ -205,11 +207,11 @@ def compared(revision: Revision, states: int = PAIRS) -> EngineResult:
     path = ((None, start), *((move.act, move.after) for move in moves))
     causes = parted.suspects | lockstep.differing.intersection(parted.decided)
     by = ", ".join(sorted(causes or moves[-1].rules))
-    shown = Evidence(worlds, unfold(worlds, path))
-    return EngineResult(COMPARE, killed=True, length=length, cost=cost, by=by, evidence=shown)
+    evidence = Evidence(worlds, unfold(worlds, path))
+    return EngineResult(COMPARE, killed=True, length=length, cost=cost, by=by, evidence=evidence)
 
 
-def _lockstep_explored(
+def _explore_lockstep(
     lockstep: Lockstep, states: int, depth: int | None
 ) -> Exploration[State, SharedAct]:
     parted: Check[State, SharedAct] = Check(
@@ -218,23 +220,23 @@ def _lockstep_explored(
     return explore(lockstep, [parted], max_states=states, max_depth=depth, stop_at_first=True)
 
 
-def differing(revision: Revision, examples: int = EXAMPLES) -> EngineResult:
+def by_different_walks(revision: Revision, examples: int = EXAMPLES) -> EngineResult:
     """Find a random walk whose answers kafka-4 can't give, as short as shrinking makes it."""
-    found = find_violation(
+    walk = find_violation(
         revision, reference=KAFKA_4, scopes=COMPARED_SCOPES, max_examples=examples
     )
-    if found is None:
+    if walk is None:
         return EngineResult(DIFFER, killed=False, cost=examples * len(COMPARED_SCOPES))
-    shown = Evidence(Worlds(revision, replace(found.scope, fold=False)), found.run)
-    violation = found.finding.violation
+    evidence = Evidence(Worlds(revision, replace(walk.scope, fold=False)), walk.run)
+    violation = walk.finding.violation
     by = ", ".join(violation.decided_by) if violation is not None else ""
-    return EngineResult(DIFFER, True, len(found), found.examples, by, evidence=shown)
+    return EngineResult(DIFFER, True, len(walk), walk.examples, by, evidence=evidence)
 
 
 # By proof.
 
 
-def proved(revision: Revision) -> EngineResult:
+def by_proof(revision: Revision) -> EngineResult:
     """Count the obligations that kafka-4 meets and the mutant fails.  Needs Z3."""
     if importlib.util.find_spec("z3") is None:
         return EngineResult(PROVE, killed=None, note="Z3 is not installed")
@@ -246,7 +248,7 @@ def proved(revision: Revision) -> EngineResult:
             PROVE, killed=None, note="no step that proofs know of is taken otherwise"
         )
     proof = prove(revision, rules=rules, overrides=abstract_twists(revision), with_traces=False)
-    failed = sorted(proof.failures, key=lambda one: one.kind not in {"state", "step"})
+    failed = sorted(proof.failures, key=lambda obligation: obligation.kind not in {"state", "step"})
     cost = len(proof.obligations)
     if failed:
         return EngineResult(PROVE, killed=True, length=len(failed), cost=cost, by=failed[0].about)
@@ -259,8 +261,8 @@ def proved(revision: Revision) -> EngineResult:
 def _touched(revision: Revision) -> frozenset[str]:
     """Return the rules whose steps a mutant changes.
 
-    Those with other data or a changed effect; where a check is changed, gone or in another place,
-    all rules of its table, since each applies where no earlier check did.
+    These are rules with other data or a changed effect; where a check is changed, gone or in
+    another place, all rules of its table, since each applies where no earlier check did.
     """
     theirs = {rule.id: rule for _, rule in KAFKA_4.rules()}
     touched = {
@@ -275,11 +277,11 @@ def _touched(revision: Revision) -> frozenset[str]:
 
 
 MODEL_ENGINES: Mapping[str, Callable[[Revision], EngineResult]] = {
-    EXPLORE: explored,
-    SEARCH: searched,
-    COMPARE: compared,
-    DIFFER: differing,
-    PROVE: proved,
+    EXPLORE: by_exploration,
+    SEARCH: by_walks,
+    COMPARE: by_lockstep,
+    DIFFER: by_different_walks,
+    PROVE: by_proof,
 }
 
 
@@ -299,13 +301,13 @@ class Row:
     def missed(self) -> tuple[str, ...]:
         """Return the engines that must kill the mutant, ran, and did not."""
         known = (*PROPERTIES.values(), *STORED)
-        broken = [one for one in known if one.id in self.mutant.breaks]
+        broken = [property_ for property_ in known if property_.id in self.mutant.breaks]
         return tuple(
             engine
             for engine, claim in _CLAIMS.items()
-            if (found := self.results.get(engine)) is not None
-            and found.killed is False
-            and any(claim in one.engines for one in broken)
+            if (result := self.results.get(engine)) is not None
+            and result.killed is False
+            and any(claim in property_.engines for property_ in broken)
         )
 
     def killed_by(self, *engines: str) -> bool:
@@ -314,4 +316,4 @@ class Row:
 
 
 _CLAIMS = {EXPLORE: Engine.EXPLORATION, PROVE: Engine.PROOF}
-"""The engines that must find whatever breaks their properties; random walks need not."""
+"""Engines that must find each violation of their properties; random walks need not."""

@@ -55,19 +55,19 @@ from tools.kill_matrix.kill_matrix import (
 CATALOGUE = "catalogue"
 COVER = "cover"
 _WALKS = 900
-"""The most walks of the cover suite to try."""
+"""Greatest number of walks of the cover suite to try."""
 _BATCH = 50
 """Walks of the cover suite to run at once; each counts."""
 
 
 def by_catalogue(revision: Revision) -> EngineResult:
-    """Return the shortest case that fails; the cost is how many fail."""
+    """Return the shortest case that fails; the cost is the number of failing cases."""
     failing = asyncio.run(_failing(revision, [ENTRIES]))
     return _result(CATALOGUE, failing, len(failing))
 
 
 def by_cover(revision: Revision) -> EngineResult:
-    """Return the first walk that fails, short ones first; the cost is how many were walked."""
+    """Return the first walk that fails, short ones first; the cost is the number of walks."""
     walks = _walks()
     batches = [walks[first : first + _BATCH] for first in range(0, len(walks), _BATCH)]
     failing = asyncio.run(_failing(revision, batches))
@@ -86,7 +86,7 @@ def _walks() -> tuple[Entry, ...]:
 
 
 async def _failing(revision: Revision, batches: Sequence[Sequence[Entry]]) -> list[CaseResult]:
-    """Those of the first batch in which some fail."""
+    """Return the failing cases of the first batch that has any."""
     target = InProcessTarget(revision.name, revision, own_version())
     async with open_target(target, KAFKA_4, Options()) as suite:
         for batch in batches:
@@ -191,8 +191,8 @@ def print_one(row: Row, engines: Sequence[str], screen: Console) -> None:
     for engine in engines:
         result = row.results[engine]
         screen.print()
-        found = _cell(result) + (f"  {result.by or result.note}".rstrip())
-        screen.print(Text.assemble((f"{engine:<16}", "bold"), f" {found}"))
+        cell_text = _cell(result) + (f"  {result.by or result.note}".rstrip())
+        screen.print(Text.assemble((f"{engine:<16}", "bold"), f" {cell_text}"))
         for line in result.lines:
             screen.print(Text(f"  {line}"), soft_wrap=True)
     screen.print()
@@ -200,9 +200,9 @@ def print_one(row: Row, engines: Sequence[str], screen: Console) -> None:
 
 
 def totals(rows: Sequence[Row], engines: Sequence[str]) -> dict[str, dict[str, int]]:
-    """Return for each engine that ran, then for each way: the number of kills, and of mutants.
+    """Return the numbers of kills and of mutants, for each engine that ran, then for each way.
 
-    Of the rows to which it applies.
+    Only mutants to which the engine applies count.
     """
     ways = {name: tuple(e for e in way if e in engines) for name, way in _WAYS.items()}
     groups = {e: (e,) for e in engines} | {n: w for n, w in ways.items() if len(w) > 1}
@@ -216,7 +216,7 @@ def totals(rows: Sequence[Row], engines: Sequence[str]) -> dict[str, dict[str, i
 
 
 def matrix_json(rows: Sequence[Row], engines: Sequence[str]) -> dict[str, Any]:
-    """Return the matrix as JSON: the same for the same code."""
+    """Return the matrix as JSON, which depends on the code alone."""
     return {
         "format": "fencepost-kill-matrix",
         "version": 1,
@@ -274,14 +274,14 @@ def row_of(
 
 def _in_words(name: str, result: EngineResult, report: Path | None) -> EngineResult:
     """Replace the evidence by lines, which fit through a pipe; write a trace file into a folder."""
-    shown = result.evidence
-    if shown is None:
+    evidence = result.evidence
+    if evidence is None:
         return result
     if report is not None:
-        said = f"{name} breaks {result.by}" if result.by else f"{name} answers otherwise"
-        trace = run_trace(shown.worlds, shown.run, judged_by=KAFKA_4, message=said)
+        message = f"{name} breaks {result.by}" if result.by else f"{name} answers otherwise"
+        trace = run_trace(evidence.worlds, evidence.run, judged_by=KAFKA_4, message=message)
         trace.write(report / f"{name}-{result.engine}.json")
-    return replace(result, lines=run_lines(shown.worlds, shown.run), evidence=None)
+    return replace(result, lines=run_lines(evidence.worlds, evidence.run), evidence=None)
 
 
 def rows(
@@ -297,28 +297,27 @@ def rows(
     Raises WorkerLostError, and the engines' errors.
     """
     total: Seconds = dict.fromkeys(engines, 0.0)
-    found: dict[str, Row] = {}
+    by_name: dict[str, Row] = {}
     made = (
         ((name, row_of(name, engines, report)) for name in names)
         if jobs == 1 or len(names) == 1
         else run_side_by_side(partial(_row_in_worker, engines=engines, report=report), names, jobs)
     )
     for name, (results, seconds) in made:
-        found[name] = Row(find_mutant(name), {k.engine: k for k in results})
+        by_name[name] = Row(find_mutant(name), {k.engine: k for k in results})
         for engine, spent in seconds.items():
             total[engine] += spent
         if progress is not None:
-            progress(found[name])
-    return [found[name] for name in names], total
+            progress(by_name[name])
+    return [by_name[name] for name in names], total
 
 
 def _row_in_worker(
     name: str, engines: Sequence[str], report: Path | None
 ) -> tuple[list[EngineResult], Seconds]:
-    """As `row_of`, with the mutant's name in its errors.
+    """Like `row_of`, with the mutant's name in its errors.
 
-    Garbage is collected seldom: worlds are many and few are cyclic, and it took an eighth of the
-    time.
+    Collect garbage seldom: worlds are many and few are cyclic, and it took an eighth of the time.
     """
     gc.set_threshold(200_000, 50, 100)
     try:

@@ -9,7 +9,7 @@ A cell is one of these, in words:
 - an answer, and versions in which requests and answers have one form: `Heartbeat NONE · v1 to v2`;
 - a connection that drops while its request is parked: `SyncGroup · dropped while parked`.
 
-A case shows a cell if it holds for the model, and the model takes the cell in it.
+A case covers a cell if it holds for the model, and the model takes the cell in it.
 """
 
 from __future__ import annotations
@@ -71,49 +71,49 @@ _ROWS = "LeaveGroup member"
 
 
 def cells_of(revision: Revision) -> frozenset[str]:
-    """Return all cells of a revision that can be thought of; some may be out of reach."""
-    found: set[str] = set()
+    """Return all cells of a revision by its tables; some may be out of reach."""
+    cells: set[str] = set()
     for table in revision.tables.values():
         classes = _versions_of(table, revision)
         for point in _points(table, classes):
             for rule in table.applicable(point):
                 if rule.defensive is None:
-                    found.update(_cells(table, rule, point, classes))
+                    cells.update(_cells(table, rule, point, classes))
     for api in revision.apis:
         for kind, lowest in _answers_of(revision, api).items():
-            found.update(
+            cells.update(
                 _form(api, kind, versions)
                 for versions in forms(revision, api)
                 if versions[-1] >= lowest
             )
-    found.update(f"{api} · dropped while parked" for api in _PARKING)
-    return frozenset(found)
+    cells.update(f"{api} · dropped while parked" for api in _PARKING)
+    return frozenset(cells)
 
 
-def shown_by(revision: Revision, entries: Iterable[Entry]) -> dict[str, str]:
-    """Return cell → the first case that shows it, of those that hold for the model."""
-    found: dict[str, str] = {}
+def covering_cases(revision: Revision, entries: Iterable[Entry]) -> dict[str, str]:
+    """Return cell → the first case that covers it, of those that hold for the model."""
+    cases: dict[str, str] = {}
     model = _Watched(revision)
     for entry in entries:
         for delay in _DELAYS:
             if entry.delayed in {None, delay > 0}:
                 for cell in asyncio.run(_taken(model, revision, entry, delay)):
-                    found.setdefault(cell, entry.id)
-    return found
+                    cases.setdefault(cell, entry.id)
+    return cases
 
 
 def forms(revision: Revision, api: str) -> list[tuple[int, ...]]:
     """Return the versions of an API, those with one form of request and answer together."""
     low, high = revision.apis[api]
-    asked = APIS[api]
+    shapes = APIS[api]
 
     def form(version: int) -> Hashable:
         fields = (
             (name, field.allows_null(version))
-            for kind in (asked.request, asked.response)
+            for kind in (shapes.request, shapes.response)
             for name, field in carried_forms(kind, version)
         )
-        return tuple(fields), version >= asked.flexible
+        return tuple(fields), version >= shapes.flexible
 
     return [tuple(versions) for _, versions in groupby(range(low, high + 1), form)]
 
@@ -126,13 +126,14 @@ def _versions_of(table: Table, revision: Revision) -> dict[int, tuple[int, ...]]
     feature = next((f for f in table.features if f.name == _VERSION), None)
     if feature is None:
         return {}
-    asked = [
+    value_sets = [
         part.values for r in table.rules() for part in _ins(r.guard) if part.feature is feature
     ]
     low, high = revision.apis[table.name]
     versions = range(low, high + 1)
-    alike = groupby(versions, lambda v: [v in values for values in asked])
-    return {v: group for _, found in alike for group in [tuple(found)] for v in group}
+    alike = groupby(versions, lambda v: [v in values for values in value_sets])
+    groups = [tuple(group) for _, group in alike]
+    return {version: group for group in groups for version in group}
 
 
 def _ins(expr: Expr) -> Iterator[In]:
@@ -160,15 +161,15 @@ def _points(table: Table, classes: Mapping[int, tuple[int, ...]]) -> Iterator[Po
 
 
 _NEVER = frozenset({GroupState.DEAD, GroupId.NULL, Availability.LOADING, Availability.ELSEWHERE})
-"""No request leaves a group Dead, none can carry a null group id, and no plan moves a group."""
+"""Values out of reach: no request leaves a group Dead or carries a null id, no plan moves it."""
 
 
 def _can_be_sent(table: Table, point: Point) -> bool:
     """Return True if some request has these fields.
 
-    An instance, and the protocol of a sync, need a version that carries them; a group of no name
-    has no members; where there is no group, none has another protocol; rows of a leave are looked
-    at in a group that exists.
+    An instance, and the protocol of a sync, need a version that carries them; a group with an empty
+    id has no members; a group that doesn't exist has no other protocol; rows of a leave need a
+    group that exists.
     """
     values = dict(zip((feature.name for feature in table.features), point, strict=True))
     version = values.get(_VERSION)
@@ -193,7 +194,7 @@ def _can_be_sent(table: Table, point: Point) -> bool:
 def _cells(
     table: Table, rule: Rule, point: Point, classes: Mapping[int, tuple[int, ...]]
 ) -> Iterator[str]:
-    said = [
+    named_values = [
         (
             feature,
             _span(classes[value])
@@ -203,16 +204,16 @@ def _cells(
         for feature, value in zip(table.features, point, strict=True)
         if feature is not COORDINATOR
     ]
-    asked = set(map(id, features_of(rule.guard)))
+    guard_features = set(map(id, features_of(rule.guard)))
     if STATE not in table.features or table.name == _ROWS:
-        trigger = said
-    elif asked & set(map(id, _TRIGGER)):
-        trigger = [(feature, value) for feature, value in said if feature in _TRIGGER]
+        trigger = named_values
+    elif guard_features & set(map(id, _TRIGGER)):
+        trigger = [(feature, value) for feature, value in named_values if feature in _TRIGGER]
     else:
         trigger = []
     if trigger:
         yield f"{rule.id} · {', '.join(f'{f.name} {value}' for f, value in trigger)}"
-    for feature, value in said:
+    for feature, value in named_values:
         if (feature, value) not in trigger and len(feature.domain) > 1:
             yield f"{rule.id} · {feature.name} {value}"
 
@@ -233,23 +234,27 @@ def _answers_of(revision: Revision, api: str) -> dict[str, int]:
     """Return the kinds of answers of an API, each with the lowest version that can get it."""
     table = revision.tables[api]
     classes = _versions_of(table, revision)
-    found: dict[str, int] = {}
+    lowest_by_kind: dict[str, int] = {}
     for point in _points(table, classes):
         for rule in table.applicable(point):
             if rule.answer is not None and rule.defensive is None:
                 version = _lowest(table, point, classes)
                 name = rule.answer.name
-                found[name] = min(found.get(name, version), version)
+                lowest_by_kind[name] = min(lowest_by_kind.get(name, version), version)
     if api == "LeaveGroup":
         rows = revision.tables[_ROWS].rules()
-        found |= {rule.answer.name: 3 for rule in rows if rule.answer} | found
+        lowest_by_kind |= {rule.answer.name: 3 for rule in rows if rule.answer} | lowest_by_kind
     if api == "OffsetCommit":  # of a partition, whatever the rule says of the others
-        found |= {Error.OFFSET_METADATA_TOO_LARGE.name: 0}
+        lowest_by_kind |= {Error.OFFSET_METADATA_TOO_LARGE.name: 0}
     if api in _PARKING:
-        found |= dict.fromkeys(("UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID", "NOT_COORDINATOR"), 0)
-        found.pop("NONE", None)
-        found |= {"NONE": 0} if api == "SyncGroup" else {"NONE leads": 0, "NONE follows": 0}
-    return found
+        lowest_by_kind |= dict.fromkeys(
+            ("UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID", "NOT_COORDINATOR"), 0
+        )
+        lowest_by_kind.pop("NONE", None)
+        lowest_by_kind |= (
+            {"NONE": 0} if api == "SyncGroup" else {"NONE leads": 0, "NONE follows": 0}
+        )
+    return lowest_by_kind
 
 
 def _lowest(table: Table, point: Point, classes: Mapping[int, tuple[int, ...]]) -> int:
@@ -275,7 +280,7 @@ def _kind(api: str, body: Mapping[str, Any]) -> Iterator[str]:
                 yield from _kind(api, row)
 
 
-# What the model does in a case.
+# The cells that the model takes in a case.
 
 
 class _Watched(ModelCoordinator):
@@ -296,7 +301,7 @@ class _Watched(ModelCoordinator):
         super().__init__(self._footprint.revision)
 
     def reset(self, config: Config) -> Reset:
-        """Begin again, and watch the choices."""
+        """Reset the model, and watch its choices."""
         self.cells = set()
         done = super().reset(config)
         self._running = RunningModel(Machine(self._revision, config), choose=self._chosen)
@@ -340,10 +345,10 @@ async def _taken(model: _Watched, revision: Revision, entry: Entry, delay: int) 
     verdict = run.verdict()
     if verdict.violation is not None or verdict.unknown is not None or recording.stopped:
         return set()
-    asked: dict[str, Send] = {}
+    requests: dict[str, Send] = {}
     for event in recording.history:
         if isinstance(event, Sent):
-            asked[event.request.id] = event.request
-        elif isinstance(event, Answered) and event.answer.id in asked:
-            model.tell(asked[event.answer.id], event.answer)
+            requests[event.request.id] = event.request
+        elif isinstance(event, Answered) and event.answer.id in requests:
+            model.tell(requests[event.answer.id], event.answer)
     return model.cells

@@ -133,7 +133,7 @@ def nightly_command(
         jobs=jobs,
         requests=requests,
         corpus=None if folder is None else CorpusFolder.read(folder).same_bugs(),
-        open_bugs=frozenset() if earlier is None else earlier.told_well(),
+        open_bugs=frozenset() if earlier is None else earlier.confirmed_open(),
     )
 
     def say(line: str) -> None:
@@ -142,20 +142,20 @@ def nightly_command(
             sys.stdout.flush()
 
     def heard(part: NightPart) -> None:
-        say(f"{part.name}: {part.status} after {part.seconds:.0f} s: {part.said}")
+        say(f"{part.name}: {part.status} after {part.seconds:.0f} s: {part.result_text}")
 
     async def searched(stop: Stop) -> Night:
         compared = "no earlier one" if earlier is None else f"that of {earlier.night}"
         say(f"night of {options.tonight}, seed {number}, {minutes:g} minutes, after {compared}")
         return await run_night(options, stop, heard)
 
-    told = NightReport.of(run_until_signal(searched), earlier)
-    told.write(report)
+    night_report = NightReport.of(run_until_signal(searched), earlier)
+    night_report.write(report)
     if as_json:
-        echo_json(told.to_json())
+        echo_json(night_report.to_json())
     else:
-        _echo(told, report)
-    return told.exit_code()
+        _echo(night_report, report)
+    return night_report.exit_code()
 
 
 def _share_of_targets(parts: tuple[str, ...]) -> float:
@@ -171,12 +171,12 @@ def _before(named: Path | None, report: Path) -> Before | None:
     return Before.read(path)
 
 
-def _echo(told: NightReport, report: Path) -> None:
-    urgent = [entry for entry in told.entries if entry.is_pending]
+def _echo(night_report: NightReport, report: Path) -> None:
+    urgent = [entry for entry in night_report.entries if entry.is_pending]
     for entry in urgent[:_SOME]:
         click.echo()
-        what = entry.cause or entry.shape
-        click.echo(f"{entry.status}: {', '.join(entry.targets)}: {what} ({_how(entry)})")
+        name = entry.cause or entry.shape
+        click.echo(f"{entry.status}: {', '.join(entry.targets)}: {name} ({_how(entry)})")
         click.echo(f"  {entry.sentence}")
         if entry.cause:
             click.echo(f"  {cause_sentence(entry.cause)}")
@@ -184,7 +184,7 @@ def _echo(told: NightReport, report: Path) -> None:
             click.echo(f"  fencepost adopt {report / entry.trace}")
     if urgent[_SOME:]:
         click.echo(f"\nand {len(urgent) - _SOME} more")
-    click.echo(f"\n{told.summary()}: {report / 'index.html'}")
+    click.echo(f"\n{night_report.summary()}: {report / 'index.html'}")
 
 
 def _how(entry: TrackedBug) -> str:

@@ -25,7 +25,7 @@ from tools.nightly.nightly_search import (
     SearchTask,
     ShardCoverage,
     ShardReport,
-    Tested,
+    TestsReport,
     TracesTask,
     make_traces,
     run_tests,
@@ -50,11 +50,11 @@ _REPORT_S = 60.0
 _START_S = 35.0
 """The time kept for a target's start and its last plans, or a third of its share."""
 _SEARCHED = 0.55
-"""The share of the rest that is for the search; the other part is to examine failures."""
+"""The search's share of the rest; the other part is to examine failures."""
 _MODEL_SEARCHED = 0.9
 _SHARDS = 1000
 """The distance between the seeds of parts; nights differ by this many times that."""
-_LEAST_FOUND = 0.5
+_LEAST_KILLED = 0.5
 _FEW_MUTANTS = 5
 
 
@@ -63,9 +63,9 @@ class NightOptions:
     """Options of a nightly run.
 
     `report`: an absolute path; `root`: the checkout, or the current folder; `named`: the user named
-    the targets, so a missing one counts; `requests`: the most in each search; `corpus`: its bugs,
-    None where there is none; `open_bugs`: those that earlier nights have reported with a trace and
-    confirmed.
+    the targets, so a missing target is an error; `requests`: greatest number in each search;
+    `corpus`: its bugs, None without a corpus; `open_bugs`: confirmed bugs of earlier nights that
+    have a trace.
     """
 
     began: datetime
@@ -90,7 +90,7 @@ class NightOptions:
         """Return the causes or fingerprints of a target's bugs that need no examination."""
         origin = origin_of(target)
         bugs = {*(self.corpus or {}), *self.open_bugs}
-        return frozenset(what for whose, what in bugs if whose == origin)
+        return frozenset(bug for whose, bug in bugs if whose == origin)
 
 
 @dataclass(slots=True)
@@ -99,7 +99,7 @@ class NightPart:
 
     name: str
     status: str = DONE
-    said: str = ""
+    result_text: str = ""
     seconds: float = 0.0
     share: float = 0.0
 
@@ -114,13 +114,13 @@ class TargetTotals:
     unknown: int = 0
     covered: ShardCoverage = field(default_factory=ShardCoverage)
 
-    def add(self, seen: ShardReport) -> None:
+    def add(self, report: ShardReport) -> None:
         """Add the counts of one shard."""
-        self.version = seen.version or self.version
-        self.plans += seen.plans
-        self.requests += seen.requests
-        self.unknown += seen.unknown
-        mine, theirs = self.covered, seen.covered
+        self.version = report.version or self.version
+        self.plans += report.plans
+        self.requests += report.requests
+        self.unknown += report.unknown
+        mine, theirs = self.covered, report.covered
         self.covered = ShardCoverage(
             mine.rules | theirs.rules,
             mine.pairs | theirs.pairs,
@@ -156,7 +156,7 @@ async def run_night(options: NightOptions, stop: Stop, on_part: OnPart = lambda 
         start = time.monotonic()
         part.share = schedule.begin(name, start)
         if not part.share or not await _ran(night, part, stop):
-            part.status, part.said = SKIPPED, "no time was left for it"
+            part.status, part.result_text = SKIPPED, "no time was left for it"
         part.seconds = time.monotonic() - start
         night.parts.append(part)
         on_part(part)
@@ -215,10 +215,10 @@ async def _model(night: Night, part: NightPart, stop: Stop) -> None:
 async def _target(night: Night, part: NightPart, stop: Stop) -> None:
     missing = "" if night.options.named else why_not(part.name)
     if missing:
-        part.status, part.said = SKIPPED, missing
+        part.status, part.result_text = SKIPPED, missing
         return
     left = part.share - min(_START_S, part.share / 3)
-    given = SearchTask(
+    task = SearchTask(
         part.name,
         part.name,
         _seed(night, part),
@@ -228,7 +228,7 @@ async def _target(night: Night, part: NightPart, stop: Stop) -> None:
         night.options.known_well(part.name),
         night.options.report / "logs" / part.name.replace(":", "-"),
     )
-    await _run_searches(night, part, stop, [Task(part.name, search_target, given, part.share)])
+    await _run_searches(night, part, stop, [Task(part.name, search_target, task, part.share)])
 
 
 async def _run_searches(night: Night, part: NightPart, stop: Stop, tasks: Sequence[Task]) -> None:
@@ -236,24 +236,24 @@ async def _run_searches(night: Night, part: NightPart, stop: Stop, tasks: Sequen
     mine: list[ShardReport] = []
     lost = await run_tasks(tasks, mine.append, stop, jobs=night.options.jobs)
     totals = TargetTotals()
-    for seen in mine:
-        night.findings += map(with_cause, seen.findings)
-        night.totals.setdefault(seen.target, TargetTotals()).add(seen)
-        totals.add(seen)
-    missing = [seen.unavailable for seen in mine if seen.unavailable]
-    wrong = [seen.trouble for seen in mine if seen.trouble]
+    for report in mine:
+        night.findings += map(with_cause, report.findings)
+        night.totals.setdefault(report.target, TargetTotals()).add(report)
+        totals.add(report)
+    missing = [report.unavailable for report in mine if report.unavailable]
+    wrong = [report.trouble for report in mine if report.trouble]
     wrong += [f"{name}: {error}" for name, error in lost.items()]
-    part.said = plural(totals.plans, "trace" if part.name == TRACES else "plan")
+    part.result_text = plural(totals.plans, "trace" if part.name == TRACES else "plan")
     if totals.requests:
-        part.said += f", {plural(totals.requests, 'request')}"
+        part.result_text += f", {plural(totals.requests, 'request')}"
     if totals.unknown:
-        part.said += f", {plural(totals.unknown, 'undecided plan')}"
+        part.result_text += f", {plural(totals.unknown, 'undecided plan')}"
     if missing:
-        part.status, part.said = UNAVAILABLE, "; ".join(missing)
-        for seen in mine:
-            night.totals.pop(seen.target, None)
+        part.status, part.result_text = UNAVAILABLE, "; ".join(missing)
+        for report in mine:
+            night.totals.pop(report.target, None)
     elif wrong:
-        part.status, part.said = FAILED, f"{part.said}; {'; '.join(wrong)}"
+        part.status, part.result_text = FAILED, f"{part.result_text}; {'; '.join(wrong)}"
 
 
 async def _mutants(night: Night, part: NightPart, stop: Stop) -> None:
@@ -271,32 +271,34 @@ async def _mutants(night: Night, part: NightPart, stop: Stop) -> None:
         for n in range(jobs)
     ]
     lost = await run_tasks(tasks, night.mutant_results.append, stop, jobs=jobs)
-    found = sum(result.found for result in night.mutant_results)
+    killed = sum(result.is_killed for result in night.mutant_results)
     tried = len(night.mutant_results)
-    part.said = f"{found} of {tried} mutants found; {len(names)} in all"
+    part.result_text = f"{killed} of {tried} mutants found; {len(names)} in all"
     wrong = [f"{name}: {error}" for name, error in lost.items()]
-    if tried >= _FEW_MUTANTS and found < _LEAST_FOUND * tried:
+    if tried >= _FEW_MUTANTS and killed < _LEAST_KILLED * tried:
         wrong.append("fewer than half of the mutants were found, so this night's searches are weak")
     if wrong:
-        part.status, part.said = FAILED, f"{part.said}; {'; '.join(wrong)}"
+        part.status, part.result_text = FAILED, f"{part.result_text}; {'; '.join(wrong)}"
 
 
 async def _tests(night: Night, part: NightPart, stop: Stop) -> None:
     options = night.options
     missing = why_no_tests(options.root)
     if missing:
-        part.status, part.said = SKIPPED, missing
+        part.status, part.result_text = SKIPPED, missing
         return
     seed = _seed(night, part)
-    tested: Tested = await run_tests(
+    tested: TestsReport = await run_tests(
         options.root, options.report, seed=seed, seconds=part.share, stop=stop, shard=TESTS
     )
     night.findings += tested.findings
-    part.said = f"{len(tested.ran)} of {tested.files} files of property tests ran to their end"
+    part.result_text = (
+        f"{len(tested.ran)} of {tested.files} files of property tests ran to their end"
+    )
     if tested.cut:
-        part.said += f", {tested.cut} was cut off"
+        part.result_text += f", {tested.cut} was cut off"
     if tested.trouble:
-        part.status, part.said = FAILED, f"{part.said}; {tested.trouble}"
+        part.status, part.result_text = FAILED, f"{part.result_text}; {tested.trouble}"
 
 
 def _seed(night: Night, part: NightPart, shard: int = 0) -> int:

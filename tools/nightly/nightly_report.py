@@ -66,7 +66,7 @@ class BugEntry:
     name: str
     level: str
     sentence: str
-    seen: str
+    sightings: str
     trace: str | None
     commands: tuple[str, ...]
 
@@ -104,18 +104,20 @@ _GROUPS = (
 )
 
 
-def nightly_page(document: Mapping[str, Any], shown: Mapping[str, PageTrace]) -> str:
+def nightly_page(document: Mapping[str, Any], page_traces: Mapping[str, PageTrace]) -> str:
     """Make the page of a report.  `page_traces`: its traces, by the names that entries use."""
     entries = document["entries"]
     groups = [
-        BugSection(title, colour, note, folded, [_told(e) for e in entries if _kind(e) == status])
+        BugSection(
+            title, colour, note, folded, [_bug_entry(e) for e in entries if _kind(e) == status]
+        )
         for status, title, colour, note, folded in _GROUPS
     ]
     heading = f"Night of {document['night']}: {document['summary']}"
     return page_with_traces(
         "nightly.html",
         heading,
-        shown,
+        page_traces,
         outcome=_OUTCOMES.get(document["exit_code"], "unknown"),
         facts=_facts(document),
         groups=[group for group in groups if group.findings],
@@ -131,7 +133,7 @@ def nightly_page(document: Mapping[str, Any], shown: Mapping[str, PageTrace]) ->
 
 
 def _kind(entry: Mapping[str, Any]) -> str:
-    """Return the group that it belongs to."""
+    """Return the group of an entry."""
     status: str = entry["status"]
     return "unsure" if status == "new" and entry["sure"] != _SURE else status
 
@@ -158,14 +160,16 @@ def _facts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _told(entry: Mapping[str, Any]) -> BugEntry:
+def _bug_entry(entry: Mapping[str, Any]) -> BugEntry:
     if entry["seen"]:
         times = "once" if entry["seen"] == 1 else f"{entry['seen']:,} times"
-        seen = f"seen {times} in {', '.join(entry['targets'])}; {SURE_WORDS[entry['sure']]}"
+        sightings = f"seen {times} in {', '.join(entry['targets'])}; {SURE_WORDS[entry['sure']]}"
         if entry["first_night"] != entry["last_night"]:
-            seen += f"; first seen on {entry['first_night']}"
+            sightings += f"; first seen on {entry['first_night']}"
     else:
-        seen = f"not seen tonight; last on {entry['last_night']} in {', '.join(entry['targets'])}"
+        sightings = (
+            f"not seen tonight; last on {entry['last_night']} in {', '.join(entry['targets'])}"
+        )
     sentence = entry["sentence"]
     if entry["cause"]:
         sentence += f" {cause_sentence(entry['cause'])}"
@@ -179,7 +183,7 @@ def _told(entry: Mapping[str, Any]) -> BugEntry:
         f"{entry['origin']}: {entry['cause'] or entry['shape']}",
         entry["level"],
         sentence,
-        seen,
+        sightings,
         entry["trace"],
         _commands(entry) if entry["status"] in {"new", "open"} else (),
     )
@@ -205,7 +209,7 @@ def _duration(seconds: float) -> str:
 
 
 def _change(now: int, then: int) -> str:
-    """Return how a figure has changed, with its sign."""
+    """Format the change of a figure, with its sign."""
     return "±0" if now == then else f"{now - then:+,}".replace("-", "\N{MINUS SIGN}")
 
 
@@ -225,7 +229,7 @@ class Before:
     entries: tuple[TrackedBug, ...]
     coverage: Mapping[str, Mapping[str, Any]]
 
-    def told_well(self) -> frozenset[Bug]:
+    def confirmed_open(self) -> frozenset[Bug]:
         """Return the open, confirmed bugs with a trace, by each of their fingerprints."""
         return frozenset(
             bug
@@ -236,7 +240,7 @@ class Before:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """From its report.  Raises ReportError."""
+        """Read the facts from its report.  Raises ReportError."""
         try:
             document = read_json(path)
         except DocumentError as error:
@@ -279,7 +283,7 @@ class NightReport:
         return tuple(entry for entry in self.entries if entry.status == NEW)
 
     def exit_code(self) -> int:
-        """1: a new bug; 2: new but not confirmed, or a part failed; 69: a target is missing."""
+        """Return 1: a new bug; 2: an unconfirmed one, or a part failed; 69: a target is missing."""
         if any(entry.sure == EACH_TIME for entry in self.new):
             return EXIT_CODES[Overall.VIOLATED]
         statuses = {part.status for part in self.night.parts}
@@ -328,7 +332,7 @@ class NightReport:
                 {
                     "name": part.name,
                     "status": part.status,
-                    "said": part.said,
+                    "said": part.result_text,
                     "seconds": round(part.seconds, 1),
                     "share": round(part.share, 1),
                 }
@@ -348,12 +352,12 @@ class NightReport:
         """Write nightly.json, index.html and the traces.  Raises ReportError."""
         document = self.to_json()
         texts = trace_texts(self.entries, self.night.findings)
-        shown = _shown(self.entries, texts, folder)
+        page_traces = _page_traces(self.entries, texts, folder)
         write_texts(
             {
                 **texts,
                 NAME: json.dumps(document, indent=1) + "\n",
-                INDEX: nightly_page(document, shown),
+                INDEX: nightly_page(document, page_traces),
             },
             folder,
             "--report",
@@ -377,11 +381,11 @@ def _entry_from_json(row: Mapping[str, Any]) -> TrackedBug:
     return convert({**rest, **days}, TrackedBug)
 
 
-def _shown(
+def _page_traces(
     entries: Sequence[TrackedBug], texts: Mapping[str, str], folder: Path
 ) -> dict[str, PageTrace]:
     """Return the traces for the page: tonight's, and earlier ones that still exist."""
-    found: dict[str, PageTrace] = {}
+    by_name: dict[str, PageTrace] = {}
     for entry in entries:
         name = entry.trace
         if name is None:
@@ -393,21 +397,21 @@ def _shown(
                 trace = TraceFile.read(folder / name)
         except TraceFileError:
             continue  # of an earlier night, and deleted
-        found[name] = PageTrace(trace, entry.shape, name, _LONGEST_PAGE_TRACE)
-    return found
+        by_name[name] = PageTrace(trace, entry.shape, name, _LONGEST_PAGE_TRACE)
+    return by_name
 
 
 def _mutants(night: Night) -> dict[str, Any]:
-    found = [result.requests for result in night.mutant_results if result.found]
-    missed = sorted((b for b in night.mutant_results if not b.found), key=lambda b: b.mutant)
+    killed = [result.requests for result in night.mutant_results if result.is_killed]
+    missed = sorted((b for b in night.mutant_results if not b.is_killed), key=lambda b: b.mutant)
     return {
         "tried": len(night.mutant_results),
-        "found": len(found),
+        "found": len(killed),
         "missed": [
             {"mutant": b.mutant, "requests": b.requests, "seconds": round(b.seconds, 1)}
             for b in missed
         ],
-        "requests": median_low(found) if found else None,
+        "requests": median_low(killed) if killed else None,
     }
 
 

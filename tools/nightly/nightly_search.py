@@ -4,8 +4,8 @@ The search of a target reports its findings and its coverage.  The search of a m
 if the mutant was found, and after how many requests; it ends there, since its fault is known.
 
 The data pipeline draws, judges, counts and triages batches of traces until the time is over, with
-its engine for one process.  The model must be able to explain its own traces.  So each violation is
-a finding, and so is a judge that fails.
+its engine for one process.  The model must explain its own traces.  So each violation is a finding,
+and so is a judge that fails.
 
 Hypothesis searches with another seed each night.  Files of tests run one after another.  Each night
 begins with another file, so that all have their turn although the time is short.  Failures are read
@@ -65,8 +65,8 @@ class SearchTask:
     """A search of a target, with its seed.
 
     `seconds`: for the search, and `examine_s`: to examine failures, on a real clock; `requests`:
-    the most, None: any number; `passed_over`: causes, or fingerprints in words, that are only
-    counted, since they are known well; `logs`: a folder for the logs of started processes.
+    greatest number, None: any number; `passed_over`: causes, or fingerprints in words, of
+    well-known failures, which are only counted; `logs`: a folder for the logs of started processes.
     """
 
     shard: str
@@ -81,21 +81,18 @@ class SearchTask:
 
 @dataclass(frozen=True, slots=True)
 class ShardCoverage:
-    """The coverage of a shard, of the model's rules; pairs and states as texts.
-
-    `can`: the rules that can be reached on this target.
-    """
+    """The coverage of a shard, of the model's rules; pairs and states as texts."""
 
     rules: frozenset[str] = frozenset()
     pairs: frozenset[str] = frozenset()
     states: frozenset[str] = frozenset()
     can: frozenset[str] = frozenset()
-    """Rules that this target can be led to."""
+    """Rules that can be reached on this target."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShardReport:
-    """The report of a shard; `unavailable`: why the target can't be opened, or ""."""
+    """The report of a shard; `unavailable`: the reason why the target can't be opened, or ""."""
 
     target: str
     findings: tuple[Sighting, ...] = ()
@@ -108,26 +105,26 @@ class ShardReport:
     unavailable: str = ""
 
 
-async def search_target(given: SearchTask, stop: Stop, tell: Tell) -> None:
+async def search_target(task: SearchTask, stop: Stop, tell: Tell) -> None:
     """Search a target, and report the findings."""
-    revision = find_revision(revision_for(given.target))
-    target_options = TargetOptions(logs=given.logs)
+    revision = find_revision(revision_for(task.target))
+    target_options = TargetOptions(logs=task.logs)
 
     def known(held: Target) -> Sequence[KnownFailure]:
-        return load(given.target, held.provenance().version, (), aliases_of(held))
+        return load(task.target, held.provenance().version, (), aliases_of(held))
 
     options = FuzzOptions(
         revision,
-        Budget(given.requests, given.seconds),
-        given.seed,
+        Budget(task.requests, task.seconds),
+        task.seed,
         known,
-        examine_s=given.examine_s,
-        passed_over=given.passed_over,
+        examine_s=task.examine_s,
+        passed_over=task.passed_over,
         examines_listed=False,
         stop=stop,
     )
-    reporter = _ShardReporter(given, tell)
-    fuzzing = fuzz(lambda: find_target(given.target, target_options), options, reporter)
+    reporter = _ShardReporter(task, tell)
+    fuzzing = fuzz(lambda: find_target(task.target, target_options), options, reporter)
     fuzzed: FuzzResult | None = None
     why = ""
     try:
@@ -135,7 +132,7 @@ async def search_target(given: SearchTask, stop: Stop, tell: Tell) -> None:
     except* TargetUnavailableError as group:
         why = str(_first(group))
     if fuzzed is not None:
-        tell(ShardReport(given.target, tuple(_counted(given, fuzzed)), trouble=fuzzed.gave_up))
+        tell(ShardReport(task.target, tuple(_counted(task, fuzzed)), trouble=fuzzed.gave_up))
     elif why:
         reporter.lost(why)
     else:
@@ -150,13 +147,13 @@ def _first(error: BaseException) -> BaseException:
 
 
 class _ShardReporter(FuzzListener):
-    """Reports each result at once, so that little is lost if the process ends."""
+    """Listener that reports each result at once, so that little is lost if the process ends."""
 
-    def __init__(self, given: SearchTask, tell: Tell) -> None:
-        self._given = given
+    def __init__(self, task: SearchTask, tell: Tell) -> None:
+        self._task = task
         self._tell = tell
         self._result_so_far: FuzzResult | None = None
-        self._told: set[Fingerprint] = set()
+        self._reported: set[Fingerprint] = set()
 
     def searched(self, fuzzed: FuzzResult) -> None:
         """Report the end of the search."""
@@ -165,7 +162,7 @@ class _ShardReporter(FuzzListener):
         covered = tally.covered
         self._tell(
             ShardReport(
-                self._given.target,
+                self._task.target,
                 covered=ShardCoverage(
                     frozenset(covered.rules),
                     frozenset(map(repr, covered.pairs)),
@@ -180,55 +177,55 @@ class _ShardReporter(FuzzListener):
         )
 
     def examined(self, finding: PlanFinding, trace: TraceFile | None) -> None:
-        """Report a finding that was examined."""
-        self._told.add(finding.fingerprint)
+        """Report a finding after its examination."""
+        self._reported.add(finding.fingerprint)
         self._say(self._sighting(finding, trace))
 
     def rest(self) -> None:
-        """Report the findings that were not reported yet, as unconfirmed: no more will come."""
+        """Report the remaining findings as unconfirmed, since no examination follows."""
         if self._result_so_far is None:
             return
         for finding in self._result_so_far.findings.all:
-            if finding.fingerprint not in self._told:
+            if finding.fingerprint not in self._reported:
                 self._say(self._sighting(finding))
 
     def lost(self, why: str) -> None:
         """Report that the target can't be opened, or can't be opened again."""
         self.rest()
         if self._result_so_far is None:
-            self._tell(ShardReport(self._given.target, unavailable=why))
+            self._tell(ShardReport(self._task.target, unavailable=why))
         else:
-            self._tell(ShardReport(self._given.target, trouble=why))
+            self._tell(ShardReport(self._task.target, trouble=why))
 
     def _sighting(self, finding: PlanFinding, trace: TraceFile | None = None) -> Sighting:
-        given, text = self._given, None if trace is None else trace.text()
-        return Sighting.of(finding, given.target, given.seed, shard=given.shard, trace=text)
+        task, text = self._task, None if trace is None else trace.text()
+        return Sighting.of(finding, task.target, task.seed, shard=task.shard, trace=text)
 
     def _say(self, finding: Sighting) -> None:
-        self._tell(ShardReport(self._given.target, (finding,)))
+        self._tell(ShardReport(self._task.target, (finding,)))
 
 
 def with_cause(finding: Sighting) -> Sighting:
-    """Return the same finding, with the known cause of the failure in its trace."""
+    """Return a copy of a finding with the known cause of the failure in its trace."""
     if finding.trace is None:
         return finding
     return replace(finding, cause=cause_of_text(finding.trace))
 
 
-def _counted(given: SearchTask, fuzzed: FuzzResult) -> Iterator[Sighting]:
-    """Yield findings that are known well and were only counted."""
-    for fingerprint, seen in fuzzed.findings.known.items():
+def _counted(task: SearchTask, fuzzed: FuzzResult) -> Iterator[Sighting]:
+    """Yield the well-known findings, which were only counted."""
+    for fingerprint, times in fuzzed.findings.known.items():
         level = fuzzed.revision.rule(fingerprint.rule).level if fingerprint.rule else Level.MUST
         yield Sighting(
-            given.target,
+            task.target,
             fingerprint.rule,
             level.value,
             str(fingerprint),
             "",
-            seen,
+            times,
             UNTRIED,
-            given.shard,
-            given.seed,
+            task.shard,
+            task.seed,
             cause=fingerprint.cause,
         )
 
@@ -238,7 +235,7 @@ class MutantResult:
     """The result for a mutant, with the requests and seconds of the search."""
 
     mutant: str
-    found: bool
+    is_killed: bool
     requests: int = 0
     seconds: float = 0.0
 
@@ -247,8 +244,8 @@ class MutantResult:
 class MutantTask:
     """Mutants to search for, one after the other, in this many seconds.
 
-    `requests`: the most for each, in one round; None: any number, in as many rounds as there is
-    time for.
+    `requests`: greatest number for each, in one round; None: any number, in rounds until the time
+    is over.
     """
 
     mutants: tuple[str, ...]
@@ -257,17 +254,17 @@ class MutantTask:
     requests: int | None = None
 
 
-async def search_mutants(given: MutantTask, stop: Stop, tell: Tell) -> None:
+async def search_mutants(task: MutantTask, stop: Stop, tell: Tell) -> None:
     """Search for each mutant, and report each result.
 
-    Each mutant gets an even share of the time, and most need less.  The rest of the time is for
-    those that were not found, with another seed.
+    Each mutant gets an even share of the time, and most need less.  The rest of the time is for the
+    missed mutants, with another seed.
     """
-    until = time.monotonic() + given.seconds
-    missed = {name: MutantResult(name, found=False) for name in given.mutants}
-    goes = count() if given.requests is None else range(1)
+    until = time.monotonic() + task.seconds
+    missed = {name: MutantResult(name, is_killed=False) for name in task.mutants}
+    goes = count() if task.requests is None else range(1)
     for go in goes:
-        if not missed or not await _search_round(missed, given.seed + go, given, until, stop, tell):
+        if not missed or not await _search_round(missed, task.seed + go, task, until, stop, tell):
             break
     for result in missed.values():
         if result.requests:
@@ -277,7 +274,7 @@ async def search_mutants(given: MutantTask, stop: Stop, tell: Tell) -> None:
 async def _search_round(
     missed: dict[str, MutantResult],
     seed: int,
-    given: MutantTask,
+    task: MutantTask,
     until: float,
     stop: Stop,
     tell: Tell,
@@ -288,8 +285,8 @@ async def _search_round(
         if stop.requested:
             return False
         share = max(_LEAST_S, (until - time.monotonic()) / (len(names) - place))
-        result = await _search_once(missed.pop(name), seed, Budget(given.requests, share), stop)
-        if result.found:
+        result = await _search_once(missed.pop(name), seed, Budget(task.requests, share), stop)
+        if result.is_killed:
             tell(result)
         else:
             missed[name] = result
@@ -303,18 +300,18 @@ async def _search_once(before: MutantResult, seed: int, budget: Budget, stop: St
     mine = Stop()
     async with mine.following(stop):
 
-        def found(tally: Tally) -> None:
+        def end_if_killed(tally: Tally) -> None:
             if tally.failures:
                 mine.ask()
 
         options = FuzzOptions(
-            find_revision(revision_for(target)), budget, seed, on_tally=found, stop=mine
+            find_revision(revision_for(target)), budget, seed, on_tally=end_if_killed, stop=mine
         )
         fuzzed = await fuzz(lambda: find_target(target, TargetOptions()), options)
     tally = fuzzed.tally
     return MutantResult(
         before.mutant,
-        found=bool(tally.failures),
+        is_killed=bool(tally.failures),
         requests=before.requests + tally.requests,
         seconds=before.seconds + time.monotonic() - began,
     )
@@ -328,7 +325,7 @@ _BATCH = 400
 
 @dataclass(frozen=True, slots=True)
 class TracesTask:
-    """Traces to make of a model: seeds from this one on; `traces`: the most, None: any number."""
+    """Traces to make of a model, from a first seed; `traces`: their number, None: any number."""
 
     shard: str
     seed: int
@@ -336,7 +333,7 @@ class TracesTask:
     traces: int | None = None
 
 
-async def make_traces(given: TracesTask, stop: Stop, tell: Tell) -> None:
+async def make_traces(task: TracesTask, stop: Stop, tell: Tell) -> None:
     """Make and judge batches of traces until stopped, and report each batch."""
     try:
         import pyarrow as pa  # noqa: F401, PLC0415  (an extra)
@@ -344,21 +341,21 @@ async def make_traces(given: TracesTask, stop: Stop, tell: Tell) -> None:
         tell(ShardReport(TRACES_TARGET, unavailable=f"Arrow is missing: {pip_install('corpus')}"))
         return
     made = 0
-    while not stop.requested and (given.traces is None or made < given.traces):
-        batch = _BATCH if given.traces is None else min(_BATCH, given.traces - made)
-        tell(_batch(given, given.seed + made, batch))
+    while not stop.requested and (task.traces is None or made < task.traces):
+        batch = _BATCH if task.traces is None else min(_BATCH, task.traces - made)
+        tell(_batch(task, task.seed + made, batch))
         made += batch
         await asyncio.sleep(0)  # so that a stop is noticed
 
 
-def _batch(given: TracesTask, seed: int, traces: int) -> ShardReport:
+def _batch(task: TracesTask, seed: int, traces: int) -> ShardReport:
     from fencepost.traces.pipeline.corpus import triage  # noqa: PLC0415
     from fencepost.traces.pipeline.corpus.corpus import corpus_recipe  # noqa: PLC0415
     from fencepost.traces.pipeline.corpus.job_engine import LocalEngine  # noqa: PLC0415
     from fencepost.traces.pipeline.storage.location import Place  # noqa: PLC0415
 
     recipe = corpus_recipe(
-        seed=seed, traces=traces, revisions=(given.model,), mutants=(), per_shard=traces
+        seed=seed, traces=traces, revisions=(task.model,), mutants=(), per_shard=traces
     )
     engine = LocalEngine()
     with tempfile.TemporaryDirectory(prefix="fencepost-night-") as folder:
@@ -367,10 +364,10 @@ def _batch(given: TracesTask, seed: int, traces: int) -> ShardReport:
         corpus = triage.open_corpus(place)
         triage.check_corpus(engine, corpus, JUDGE)
         items = triage.cover_corpus(engine, corpus).to_pylist()
-        found = triage.triage_corpus(engine, corpus, JUDGE)
+        failures = triage.triage_corpus(engine, corpus, JUDGE)
     return ShardReport(
         TRACES_TARGET,
-        tuple(_trace_finding(given, seed, one) for one in found),
+        tuple(_trace_finding(task, seed, triaged) for triaged in failures),
         ShardCoverage(_of("rule", items), _of("pair", items), _of("state", items)),
         plans=traces,
     )
@@ -380,19 +377,19 @@ def _of(kind: str, items: Sequence[Mapping[str, Any]]) -> frozenset[str]:
     return frozenset(row["item"] for row in items if row["kind"] == kind)
 
 
-def _trace_finding(given: TracesTask, seed: int, one: Triaged) -> Sighting:
-    level = None if one.file is None else one.file.verdict.level
+def _trace_finding(task: TracesTask, seed: int, triaged: Triaged) -> Sighting:
+    level = None if triaged.file is None else triaged.file.verdict.level
     return Sighting(
         "model",
-        one.fingerprint.rule,
+        triaged.fingerprint.rule,
         level or Level.MUST.value,
-        str(one.fingerprint) or f"the judge failed: {one.message}",
-        one.message,
-        one.traces,
+        str(triaged.fingerprint) or f"the judge failed: {triaged.message}",
+        triaged.message,
+        triaged.traces,
         EACH_TIME,
-        given.shard,
+        task.shard,
         seed,
-        trace=None if one.file is None else one.file.text(),
+        trace=None if triaged.file is None else triaged.file.text(),
     )
 
 
@@ -409,11 +406,11 @@ _ENDED_AS_IT_SHOULD = (0, 1, _NOTHING_TO_RUN)
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
+class TestsReport:
     """The result of the property tests.
 
-    `ran`: the files that ran to their end, of `files` (as far as that is known); `cut`: the file
-    that was running when the time was over.
+    `ran`: the files that ran to their end, of `files` (as far as known); `cut`: the running file
+    when the time was over.
     """
 
     findings: tuple[Sighting, ...] = ()
@@ -434,18 +431,18 @@ def why_no_tests(root: Path) -> str:
 
 def files_of(root: Path, seed: int) -> list[str]:
     """Return the files with property tests; the first one depends on the seed."""
-    found = [
+    files = [
         path.relative_to(root).as_posix()
         for path in sorted((root / "tests").rglob("test_*.py"))
         if _USES_HYPOTHESIS.search(path.read_text("utf-8"))
     ]
-    first = seed % len(found) if found else 0
-    return found[first:] + found[:first]
+    first = seed % len(files) if files else 0
+    return files[first:] + files[:first]
 
 
 async def run_tests(
     root: Path, report: Path, *, seed: int, seconds: float, stop: Stop, shard: str
-) -> Tested:
+) -> TestsReport:
     """Run the property tests of a checkout for `seconds`; logs and examples go to the report."""
     files = files_of(root, seed)
     until = time.monotonic() + seconds
@@ -455,7 +452,7 @@ async def run_tests(
     for file in files:
         left = until - time.monotonic()
         if stop.requested or left <= 0:
-            return Tested(tuple(findings), tuple(ran), len(files), trouble="; ".join(trouble))
+            return TestsReport(tuple(findings), tuple(ran), len(files), trouble="; ".join(trouble))
         log = report / "logs" / f"{file.replace('/', '-')}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
         log.unlink(missing_ok=True)
@@ -463,12 +460,12 @@ async def run_tests(
         text = log.read_text("utf-8", errors="replace")
         findings += [_test_finding(test, why, shard, seed) for test, why in failed_in(text)]
         if code is None:
-            return Tested(tuple(findings), tuple(ran), len(files), file, "; ".join(trouble))
+            return TestsReport(tuple(findings), tuple(ran), len(files), file, "; ".join(trouble))
         if code not in _ENDED_AS_IT_SHOULD:
             trouble.append(f"pytest {file} ended with {code}; see logs/{log.name}")
         if code != _NOTHING_TO_RUN:
             ran.append(file)
-    return Tested(tuple(findings), tuple(ran), len(ran), trouble="; ".join(trouble))
+    return TestsReport(tuple(findings), tuple(ran), len(ran), trouble="; ".join(trouble))
 
 
 def failed_in(text: str) -> list[tuple[str, str]]:
@@ -478,9 +475,9 @@ def failed_in(text: str) -> list[tuple[str, str]]:
 
 def _lines(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
     for line in lines:
-        if found := _FAILED_NOW.match(line) or _FAILED.match(line):
-            said = found.groupdict()
-            yield said["test"], said.get("why") or "it failed before it was cut off; see its log"
+        if match := _FAILED_NOW.match(line) or _FAILED.match(line):
+            parts = match.groupdict()
+            yield parts["test"], parts.get("why") or "it failed before it was cut off; see its log"
 
 
 async def _pytest(

@@ -1,8 +1,8 @@
-"""The parts of a nightly run, and how much time each of them gets.
+"""The parts of a nightly run, and the time of each part.
 
 A part gets its share of the time that is left when it begins.  So a part that ends early leaves
-time to the others, and one that takes too long takes it from all that follow.  A target needs some
-minutes; if there is no time for all, the old releases take turns, night by night.
+time to the others, and a part that takes too long takes time from all that follow.  A target needs
+some minutes; if there is no time for all, the old releases take turns, night by night.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ WEIGHTS: Mapping[str, float] = {MODEL: 10, MUTANTS: 18, TRACES: 10, TESTS: 17, T
 """The parts in their order, and the weight of each."""
 
 FIRST_TARGETS = ("mock", "kfake", "kafka:4.3.0")
-"""Searched every night."""
+"""Targets of every night."""
 OTHER_TARGETS = tuple(
     f"kafka:{version}"
     for version in (
@@ -28,13 +28,13 @@ OTHER_TARGETS = tuple(
         *("2.8.0", "2.6.0", "2.4.1", "2.3.0"),
     )
 )
-"""These take turns; the releases that have a certificate."""
+"""Targets that take turns: the releases that have a certificate."""
 
 _LEAST_TARGET_S = 240.0
 
 
 class Schedule:
-    """Shares out the time of a night as parts begin; `until`: its end, on the caller's clock."""
+    """The time of a night, shared out as parts begin; `until`: its end, on the caller's clock."""
 
     def __init__(self, weights: Mapping[str, float], until: float) -> None:
         self._weights = dict(weights)
@@ -65,7 +65,7 @@ def targets_of(seed: int, seconds: float) -> tuple[str, ...]:
 
 
 def why_not(target: str) -> str:
-    """Return what is missing to start a target here, or ""."""
+    """Return the tool that is missing to start a target here, with the remedy, or ""."""
     if target == "mock" and importlib.util.find_spec("confluent_kafka") is None:
         return f"confluent-kafka is missing: {pip_install('mock')}"
     if target == "kfake" and not _has("go") and not (cache_folder() / "kfake").is_dir():

@@ -8,7 +8,7 @@ from support.real_figures import FIGURES, case_result
 
 from tools.deployments import deployment_promises
 from tools.deployments.deployment_promises import Claim, Verdict, all_claims, pooled, simulated_only
-from tools.deployments.simulated_and_real import CASES_BY_NAME, SHOWN
+from tools.deployments.simulated_and_real import ALL_FIGURES, CASES_BY_NAME
 
 TWICE_EACH = Claim(
     says="It costs two rebalances each.",
@@ -67,6 +67,6 @@ def test_only_what_was_not_performed_is_simulated(monkeypatch: pytest.MonkeyPatc
 def test_each_claim_is_about_a_figure_of_a_case_and_says_what_it_may_be() -> None:
     for claim in all_claims():
         assert claim.case in CASES_BY_NAME
-        assert claim.figure in SHOWN
+        assert claim.figure in ALL_FIGURES
         assert (claim.at_most is None) != (claim.within == (0, float("inf")))
         assert bool(claim.why) == bool(claim.title)

@@ -106,10 +106,10 @@ def test_a_difference_is_found_again(name: str, engine: str) -> None:
 
 @pytest.mark.slow
 def test_the_right_model_is_killed_by_nobody() -> None:
-    assert not kill_matrix.explored(KAFKA_4, states=60).killed
-    assert not kill_matrix.searched(KAFKA_4, examples=2).killed
-    assert not kill_matrix.compared(KAFKA_4, states=20).killed
-    assert not kill_matrix.differing(KAFKA_4, examples=2).killed
+    assert not kill_matrix.by_exploration(KAFKA_4, states=60).killed
+    assert not kill_matrix.by_walks(KAFKA_4, examples=2).killed
+    assert not kill_matrix.by_lockstep(KAFKA_4, states=20).killed
+    assert not kill_matrix.by_different_walks(KAFKA_4, examples=2).killed
 
 
 def test_the_promises_are_kept_in_the_end() -> None:

@@ -11,7 +11,7 @@ from fencepost.model.messages.errors import Error
 from fencepost.model.revision import SetRule, derive
 from fencepost.model.revisions import revisions
 from fencepost.model.revisions.base import KAFKA_4
-from tools.kill_matrix.rule_matrix import cells_of, forms, shown_by
+from tools.kill_matrix.rule_matrix import cells_of, covering_cases, forms
 
 
 def test_a_cell_is_shown_or_there_is_a_reason() -> None:
@@ -25,12 +25,12 @@ def test_a_cell_is_shown_or_there_is_a_reason() -> None:
 def test_only_what_can_be_thought_of_is_shown() -> None:
     chosen = revisions.find("kafka-4")
     some = [entry(case.id) for case in ENTRIES[::7]]
-    assert set(shown_by(chosen, some)) <= cells_of(chosen)
+    assert set(covering_cases(chosen, some)) <= cells_of(chosen)
 
 
 def test_a_rule_without_a_case_is_a_gap() -> None:
     some = [case for case in ENTRIES[::7] if "SESSION-PENDING" not in case.rules]
-    missing = cells_of(KAFKA_4) - shown_by(KAFKA_4, some).keys()
+    missing = cells_of(KAFKA_4) - covering_cases(KAFKA_4, some).keys()
     assert any(cell.startswith("SESSION-PENDING · ") for cell in missing)
 
 
@@ -38,7 +38,7 @@ def test_what_the_model_does_is_what_is_shown() -> None:
     case = entry("HEARTBEAT-STABLE/in-a-stable-group")
     rule = KAFKA_4.rule("HEARTBEAT-STABLE").but(answer=Error.REBALANCE_IN_PROGRESS)
     other = derive(KAFKA_4, "other", "another answer", (SetRule("Heartbeat", rule, "test"),))
-    shown = shown_by(other, [case])
+    shown = covering_cases(other, [case])
     assert "Heartbeat REBALANCE_IN_PROGRESS · v4" in shown
     assert "Heartbeat NONE · v4" not in shown
 

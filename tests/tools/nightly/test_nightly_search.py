@@ -33,7 +33,7 @@ async def test_mutants_are_hunted_until_they_are_found() -> None:
     mutant_results: list[MutantResult] = []
     names = ("generation-not-counted", "empty-group-unlisted")
     await search_mutants(MutantTask(names, 5, LONG_S, 3000), Stop(), mutant_results.append)
-    assert [(bite.mutant, bite.found) for bite in mutant_results] == [
+    assert [(bite.mutant, bite.is_killed) for bite in mutant_results] == [
         (name, True) for name in names
     ]
     assert all(bite.requests < 3000 for bite in mutant_results)
@@ -44,7 +44,7 @@ async def test_a_mutant_that_is_not_found_is_told() -> None:
     await search_mutants(
         MutantTask(("replace-loses-assignment",), 5, LONG_S, 20), Stop(), mutant_results.append
     )
-    assert [bite.found for bite in mutant_results] == [False]
+    assert [bite.is_killed for bite in mutant_results] == [False]
 
 
 async def test_traces_of_the_model_hold_and_those_of_a_mutant_do_not() -> None:
