@@ -50,22 +50,22 @@ _REGISTRIES: tuple[Registry, ...] = tuple(
 )
 
 
-def collected(registries: tuple[Registry, ...]) -> tuple[Entry, ...]:
-    """The cases of these modules, in order.  Raises ValueError if two have the same id."""
-    found: dict[str, Entry] = {}
+def collect(registries: tuple[Registry, ...]) -> tuple[Entry, ...]:
+    """Collect the cases of these modules, in order.  Raises ValueError if two have the same id."""
+    cases: dict[str, Entry] = {}
     for registry in registries:
         for case in registry.entries:
-            if case.id in found:
+            if case.id in cases:
                 raise ValueError(f"two cases have the id {case.id}; rename one of the functions")
-            found[case.id] = case
-    return tuple(found.values())
+            cases[case.id] = case
+    return tuple(cases.values())
 
 
-ENTRIES: tuple[Entry, ...] = collected(_REGISTRIES)
+ENTRIES: tuple[Entry, ...] = collect(_REGISTRIES)
 
 
 def entry(case_id: str) -> Entry:
-    """The case of this id.  Raises KeyError that names it."""
+    """Return the case of this id.  Raises KeyError that names it."""
     for case in ENTRIES:
         if case.id == case_id:
             return case
@@ -73,5 +73,5 @@ def entry(case_id: str) -> Entry:
 
 
 def matching(glob: str) -> tuple[Entry, ...]:
-    """The cases whose id matches, as in `JOIN-STATIC-*`; in the catalogue's order."""
+    """Return the cases whose id matches, as in `JOIN-STATIC-*`; in the catalogue's order."""
     return tuple(case for case in ENTRIES if fnmatchcase(case.id, glob))

@@ -1,9 +1,7 @@
-"""Register cases: a function that writes a script, and what the case is about.
+"""Register cases: a function that writes a script, and the sentence that a certificate prints.
 
 The id of a case is its first rule's id, a slash, and the function's words.  An id never changes
 once published; a case about several rules is named after the first.
-
-Areas of the protocol, by which pages sum up the cases: static joins, leaves, sessions, ….
 """
 
 from __future__ import annotations
@@ -22,7 +20,8 @@ Write = Callable[[Script], None]
 class Entry:
     """A registered case, before it is written for a target.
 
-    `delayed`: it makes sense only with (or only without) an initial delay; None: with either.
+    `about`: its sentence.  `delayed`: it makes sense only with (or only without) an initial delay;
+    None: with either.
     """
 
     id: str
@@ -35,7 +34,7 @@ class Entry:
     write: Write
 
     def case(self, levels: Mapping[str, Level], *, delayed: bool, way: SetUp | None = None) -> Plan:
-        """The case, for a target with or without an initial delay, its group set up in this way.
+        """Write the plan for a target with or without an initial delay, with this set-up.
 
         Its level is that of the rule that it is about, its first, unless it has its own.  A failure
         has the level of the rule that was broken, whichever case meets it.
@@ -53,14 +52,14 @@ class Entry:
         )
 
     def script(self, *, delayed: bool, way: SetUp | None = None) -> Script:
-        """What `case` is made of; it knows which requests set the group up."""
+        """Write the script of `case`, which knows the requests that set the group up."""
         script = Script(delayed=delayed, way=way)
         self.write(script)
         return script
 
 
 def as_entry(case: Plan) -> Entry:
-    """A case that is written already, the same for any target."""
+    """Return an entry for a plan: it is the same for any target."""
 
     def write(script: Script) -> None:
         script.steps.extend(case.steps)
@@ -87,10 +86,10 @@ class Registry:
         named: str | None = None,
         delayed: bool | None = None,
     ) -> Callable[[Write], Write]:
-        """Register the decorated function; its docstring says what the case is about.
+        """Register the decorated function; its docstring is the sentence that certificates print.
 
-        `level`: of what it asks, if that is less grave than its first rule; `named`: the rule that
-        its id begins with, if that is no longer the first.
+        `level`: of the case, if that is less grave than its first rule; `named`: the rule that its
+        id begins with, if that is no longer the first.
         """
 
         def register(write: Write) -> Write:
@@ -118,11 +117,14 @@ AREAS: Mapping[str, tuple[str, ...]] = {
     "sessions": ("SESSION-",),
     "failovers, cleanup": ("FAILOVER-", "TOPICS-DELETED", "CLEANUP-"),
 }
-"""Areas by what a case's id begins with; the first that fits."""
+"""Areas of the protocol, by which pages sum up cases, with the prefixes of their cases' ids.
+
+The first that fits counts.
+"""
 
 
 def area(case_id: str) -> str:
-    """The area of a case.  Raises KeyError for an id that fits none."""
+    """Return the area of a case.  Raises KeyError for an id that fits none."""
     for name, beginnings in AREAS.items():
         if case_id.startswith(beginnings):
             return name

@@ -1,8 +1,8 @@
-"""The order of checks: what is refused before group, sender and generation are looked at.
+"""The order of checks: refusals that come before group, sender and generation are checked.
 
-Every kind of sender in every state: empty, pending, unknown and others' ids, with any instance.
-
-The members are `b`, who leads, the static `A1`, and `c`; `X` is an instance that nobody holds.
+Each is sent by every kind of sender in every state: empty, pending, unknown and others' ids, with
+any instance.  The members are `b`, who leads, the static `A1`, and `c`; `X` is an instance that
+nobody holds.
 """
 
 from __future__ import annotations
@@ -11,8 +11,17 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from fencepost.conformance.cases.case_registry import Registry
-from fencepost.conformance.cases.joins import STICKY
-from fencepost.conformance.cases.script import BOTH, NOBODY, RANGE, RENEWED, ROUNDROBIN, Script
+from fencepost.conformance.cases.script import (
+    BOTH,
+    KIND,
+    NOBODY,
+    RANGE,
+    RENEWED,
+    ROUNDROBIN,
+    STICKY,
+    TOO_LONG_MS,
+    Script,
+)
 from fencepost.model.plans.steps import GenerationOf, IdOf
 
 CASES = Registry()
@@ -20,8 +29,6 @@ case = CASES.case
 
 Sender = tuple[Any, str | None]
 """A member id and an instance id."""
-
-KIND: dict[str, Any] = {"protocol_type": "consumer", "protocol_name": "range"}
 
 
 def strangers(pending: str, *, members: bool = True) -> Iterator[Sender]:
@@ -62,35 +69,35 @@ def in_an_empty_group(s: Script, ask: Callable[[Sender], None]) -> None:
     s.join("p", wait=True)
 
 
-def beats(s: Script, who: str = "b", **said: Any) -> Callable[[Sender], None]:
-    """Return how a sender heartbeats; `who`: whose generation it names."""
+def beats(s: Script, who: str = "b", **fields: Any) -> Callable[[Sender], None]:
+    """Return a function that sends a sender's heartbeat with the generation of `who`."""
 
     def ask(sender: Sender) -> None:
         member_id, instance = sender
-        generation = said.get("generation", GenerationOf(who))
+        generation = fields.get("generation", GenerationOf(who))
         s.beat("x", member_id=member_id, instance=instance, generation=generation)
 
     return ask
 
 
-def syncs(s: Script, who: str = "b", **said: Any) -> Callable[[Sender], None]:
-    """Return how a sender syncs; `who`: whose generation it names."""
+def syncs(s: Script, who: str = "b", **fields: Any) -> Callable[[Sender], None]:
+    """Return a function that sends a sender's sync with the generation of `who`."""
 
     def ask(sender: Sender) -> None:
         member_id, instance = sender
-        fields = {"generation": GenerationOf(who), **KIND, **said}
-        s.sync("x", member_id=member_id, instance=instance, wait=True, **fields)
+        sync = {"generation": GenerationOf(who), **KIND, **fields}
+        s.sync("x", member_id=member_id, instance=instance, wait=True, **sync)
 
     return ask
 
 
-def commits(s: Script, who: str = "b", **said: Any) -> Callable[[Sender], None]:
-    """Return how a sender commits an offset; `who`: whose generation it names."""
+def commits(s: Script, who: str = "b", **fields: Any) -> Callable[[Sender], None]:
+    """Return a function that commits a sender's offset with the generation of `who`."""
 
     def ask(sender: Sender) -> None:
         member_id, instance = sender
-        fields = {"generation": GenerationOf(who), **said}
-        s.commit("x", offset=3, member_id=member_id, instance=instance, **fields)
+        commit = {"generation": GenerationOf(who), **fields}
+        s.commit("x", offset=3, member_id=member_id, instance=instance, **commit)
 
     return ask
 
@@ -140,14 +147,14 @@ def strangers_in_an_empty_group_sync(s: Script) -> None:
 def strangers_of_every_generation_sync(s: Script) -> None:
     """The sender is looked at before generation and protocol, of a leader and of a follower."""
     s.stable("b", "A1", "c")
-    for said in (
+    for fields in (
         {"generation": -1},
         {"generation": GenerationOf("b", plus=-1)},
         {"generation": GenerationOf("b", plus=4)},
         {"protocol_name": "sticky"},
     ):
         for sender in ((IdOf("c"), "X"), (IdOf("c"), "A"), (IdOf("b"), "X"), (IdOf("b"), "A")):
-            syncs(s, **said)(sender)
+            syncs(s, **fields)(sender)
     syncs(s, generation=-1)((NOBODY, None))
     s.beat("b", "A1", "c")
 
@@ -322,9 +329,6 @@ def static_member_leaves_between_join_and_sync(s: Script) -> None:
     s.join("b", wait=True)
 
 
-_TOO_LONG = 2**31 - 1
-
-
 @case("COMMIT-TOPICS-UNKNOWN", "HEARTBEAT-STABLE", features=("missing-topics",))
 def missing_topic_in_every_state(s: Script) -> None:
     """A topic that doesn't exist is refused before group, sender and generation are looked at."""
@@ -351,20 +355,20 @@ def bad_session_timeout_in_every_state(s: Script) -> None:
     def ask(pending: str, *, members: bool = True) -> None:
         ids = ["", IdOf(pending), NOBODY]
         for member_id in ids:
-            s.join("x", member_id=member_id, session=_TOO_LONG, instance=None, wait=True)
-        s.join("x", member_id="", instance="X", session=_TOO_LONG, wait=True)
+            s.join("x", member_id=member_id, session=TOO_LONG_MS, instance=None, wait=True)
+        s.join("x", member_id="", instance="X", session=TOO_LONG_MS, wait=True)
         if members:
             for protocols in (RANGE, RENEWED, ROUNDROBIN):
-                s.join("x", member_id=IdOf("b"), **_bad(protocols))
-                s.join("x", member_id=IdOf("c"), **_bad(protocols))
-                s.join("x", member_id=IdOf("A1"), **{**_bad(protocols), "instance": "A"})
-                s.join("x", member_id="", **{**_bad(protocols), "instance": "A"})
+                s.join("x", member_id=IdOf("b"), **_invalid_join(protocols))
+                s.join("x", member_id=IdOf("c"), **_invalid_join(protocols))
+                s.join("x", member_id=IdOf("A1"), **{**_invalid_join(protocols), "instance": "A"})
+                s.join("x", member_id="", **{**_invalid_join(protocols), "instance": "A"})
 
     s.stable("b", "A1", "c", protocols=BOTH)
     s.join("m", member_id="", wait=True)
     ask("m")
-    s.join("x", member_id=IdOf("c"), **_bad(BOTH))
-    s.join("x", member_id="", **_bad(STICKY))
+    s.join("x", member_id=IdOf("c"), **_invalid_join(BOTH))
+    s.join("x", member_id="", **_invalid_join(STICKY))
     s.beat("b", "A1", "c")
     s.join("b", protocols=BOTH, settle=True)
     ask("m")
@@ -379,8 +383,9 @@ def bad_session_timeout_in_every_state(s: Script) -> None:
     ask("p", members=False)
 
 
-def _bad(protocols: Any) -> dict[str, Any]:
-    return {"session": _TOO_LONG, "protocols": protocols, "instance": None, "wait": True}
+def _invalid_join(protocols: Any) -> dict[str, Any]:
+    """Return the fields of a join with an invalid session timeout, too."""
+    return {"session": TOO_LONG_MS, "protocols": protocols, "instance": None, "wait": True}
 
 
 @case("JOIN-PROTOCOLS-INCONSISTENT", "HEARTBEAT-STABLE", "HEARTBEAT-COMPLETING", isolated=True)
@@ -424,7 +429,7 @@ def full_group_before_protocols_and_ids(s: Script) -> None:
     s.join("x", member_id=NOBODY, wait=True)
     s.join("X1", member_id=NOBODY, wait=True)
     s.join("x", member_id="", protocols=STICKY, wait=True)
-    s.join("x", member_id="", session=_TOO_LONG, wait=True)
+    s.join("x", member_id="", session=TOO_LONG_MS, wait=True)
     s.beat("A1", "b")
 
 
@@ -458,9 +463,9 @@ def protocol_is_looked_at_before_the_sender(s: Script) -> None:
 
     def ask(pending: str, *senders: Sender) -> None:
         strangers = ((IdOf(pending), None), (NOBODY, None), ("", "X"), (IdOf("c"), "A"))
-        for said in ({"protocol_name": None}, {"protocol_type": None, "protocol_name": "sticky"}):
+        for fields in ({"protocol_name": None}, {"protocol_type": None, "protocol_name": "sticky"}):
             for sender in (*strangers, *senders):
-                syncs(s, **said)(sender)
+                syncs(s, **fields)(sender)
 
     s.stable("b", "A1", "c")
     s.join("m", member_id="", wait=True)

@@ -1,14 +1,14 @@
-"""The cover suites: walks over the explored graph, as cases that can be run against any target.
+"""Generate the cover suites: walks over the explored graph, as cases for any target.
 
 A client of the graph is a member of the plan with a connection of its own.  A process that starts
 again is another member, since it knows nothing ("A1", "A2": the first and second process of
-instance "A"; a name in small letters is a dynamic member).  A request refers to what its sender was
-told: its id, generation and protocol.  Time passes in ticks, two to a session and three to a
+instance "A"; a name in small letters is a dynamic member).  A request refers to its sender's
+knowledge: its id, generation and protocol.  Time passes in ticks, two to a session and three to a
 rebalance.  The suite is made from the revision that judges, so a walk assumes what that revision
-requires; a target that does otherwise has failed by then.
+requires; a target that departs from it has failed by then.
 
 The id of a case is a digest of its steps, their senders, and the last rule that it reaches.  So it
-stays as long as the walk does, wherever in the suite that is.
+stays as long as the walk does, at any place in the suite.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from fencepost.properties.worlds.world_client import Client
 _TICK = Ms("tick of time")
 _TIMES = {"session_timeout_ms": Ms("two ticks"), "rebalance_timeout_ms": Ms("three ticks")}
 _OFFERED = {b"a": subscription("t"), b"b": subscription("t", "u")}
-"""A coordinator may read what is offered; in the graph it is a letter."""
+"""Subscriptions for the letters of the graph, since a coordinator may read them."""
 
 _IDS = {"member_id", "member_id_list"}
 _DIGEST = 10
@@ -66,12 +66,12 @@ class CoverSuite:
 
     @property
     def steps(self) -> int:
-        """The acts of all walks."""
+        """Return the number of acts of all walks."""
         return sum(suite.steps for _, suite in self.scopes)
 
     @property
     def bound(self) -> int:
-        """A lower bound of the steps that a suite for this purpose has."""
+        """Return a lower bound of the steps of any suite for this purpose."""
         return sum(suite.bound for _, suite in self.scopes)
 
 
@@ -79,8 +79,8 @@ SUITES: dict[str, Callable[[ControllableGraph], Suite]] = {"cover": cover, "pair
 
 
 @cache
-def covered(name: str, revision: Revision) -> CoverSuite:
-    """The suite of this name for a revision.  Raises KeyError."""
+def generate_suite(name: str, revision: Revision) -> CoverSuite:
+    """Generate the suite of this name for a revision.  Raises KeyError."""
     make = SUITES[name]
     scopes, entries = [], list[Entry]()
     for named in COVER_SCOPES:
@@ -97,11 +97,11 @@ def _graph(revision: Revision, named: NamedScope) -> ControllableGraph:
 
 def _entry(suite: str, named: NamedScope, graph: ControllableGraph, walk: Walk) -> Entry:
     rules = tuple(dict.fromkeys(rule for stride in walk if stride.certain for rule in stride.rules))
-    done = " ".join((named.name, *(f"{act}:{who}" for act, who in deeds(graph, walk))))
-    digest = hashlib.sha256(done.encode()).hexdigest()[:_DIGEST]
+    acts = " ".join((named.name, *(f"{act}:{who}" for act, who in named_acts(graph, walk))))
+    digest = hashlib.sha256(acts.encode()).hexdigest()[:_DIGEST]
     last = next((s.rules[-1] for s in reversed(walk) if s.rules), "nothing-decided")
     open_end = ", and the end is the coordinator's choice" if walk[-1].is_open else ""
-    features = frozenset({"disconnect"} if _disconnects(graph, walk) else ())
+    features = frozenset({"disconnect"} if any(_is_cut_off(graph, s) for s in walk) else ())
     return Entry(
         f"{suite}/{digest}-{last}",
         f"{named.about}: {len(walk)} steps{open_end}",
@@ -116,25 +116,25 @@ def _entry(suite: str, named: NamedScope, graph: ControllableGraph, walk: Walk) 
 
 @dataclass(frozen=True)
 class _Play:
-    """How a walk is written, which takes time, so it is done once."""
+    """A writer of a walk's steps, which takes time, so it is done once."""
 
     graph: ControllableGraph
     walk: Walk
 
     @cached_property
     def steps(self) -> tuple[PlanStep, ...]:
-        """The steps of the plan."""
+        """Return the steps of the plan."""
         script = Script(delayed=False)
         _write(self.graph, self.walk, script)
         return tuple(script.steps)
 
     def write(self, script: Script) -> None:
-        """As the registry asks for it."""
+        """Add the steps to a script, as an entry of the registry does."""
         script.steps += self.steps
 
 
 class _Names:
-    """Which member of the plan each client of the present world is.
+    """The member of the plan for each client of the present world.
 
     The worlds of a graph are stored up to symmetry, so clients of one kind may change places at
     each step.
@@ -152,20 +152,20 @@ class _Names:
         return f"{kind}{self._count[kind]}"
 
     def follow(self, graph: ControllableGraph, stride: Stride) -> tuple[int, ...]:
-        """Go with a forced transition; for each client of the next world its index before."""
+        """Take a forced transition; return the index before of each client of the next world."""
         world, act = graph.states[stride.source], stride.act
-        done = None
+        transition = None
         if act.kind not in {"restart", "drop"}:
-            done = self._worlds.transitions(world, act.kind, act.client)[act.choice]
+            transition = self._worlds.transitions(world, act.kind, act.client)[act.choice]
         elif act.kind == "restart":
             self.members[act.client] = self._next(act.client)
-        places, _ = self._worlds.places(world, act, done)
+        places, _ = self._worlds.places(world, act, transition)
         self.members = [self.members[i] for i in places]
         return places
 
 
-def deeds(graph: ControllableGraph, walk: Walk) -> Iterator[tuple[str, str]]:
-    """What is done, and by which member of the plan; "" where no member does it."""
+def named_acts(graph: ControllableGraph, walk: Walk) -> Iterator[tuple[str, str]]:
+    """Yield the acts of a walk, each with its member of the plan, or ""."""
     names = _Names(graph)
     for stride in walk:
         client = stride.act.client
@@ -174,12 +174,8 @@ def deeds(graph: ControllableGraph, walk: Walk) -> Iterator[tuple[str, str]]:
             names.follow(graph, stride)
 
 
-def _disconnects(graph: ControllableGraph, walk: Walk) -> bool:
-    return any(_is_cut_off(graph, stride) for stride in walk)
-
-
 def _is_cut_off(graph: ControllableGraph, stride: Stride) -> bool:
-    """Whether a connection ends on which a request waits."""
+    """Return True if a connection ends while a request waits on it."""
     if stride.act.kind not in {"restart", "drop"}:
         return False
     return bool(graph.states[stride.source].clients[stride.act.client].waits)
@@ -204,8 +200,8 @@ def _write(graph: ControllableGraph, walk: Walk, script: Script) -> None:
 def _ask(script: Script, graph: ControllableGraph, stride: Stride, who: str) -> None:
     client = graph.states[stride.source].clients[stride.act.client]
     ask = graph.worlds.ask(client, stride.act.kind, stride.act.client)
-    said = {name: value for name, value in _said(ask.message, client, who) if name != "group_id"}
-    script.ask(who, ask.api, version=ask.version, wait=False, group_id="g", **said)
+    fields = dict(_fields(ask.message, client, who)) | {"group_id": "g"}
+    script.ask(who, ask.api, version=ask.version, wait=False, **fields)
 
 
 def _wait(
@@ -215,23 +211,23 @@ def _wait(
     members: Sequence[str],
     places: Sequence[int],
 ) -> None:
-    """For what this step answers; else until it is handled, and the timers that are due at once."""
+    """Wait for the answers of this step; without any, until it and the timers due are handled."""
     act, after = stride.act, graph.states[stride.target].clients
     if act.kind in {"restart", "drop"}:
         return
-    asked = {i for i, c in enumerate(graph.states[stride.source].clients) if c.waits}
-    asked |= {act.client} if act.client >= 0 else set()
+    senders = {i for i, c in enumerate(graph.states[stride.source].clients) if c.waits}
+    senders |= {act.client} if act.client >= 0 else set()
     answered = sorted(before for now, before in enumerate(places) if not after[now].waits)
-    if waited := [members[i] for i in answered if i in asked]:
-        script.wait(*waited)
+    if waiting := [members[i] for i in answered if i in senders]:
+        script.wait(*waiting)
     elif act.client >= 0:
         script.settle()
     if len(stride.rules) > 1 and act.client >= 0:
         script.steps.append(Pause(margins=0))
 
 
-def _said(message: Message, client: Client, who: str) -> Iterator[tuple[str, Any]]:
-    """The fields of a request that aren't as they are by default, by reference."""
+def _fields(message: Message, client: Client, who: str) -> Iterator[tuple[str, Any]]:
+    """Yield the fields of a request that differ from their defaults, by reference."""
     for name, form in wire_fields(type(message)):
         value = getattr(message, name)
         if value != form.default:
@@ -255,6 +251,6 @@ def _reference(name: str, value: Any, client: Client, who: str) -> Any:
         case tuple():
             return tuple(_reference(name, item, client, who) for item in value)
         case Message():
-            return type(value)(**dict(_said(value, client, who)))
+            return type(value)(**dict(_fields(value, client, who)))
         case _:
             return value

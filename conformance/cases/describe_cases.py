@@ -1,4 +1,4 @@
-"""DescribeGroups and ListGroups: what can be seen of a group in each state."""
+"""DescribeGroups and ListGroups: the view of a group in each state."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""The coordinator fails over: what was stored survives, everything else is gone."""
+"""Failovers of the coordinator: stored state survives, all other state is gone."""
 
 from __future__ import annotations
 
 from fencepost.conformance.cases.case_registry import Registry
-from fencepost.conformance.cases.offset_cases import by_hand
+from fencepost.conformance.cases.offset_cases import commit_by_hand
 from fencepost.conformance.cases.script import Script
 from fencepost.model.plans.steps import Ms
 
@@ -110,7 +110,7 @@ def pending_id_is_lost(s: Script) -> None:
 @case("FAILOVER-OFFSETS", "FETCH-ANYBODY", features=_RESTART)
 def offsets_alone_survive(s: Script) -> None:
     """Offsets of a group without members survive."""
-    by_hand(s, 7)
+    commit_by_hand(s, 7)
     s.restart()
     s.fetch("admin")
 
@@ -118,7 +118,7 @@ def offsets_alone_survive(s: Script) -> None:
 @case("FAILOVER-OFFSETS", "HEARTBEAT-INSTANCE-UNMAPPED", "FETCH-ANYBODY", features=_RESTART)
 def offsets_survive_a_generation_that_was_not_stored(s: Script) -> None:
     """Offsets survive, members that never were given an assignment don't."""
-    by_hand(s, 7)
+    commit_by_hand(s, 7)
     s.join("A1", wait=True)
     s.restart()
     s.beat("A1")

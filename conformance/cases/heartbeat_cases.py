@@ -1,4 +1,4 @@
-"""Heartbeats: who is alive, who is fenced, and who is told of a rebalance, in every state."""
+"""Heartbeat: members that are alive, fenced, or in a rebalance, in every state."""
 
 from __future__ import annotations
 

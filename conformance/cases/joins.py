@@ -1,14 +1,9 @@
-"""Joins that are refused, and how a dynamic member gets its id.
+"""JoinGroup: refusals, ids of dynamic members, two processes of one instance, and rejoins.
 
-The cases cover the checks that come before anything else, MEMBER_ID_REQUIRED in every group state,
-and what a pending id delays.
-
-Two processes of one instance: the duplicate in every group state, the restart, the zombie.
-
-Members that join again under their own id, in every group state; superseded joins.
-
-A rejoin starts a rebalance if the member is the leader of a stable group, or if what it offers has
-changed.
+The cases cover the checks that come first, MEMBER_ID_REQUIRED in every group state, and the effect
+of a pending id; for two processes of one instance the duplicate in every group state, the restart
+and the zombie; then members that join again under their own id, and superseded joins.  A rejoin
+starts a rebalance if the member is the leader of a stable group, or if its protocols changed.
 """
 
 from __future__ import annotations
@@ -20,6 +15,8 @@ from fencepost.conformance.cases.script import (
     RANGE,
     RENEWED,
     ROUNDROBIN,
+    STICKY,
+    TOO_LONG_MS,
     Script,
     subscription,
 )
@@ -150,8 +147,6 @@ def zombie_leaves(s: Script) -> None:
     s.beat("B2")
 
 
-STICKY = (("sticky", subscription("t")),)
-_ABOVE_ANY_MAXIMUM = 2**31 - 1
 _BELOW_ANY_MINIMUM = -1
 
 
@@ -159,14 +154,14 @@ _BELOW_ANY_MINIMUM = -1
 def no_group_name(s: Script) -> None:
     """A group id of "" is refused before anything else is looked at."""
     s.join("A1", group="", wait=True)
-    s.join("a", group="", member_id=NOBODY, session=_ABOVE_ANY_MAXIMUM, wait=True)
+    s.join("a", group="", member_id=NOBODY, session=TOO_LONG_MS, wait=True)
 
 
 @case("JOIN-SESSION-TIMEOUT-INVALID")
 def session_timeout_above_the_maximum(s: Script) -> None:
     """A session timeout above group.max.session.timeout.ms is refused."""
-    s.join("A1", session=_ABOVE_ANY_MAXIMUM, wait=True)
-    s.join("a", session=_ABOVE_ANY_MAXIMUM, member_id=NOBODY, wait=True)
+    s.join("A1", session=TOO_LONG_MS, wait=True)
+    s.join("a", session=TOO_LONG_MS, member_id=NOBODY, wait=True)
 
 
 @case("JOIN-SESSION-TIMEOUT-INVALID")
@@ -179,7 +174,7 @@ def session_timeout_below_the_minimum(s: Script) -> None:
 def restart_with_a_bad_session_timeout(s: Script) -> None:
     """A restart with a session timeout out of bounds is refused and fences nobody."""
     s.stable("A1", "b")
-    s.join("A2", session=_ABOVE_ANY_MAXIMUM, wait=True)
+    s.join("A2", session=TOO_LONG_MS, wait=True)
     s.beat("A1", "b")
 
 

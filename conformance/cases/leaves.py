@@ -1,4 +1,4 @@
-"""LeaveGroup: who is removed by which ids, in every state; batches; what it does to the others."""
+"""LeaveGroup: removal by each kind of id, in every state; batches; effects on other members."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Limits of a broker: full groups, and which groups are removed.
+"""Limits of a broker: full groups, and the removal of unused groups.
 
-KIP-345 says nothing of a group's size, so that a restart needs no place is a SHOULD.
+KIP-345 says nothing of a group's size, so a restart without a free place is a SHOULD.
 """
 
 from __future__ import annotations

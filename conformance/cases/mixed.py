@@ -1,4 +1,4 @@
-"""Long sequences: the guarantees that make static membership worth having."""
+"""Long sequences: the guarantees for which users choose static membership."""
 
 from __future__ import annotations
 
@@ -67,11 +67,11 @@ def replaced_ids_are_never_valid_again(s: Script) -> None:
 def ping_pong_of_two_processes(s: Script) -> None:
     """Two processes that fight for one instance fence each other; each gets a new id each time."""
     s.stable("A1", "B1")
-    for one, other in (("B2", "B1"), ("B1", "B2"), ("B2", "B1")):
-        s.join(one, member_id="", wait=True)
-        s.beat(other)
-        s.join(other, wait=True)
-        s.beat(one)
+    for new, old in (("B2", "B1"), ("B1", "B2"), ("B2", "B1")):
+        s.join(new, member_id="", wait=True)
+        s.beat(old)
+        s.join(old, wait=True)
+        s.beat(new)
     s.beat("B2", member_id=IdOf("B2", back=1))
     s.beat("B1", member_id=IdOf("B1", back=1))
 

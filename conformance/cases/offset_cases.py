@@ -1,6 +1,6 @@
-"""OffsetCommit and OffsetFetch: who may write offsets in which state, and that anybody may read.
+"""OffsetCommit and OffsetFetch: the members that may write offsets in each state; reads; deletion.
 
-Where a topic is deleted, all groups' offsets for it go, and the members stay.
+When a topic is deleted, all groups' offsets for it go, and the members stay.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ CASES = Registry()
 case = CASES.case
 
 
-def by_hand(s: Script, offset: int = 1, **said: Any) -> None:
-    """A commit without member, instance and generation, as an administrator's tool sends it."""
-    s.commit("admin", offset=offset, member_id="", generation=-1, instance=None, **said)
+def commit_by_hand(s: Script, offset: int = 1, **fields: Any) -> None:
+    """Commit without member, instance and generation, as an administrator's tool does."""
+    s.commit("admin", offset=offset, member_id="", generation=-1, instance=None, **fields)
 
 
 @case("COMMIT-TOPICS-UNKNOWN", features=("missing-topics",))
@@ -64,7 +64,7 @@ def group_that_is_not_found(s: Script) -> None:
 @case("COMMIT-GROUP-ABSENT", "FETCH-ANYBODY")
 def offsets_without_a_group(s: Script) -> None:
     """Without a generation offsets are stored, though there is no group."""
-    by_hand(s, 7)
+    commit_by_hand(s, 7)
     s.fetch("admin")
 
 
@@ -74,7 +74,7 @@ def offsets_of_an_empty_group(s: Script) -> None:
     s.stable("a")
     s.commit("a", offset=5)
     s.leave("a")
-    by_hand(s, 2)
+    commit_by_hand(s, 2)
     s.fetch("admin")
 
 
@@ -83,11 +83,11 @@ def nobody_commits_while_there_are_members(s: Script) -> None:
     """While there are members nobody else may commit, whatever state the group is in."""
     s.stable("a", "B1")
     s.commit("a", offset=5)
-    by_hand(s, 1)
+    commit_by_hand(s, 1)
     s.enter("n", settle=True)
-    by_hand(s, 2)
+    commit_by_hand(s, 2)
     s.join("a", "B1", wait=("a", "B1", "n"))
-    by_hand(s, 3)
+    commit_by_hand(s, 3)
     s.fetch("admin")
 
 
@@ -257,8 +257,11 @@ def groups_in_one_fetch(s: Script) -> None:
 
 _DELETES = ("delete-topics",)
 _CLEANER = {"offsets.retention.check.interval.ms": 600_000}
-"""Kafka's default.  Its old coordinator removes all groups that nobody uses when a topic goes, so
-that brokers on which topics are deleted are those that may remove unused groups."""
+"""Kafka's default.
+
+Its old coordinator removes all unused groups when a topic goes, so a broker on which cases delete
+topics has to be one that may remove unused groups.
+"""
 
 
 @case("TOPICS-DELETED", "FETCH-ANYBODY", "HEARTBEAT-STABLE", features=_DELETES, config=_CLEANER)
@@ -291,7 +294,7 @@ def only_offsets_of_an_empty_group_go(s: Script) -> None:
 @case("TOPICS-DELETED", "FETCH-ANYBODY", features=_DELETES, config=_CLEANER)
 def only_offsets_of_no_members_go(s: Script) -> None:
     """Offsets that an administrator set are gone with their topic."""
-    by_hand(s, 5, topic="own")
+    commit_by_hand(s, 5, topic="own")
     s.delete_topics("own")
     s.pause()
     s.fetch("admin", topic="own")

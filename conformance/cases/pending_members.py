@@ -1,4 +1,4 @@
-"""Ids that were handed out and not used yet: what waits for them, and for how long."""
+"""Pending member ids: the rebalances that wait for them, and their timeout."""
 
 from __future__ import annotations
 
@@ -100,7 +100,8 @@ def everybody_leaves_a_pending_id_during_the_delay(s: Script) -> None:
     s.join("m", wait=True)
 
 
-def _newcomers_leave(s: Script) -> None:
+def _let_newcomers_leave(s: Script) -> None:
+    """Let two new members join, and leave before they are answered."""
     for name in ("a", "b"):
         s.join(name, member_id="", wait=True)
         s.join(name, settle=True)
@@ -112,7 +113,7 @@ def _newcomers_leave(s: Script) -> None:
 @case("JOIN-PHASE-DELAY-EXTENDED", "JOIN-PHASE-NOBODY-JOINED", delayed=True)
 def newcomers_leave_during_the_delay(s: Script) -> None:
     """The delay that a newcomer extended goes on when all have left."""
-    _newcomers_leave(s)
+    _let_newcomers_leave(s)
     s.pause("delay")
     s.pause("delay")
     s.join("A1", wait=True)
@@ -122,7 +123,7 @@ def newcomers_leave_during_the_delay(s: Script) -> None:
 def newcomers_leave_a_pending_id_during_the_delay(s: Script) -> None:
     """So it does where an id is pending."""
     s.join("m", member_id="", wait=True)
-    _newcomers_leave(s)
+    _let_newcomers_leave(s)
     s.pause("delay")
     s.leave("m")
     s.pause("delay")

@@ -1,4 +1,4 @@
-"""Rebalance timeouts and the initial delay: how long a group waits, and who is there afterwards."""
+"""Rebalance timeouts and the initial delay: the length of a wait, and the members after it."""
 
 from __future__ import annotations
 

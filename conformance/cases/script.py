@@ -1,10 +1,8 @@
-"""The functions with which cases are written: members join, sync, heartbeat and leave by name.
+"""Write cases: members join, sync, heartbeat and leave by name, and bring a group into a state.
 
 A name in capitals is a process of a static member ("A1", "A2": two processes of instance "A"); a
-name in small letters is a dynamic member.  What a call leaves out is what a correct client would
-send, with the ids that the member was told.
-
-The ways to bring a group into the state in which a case begins.
+name in small letters is a dynamic member.  A field that a call leaves out has the value of a
+correct client, with the ids that the member knows.
 """
 
 from __future__ import annotations
@@ -45,7 +43,7 @@ from fencepost.model.plans.steps import (
 
 
 class Entering(Enum):
-    """How a dynamic member enters a group, where the case is not about that."""
+    """A way in which a dynamic member enters a group, where the case is not about that."""
 
     AT_ONCE = "without an id, in JoinGroup up to version 3"
     ID_FIRST = "with an id that they are given first, in JoinGroup from version 4"
@@ -64,14 +62,14 @@ class SetUp:
     metadata: bool = False
 
     def __str__(self) -> str:
-        """Return it in words."""
+        """Return the set-up in words."""
         older = ["in JoinGroup up to 5 and SyncGroup up to 3"] if self.older else []
         metadata = ["with subscriptions of version 3"] if self.metadata else []
         return ", ".join([f"dynamic members enter {self.entering.value}", *older, *metadata])
 
 
 def subscription(*topics: str) -> bytes:
-    """What a consumer offers with a protocol: its subscription, version 0, as a real one sends it.
+    """Return a consumer's subscription for a protocol, version 0, as a real one sends it.
 
     Some coordinators parse it, and fail on other bytes.
     """
@@ -80,33 +78,40 @@ def subscription(*topics: str) -> bytes:
 
 
 def newer_subscription(metadata: bytes) -> bytes:
-    """The same subscription in version 3: no partitions owned, no generation, no rack."""
+    """Return a subscription in version 3: no partitions owned, no generation, no rack."""
     if metadata[:2] != bytes(2):
         return metadata
     return struct.pack(">h", 3) + metadata[2:] + struct.pack(">iih", 0, -1, -1)
 
 
 AUTO: Any = object()
-"""What a correct client would say."""
+"""Placeholder for the value that a correct client sends."""
 
 RANGE = (("range", subscription("t")),)
 RENEWED = (("range", subscription("t", "u")),)
 ROUNDROBIN = (("roundrobin", subscription("t")),)
+STICKY = (("sticky", subscription("t")),)
 BOTH = (*RANGE, *ROUNDROBIN)
 
 _OLDER_JOIN, _OLDER_SYNC = 5, 3
 """The first versions in which a member can name its instance."""
+
+TOO_LONG_MS = 2**31 - 1
+"""A session timeout above any broker's maximum."""
+
+KIND: dict[str, Any] = {"protocol_type": "consumer", "protocol_name": "range"}
+"""Protocol fields of a SyncGroup from version 5."""
 
 NOBODY = "nobody-00000000-0000-0000-0000-000000000000"
 """A member id that was never handed out."""
 
 
 class Script:
-    """Collects the steps of one case.
+    """The steps of one case, as its function adds them.
 
     `delayed`: the target waits before the first generation of a group; without that delay the
-    member that joins first is alone in generation 1.  `way`: how groups are set up; `set_up`: the
-    labels of the requests that do so, and that another way may send otherwise.
+    member that joins first is alone in generation 1.  `way`: the set-up of groups; `set_up`: the
+    labels of its requests, which another way may replace.
     """
 
     def __init__(self, *, delayed: bool, way: SetUp | None = None) -> None:
@@ -120,7 +125,7 @@ class Script:
         self._habits: dict[str, dict[str, Any]] = {}
 
     def says(self, *who: str, **join: Any) -> None:
-        """Set fields for every join of these members, unless a join says otherwise."""
+        """Set fields for every join of these members, unless a join has its own."""
         for name in who:
             self._habits[name] = join
 
@@ -137,7 +142,7 @@ class Script:
         connection: str | None = None,
         **fields: Any,
     ) -> None:
-        """Send any request; `version`: exactly this; `at_most`: the highest that is no higher."""
+        """Send any request; `version`: exactly this; `at_most`: the highest up to this."""
         label = f"{who} {api} {len(self.steps) + 1}"
         self._last[who] = label
         if self._sets_up:
@@ -149,10 +154,10 @@ class Script:
     def join(
         self, *who: str, wait: bool | tuple[str, ...] = False, settle: bool = False, **join: Any
     ) -> None:
-        """JoinGroup of each; by default no answer is waited for, since a join may be parked.
+        """Send JoinGroup for each; by default without waiting, since an answer may be delayed.
 
         `wait`: for each answer before the next request, or in the end for those to these members;
-        `settle`: see there.
+        `settle`: settle in the end.
         """
         for name in who:
             self._join(name, wait=wait is True, **{**self._habits.get(name, {}), **join})
@@ -177,14 +182,14 @@ class Script:
         group: str = "g",
         version: int | None = None,
         api: str = "JoinGroup",
-        **asked: Any,
+        **options: Any,
     ) -> None:
         mine = self._instance(who) if instance is AUTO else instance
         is_first = who not in self._last
         if self.way.metadata:
             protocols = [(name, newer_subscription(metadata)) for name, metadata in protocols]
         if self.way.older and version is None:
-            asked["at_most"] = min(asked.get("at_most") or _OLDER_JOIN, _OLDER_JOIN)
+            options["at_most"] = min(options.get("at_most") or _OLDER_JOIN, _OLDER_JOIN)
         fields: dict[str, Any] = {
             "group_id": group,
             "session_timeout_ms": Ms("session") if session is None else session,
@@ -197,19 +202,19 @@ class Script:
         if mine is not None:
             fields["group_instance_id"] = mine
         with self._setting_up() if is_first else nullcontext():
-            self.ask(who, api, version=version, **asked, **fields)
+            self.ask(who, api, version=version, **options, **fields)
 
     def enter(self, who: str, *, wait: bool = False, settle: bool = False, **join: Any) -> None:
-        """Join as a new member: in one request, which a dynamic one can up to version 3 only.
+        """Join as a new member: a dynamic one in one request, up to version 3, if the way has that.
 
         So only cases that are about MEMBER_ID_REQUIRED depend on it.
         """
-        said = {**self._habits.get(who, {}), **join}
+        fields = {**self._habits.get(who, {}), **join}
         with self._setting_up():
-            if instance_of(who) is None and said.get("version") is None:
+            if instance_of(who) is None and fields.get("version") is None:
                 match self.way.entering:
                     case Entering.AT_ONCE:
-                        join["at_most"] = min(said.get("at_most") or 3, 3)
+                        join["at_most"] = min(fields.get("at_most") or 3, 3)
                     case Entering.ID_FIRST:
                         self.join(who, member_id="", wait=True, **join)
                     case Entering.STATIC:
@@ -218,7 +223,7 @@ class Script:
 
     @contextmanager
     def _setting_up(self) -> Iterator[None]:
-        """Requests in this block may be sent in another way."""
+        """Mark the requests of this block as the set-up, which another way may replace."""
         before, self._sets_up = self._sets_up, True
         yield
         self._sets_up = before
@@ -238,46 +243,47 @@ class Script:
         settle: bool = False,
         force: bool = False,
         padding: int = 0,
-        **said: Any,
+        **fields: Any,
     ) -> None:
-        """SyncGroup of each; `assign`: who is assigned its name, if the sender leads or by `force`.
+        """Send SyncGroup for each.
 
-        `padding`: so many bytes more for each; `wait`, `settle`: as for a join; `said`: see
+        `assign`: members that are assigned their names, if the sender leads or by `force`;
+        `padding`: bytes more for each; `wait`, `settle`: as for a join; `fields`: of
         `_member_fields` and `ask`.
         """
-        given = tuple((IdOf(member), member.encode() + bytes(padding)) for member in assign)
+        pairs = tuple((IdOf(member), member.encode() + bytes(padding)) for member in assign)
         if self.way.older and version is None:
             at_most = min(at_most or _OLDER_SYNC, _OLDER_SYNC)
         top = version if version is not None else at_most
         for name in who:
-            assigned = assignments_of(given) if force else AssignmentsIfLeader(name, given)
-            fields = self._member_fields(name, assignments=assigned, **said)
+            assigned = assignments_of(pairs) if force else AssignmentsIfLeader(name, pairs)
+            sync = self._member_fields(name, assignments=assigned, **fields)
             if top is None or top >= 5:
                 kind = ProtocolOf(name, "type") if protocol_type is AUTO else protocol_type
                 protocol = ProtocolOf(name, "name") if protocol_name is AUTO else protocol_name
-                fields |= {"protocol_type": kind, "protocol_name": protocol}
+                sync |= {"protocol_type": kind, "protocol_name": protocol}
             api = "SyncGroup"
-            self.ask(name, api, version=version, at_most=at_most, wait=wait is True, **fields)
+            self.ask(name, api, version=version, at_most=at_most, wait=wait is True, **sync)
         self._then(wait, settle=settle)
 
-    def beat(self, *who: str, **said: Any) -> None:
-        """Heartbeat of each; `said`: see `_member_fields` and `ask`."""
+    def beat(self, *who: str, **fields: Any) -> None:
+        """Send Heartbeat for each; `fields`: of `_member_fields` and `ask`."""
         for name in who:
-            self.ask(name, "Heartbeat", **self._member_fields(name, **said))
+            self.ask(name, "Heartbeat", **self._member_fields(name, **fields))
 
     def leave(
-        self, who: str, *rows: tuple[Any, str | None], group: str = "g", **asked: Any
+        self, who: str, *rows: tuple[Any, str | None], group: str = "g", **options: Any
     ) -> None:
-        """LeaveGroup from version 3: rows of (member id, instance id); by default the sender's."""
+        """Send LeaveGroup from version 3: rows of member id and instance; default: the sender's."""
         own: tuple[Any, str | None] = (IdOf(who), self._instance(who))
         pairs = rows or (own,)
         members = tuple(LeavingMember(member_id=m, group_instance_id=i) for m, i in pairs)
-        self.ask(who, "LeaveGroup", group_id=group, members=members, **asked)
+        self.ask(who, "LeaveGroup", group_id=group, members=members, **options)
 
     def leave_legacy(
         self, who: str, *, member_id: Any = AUTO, version: int = 2, group: str = "g"
     ) -> None:
-        """LeaveGroup, versions 0 to 2: one member id."""
+        """Send LeaveGroup in versions 0 to 2, with one member id."""
         mid = IdOf(who) if member_id is AUTO else member_id
         self.ask(who, "LeaveGroup", version=version, group_id=group, member_id=mid)
 
@@ -288,13 +294,13 @@ class Script:
         offset: int = 1,
         topic: str = "t",
         metadata: Sequence[str] = ("",),
-        **said: Any,
+        **fields: Any,
     ) -> None:
-        """OffsetCommit of a partition for each metadata; `said`: see `_member_fields` and `ask`."""
+        """Send OffsetCommit: a partition for each metadata; `fields`: as for `beat`."""
         part = partial(CommitPartition, committed_offset=offset)
         rows = [part(partition_index=i, committed_metadata=m) for i, m in enumerate(metadata)]
         topics = (CommitTopic(name=topic, partitions=tuple(rows)),)
-        self.ask(who, "OffsetCommit", **self._member_fields(who, topics=topics, **said))
+        self.ask(who, "OffsetCommit", **self._member_fields(who, topics=topics, **fields))
 
     def fetch(
         self,
@@ -306,17 +312,17 @@ class Script:
         topic: str = "t",
         partitions: tuple[int, ...] = (0,),
     ) -> None:
-        """OffsetFetch of these partitions of a topic."""
+        """Send OffsetFetch of these partitions of a topic."""
         topics = (FetchTopic(name=topic, partition_indexes=partitions),)
-        said: dict[str, Any] = {"group_id": group, "topics": topics}
+        fields: dict[str, Any] = {"group_id": group, "topics": topics}
         if (version or at_most or 0) >= 8:
-            said = {"groups": (FetchGroup(group_id=group, topics=topics),)}
-        self.ask(who, "OffsetFetch", version=version, at_most=at_most, **said)
+            fields = {"groups": (FetchGroup(group_id=group, topics=topics),)}
+        self.ask(who, "OffsetFetch", version=version, at_most=at_most, **fields)
 
     def describe(
         self, *groups: str, version: int | None = None, at_most: int | None = None
     ) -> None:
-        """DescribeGroups, from a connection of its own."""
+        """Send DescribeGroups from a connection of its own."""
         named = groups or ("g",)
         self.ask("admin", "DescribeGroups", version=version, at_most=at_most, groups=named)
 
@@ -327,9 +333,9 @@ class Script:
         at_most: int | None = None,
         states: tuple[str, ...] = (),
     ) -> None:
-        """ListGroups, from a connection of its own."""
-        asked: dict[str, Any] = {"states_filter": states} if states else {}
-        self.ask("admin", "ListGroups", version=version, at_most=at_most, **asked)
+        """Send ListGroups from a connection of its own."""
+        fields: dict[str, Any] = {"states_filter": states} if states else {}
+        self.ask("admin", "ListGroups", version=version, at_most=at_most, **fields)
 
     def _member_fields(
         self,
@@ -341,7 +347,7 @@ class Script:
         instance: Any = AUTO,
         **more: Any,
     ) -> dict[str, Any]:
-        """The fields by which a member of a group says who it is, around what else it says."""
+        """Return the fields that name a member, with further ones."""
         mine = self._instance(who) if instance is AUTO else instance
         fields = {
             "group_id": group,
@@ -354,11 +360,11 @@ class Script:
     # Time and faults.
 
     def wait(self, *who: str) -> None:
-        """Until the last request of each of these is answered."""
+        """Wait until the last request of each of these is answered."""
         self.steps.append(Await(tuple(self._last[name] for name in who)))
 
     def settle(self) -> None:
-        """Let what was sent be handled, so that what follows comes later."""
+        """Let the requests so far be handled, so that the next steps come later."""
         self.steps.append(Settle())
 
     def pause(self, *times: str, margins: int = 1, minus: bool = False) -> None:
@@ -375,26 +381,26 @@ class Script:
         self.steps.append(Pause(named, parts=3))
 
     def disconnect(self, who: str) -> None:
-        """The member's connection drops."""
+        """Drop a member's connection."""
         self.steps.append(Disconnect(who))
 
     def restart(self) -> None:
-        """The coordinator fails over."""
+        """Fail the coordinator over."""
         self.steps.append(Failover())
 
     def delete_topics(self, *topics: str) -> None:
-        """Topics are deleted."""
+        """Delete topics."""
         self.steps.append(DeleteTopics(topics))
 
     # Groups in a state.
 
     def stable(self, *who: str, **join: Any) -> None:
-        """A Stable group of these members; the first to be named joins first and leads."""
+        """Make a Stable group of these members; the first joins first and leads."""
         self.completing(*who, **join)
         self.synced(*who)
 
     def completing(self, *who: str, **join: Any) -> None:
-        """The same members, told their generation, none of them synced yet."""
+        """Make a group of members that know their generation, none of them synced yet."""
         first, *rest = who
         if self.delayed:
             for name in who:
@@ -410,7 +416,7 @@ class Script:
             self.rebalanced(first, joining=rest, **join)
 
     def rebalanced(self, *members: str, joining: Sequence[str] = (), **join: Any) -> None:
-        """New members join a Stable group, its members join again; all are told the generation."""
+        """Let new members join a Stable group, and its members join again; wait for all answers."""
         for name in joining:
             self.enter(name, **join)
             self.settle()
@@ -420,7 +426,7 @@ class Script:
         self.wait(*joining, *members)
 
     def synced(self, *who: str) -> None:
-        """All of these sync, the first (who leads) last; each is assigned its own name."""
+        """Let all of these sync, the first (who leads) last; each is assigned its own name."""
         leader, *followers = who
         with self._setting_up():
             for name in followers:
@@ -431,12 +437,12 @@ class Script:
         self.wait(*who)
 
     def preparing(self, *who: str, joining: str = "n", **join: Any) -> None:
-        """A Stable group of these members, then a new dynamic member's join: PreparingRebalance."""
+        """Make a Stable group, then let a new dynamic member join it: PreparingRebalance."""
         self.stable(*who, **join)
         self.enter(joining)
         self.settle()
 
 
 def assignments_of(pairs: tuple[tuple[Any, bytes], ...]) -> Any:
-    """Assignments that are sent whoever leads."""
+    """Return assignments to send even if the sender doesn't lead."""
     return tuple(SyncAssignment(member_id=m, assignment=a) for m, a in pairs)

@@ -1,4 +1,4 @@
-"""Session timeouts: who is removed when it is silent, who is not, and what restarts the timer.
+"""Session timeouts: removal of silent members, and requests that restart the timer.
 
 Only the member that a case is about has the short one, so that the others may be silent meanwhile.
 """

@@ -1,9 +1,9 @@
-"""What can't be stored: offsets whose metadata are too long, and records that are too large."""
+"""Offsets and groups that can't be stored: metadata too long, records too large."""
 
 from __future__ import annotations
 
 from fencepost.conformance.cases.case_registry import Registry
-from fencepost.conformance.cases.offset_cases import by_hand
+from fencepost.conformance.cases.offset_cases import commit_by_hand
 from fencepost.conformance.cases.script import Script, subscription
 from fencepost.model.plans.steps import Ms
 
@@ -43,7 +43,7 @@ def fenced_before_metadata_are_looked_at(s: Script) -> None:
 @case("COMMIT-OUTSIDE-METADATA", "FETCH-ANYBODY", config=_METADATA)
 def metadata_too_long_by_hand(s: Script) -> None:
     """Without a group, too, only the offset with metadata that are too long is refused."""
-    by_hand(s, 3, metadata=("", _TOO_LONG))
+    commit_by_hand(s, 3, metadata=("", _TOO_LONG))
     s.fetch("admin", partitions=(0, 1))
     s.describe(at_most=5)
 
@@ -63,7 +63,7 @@ def offsets_too_large(s: Script) -> None:
 @case("COMMIT-OUTSIDE-TOO-LARGE", "FETCH-ANYBODY", config=_RECORDS)
 def offsets_too_large_by_hand(s: Script) -> None:
     """The same by hand, without a group."""
-    by_hand(s, 4, metadata=("m" * _PADDING,))
+    commit_by_hand(s, 4, metadata=("m" * _PADDING,))
     s.fetch("admin")
 
 
@@ -138,20 +138,20 @@ def subscription_of_a_replacement_too_large(s: Script) -> None:
 @case("COMMIT-METADATA", "HEARTBEAT-STABLE", config=_METADATA)
 def refused_metadata_keep_alive(s: Script) -> None:
     """A commit keeps a member also if its metadata are too long."""
-    _keeps_alive(s, _TOO_LONG)
+    _commit_in_time(s, _TOO_LONG)
 
 
 @case("COMMIT-TOO-LARGE", "HEARTBEAT-STABLE", config=_RECORDS)
 def refused_offsets_keep_alive(s: Script) -> None:
     """A commit keeps a member also if it can't be written."""
-    _keeps_alive(s, "m" * _PADDING)
+    _commit_in_time(s, "m" * _PADDING)
 
 
 @case("COMMIT-METADATA", "COMMIT-OUTSIDE-METADATA", config=_METADATA)
 def metadata_too_long_in_every_version(s: Script) -> None:
     """Metadata that are too long are refused in each version, also while the group rebalances."""
     for version in range(2, 9):
-        by_hand(s, version, metadata=(_TOO_LONG,), version=version)
+        commit_by_hand(s, version, metadata=(_TOO_LONG,), version=version)
     s.stable("a", "B1")
     for version in range(2, 9):
         s.commit("a", offset=version, metadata=(_TOO_LONG,), at_most=version, instance=None)
@@ -165,7 +165,7 @@ def offsets_too_large_in_every_version(s: Script) -> None:
     """Offsets that can't be written are refused in each version, also in a rebalance."""
     large = ("m" * _PADDING,)
     for version in range(2, 9):
-        by_hand(s, version, metadata=large, version=version)
+        commit_by_hand(s, version, metadata=large, version=version)
     s.settle()
     s.stable("a", "B1")
     for version in range(2, 9):
@@ -198,8 +198,8 @@ def replacement_of_the_leader_too_large(s: Script) -> None:
 @case("COMMIT-OUTSIDE-METADATA", "DESCRIBE-UNSTABLE", "LIST-GROUP", config=_METADATA)
 def group_of_a_refused_commit(s: Script) -> None:
     """Once it has members, a group that began with a refused commit is seen as any other."""
-    by_hand(s, 3, group="h")
-    by_hand(s, 3, metadata=(_TOO_LONG,))
+    commit_by_hand(s, 3, group="h")
+    commit_by_hand(s, 3, metadata=(_TOO_LONG,))
     s.completing("A1")
     s.describe()
     s.list_groups()
@@ -214,15 +214,16 @@ def group_of_a_refused_commit(s: Script) -> None:
 )
 def assignment_too_large_after_a_refused_commit(s: Script) -> None:
     """An assignment that can't be stored leaves the members, whatever the group began with."""
-    by_hand(s, 3, group="h")
-    by_hand(s, 3, metadata=(_TOO_LONG,))
+    commit_by_hand(s, 3, group="h")
+    commit_by_hand(s, 3, metadata=(_TOO_LONG,))
     s.completing("A1")
     s.sync("A1", assign=("A1",), padding=_PADDING, wait=True)
     s.settle()
     s.beat("A1")
 
 
-def _keeps_alive(s: Script, metadata: str) -> None:
+def _commit_in_time(s: Script, metadata: str) -> None:
+    """Let a member commit, and send a heartbeat when a session after the commit is almost over."""
     s.says("B1", session=Ms("short session"))
     s.stable("a", "B1")
     s.pause("short session", minus=True)

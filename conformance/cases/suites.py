@@ -1,8 +1,7 @@
-"""The suites of cases by name: the catalogue, and those that are generated.
+"""Find a suite of cases by the name that `--suite` takes: the catalogue, or a generated suite.
 
-This is what `--suite` names.  A generated suite has figures, which are reported before it runs and
-in the certificate: its bound, how many traces and steps it has, and the least number of steps that
-would do.
+A generated suite has figures, which are reported before it runs and in the certificate: its bound,
+its numbers of traces and steps, and a lower bound of that number of steps.
 """
 
 from __future__ import annotations
@@ -26,10 +25,10 @@ BOUND = "small"
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class CaseSuite:
     """A suite: its cases in order, and its figures.
 
-    `figures`: as the certificate has them, {} for the catalogue; `heading`: the same as lines.
+    `figures`: as the certificate has them, {} for the catalogue; `heading`: the figures as lines.
     """
 
     name: str
@@ -38,17 +37,17 @@ class Chosen:
     heading: tuple[str, ...] = ()
 
     def matching(self, glob: str) -> tuple[Entry, ...]:
-        """The cases whose id matches, in the suite's order."""
+        """Return the cases whose id matches, in the suite's order."""
         return tuple(entry for entry in self.entries if fnmatchcase(entry.id, glob))
 
 
-def find_suite(name: str, revision: Revision) -> Chosen:
+def find_suite(name: str, revision: Revision) -> CaseSuite:
     """Find or generate the suite of this name for a revision.  Raises KeyError."""
     if name == CATALOGUE:
-        return Chosen(name, ENTRIES)
-    from fencepost.conformance.cases.cover_suite import covered  # noqa: PLC0415  (networkx)
+        return CaseSuite(name, ENTRIES)
+    from fencepost.conformance.cases.cover_suite import generate_suite  # noqa: PLC0415  (networkx)
 
-    suite = covered(name, revision)
+    suite = generate_suite(name, revision)
     figures = {
         "name": name,
         "bound": BOUND,
@@ -63,11 +62,11 @@ def find_suite(name: str, revision: Revision) -> Chosen:
         f"suite {name} at the bound {BOUND} ({names}): {len(suite.entries)} traces, "
         f"{suite.steps} steps; lower bound {suite.bound}, ratio {ratio:.2f}"
     )
-    return Chosen(name, suite.entries, figures, (size, goal))
+    return CaseSuite(name, suite.entries, figures, (size, goal))
 
 
 def _transitions(suite: CoverSuite) -> str:
-    graphs = [made.graph for _, made in suite.scopes]
+    graphs = [scope_suite.graph for _, scope_suite in suite.scopes]
     forced = sum(len(graph.forced) for graph in graphs)
     acts = sum(len(graph.strides) for graph in graphs) - forced
     unforced = sum(graph.unforced for graph in graphs)
@@ -82,6 +81,7 @@ def _transitions(suite: CoverSuite) -> str:
 def _pairs(suite: CoverSuite) -> str:
     from fencepost.conformance.cases.cover.cover import pairs_of  # noqa: PLC0415  (networkx)
 
-    shown = {pair for _, made in suite.scopes for walk in made.walks for pair in pairs_of(walk)}
-    rules = {rule for pair in shown for rule in pair}
-    return f"{len(shown)} pairs of {len(rules)} rules that can follow each other"
+    walks = (walk for _, scope_suite in suite.scopes for walk in scope_suite.walks)
+    pairs = {pair for walk in walks for pair in pairs_of(walk)}
+    rules = {rule for pair in pairs for rule in pair}
+    return f"{len(pairs)} pairs of {len(rules)} rules that can follow each other"

@@ -1,4 +1,4 @@
-"""SyncGroup: how assignments get from the leader to everybody, and who is refused."""
+"""SyncGroup: assignments from the leader to all members, and refusals."""
 
 from __future__ import annotations
 

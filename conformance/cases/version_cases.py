@@ -1,7 +1,7 @@
 """Every answer in every version: the oldest clients read the same errors in another form.
 
-`at_most` asks for the highest version that the target has and that is no higher, so a target that
-lacks the newest versions is asked in those that it has.
+`at_most` takes the highest version up to this one that the target has, so a target that lacks the
+newest versions gets its own.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from fencepost.conformance.cases.case_registry import Registry
-from fencepost.conformance.cases.joins import STICKY
-from fencepost.conformance.cases.offset_cases import by_hand
-from fencepost.conformance.cases.script import NOBODY, RANGE, Script
+from fencepost.conformance.cases.offset_cases import commit_by_hand
+from fencepost.conformance.cases.script import KIND, NOBODY, RANGE, STICKY, TOO_LONG_MS, Script
 from fencepost.model.plans.steps import GenerationOf, IdOf
 
 CASES = Registry()
@@ -21,13 +20,10 @@ case = CASES.case
 _COMMITS = ("COMMIT-STABLE", "COMMIT-ILLEGAL-GENERATION", "COMMIT-UNKNOWN-MEMBER")
 
 _JOINS = range(10)
-_OLD_SYNCS = range(5)
-_TOO_LONG = 2**31 - 1
-_KIND: dict[str, Any] = {"protocol_type": "consumer", "protocol_name": "range"}
 
 
 def _versions(versions: Iterable[int]) -> Iterable[dict[str, Any]]:
-    """Yield how to ask for each version; 0 exactly, since a join of version 0 has fewer fields."""
+    """Yield the fields that choose each version; 0 exactly, since its join has fewer fields."""
     for version in versions:
         yield {"at_most": version} if version else {"version": 0}
 
@@ -36,10 +32,10 @@ def _versions(versions: Iterable[int]) -> Iterable[dict[str, Any]]:
 def refusals_in_every_version(s: Script) -> None:
     """A join that is refused is told so in the form of its version."""
     s.stable("a")
-    for asked in _versions(_JOINS):
-        s.join("x", group="", member_id=NOBODY, wait=True, **asked)
-        s.join("x", member_id=NOBODY, session=_TOO_LONG, wait=True, **asked)
-        s.join("x", member_id=NOBODY, wait=True, **asked)
+    for fields in _versions(_JOINS):
+        s.join("x", group="", member_id=NOBODY, wait=True, **fields)
+        s.join("x", member_id=NOBODY, session=TOO_LONG_MS, wait=True, **fields)
+        s.join("x", member_id=NOBODY, wait=True, **fields)
     s.beat("a")
 
 
@@ -47,8 +43,8 @@ def refusals_in_every_version(s: Script) -> None:
 def protocols_in_every_version(s: Script) -> None:
     """Who shares no protocol with the members is told so in the form of its version."""
     s.stable("a")
-    for asked in _versions(_JOINS):
-        s.join("x", member_id="", protocols=STICKY, wait=True, **asked)
+    for fields in _versions(_JOINS):
+        s.join("x", member_id="", protocols=STICKY, wait=True, **fields)
     s.beat("a")
 
 
@@ -56,8 +52,8 @@ def protocols_in_every_version(s: Script) -> None:
 def full_group_in_every_version(s: Script) -> None:
     """A full group refuses a new member in the form of its version."""
     s.stable("a")
-    for asked in _versions(_JOINS):
-        s.join("x", member_id="", wait=True, **asked)
+    for fields in _versions(_JOINS):
+        s.join("x", member_id="", wait=True, **fields)
     s.beat("a")
 
 
@@ -65,8 +61,8 @@ def full_group_in_every_version(s: Script) -> None:
 def ids_in_every_version(s: Script) -> None:
     """From version 4 on every version is given an id first."""
     s.stable("a")
-    for asked in _versions(_JOINS[4:]):
-        s.join("x", member_id="", wait=True, **asked)
+    for fields in _versions(_JOINS[4:]):
+        s.join("x", member_id="", wait=True, **fields)
     s.beat("a")
 
 
@@ -75,8 +71,8 @@ def pending_id_with_an_instance_in_every_version(s: Script) -> None:
     """A pending id with an instance is refused in every version that has instances."""
     s.stable("A1")
     s.join("n", member_id="", wait=True)
-    for asked in _versions(_JOINS[5:]):
-        s.join("n", instance="N", wait=True, **asked)
+    for fields in _versions(_JOINS[5:]):
+        s.join("n", instance="N", wait=True, **fields)
     s.beat("A1")
 
 
@@ -84,11 +80,11 @@ def pending_id_with_an_instance_in_every_version(s: Script) -> None:
 def generations_in_every_version(s: Script) -> None:
     """Leader and follower are told their generation in the form of the version that they ask in."""
     s.completing("a", "b")
-    for asked in _versions(_JOINS):
-        s.join("a", "b", wait=True, **asked)
+    for fields in _versions(_JOINS):
+        s.join("a", "b", wait=True, **fields)
     s.synced("a", "b")
-    for asked in _versions(_JOINS):
-        s.join("b", wait=True, **asked)
+    for fields in _versions(_JOINS):
+        s.join("b", wait=True, **fields)
 
 
 @case(
@@ -118,11 +114,11 @@ def fenced_joins_in_every_version(s: Script) -> None:
     s.stable("b", "c", "A1")
     for number, version in enumerate(_JOINS, start=1):
         old, new = f"A{number}", f"A{number + 1}"
-        (asked,) = _versions((version,))
+        (fields,) = _versions((version,))
         s.join("b", settle=True)
         if version < 5:
-            asked["instance"] = None
-        s.join(old, settle=True, **asked)
+            fields["instance"] = None
+        s.join(old, settle=True, **fields)
         s.join(new, settle=True)
         s.wait(old)
         s.join("c", wait=("b", "c", new))
@@ -133,24 +129,24 @@ def fenced_joins_in_every_version(s: Script) -> None:
 def removed_joins_in_every_version(s: Script) -> None:
     """A join that waits is told that its member was removed in the form of its version."""
     s.stable("b", "c")
-    for asked in _versions(_JOINS):
+    for fields in _versions(_JOINS):
         s.enter("d", wait=False, settle=True)
         s.join("b", "c", wait=("b", "c", "d"))
         s.synced("b", "c", "d")
         s.join("b", settle=True)
-        s.join("d", settle=True, **asked)
+        s.join("d", settle=True, **fields)
         s.leave("admin", (IdOf("d"), None))
         s.wait("d")
         s.join("c", wait=("b", "c"))
         s.synced("b", "c")
 
 
-def _sent_away(s: Script, **joins: int) -> None:
-    """Let joins of these members wait, each of its version, while the coordinator goes."""
+def _restart_while_joins_wait(s: Script, **joins: int) -> None:
+    """Fail over while joins of these members wait, each of its version."""
     s.stable("a")
     for name, version in joins.items():
-        (asked,) = _versions((version,))
-        s.join(name, member_id="", settle=True, **asked)
+        (fields,) = _versions((version,))
+        s.join(name, member_id="", settle=True, **fields)
     s.describe()
     s.restart()
     s.beat("a")
@@ -159,19 +155,19 @@ def _sent_away(s: Script, **joins: int) -> None:
 @case("FAILOVER-STABLE", "HEARTBEAT-STABLE", features=("restart",))
 def waiting_joins_of_old_versions_are_sent_away(s: Script) -> None:
     """Joins that wait when the coordinator goes are sent away; the member is as it was."""
-    _sent_away(s, d=0, e=1, f=3)
+    _restart_while_joins_wait(s, d=0, e=1, f=3)
 
 
 @case("FAILOVER-STABLE", "HEARTBEAT-STABLE", features=("restart",), apis=(("JoinGroup", 5),))
 def waiting_joins_of_newer_versions_are_sent_away(s: Script) -> None:
     """The same for versions that have instances."""
-    _sent_away(s, D1=5, E1=6, F1=7)
+    _restart_while_joins_wait(s, D1=5, E1=6, F1=7)
 
 
 @case("FAILOVER-STABLE", "HEARTBEAT-STABLE", features=("restart",), apis=(("JoinGroup", 8),))
 def waiting_joins_of_the_newest_versions_are_sent_away(s: Script) -> None:
     """The same for versions that have a reason, and that skip an assignment."""
-    _sent_away(s, D1=8, E1=9)
+    _restart_while_joins_wait(s, D1=8, E1=9)
 
 
 @case("FAILOVER-STABLE", "JOIN-PHASE-ALL-JOINED", features=("restart",))
@@ -196,14 +192,14 @@ def refused_syncs_in_every_version(s: Script) -> None:
     """A sync that is refused is told so in the form of its version."""
     s.stable("a", "b")
     for version in range(6):
-        s.sync("x", group="", member_id=NOBODY, generation=1, at_most=version, wait=True, **_KIND)
+        s.sync("x", group="", member_id=NOBODY, generation=1, at_most=version, wait=True, **KIND)
         s.sync(
             "x",
             member_id=NOBODY,
             generation=GenerationOf("a"),
             at_most=version,
             wait=True,
-            **_KIND,
+            **KIND,
         )
         s.sync("b", generation=GenerationOf("b", plus=1), at_most=version, wait=True)
     s.beat("a", "b")
@@ -232,8 +228,8 @@ def waiting_syncs_of_every_version(s: Script) -> None:
     s.sync("a", assign=members, wait=members)
 
 
-def _overtaken(s: Script, *versions: int) -> None:
-    """Let syncs of these versions wait while a member leaves."""
+def _leave_while_syncs_wait(s: Script, *versions: int) -> None:
+    """Let a member leave while syncs of these versions wait."""
     members = "abcd"[: len(versions) + 1]
     s.completing(*members, "z")
     for name, version in zip(members[1:], versions, strict=True):
@@ -246,13 +242,13 @@ def _overtaken(s: Script, *versions: int) -> None:
 @case("LEAVE-MEMBER", "JOIN-PHASE-ALL-JOINED")
 def overtaken_syncs_of_old_versions(s: Script) -> None:
     """A sync that waits is told of a rebalance in its version, whoever leaves meanwhile."""
-    _overtaken(s, 0, 1, 3)
+    _leave_while_syncs_wait(s, 0, 1, 3)
 
 
 @case("LEAVE-MEMBER", "JOIN-PHASE-ALL-JOINED")
 def overtaken_syncs_of_newer_versions(s: Script) -> None:
     """The same for the versions with flexible fields."""
-    _overtaken(s, 4, 5)
+    _leave_while_syncs_wait(s, 4, 5)
 
 
 @case("JOIN-STATIC-EMPTY-COMPLETING", "JOIN-PHASE-ALL-JOINED", apis=(("JoinGroup", 5),))
@@ -261,8 +257,8 @@ def fenced_syncs_in_every_version(s: Script) -> None:
     s.completing("b", "A1")
     for number, version in enumerate(range(6), start=1):
         old, new = f"A{number}", f"A{number + 1}"
-        asked: dict[str, Any] = {"instance": None} if version < 3 else {}
-        s.sync(old, at_most=version, settle=True, **asked)
+        fields: dict[str, Any] = {"instance": None} if version < 3 else {}
+        s.sync(old, at_most=version, settle=True, **fields)
         s.join(new, settle=True)
         s.wait(old)
         s.join("b", wait=("b", new))
@@ -390,7 +386,7 @@ def descriptions_in_every_version(s: Script) -> None:
 @case("LIST-GROUP")
 def lists_in_every_version(s: Script) -> None:
     """A group is listed in the form of every version, while it awaits its assignment, too."""
-    by_hand(s)
+    commit_by_hand(s)
     s.completing("a", "b")
     for version in range(5):
         s.list_groups(at_most=version)

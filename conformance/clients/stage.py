@@ -102,7 +102,7 @@ class RealStage:
 
     @asynccontextmanager
     async def open(self, scenario: Scenario) -> AsyncIterator[Place]:
-        """Record what passes, with a new topic.  Raises TargetUnavailableError."""
+        """Record the traffic, with a new topic.  Raises TargetUnavailableError."""
         name = f"{TOPIC}-{scenario.id}-{os.getpid()}-{next(self._numbers)}"
         async with AsyncExitStack() as stack:
             try:

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from fencepost.conformance.cases.case_registry import Entry
-from fencepost.conformance.cases.suites import CATALOGUE, Chosen, find_suite
+from fencepost.conformance.cases.suites import CATALOGUE, CaseSuite, find_suite
 from fencepost.conformance.run.certify import Options, certify
 from fencepost.conformance.targets.target import Target
 from fencepost.conformance.targets.target_registry import (
@@ -81,7 +81,7 @@ def run_certificate(
 async def certificate_of(
     target: Target,
     revision: Revision,
-    suite: Chosen,
+    suite: CaseSuite,
     entries: Sequence[Entry],
     options: Options,
     *,
@@ -109,7 +109,7 @@ async def certificate_of(
     return replace(certificate, results=apply(certificate.results, known, revision))
 
 
-def matching_entries(suite: Chosen, globs: Sequence[str]) -> list[Entry]:
+def matching_entries(suite: CaseSuite, globs: Sequence[str]) -> list[Entry]:
     """Return the matching entries in the suite's order; without globs all.  Raises NoCaseError."""
     if not globs:
         return list(suite.entries)

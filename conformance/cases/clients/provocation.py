@@ -39,7 +39,7 @@ CODES: Mapping[str, int] = {
 
 
 class Action(StrEnum):
-    """What becomes of a request that is provoked."""
+    """The fate of a provoked request."""
 
     LOSE = "lose"
     """It is handled; when its answer is due, the connection is cut instead."""
@@ -57,14 +57,14 @@ _TIMED = frozenset({Action.DELAY, Action.CUT, Action.THROTTLE})
 
 
 class Provocation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Which requests are provoked, and how.
+    """The provoked requests, and their fate.
 
     `api`: its name, as `JoinGroup`.  `who`: a member id, an instance id or a client id that the
     request bears; `*` for anybody's.  `first`, `last`: of the requests that fit, counted from 1;
     `last` left out: `first` alone, null: for ever.  `ms`: for a delay, a cut and throttling.
     `code`: an error's name.
 
-    Raises ValueError (msgspec.ValidationError from JSON) for what can't be.
+    Raises ValueError (msgspec.ValidationError from JSON) for fields that contradict each other.
     """
 
     api: Annotated[str, Meta(description="The API of the requests, such as JoinGroup.")]
@@ -100,7 +100,7 @@ class Provocation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     ] = ""
 
     def __post_init__(self) -> None:
-        """Check what the types can't say."""
+        """Check the fields against each other."""
         if self.api not in API_KEYS:
             raise ValueError(
                 f"`api` {self.api!r} is no API that is served{did_you_mean(self.api, API_KEYS)}"
@@ -121,7 +121,7 @@ class Provocation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
 
     @property
     def until(self) -> int | None:
-        """The last request that meets it; None: it is met for ever."""
+        """Return the number of the last request that meets it; None: there is no last one."""
         return self.first if isinstance(self.last, msgspec.UnsetType) else self.last
 
     def is_about(self, api: str, names: Iterable[str]) -> bool:
@@ -171,11 +171,11 @@ class Provocations:
         self._counted.append((provocation, 0))
 
     def clear(self) -> None:
-        """Leave all clients in peace."""
+        """End all provocations."""
         self._counted.clear()
 
     def meet(self, api: str, names: Iterable[str]) -> Provocation | None:
-        """Count a request; what it meets is the first provocation whose turn it is."""
+        """Count a request; return the first provocation whose turn it is."""
         known = frozenset(names)
         met = None
         for index, (provocation, count) in enumerate(self._counted):

@@ -1,8 +1,7 @@
 """Define a scenario: steps, conditions, and the requirements that its evidence is judged by.
 
-Conditions can be written as JSON, as all steps can.
-
-Times are ms.  A consumer is named as in its `Start`; `Start` of the same name again is a restart.
+Conditions and steps can be written as JSON.  Times are ms.  A consumer is named as in its `Start`;
+`Start` of the same name again is a restart.
 """
 
 from __future__ import annotations
@@ -36,13 +35,13 @@ from fencepost.model.plans.steps import (
 
 
 class InjectFaults(Step, tag="provoke", frozen=True):
-    """Let something go wrong from now on."""
+    """Inject faults from now on."""
 
     provocations: tuple[Provocation, ...]
 
 
 class Condition(msgspec.Struct, frozen=True, tag=dashed, tag_field="until", omit_defaults=True):
-    """Something that is waited for."""
+    """A condition of a wait."""
 
 
 class Settled(Condition, frozen=True):
@@ -97,7 +96,7 @@ class Read(Condition, frozen=True):
 
 
 class Passed(Condition, frozen=True):
-    """`ms` have passed since the wait began: what should not happen has had its time."""
+    """`ms` have passed since the wait began: time enough for an event that should not come."""
 
     ms: int
 
@@ -108,7 +107,7 @@ AnyCondition = Settled | Assigned | Calls | Answered | Parked | ErrorReported | 
 class Until(Step, tag="await", frozen=True):
     """Wait for a condition, at most `within_ms`.
 
-    `needed`: without it the scenario shows nothing; else it goes on, and the judges see.
+    `needed`: without it the scenario proves nothing; else it goes on, and the judges decide.
     """
 
     condition: AnyCondition = msgspec.field(name="until")
@@ -167,8 +166,8 @@ class Setting(msgspec.Struct, frozen=True, omit_defaults=True):
 class Scenario(msgspec.Struct, frozen=True, omit_defaults=True):
     """A list of steps, and the requirements that their evidence is judged by.
 
-    `needs`: features of a driver (`static`, `manual-commit`, …).  `assignor`: what its consumers
-    use, None: the usual one.
+    `needs`: features of a driver (`static`, `manual-commit`, …).  `assignor`: of its consumers,
+    None: the usual one.
     """
 
     id: str

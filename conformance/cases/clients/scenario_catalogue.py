@@ -53,7 +53,7 @@ A = "a"
 I1 = "i-1"
 A1 = client_id(A, 1)
 SILENCE_MS = 1500
-"""Time in which nothing must happen that should not."""
+"""Ms in which no event must come that should not."""
 
 _STATIC = (
     "CLIENT-IDENTITY-AS-SET",
@@ -90,8 +90,8 @@ def settled(*consumers: str, needed: bool = True) -> Until:
     return Until(Settled(consumers), needed=needed)
 
 
-def begun(settings: Settings | None = None) -> tuple[ScenarioStep, ...]:
-    """One static member in a group of its own."""
+def begin_static(settings: Settings | None = None) -> tuple[ScenarioStep, ...]:
+    """Start one static member in a group of its own."""
     return Start(A, I1, settings=settings or Settings()), settled(A)
 
 
@@ -101,7 +101,7 @@ def passed(ms: int) -> Until:
 
 
 def _silence(*apis: str) -> tuple[Provocation, ...]:
-    """Answer nothing any more."""
+    """Delay all further answers to these APIs beyond the end of the scenario."""
     return tuple(Provocation(api, Action.DELAY, last=None, ms=60_000) for api in apis)
 
 
@@ -132,14 +132,14 @@ ORDINARY = (
         "unsubscribes",
         "The user of a static member unsubscribes.",
         ("CLIENT-CLOSE-UNSUBSCRIBED-STAYS",),
-        (*begun(), Unsubscribe(A), passed(SILENCE_MS)),
+        (*begin_static(), Unsubscribe(A), passed(SILENCE_MS)),
     ),
     Scenario(
         "closes-in-rebalance",
         "A static member closes while its JoinGroup is parked.",
         ("CLIENT-CLOSE-REBALANCING",),
         (
-            *begun(),
+            *begin_static(),
             InjectFaults(
                 (
                     Provocation("Heartbeat", Action.ERROR, A1, code="REBALANCE_IN_PROGRESS"),
@@ -156,7 +156,7 @@ ORDINARY = (
         "A static member that has something to commit closes while no coordinator is available.",
         ("CLIENT-CLOSE-IN-TIME", "CLIENT-CLOSE-STATIC-STAYS"),
         (
-            *begun(Settings(auto_commit_ms=300)),
+            *begin_static(Settings(auto_commit_ms=300)),
             Unavailable(30_000),
             Produce(),
             Until(Read(A), within_ms=3000),
@@ -170,7 +170,7 @@ ORDINARY = (
         "A static member closes while it commits, and its broker answers nothing any more.",
         ("CLIENT-CLOSE-BROKER-GONE",),
         (
-            *begun(Settings(auto_commit_ms=300)),
+            *begin_static(Settings(auto_commit_ms=300)),
             InjectFaults(_silence(*_ANSWERED)),
             Produce(),
             Until(Read(A), within_ms=3000),
@@ -185,7 +185,7 @@ ORDINARY = (
         "The user works for longer than the session timeout, and shorter than the poll interval.",
         ("CLIENT-SESSION-HEARTBEATS",),
         (
-            *begun(Settings(session_timeout_ms=3000, max_poll_interval_ms=20_000)),
+            *begin_static(Settings(session_timeout_ms=3000, max_poll_interval_ms=20_000)),
             StopPolling(A),
             passed(5000),
             ResumePolling(A),
@@ -201,7 +201,7 @@ ORDINARY = (
             "CLIENT-SESSION-POLLS-ON",
         ),
         (
-            *begun(Settings(session_timeout_ms=3000, max_poll_interval_ms=4000)),
+            *begin_static(Settings(session_timeout_ms=3000, max_poll_interval_ms=4000)),
             StopPolling(A),
             passed(10_000),
             ResumePolling(A),
@@ -237,7 +237,7 @@ ORDINARY = (
         ("CLIENT-OLD-BROKER-RESTARTED", "CLIENT-IDENTITY-NEWEST"),
         (
             Produce(),
-            *begun(),
+            *begin_static(),
             Until(Read(A)),
             Commit(A),
             RestartBroker(as_of="2.3", down_ms=300),
@@ -259,14 +259,14 @@ _LEADER = ("CLIENT-LEADER-MEMBERS", "CLIENT-LEADER-ONCE", "CLIENT-LEADER-WHOLE")
 
 
 def _group(*members: tuple[str, str]) -> tuple[ScenarioStep, ...]:
-    """Members that come one after the other; the first one leads."""
+    """Start members one after the other; the first one leads."""
     acts: list[ScenarioStep] = []
     for index, (name, instance) in enumerate(members):
         acts += [Start(name, instance), settled(*(m for m, _ in members[: index + 1]))]
     return tuple(acts)
 
 
-def _restarted(name: str, instance: str, *group: tuple[str, str]) -> tuple[ScenarioStep, ...]:
+def _restart(name: str, instance: str, *group: tuple[str, str]) -> tuple[ScenarioStep, ...]:
     return (
         Close(name),
         Start(name, instance),
@@ -274,32 +274,32 @@ def _restarted(name: str, instance: str, *group: tuple[str, str]) -> tuple[Scena
     )
 
 
-def _named(base: str, assignor: str) -> str:
+def _scenario_id(base: str, assignor: str) -> str:
     return base if assignor == "range" else f"{base}-{assignor}"
 
 
-def _follower(assignor: str) -> Scenario:
-    judged: tuple[str, ...] = ("CLIENT-RESTART-FOLLOWER",)
+def _follower_restart(assignor: str) -> Scenario:
+    requirements: tuple[str, ...] = ("CLIENT-RESTART-FOLLOWER",)
     if assignor == "cooperative":
-        judged += ("CLIENT-RESTART-COOPERATIVE",)
+        requirements += ("CLIENT-RESTART-COOPERATIVE",)
     return Scenario(
-        _named("follower-restarts", assignor),
+        _scenario_id("follower-restarts", assignor),
         f"A follower is closed and started again, with the assignor {assignor}.",
-        judged,
-        (*_group(_A, _B), *_restarted(*_B, _A, _B), passed(1000)),
+        requirements,
+        (*_group(_A, _B), *_restart(*_B, _A, _B), passed(1000)),
         assignor=assignor,
     )
 
 
-def _rolled(assignor: str) -> Scenario:
-    judged: tuple[str, ...] = ("CLIENT-RESTART-ALL", *_LEADER)
+def _rolling_restart(assignor: str) -> Scenario:
+    requirements: tuple[str, ...] = ("CLIENT-RESTART-ALL", *_LEADER)
     if assignor == "cooperative":
-        judged += ("CLIENT-LEADER-COOPERATIVE",)
-    acts = [act for member in (_B, _A, _C) for act in _restarted(*member, _A, _B, _C)]
+        requirements += ("CLIENT-LEADER-COOPERATIVE",)
+    acts = [act for member in (_B, _A, _C) for act in _restart(*member, _A, _B, _C)]
     return Scenario(
-        _named("all-restart", assignor),
+        _scenario_id("all-restart", assignor),
         f"Three members are restarted one after the other, with the assignor {assignor}.",
-        judged,
+        requirements,
         (
             *_group(_A, _B, _C),
             *acts,
@@ -309,16 +309,16 @@ def _rolled(assignor: str) -> Scenario:
     )
 
 
-def _rebalanced(assignor: str) -> Scenario:
+def _rebalance_after_restart(assignor: str) -> Scenario:
     again = Provocation("Heartbeat", Action.ERROR, client_id("a", 1), code="REBALANCE_IN_PROGRESS")
     return Scenario(
-        _named("rebalance-after-restart", assignor),
+        _scenario_id("rebalance-after-restart", assignor),
         "A follower is restarted; then the leader is made to join again, with the assignor "
         f"{assignor}.",
         (*_LEADER, "CLIENT-LEADER-INSTANCES"),
         (
             *_group(_A, _B, _C),
-            *_restarted(*_B, _A, _B, _C),
+            *_restart(*_B, _A, _B, _C),
             InjectFaults((again,)),
             Until(Calls("a", "JoinGroup"), needed=True),
             settled("a", "b", "c", needed=False),
@@ -328,7 +328,7 @@ def _rebalanced(assignor: str) -> Scenario:
 
 
 RESTARTS = (
-    *(_follower(assignor) for assignor in ASSIGNORS),
+    *(_follower_restart(assignor) for assignor in ASSIGNORS),
     Scenario(
         "follower-crashes",
         "The process of a follower is killed and started again.",
@@ -339,17 +339,17 @@ RESTARTS = (
         "leader-restarts",
         "The leader is closed and started again, with the newest versions.",
         ("CLIENT-RESTART-LEADER", "CLIENT-RESTART-SKIPPED"),
-        (*_group(_A, _B), *_restarted(*_A, _A, _B), passed(1000)),
+        (*_group(_A, _B), *_restart(*_A, _A, _B), passed(1000)),
     ),
     Scenario(
         "leader-restarts-below-join-9",
         "The leader is closed and started again at a broker of Kafka 3.1.",
         ("CLIENT-RESTART-LEADER-OLD",),
-        (*_group(_A, _B), *_restarted(*_A, _A, _B), passed(1000)),
+        (*_group(_A, _B), *_restart(*_A, _A, _B), passed(1000)),
         broker=Setting(as_of="3.1"),
     ),
-    *(_rolled(assignor) for assignor in ASSIGNORS),
-    *(_rebalanced(assignor) for assignor in ASSIGNORS),
+    *(_rolling_restart(assignor) for assignor in ASSIGNORS),
+    *(_rebalance_after_restart(assignor) for assignor in ASSIGNORS),
 )
 
 
@@ -377,7 +377,7 @@ def _refused_in(name: str, api: str, code: str, *obligations: str) -> Scenario:
     if api == _JOIN:
         provoked.insert(0, _error(_HEARTBEAT, _REBALANCE))
     act = InjectFaults(tuple(provoked))
-    start = begun()
+    start = begin_static()
     return Scenario(
         f"{name}-in-{api.lower().removesuffix('group')}",
         f"A static member is answered {code} in {api}.",
@@ -411,7 +411,7 @@ _COMMIT_FENCED = Scenario(
     ("CLIENT-FENCED-COMMIT",),
     (
         Produce(),
-        *begun(),
+        *begin_static(),
         Until(Read(A), needed=True),
         InjectFaults((_error(_COMMIT, _FENCED, last=None),)),
         Commit(A),
@@ -440,7 +440,7 @@ TROUBLE = (
             "CLIENT-CLOSE-FENCED",
         ),
         (
-            *begun(),
+            *begin_static(),
             Produce(),
             Until(Read(A)),
             Start("b", I1),
@@ -467,7 +467,7 @@ TROUBLE = (
             "CLIENT-FENCED-TAKEOVERS",
         ),
         (
-            *begun(_COMMITTING),
+            *begin_static(_COMMITTING),
             Produce(),
             Until(Read(A)),
             Start("b", I1, settings=_COMMITTING),
@@ -501,17 +501,17 @@ TROUBLE = (
     ),
     _fenced_in(
         _JOIN,
-        *begun(),
+        *begin_static(),
         InjectFaults((_error(_HEARTBEAT, _REBALANCE), _error(_JOIN, _FENCED, None))),
     ),
-    _fenced_in(_SYNC, InjectFaults((_error(_SYNC, _FENCED),)), *begun()[:1]),
+    _fenced_in(_SYNC, InjectFaults((_error(_SYNC, _FENCED),)), *begin_static()[:1]),
     _COMMIT_FENCED,
     Scenario(
         "removed",
         "An administrator removes a static member that reads and commits.",
         ("CLIENT-REMOVED-COMES-BACK", "CLIENT-REMOVED-NO-COMMITS", "CLIENT-REMOVED-TOLD"),
         (
-            *begun(_COMMITTING),
+            *begin_static(_COMMITTING),
             Produce(),
             Until(Read(A)),
             RemoveMember(A),
@@ -525,7 +525,7 @@ TROUBLE = (
         "The session of a static member ends at the coordinator.",
         ("CLIENT-REMOVED-EXPIRED", "CLIENT-REMOVED-NO-COMMITS", "CLIENT-REMOVED-TOLD"),
         (
-            *begun(_COMMITTING),
+            *begin_static(_COMMITTING),
             Produce(),
             Until(Read(A)),
             ExpireSession(A),
@@ -569,21 +569,21 @@ TROUBLE = (
         "coordinator-moves",
         "The coordinator moves to another node.",
         ("CLIENT-JOIN-COORDINATOR", "CLIENT-JOIN-SILENT"),
-        (*begun(), Failover(), passed(SILENCE_MS), settled(A, needed=False)),
+        (*begin_static(), Failover(), passed(SILENCE_MS), settled(A, needed=False)),
         broker=Setting(nodes=2),
     ),
     Scenario(
         "coordinator-not-available",
         "No coordinator is available for a while.",
         ("CLIENT-JOIN-COORDINATOR", *_OUTAGE),
-        (*begun(), Unavailable(_OUTAGE_MS), passed(_OUTAGE_MS), settled(A, needed=False)),
+        (*begin_static(), Unavailable(_OUTAGE_MS), passed(_OUTAGE_MS), settled(A, needed=False)),
     ),
     Scenario(
         "coordinator-loads",
         "The coordinator loads for a while, and a member goes on and another starts.",
         ("CLIENT-JOIN-LOADING", *_OUTAGE),
         (
-            *begun(_COMMITTING),
+            *begin_static(_COMMITTING),
             Produce(),
             Loading(_OUTAGE_MS),
             Start("b", "i-2", settings=_COMMITTING),

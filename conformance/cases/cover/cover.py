@@ -1,45 +1,37 @@
-"""The cover suite: as few steps as possible that walk every transition, each walk from the start.
+"""Compute walks through a graph of worlds: the cover suite, and the pairs suite.
 
-Every walk begins at the start and may end anywhere, so to end is to be back at the start at no
-cost.  Then the walks are a circulation that carries each transition at least once, and the cheapest
-one is a minimum-cost flow: where more transitions arrive in a world than leave it, walks must leave
-it again or end there.  No suite has fewer steps than this lower bound, and the flow, taken apart
-into walks, has just as many.
+The tester's part of the graph: a tester sends requests and lets time pass.  The outcome of an act
+may be the coordinator's choice (the next leader, the first of two timers that are due together).
+An act with one outcome is a forced transition; after an act with several, the next world is
+unknown.  So an open act ends a walk: a walk is a sequence of forced transitions with at most one
+open act at its end, and it goes the same way on every coordinator that follows the revision.
 
+The cover suite goes over every transition in as few steps as possible.  Every walk begins at the
+start and may end anywhere, so an end is a way back to the start at no cost.  Then the walks are a
+circulation that carries each transition at least once, and the cheapest one is a minimum-cost flow:
+where more transitions arrive in a world than leave it, walks must leave it again or end there.  No
+suite has fewer steps than this lower bound, and the flow, taken apart into walks, has just as many.
 Such walks are long.  A long walk tells little once it has failed, and takes its time on a real
-clock; so each is cut at LENGTH steps, and what follows begins at the start anew.  That is the only
-cost above the bound.
+clock; so each is cut at LENGTH steps, and the rest begins at the start anew.  That is the only cost
+above the bound.
 
-A minimum-cost flow: the cheapest way to move what is too much at some nodes to where it lacks.
+The minimum-cost flow: arcs carry any amount and costs are small whole numbers, so there are few
+different distances.  For each distance, shortest first, as much as possible is sent along paths of
+just that length (a maximum flow among the arcs that lie on them).  Among flows of equal cost the
+order of the arcs decides.  The ids of the cover suites' cases come from that choice, so networkx
+isn't used here: its `network_simplex` finds the same cost, but another flow, which changes between
+its versions.
 
-Arcs carry any amount and costs are small whole numbers, so there are few different distances.  For
-each distance, shortest first, as much as possible is sent along paths of just that length (a
-maximum flow among the arcs that lie on them).  Among flows of equal cost the order of the arcs
-decides.  The ids of the cover suites' cases come from that choice, so networkx isn't used here: its
-`network_simplex` finds the same cost, but another flow, which changes between its versions.
-
-The part of a graph of worlds that a tester can walk: where the coordinator has no choice.
-
-A tester sends requests and lets time pass.  Which outcome an act has may be the coordinator's
-choice (who leads next, which of two timers that are due together fires first).  Where there is one
-outcome, the transition can be forced; where there are several, the act can be done, and nobody
-knows which world follows.  So an open act ends a walk: a walk is a sequence of forced transitions
-with at most one open act at its end, and it goes the same way on every coordinator that follows the
-revision.
-
-The pairs suite: short walks in which every rule follows every rule that it can follow.
-
-One rule follows another if the coordinator decided by the first, and then its next decision was by
-the second.  What needs no decision (a client that restarts, time in which no timer ends) does not
-come between them.  Where timers are due together, nobody outside can know the order of the rules,
-and no pair is counted.
-
-To show all pairs with the fewest steps is a hard problem, so the walks are found greedily: always
-on to the nearest pair that is missing, and from the start again where that is nearer.  The lower
-bound is that of a simpler problem: a suite's walks, seen as sequences of rules, must go over every
-pair, so they cost no less than the cheapest walks over pairs alone, if any pair could follow any
-other that fits.  A step decides one thing, or several where timers end together or at once; a pair
-within one step is counted as costing nothing.
+The pairs suite has short walks in which every rule follows every rule that it can follow.  One rule
+follows another if the coordinator decided by the first, and then its next decision was by the
+second.  An act without a decision (a client's restart, time in which no timer ends) does not come
+between them.  Where timers are due together, nobody outside can know the order of the rules, and no
+pair is counted.  To show all pairs with the fewest steps is a hard problem, so the walks are made
+greedily: always on to the nearest pair that is missing, and from the start again where that is
+nearer.  The lower bound is that of a simpler problem: a suite's walks, seen as sequences of rules,
+must go over every pair, so they cost no less than the cheapest walks over pairs alone, if any pair
+could follow any other that fits.  A step decides once, or several times where timers end together
+or at once; a pair within one step is counted as costing nothing.
 """
 
 from __future__ import annotations
@@ -71,10 +63,10 @@ class Arc:
 
 
 def cheapest_flow(arcs: Sequence[Arc], surplus: Sequence[int]) -> tuple[list[int], int]:
-    """Return how much each arc carries, and the total cost.
+    """Return the amount that each arc carries, and the total cost.
 
-    `surplus`: per node what leaves it (negative: what it must receive); they add up to 0.  Raises
-    ValueError if they don't, or if some of it can't get there.
+    `surplus`: for each node the amount that leaves it (negative: that it must receive); they add up
+    to 0.  Raises ValueError if they don't, or if some of it can't get there.
     """
     if sum(surplus):
         raise ValueError(f"the surplus adds up to {sum(surplus)}; what leaves must arrive")
@@ -149,12 +141,12 @@ class _Network:
         return distance
 
     def _tight(self, node: int, arc: int) -> bool:
-        """Whether an arc has room and lies on shortest ways."""
+        """Return True if an arc has room and lies on shortest ways."""
         gap = self.potential[self.target[arc]] - self.potential[node]
         return self.room[arc] > 0 and self.cost[arc] == gap
 
     def _levels(self, source: int, sink: int) -> list[int] | None:
-        """How many tight arcs away each node is; None if the sink isn't to be reached."""
+        """Return each node's distance in tight arcs; None if the sink is out of reach."""
         levels = [-1] * len(self.leaving)
         levels[source] = 0
         queue = [source]
@@ -196,7 +188,7 @@ class _Network:
 
 
 START = 0
-"""The world in which every walk begins: no group, and clients that know nothing."""
+"""Index of the world in which every walk begins: no group, and clients that know nothing."""
 
 
 class Stride(NamedTuple):
@@ -223,9 +215,9 @@ class ControllableGraph:
     """A graph of worlds as a tester sees it.
 
     `strides`: every forced transition and every open act in worlds that can be forced, in the order
-    found; `transitions`: all there are, whoever chooses (where two clients are of one kind and know
-    the same, what either does is one transition); `beyond`: worlds that are reached only if the
-    coordinator chooses so.
+    of the search; `transitions`: the number of all, forced or not (acts of two clients of one kind
+    with the same knowledge are one transition); `beyond`: the number of worlds that are reached
+    only by a choice of the coordinator.
     """
 
     worlds: Worlds
@@ -236,22 +228,22 @@ class ControllableGraph:
 
     @cached_property
     def forced(self) -> tuple[Stride, ...]:
-        """The transitions that a tester can walk."""
+        """Return the transitions that a tester can walk."""
         return tuple(stride for stride in self.strides if not stride.is_open)
 
     @cached_property
     def unforced(self) -> int:
-        """How many transitions are the coordinator's to choose, or begin where only that leads."""
+        """Count the transitions that the coordinator chooses, or that begin behind its choice."""
         return self.transitions - len(self.forced)
 
     @cached_property
     def nearest(self) -> dict[int, Stride]:
-        """For each world but the first, the last stride of a shortest walk there."""
+        """Return for each world but the first the last stride of a shortest walk there."""
         return _nearest(self.strides)
 
     @cached_property
     def depth(self) -> dict[int, int]:
-        """For each world that can be forced, the steps of a shortest walk there."""
+        """Return for each world that can be forced the length of a shortest walk there."""
         depth = {START: 0}
         for target, stride in self.nearest.items():
             depth[target] = depth[stride.source] + 1
@@ -267,13 +259,13 @@ class ControllableGraph:
 
 
 def controllable_graph(worlds: Worlds) -> ControllableGraph:
-    """Explore a scope, and find what a tester can force there."""
+    """Explore a scope, and find the transitions that a tester can force there."""
     graph = explore(worlds, keep_graph=True).graph
     assert graph is not None
     edges = [
         (source, act, target)
         for source, act, target in graph.edges
-        if act.client < 0 or _speaks_for_its_like(worlds, graph.states[source], act.client)
+        if act.client < 0 or _is_first_of_its_like(worlds, graph.states[source], act.client)
     ]
     outcomes = Counter((source, act.kind, act.client) for source, act, _ in edges)
     every = [
@@ -287,8 +279,8 @@ def controllable_graph(worlds: Worlds) -> ControllableGraph:
     return ControllableGraph(worlds, tuple(graph.states), strides, len(edges), beyond)
 
 
-def _speaks_for_its_like(worlds: Worlds, world: World, client: int) -> bool:
-    """Whether no earlier client is of its kind and knows the same; what either does is one."""
+def _is_first_of_its_like(worlds: Worlds, world: World, client: int) -> bool:
+    """Return True if no earlier client has the same kind and knowledge: their acts are one."""
     seats, known = worlds.seats, world.clients
     return not any(seats[i] == seats[client] and known[i] == known[client] for i in range(client))
 
@@ -304,26 +296,26 @@ def _stride(
         return Stride(source, act, target, ())
     if outcomes[source, act.kind, act.client] > 1:
         return Stride(source, act, START, (), is_open=True, certain=False)
-    done = worlds.transitions(world, act.kind, act.client)[act.choice]
-    rules = tuple(_deciding(view.rules).id for view in done.views)
+    transition = worlds.transitions(world, act.kind, act.client)[act.choice]
+    rules = tuple(_deciding(view.rules).id for view in transition.views)
     certain = act.kind != "tick" or not _due_together(world)
     return Stride(source, act, target, rules, certain=certain)
 
 
 def _deciding(rules: Sequence[Rule]) -> Rule:
-    """The rule that decided an event; that a leave is answered row by row decides nothing yet."""
+    """Return the rule that decided an event; the split of a leave into rows is no decision."""
     return next((rule for rule in rules if Do.ANSWER_ROWS not in rule.effect), rules[0])
 
 
 def _due_together(world: World) -> bool:
-    """Whether two timers end at one instant of the coming tick."""
+    """Return True if two timers end at one instant of the coming tick."""
     timers = () if world.group is None else world.group.timers
     due = [timer.earliest for timer in timers if timer.earliest <= TICK_MS]
     return len(set(due)) < len(due)
 
 
 def _nearest(strides: Sequence[Stride]) -> dict[int, Stride]:
-    """The tree of shortest walks, in the order of their lengths."""
+    """Return the tree of shortest walks, in the order of their lengths."""
     leaving: dict[int, list[Stride]] = {}
     for stride in strides:
         if not stride.is_open:
@@ -340,6 +332,7 @@ def _nearest(strides: Sequence[Stride]) -> dict[int, Stride]:
 
 LENGTH = 32
 """The number of steps at which a walk is cut."""
+
 _EARLY = LENGTH // 2
 _CHEAP = 3
 """A walk of EARLY steps is cut already where that costs at most this many steps."""
@@ -355,7 +348,7 @@ class Suite:
 
     @property
     def steps(self) -> int:
-        """The steps of all walks."""
+        """Return the number of steps of all walks."""
         return sum(map(len, self.walks))
 
 
@@ -375,7 +368,7 @@ class _Leg(NamedTuple):
 
 
 def _legs(graph: ControllableGraph) -> tuple[list[_Leg], int]:
-    """The cheapest circulation, and its cost."""
+    """Return the cheapest circulation, and its cost."""
     due = [_Leg(s.source, s.target, s, due=True) for s in graph.strides]
     surplus = [0] * len(graph.states)
     for leg in due:
@@ -394,7 +387,7 @@ def _legs(graph: ControllableGraph) -> tuple[list[_Leg], int]:
 
 
 def _circuit(legs: Sequence[_Leg]) -> Iterator[_Leg]:
-    """All legs, each once, as one way from the start back to it (Hierholzer)."""
+    """Return all legs, each once, as one way from the start back to it (Hierholzer)."""
     leaving: dict[int, list[_Leg]] = {}
     for leg in reversed(legs):
         leaving.setdefault(leg.source, []).append(leg)
@@ -413,7 +406,7 @@ def _circuit(legs: Sequence[_Leg]) -> Iterator[_Leg]:
 
 
 def _walks(graph: ControllableGraph, circuit: Iterator[_Leg]) -> Iterator[Walk]:
-    """The circuit cut where it is at the start, where that saves steps, and where it gets long."""
+    """Cut the circuit where it is at the start, where that saves steps, or where it is long."""
     walk: list[Stride] = []
     detour: list[Stride] = []
     for leg in circuit:
@@ -441,7 +434,7 @@ def _walks(graph: ControllableGraph, circuit: Iterator[_Leg]) -> Iterator[Walk]:
 
 Pair = tuple[str, str]
 NOTHING = ""
-"""What comes before the first rule of a walk."""
+"""Stands before the first rule of a walk."""
 
 
 class _Place(NamedTuple):
@@ -456,12 +449,12 @@ _FIRST = _Place(START, NOTHING)
 
 def pairs_of(walk: Iterable[Stride]) -> tuple[Pair, ...]:
     """Return the pairs that a walk shows, in its order."""
-    shown: list[Pair] = []
+    pairs: list[Pair] = []
     last = NOTHING
     for stride in walk:
-        shown += _shown(last, stride)
+        pairs += _pairs(last, stride)
         last = _last(last, stride)
-    return tuple(shown)
+    return tuple(pairs)
 
 
 def pairs(graph: ControllableGraph) -> Suite:
@@ -491,23 +484,23 @@ def pairs(graph: ControllableGraph) -> Suite:
 
 
 def _last(rule: str, stride: Stride) -> str:
-    """The rule that decided last, after a stride; `rule`: before it."""
+    """Return the rule that decided last, after a stride; `rule`: before it."""
     if not stride.certain:
         return NOTHING
     return stride.rules[-1] if stride.rules else rule
 
 
-def _shown(rule: str, stride: Stride) -> tuple[Pair, ...]:
-    """The pairs that a stride adds to what was decided before."""
+def _pairs(rule: str, stride: Stride) -> tuple[Pair, ...]:
+    """Return the pairs that a stride adds after a rule."""
     if not stride.certain:
         return ()
     return tuple(pairwise((rule, *stride.rules) if rule else stride.rules))
 
 
 class _PlaceSearch:
-    """Searches breadth first from one place, and goes on where the last search ended.
+    """A search breadth first from one place, which goes on where its last call ended.
 
-    `limit`: how many steps away, at most.
+    `limit`: of the steps to a result.
     """
 
     def __init__(
@@ -519,13 +512,12 @@ class _PlaceSearch:
         self.came: dict[_Place, tuple[_Place, Stride] | None] = {begin: None}
         self.depth = {begin: 0}
         self.queue = [begin]
-        self.shown: list[tuple[Pair, _Place, Stride]] = []
-        self.seen: set[Pair] = set()
+        self.ways: dict[Pair, tuple[_Place, Stride]] = {}
         self.at = 0
 
     def nearest(self, missing: set[Pair]) -> list[Stride]:
         """Return the way to the nearest missing pair; [] if there is none within the limit."""
-        for pair, place, stride in self.shown:
+        for pair, (place, stride) in self.ways.items():
             if pair in missing:
                 return self._way(place, stride)
         while self.at < len(self.queue):
@@ -533,20 +525,19 @@ class _PlaceSearch:
             if self.limit is not None and self.depth[place] >= self.limit:
                 break
             self.at += 1
-            found = None
+            last = None
             for stride in self.leaving.get(place.world, ()):
                 after = _Place(stride.target, _last(place.rule, stride))
                 if after not in self.came:
                     self.came[after] = place, stride
                     self.depth[after] = self.depth[place] + 1
                     self.queue.append(after)
-                for pair in _shown(place.rule, stride):
-                    if pair not in self.seen:
-                        self.seen.add(pair)
-                        self.shown.append((pair, place, stride))
-                        found = found or (stride if pair in missing else None)
-            if found is not None:
-                return self._way(place, found)
+                for pair in _pairs(place.rule, stride):
+                    if pair not in self.ways:
+                        self.ways[pair] = place, stride
+                        last = last or (stride if pair in missing else None)
+            if last is not None:
+                return self._way(place, last)
         return []
 
     def _way(self, place: _Place, last: Stride) -> list[Stride]:
@@ -558,15 +549,15 @@ class _PlaceSearch:
 
 
 def _all_pairs(leaving: dict[int, list[Stride]]) -> tuple[set[Pair], set[Pair]]:
-    """Every pair that can be shown, from NOTHING on; and those that a single step can show."""
+    """Return every pair that can be shown, from NOTHING on, and those of single steps."""
     search = _PlaceSearch(leaving, _FIRST)
     search.nearest(set())
-    within = {p for strides in leaving.values() for s in strides for p in _shown(NOTHING, s)}
-    return search.seen, within
+    within = {p for strides in leaving.values() for s in strides for p in _pairs(NOTHING, s)}
+    return set(search.ways), within
 
 
 def _bound(feasible: set[Pair], within: set[Pair]) -> int:
-    """The cost of the cheapest walks over all pairs; the first rule of each is a step, too."""
+    """Return the cost of the cheapest walks over all pairs; each walk's first rule costs a step."""
     rules = sorted({rule for pair in feasible for rule in pair})
     number = {rule: i for i, rule in enumerate(rules, start=1)}
     ways = [(number[a], number[b], int((a, b) not in within)) for a, b in sorted(feasible)]

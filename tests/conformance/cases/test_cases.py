@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.conformance.cases import ENTRIES, collected, entry, matching
+from fencepost.conformance.cases import ENTRIES, collect, entry, matching
 from fencepost.conformance.cases.case_registry import Entry, Registry
 from fencepost.conformance.run.runner import CaseRun, CaseUnsupportedError
 from fencepost.conformance.targets import in_process
@@ -102,7 +102,7 @@ def test_ids_are_unique() -> None:
 
 def test_an_id_that_is_there_twice_is_refused() -> None:
     with pytest.raises(ValueError, match=ENTRIES[0].id):
-        collected((_registry(ENTRIES[0]), _registry(ENTRIES[0])))
+        collect((_registry(ENTRIES[0]), _registry(ENTRIES[0])))
 
 
 def _registry(case: Entry) -> Registry:

@@ -15,7 +15,7 @@ from support.runs import KAFKA_4, LEVELS
 
 from fencepost.conformance.cases.case_registry import Entry
 from fencepost.conformance.cases.cover.cover import ControllableGraph, Walk
-from fencepost.conformance.cases.cover_suite import CoverSuite, covered
+from fencepost.conformance.cases.cover_suite import CoverSuite, generate_suite
 from fencepost.conformance.cases.suites import CATALOGUE, find_suite
 from fencepost.conformance.cli.cli import main
 from fencepost.conformance.run.certify import Options, certify
@@ -47,12 +47,12 @@ all of them in the documents' tests."""
 
 @pytest.fixture(scope="module")
 def cover() -> CoverSuite:
-    return covered("cover", KAFKA_4)
+    return generate_suite("cover", KAFKA_4)
 
 
 @pytest.fixture(scope="module")
 def pairs() -> CoverSuite:
-    return covered("pairs", KAFKA_4)
+    return generate_suite("pairs", KAFKA_4)
 
 
 def results(entries: Sequence[Entry], target: Revision, judge: Revision) -> list[CaseResult]:
@@ -79,7 +79,7 @@ def first_violation(entries: Sequence[Entry], target: Revision) -> CaseResult | 
 )
 def test_a_revision_passes_the_suite_that_is_made_of_it(suite: str, name: str) -> None:
     revision = revisions.find(name)
-    some = covered(suite, revision).entries[:: EVERY[suite]]
+    some = generate_suite(suite, revision).entries[:: EVERY[suite]]
     assert {r.outcome for r in results(some, revision, revision)} == {Outcome.PASS}
 
 
@@ -171,7 +171,7 @@ def answers_otherwise(rule_id: str, error: Error) -> Revision:
 )
 @pytest.mark.parametrize("suite", ["cover", "pairs"])
 def test_a_broken_model_is_caught(suite: str, name: str) -> None:
-    found = first_violation(covered(suite, KAFKA_4).entries, find_mutant(name).revision)
+    found = first_violation(generate_suite(suite, KAFKA_4).entries, find_mutant(name).revision)
 
     assert found is not None
     assert found.message
