@@ -1,16 +1,12 @@
-"""What to set: each form of a group at each session timeout, by what a week of it costs.
+"""Find the form of a group and the session timeout whose week costs least.
 
-How long partitions wait at most, and how long a rollout takes: docs/deployments/advise.md.
+Times are seconds.  docs/deployments/advise.md states how long partitions wait at most, and how long
+a rollout takes.  A maximum holds as long as no rebalance begins while another one goes on.
 
-Times are seconds.  A maximum holds as long as no rebalance begins while another one goes on.
-
-Where an advice turns: with which other value of what was said another form is advised.
-
-Say which wishes no session timeout fulfils together, and what would let one do so.
-
-What a week costs a group that is set so: each event, and the line that simulates it.
-
-How to get from what is set to what is advised: bounces, what each costs, and how to go back.
+A setting is costed by the events of a week, each with the line that simulates it.  An advice turns
+at a value of a fact from which another form is advised.  A conflict names the wishes that no
+session timeout fulfils together.  A migration is a list of bounces, with their costs and the way
+back.
 """
 
 from __future__ import annotations
@@ -51,16 +47,19 @@ from fencepost.model.history.words import plural
 from fencepost.traces.operations.restarts import LADDER_MS
 
 _CHECK_S = 0.1
-"""How often a health check of the simulator looks."""
+"""Seconds between two health checks of the simulator."""
 
 
 def longest_death_s(known: KnownGroup, session_s: float) -> float:
-    """What a host had that died: its session ends, the others notice, join, and read."""
+    """Return the longest wait for partitions of a host that died.
+
+    Its session ends; the others notice, join, and read.
+    """
     return session_s + known.heartbeat_s + known.processing_s + known.reading_s
 
 
 def longest_restart_s(known: KnownGroup, form: Form, session_s: float) -> float:
-    """What a process had that is stopped and started again."""
+    """Return the longest wait for partitions of a process that is stopped and started again."""
     if not form.is_static:
         return known.heartbeat_s + known.processing_s + known.reading_s
     restart_s = math.inf if is_unbounded(known) else longest_s(known.restart_s)
@@ -68,24 +67,24 @@ def longest_restart_s(known: KnownGroup, form: Form, session_s: float) -> float:
 
 
 def longest_crash_s(known: KnownGroup, form: Form, session_s: float) -> float:
-    """What a process had that crashed: a dynamic one's next is nobody that the group knows."""
+    """Return the longest wait after a crash: the group doesn't know a dynamic one's successor."""
     if not form.is_static:
         return longest_death_s(known, session_s)
     return longest_restart_s(known, form, session_s)
 
 
 def is_unbounded(known: KnownGroup) -> bool:
-    """Whether no restart is the longest: their times are a distribution without an end."""
+    """Tell if no restart is the longest: their times are a distribution without an end."""
     return isinstance(known.restart_s, Spread) and known.restart_s.median is not None
 
 
 def rollout_s(known: KnownGroup, form: Form, session_s: float) -> float:
-    """How long a deployment takes on average, until the group is balanced again.
+    """Return how long a deployment takes on average, until the group is balanced again.
 
-    A wave takes as long as its longest restart, and until all others have noticed who came back.
+    A wave takes as long as its longest restart, and until all others have noticed that it ended.
     """
     restarts, size = sorted(restarts_of(known.restart_s)), known.at_a_time
-    told_s = session_s - known.heartbeat_s / 2 if form.is_static else known.heartbeat_s
+    notice_s = session_s - known.heartbeat_s / 2 if form.is_static else known.heartbeat_s
     joined_s = known.heartbeat_s / 2 + slowest_s(known)
     if form.strategy == "cooperative":
         joined_s += known.heartbeat_s + slowest_s(known)
@@ -93,8 +92,8 @@ def rollout_s(known: KnownGroup, form: Form, session_s: float) -> float:
     for place, restart_s in enumerate(restarts):
         part = ((place + 1) / len(restarts)) ** size - (place / len(restarts)) ** size
         late = outlives_of(known, restart_s, session_s) if form.is_static else 1.0
-        apart = is_apart(known, restart_s - told_s, size)
-        merged_s = max(restart_s, told_s + slowest_s(known))
+        apart = is_apart(known, restart_s - notice_s, size)
+        merged_s = max(restart_s, notice_s + slowest_s(known))
         comes_s = apart * (restart_s + joined_s) + (1 - apart) * merged_s
         wave_s += part * (late * comes_s + (1 - late) * restart_s)
     return known.waves * (wave_s + _CHECK_S)
@@ -105,14 +104,14 @@ _PROBES = {
     "processing_s": (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0),
     "warmup_s": (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 3600.0),
 }
-"""Values in s at which it is looked: what is hard to know."""
+"""Values in s at which facts that are hard to know are tried."""
 _STEPS = 7
 """Halvings between two of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """From a value of a fact on, upwards or downwards, `form` is advised, not `instead_of`."""
+    """A value of a fact from which on, upwards or downwards, `form` replaces `instead_of`."""
 
     name: str
     value: float
@@ -122,11 +121,11 @@ class Turn:
 
 
 def turns_of(known: KnownGroup, advised: Callable[[KnownGroup], Form]) -> tuple[Turn, ...]:
-    """The nearest turns by each fact; `advised`: the form that a group is advised."""
+    """Find the nearest turns of each fact; `advised`: returns the form that a group is advised."""
     if len(known.forms) < 2:
         return ()
     form = advised(known)
-    found = []
+    turns = []
     for name, probes in _PROBES.items():
 
         def form_at(value: float, name: str = name) -> Form:
@@ -142,14 +141,14 @@ def turns_of(known: KnownGroup, advised: Callable[[KnownGroup], Form]) -> tuple[
             for probe in way:
                 if form_at(probe) != form:
                     value = _between(form_at, same, probe, form)
-                    found.append(Turn(name, value, is_upwards, form_at(value), form))
+                    turns.append(Turn(name, value, is_upwards, form_at(value), form))
                     break
                 same = probe
-    return tuple(found)
+    return tuple(turns)
 
 
 def _between(form_at: Callable[[float], Form], same: float, other: float, form: Form) -> float:
-    """The value at which the form is another one, nearly, on the side of the other one."""
+    """Find the value at which the form changes, nearly, on the side of the other form."""
     for _ in range(_STEPS):
         middle = (same + other) / 2
         same, other = (middle, other) if form_at(middle) == form else (same, middle)
@@ -157,7 +156,7 @@ def _between(form_at: Callable[[float], Form], same: float, other: float, form: 
 
 
 def conflict_of(known: KnownGroup, shortest_s: float) -> str:
-    """The conflict in a sentence; `shortest_s`: the shortest session that is safe."""
+    """Describe the conflict in a sentence; `shortest_s`: the shortest session that is safe."""
     if known.gap_s is None or known.shortest_s > SESSIONS_S[1]:
         return (
             f"processes that are silent for {known.pause_s:g} s and live can be told from "
@@ -178,7 +177,7 @@ def conflict_of(known: KnownGroup, shortest_s: float) -> str:
 
 
 def _ways_out(known: KnownGroup, gap_s: float) -> list[str]:
-    """What alone would let a session keep the gap."""
+    """List the changes each of which alone would let a session keep the gap."""
     left_s = gap_s - known.processing_s - known.reading_s
     outs = []
     pause_s = math.floor(10 * (left_s - 2 * known.heartbeat_s) + 1e-6) / 10
@@ -196,12 +195,12 @@ _EVENTS: dict[str, tuple[str, int, Callable[[KnownGroup, Form, float], EventCost
     "crash": ("crash", 100, crash),
     "death": ("crash-for-good", 100, death),
 }
-"""The scenario of each, how many seeds bring it near the figure, and the arithmetic."""
+"""The scenario of each, the number of seeds that bring it near the figure, and the arithmetic."""
 
 
 @dataclass(frozen=True, slots=True)
 class EventRow:
-    """An event, how often it happens in a week, its cost, and the line that simulates it."""
+    """An event, its times in a week, its cost, and the line that simulates it."""
 
     event: str
     per_week: float
@@ -211,7 +210,7 @@ class EventRow:
 
 @dataclass(frozen=True, slots=True)
 class SettingCost:
-    """A form at a session timeout, and what its week costs; `known`: with its heartbeats."""
+    """A form at a session timeout, and the cost of its week; `known`: with its heartbeats."""
 
     known: KnownGroup
     form: Form
@@ -220,21 +219,21 @@ class SettingCost:
 
     @property
     def week(self) -> EventCost:
-        """All events of a week."""
+        """Add up all events of a week."""
         return sum((row.cost.times(row.per_week) for row in self.rows), EventCost())
 
     @property
     def lost_s(self) -> float:
-        """What a week loses, in partition-seconds, with the time to warm up."""
+        """Return the loss of a week, in partition-seconds, with the time to warm up."""
         return self.week.lost_s(self.known.warmup_s)
 
     @property
     def heartbeat_s(self) -> float:
-        """The heartbeat interval."""
+        """Return the heartbeat interval."""
         return self.known.heartbeat_s
 
     def is_set_as(self, other: SettingCost) -> bool:
-        """Whether nothing is set in another way."""
+        """Tell if all settings are equal."""
         return (self.form, self.session_s, self.heartbeat_s) == (
             other.form,
             other.session_s,
@@ -243,12 +242,12 @@ class SettingCost:
 
     @property
     def is_static(self) -> bool:
-        """Whether members are static."""
+        """Tell if members are static."""
         return self.form.is_static
 
 
 def setting_cost(known: KnownGroup, form: Form, session_s: float) -> SettingCost:
-    """What a form costs at a session timeout."""
+    """Cost a form at a session timeout."""
     rates = {"deployment": known.deployments, "crash": known.crashes, "death": known.deaths}
     rows = tuple(
         EventRow(
@@ -272,9 +271,9 @@ def simulate_line(
     *,
     offers_both: bool = False,
 ) -> str:
-    """The line that simulates an event; "" where brokers don't allow the session by default.
+    """Write the line that simulates an event; "" if brokers don't allow the session by default.
 
-    `changes`: what the processes are set to that are started, such as "strategy=cooperative".
+    `changes`: the settings of the processes that are started, such as "strategy=cooperative".
     """
     if session_s < SESSIONS_S[0]:
         return ""
@@ -300,7 +299,7 @@ def simulate_line(
 
 
 def restart_option(restart_s: float | Spread) -> str:
-    """A duration as the options of `simulate` and `advise` say it."""
+    """Write a duration as the options of `simulate` and `advise`."""
     if not isinstance(restart_s, Spread):
         return f"--restart-s {restart_s:g}"
     if restart_s.values:
@@ -311,7 +310,7 @@ def restart_option(restart_s: float | Spread) -> str:
 FEW = 0.05
 """The part of restarts that may outlive a session which is long enough for static members."""
 MARGIN = 0.1
-"""What loses so much more is as good: the arithmetic is no nearer to the simulator."""
+"""The excess loss that is as good: the arithmetic is no nearer to the simulator."""
 SHORTEST_BEAT_S = 1.0
 """No shorter heartbeat interval is advised: none was tried on real Kafkas."""
 
@@ -334,16 +333,16 @@ class CurvePoint:
     weekly: dict[Form, float]
 
     def least_s(self, is_static: bool) -> float:
-        """What is lost with the better strategy."""
+        """Return the loss with the better strategy."""
         return min(lost for form, lost in self.weekly.items() if form.is_static is is_static)
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What loses least with one heartbeat interval.
+    """The settings that lose least with one heartbeat interval.
 
     `best` has every form at its best session timeout, the chosen one first; `curve`: every session;
-    `conflict`: which wishes none fulfils together, else "".
+    `conflict`: the wishes that none fulfils together, else "".
     """
 
     known: KnownGroup
@@ -354,15 +353,15 @@ class Choice:
 
 @dataclass(frozen=True)
 class Advice:
-    """What to set.  `best` has every form at its best session timeout, the advised one first.
+    """The advised settings; `best`: each form at its best session timeout, the advised first.
 
-    `asked`: what is known; `known`: the same with the heartbeat interval that is advised.
+    `request`: the group as it was described; `known`: the same with the advised heartbeat interval.
     `enough`: static members with a session that few restarts outlive, whatever gap is tolerated.
     `other_beat`: the best with the other heartbeat interval, where that makes a difference.
-    `conflict`: which wishes no session timeout fulfils together, else "".
+    `conflict`: the wishes that no session timeout fulfils together, else "".
     """
 
-    asked: KnownGroup
+    request: KnownGroup
     known: KnownGroup
     today: SettingCost
     best: tuple[SettingCost, ...]
@@ -373,23 +372,23 @@ class Advice:
 
     @cached_property
     def turns(self) -> tuple[Turn, ...]:
-        """With which other values another form would be advised: most of the work, if asked for."""
-        return turns_of(self.asked, lambda changed: chosen_for(changed)[0].best[0].form)
+        """Find the values with which another form would be advised: most of the work, if used."""
+        return turns_of(self.request, lambda changed: chosen_for(changed)[0].best[0].form)
 
     @property
     def advised(self) -> SettingCost:
-        """What to set."""
+        """Return the settings to use."""
         return self.best[0]
 
     @property
     def as_good(self) -> list[SettingCost]:
-        """The other forms that are too close to call."""
+        """List the other forms that are too close to call."""
         lost_s = self.advised.lost_s
         return [row for row in self.best[1:] if is_as_good(row.lost_s, lost_s)]
 
 
 def is_as_good(lost_s: float, other_s: float) -> bool:
-    """Whether two sums are too close to say which is less."""
+    """Tell if two sums are too close to say which is less."""
     return max(lost_s, other_s) <= min(lost_s, other_s) * (1 + MARGIN) + 1e-3
 
 
@@ -402,7 +401,7 @@ def advice_for(known: KnownGroup) -> Advice:
     chosen, other = chosen_for(known)
     curve = tuple(_point(chosen.known, session_s) for session_s in chosen.curve)
     return Advice(
-        asked=known,
+        request=known,
         known=chosen.known,
         today=_today(known),
         best=chosen.best,
@@ -414,7 +413,7 @@ def advice_for(known: KnownGroup) -> Advice:
 
 
 def chosen_for(known: KnownGroup) -> tuple[Choice, Choice | None]:
-    """What is advised, and with the other heartbeat interval, where that makes a difference."""
+    """Choose settings, and those with the other heartbeat interval, if that makes a difference."""
     slow = _choice(known)
     if known.heartbeat_s <= SHORTEST_BEAT_S:
         return slow, None
@@ -429,7 +428,7 @@ def chosen_for(known: KnownGroup) -> tuple[Choice, Choice | None]:
 
 
 def _choice(known: KnownGroup) -> Choice:
-    """What loses least with the heartbeat interval of the group."""
+    """Choose the settings that lose least with the heartbeat interval of the group."""
     shortest_s = known.shortest_s
     bound_s = max(math.floor(10 * known.longest_s + 1e-6) / 10, shortest_s)
     ladder = tuple(
@@ -454,14 +453,14 @@ def _choice(known: KnownGroup) -> Choice:
 
 
 def _today(known: KnownGroup) -> SettingCost:
-    """What is set today; where nothing is, Kafka's defaults, whatever heartbeats are wished."""
+    """Cost today's settings, or Kafka's defaults, whatever heartbeats are wished."""
     if known.is_new:
         known = msgspec.structs.replace(known, heartbeat_s=HEARTBEAT_S)
     return setting_cost(known, known.form, known.session_s)
 
 
 def _shortest(rows: list[SettingCost]) -> SettingCost:
-    """The shortest session, in order of which they are, that loses hardly more than the best."""
+    """Find the shortest session, as `rows` are sorted, that loses hardly more than the best."""
     least = min(rows, key=_order)
     return next(row for row in rows if row.lost_s <= least.lost_s * (1 + _HARDLY) + 1e-3)
 
@@ -469,7 +468,7 @@ def _shortest(rows: list[SettingCost]) -> SettingCost:
 def _least_change(
     known: KnownGroup, best: list[SettingCost], today: SettingCost | None
 ) -> SettingCost:
-    """Of those that are as good as the best what is set today, or has today's strategy."""
+    """Prefer, of those as good as the best, today's settings, or today's strategy."""
     least = min(best, key=_order)
     good = [row for row in best if is_as_good(row.lost_s, least.lost_s)]
     if today is not None and is_as_good(today.lost_s, least.lost_s):
@@ -478,7 +477,7 @@ def _least_change(
 
 
 def _enough(known: KnownGroup, curve: tuple[CurvePoint, ...]) -> SettingCost | None:
-    """The shortest safe session that few restarts outlive, with the better static form."""
+    """Find the shortest safe session that few restarts outlive, with the better static form."""
     long = (p for p in curve if p.outlives <= FEW and not _too_short(known, p.session_s))
     point = next(long, None)
     forms = [form for form in known.forms if form.is_static]
@@ -488,7 +487,7 @@ def _enough(known: KnownGroup, curve: tuple[CurvePoint, ...]) -> SettingCost | N
 
 
 def _whole_ms(seconds: float) -> float:
-    """In whole ms, as a session is set, and not longer."""
+    """Round down to whole ms, as a session is set."""
     return math.floor(seconds * 1000 + 1e-6) / 1000
 
 
@@ -533,7 +532,7 @@ _SEEDS = 20
 
 @dataclass(frozen=True, slots=True)
 class Stand:
-    """What all members are set to.  `offers`: "eager", "cooperative", or "both", which is eager."""
+    """Settings of all members.  `offers`: "eager", "cooperative", or "both", which is eager."""
 
     is_static: bool
     offers: str
@@ -542,13 +541,13 @@ class Stand:
 
     @property
     def strategy(self) -> str:
-        """How a group rebalances that is set so."""
+        """Return the strategy by which such a group rebalances."""
         return "eager" if self.offers == BOTH else self.offers
 
 
 @dataclass(frozen=True, slots=True)
 class Bounce:
-    """All processes are restarted with other settings; `cost` is nearly what it costs."""
+    """A restart of all processes with other settings; `cost`: an estimate."""
 
     old: Stand
     new: Stand
@@ -557,20 +556,20 @@ class Bounce:
 
 
 def stand_of(known: KnownGroup, setting: SettingCost) -> Stand:
-    """A setting as members have it; eager ones offer both assignors where they do so today."""
+    """Return the settings of members; eager ones offer both assignors where they do so today."""
     strategy = setting.form.strategy
     offers = BOTH if strategy == "eager" and known.offers_both else strategy
     return Stand(setting.is_static, offers, setting.session_s, setting.heartbeat_s)
 
 
 def assignors_of(offers: str) -> str:
-    """The value of partition.assignment.strategy."""
+    """Return the value of partition.assignment.strategy."""
     names = ("eager", "cooperative") if offers == BOTH else (offers,)
     return ",".join(f"{PACKAGE}{ASSIGNORS[name]}" for name in names)
 
 
 def bounces(known: KnownGroup, old: Stand, new: Stand, short_s: float) -> list[Bounce]:
-    """The bounces from one to the other; `short_s`: the shortest session that is safe.
+    """List the bounces from one to the other; `short_s`: the shortest session that is safe.
 
     From one assignor to another it takes two.  Where static members become dynamic, each restart
     waits for a session: that is made short before, if it pays.
@@ -590,7 +589,7 @@ def bounces(known: KnownGroup, old: Stand, new: Stand, short_s: float) -> list[B
 
 
 def lost_s(known: KnownGroup, way: Sequence[Bounce]) -> float:
-    """What all of them cost, in partition-seconds."""
+    """Add up the costs of bounces, in partition-seconds."""
     return sum(bounce.cost.lost_s(known.warmup_s) for bounce in way)
 
 
@@ -618,21 +617,21 @@ def _bounce(known: KnownGroup, old: Stand, new: Stand) -> Bounce:
 
 
 def _changes(old: Stand, new: Stand) -> list[str]:
-    """What differs, as `fencepost simulate --set` takes it."""
-    said = []
+    """List the differences as `fencepost simulate --set` takes them."""
+    changes = []
     if new.is_static != old.is_static:
-        said.append(f"membership={'static' if new.is_static else 'dynamic'}")
+        changes.append(f"membership={'static' if new.is_static else 'dynamic'}")
     if new.offers != old.offers:
-        said.append(f"strategy={new.offers}")
+        changes.append(f"strategy={new.offers}")
     if new.session_s != old.session_s:
-        said.append(f"session_timeout_ms={1000 * new.session_s:.0f}")
+        changes.append(f"session_timeout_ms={1000 * new.session_s:.0f}")
     if new.heartbeat_s != old.heartbeat_s:
-        said.append(f"heartbeat_interval_ms={1000 * new.heartbeat_s:.0f}")
-    return said
+        changes.append(f"heartbeat_interval_ms={1000 * new.heartbeat_s:.0f}")
+    return changes
 
 
 def _cost(known: KnownGroup, old: Stand, new: Stand) -> EventCost:
-    """An old process goes as it is, a new one comes; half way the group is half of each kind."""
+    """Cost a bounce: old processes go, new ones come; half way the group is half of each kind."""
     of, times, is_static = deployment, 1, old.is_static
     if old.is_static and not new.is_static:  # the group knows nothing of the new ones: as crashes
         of, times, is_static = crash, known.waves, False
@@ -648,17 +647,17 @@ def _cost(known: KnownGroup, old: Stand, new: Stand) -> EventCost:
 
 
 def way_there(advice: Advice) -> list[Bounce]:
-    """From what is compared with to what is advised; none where nothing changes."""
+    """List the bounces from the settings of comparison to the advised; none if nothing changes."""
     return _way(advice, advice.today, advice.advised)
 
 
 def way_back(advice: Advice) -> list[Bounce]:
-    """From what is advised to what is compared with."""
+    """List the bounces from the advised settings to those of comparison."""
     return _way(advice, advice.advised, advice.today)
 
 
 def _way(advice: Advice, old: SettingCost, new: SettingCost) -> list[Bounce]:
-    known = advice.asked
+    known = advice.request
     shortest_s = min(
         (point.session_s for point in advice.curve if not point.why_not),
         default=advice.advised.session_s,
@@ -667,8 +666,8 @@ def _way(advice: Advice, old: SettingCost, new: SettingCost) -> list[Bounce]:
 
 
 def migration(advice: Advice) -> list[str]:
-    """The steps in order, their cost, and how to go back; none where nothing changes."""
-    there, back, known = way_there(advice), way_back(advice), advice.asked
+    """Describe the steps in order, their cost, and the way back; none where nothing changes."""
+    there, back, known = way_there(advice), way_back(advice), advice.request
     words = []
     for number, bounce in enumerate(there, 1):
         which = f"Bounce {number} of {len(there)}" if len(there) > 1 else "One bounce"
@@ -690,25 +689,25 @@ def migration(advice: Advice) -> list[str]:
 
 
 def bounce_words(bounce: Bounce) -> str:
-    """What processes are started with."""
+    """Describe the settings with which processes are started."""
     old, new = bounce.old, bounce.new
-    said = []
+    changes = []
     if new.offers == BOTH != old.offers:
-        said.append(f"offer both assignors, partition.assignment.strategy={assignors_of(BOTH)}")
+        changes.append(f"offer both assignors, partition.assignment.strategy={assignors_of(BOTH)}")
     elif new.offers != old.offers:
         gone = next(name for name in ASSIGNORS if name != new.offers)
-        said.append(f"leave {ASSIGNORS[gone]} out")
+        changes.append(f"leave {ASSIGNORS[gone]} out")
     if new.is_static != old.is_static:
-        said.append("set group.instance.id" if new.is_static else "take group.instance.id away")
+        changes.append("set group.instance.id" if new.is_static else "take group.instance.id away")
     if new.session_s != old.session_s:
-        said.append(f"set session.timeout.ms={1000 * new.session_s:.0f}")
+        changes.append(f"set session.timeout.ms={1000 * new.session_s:.0f}")
     if new.heartbeat_s != old.heartbeat_s:
-        said.append(f"set heartbeat.interval.ms={1000 * new.heartbeat_s:.0f}")
-    return ", ".join(said)
+        changes.append(f"set heartbeat.interval.ms={1000 * new.heartbeat_s:.0f}")
+    return ", ".join(changes)
 
 
 def _warnings(there: Sequence[Bounce]) -> list[str]:
-    """What must not be left out."""
+    """List the warnings about steps that must not be left out."""
     old, new = there[0].old, there[-1].new
     words = []
     fails = "the first new process would fail with INCONSISTENT_GROUP_PROTOCOL"

@@ -1,10 +1,7 @@
-"""Tells an advice: in words and tables for an operator, and as JSON (`advice-1.schema.json`).
+"""Report an advice: in words and tables for an operator, and as a page.
 
-Tell an advice in words that an operator can act on.
-
-Tell what a log shows of a group, what it doesn't, and what the advice would have saved in it.
-
-Make the page of an advice: figures first, then the curve of session timeouts as a picture.
+Of a log the report says what it shows of the group, what it doesn't, and what the advice would have
+saved in it.  The page has figures first, then the curve of session timeouts as a picture.
 """
 
 from __future__ import annotations
@@ -14,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from rich.console import Console
 from rich.table import Table
 
@@ -22,28 +18,23 @@ from fencepost.conformance.advise.advice import (
     FEW,
     SHORTEST_BEAT_S,
     Advice,
-    Bounce,
     CurvePoint,
     SettingCost,
     Turn,
     assignors_of,
-    bounce_words,
     is_unbounded,
     longest_crash_s,
     longest_death_s,
     longest_restart_s,
     migration,
-    restart_option,
     rollout_s,
     stand_of,
-    way_back,
-    way_there,
 )
 from fencepost.conformance.advise.arithmetic import EventCost, outlives
 from fencepost.conformance.advise.known_facts import (
     A_DAY_S,
+    FACTS,
     HEARTBEAT_S,
-    SAID,
     SESSIONS_S,
     TODAY,
     KnownGroup,
@@ -56,31 +47,31 @@ from fencepost.traces.report.report_writer import PlainReport, TemplatePage, wri
 
 
 def setting_words(setting: SettingCost) -> str:
-    """A form and its session."""
+    """Name a form and its session."""
     return f"{setting.form}, {setting.session_s:g} s"
 
 
-def shown(advice: Advice) -> list[SettingCost]:
-    """The advised setting and today's, where they differ."""
-    one, other = advice.advised, advice.today
-    return [one] if one.is_set_as(other) else [one, other]
+def both_settings(advice: Advice) -> list[SettingCost]:
+    """List the advised setting, and today's where it differs."""
+    advised, today = advice.advised, advice.today
+    return [advised] if advised.is_set_as(today) else [advised, today]
 
 
-def before_words(given: Sequence[str]) -> str:
-    """What stands beside the advice, in a table."""
-    if not TODAY & set(given):
+def before_words(inputs: Sequence[str]) -> str:
+    """Name the settings that a table compares with the advice."""
+    if not TODAY & set(inputs):
         return "Kafka's defaults"
-    return "today" if "session_s" in given else "today, session not known"
+    return "today" if "session_s" in inputs else "today, session not known"
 
 
 def settings(advice: Advice) -> list[str]:
-    """What to write into a consumer's configuration."""
+    """Write the lines of a consumer's configuration."""
     best = advice.advised
     lines = [f"session.timeout.ms={best.session_s * 1000:.0f}"]
-    is_kept = advice.asked.keeps_heartbeat and best.heartbeat_s != HEARTBEAT_S
+    is_kept = advice.request.keeps_heartbeat and best.heartbeat_s != HEARTBEAT_S
     if is_kept or best.heartbeat_s != advice.today.heartbeat_s:
         lines.append(f"heartbeat.interval.ms={best.heartbeat_s * 1000:.0f}")
-    offers = stand_of(advice.asked, best).offers
+    offers = stand_of(advice.request, best).offers
     lines.append(f"partition.assignment.strategy={assignors_of(offers)}")
     if best.is_static:
         return [*lines, "group.instance.id=a name of its own for each process, kept over restarts"]
@@ -88,7 +79,7 @@ def settings(advice: Advice) -> list[str]:
 
 
 def head_words(advice: Advice) -> Iterator[str]:
-    """What must be known before anything is set."""
+    """Write the sentences to read before anything is set."""
     if advice.conflict:
         yield f"{advice.conflict[0].upper()}{advice.conflict[1:]}."
     if advice.known.only and advice.advised.lost_s > advice.today.lost_s:
@@ -98,19 +89,21 @@ def head_words(advice: Advice) -> Iterator[str]:
         )
 
 
-def advice_words(advice: Advice, given: Sequence[str], seen: int | None = None) -> Iterator[str]:
-    """What is won and why, in sentences; `seen`: how many restarts a log shows."""
+def advice_words(
+    advice: Advice, inputs: Sequence[str], restarts: int | None = None
+) -> Iterator[str]:
+    """Explain the gain, in sentences; `restarts`: the number of restarts in a log."""
     known, best = advice.known, advice.advised
-    if len(shown(advice)) == 1:
+    if len(both_settings(advice)) == 1:
         as_good = ""
         if known.forms != (best.form,):
             as_good = "; nothing loses less by more than a tenth, which is too close to call"
         yield (
-            f"{_leave(given)}: {best.form}, session.timeout.ms={best.session_s * 1000:.0f}"
+            f"{_leave(inputs)}: {best.form}, session.timeout.ms={best.session_s * 1000:.0f}"
             f"{as_good}."
         )
-    yield from _sum_words(advice, given)
-    yield from _static_words(advice, seen)
+    yield from _sum_words(advice, inputs)
+    yield from _static_words(advice, restarts)
     yield from _beat_words(advice)
     yield from _close_words(advice)
     yield from _wait_words(advice)
@@ -121,11 +114,11 @@ def advice_words(advice: Advice, given: Sequence[str], seen: int | None = None) 
             f"{'is' if known.partitions == 1 else 'are'} {plural(known.partitions, 'partition')}."
         )
     for turn in advice.turns:
-        yield _turn_words(known, turn, given)
+        yield _turn_words(known, turn, inputs)
 
 
-def _sum_words(advice: Advice, given: Sequence[str]) -> Iterator[str]:
-    """What a week loses, and how that is counted."""
+def _sum_words(advice: Advice, inputs: Sequence[str]) -> Iterator[str]:
+    """Explain the loss of a week, and how it is counted."""
     best, today, partitions = advice.advised, advice.today, advice.known.partitions
     then, now = _sum(best.lost_s), _sum(today.lost_s)
     also = " or with one that warms up" if advice.known.warmup_s else ""
@@ -134,41 +127,41 @@ def _sum_words(advice: Advice, given: Sequence[str]) -> Iterator[str]:
         yield f"In a week {then} are lost. {unit}."
     else:
         yield (
-            f"In a week {then} are lost instead of {now} {today_words(advice, given)}, "
+            f"In a week {then} are lost instead of {now} {today_words(advice, inputs)}, "
             f"{_rebalances(best, today)}. {unit}; that is {best.lost_s / partitions:,.1f} s for "
             f"each partition, not {today.lost_s / partitions:,.1f} s."
         )
-    if TODAY & set(given):
+    if TODAY & set(inputs):
         part = outlives(today.known, today.session_s)
         yield f"Of all restarts {100 * part:.1f} % outlive a session of {today.session_s:g} s."
 
 
 def _rebalances(best: SettingCost, today: SettingCost) -> str:
-    one, other = f"{best.week.rebalances:,.1f}", f"{today.week.rebalances:,.1f}"
-    if one == other:
-        return f"with as many rebalances ({one})"
-    return f"with {one} rebalances instead of {other}"
+    then, now = f"{best.week.rebalances:,.1f}", f"{today.week.rebalances:,.1f}"
+    if then == now:
+        return f"with as many rebalances ({then})"
+    return f"with {then} rebalances instead of {now}"
 
 
-def today_words(advice: Advice, given: Sequence[str]) -> str:
-    """What the advice is compared with: what is set today, or nothing, in a group that is new."""
-    if "session_s" in given:
+def today_words(advice: Advice, inputs: Sequence[str]) -> str:
+    """Name what the advice is compared with: today's settings, or defaults in a new group."""
+    if "session_s" in inputs:
         return "today"
-    if TODAY & set(given):
-        return f"today, if the session is Kafka's {advice.asked.session_s:g} s"
+    if TODAY & set(inputs):
+        return f"today, if the session is Kafka's {advice.request.session_s:g} s"
     return f"with Kafka's defaults ({setting_words(advice.today)})"
 
 
-def _leave(given: Sequence[str]) -> str:
-    return "Leave it as it is" if TODAY & set(given) else "Kafka's defaults are right"
+def _leave(inputs: Sequence[str]) -> str:
+    return "Leave it as it is" if TODAY & set(inputs) else "Kafka's defaults are right"
 
 
 def _point_of(advice: Advice, setting: SettingCost) -> CurvePoint:
     return next(each for each in advice.curve if each.session_s == setting.session_s)
 
 
-def _static_words(advice: Advice, seen: int | None) -> Iterator[str]:
-    """What static members win or lose, which session they need, and what the gap forbids."""
+def _static_words(advice: Advice, restarts: int | None) -> Iterator[str]:
+    """Explain the gain or loss of static members, the session they need, and the limit of a gap."""
     known, best, enough = advice.known, advice.advised, advice.enough
     static = next((each for each in advice.best if each.is_static), None)
     if static is None:
@@ -177,7 +170,7 @@ def _static_words(advice: Advice, seen: int | None) -> Iterator[str]:
     if best.is_static:
         yield (
             f"A restart that doesn't outlive the session causes no rebalance, "
-            f"{_percent(known, 1 - point.outlives, seen)}. What the process had waits for it."
+            f"{_percent(known, 1 - point.outlives, restarts)}. What the process had waits for it."
         )
     lost, now = _sum(static.lost_s), _sum(best.lost_s)
     if enough is not None and point.outlives > FEW:
@@ -188,8 +181,9 @@ def _static_words(advice: Advice, seen: int | None) -> Iterator[str]:
         yield (
             f"Static members whose restarts cause a rebalance once in twenty at most need a "
             f"session of {enough.session_s:g} s, which "
-            f"{_percent(known, 1 - needed.outlives, seen)} don't outlive: {setting_words(enough)} "
-            f"would lose {_sum(enough.lost_s)} in a week instead of {now}, with "
+            f"{_percent(known, 1 - needed.outlives, restarts)} don't outlive: "
+            f"{setting_words(enough)} would lose {_sum(enough.lost_s)} in a week instead of "
+            f"{now}, with "
             f"{enough.week.rebalances:,.1f} rebalances instead of {best.week.rebalances:,.1f}, "
             f"since what a process had waits for its restart, "
             f"{longest_restart_s(known, enough.form, enough.session_s):.1f} s at most.{breaks}"
@@ -210,13 +204,13 @@ def _static_words(advice: Advice, seen: int | None) -> Iterator[str]:
 
 
 def _beat_words(advice: Advice) -> Iterator[str]:
-    """What shorter heartbeats save, what they cost, and where that ends."""
+    """Explain the gain, the cost and the limit of shorter heartbeats."""
     best, other, members = advice.advised, advice.other_beat, advice.known.members
     if other is None:
         return
     rates = [f"{members / each.heartbeat_s:,.1f}" for each in (best, other)]
     short_ms = 1000 * SHORTEST_BEAT_S
-    if advice.asked.keeps_heartbeat:
+    if advice.request.keeps_heartbeat:
         yield (
             f"heartbeat.interval.ms={short_ms:.0f} would lose {_sum(other.lost_s)} instead of "
             f"{_sum(best.lost_s)} ({setting_words(other)}), for {rates[1]} heartbeats a second at "
@@ -236,7 +230,7 @@ def _beat_words(advice: Advice) -> Iterator[str]:
 
 
 def _close_words(advice: Advice) -> Iterator[str]:
-    """Other forms that are as good."""
+    """Name other forms that are as good."""
     best = advice.advised
     rows = []
     for row in advice.as_good:
@@ -257,21 +251,21 @@ def _close_words(advice: Advice) -> Iterator[str]:
     )
 
 
-def _turn_words(known: KnownGroup, turn: Turn, given: Sequence[str]) -> str:
-    """With which value another form is advised, and what is assumed there."""
+def _turn_words(known: KnownGroup, turn: Turn, inputs: Sequence[str]) -> str:
+    """Name the value with which another form is advised, and the assumed one."""
     digits = 1 - math.floor(math.log10(turn.value)) if turn.value else 0
     to = math.ceil if turn.is_upwards else math.floor
     value = to(round(turn.value * 10**digits, 6)) / 10**digits
     now = getattr(known, turn.name)
-    said = "given" if turn.name in given else "assumed"
+    origin = "given" if turn.name in inputs else "assumed"
     return (
-        f"With {SAID[turn.name]} {value:g} or {'more' if turn.is_upwards else 'less'} "
-        f"({said}: {now:g}) {turn.form} would be advised, not {turn.instead_of}."
+        f"With {FACTS[turn.name].option} {value:g} or {'more' if turn.is_upwards else 'less'} "
+        f"({origin}: {now:g}) {turn.form} would be advised, not {turn.instead_of}."
     )
 
 
 def _wait_words(advice: Advice) -> Iterator[str]:
-    """How long partitions wait when something happens to a member, and how long a rollout takes."""
+    """Explain how long partitions wait after an event, and how long a rollout takes."""
     known, best, today = advice.known, advice.advised, advice.today
     point = _point_of(advice, best)
     crash_s = longest_crash_s(known, best.form, best.session_s)
@@ -305,22 +299,22 @@ def _sum(seconds: float) -> str:
     return f"{seconds:,.0f} partition-seconds"
 
 
-def _percent(known: KnownGroup, part: float, seen: int | None) -> str:
-    """The part of restarts, and of how many, where they are some that were seen."""
+def _percent(known: KnownGroup, part: float, restarts: int | None) -> str:
+    """Write the part of restarts, and their number if they are from a log."""
     says = f"{math.floor(1000 * part) / 10:g} %"
     if part == 1 and is_unbounded(known):
         says = "more than 99.8 %"  # it is looked at 500 quantiles
     if isinstance(known.restart_s, Spread) and known.restart_s.values:
-        return f"{says} of {seen or len(known.restart_s.values)} seen"
+        return f"{says} of {restarts or len(known.restart_s.values)} seen"
     return f"{says} of them"
 
 
 FEW_RESTARTS = 20
-"""So few tell nothing of what one in twenty takes."""
+"""The number of restarts below which the time of one in twenty is unknown."""
 
 
 def log_words(advice: Advice, log: LogFacts) -> Iterator[str]:
-    """The sentences."""
+    """Describe the group in the log, and what the advice would have saved."""
     rebalances = plural(len(log.rebalances), "rebalance")
     yield f"The log shows {log.lasted_s:,.0f} s of group {log.group}, with {rebalances}."
     if log.restarts_s:
@@ -358,9 +352,9 @@ def log_words(advice: Advice, log: LogFacts) -> Iterator[str]:
 
 
 def _setting_words(advice: Advice, log: LogFacts) -> Iterator[str]:
-    """What the log shows of the session, and of how long a process is silent."""
+    """Describe the session in the log, and how long a process is silent."""
     if log.session_s is not None:
-        if log.session_s != advice.asked.session_s:
+        if log.session_s != advice.request.session_s:
             yield (
                 f"session.timeout.ms is {1000 * log.session_s:.0f} in the log; what "
                 "--session-timeout-ms says is compared with."
@@ -383,13 +377,22 @@ def _short(seconds: float) -> str:
 
 
 _WIDTH, _HEIGHT, _LEFT, _TOP = 900, 180, 60, 10
-_SHOWN = ("known", "settings", "words", "migration", "compared_with", "advised", "log", "assumed")
+_PAGE_FIELDS = (
+    "known",
+    "settings",
+    "words",
+    "migration",
+    "compared_with",
+    "advised",
+    "log",
+    "assumed",
+)
 _MOST_S = 300
 """Longer sessions are in the table only, unless one of them is advised."""
 
 
 def advice_page(document: Mapping[str, Any]) -> TemplatePage:
-    """Make the page of what `fencepost advise --json` prints."""
+    """Make the page of the JSON of an advice."""
     advised, curve = document["advised"], document["curve"]
     most_ms = max(1000 * _MOST_S, advised["session_timeout_ms"])
     drawn = [point for point in curve if point["session_timeout_ms"] <= most_ms]
@@ -409,7 +412,7 @@ def advice_page(document: Mapping[str, Any]) -> TemplatePage:
         "advice.html",
         "What to set",
         {
-            **{name: document[name] for name in _SHOWN},
+            **{name: document[name] for name in _PAGE_FIELDS},
             "forms": [*both[:1], *(("", row) for row in document["forms"][1:]), *both[1:]],
             "names": list(curve[0]["weekly_lost_partition_s"]),
             "curve": curve,
@@ -441,24 +444,24 @@ _EVENT_WORDS = {
 
 
 def print_advice(
-    advice: Advice, log: LogFacts | None, given: Sequence[str], console: Console
+    advice: Advice, log: LogFacts | None, inputs: Sequence[str], console: Console
 ) -> None:
-    """Print what to set, why, what it was taken from, what was assumed, and how to check it."""
+    """Print the settings, the reasons, the sources, the assumptions, and how to check them."""
 
     def say(line: str) -> None:
         console.print(line, soft_wrap=True, markup=False, highlight=False)
 
     for line in head_words(advice):
         say(line)
-    if len(shown(advice)) > 1:
+    if len(both_settings(advice)) > 1:
         say("Set")
         for line in settings(advice):
             say(f"  {line}")
-    for line in advice_words(advice, given, _seen(log)):
+    for line in advice_words(advice, inputs, observed_restarts(log)):
         say(line)
     if steps := migration(advice):
         say("")
-        say(f"How to get there {_from(given)}:")
+        say(f"How to get there {_from(inputs)}:")
         for line in steps:
             say(f"  {line}")
     if log is not None:
@@ -467,17 +470,17 @@ def print_advice(
             say(line)
     say("")
     say("In a week, in partition-seconds:")
-    console.print(_forms(advice, given))
+    console.print(_forms(advice, inputs))
     say("")
     say(
         "The curve: the part of restarts that outlive a session, which begins up to a heartbeat "
         "interval before the restart does; after how long a dead host's partitions are read again, "
         "on average and at most; and what a week loses with the better strategy."
     )
-    console.print(_curve(advice, given))
+    console.print(_curve(advice, inputs))
     say("")
     say("Assumed:")
-    for line in assumptions(advice.asked, given):
+    for line in assumptions(advice.request, inputs):
         say(f"  {line}")
     say("")
     say(
@@ -486,19 +489,20 @@ def print_advice(
         "interval of one member's partitions for each restart. Of a group of many members each "
         "takes minutes:"
     )
-    for setting in shown(advice):
+    for setting in both_settings(advice):
         for row in (each for each in setting.rows if each.per_week):
             say(f"  {setting_words(setting)}, {_EVENT_WORDS[row.event]}: {_cost_words(row.cost)}")
             say(f"    {row.line or 'not simulated: brokers allow no such session by default'}")
 
 
-def _from(given: Sequence[str]) -> str:
-    """Where one is now."""
-    is_new = before_words(given) == "Kafka's defaults"
+def _from(inputs: Sequence[str]) -> str:
+    """Name the start of the migration."""
+    is_new = before_words(inputs) == "Kafka's defaults"
     return "from Kafka's defaults, if the group runs already" if is_new else "from today"
 
 
-def _seen(log: LogFacts | None) -> int | None:
+def observed_restarts(log: LogFacts | None) -> int | None:
+    """Count the restarts in a log, if their times are from it."""
     return len(log.restarts_s) if log is not None and "restart_s" in log.facts else None
 
 
@@ -513,10 +517,10 @@ def _table(*columns: str) -> Table:
     return table
 
 
-def _forms(advice: Advice, given: Sequence[str]) -> Table:
+def _forms(advice: Advice, inputs: Sequence[str]) -> Table:
     table = _table("", "session", "rebalances", "new owners", "not consumed", "and warming up")
     rows = [("advised", advice.advised), *(("", each) for each in advice.best[1:])]
-    for name, each in [*rows, (before_words(given), advice.today)]:
+    for name, each in [*rows, (before_words(inputs), advice.today)]:
         week = each.week
         table.add_row(
             f"{each.form} {f'({name})' if name else ''}",
@@ -529,7 +533,7 @@ def _forms(advice: Advice, given: Sequence[str]) -> Table:
     return table
 
 
-def _curve(advice: Advice, given: Sequence[str]) -> Table:
+def _curve(advice: Advice, inputs: Sequence[str]) -> Table:
     table = _table("session", "outlived by", "read again", "at most", "dynamic", "static", "")
     for point in advice.curve:
         table.add_row(
@@ -538,128 +542,17 @@ def _curve(advice: Advice, given: Sequence[str]) -> Table:
             f"{point.detection_s:.1f} s",
             f"{point.longest_detection_s:.1f} s",
             *(f"{point.least_s(is_static):,.0f} s" for is_static in (False, True)),
-            _note(advice, point, given),
+            point_note(advice, point, inputs),
         )
     return table
 
 
-def _note(advice: Advice, point: CurvePoint, given: Sequence[str]) -> str:
-    which = before_words(given) if point.session_s == advice.known.session_s else ""
+def point_note(advice: Advice, point: CurvePoint, inputs: Sequence[str]) -> str:
+    """Write the note of a session in the table."""
+    which = before_words(inputs) if point.session_s == advice.known.session_s else ""
     if point.session_s == advice.advised.session_s:
         which = "advised"
     return ": ".join(each for each in (which, point.why_not) if each)
-
-
-# JSON
-
-
-def advice_json(advice: Advice, log: LogFacts | None, given: Sequence[str]) -> dict[str, Any]:
-    """The document, as `advice-1.schema.json` describes it."""
-    known = msgspec.to_builtins(advice.asked) | {"partitions": advice.asked.partitions}
-    return {
-        "schema": "advice-1",
-        "known": known,
-        "given": sorted(given),
-        "restart_option": restart_option(advice.asked.restart_s),
-        "assumed": assumptions(advice.asked, given),
-        "settings": settings(advice),
-        "words": [*head_words(advice), *advice_words(advice, given, _seen(log))],
-        "compared_with": before_words(given),
-        "conflict": advice.conflict,
-        "migration": migration(advice),
-        "way": [_bounce_json(advice, bounce) for bounce in way_there(advice)],
-        "way_back": [_bounce_json(advice, bounce) for bounce in way_back(advice)],
-        "turns": [_turn_json(turn) for turn in advice.turns],
-        "as_good": [str(row.form) for row in advice.as_good],
-        "advised": _setting_json(advice.advised),
-        "today": _setting_json(advice.today),
-        "forms": [_setting_json(each) for each in advice.best],
-        "static_alternative": advice.enough and _setting_json(advice.enough),
-        "heartbeat_alternative": advice.other_beat and _setting_json(advice.other_beat),
-        "curve": [_point_json(advice, point, given) for point in advice.curve],
-        "log": None if log is None else _log_json(advice, log),
-    }
-
-
-def _bounce_json(advice: Advice, bounce: Bounce) -> dict[str, Any]:
-    return {
-        "words": bounce_words(bounce),
-        "rebalances": round(bounce.cost.rebalances, 3),
-        "lost_partition_s": round(bounce.cost.lost_s(advice.asked.warmup_s), 3),
-        "simulate": bounce.line,
-    }
-
-
-def _turn_json(turn: Turn) -> dict[str, Any]:
-    return {
-        "option": SAID[turn.name],
-        "value": round(turn.value, 3),
-        "direction": "upwards" if turn.is_upwards else "downwards",
-        "form": str(turn.form),
-        "instead_of": str(turn.instead_of),
-    }
-
-
-def _setting_json(setting: SettingCost) -> dict[str, Any]:
-    week, where = setting.week, (setting.known, setting.form, setting.session_s)
-    return {
-        "membership": "static" if setting.form.is_static else "dynamic",
-        "strategy": setting.form.strategy,
-        "session_timeout_ms": round(setting.session_s * 1000),
-        "heartbeat_interval_ms": round(setting.heartbeat_s * 1000),
-        "longest_after_death_s": round(longest_death_s(setting.known, setting.session_s), 3),
-        "longest_after_restart_s": round(longest_restart_s(*where), 3),
-        "longest_after_crash_s": round(longest_crash_s(*where), 3),
-        "deployment_lasts_s": round(rollout_s(*where), 3),
-        "weekly_rebalances": round(week.rebalances, 3),
-        "weekly_partitions_moved": round(week.moved, 3),
-        "weekly_unavailable_partition_s": round(week.unavailable_s, 3),
-        "weekly_lost_partition_s": round(setting.lost_s, 3),
-        "events": [
-            {
-                "event": row.event,
-                "per_week": row.per_week,
-                "rebalances": round(row.cost.rebalances, 3),
-                "partitions_moved": round(row.cost.moved, 3),
-                "unavailable_partition_s": round(row.cost.unavailable_s, 3),
-                "simulate": row.line,
-            }
-            for row in setting.rows
-        ],
-    }
-
-
-def _point_json(advice: Advice, point: CurvePoint, given: Sequence[str]) -> dict[str, Any]:
-    return {
-        "session_timeout_ms": round(point.session_s * 1000),
-        "restarts_that_outlive_it": round(point.outlives, 6),
-        "detection_s": round(point.detection_s, 3),
-        "longest_detection_s": round(point.longest_detection_s, 3),
-        "why_not": point.why_not,
-        "note": _note(advice, point, given),
-        "weekly_lost_partition_s": {
-            str(form): round(lost, 3) for form, lost in point.weekly.items()
-        },
-    }
-
-
-def _log_json(advice: Advice, log: LogFacts) -> dict[str, Any]:
-    avoided = log.avoided(advice.advised.form, advice.advised.session_s)
-    return {
-        "group": log.group,
-        "lasted_s": round(log.lasted_s, 3),
-        "restarts_s": list(log.restarts_s),
-        "restarts_without_rebalance": log.free,
-        "rebalances": len(log.rebalances),
-        "rebalances_avoided": len(avoided),
-        "avoided_s": round(sum(row["duration_ms"] or 0 for row in avoided) / 1000, 3),
-        "places": [row["place"] for row in avoided],
-        "is_cut": log.left_out,
-        "session_s": log.session_s,
-        "unused_session_s": None if log.session_s == advice.asked.session_s else log.session_s,
-        "shared_instance_ids": list(log.shared),
-        "words": list(log_words(advice, log)),
-    }
 
 
 def write_advice(document: dict[str, Any], folder: Path) -> None:

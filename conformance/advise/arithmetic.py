@@ -1,12 +1,11 @@
-"""What events cost a group, by arithmetic: docs/deployments/advise.md states and derives it.
+"""Compute the costs of events by arithmetic: docs/deployments/advise.md states and derives it.
 
 Times are seconds; costs are partition-seconds: one partition that nobody consumes for a second is
 one.  They are expected values: where in its heartbeat interval something happens is chance.
 
-When the members of a group notice that one is gone, after its session has ended.
-
-After a rebalance all send their heartbeats at the same moments.  A static member that is restarted
-without one sends them at moments of its own from then on, `alone`.
+The others notice that a member is gone after its session has ended.  After a rebalance all send
+their heartbeats at the same moments.  A static member that is restarted without one sends them at
+moments of its own from then on, `alone`.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _PARTS = 100
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """From the end of a session until the others have joined, in s: the last, and the mean."""
+    """Seconds from the end of a session until the others have joined: the last, and the mean."""
 
     last_s: float
     mean_s: float
@@ -37,12 +36,12 @@ class Notice:
 def noticed(
     known: KnownGroup, session_s: float, alone: int, *, is_fresh: bool, gone: int = 1
 ) -> Notice:
-    """When the others notice, of whom so many beat `alone`, the rest together with the dead.
+    """Compute when the others notice: `alone` of them beat alone, the rest with the dead.
 
-    So many are `gone`.  The rest notice at the moment at which these would have sent a heartbeat;
-    if the session is a multiple of the interval that is when it ends, and half of them beat just
-    before and a whole interval later.  Where it `is_fresh`, stopped before a first heartbeat, its
-    session ends before theirs.
+    `gone`: the number of dead members.  The rest notice at the moment at which these would have
+    sent a heartbeat; if the session is a multiple of the interval that is when it ends, and half of
+    them beat just before and a whole interval later.  Where it `is_fresh`, stopped before a first
+    heartbeat, its session ends before theirs.
     """
     beat_ms = round(known.heartbeat_s * 1000)
     rest_ms = -round(session_s * 1000) % beat_ms
@@ -85,14 +84,14 @@ def _noticed(
 
 
 def _done_by(left_s: float, work_s: float) -> float:
-    """The part of the members that were told so long ago and have ended their work."""
+    """Return the part of the members that heard of it `left_s` ago and have ended their work."""
     if left_s < 0:
         return 0.0
     return min(left_s / work_s, 1.0) if work_s else 1.0
 
 
 def _mean_done(at_s: float, beat_s: float, work_s: float) -> float:
-    """The same of members that are told at any moment of an interval."""
+    """Like `_done_by`, of members that hear of it at any moment of an interval."""
 
     def area(left_s: float) -> float:
         if left_s <= 0:
@@ -107,11 +106,11 @@ def _mean_done(at_s: float, beat_s: float, work_s: float) -> float:
 _QUANTILES = 500
 _POSITIONS = 50
 _PHASES = tuple((number + 0.5) / 20 for number in range(20))
-"""Where in a heartbeat interval something happens, each equally likely."""
+"""Places in a heartbeat interval at which an event happens, each equally likely."""
 _RAREST = 1e-3
-"""How many times in a rollout something happens that is not counted any more."""
+"""Expected times in a rollout below which a case is not counted any more."""
 MESSAGES_S = 0.012
-"""How long an eager member stops for messages alone: its join, its sync, their answers, and the
+"""Seconds that an eager member stops for messages alone: its join, its sync, their answers, and the
 slowest of the others on the way there and back; each takes 2 ms, as in the simulator."""
 
 
@@ -134,17 +133,17 @@ class EventCost:
         )
 
     def times(self, count: float) -> EventCost:
-        """The cost of so many of them."""
+        """Return the cost of this many of them."""
         return EventCost(self.rebalances * count, self.moved * count, self.unavailable_s * count)
 
     def lost_s(self, warmup_s: float) -> float:
-        """Time without a consumer, and with one that doesn't keep up yet."""
+        """Return the time without a consumer, and with one that doesn't keep up yet."""
         return self.unavailable_s + self.moved * warmup_s
 
 
 @dataclass(frozen=True, slots=True)
 class _Waits:
-    """How long what a member had waits that is gone, and each of the others in an eager group."""
+    """Seconds that partitions of a lost member wait, and those of each other in an eager group."""
 
     own_s: float
     others_s: float
@@ -165,7 +164,7 @@ class _Returns:
 
 
 def outlives(known: KnownGroup, session_s: float) -> float:
-    """The part of restarts that are longer than the session.
+    """Return the part of restarts that are longer than the session.
 
     A session runs from the last heartbeat, which was up to one interval before the end.
     """
@@ -175,17 +174,17 @@ def outlives(known: KnownGroup, session_s: float) -> float:
 
 @cache
 def restarts_of(restart_s: Duration) -> tuple[float, ...]:
-    """Restart times in s that stand for all, each for an equal part of them."""
+    """Return restart times in s that stand for all, each for an equal part of them."""
     return tuple(quantiles_s(restart_s, _QUANTILES))
 
 
 def outlives_of(known: KnownGroup, restart_s: float, session_s: float) -> float:
-    """How likely a restart that takes so long outlives the session."""
+    """Return the probability that a restart of `restart_s` outlives the session."""
     return min(max((restart_s - session_s) / known.heartbeat_s + 1, 0.0), 1.0)
 
 
 def detection_s(known: KnownGroup, session_s: float) -> float:
-    """How long the partitions of a host that died wait, on average.
+    """Return how long the partitions of a host that died wait, on average.
 
     The session ends half an interval before it would by the clock of the death, and the others
     notice half an interval later, at their next heartbeat; the slowest ends its work first.
@@ -194,13 +193,13 @@ def detection_s(known: KnownGroup, session_s: float) -> float:
 
 
 def slowest_s(known: KnownGroup) -> float:
-    """How long the slowest of the others still works on what it polled when it is told."""
+    """Return how long the slowest of the others still works on its poll when it hears of it."""
     others = known.members - 1
     return known.processing_s * others / (others + 1)
 
 
 def _slowest_after(known: KnownGroup, least_s: float) -> float:
-    """The same where a rebalance lasts so long anyhow, until a member that died is missed."""
+    """Like `slowest_s`, where a rebalance lasts `least_s` anyhow, until a dead member is missed."""
     work_s, others = known.processing_s, known.members - 1
     if least_s >= work_s or not work_s:
         return max(least_s, 0.0)
@@ -209,7 +208,7 @@ def _slowest_after(known: KnownGroup, least_s: float) -> float:
 
 
 def stopped_s(known: KnownGroup) -> float:
-    """How long a member of an eager group stops, on average.
+    """Return how long a member of an eager group stops, on average.
 
     For the slowest, for messages, and until it reads again what it is given.
     """
@@ -217,7 +216,7 @@ def stopped_s(known: KnownGroup) -> float:
 
 
 def deployment(known: KnownGroup, form: Form, session_s: float) -> EventCost:
-    """A rollout: processes are restarted in waves, the next one when the group is balanced."""
+    """Cost a rollout: processes are restarted in waves, the next when the group is balanced."""
     first_s, later_s = known.heartbeat_s / 2, known.heartbeat_s
     full, rest = divmod(known.members, known.at_a_time)
     cost = _wave(known, form, session_s, known.at_a_time, later_s)
@@ -228,34 +227,34 @@ def deployment(known: KnownGroup, form: Form, session_s: float) -> EventCost:
     return cost + _wave(known, form, session_s, rest, later_s) if rest else cost
 
 
-def _wave(known: KnownGroup, form: Form, session_s: float, size: int, told_s: float) -> EventCost:
-    """So many processes are restarted at a time; the others notice that dynamic ones are gone.
+def _wave(known: KnownGroup, form: Form, session_s: float, size: int, notice_s: float) -> EventCost:
+    """Cost `size` restarts at a time; the others notice that dynamic processes are gone.
 
-    Whoever is stopped as soon as the group is balanced is missed a whole interval later.
+    A process that is stopped as soon as the group is balanced is missed a whole interval later.
     """
     if form.is_static:
         waits = _expiry_in_rollout(known, session_s, size)
         return _restarted(known, form, session_s, size, waits)
-    waits = _Waits(told_s + slowest_s(known) + known.resume_s, stopped_s(known))
+    waits = _Waits(notice_s + slowest_s(known) + known.resume_s, stopped_s(known))
     gone = _departure(known, form, waits, size, 1)
     come = _arrival(known, form, size, _gatherings(_bare(known), size, 0))
-    return _gone_and_come(gone, come, _any_of(size, _apart(_bare(known), told_s, size)))
+    return _gone_and_come(gone, come, _any_of(size, _apart(_bare(known), notice_s, size)))
 
 
 def _bare(known: KnownGroup) -> KnownGroup:
-    """The group without what only weighs what is found: so what takes long is computed once."""
+    """Return the group without its weights, so that slow results are computed once."""
     return msgspec.structs.replace(known, resume_s=0.0, warmup_s=0.0)
 
 
 @cache
-def _apart(known: KnownGroup, told_s: float, size: int) -> float:
-    """How likely a process comes back in a rebalance of its own."""
+def _apart(known: KnownGroup, notice_s: float, size: int) -> float:
+    """Return the probability that a process comes back in a rebalance of its own."""
     restarts = restarts_of(known.restart_s)
-    return sum(is_apart(known, each - told_s, size) for each in restarts) / len(restarts)
+    return sum(is_apart(known, each - notice_s, size) for each in restarts) / len(restarts)
 
 
 def _gone_and_come(gone: EventCost, come: EventCost, apart: float) -> EventCost:
-    """Members go, and come in rebalances of their own in `apart` of all cases.
+    """Cost members that go, and come in rebalances of their own in `apart` of all cases.
 
     Where both are one rebalance, they have again what they had.
     """
@@ -264,9 +263,10 @@ def _gone_and_come(gone: EventCost, come: EventCost, apart: float) -> EventCost:
 
 
 def is_apart(known: KnownGroup, left_s: float, size: float) -> float:
-    """How likely all others have joined so long after they were told, when a process comes back.
+    """Return the probability that all others have joined `left_s` after they heard of it.
 
-    If they haven't, it joins the rebalance that goes on, and there is one instead of two.
+    If they haven't, the process that comes back joins the rebalance that goes on, and there is one
+    instead of two.
     """
     if left_s < 0:
         return 0.0
@@ -276,12 +276,12 @@ def is_apart(known: KnownGroup, left_s: float, size: float) -> float:
 
 
 def _any_of(size: float, part: float) -> float:
-    """How likely at least one of so many is, each of which is with this probability."""
+    """Return the probability of at least one of `size` events, each with probability `part`."""
     return float(1 - (1 - min(part, 1.0)) ** size)
 
 
 def _expiry_in_rollout(known: KnownGroup, session_s: float, size: int) -> _Waits:
-    """Sessions of static members end, on average over a rollout.
+    """Average the waits for ends of sessions of static members over a rollout.
 
     It depends on how many waves before caused no rebalance: each left members that send their
     heartbeats alone.  A member that is stopped right after a rebalance was heard just then.
@@ -305,7 +305,7 @@ def _expiry_in_rollout(known: KnownGroup, session_s: float, size: int) -> _Waits
 
 
 def crash(known: KnownGroup, form: Form, session_s: float) -> EventCost:
-    """A process dies without a word and is started again.
+    """Cost a process that dies without a word and is started again.
 
     A dynamic one asks for a rebalance that can't end before the session of the dead one does.
     """
@@ -314,7 +314,7 @@ def crash(known: KnownGroup, form: Form, session_s: float) -> EventCost:
 
 
 def death(known: KnownGroup, form: Form, session_s: float) -> EventCost:
-    """A host dies and doesn't come back: its partitions wait for the end of its session."""
+    """Cost a host that dies for good: its partitions wait for the end of its session."""
     return _departure(known, form, _death_waits(known, session_s), 1, 1)
 
 
@@ -330,7 +330,7 @@ def _restarted(
     waits: _Waits,
     missed_s: float | None = None,
 ) -> EventCost:
-    """So many processes are gone at once and come back, each after one of the restart times.
+    """Cost `size` processes that are gone at once and come back after their restart times.
 
     `waits`: where sessions end.  `missed_s`: when a dead one is missed whose successor is a member
     of its own; None: the successor takes its place.
@@ -364,9 +364,9 @@ def _returns(known: KnownGroup, session_s: float, size: float, missed_s: float |
         apart += part * is_apart(known, max(left_s, 0.0), size)
         end_s = restart_s
         if missed_s is not None:
-            told_s = restart_s + known.heartbeat_s / 2
-            end_s = told_s + _slowest_after(known, missed_s - told_s)
-            others_s += (1 - part) * (end_s - told_s - known.processing_s / 2 + MESSAGES_S)
+            notice_s = restart_s + known.heartbeat_s / 2
+            end_s = notice_s + _slowest_after(known, missed_s - notice_s)
+            others_s += (1 - part) * (end_s - notice_s - known.processing_s / 2 + MESSAGES_S)
         own_s += (1 - part) * end_s
     return _Returns(*(each / len(restarts) for each in (late, apart, own_s, others_s)))
 
@@ -374,7 +374,7 @@ def _returns(known: KnownGroup, session_s: float, size: float, missed_s: float |
 def _departure(
     known: KnownGroup, form: Form, waits: _Waits, gone: float, rebalances: float
 ) -> EventCost:
-    """So many members are gone, and the others rebalance so often."""
+    """Cost `gone` members that leave in this number of rebalances."""
     share, at_once = known.partition_share, gone / rebalances
     own = EventCost(rebalances, share * gone, share * gone * waits.own_s)
     if form.strategy != "eager":
@@ -385,7 +385,7 @@ def _departure(
 
 
 def _arrival(known: KnownGroup, form: Form, come: float, gatherings: float) -> EventCost:
-    """So many members come, in some gatherings: eager in a rebalance each, for which all stop.
+    """Cost `come` members that arrive in gatherings: eager in a rebalance each; all stop for it.
 
     Cooperative in two: in the second, what was given back waits until all have noticed it.
     """
@@ -399,7 +399,7 @@ def _arrival(known: KnownGroup, form: Form, come: float, gatherings: float) -> E
 
 @cache
 def _any_late(known: KnownGroup, size: float, session_s: float) -> float:
-    """The probability that any of so many restarts outlives the session.
+    """Return the probability that any of `size` restarts outlives the session.
 
     The last heartbeats of all were at one moment, as all have synced at one.
     """
@@ -416,7 +416,7 @@ def _any_late(known: KnownGroup, size: float, session_s: float) -> float:
 
 @cache
 def _gatherings(known: KnownGroup, size: float, session_s: float) -> float:
-    """In how many rebalances so many processes come back whose restarts outlive a session.
+    """Count the rebalances in which `size` processes come back that outlive a session.
 
     A rebalance goes on until the slowest of the others has noticed, and takes all who come until
     then.  They notice at one moment, a heartbeat interval after the last.
@@ -436,16 +436,16 @@ def _gatherings(known: KnownGroup, size: float, session_s: float) -> float:
 
 
 def topic_moves(known: KnownGroup, gone: float) -> float:
-    """How many partitions of all topics change hands when so many neighbours go."""
+    """Count the partitions of all topics that change hands when `gone` neighbours go."""
     count = min(max(round(gone), 1), known.members - 1)
     return sum(range_moves(known.members, partitions, count) for partitions in known.topics)
 
 
 @cache
 def range_moves(members: int, partitions: int, gone: int = 1) -> float:
-    """How many partitions of one topic change hands when neighbours among the members go.
+    """Count the partitions of one topic that change hands when neighbours among the members go.
 
-    It is the average over who goes.
+    It is the average over those who go.
     The assignor range gives each a run of neighbours, in the order of the members' ids.
     """
     before, after = _bounds(members, partitions), _bounds(members - gone, partitions)

@@ -1,10 +1,8 @@
-"""What is known of a group: what an operator says, what a log shows, and what is assumed.
+"""Collect the facts about a group: from options, from logs, or assumed.
 
-What nobody said of a group and no log showed, in words, each with the option that says it.
-
-What logs show of a group: restart times, rebalances, silences, and how often things happen.
-
-The source is the operator's report of an audit: of its JSON, or of logs that are audited here.
+Each fact has an option and the sentence that is printed where it is assumed.  Logs show restart
+times, rebalances, silences, and how often things happen.  The source is the operator's report of an
+audit: of its JSON, or of logs that are audited here.
 """
 
 from __future__ import annotations
@@ -43,11 +41,11 @@ BEATS = 3
 SESSIONS_S = (6.0, 1800.0)
 """The shortest and the longest that brokers allow by default."""
 HEARTBEAT_S = 3.0
-"""What Kafka's clients have where nothing is set."""
+"""The heartbeat interval of Kafka's clients where nothing is set."""
 _LONGEST_MESSAGES_S = 0.03
 """Ten of a process that starts and joins, each of which takes up to 3 ms, as in the simulator."""
 TODAY = frozenset({"session_s", "is_static", "strategy"})
-"""Facts that say what is set today; where none is given, the group is new."""
+"""Facts about today's settings; where none is given, the group is new."""
 
 
 class AdviceError(BadInputError):
@@ -56,7 +54,7 @@ class AdviceError(BadInputError):
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What members are: static or dynamic, eager or cooperative."""
+    """A form of members: static or dynamic, eager or cooperative."""
 
     is_static: bool
     strategy: str
@@ -75,7 +73,7 @@ FORMS = tuple(
 class KnownGroup(msgspec.Struct, frozen=True, kw_only=True):
     """A group and what happens to it.  Durations are seconds, rates are per week.
 
-    `topics`: how many partitions each has.  `at_a_time`: a deployment restarts so many processes.
+    `topics`: partitions of each.  `at_a_time`: the processes that a deployment restarts at a time.
     `gap_s`: how long a partition may go without a consumer when a host dies; None: any time.
     `pause_s`: the longest silence of a process that lives.  `processing_s`: work on what one poll
     returned, at most.  `resume_s`: from when a member is given a partition until it reads it.
@@ -114,9 +112,9 @@ class KnownGroup(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         """Check what the arithmetic needs."""
         for name in _DURATIONS_AND_RATES:
-            said, value = SAID[name], getattr(self, name)
+            option, value = FACTS[name].option, getattr(self, name)
             if isinstance(value, int | float) and not 0 <= value < math.inf:
-                raise AdviceError(f"{said} can't be {value:g}: give 0 or more")
+                raise AdviceError(f"{option} can't be {value:g}: give 0 or more")
         if self.members < 2:
             raise AdviceError(
                 f"in a group of {self.members} nobody could take over: give --members 2 or more"
@@ -159,22 +157,22 @@ class KnownGroup(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def form(self) -> Form:
-        """What members are today."""
+        """Return the form of the members today."""
         return Form(self.is_static, self.strategy)
 
     @property
     def partitions(self) -> int:
-        """Those of all topics."""
+        """Count the partitions of all topics."""
         return sum(self.topics)
 
     @property
     def waves(self) -> int:
-        """In how many turns a deployment restarts all processes; the last may be smaller."""
+        """Count the turns in which a deployment restarts all processes; the last may be smaller."""
         return -(-self.members // self.at_a_time)
 
     @property
     def forms(self) -> tuple[Form, ...]:
-        """What may be advised."""
+        """List the forms that may be advised."""
         return tuple(
             form
             for form in FORMS
@@ -188,12 +186,12 @@ class KnownGroup(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def shortest_s(self) -> float:
-        """The shortest session that survives lost heartbeats and silences, and brokers allow."""
+        """Return the shortest allowed session that outlasts lost heartbeats and silences."""
         return max(BEATS * self.heartbeat_s, self.pause_s + self.heartbeat_s, SESSIONS_S[0])
 
     @property
     def longest_s(self) -> float:
-        """The longest session with which a death is noticed within the tolerated gap."""
+        """Return the longest session with which a death is noticed within the tolerated gap."""
         if self.gap_s is None:
             return SESSIONS_S[1]
         left_s = self.gap_s - self.heartbeat_s - self.processing_s - self.reading_s
@@ -201,102 +199,126 @@ class KnownGroup(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def reading_s(self) -> float:
-        """How long at most messages take, and a member until it reads what it is given."""
+        """Return the longest time of messages, and of a member until it reads its partitions."""
         return _LONGEST_MESSAGES_S + self.resume_s
 
     @property
     def partition_share(self) -> float:
-        """How many partitions a member has."""
+        """Return the mean number of partitions of a member."""
         return self.partitions / self.members
 
 
-SAID = {
-    "restart_s": "--restart-s",
-    "members": "--members",
-    "topics": "--partitions",
-    "at_a_time": "--at-a-time",
-    "gap_s": "--tolerated-gap-s",
-    "pause_s": "--longest-pause-s",
-    "processing_s": "--processing-s",
-    "resume_s": "--resume-s",
-    "warmup_s": "--warmup-s",
-    "deployments": "--deployments-per-week",
-    "crashes": "--crashes-per-week",
-    "deaths": "--deaths-per-week",
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A fact of a group.
+
+    `option`: of `fencepost advise`; `assumption`: the sentence where it is assumed, "" for none.
+    """
+
+    option: str
+    assumption: str = ""
+
+
+FACTS = {
+    "restart_s": Fact("--restart-s"),
+    "members": Fact("--members", "{} members"),
+    "topics": Fact("--partitions", "{} partitions, of one topic"),
+    "at_a_time": Fact("--at-a-time", "a deployment restarts {} process at a time"),
+    "gap_s": Fact("--tolerated-gap-s"),
+    "pause_s": Fact(
+        "--longest-pause-s", "a process that lives is never silent for longer than {:g} s"
+    ),
+    "processing_s": Fact("--processing-s", "work on what one poll returned takes up to {:g} s"),
+    "resume_s": Fact(
+        "--resume-s",
+        "a member reads a partition {:g} s after it was assigned, as in real bounces",
+    ),
+    "warmup_s": Fact(
+        "--warmup-s", "a member needs {:g} s to warm up for a partition that is new to it"
+    ),
+    "deployments": Fact("--deployments-per-week", "a deployment {:g} times in a week"),
+    "crashes": Fact(
+        "--crashes-per-week", "a process that dies and is started again, {:g} times in a week"
+    ),
+    "deaths": Fact(
+        "--deaths-per-week", "a host that dies and doesn't come back, {:g} times in a week"
+    ),
+    "heartbeat_s": Fact(
+        "--heartbeat-interval-ms", "to compare with, a heartbeat interval of {:g} s"
+    ),
+    "session_s": Fact("--session-timeout-ms", "to compare with, a session timeout of {:g} s"),
+    "is_static": Fact("--static, --dynamic", "to compare with, {} members"),
+    "strategy": Fact(
+        "--strategy",
+        "to compare with, members that offer both assignors and rebalance eagerly, as Java's do by "
+        "default since 3.0",
+    ),
+    "only": Fact("--only"),
 }
-"""What each fact is called on the command line."""
-_DURATIONS_AND_RATES = SAID.keys() - {"restart_s", "members", "topics", "at_a_time"}
+"""All facts, in the order in which assumptions are printed."""
+_DURATIONS_AND_RATES = (
+    "gap_s",
+    "pause_s",
+    "processing_s",
+    "resume_s",
+    "warmup_s",
+    "deployments",
+    "crashes",
+    "deaths",
+)
 BOTH = "both"
-"""Said of today's strategy where eager members offer the cooperative assignor, too."""
+"""Value of today's strategy where eager members offer the cooperative assignor, too."""
 _PARTS = 100
-"""Into which restart times are divided, to know their mean."""
+"""Number of parts into which restart times are divided, to know their mean."""
 
 
 def known_group(facts: dict[str, Any]) -> KnownGroup:
-    """A group of plain values; those that are None are assumed.  Raises AdviceError.
+    """Make a group of plain values; those that are None are assumed.  Raises AdviceError.
 
-    Where a session is said that is no longer than Kafka's heartbeat interval, so is another one.
+    A session no longer than Kafka's heartbeat interval comes with a shorter heartbeat interval.
     """
-    given = {name: value for name, value in facts.items() if value is not None}
-    given["is_new"] = not TODAY & given.keys()
-    given["keeps_heartbeat"] = "heartbeat_s" in given
-    given["offers_both"] = given.get("strategy", BOTH) == BOTH
-    if given["offers_both"]:
-        given["strategy"] = "eager"
-    if 0 < given.get("session_s", math.inf) <= HEARTBEAT_S:
-        given.setdefault("heartbeat_s", given["session_s"] / BEATS)
-    if "restart_s" not in given:
+    values = {name: value for name, value in facts.items() if value is not None}
+    values["is_new"] = not TODAY & values.keys()
+    values["keeps_heartbeat"] = "heartbeat_s" in values
+    values["offers_both"] = values.get("strategy", BOTH) == BOTH
+    if values["offers_both"]:
+        values["strategy"] = "eager"
+    if 0 < values.get("session_s", math.inf) <= HEARTBEAT_S:
+        values.setdefault("heartbeat_s", values["session_s"] / BEATS)
+    if "restart_s" not in values:
         raise AdviceError(
             "how long does a restart take? Give --restart-s, or a log in which members restart"
         )
-    if "topics" not in given:
-        given["topics"] = (4 * given.get("members", 6),)
+    if "topics" not in values:
+        values["topics"] = (4 * values.get("members", 6),)
     try:
-        restart_s = msgspec.convert(given["restart_s"], Duration)
+        restart_s = msgspec.convert(values["restart_s"], Duration)
     except msgspec.ValidationError as error:
         raise AdviceError(f"--restart-s: {str(error).partition(' - at')[0]}") from None
-    return KnownGroup(**{**given, "restart_s": restart_s})
+    return KnownGroup(**{**values, "restart_s": restart_s})
 
 
-_ASSUMED = {
-    "members": "{} members",
-    "topics": "{} partitions, of one topic",
-    "at_a_time": "a deployment restarts {} process at a time",
-    "pause_s": "a process that lives is never silent for longer than {:g} s",
-    "processing_s": "work on what one poll returned takes up to {:g} s",
-    "resume_s": "a member reads a partition {:g} s after it was assigned, as in real bounces",
-    "warmup_s": "a member needs {:g} s to warm up for a partition that is new to it",
-    "deployments": "a deployment {:g} times in a week",
-    "crashes": "a process that dies and is started again, {:g} times in a week",
-    "deaths": "a host that dies and doesn't come back, {:g} times in a week",
-    "heartbeat_s": "to compare with, a heartbeat interval of {:g} s (--heartbeat-interval-ms)",
-    "session_s": "to compare with, a session timeout of {:g} s (--session-timeout-ms)",
-    "is_static": "to compare with, {} members (--static, --dynamic)",
-    "strategy": "to compare with, members that offer both assignors and rebalance eagerly, as "
-    "Java's do by default since 3.0 (--strategy)",
-}
 _ALWAYS = (
     "the next processes of a rollout are restarted when the group is balanced",
     "what fencepost simulate assumes: messages of 2 ms, a broker that never fails",
 )
 
 
-def assumptions(known: KnownGroup, given: Sequence[str]) -> list[str]:
-    """The sentences; `given`: the facts that were said, or that a log shows."""
-    said = []
+def assumptions(known: KnownGroup, inputs: Sequence[str]) -> list[str]:
+    """Write the assumptions; `inputs`: the facts of options, or of a log."""
+    sentences = []
     if not isinstance(known.restart_s, Spread):
-        said.append(f"every restart takes {known.restart_s:g} s (--restart-p95-s)")
-    for name, words in _ASSUMED.items():
-        if name in given:
+        sentences.append(f"every restart takes {known.restart_s:g} s (--restart-p95-s)")
+    for name, fact in FACTS.items():
+        if name in inputs or not fact.assumption:
             continue
         value = getattr(known, name)
         if name == "is_static":
             value = "static" if value else "dynamic"
         elif name == "topics":
             value = known.partitions
-        option = f" ({SAID[name]})" if name in SAID else ""
-        said.append(words.format(value) + option)
-    return [*said, *_ALWAYS]
+        sentences.append(f"{fact.assumption.format(value)} ({fact.option})")
+    return [*sentences, *_ALWAYS]
 
 
 _FORMATS = frozenset({"fencepost-audit", "fencepost-server-log-audit"})
@@ -309,12 +331,12 @@ Report = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class LogFacts:
-    """What a log shows of one group.
+    """The facts of one group in a log.
 
     `restarts_s`: how long members were away that came back, where a rebalance tells; `free`: static
-    members that came back without one; `rebalances`: all rows of the group; `left_out`: whether the
-    report has more rows than it tells; `session_s`: what members are set to, if it shows; `shared`:
-    instance ids that several processes take from each other.
+    members that came back without one; `rebalances`: all rows of the group; `left_out`: true if the
+    report counts more rows than it lists; `session_s`: of members, if it shows; `shared`: instance
+    ids that several processes take from each other.
     """
 
     group: str
@@ -328,7 +350,7 @@ class LogFacts:
     facts: Mapping[str, Any]
 
     def avoided(self, form: Form, session_s: float) -> list[Report]:
-        """The rebalances that would not have been with these settings."""
+        """List the rebalances that would not have been with these settings."""
         return [row for row in self.rebalances if _is_avoided(row, form, session_s)]
 
 
@@ -340,21 +362,21 @@ def _is_avoided(row: Report, form: Form, session_s: float) -> bool:
 
 
 def read_reports(files: Sequence[Path], group: str | None) -> Report:
-    """The operator's report of logs, or of the one JSON of an audit.  Raises AdviceError."""
+    """Read the operator's report of logs, or of the one JSON of an audit.  Raises AdviceError."""
     if documents := [file for file in files if file.suffix == ".json"]:
         if len(files) > 1:
             raise AdviceError(f"{documents[0]}: give the JSON of one audit, and nothing beside it")
         return _read_json(documents[0])
-    told = LogOptions()
+    log_options = LogOptions()
     only = frozenset({group} if group else ())
     try:
         kind = common_kind(files)
         if kind is LogKind.SERVER:
-            server_log = ServerLog(files, dates=told.dates())
+            server_log = ServerLog(files, dates=log_options.dates())
             return operator_json(audit_server_log(server_log, only).report)
         if kind is LogKind.REQUESTS:
-            log = RequestLog(files, dates=told.dates())
-            requests = audit_log(log, told.settings(), only)
+            log = RequestLog(files, dates=log_options.dates())
+            requests = audit_log(log, log_options.settings(), only)
             return operator_json(requests.report)
     except LogFileError as error:
         raise AdviceError(str(error)) from None
@@ -375,7 +397,7 @@ def _read_json(path: Path) -> Report:
 
 
 def log_facts(report: Report, group: str | None) -> LogFacts:
-    """What the report shows of a group; without a name, of the only one.  Raises AdviceError."""
+    """Collect the facts of a group; without a name, of the only one.  Raises AdviceError."""
     group = group or _only_group(report)
     rows = [row for row in report["rebalances"]["rows"] if row["group"] == group]
     thrown = [row for row in report["thrown_out"]["rows"] if row["group"] == group]
@@ -427,9 +449,9 @@ def log_facts(report: Report, group: str | None) -> LogFacts:
     )
 
 
-def facts_of(log: LogFacts | None, said: Mapping[str, Any]) -> dict[str, Any]:
-    """What was said, which goes before what the log shows.  Raises AdviceError."""
-    facts = {**(log.facts if log else {}), **said}
+def facts_of(log: LogFacts | None, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Join the facts of options, which go first, and of a log.  Raises AdviceError."""
+    facts = {**(log.facts if log else {}), **options}
     if log is not None and "restart_s" not in facts and log.shared:
         raise AdviceError(
             f"several processes of group {log.group} take {', '.join(log.shared)} from each other "
@@ -440,7 +462,7 @@ def facts_of(log: LogFacts | None, said: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _at_end(report: Report, group: str) -> dict[str, Any]:
-    """What members are and what they are set to, where the log shows it; none in older audits."""
+    """Return the form and session of members, where the log shows it; none in older audits."""
     row = next((row for row in report.get("at_end", ()) if row["group"] == group), None)
     if row is None:
         return {}
@@ -455,14 +477,14 @@ def _at_end(report: Report, group: str) -> dict[str, Any]:
 
 
 def _strategy(assignors: Sequence[str]) -> str:
-    """What the assignors allow; BOTH: they are eager, and another one could follow at once."""
-    found = strategy_of(tuple(assignors))
-    is_both = found == "eager" and any(ASSIGNORS[name].is_cooperative for name in assignors)
-    return BOTH if is_both else found
+    """Return the strategy of assignors; BOTH: eager, and another could follow at once."""
+    strategy = strategy_of(tuple(assignors))
+    is_both = strategy == "eager" and any(ASSIGNORS[name].is_cooperative for name in assignors)
+    return BOTH if is_both else strategy
 
 
 def _lived(row: Report, thrown: Sequence[Report]) -> bool:
-    """Whether a rebalance is about a process that was removed while it lived."""
+    """Tell if a rebalance is about a process that was removed while it lived."""
     return any(
         each["at_ms"] - each["silent_ms"] - _NEAR_MS <= row["start_ms"] <= each["at_ms"] + _NEAR_MS
         for each in thrown
@@ -470,7 +492,7 @@ def _lived(row: Report, thrown: Sequence[Report]) -> bool:
 
 
 def _thinned(restarts_s: Sequence[float]) -> list[float]:
-    """At most twenty of the times, evenly taken, so that a line can name them."""
+    """Take at most twenty of the times, evenly, so that a line can name them."""
     count = len(restarts_s)
     if count <= _MOST_VALUES:
         return [round(each, 3) for each in restarts_s]

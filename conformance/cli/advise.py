@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
 from fencepost.conformance.advise.advice import advice_for
-from fencepost.conformance.advise.advice_report import advice_json, print_advice, write_advice
+from fencepost.conformance.advise.advice_document import advice_document
+from fencepost.conformance.advise.advice_report import print_advice, write_advice
 from fencepost.conformance.advise.known_facts import (
+    FACTS,
     AdviceError,
     facts_of,
     known_group,
@@ -95,29 +99,7 @@ from fencepost.conformance.cli.options.log_options import (
 @json_option
 @report_option("Write advice.json and index.html, with the curve, there.")
 def advise_command(
-    *,
-    logs: tuple[Path, ...],
-    group: str | None,
-    members: int | None,
-    partitions: tuple[int, ...] | None,
-    at_a_time: int | None,
-    restart_s: tuple[float, ...] | None,
-    restart_p95_s: float | None,
-    tolerated_gap_s: float | None,
-    longest_pause_s: float | None,
-    processing_s: float | None,
-    resume_s: float | None,
-    warmup_s: float | None,
-    deployments_per_week: float | None,
-    crashes_per_week: float | None,
-    deaths_per_week: float | None,
-    heartbeat_interval_ms: int | None,
-    session_timeout_ms: int | None,
-    strategy: str | None,
-    static: bool | None,
-    only: tuple[str, ...],
-    as_json: bool,
-    report: Path | None,
+    *, logs: tuple[Path, ...], group: str | None, as_json: bool, report: Path | None, **values: Any
 ) -> int:
     """Say which session timeout and strategy lose least.
 
@@ -128,31 +110,14 @@ def advise_command(
     LOG: request logs, server.log, or FILE.json of `fencepost audit --json`; they show restart times
     and rebalances as they were.  An option is taken instead of what a log shows.
     """
-    options = {
-        "members": members,
-        "topics": partitions,
-        "at_a_time": at_a_time,
-        "restart_s": restart_duration(restart_s, restart_p95_s),
-        "gap_s": tolerated_gap_s,
-        "pause_s": longest_pause_s,
-        "processing_s": processing_s,
-        "resume_s": resume_s,
-        "warmup_s": warmup_s,
-        "deployments": deployments_per_week,
-        "crashes": crashes_per_week,
-        "deaths": deaths_per_week,
-        "heartbeat_s": None if heartbeat_interval_ms is None else heartbeat_interval_ms / 1000,
-        "session_s": None if session_timeout_ms is None else session_timeout_ms / 1000,
-        "strategy": strategy,
-        "is_static": static,
-        "only": only or None,
-    }
+    options = {name: _value(fact.option, values) for name, fact in FACTS.items()}
+    options["restart_s"] = restart_duration(values["restart_s"], values["restart_p95_s"])
     if group is not None and not logs:
         raise AdviceError(f"--group {group} is for logs, and none is given")
     log = log_facts(read_reports(logs, group), group) if logs else None
     facts = facts_of(log, {name: value for name, value in options.items() if value is not None})
     advice = advice_for(known_group(facts))
-    document = advice_json(advice, log, list(facts))
+    document = advice_document(advice, log, list(facts)).plain()
     if report is not None:
         write_advice(document, report)
     if as_json:
@@ -162,3 +127,12 @@ def advise_command(
     if report is not None:
         console().print(f"Read {report / 'index.html'}", soft_wrap=True, highlight=False)
     return 0
+
+
+def _value(option: str, values: Mapping[str, Any]) -> Any:
+    """Return the value of an option, durations in seconds; None where it was not given."""
+    name = option.partition(",")[0].removeprefix("--").replace("-", "_")
+    value = values[name]
+    if value in ((), None):
+        return None
+    return value / 1000 if name.endswith("_ms") else value

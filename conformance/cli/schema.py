@@ -19,6 +19,7 @@ from fencepost.model.suggestions import nearest
 from fencepost.traces.files.document_schema import DocumentSchema
 
 _DERIVED = {
+    "advice-1": "fencepost.conformance.advise.advice_document:SCHEMA",
     "audit-1": "fencepost.traces.audit.log_audit:SCHEMA",
     "certificate-1": "fencepost.traces.report.certificate_schema:SCHEMA",
     "client-certificate-1": "fencepost.traces.report.certificate_schema:CLIENT_SCHEMA",

@@ -9,7 +9,8 @@ import pytest
 from rich.console import Console
 
 from fencepost.conformance.advise.advice import PACKAGE, Advice, advice_for
-from fencepost.conformance.advise.advice_report import advice_json, print_advice
+from fencepost.conformance.advise.advice_document import advice_document
+from fencepost.conformance.advise.advice_report import print_advice
 from fencepost.conformance.advise.known_facts import assumptions, known_group
 
 
@@ -50,7 +51,7 @@ def test_what_was_said_is_not_assumed() -> None:
 def test_a_conflict_comes_first() -> None:
     found = advice(gap_s=5.0)
     assert printed(found, []).startswith("No session timeout keeps a gap of 5 s")
-    assert advice_json(found, None, [])["words"][0].startswith("No session")
+    assert advice_document(found, None, []).words[0].startswith("No session")
 
 
 @pytest.mark.slow

@@ -25,6 +25,7 @@ from fencepost.traces.report.report_folder import certificate_document
 
 BEFORE = Path(__file__).with_name("schemas_before")
 REQUESTS = str(TESTS / "traces" / "request_logs" / "kafka-2.8.0.log.gz")
+PAYMENTS = str(ROOT / "examples" / "request-logs" / "kafka-request.log.gz")
 SERVER = str(TESTS / "traces" / "server_logs" / "server-2.8.0.log.gz")
 SUITE = {"name": "cover", "bound": "two", "traces": 2, "steps": 9, "lower_bound": 8}
 
@@ -59,7 +60,14 @@ PROVOCATIONS = [
     {"api": "SyncGroup", "action": "error", "last": 3, "code": "FENCED_INSTANCE_ID"},
     {"api": "Heartbeat", "action": "lose"},
 ]
+GROUP = ("advise", "--members", "4", "--restart-s", "8")
+LIMITED = ("--only", "static", "--tolerated-gap-s", "20", "--warmup-s", "10")
 CORRECT: dict[str, Callable[[], Iterable[Any]]] = {
+    "advice-1": lambda: [
+        printed(*GROUP, "--json"),
+        printed(*GROUP, *LIMITED, "--json"),
+        printed("advise", PAYMENTS, "--group", "payments-1", "--json"),
+    ],
     "audit-1": lambda: [printed("audit", REQUESTS, "--json")],
     "server-log-audit-1": lambda: [printed("audit", SERVER, "--json")],
     "simulation-1": lambda: [
