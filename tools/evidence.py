@@ -143,7 +143,7 @@ def differences(old: Path, new: Path) -> Iterator[str]:
 
 @click.group("evidence")
 def evidence() -> None:
-    """Keep what the commands say, and compare it."""
+    """Keep the output of the commands, and compare it."""
 
 
 @evidence.command("keep")
@@ -158,7 +158,7 @@ def evidence() -> None:
 )
 @click.option("--only", multiple=True, metavar="START", help="Only names that begin so.")
 def keep_command(folder: Path, checkout: Path, only: tuple[str, ...]) -> int:
-    """Run the commands of a checkout, and keep what they say in a new FOLDER."""
+    """Run the commands of a checkout, and keep their output in a new FOLDER."""
     if folder.exists():
         raise click.UsageError(f"{folder} is there already: choose another folder, or remove it")
     chosen = {

@@ -1,7 +1,8 @@
 """Perform each step of a rule.
 
 The steps change members (add, replace, update, remove), storage (the group, its offsets, writes in
-progress) and the rebalance (its begin, waits and end; assignments and timers).
+progress) and the rebalance (its begin, waits and end; assignments and timers).  The docstrings of
+steps are printed in `docs/designers/steps.md`.
 """
 
 from __future__ import annotations

@@ -22,9 +22,9 @@ on lateness counts."""
 class Verdict:
     """The verdict on one requirement in one run: PASS, FAIL, UNKNOWN or UNSUPPORTED.
 
-    `sentence`: what was observed, with the names of this run.  `observed`: its signature, which is
-    equal in every run and by which known failures are matched; "" unless it fails.  `at_ms`: where
-    on the timeline it shows.  `waited`: the time of a wait in vain on which the verdict rests.
+    `sentence`: the observation, with the names of this run.  `observed`: its signature, which is
+    equal in every run and by which known failures are matched; "" unless it fails.  `at_ms`: its
+    place on the timeline.  `waited`: the time of a wait in vain on which the verdict rests.
     """
 
     outcome: Outcome
@@ -109,9 +109,9 @@ def has_partitions(
 
 
 def nobody_fenced(evidence: Evidence, api: str = HEARTBEAT) -> Verdict:
-    """Say that nobody was fenced; nobody can be, where a member's requests name no instance.
+    """Make the verdict where no member was fenced; UNSUPPORTED if requests name no instance.
 
-    `api`: where the answer was waited for, unless it came in another.
+    `api`: the API whose answer was expected, unless another API's came.
     """
     code = Code.FENCED_INSTANCE_ID
     for run in evidence.static_runs:

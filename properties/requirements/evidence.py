@@ -198,7 +198,7 @@ class Call:
 
     @property
     def makes_leader(self) -> bool:
-        """Tell if it is a join whose answer says that its member leads."""
+        """Return True if it is a join whose answer makes its member the leader."""
         answer = self.answer
         return isinstance(answer, JoinGroupResponse) and answer.leader == answer.member_id != ""
 
@@ -243,13 +243,13 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """All that is known of a run of a scenario.
+    """All evidence of a run of a scenario.
 
-    `calls` and `user_events` are in order of time.  `partitions`: of each topic.  `versions`: the
-    ranges that the broker advertised, from when on.  `stalls`: times at which the control client
-    had to wait, with the ms.  `broken`: why the run did not come to its end, or "".  `unmet`:
-    conditions that were waited for in vain, and from when.  `unsupported`: what the library
-    reported that it can't do, or "".
+    `calls` and `user_events` are in order of time.  `partitions`: number of each topic's.
+    `versions`: times, and the ranges that the broker advertised from then on.  `stalls`: times at
+    which the control client had to wait, with the ms.  `broken`: the reason why the run did not
+    come to its end, or "".  `unmet`: times and conditions of waits in vain.  `unsupported`: the
+    feature that the library reported to lack, or "".
     """
 
     runs: tuple[ConsumerRun, ...]
@@ -352,7 +352,7 @@ class Evidence:
             if call.provoked or not beats or not all(beat.names_no_instance for beat in beats):
                 yield run, call
 
-    # What users saw, and actions.
+    # Events of users, and actions.
 
     def events_of(self, run: ConsumerRun, *kinds: type, since: float = 0.0) -> Sequence[UserEvent]:
         """List the events of a run's user, of these kinds or all, from a time on."""

@@ -1,7 +1,7 @@
 """State the requirements of the areas IDENTITY, JOIN and OLD-BROKER, and judge them.
 
-They are about what a member sends to join, what it does after an answer or without one, and about
-brokers that know no static members.
+They are about the requests of a member that joins, its reactions to answers and to missing answers,
+and about brokers that know no static members.
 """
 
 from __future__ import annotations
@@ -248,7 +248,7 @@ def _no_join(evidence: Evidence, run: ConsumerRun, call: Call, after: str = "") 
 
 
 def _goes_on(evidence: Evidence, *codes: Code, looks: bool) -> Iterator[Verdict]:
-    """Judge what a member does after an error of its coordinator; `looks`: for another one."""
+    """Judge the reaction to an error of the coordinator; `looks`: True: look for another one."""
     is_judged = False
     for code in codes:
         for run, call in evidence.refusals(code):

@@ -168,7 +168,7 @@ def _keeps_instances(evidence: Evidence) -> Iterator[Verdict]:
 
 
 def _owned_before(evidence: Evidence, run: ConsumerRun, at_ms: float) -> frozenset[Partition]:
-    """Return what a consumer had before a rebalance, in any run: an eager one revokes all."""
+    """Return a consumer's partitions before a rebalance, also those that an eager one revokes."""
     if run.is_cooperative:
         return evidence.owned(run, at_ms)
     owned: frozenset[Partition] = frozenset()
@@ -212,7 +212,7 @@ def _hands_over(evidence: Evidence) -> Iterator[Verdict]:
 
 
 def _handed_early(made: Assignment) -> Iterator[Verdict]:
-    """Yield what is wrong with an assignment that gives away what another member owns."""
+    """Yield violations of an assignment that gives away partitions of another member."""
     claims: dict[TopicPartition, str] = {}
     newest = max((s.generation_id for s in made.members.values()), default=-1)
     for member, subscription in made.members.items():
@@ -232,7 +232,7 @@ def _handed_early(made: Assignment) -> Iterator[Verdict]:
 
 
 def _keeps_quiet(evidence: Evidence) -> Iterator[Verdict]:
-    """Yield what is wrong with a member that gave partitions back and didn't join again."""
+    """Yield violations of a member that gave partitions back and didn't join again."""
     for run in evidence.runs:
         if not run.is_cooperative:
             continue

@@ -1,6 +1,6 @@
 """State the requirements of the areas CLOSE, FENCED and REMOVED, and judge them.
 
-They are about how a member goes, and what it does once it has lost its place.
+They are about the leave of a member, and its behaviour after it has lost its place.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ _SPARE_MS = 500
 """Time that a close may take beyond its timeout."""
 
 _GRACE_MS = 100
-"""Delay of what another thread hands over beside an error."""
+"""Delay of events that another thread hands over beside an error."""
 
 _QUIET_MS = 500
-"""Delay of what was under way when the answer came, and of a heartbeat that was due."""
+"""Delay of requests in flight when the answer came, and of a heartbeat that was due."""
 
 _SILENT_MS = 1000
 """Time after the answer at which a client counts as fenced if its user gets no error."""

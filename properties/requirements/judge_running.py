@@ -69,7 +69,7 @@ def _moves_nothing(
     is_judged: Callable[[ConsumerRun], bool] = lambda _: True,
     at_least: int = 1,
 ) -> Iterator[Verdict]:
-    """Judge the restarts of a kind: same generation, same partitions, nobody else disturbed."""
+    """Judge restarts of a kind: equal generation and partitions, no other member disturbed."""
     pairs = [pair for pair in restarts(evidence) if is_judged(pair[0])]
     if len(pairs) < at_least:
         yield unknown(f"{who} did not restart within its session")
@@ -167,7 +167,7 @@ def _skips(evidence: Evidence) -> Iterator[Verdict]:
 
 
 def _nothing_to_skip(evidence: Evidence) -> Verdict:
-    """Say why no leader was told to skip the assignment."""
+    """Make the verdict where no leader got skipAssignment, with the reason."""
     for before, run in restarts(evidence):
         calls, old = evidence.joins_of(run), evidence.syncs_of(before)
         if not evidence.is_led_by(before) or not calls:

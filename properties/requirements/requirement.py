@@ -30,9 +30,9 @@ BEHAVIOUR = "KIP-345, Client Behavior Changes"
 _PREFIX = "CLIENT-"
 
 Judge = Callable[[Evidence], Iterator[Verdict]]
-"""Yields a verdict for each occasion on which the evidence of one run could show a violation.
+"""Function that yields a verdict for each occasion on which the evidence could show a violation.
 
-The first that is not HOLDS decides, and the judge isn't asked for more.
+The first verdict that is not HOLDS decides, and the others are not computed.
 """
 
 
@@ -42,12 +42,11 @@ class Requirement:
 
     `id`: never changes once published.  `level`: MUST where a safety promise of the KIP depends on
     it; SHOULD where users rely on it, or the authors of a library might dispute it.  `sentence`:
-    what the client does.  `source`: the document that asks for it.  `provoked`: what is done to
-    the client; `judged`: the evidence that counts; `judge`: the function that judges it;
-    `unseen`: the reason, or the verdict, where it yields nothing.  `needs_calm`: the judge takes
-    for granted that nothing else goes wrong, so only scenarios of the catalogue are judged by it,
-    none that are drawn at random.  `dispute`: what the authors of a
-    library may say against it, and why the level is what it is; "" where nobody would.
+    the required behaviour.  `source`: the document that requires it.  `provoked`: the stimulus;
+    `judged`: the evidence that counts; `judge`: the function that judges it; `unseen`: the reason,
+    or the verdict, where it yields nothing.  `needs_calm`: the judge assumes that nothing else goes
+    wrong, so it judges only scenarios of the catalogue, none that are drawn at random.  `dispute`:
+    arguments of a library's authors against it, and the reason for the level, or "".
 
     Raises ValueError for an id that names no area.
     """

@@ -156,14 +156,14 @@ def matrix_lines(
 
 
 def _cell_text(counts: Counter[str]) -> str:
-    """Make a cell: how many passed, and how many came out otherwise."""
+    """Make a cell: the number of cases that pass, and of each other outcome."""
     words = [str(counts[Outcome.PASS.value])]
     words += [f"{counts[key]} {word}" for key, word in _WORDS.items() if counts[key]]
     return ", ".join(words)
 
 
 def verdict_words(certificate: Mapping[str, Any]) -> str:
-    """Return the verdict, and how many failures are known."""
+    """Return the verdict, and the number of known failures."""
     known = sum(
         case["outcome"] == Outcome.KNOWN_FAILURE.value for case in certificate["cases"].values()
     )

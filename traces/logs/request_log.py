@@ -67,7 +67,7 @@ class LoggedExchange:
 
     @classmethod
     def from_columns(cls, source: str, line: int, broker: str, columns: Sequence[Any]) -> Self:
-        """Make it from what `columns` returned."""
+        """Make an exchange of the values that `columns` returned."""
         arrived, answered, connection, client_id, api, version, *bodies = columns
         head = (source, int(line), broker, int(arrived), int(answered))
         return cls(*head, connection, client_id, api, int(version), *map(orjson.loads, bodies))
