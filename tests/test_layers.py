@@ -67,7 +67,7 @@ FORBIDDEN = (
             "conformance.cli",
         ),
     ),
-    Pair(("traces.files", "traces.forms"), ("properties.oracle", "properties.departures"), 7),
+    Pair(("traces.files", "traces.forms"), ("properties.oracle", "properties.departures"), 0),
     Pair(("traces.report",), ("properties.oracle",), 0),
     Pair(("conformance.run",), ("traces.report",), 0),
     Pair(

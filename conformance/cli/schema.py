@@ -23,7 +23,7 @@ _DERIVED = {
     "audit-1": "fencepost.traces.audit.log_audit:SCHEMA",
     "certificate-1": "fencepost.traces.report.certificate_schema:SCHEMA",
     "client-certificate-1": "fencepost.traces.report.certificate_schema:CLIENT_SCHEMA",
-    "corpus-1": "fencepost.traces.files.trace_causes:SCHEMA",
+    "corpus-1": "fencepost.conformance.search.findings.trace_causes:SCHEMA",
     "known-failures-1": "fencepost.traces.files.known_failure_lists:SCHEMA",
     "operator-report-1": "fencepost.traces.operations.operator_words:SCHEMA",
     "provocations-1": "fencepost.conformance.cases.clients.provocation:SCHEMA",

@@ -19,6 +19,12 @@ from fencepost.conformance.cases import ENTRIES
 from fencepost.conformance.run.certify import OpenTarget, Options, open_target
 from fencepost.conformance.run.replay import sound_trace
 from fencepost.conformance.search.findings.findings import under
+from fencepost.conformance.search.findings.trace_causes import (
+    CorpusEntry,
+    CorpusIndex,
+    adopted_entry,
+    entry_of,
+)
 from fencepost.conformance.search.shrink.shrink_plan import shrinking_plan
 from fencepost.conformance.targets.in_process import InProcessTarget
 from fencepost.model.plans.plan_order import DELAY
@@ -30,7 +36,6 @@ from fencepost.properties.judging.outcome import CaseResult, Outcome
 from fencepost.properties.mutants.mutant import Mutant
 from fencepost.properties.mutants.mutants import MUTANTS
 from fencepost.traces.files.bounded import own_version
-from fencepost.traces.files.trace_causes import CorpusEntry, CorpusIndex, adopted_entry, entry_of
 from fencepost.traces.files.trace_file import TraceFile
 
 CORPUS = ROOT / "traces" / "corpus"

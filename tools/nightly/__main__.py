@@ -16,12 +16,12 @@ import click
 from fencepost.conformance.cli.cli import exit_code, exit_codes
 from fencepost.conformance.cli.options.common_options import echo_json, json_option
 from fencepost.conformance.runtime.event_loop import run_until_signal
+from fencepost.conformance.search.findings.trace_causes import CorpusFolder, cause_sentence
 from fencepost.conformance.search.findings.tracked_bugs import TrackedBug
 from fencepost.conformance.targets.target_registry import TargetOptions, find_target
 from fencepost.model.history.words import how_often
 from fencepost.properties.workers.processes import Stop
 from fencepost.traces.files.text_files import write_texts
-from fencepost.traces.files.trace_causes import CorpusFolder, cause_sentence
 from tools.nightly.nightly import Night, NightOptions, NightPart, run_night
 from tools.nightly.nightly_report import NAME, SURE_WORDS, Before, NightReport
 from tools.nightly.schedule import TARGETS, WEIGHTS, targets_of, weights_of

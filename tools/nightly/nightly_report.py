@@ -22,6 +22,7 @@ from typing import Any, Self
 from msgspec import convert
 
 from fencepost.conformance.runtime.unavailable import EXIT_UNAVAILABLE
+from fencepost.conformance.search.findings.trace_causes import cause_sentence
 from fencepost.conformance.search.findings.tracked_bugs import (
     EACH_TIME,
     NEW,
@@ -35,7 +36,6 @@ from fencepost.properties.judging.report import EXIT_CODES, Overall
 from fencepost.properties.oracle.fingerprint import Bug
 from fencepost.traces.files.bounded import DocumentError, own_version, read_json, schema_error
 from fencepost.traces.files.text_files import INDEX, ReportError, refuse_wrong, write_texts
-from fencepost.traces.files.trace_causes import cause_sentence
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
 from fencepost.traces.pages.trace_data import PageTrace
 from fencepost.traces.pages.trace_page import page_with_traces

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any
 from fencepost.conformance.runtime.toolchain.child import Child
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.search.findings.findings import PlanFinding
+from fencepost.conformance.search.findings.trace_causes import cause_of_text
 from fencepost.conformance.search.findings.tracked_bugs import EACH_TIME, UNTRIED, Sighting
 from fencepost.conformance.search.fuzz.fuzz import FuzzListener, FuzzOptions, FuzzResult, fuzz
 from fencepost.conformance.search.fuzz.tally import Budget, Tally
@@ -46,7 +47,6 @@ from fencepost.properties.oracle.fingerprint import Fingerprint
 from fencepost.properties.workers.processes import Stop, Tell
 from fencepost.traces.files.bounded import pip_install
 from fencepost.traces.files.known_failure_lists import load
-from fencepost.traces.files.trace_causes import cause_of_text
 from fencepost.traces.files.trace_file import TraceFile
 
 if TYPE_CHECKING:

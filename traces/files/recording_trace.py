@@ -61,8 +61,8 @@ def verdict_of(
     return record_verdict(verdict, revision, sentence, nearest_first)
 
 
-def recording_of(trace: TraceFile) -> Recording:
-    """Return the recording, as far as a trace holds it."""
+def recording_of(trace: TraceFile, coordinator: str = "") -> Recording:
+    """Return the recording, as far as a trace holds it.  `coordinator`: that answered, if known."""
     if trace.plan is not None:
         case = read_plan(dict(trace.plan))
     else:
@@ -76,5 +76,5 @@ def recording_of(trace: TraceFile) -> Recording:
         history=list(trace.events),
         senders=dict(trace.senders),
         names=dict(trace.names),
-        coordinator=trace.coordinator,
+        coordinator=coordinator,
     )

@@ -17,8 +17,8 @@ from fencepost.model.history.events import Answered, Disconnected, Sent
 from fencepost.model.history.words import answer_words, member, request_words
 from fencepost.model.messages.errors import Error
 from fencepost.model.revision import Revision
+from fencepost.properties.judging.model_states import judge_again
 from fencepost.properties.judging.trace_verdict import TraceVerdict, record_verdict
-from fencepost.properties.oracle.oracle import judge
 from fencepost.properties.worlds.concretise import Run, Turn
 from fencepost.properties.worlds.world import Worlds
 from fencepost.properties.worlds.world_client import TICK_MS
@@ -123,7 +123,7 @@ def run_trace(
     """
     revision = judged_by or worlds.revision
     config = worlds.scope.config()
-    verdict = judge(revision, config, list(run.events), lag_ms=0).verdict()
+    verdict = judge_again(revision, config, run.events, lag_ms=0)
     return TraceFile(
         revision=revision.name,
         case=case,

@@ -34,9 +34,13 @@ from fencepost.model.messages.shapes import ShapeError
 from fencepost.model.revision import Revision
 from fencepost.model.revisions import revisions
 from fencepost.model.revisions.revisions import is_in_a_file
-from fencepost.properties.departures.known_departures import coordinator_of
+from fencepost.properties.judging.model_states import (
+    LIMIT,
+    ModelState,
+    judge_again,
+    model_states,
+)
 from fencepost.properties.judging.trace_verdict import Expected, TraceVerdict, WrongBeside
-from fencepost.properties.oracle import oracle
 from fencepost.traces.files.bounded import DocumentError, read_json, schema_error
 
 if TYPE_CHECKING:
@@ -167,20 +171,21 @@ class TraceFile:
         """Return all events, in order of time."""
         return list(self.events)
 
-    @property
-    def coordinator(self) -> str:
-        """The coordinator that answered, as far as its target's name tells; "": unknown."""
-        return coordinator_of(str(self.provenance.get("target") or ""))
-
-    def judge(self, *, limit: int = 20_000, revision: Revision | None = None) -> Verdict:
+    def judge(self, *, limit: int = LIMIT, revision: Revision | None = None) -> Verdict:
         """Judge the recorded history again; `limit` as the oracle's, `revision` None: its own.
 
         Raises TraceFileError for a revision that there isn't.
         """
-        judge = self.oracle(limit=limit, revision=revision)
-        for event in self.events:
-            judge.observe(event)
-        return judge.verdict()
+        judge = revision or self._revision()
+        return judge_again(judge, self.config, self.events, lag_ms=self.lag_ms, limit=limit)
+
+    def model_states(self, *, limit: int = LIMIT) -> tuple[ModelState, ...]:
+        """Return the model's state before the first step, then the one after each.
+
+        Raises as `judge`.
+        """
+        own = self._revision()
+        return model_states(own, self.config, self.events, lag_ms=self.lag_ms, limit=limit)
 
     def wrong_field(self) -> WrongField | None:
         """Return the one field of the wrong answer that is wrong, if nothing else of it is.
@@ -194,13 +199,11 @@ class TraceFile:
         violation = self.judge().violation  # no rule is named, so nothing is recorded of it
         return None if violation is None else wrong_field(violation.detail, self.names)
 
-    def oracle(self, *, limit: int = 20_000, revision: Revision | None = None) -> oracle.Oracle:
-        """Make the oracle for this trace, before its first event.  Raises as `judge`."""
+    def _revision(self) -> Revision:
         try:
-            revision = revision or revisions.find(self.revision)
+            return revisions.find(self.revision)
         except KeyError as error:
             raise UnknownRevisionError("trace", self.revision, error) from error
-        return oracle.Oracle(revision, self.config, lag_ms=self.lag_ms, limit=limit)
 
     def _sender(self, request_id: str) -> str:
         """Return the sender of a request; if unknown, its connection."""

@@ -34,7 +34,7 @@ from fencepost.model.history.events import (
 )
 from fencepost.model.history.words import answer_words, member, one_line, request_words, with_names
 from fencepost.model.messages.errors import error_name
-from fencepost.traces.files.model_states import ModelState, model_states
+from fencepost.properties.judging.model_states import ModelState
 from fencepost.traces.files.trace_file import TraceFile, read_document
 from fencepost.traces.forms.itf import from_itf_json, is_itf, to_itf_text
 from fencepost.traces.forms.mermaid import to_mermaid
@@ -73,7 +73,7 @@ def to_csv(trace: TraceFile) -> str:
     rows.writeheader()
     sends: dict[str, dict[str, Any]] = {}
     group = ""
-    states = model_states(trace)[1:]
+    states = trace.model_states()[1:]
     for step, state in zip(trace.to_json()["steps"], states, strict=True):
         if step["do"] == "send":
             sends[step["id"]] = step

@@ -28,10 +28,10 @@ from fencepost.model.classic.group import Group, Member
 from fencepost.model.revisions import revisions
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.revisions.revisions import NAMES
+from fencepost.properties.judging.model_states import ModelState
 from fencepost.properties.worlds.concretise import unfold
 from fencepost.properties.worlds.scope import ACTS, ActKind, Scope, ScopeError
 from fencepost.properties.worlds.world import Act, World, Worlds
-from fencepost.traces.files.model_states import ModelState, model_states
 from fencepost.traces.files.run_trace import run_trace, to_trace_verdict, tool_version
 from fencepost.traces.files.trace_file import FORMAT, VERSION, TraceFile, TraceFileError
 
@@ -254,7 +254,7 @@ def to_itf_json(trace: TraceFile) -> dict[str, Any]:
     }
     if trace.loop is not None:
         document["loop"] = trace.loop
-    first, *after = model_states(trace)
+    first, *after = trace.model_states()
     initial = {"step": 0, "do": _INITIAL}
     states = [_state(first, initial), *map(_state, after, steps)]
     return document | {"states": states}

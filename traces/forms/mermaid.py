@@ -17,7 +17,7 @@ from fencepost.model.history.history import History
 from fencepost.model.history.step_lines import step_lines
 from fencepost.model.history.words import answer_words, member, quoted, request_words, with_names
 from fencepost.model.messages.errors import Error
-from fencepost.traces.files.model_states import ModelState, model_states
+from fencepost.properties.judging.model_states import ModelState
 from fencepost.traces.files.trace_file import TraceFile
 
 _COORDINATOR = "K"
@@ -36,7 +36,7 @@ class _Diagram:
     def __init__(self, trace: TraceFile) -> None:
         self._trace = trace
         self._names: Mapping[str, str] = trace.names
-        self._states = model_states(trace)
+        self._states = trace.model_states()
         self._requests: dict[str, Send] = {}
         self._open: dict[str, str] = {}
         """Request id → its member, of those that wait without a note."""

@@ -32,7 +32,7 @@ from fencepost.model.history.words import (
 )
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import APIS
-from fencepost.traces.files.model_states import ModelState, model_states
+from fencepost.properties.judging.model_states import ModelState
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
 
 _IDS = {"memberId", "leader"}
@@ -178,7 +178,7 @@ def _slug(text: str) -> str:
 class _Test:
     def __init__(self, trace: TraceFile) -> None:
         self._trace = trace
-        self._states = model_states(trace)
+        self._states = trace.model_states()
         self._literals = Literals(trace)
         self._requests: dict[str, Send] = {}
         self._now = 0

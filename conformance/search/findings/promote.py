@@ -18,13 +18,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fencepost.conformance.run.replay import rejudge
+from fencepost.conformance.search.findings.trace_causes import (
+    CorpusFolder,
+    bug_of_trace,
+    fingerprint_of_trace,
+    trace_coordinator,
+)
 from fencepost.conformance.targets.target_registry import find_revision
 from fencepost.properties.judging.explain import explain
 from fencepost.properties.judging.outcome import graded
 from fencepost.properties.judging.trace_verdict import TraceVerdict
 from fencepost.properties.oracle.fingerprint import origin_of
 from fencepost.traces.files.recording_trace import recording_of, verdict_of
-from fencepost.traces.files.trace_causes import CorpusFolder, bug_of_trace, fingerprint_of_trace
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -112,7 +117,7 @@ def _sound(trace: TraceFile) -> TraceFile:
 
 def _with_verdict_of_today(trace: TraceFile) -> TraceFile:
     revision = find_revision(trace.revision)
-    recording = recording_of(trace)
+    recording = recording_of(trace, trace_coordinator(trace))
     verdict = graded(trace.judge(), recording, revision)
     return replace(trace, verdict=verdict_of(recording, verdict, revision))
 
@@ -133,7 +138,8 @@ def _default_name(trace: TraceFile) -> str:
 
 def block(trace: TraceFile) -> str:
     """Explain a trace as judged today: the sentence and the steps, a line each."""
-    recording, revision = recording_of(trace), find_revision(trace.revision)
+    recording = recording_of(trace, trace_coordinator(trace))
+    revision = find_revision(trace.revision)
     return explain(graded(trace.judge(), recording, revision), recording, revision).text
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fencepost.conformance.search.findings.findings import PlanFinding
+from fencepost.conformance.search.findings.trace_causes import cause_sentence
 from fencepost.conformance.search.fuzz.earlier_run import FILE, FORMAT, VERSION
 from fencepost.conformance.search.fuzz.fuzz import FuzzResult
 from fencepost.conformance.search.fuzz.tally import Tally
@@ -19,7 +20,6 @@ from fencepost.model.history.words import how_often, plural
 from fencepost.model.revision import Revision
 from fencepost.properties.judging.outcome import Outcome
 from fencepost.traces.files.text_files import trace_name, write_texts
-from fencepost.traces.files.trace_causes import cause_sentence
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.report.certificate_data import FindingEntry, FindingSection
 from fencepost.traces.report.report_writer import FindingsPage, PlainReport, write_report

@@ -18,7 +18,6 @@ from fencepost.model.history.history import History
 from fencepost.model.history.step_lines import step_lines
 from fencepost.properties.checking.checking import PropertyStatus
 from fencepost.properties.worlds.scope import ActKind, Scope
-from fencepost.traces.files.model_states import model_states
 from fencepost.traces.files.run_trace import run_trace
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
 from fencepost.traces.forms.formats import TRACE_FORMATS, read_trace
@@ -145,7 +144,7 @@ def test_the_rows_say_what_the_model_knows() -> None:
 
 def test_states_end_where_nothing_explains() -> None:
     trace = committed("zombie-join-takes-over")
-    states = model_states(trace)
+    states = trace.model_states()
     assert len(states) == len(trace.events) + 1
     assert states[0].groups == ()
     assert [state.explained for state in states].index(False) > 1

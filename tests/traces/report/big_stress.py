@@ -39,6 +39,7 @@ from support.tcp.over_tcp import (
 
 from fencepost.conformance.run.certify import OpenTarget, Options, open_target
 from fencepost.conformance.run.replay import sound_trace
+from fencepost.conformance.search.findings.trace_causes import known_cause
 from fencepost.conformance.search.fuzz.fuzz import FuzzOptions, FuzzResult, fuzz
 from fencepost.conformance.search.fuzz.tally import Budget
 from fencepost.conformance.targets.brokers.kafka import KafkaTarget
@@ -58,7 +59,6 @@ from fencepost.properties.judging.report import apply
 from fencepost.properties.mutants.mutants import MUTANTS
 from fencepost.traces.files.known_failure_lists import load
 from fencepost.traces.files.text_files import trace_name
-from fencepost.traces.files.trace_causes import known_cause
 from fencepost.traces.files.trace_file import TraceFile
 
 SEED = int(os.environ.get("FENCEPOST_STRESS_SEED", "1"))

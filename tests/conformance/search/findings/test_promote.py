@@ -13,8 +13,8 @@ from support.committed import CORPUS, committed
 from fencepost.conformance.cli.cli import main
 from fencepost.conformance.run.replay import rejudge
 from fencepost.conformance.search.findings.promote import adopt, corpus_here
+from fencepost.conformance.search.findings.trace_causes import SCHEMA, CorpusFolder, TracedVerdict
 from fencepost.model.history.events import Sent
-from fencepost.traces.files.trace_causes import SCHEMA, CorpusFolder, TracedVerdict
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
 from fencepost.traces.forms.formats import TRACE_FORMATS
 

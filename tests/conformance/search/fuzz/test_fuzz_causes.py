@@ -22,6 +22,7 @@ from fencepost.conformance.search.findings.findings import (
     trace_of_finding,
     unexamined,
 )
+from fencepost.conformance.search.findings.trace_causes import known_cause
 from fencepost.conformance.search.fuzz.fuzz import (
     SILENT,
     FuzzListener,
@@ -57,7 +58,6 @@ from fencepost.properties.mutants.mutants import find_mutant
 from fencepost.properties.oracle.verdict import Wrong
 from fencepost.traces.files.known_failure_lists import SCHEMA, load
 from fencepost.traces.files.text_files import trace_name
-from fencepost.traces.files.trace_causes import known_cause
 from fencepost.traces.files.trace_file import TraceFile
 
 _STEPS = re.compile(r"\(step (\d+)(?:, answered in (\d+))?\)")

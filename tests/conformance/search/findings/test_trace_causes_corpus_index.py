@@ -21,12 +21,12 @@ from support.make_corpus import entries, trace_of_mutant
 from support.places import ROOT
 
 from fencepost.conformance.run.replay import rejudge
+from fencepost.conformance.search.findings.trace_causes import SCHEMA, CorpusIndex
 from fencepost.conformance.serve.adapter import serve
 from fencepost.conformance.targets.in_process import ModelCoordinator
 from fencepost.conformance.targets.stdio.protocol_schemas import check_command, check_reply
 from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.properties.mutants.mutants import MUTANTS
-from fencepost.traces.files.trace_causes import SCHEMA, CorpusIndex
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.forms.formats import COLUMNS, TRACE_FORMATS
 from fencepost.traces.forms.itf import from_itf_json, to_itf_json

@@ -1,4 +1,4 @@
-"""Compute the model's state at each step of a trace, as far as the history shows it.
+"""Judge a recorded history again, and compute the model's state at each of its events.
 
 Where several states explain the history, the first one is returned, with their number.  On a real
 clock a request may not be handled yet, so a state is an assumption about that step.  After a
@@ -7,16 +7,24 @@ violation the last state that explained the history is kept, and marked so.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fencepost.model.classic.group import Group
+from fencepost.model.coordinator import Config
+from fencepost.model.history.events import Event
+from fencepost.model.revision import Revision
 from fencepost.properties.oracle.candidate import Candidate
-from fencepost.traces.files.trace_file import TraceFile
+from fencepost.properties.oracle.oracle import Oracle, judge
+from fencepost.properties.oracle.verdict import Verdict
+
+LIMIT = 20_000
+"""The most states that are followed for one event."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelState:
-    """The model after a step (or, number 0, before the first).
+    """The model after an event (or, number 0, before the first).
 
     `groups`: by name, sorted; `explanations`: the number of states that explain the steps so far;
     `explained`: False after a violation.
@@ -32,14 +40,23 @@ class ModelState:
         return dict(self.groups).get(name)
 
 
-def model_states(trace: TraceFile, *, limit: int = 20_000) -> tuple[ModelState, ...]:
-    """Return the state before the first step, then the one after each.  Raises TraceFileError."""
-    judge = trace.oracle(limit=limit)
+def judge_again(
+    revision: Revision, config: Config, events: Iterable[Event], *, lag_ms: int, limit: int = LIMIT
+) -> Verdict:
+    """Return the verdict about a recorded history."""
+    return judge(revision, config, list(events), lag_ms=lag_ms, limit=limit).verdict()
+
+
+def model_states(
+    revision: Revision, config: Config, events: Iterable[Event], *, lag_ms: int, limit: int = LIMIT
+) -> tuple[ModelState, ...]:
+    """Return the state before the first event, then the one after each."""
+    oracle = Oracle(revision, config, lag_ms=lag_ms, limit=limit)
     states = [ModelState(0, (), 1, explained=True)]
-    for number, event in enumerate(trace.events, start=1):
-        judge.observe(event)
-        if judge.open():
-            candidates = judge.explanations()
+    for number, event in enumerate(events, start=1):
+        oracle.observe(event)
+        if oracle.open():
+            candidates = oracle.explanations()
             states.append(
                 ModelState(number, _best(candidates).groups, len(candidates), explained=True)
             )

@@ -6,8 +6,12 @@ from pathlib import Path
 import pytest
 from support.places import ROOT
 
+from fencepost.conformance.search.findings.trace_causes import (
+    bug_of_trace,
+    cause_sentence,
+    known_cause,
+)
 from fencepost.properties.departures.known_departures import DEPARTURES
-from fencepost.traces.files.trace_causes import bug_of_trace, cause_sentence, known_cause
 from fencepost.traces.files.trace_file import TraceFile
 
 FINDINGS = sorted((ROOT / "docs" / "findings").glob("*.json"))

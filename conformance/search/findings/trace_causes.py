@@ -22,7 +22,7 @@ from msgspec import Meta
 from fencepost.model.history.words import with_names
 from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.properties.departures.attribution import Attribution, attributed, departures_in
-from fencepost.properties.departures.known_departures import DEPARTURES
+from fencepost.properties.departures.known_departures import DEPARTURES, coordinator_of
 from fencepost.properties.judging.trace_verdict import WRONGS
 from fencepost.properties.oracle.fingerprint import Bug, Fingerprint, bug_of, fingerprint_of
 from fencepost.traces.files.document_schema import Document, DocumentSchema, Positive, Text
@@ -34,6 +34,11 @@ from fencepost.traces.files.trace_file import (
 )
 
 __all__ = ["attribution_of", "cause_of_text", "cause_sentence", "departures_in", "known_cause"]
+
+
+def trace_coordinator(trace: TraceFile) -> str:
+    """Return the coordinator that answered, as far as its target's name tells; "": unknown."""
+    return coordinator_of(str(trace.provenance.get("target") or ""))
 
 
 def known_cause(trace: TraceFile) -> str:
@@ -69,7 +74,7 @@ def _attribution_of_text(text: str) -> Attribution:
     except KeyError as error:
         raise UnknownRevisionError("trace", trace.revision, error) from error
     return attributed(
-        base, trace.config, trace.events, lag_ms=trace.lag_ms, coordinator=trace.coordinator
+        base, trace.config, trace.events, lag_ms=trace.lag_ms, coordinator=trace_coordinator(trace)
     )
 
 
