@@ -44,6 +44,7 @@ ROOMS_DONE: tuple[str, ...] = (
     "traces/operations",
     "traces/pages",
     "traces/pipeline",
+    "traces/report",
 )
 
 _VERB = "a verb in the imperative mood, such as Return, Find, Count"

@@ -35,7 +35,7 @@ LogRun = AuditRun | ServerLogRun
 
 
 def audit_lines(run: LogRun) -> Iterator[str]:
-    """The audit in lines of text."""
+    """Yield the audit in lines of text."""
     yield from _server_lines(run) if isinstance(run, ServerLogRun) else _request_lines(run)
     yield from _passed_over(run.skipped)
     if run.own_groups:
@@ -43,8 +43,8 @@ def audit_lines(run: LogRun) -> Iterator[str]:
 
 
 def _server_lines(run: ServerLogRun) -> Iterator[str]:
-    told = problems_text(run.report)
-    yield f"{told[0].upper()}{told[1:]}; {plural(len(run.groups), 'group')}, not judged."
+    problems = problems_text(run.report)
+    yield f"{problems[0].upper()}{problems[1:]}; {plural(len(run.groups), 'group')}, not judged."
     yield ""
     yield from operator_summary(run.report)
     if run.lost:
@@ -56,8 +56,8 @@ def _server_lines(run: ServerLogRun) -> Iterator[str]:
         f"{plural(run.lines, 'line')} of {plural(len(run.files), 'file')}."
     )
     yield "Only a request log shows:"
-    for what in NOT_COVERED:
-        yield f"  {what}"
+    for kind in NOT_COVERED:
+        yield f"  {kind}"
 
 
 def _request_lines(run: AuditRun) -> Iterator[str]:
@@ -77,8 +77,8 @@ def _request_lines(run: AuditRun) -> Iterator[str]:
     for group in _with(run, VIOLATED):
         yield ""
         yield f"{group.group_id}: violated"
-        for found in group.first_violations[:3]:
-            yield from _found_lines(found, run)
+        for violation in group.first_violations[:3]:
+            yield from _violation_lines(violation, run)
         if group.violations > 3:
             yield f"  and {group.violations - 3} more"
     for group in _with(run, UNKNOWN):
@@ -90,16 +90,16 @@ def _with(run: AuditRun, outcome: str) -> list[GroupResult]:
     return [group for group in run.groups.values() if group.outcome == outcome][:_MOST]
 
 
-def _found_lines(found: AuditViolation, run: AuditRun) -> Iterator[str]:
-    x = found.exchange
+def _violation_lines(violation: AuditViolation, run: AuditRun) -> Iterator[str]:
+    x = violation.exchange
     who = x.request_body.get("groupInstanceId") or x.request_body.get("memberId") or x.client_id
-    yield f"  {x.place}: {x.api} v{x.version} of {who} was answered {found.says}"
-    if found.rule is not None:
+    yield f"  {x.place}: {x.api} v{x.version} of {who} was answered {violation.says}"
+    if violation.rule is not None:
         try:
-            rule = run.settings.revision.rule(found.rule)
+            rule = run.settings.revision.rule(violation.rule)
         except KeyError:
             return
-        yield f"    {found.rule} ({found.level}): {rule.because or rule.source}"
+        yield f"    {violation.rule} ({violation.level}): {rule.because or rule.source}"
 
 
 def _passed_over(skipped: Mapping[str, tuple[int, str]]) -> Iterator[str]:
@@ -112,7 +112,7 @@ def _passed_over(skipped: Mapping[str, tuple[int, str]]) -> Iterator[str]:
 
 
 def write_audit(run: LogRun, folder: Path) -> None:
-    """The files of `--report`."""
+    """Write the files of `--report`.  Raises ReportError."""
     traces = {} if isinstance(run, ServerLogRun) else _traces(run)
     texts = {
         "audit.json": json.dumps(run.to_json(), indent=1) + "\n",
@@ -122,17 +122,17 @@ def write_audit(run: LogRun, folder: Path) -> None:
     names = {group_id: name for name, (group_id, _) in traces.items()}
     results = () if isinstance(run, ServerLogRun) else run.groups.values()
     judged = [Judged(g.group_id, g.outcome, g.reason, names.get(g.group_id)) for g in results]
-    shown = {
+    pages = {
         name: PageTrace(trace, f"{group_id}: around the violation", name)
         for name, (group_id, trace) in traces.items()
     }
-    not_shown = NOT_COVERED if isinstance(run, ServerLogRun) else ()
-    texts["index.html"] = audit_page(run.report, judged, shown, not_shown)
+    uncovered = NOT_COVERED if isinstance(run, ServerLogRun) else ()
+    texts["index.html"] = audit_page(run.report, judged, pages, uncovered)
     write_texts(texts, folder, "--report")
 
 
 def write_metrics(run: LogRun, path: Path) -> None:
-    """The file of `--prometheus`: seen whole or not at all, since a collector may read it.
+    """Write the file of `--prometheus`, whole or not at all, since a collector may read it.
 
     Raises ReportError.
     """
@@ -148,16 +148,16 @@ def write_metrics(run: LogRun, path: Path) -> None:
 
 
 def _traces(run: AuditRun) -> dict[str, tuple[str, TraceFile]]:
-    """A trace for each violated group, by file name."""
-    found: dict[str, tuple[str, TraceFile]] = {}
+    """Make a trace for each violated group, by file name."""
+    traces: dict[str, tuple[str, TraceFile]] = {}
     for group_id, (first, segment) in list(run.evidence.items())[:_MOST]:
         trace = window_trace(first, segment, run.settings, own_version())
         if trace is not None:
             name = re.sub(r"[^A-Za-z0-9_.-]", "_", group_id)
             file = f"{name}.trace.json"
             number = 2
-            while file in found:
+            while file in traces:
                 file = f"{name}-{number}.trace.json"
                 number += 1
-            found[file] = (group_id, trace)
-    return found
+            traces[file] = (group_id, trace)
+    return traces

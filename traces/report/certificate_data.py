@@ -83,10 +83,10 @@ class CaseRow:
 
 def by_reason(cases: Iterable[CaseRow]) -> list[tuple[str, list[CaseRow]]]:
     """Group cases by their reason, the commonest first."""
-    found: dict[str, list[CaseRow]] = {}
+    groups: dict[str, list[CaseRow]] = {}
     for case in cases:
-        found.setdefault(case.reason(), []).append(case)
-    return sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
+        groups.setdefault(case.reason(), []).append(case)
+    return sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,11 +138,11 @@ def read_certificate(document: Mapping[str, Any], revision: Revision) -> Certifi
         rows = [{"id": name, **case} for name, case in cases.items()]
     else:
         rows = list(cases)
-    told = document["rules"]
-    out, missed = dict(told["unreachable"]), frozenset(told["missed"])
+    rules = document["rules"]
+    out, missed = dict(rules["unreachable"]), frozenset(rules["missed"])
     defensive = {rule.id: rule.defensive for _, rule in revision.rules() if rule.defensive}
     out |= {name: why for name, why in defensive.items() if name not in out}
-    covered = told.get("covered")
+    covered = rules.get("covered")
     return CertificateView(
         target=document["target"],
         made=made_by(document["implementation"], document["version"]),
@@ -159,7 +159,7 @@ def read_certificate(document: Mapping[str, Any], revision: Revision) -> Certifi
 def _case(row: Mapping[str, Any], levels: Mapping[str, str]) -> CaseRow:
     rules = tuple(row.get("rules") or [row["id"].partition("/")[0]])
     about = rules[0]
-    notes, said = row.get("notes", ()), row.get("message") or row.get("why", "")
+    notes, message = row.get("notes", ()), row.get("message") or row.get("why", "")
     known = read_notes((*notes, row.get("why", "")))
     listed = [note for note in notes if read_notes([note]) != KnownNotes()]
     return CaseRow(
@@ -167,7 +167,7 @@ def _case(row: Mapping[str, Any], levels: Mapping[str, str]) -> CaseRow:
         outcome=row["outcome"],
         level=row.get("level") or levels.get(about, Level.MUST.value),
         rule=about,
-        message=" ".join([said, *listed]).strip(),
+        message=" ".join([message, *listed]).strip(),
         trace=row.get("trace"),
         rules=rules,
         broken=row.get("rule"),
@@ -180,14 +180,14 @@ def rules_of(certificates: Sequence[CertificateView], revision: Revision) -> dic
     """Return level → the rules of its cases, in the table's order; then those in no table."""
     named = dict.fromkeys(case.rule for held in certificates for case in held.cases)
     known = {rule.id: rule.level.value for _, rule in revision.rules()}
-    found: dict[str, list[str]] = {level.value: [] for level in LEVELS}
+    groups: dict[str, list[str]] = {level.value: [] for level in LEVELS}
     for rule, level in known.items():
         if rule in named:
-            found[level].append(rule)
+            groups[level].append(rule)
     for rule in named:
         if rule not in known:
-            found[Level.MUST.value].append(rule)
-    return found
+            groups[Level.MUST.value].append(rule)
+    return groups
 
 
 _SHORT = {"target", "revision", "verdict", "rules", "cases"}
@@ -275,7 +275,7 @@ Key = tuple[str, str]
 
 _PLACE = re.compile(r", generation .*?(?=, too late$|$)")
 _MANY = 10
-"""So many cases are worth fixing one cause before all others."""
+"""The number of cases for which one cause is worth fixing before all others."""
 
 _FIELD = re.compile(r"\((?P<field>[\w.]+) [^()]* instead of ")
 
@@ -293,12 +293,12 @@ class Cause:
 
     @property
     def cases(self) -> tuple[CaseRow, ...]:
-        """All cases: the gravest first, and of these those that show the cause best."""
+        """Return all cases: the gravest first, and of these those that show the cause best."""
         return tuple(sorted(self.own + self.others, key=_gravity))
 
     @property
     def level(self) -> str:
-        """The gravest level of a case."""
+        """Return the gravest level of a case."""
         return self.cases[0].level
 
 
@@ -307,7 +307,7 @@ def causes_of(cases: Iterable[CaseRow]) -> list[Cause]:
     groups: dict[tuple[str, ...], list[CaseRow]] = {}
     for case in cases:
         groups.setdefault((case.outcome, *cause_key(case)), []).append(case)
-    found = [
+    causes = [
         Cause(
             key[1],
             tuple(case for case in members if is_own(case)),
@@ -315,14 +315,14 @@ def causes_of(cases: Iterable[CaseRow]) -> list[Cause]:
         )
         for key, members in groups.items()
     ]
-    return sorted(found, key=lambda c: (_gravity(c.cases[0]), not c.own, -len(c.cases)))
+    return sorted(causes, key=lambda c: (_gravity(c.cases[0]), not c.own, -len(c.cases)))
 
 
 def masking(causes: Sequence[Cause]) -> str:
-    """What to say of the cause by which most cases fail that are about other rules.
+    """Name the cause by which most cases fail that are about other rules.
 
-    "" unless it hides many, and a good part of all failures, so that the others say little before
-    it is fixed.
+    Return "" unless it hides many, and a good part of all failures, so that the others say little
+    before it is fixed.
     """
     most = max(causes, key=lambda cause: len(cause.others), default=None)
     failed = sum(len(cause.cases) for cause in causes)
@@ -333,25 +333,25 @@ def masking(causes: Sequence[Cause]) -> str:
 
 
 def is_own(case: CaseRow) -> bool:
-    """Whether a case failed at a rule that it is about, or where no rule can be named."""
+    """Return True if a case failed at a rule that it is about, or where no rule can be named."""
     return case.broken is None or case.broken in case.rules
 
 
 def cause_key(case: CaseRow) -> Key:
-    """Return what two failures of one cause have in common: the broken rule, and what was seen."""
-    seen = _PLACE.sub("", without_names(case.observed))
+    """Return the cause's key: the broken rule, and the observation without names and places."""
+    observed = _PLACE.sub("", without_names(case.observed))
     if (differs := _FIELD.search(case.message)) is not None:
-        seen = f"{seen}, {differs['field']}"
-    if case.broken is None and not seen:
-        seen = "" if "passes: take it off" in case.message else case.message
-    return case.broken or "", seen
+        observed = f"{observed}, {differs['field']}"
+    if case.broken is None and not observed:
+        observed = "" if "passes: take it off" in case.message else case.message
+    return case.broken or "", observed
 
 
 def cause_words(case: CaseRow) -> str:
-    """Name the cause of a failure: what was seen, and the rule that answers otherwise."""
-    rule, seen = cause_key(case)
-    seen = seen.removesuffix(", errorCode")
-    return f"{seen}, against {rule}" if rule else seen or "no reason is recorded"
+    """Name the cause of a failure: what was observed, and the rule that answers otherwise."""
+    rule, observed = cause_key(case)
+    observed = observed.removesuffix(", errorCode")
+    return f"{observed}, against {rule}" if rule else observed or "no reason is recorded"
 
 
 def _gravity(case: CaseRow) -> int:
@@ -360,13 +360,13 @@ def _gravity(case: CaseRow) -> int:
 
 @dataclass(frozen=True, slots=True)
 class FindingEntry:
-    """A finding: its name, its sentence, how often it was seen, the name of its trace."""
+    """A finding: its name, its sentence, how often it was observed, the name of its trace."""
 
     name: str
     rule: str
     level: str
     sentence: str
-    seen: str
+    observed: str
     trace: str | None
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 PAGE = "diff.html"
 _LISTED = 15
-"""So many cases of a kind are printed; the page has all."""
+"""The number of cases of a kind that are printed; the page has all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class CaseChange:
 
 @dataclass(frozen=True, slots=True)
 class CertificateDiff:
-    """What is different from an older certificate.
+    """The differences from an older certificate.
 
     `old`: that one in words; `old_summary`: with its verdict.
     """
@@ -53,12 +53,12 @@ class CertificateDiff:
 
     @property
     def summary(self) -> str:
-        """The figures, e.g. `2 fixed, 1 new failure, 0 changed`."""
+        """Return the figures, e.g. `2 fixed, 1 new failure, 0 changed`."""
         new = plural(len(self.new), "new failure")
         return f"{len(self.fixed)} fixed, {new}, {len(self.changed)} changed"
 
     def lines(self) -> Iterator[str]:
-        """The comparison for the terminal, the new failures first."""
+        """Yield the comparison for the terminal, the new failures first."""
         yield f"Compared with {self.old}: {self.summary}"
         for word, changes in (("new", self.new), ("changed", self.changed), ("fixed", self.fixed)):
             for change in changes[:_LISTED]:
@@ -69,7 +69,7 @@ class CertificateDiff:
                 yield f"  {word:<7}  and {more} more"
 
     def to_json(self) -> dict[str, Any]:
-        """The comparison as JSON."""
+        """Return the comparison as JSON."""
         return asdict(self)
 
 
@@ -91,7 +91,9 @@ def diff_certificates(old: Mapping[str, Any], new: Mapping[str, Any]) -> Certifi
             failed.append(change)
         elif (then, now) == (_FAILS, "pass"):
             fixed.append(change)
-        elif (then != now or _seen_in(was, row) != _seen_in(row, was)) and then != "not there":
+        elif (
+            then != now or _observation(was, row) != _observation(row, was)
+        ) and then != "not there":
             changed.append(change)
     summary = str(old.get("summary") or f"{_named(old)}: {old['verdict']}")
     return CertificateDiff(_named(old), summary, tuple(fixed), tuple(failed), tuple(changed))
@@ -107,13 +109,13 @@ def diff_page(
     from fencepost.traces.report.certificate_page import findings_page  # noqa: PLC0415  (pages only)
 
     def section(title: str, outcome: str, changes: Sequence[CaseChange]) -> FindingSection:
-        found = [
+        entries = [
             FindingEntry(
                 c.id, c.rule, c.level, c.message, f"was {c.was}; now {c.now}", c.trace or ""
             )
             for c in changes
         ]
-        return FindingSection(title, outcome, found)
+        return FindingSection(title, outcome, entries)
 
     named = {c.trace for c in (*diff.new, *diff.changed)}
     facts = [("now", document.get("summary") or _named(document)), ("before", diff.old_summary)]
@@ -122,9 +124,9 @@ def diff_page(
         section("changed case", "stale-known-failure", diff.changed),
         section("fixed case", "pass", diff.fixed),
     ]
-    shown = {name: trace for name, trace in traces.items() if name in named}
+    pages = {name: trace for name, trace in traces.items() if name in named}
     heading = f"{document['target']}: {diff.summary}"
-    return findings_page(heading, tone, facts, sections, shown, kind="comparison")
+    return findings_page(heading, tone, facts, sections, pages, kind="comparison")
 
 
 def _named(document: Mapping[str, Any]) -> str:
@@ -145,8 +147,8 @@ def _change(name: str, was: Mapping[str, Any], now: Mapping[str, Any]) -> CaseCh
         name,
         now.get("level") or was.get("level") or "MUST",
         rule,
-        _said(was, with_observed=compares),
-        _said(now, with_observed=compares),
+        _outcome_words(was, with_observed=compares),
+        _outcome_words(now, with_observed=compares),
         now.get("message", ""),
         now.get("trace"),
     )
@@ -156,20 +158,20 @@ _FAILS = "fail"
 
 
 def _behaviour(row: Mapping[str, Any]) -> str:
-    """The outcome, whatever is known of it: a stale known failure passes or fails."""
+    """Return the outcome, whatever is known of it: a stale known failure passes or fails."""
     outcome = str(row["outcome"])
     if outcome == "stale-known-failure" and row.get("observed") == "":
         return "pass"
     return _FAILS if outcome in FAILED else outcome
 
 
-def _seen_in(row: Mapping[str, Any], other: Mapping[str, Any]) -> str:
-    """What was observed in a failure, where both certificates tell it."""
+def _observation(row: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    """Return the observation in a failure, where both certificates have it."""
     both = "observed" in row and "observed" in other and _behaviour(row) == _FAILS
     return str(row["observed"]) if both else ""
 
 
-def _said(row: Mapping[str, Any], *, with_observed: bool) -> str:
+def _outcome_words(row: Mapping[str, Any], *, with_observed: bool) -> str:
     observed = row.get("observed", "") if with_observed else ""
     failed = row["outcome"] in FAILED and observed
     return f"{row['outcome']} ({observed})" if failed else str(row["outcome"])

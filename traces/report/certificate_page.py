@@ -65,7 +65,7 @@ _WIDE, _HIGH = 184, 52
 
 @dataclass(frozen=True, slots=True)
 class RuleExercise:
-    """How each rule was exercised: `yes`, `never` or `out`; and why one is out of reach."""
+    """The exercise of each rule: `yes`, `never` or `out`; and the reason for `out`."""
 
     how: Mapping[str, str]
     why: Mapping[str, str]
@@ -97,9 +97,9 @@ def covered(certificates: Sequence[CertificateView], revision: Revision) -> Rule
     return RuleExercise(how, why)
 
 
-def table_rows(revision: Revision, told: RuleExercise) -> list[dict[str, Any]]:
+def table_rows(revision: Revision, exercise: RuleExercise) -> list[dict[str, Any]]:
     """Return the decision table: each table with its rules, and how they were exercised."""
-    found = []
+    tables = []
     for table in revision.tables.values():
         rows = []
         for number, rule in enumerate(table.rules(), start=1):
@@ -111,35 +111,35 @@ def table_rows(revision: Revision, told: RuleExercise) -> list[dict[str, Any]]:
                     "when": table.condition(rule),
                     "then": "; ".join(does) or "nothing changes",
                     "level": rule.level.value,
-                    "how": told.how[rule.id],
-                    "why": told.why.get(rule.id, ""),
+                    "how": exercise.how[rule.id],
+                    "why": exercise.why.get(rule.id, ""),
                 }
             )
-        done, able = told.share([row["id"] for row in rows])
-        found.append({"name": table.name, "rules": rows, "done": done, "able": able})
-    return found
+        done, able = exercise.share([row["id"] for row in rows])
+        tables.append({"name": table.name, "rules": rows, "done": done, "able": able})
+    return tables
 
 
-def picture(revision: Revision, told: RuleExercise) -> dict[str, Any]:
+def picture(revision: Revision, exercise: RuleExercise) -> dict[str, Any]:
     """Lay out the state diagram: the states, and the edges between them."""
     states, arrows = [], []
     for edge in edges(revision):
-        done, able = told.share(edge.rules)
-        shown = {
+        done, able = exercise.share(edge.rules)
+        edge_data = {
             "rules": list(edge.rules),
-            "tone": told.tone(edge.rules),
+            "tone": exercise.tone(edge.rules),
             "share": f"{done} of {able}",
             "start": edge.start.value,
             "end": edge.end.value,
-            "never": [rule for rule in edge.rules if told.how[rule] == "never"],
+            "never": [rule for rule in edge.rules if exercise.how[rule] == "never"],
         }
         if edge.start not in _PLACES or edge.end not in _PLACES:
             continue
         if edge.start is edge.end:
             x, y = _PLACES[edge.start]
-            states.append(shown | {"x": x - _WIDE // 2, "y": y - _HIGH // 2, "cx": x, "cy": y})
+            states.append(edge_data | {"x": x - _WIDE // 2, "y": y - _HIGH // 2, "cx": x, "cy": y})
         else:
-            arrows.append(shown | _curve(*_PLACES[edge.start], *_PLACES[edge.end]))
+            arrows.append(edge_data | _curve(*_PLACES[edge.start], *_PLACES[edge.end]))
     return {"states": states, "arrows": arrows, "wide": _WIDE, "high": _HIGH}
 
 
@@ -186,10 +186,10 @@ class _Traced:
 
 
 def _fired(trace: Mapping[str, Any], revisions: Mapping[str, Any]) -> frozenset[str]:
-    told = revisions[trace["revision"]]
+    data = revisions[trace["revision"]]
     points = {d for step in trace["steps"] for done in step.get("m", ()) for d in done["d"]}
-    found = (told["points"][point] for point in points)
-    return frozenset(told["tables"][point["t"]]["rules"][point["r"]]["id"] for point in found)
+    cells = (data["points"][point] for point in points)
+    return frozenset(data["tables"][point["t"]]["rules"][point["r"]]["id"] for point in cells)
 
 
 def certificate_page(
@@ -198,20 +198,20 @@ def certificate_page(
     """Make the page of certificates.  `traces`: of each, by the names that its cases have."""
     revisions = [find_revision(document["revision"]) for document in documents]
     held = [read_certificate(d, r) for d, r in zip(documents, revisions, strict=True)]
-    shown: list[PageTrace] = []
+    pages: list[PageTrace] = []
     places: list[tuple[int, str]] = []
     share = MOST_TRACES // max(1, len(traces))
     for number, named in enumerate(traces):
         for name in list(named)[:share]:
-            shown.append(replace(named[name], longest=_LONGEST))
+            pages.append(replace(named[name], longest=_LONGEST))
             places.append((number, name))
-    data = traces_data(shown)
-    found = {
+    data = traces_data(pages)
+    traced = {
         place: _Traced(f"#{trace['key']}", _fired(trace, data["revisions"]))
         for place, trace in zip(places, data["traces"], strict=True)
     }
     first = [h for h in held if h.revision == held[0].revision]
-    told = covered(first, revisions[0])
+    exercise = covered(first, revisions[0])
     title = ", ".join(h.target for h in held[:3]) + (" and others" if len(held) > 3 else "")
     return page(
         "certificate.html",
@@ -224,13 +224,13 @@ def certificate_page(
         outcomes=OUTCOMES,
         signs=SIGNS,
         levels=[level.value for level in LEVELS],
-        matrix=_matrix(held, revisions[0], found),
-        reasons=[_reasons(number, h, found) for number, h in enumerate(held)],
+        matrix=_matrix(held, revisions[0], traced),
+        reasons=[_reasons(number, h, traced) for number, h in enumerate(held)],
         revision=revisions[0].name,
         targets=[h.target for h in first],
-        picture=picture(revisions[0], told),
-        tables=table_rows(revisions[0], told),
-        counts=_counts(told.how),
+        picture=picture(revisions[0], exercise),
+        tables=table_rows(revisions[0], exercise),
+        counts=_counts(exercise.how),
     )
 
 
@@ -242,7 +242,7 @@ def _matrix(
     held: Sequence[CertificateView], revision: Revision, places: Mapping[tuple[int, str], _Traced]
 ) -> list[dict[str, Any]]:
     """Return rules by level, and a cell for each rule and target: its cases, passes counted."""
-    found = []
+    levels = []
     rules = rules_of(held, revision)
     tables = {rule.id: table.name for table, rule in revision.rules()}
     for level, names in rules.items():
@@ -251,8 +251,8 @@ def _matrix(
             cells = [_cell(number, h, h.of_rule(rule), places) for number, h in enumerate(held)]
             bad = any(case["outcome"] != "pass" for cell in cells for case in cell["cases"])
             rows.append({"rule": rule, "table": tables.get(rule, ""), "cells": cells, "bad": bad})
-        found.append({"level": level, "rows": rows})
-    return found
+        levels.append({"level": level, "rows": rows})
+    return levels
 
 
 def _cell(
@@ -315,19 +315,21 @@ def _reasons(
             "level": case.level,
         }
 
-    found = []
+    outcomes = []
     for outcome in OUTCOMES[1:]:
         cases = [case for case in held.cases if case.outcome == outcome]
         if not cases:
             continue
         groups = _by_cause(cases) if outcome in _BY_CAUSE else _by_reason(cases)
         reasons = [
-            {"said": said, "cases": [*map(entry, own)], "rest": [*map(entry, rest)]}
-            for said, own, rest in groups
+            {"said": reason, "cases": [*map(entry, own)], "rest": [*map(entry, rest)]}
+            for reason, own, rest in groups
         ]
         first = masking(causes_of(cases)) if outcome in _BY_CAUSE else ""
-        found.append({"outcome": outcome, "total": len(cases), "reasons": reasons, "first": first})
-    return found
+        outcomes.append(
+            {"outcome": outcome, "total": len(cases), "reasons": reasons, "first": first}
+        )
+    return outcomes
 
 
 def _by_cause(cases: Sequence[CaseRow]) -> list[_Group]:
@@ -338,15 +340,15 @@ def _by_cause(cases: Sequence[CaseRow]) -> list[_Group]:
 
 
 def _by_reason(cases: Sequence[CaseRow]) -> list[_Group]:
-    return [(said, members, ()) for said, members in by_reason(cases)]
+    return [(reason, members, ()) for reason, members in by_reason(cases)]
 
 
 def _sentences(held: Sequence[CertificateView]) -> dict[str, str]:
     """Return the reasons of cases by their anchors, for the search."""
     return {
         _anchor(number, case): case.message
-        for number, one in enumerate(held)
-        for case in one.cases
+        for number, view in enumerate(held)
+        for case in view.cases
         if case.outcome != "pass"
     }
 
@@ -368,7 +370,7 @@ def client_page(
     `traces`: by the names that its cases have.  `areas`: the titles of the areas of obligations, in
     order; `area_of`: each obligation's.  `title`: "" for a certificate's.
     """
-    cases = [_shown(case) for case in document["cases"]]
+    cases = [_with_anchor(case) for case in document["cases"]]
     return site_page(
         "client_certificate.html",
         title or f"{document['target']} on {document['broker']}: certificate",
@@ -388,13 +390,13 @@ def client_page(
 
 
 def client_tone(document: Mapping[str, Any]) -> str:
-    """The colour of a client's certificate: its verdict, or `excused` where known failures are."""
+    """Return the colour of a certificate: its verdict, or `excused` where known failures are."""
     known = document["counts"]["MUST"]["known-failure"]
     excused = document["verdict"] == "holds" and known
     return "excused" if excused else str(document["verdict"])
 
 
-def _shown(case: Mapping[str, Any]) -> dict[str, Any]:
+def _with_anchor(case: Mapping[str, Any]) -> dict[str, Any]:
     reason = read_notes(case["notes"]).reason or case["message"] or "no reason is recorded"
     anchor = case["id"].replace("/", "--")
     return {**case, "reason": reason, "anchor": anchor, "others": [*case["notes"]]}
@@ -408,34 +410,34 @@ def _parts(
     for case in cases:
         new = {"name": case["rule"], "level": case["level"], "about": case["about"], "cases": []}
         rows.setdefault(case["rule"], new)["cases"].append(case)
-    found = []
+    parts = []
     for area, title in areas.items():
         own = [row for name, row in rows.items() if area_of.get(name) == area]
         if own:
-            found.append({"title": title, "rows": own})
-    return found
+            parts.append({"title": title, "rows": own})
+    return parts
 
 
 def _groups(cases: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return what did not pass, by outcome and reason, the commonest first."""
-    found = []
+    groups = []
     for outcome in _BAD:
         own = [case for case in cases if case["outcome"] == outcome]
         if not own:
             continue
         count = Counter(case["reason"] for case in own)
         reasons = sorted(count, key=lambda reason: (-count[reason], reason))
-        found.append(
+        groups.append(
             {
                 "outcome": outcome,
                 "total": plural(len(own), "case"),
                 "reasons": [
-                    {"said": said, "cases": [c for c in own if c["reason"] == said]}
-                    for said in reasons
+                    {"said": reason, "cases": [c for c in own if c["reason"] == reason]}
+                    for reason in reasons
                 ],
             }
         )
-    return found
+    return groups
 
 
 def _trace(trace: Mapping[str, Any]) -> dict[str, Any]:

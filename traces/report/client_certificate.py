@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, Literal, Protocol
 
 import msgspec
+from msgspec import field
 
 from fencepost.model.history.words import plural
 from fencepost.model.messages.errors import error_name
@@ -176,15 +177,15 @@ def kept(certificate: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _compact_case(case: Mapping[str, Any]) -> dict[str, Any]:
-    found = {"outcome": case["outcome"]}
+    short = {"outcome": case["outcome"]}
     match Outcome(case["outcome"]):
         case Outcome.PASS:
-            return found
+            return short
         case Outcome.UNSUPPORTED | Outcome.UNKNOWN:
-            return found | {"why": case["message"]}
+            return short | {"why": case["message"]}
         case _:
             known = read_notes(case["notes"]).reason
-            return found | {"observed": case["observed"], "why": note_of(known) if known else ""}
+            return short | {"observed": case["observed"], "why": note_of(known) if known else ""}
 
 
 class _Case(msgspec.Struct):
@@ -278,7 +279,7 @@ def checked(document: Any, path: Path) -> dict[str, Any]:
 
 TRACE_FORMAT: Final = "fencepost-client-trace"
 
-_SHOWN = {*MEMBER_APIS, LEAVE, FIND}
+_TRACED_APIS = {*MEMBER_APIS, LEAVE, FIND}
 _MOMENT_MS = 250
 _MOST_ROWS = 2000
 _SHORT = 13
@@ -296,9 +297,9 @@ class TraceRow(Document, frozen=True):
     """A row of a client's trace: what was sent, done or seen."""
 
     at_ms: int
-    life: str
+    run: str = field(name="life")
     kind: str
-    said: str
+    text: str = field(name="said")
 
 
 class ClientTrace(Document, frozen=True, kw_only=True):
@@ -309,7 +310,7 @@ class ClientTrace(Document, frozen=True, kw_only=True):
     case: str
     message: str
     scenario: dict[str, Any]
-    lives: tuple[TracedRun, ...]
+    runs: tuple[TracedRun, ...] = field(name="lives")
     wrong_at_ms: int | None
     left_out: int
     rows: tuple[TraceRow, ...]
@@ -326,7 +327,7 @@ def client_trace(result: ClientResult) -> ClientTrace:
         case=result.case.id,
         message=result.message,
         scenario=result.case.scenario.to_json(),
-        lives=tuple(TracedRun(run.id, run.instance, run.process) for run in evidence.runs),
+        runs=tuple(TracedRun(run.id, run.instance, run.process) for run in evidence.runs),
         wrong_at_ms=None if at_ms is None else round(at_ms),
         left_out=max(0, len(rows) - _MOST_ROWS),
         rows=tuple(rows[:_MOST_ROWS]),
@@ -335,7 +336,7 @@ def client_trace(result: ClientResult) -> ClientTrace:
 
 def _rows(evidence: Evidence) -> Iterator[TraceRow]:
     for call in evidence.calls:
-        if call.api in _SHOWN:
+        if call.api in _TRACED_APIS:
             yield _trace_row(call.at_ms, call.run, "sent", f"{_sent(call)} → {_answer(call)}")
     for action in evidence.actions:
         yield _trace_row(action.began_ms, action.run, "did", _action(action))
@@ -343,42 +344,42 @@ def _rows(evidence: Evidence) -> Iterator[TraceRow]:
         yield _trace_row(at_ms, "", "control", f"the control client waited {stall:.0f} ms")
     for at_ms, unmet in evidence.unmet:
         yield _trace_row(at_ms, "", "awaited", unmet)
-    yield from _seen(evidence)
+    yield from _user_rows(evidence)
 
 
-def _trace_row(at_ms: float, run: str, kind: str, said: str) -> TraceRow:
-    return TraceRow(round(at_ms), run, kind, said)
+def _trace_row(at_ms: float, run: str, kind: str, text: str) -> TraceRow:
+    return TraceRow(round(at_ms), run, kind, text)
 
 
 def _sent(call: Call) -> str:
-    told = [f"{call.api} v{call.version}"]
+    words = [f"{call.api} v{call.version}"]
     if call.api != FIND:
-        told.append(f"member {_short(call.member_id)}")
-        told.append("dynamic" if call.instance is None else f"instance {call.instance}")
+        words.append(f"member {_short(call.member_id)}")
+        words.append("dynamic" if call.instance is None else f"instance {call.instance}")
     if call.generation >= 0:
-        told.append(f"generation {call.generation}")
+        words.append(f"generation {call.generation}")
     if isinstance(call.request, SyncGroupRequest) and call.request.assignments:
-        told.append(plural(len(call.request.assignments), "assignment"))
-    return ", ".join(told)
+        words.append(plural(len(call.request.assignments), "assignment"))
+    return ", ".join(words)
 
 
 def _answer(call: Call) -> str:
     if call.answered_ms is None:
         return f"no answer{f' ({call.provoked})' if call.provoked else ''}"
-    told = ["answered" if call.error is None else error_name(call.error)]
+    words = ["answered" if call.error is None else error_name(call.error)]
     answer = call.answer
     if isinstance(answer, JoinGroupResponse) and not call.error:
         leads = answer.leader == answer.member_id
-        told.append(f"generation {answer.generation_id}, member {_short(answer.member_id)}")
-        told.append("leads" if leads else "follows")
+        words.append(f"generation {answer.generation_id}, member {_short(answer.member_id)}")
+        words.append("leads" if leads else "follows")
         if answer.skip_assignment:
-            told.append("skips the assignment")
+            words.append("skips the assignment")
     took_ms = call.answered_ms - call.at_ms
     if took_ms >= 100:
-        told.append(f"after {took_ms:.0f} ms")
+        words.append(f"after {took_ms:.0f} ms")
     if call.provoked:
-        told.append(f"provoked: {call.provoked}")
-    return ", ".join(told)
+        words.append(f"provoked: {call.provoked}")
+    return ", ".join(words)
 
 
 def _short(member_id: str) -> str:
@@ -396,25 +397,25 @@ def _action(action: Action) -> str:
     )
 
 
-def _seen(evidence: Evidence) -> Iterator[TraceRow]:
+def _user_rows(evidence: Evidence) -> Iterator[TraceRow]:
     open_rows: dict[tuple[str, Partition], dict[str, Any]] = {}
-    for one in evidence.user_events:
-        if not isinstance(one.event, Records):
-            yield _trace_row(one.at_ms, one.run, "saw", _event(one))
+    for event in evidence.user_events:
+        if not isinstance(event.event, Records):
+            yield _trace_row(event.at_ms, event.run, "saw", _event(event))
             continue
-        key = one.run, one.event.partition
+        key = event.run, event.event.partition
         row = open_rows.get(key)
-        if row is not None and one.at_ms - row["at_ms"] < _MOMENT_MS:
-            row["count"] += one.event.count
+        if row is not None and event.at_ms - row["at_ms"] < _MOMENT_MS:
+            row["count"] += event.event.count
         else:
             if row is not None:
                 yield _records(row)
             open_rows[key] = {
-                "at_ms": one.at_ms,
-                "life": one.run,
-                "partition": one.event.partition,
-                "first": one.event.first,
-                "count": one.event.count,
+                "at_ms": event.at_ms,
+                "life": event.run,
+                "partition": event.event.partition,
+                "first": event.event.first,
+                "count": event.event.count,
             }
     for row in open_rows.values():
         yield _records(row)
@@ -422,12 +423,12 @@ def _seen(evidence: Evidence) -> Iterator[TraceRow]:
 
 def _records(row: dict[str, Any]) -> TraceRow:
     topic, number = row["partition"]
-    said = f"{plural(row['count'], 'record')} of {topic}-{number} from {row['first']}"
-    return _trace_row(row["at_ms"], row["life"], "delivered", said)
+    text = f"{plural(row['count'], 'record')} of {topic}-{number} from {row['first']}"
+    return _trace_row(row["at_ms"], row["life"], "delivered", text)
 
 
-def _event(one: UserEvent) -> str:
-    match one.event:
+def _event(event: UserEvent) -> str:
+    match event.event:
         case Assigned(partitions=partitions):
             return f"assigned {_listed(partitions)}"
         case Revoked(partitions=partitions):
@@ -441,7 +442,7 @@ def _event(one: UserEvent) -> str:
         case Log(level=level, message=message):
             return f"log, {level}: {message}"
         case _:
-            return type(one.event).__name__
+            return type(event.event).__name__
 
 
 def _listed(partitions: tuple[Partition, ...]) -> str:

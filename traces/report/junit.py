@@ -65,9 +65,9 @@ class JUnitCase:
 def junit_xml(report: Certificate | ClientCertificate) -> str:
     """Write the document.  With a virtual clock it holds no times, nor has that of a client."""
     if isinstance(report, ClientCertificate):
-        found = [_client_case(report, one) for one in report.by_obligation()]
-        found.sort(key=lambda case: _client_order(case.suite))
-        return junit_document(report.subject, found, None)
+        cases = [_client_case(report, result) for result in report.by_obligation()]
+        cases.sort(key=lambda case: _client_order(case.suite))
+        return junit_document(report.subject, cases, None)
     revision = revisions.find(report.revision)
     real = report.clock == "real"
     results = sorted(report.results, key=lambda r: (area(r.case.id), LEVELS.index(r.level)))
@@ -76,7 +76,7 @@ def junit_xml(report: Certificate | ClientCertificate) -> str:
 
 
 def junit_document(name: str, cases: Sequence[JUnitCase], seconds: float | None) -> str:
-    """The document of these cases, in suites in their order; `seconds`: of the whole."""
+    """Make the document of these cases, in suites in their order; `seconds`: of the whole."""
     root = ET.Element("testsuites", name=_clean(name))
     _count(root, cases)
     if seconds is not None:
@@ -94,7 +94,7 @@ def junit_document(name: str, cases: Sequence[JUnitCase], seconds: float | None)
 
 
 def area(case_id: str) -> str:
-    """The area of the protocol that a case is about: the first word of its first rule."""
+    """Return the area of the protocol that a case is about: the first word of its first rule."""
     return case_id.partition("/")[0].partition("-")[0]
 
 
@@ -141,7 +141,7 @@ def _client_case(report: ClientCertificate, result: ClientResult) -> JUnitCase:
 
 def _client_order(suite: str) -> tuple[int, int]:
     of, _, level = suite.partition(" ")
-    return list(AREAS).index(of), [one.value for one in LEVELS].index(level)
+    return list(AREAS).index(of), [level.value for level in LEVELS].index(level)
 
 
 def _message(result: CheckResult) -> str:
@@ -151,12 +151,12 @@ def _message(result: CheckResult) -> str:
 
 
 def _aside(report: Report[Any], result: CheckResult) -> str:
-    """Say why what a case found doesn't count at the level that was asked for; "" if it counts."""
+    """Say why a failure doesn't count at the report's level; "" if it counts."""
     if report.deciding(result) or result.outcome not in _LONG:
         return ""
     level = report.level.value
-    found = f"{result.outcome.value} at {result.level.value}"
-    return f"{found}, not counted at --level {level.lower()}"
+    outcome = f"{result.outcome.value} at {result.level.value}"
+    return f"{outcome}, not counted at --level {level.lower()}"
 
 
 def _add(suite: ET.Element, case: JUnitCase) -> None:
@@ -175,5 +175,5 @@ def _add(suite: ET.Element, case: JUnitCase) -> None:
 
 
 def _clean(text: str) -> str:
-    """The text with what XML 1.0 can't hold written as an escape."""
-    return _NOT_XML.sub(lambda found: f"\\x{ord(found.group()):02x}", text)
+    """Return the text with what XML 1.0 can't hold as escapes."""
+    return _NOT_XML.sub(lambda match: f"\\x{ord(match.group()):02x}", text)

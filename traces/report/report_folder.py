@@ -87,7 +87,7 @@ def certificate_texts(report: Judged, diff: CertificateDiff | None = None) -> di
         texts |= {name: trace.text() for name, trace in kept.items()}
         if diff is not None:
             tone = read_certificate(document, revisions.find(report.revision)).tone
-            texts[PAGE] = diff_page(diff, document, shown(document["cases"], kept), tone)
+            texts[PAGE] = diff_page(diff, document, trace_pages(document["cases"], kept), tone)
     return texts
 
 
@@ -97,9 +97,9 @@ def _client_texts(
     from fencepost.traces.report.certificate_page import client_tone  # noqa: PLC0415  (Jinja)
 
     kept = {
-        trace_name(one.case.id): client_trace(one).plain()
-        for one in report.results
-        if one.has_trace
+        trace_name(result.case.id): client_trace(result).plain()
+        for result in report.results
+        if result.has_trace
     }
     texts = {
         "certificate.json": client_text(document),
@@ -120,10 +120,10 @@ _HERE = "the folder of this report"
 
 
 def certificate_index(document: Mapping[str, Any], traces: Mapping[str, TraceFile]) -> str:
-    """The page of one certificate, with the traces that were written beside it."""
+    """Make the page of one certificate, with the traces that were written beside it."""
     from fencepost.traces.report.certificate_page import certificate_page  # noqa: PLC0415  (Jinja)
 
-    return certificate_page([document], [shown(document["cases"], traces)])
+    return certificate_page([document], [trace_pages(document["cases"], traces)])
 
 
 def client_index(
@@ -137,17 +137,17 @@ def client_index(
 
 
 def certificate_from_folder(document: Mapping[str, Any], folder: Path) -> dict[str, PageTrace]:
-    """The traces of a certificate that lie in a folder.  Raises TraceFileError for a bad one."""
+    """Read those traces of a certificate that lie in a folder.  Raises TraceFileError."""
     cases = document["cases"]
     if isinstance(cases, Mapping):
         return {}  # the short form keeps no traces
     names = [case["trace"] for case in cases if case.get("trace") is not None]
-    found = {n: TraceFile.read(folder / n) for n in names if (folder / n).is_file()}
-    return shown(cases, found)
+    existing = {n: TraceFile.read(folder / n) for n in names if (folder / n).is_file()}
+    return trace_pages(cases, existing)
 
 
-def shown(cases: Any, traces: Mapping[str, TraceFile]) -> dict[str, PageTrace]:
-    """The traces of cases, by the names of their files."""
+def trace_pages(cases: Any, traces: Mapping[str, TraceFile]) -> dict[str, PageTrace]:
+    """Return the pages of cases' traces, by the names of their files."""
     from fencepost.traces.pages.trace_data import (  # noqa: PLC0415  (Jinja)
         PageTrace,
         case_note,

@@ -56,14 +56,14 @@ _AGAIN = 20
 """A command to paste names at most this many cases."""
 
 _VERSION = re.compile(r"(?P<api>the target lacks \w+) v(?P<version>\d+)")
-"""Why a case is unsupported that needs one version of an API."""
+"""The reason of a case that is unsupported since it needs one version of an API."""
 
-_MOST_CAUSES, _TOLD_IN_FULL, _MOST_STEPS = 12, 3, 8
-"""So many causes are told, so many of them with steps, and with so many steps each."""
+_MOST_CAUSES, _FULL_CAUSES, _MOST_STEPS = 12, 3, 8
+"""The numbers of causes that are printed, of those with steps, and of steps each."""
 
 
 def spans(versions: Iterable[int]) -> str:
-    """Versions in order as people write them: `version 3`, `versions 0, 4 and 7 to 9`."""
+    """Write versions in order as people write them: `version 3`, `versions 0, 4 and 7 to 9`."""
     runs: list[list[int]] = []
     for version in versions:
         if runs and version == runs[-1][-1] + 1:
@@ -121,11 +121,11 @@ def _client_failures(report: ClientCertificate, console: Console) -> None:
 def _client_cases(
     report: ClientCertificate, outcome: Outcome, title: str, console: Console
 ) -> None:
-    found = report.of(outcome)
-    if not found:
+    results = report.of(outcome)
+    if not results:
         return
-    say(console, f"{title} ({len(found)}):", "bold")
-    for result in found:
+    say(console, f"{title} ({len(results)}):", "bold")
+    for result in results:
         say(console, f"  {result.level.value}  {result.case.id}", COLOURS[outcome])
         known = result.message if result.known is None else result.known.reason
         say(console, f"      {known}")
@@ -136,24 +136,24 @@ def _failures(certificate: Certificate, revision: Revision, console: Console, re
     """Print one case of each cause, and what else fails for it."""
     failed = {r.case.id: r for r in certificate.of(*NOT_LISTED)}
     causes = causes_of(_row(result, revision) for result in failed.values())
-    most = _MOST_STEPS if len(causes) > _TOLD_IN_FULL else None
+    most = _MOST_STEPS if len(causes) > _FULL_CAUSES else None
     for number, cause in enumerate(causes[:_MOST_CAUSES]):
         first = failed[cause.cases[0].id]
-        if number < _TOLD_IN_FULL:
+        if number < _FULL_CAUSES:
             _violation(first, revision, console, most)
         else:
             _title(first.outcome, first.level, first.case.id, console)
             say(console, f"  {_shortened(first.message)}")
         _others(cause, console)
         console.print()
-    if len(causes) > _TOLD_IN_FULL:
-        said = f"the steps of all but the first {_TOLD_IN_FULL} causes are in what --report writes"
-        say(console, said, "dim")
+    if len(causes) > _FULL_CAUSES:
+        words = f"the steps of all but the first {_FULL_CAUSES} causes are in what --report writes"
+        say(console, words, "dim")
         console.print()
     if rest := causes[_MOST_CAUSES:]:
         cases = sum(len(cause.cases) for cause in rest)
-        said = f"{plural(len(rest), 'more cause')} of {plural(cases, 'failure')}"
-        say(console, f"{said}: {report} has them all", "bold")
+        words = f"{plural(len(rest), 'more cause')} of {plural(cases, 'failure')}"
+        say(console, f"{words}: {report} has them all", "bold")
         console.print()
     if mend_first := masking(causes):
         say(console, mend_first, "bold")
@@ -172,7 +172,7 @@ def _others(cause: Cause, console: Console) -> None:
 
 
 def _shortened(sentence: str) -> str:
-    """A sentence without its source."""
+    """Return a sentence without its source."""
     return sentence.partition(" Source: ")[0]
 
 
@@ -208,10 +208,10 @@ def _violation(
     if explanation is not None and explanation.rule is not None:
         width = len(str(len(explanation.steps))) + 1
         steps = explanation.steps
-        shown = _excerpt(steps, most_steps)
-        if cut := shown.start:
+        excerpt = _excerpt(steps, most_steps)
+        if cut := excerpt.start:
             say(console, f"    {'…':>{width}} {plural(cut, 'step')} before", "dim")
-        for step in steps[shown.start : shown.stop]:
+        for step in steps[excerpt.start : excerpt.stop]:
             number, _, words = step.partition(" ")
             style = "red" if step.endswith("← wrong") else ""
             say(console, f"    {number:>{width}} {words}", style)
@@ -220,7 +220,7 @@ def _violation(
 
 
 def _excerpt(steps: Sequence[str], most: int | None) -> range:
-    """The places of the steps to show: all, or the last `most` up to the wrong one.
+    """Return the places of the steps to show: all, or the last `most` up to the wrong one.
 
     To a request without an answer belong the steps after it: one of them makes the answer due.
     """
@@ -233,7 +233,7 @@ def _excerpt(steps: Sequence[str], most: int | None) -> range:
 
 
 def _known(certificate: Certificate, console: Console, report: str) -> None:
-    """Known failures, a line for each reason, the commonest first."""
+    """Print known failures, a line for each reason, the commonest first."""
     results = certificate.of(Outcome.KNOWN_FAILURE)
     if not results:
         return
@@ -251,7 +251,7 @@ def _reason(result: CaseResult) -> str:
 
 
 def _undecided(certificate: Certificate, console: Console) -> None:
-    """The cases that were not decided, two lines each."""
+    """Print the cases that were not decided, two lines each."""
     results = certificate.of(Outcome.UNKNOWN)
     if not results:
         return
@@ -261,8 +261,8 @@ def _undecided(certificate: Certificate, console: Console) -> None:
         say(console, f"      {result.observed or result.message}")
     if is_in_a_file(certificate.revision):
         base = revisions.find(certificate.revision).base
-        said = f"  A case that was written for {base} may not come to its rule by yours."
-        say(console, said, "dim")
+        words = f"  A case that was written for {base} may not come to its rule by yours."
+        say(console, words, "dim")
     if certificate.clock == "virtual":
         console.print()
         return  # it would be the same again
@@ -274,7 +274,7 @@ def _undecided(certificate: Certificate, console: Console) -> None:
 
 
 def _unsupported(certificate: Certificate, console: Console, report: str) -> None:
-    """What the target lacks, by the number of cases that need it."""
+    """Print what the target lacks, by the number of cases that need it."""
     results = certificate.of(Outcome.UNSUPPORTED)
     if not results:
         return
@@ -285,37 +285,37 @@ def _unsupported(certificate: Certificate, console: Console, report: str) -> Non
         say(console, f"  {count:>{width}}  {reason}", COLOURS[Outcome.UNSUPPORTED])
     if rest := reasons[_NAMED:]:
         cases = sum(count for _, count in rest)
-        said = f"{plural(len(rest), 'more reason')}, which {report} has"
-        say(console, f"  {cases:>{width}}  for {said}", "dim")
+        words = f"{plural(len(rest), 'more reason')}, which {report} has"
+        say(console, f"  {cases:>{width}}  for {words}", "dim")
     console.print()
 
 
 def _lacking(reasons: Sequence[str]) -> Iterator[str]:
-    """The reasons, those that name a version of an API with all versions that others name."""
+    """Yield the reasons, those that name a version of an API with all versions that others name."""
     lacked: dict[str, set[int]] = {}
     for reason in reasons:
-        if found := _VERSION.fullmatch(reason):
-            lacked.setdefault(found["api"], set()).add(int(found["version"]))
+        if match := _VERSION.fullmatch(reason):
+            lacked.setdefault(match["api"], set()).add(int(match["version"]))
     for reason in reasons:
-        found = _VERSION.fullmatch(reason)
-        yield f"{found['api']} {spans(sorted(lacked[found['api']]))}" if found else reason
+        match = _VERSION.fullmatch(reason)
+        yield f"{match['api']} {spans(sorted(lacked[match['api']]))}" if match else reason
 
 
 def _rules(certificate: Certificate, console: Console) -> None:
-    """The rules of which the certificate shows nothing; `missed` only where all cases ran."""
+    """Print the rules of which the certificate shows nothing; `missed` only where all cases ran."""
     coverage = certificate.coverage
-    for said, rules in (
+    for words, rules in (
         ("can't be reached on this target", sorted(coverage.unreachable)),
         ("covered by no case that passed", coverage.missed if certificate.is_whole() else ()),
     ):
         if rules:
             more = len(rules) - _NAMED
             named = ", ".join(rules[:_NAMED]) + (f" and {more} more" if more > 0 else "")
-            say(console, f"{plural(len(rules), 'rule')} {said}: {named}", "dim")
+            say(console, f"{plural(len(rules), 'rule')} {words}: {named}", "dim")
 
 
 def _counts_table(report: Report[Any], console: Console) -> Table:
-    """How many cases came out how, by level."""
+    """Make the table of cases by outcome and level."""
     counts = report.counts()
     levels = [level for level in LEVELS if any(counts[level, o] for o in Outcome)]
     table = Table(box=box.SIMPLE_HEAD if console.is_terminal else None, pad_edge=False)

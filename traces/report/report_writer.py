@@ -72,16 +72,16 @@ class FindingsPage:
         from fencepost.traces.pages.trace_data import PageTrace  # noqa: PLC0415  (Jinja)
         from fencepost.traces.report.certificate_page import findings_page  # noqa: PLC0415  (Jinja)
 
-        shown = {
+        pages = {
             name: PageTrace(trace, trace.case or name, name, self.longest)
             for name, trace in sorted(self.traces.items())
         }
-        return findings_page(self.heading, self.outcome, self.facts, self.sections, shown)
+        return findings_page(self.heading, self.outcome, self.facts, self.sections, pages)
 
 
 @dataclass(frozen=True, slots=True)
 class ClientPage:
-    """What a client was seen to do; `traces`: by name; `title`: "" for a certificate's."""
+    """The observed behaviour of a client; `traces`: by name; `title`: "" for a certificate's."""
 
     document: Mapping[str, Any]
     traces: Mapping[str, Mapping[str, Any]]
