@@ -154,7 +154,7 @@ def _server(files: Sequence[Path], log_settings: LogOptions, *, may_be_quiet: bo
 
 def _say(run: LogRun, *, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps(run.to_json(), indent=1))
+        click.echo(json.dumps(run.document().plain(), indent=1))
         return
     for line in audit_lines(run):
         click.echo(line)

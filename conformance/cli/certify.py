@@ -168,7 +168,7 @@ def give_out(
     if written is not None:
         write_list(draft(document), written)
     if as_json:
-        compared = {} if diff is None else {"diff": diff.to_json()}
+        compared = {} if diff is None else {"diff": diff.plain()}
         echo_json({**document, **compared})
     else:
         print_certificate(certificate, console(), reported=report is not None)

@@ -6,6 +6,7 @@ The pipeline itself is `fencepost.traces.pipeline`; it does the same with both e
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,6 @@ from fencepost.traces.pipeline.corpus.corpus import SHARD_TRACES, corpus_recipe
 
 if TYPE_CHECKING:
     from fencepost.traces.pipeline.corpus.shard_jobs import Corpus
-    from fencepost.traces.pipeline.corpus.triage import ShardsDone
 
 Option = Callable[[Any], Any]
 _ALL = "all"
@@ -125,7 +125,7 @@ def generate_command(
         from fencepost.traces.pipeline.storage.location import Place  # noqa: PLC0415
 
         ran = triage.generate_corpus(running, Place(out), recipe)
-    say({"out": out, "models": list(recipe.models), **_ran_json(ran)}, as_json=as_json)
+    say({"out": out, "models": list(recipe.models), **asdict(ran)}, as_json=as_json)
 
 
 @_command("check", exit_codes("nothing is violated", "a trace is violated", "a trace is undecided"))
@@ -157,9 +157,9 @@ def check_command(
     for row in counted:
         outcomes[row["outcome"]] = outcomes.get(row["outcome"], 0) + row["traces"]
     if as_json:
-        say({"revision": judge, **_ran_json(ran), "models": counted}, as_json=True)
+        say({"revision": judge, **asdict(ran), "models": counted}, as_json=True)
     else:
-        say({"revision": judge, **_ran_json(ran), **outcomes}, as_json=False)
+        say({"revision": judge, **asdict(ran), **outcomes}, as_json=False)
     violated = outcomes.get("violated", 0)
     undecided = outcomes.get("unknown", 0) + outcomes.get("error", 0)
     overall = Overall.UNKNOWN if undecided else Overall.HOLDS
@@ -308,10 +308,6 @@ def _known(revision: str) -> None:
         corpus_recipe(seed=0, traces=1, revisions=[revision], mutants=[], per_shard=1)
     except KeyError as error:
         raise click.UsageError(str(error.args[0])) from None
-
-
-def _ran_json(ran: ShardsDone) -> dict[str, Any]:
-    return {"shards": ran.shards, "rows": ran.rows, "shards_before": ran.before}
 
 
 def say(document: Any, *, as_json: bool) -> None:

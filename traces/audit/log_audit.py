@@ -312,7 +312,7 @@ class AuditRun:
         """The worst of the groups'."""
         return next((o for o in OUTCOMES if self.count(o)), EXPLAINED)
 
-    def to_json(self) -> dict[str, Any]:
+    def document(self) -> AuditDocument:
         """Return the report, as `audit-1` describes it."""
         return AuditDocument(
             revision=self.settings.revision.name,
@@ -333,7 +333,7 @@ class AuditRun:
             ),
             groups=tuple(group.entry() for group in self.groups.values()),
             operator=operator_json(self.report),
-        ).plain()
+        )
 
 
 def audit_log(

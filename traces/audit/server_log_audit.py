@@ -98,7 +98,7 @@ class ServerLogRun:
     lost: int
     outcome: str = UNJUDGED
 
-    def to_json(self) -> dict[str, Any]:
+    def document(self) -> ServerLogDocument:
         """Return the report, as `server-log-audit-1` describes it."""
         return ServerLogDocument(
             files=self.files,
@@ -109,7 +109,7 @@ class ServerLogRun:
             not_shown=NOT_COVERED,
             skipped=SkippedLines.of(self.skipped),
             operator=operator_json(self.report),
-        ).plain()
+        )
 
 
 UNSEEN = frozenset({"ping-pong", "self-fencing", "short-session"})

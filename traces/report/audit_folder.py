@@ -115,7 +115,7 @@ def write_audit(run: LogRun, folder: Path) -> None:
     """Write the files of `--report`.  Raises ReportError."""
     traces = {} if isinstance(run, ServerLogRun) else _traces(run)
     texts = {
-        "audit.json": json.dumps(run.to_json(), indent=1) + "\n",
+        "audit.json": json.dumps(run.document().plain(), indent=1) + "\n",
         "audit.txt": "\n".join(audit_lines(run)) + "\n",
         **{name: trace.text() for name, (_, trace) in traces.items()},
     }

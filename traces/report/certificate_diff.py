@@ -7,10 +7,10 @@ what passes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from fencepost.model.history.words import plural
+from fencepost.traces.files.document_schema import Document
 from fencepost.traces.report.certificate_data import FAILED, FindingEntry, FindingSection
 
 if TYPE_CHECKING:
@@ -21,8 +21,7 @@ _LISTED = 15
 """The number of cases of a kind that are printed; the page has all."""
 
 
-@dataclass(frozen=True, slots=True)
-class CaseChange:
+class CaseChange(Document, frozen=True):
     """A case that came out in another way.
 
     `was`, `now`: the outcome, with what was observed if it failed; `rule`: that it breaks, or is
@@ -38,8 +37,7 @@ class CaseChange:
     trace: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CertificateDiff:
+class CertificateDiff(Document, frozen=True):
     """The differences from an older certificate.
 
     `old`: that one in words; `old_summary`: with its verdict.
@@ -67,10 +65,6 @@ class CertificateDiff:
                     yield f"      was {change.was}; now {change.now}"
             if (more := len(changes) - _LISTED) > 0:
                 yield f"  {word:<7}  and {more} more"
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the comparison as JSON."""
-        return asdict(self)
 
 
 def diff_certificates(old: Mapping[str, Any], new: Mapping[str, Any]) -> CertificateDiff:

@@ -42,7 +42,7 @@ def said_by_audit(audit: LogAudit, *, cut: bool = False) -> dict[str, Rows]:
     """The rows of the audit in one pass, in an order of their own; `cut`: it may leave some out."""
     options, paths = audit.options, [Path(file.path) for file in audit.files]
     log = RequestLog(paths, dates=options.dates(), skew=options.skew)
-    said = audit_log(log, options.settings(), frozenset(options.groups)).to_json()
+    said = audit_log(log, options.settings(), frozenset(options.groups)).document().plain()
     groups, found = [], []
     for group in said["groups"]:
         groups.append({name: value for name, value in group.items() if name != "found"})

@@ -41,10 +41,10 @@ def test_reports_are_the_same_as_with_the_oracle_alone(
         return rested[-1]
 
     monkeypatch.setattr(Segment, "at_rest", at_rest)
-    short = audited(log, lines).to_json()
+    short = audited(log, lines).document().plain()
     assert any(rested)
     monkeypatch.setattr(Segment, "at_rest", lambda _: False)
-    assert json.dumps(short) == json.dumps(audited(log, lines).to_json())
+    assert json.dumps(short) == json.dumps(audited(log, lines).document().plain())
 
 
 class Forgetful(set[Attempt]):
@@ -72,7 +72,7 @@ def test_what_had_to_be_given_up_is_not_tried_again_with_more_lines(
         settings = AuditSettings(limit=200)
         log = tmp_path / "broker.log"
         log.write_bytes(b"".join(lines))
-        return json.dumps(audit_log(RequestLog([log]), settings).to_json())
+        return json.dumps(audit_log(RequestLog([log]), settings).document().plain())
 
     monkeypatch.setattr(Segment, "followed", counted)
     assert reported(set) == reported(Forgetful)

@@ -227,7 +227,7 @@ class ShardsDone:
 
     shards: int
     rows: int
-    before: int
+    shards_before: int
 
 
 def open_corpus(place: Place) -> Corpus:

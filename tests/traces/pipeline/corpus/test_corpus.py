@@ -101,7 +101,7 @@ def test_killed_midway_nothing_is_lost_and_nothing_is_there_twice(
     unfinished.parent.mkdir(parents=True, exist_ok=True)
     unfinished.write_bytes(b"half a table")
     ran = triage.generate_corpus(LocalEngine(), place, RECIPE)
-    assert (ran.shards, ran.rows, ran.before) == (3, 60, 3)
+    assert (ran.shards, ran.rows, ran.shards_before) == (3, 60, 3)
     assert not unfinished.exists()
     assert traces(half) == traces(corpus)
 
@@ -109,7 +109,7 @@ def test_killed_midway_nothing_is_lost_and_nothing_is_there_twice(
         triage.check_corpus(Mortal(), half, "kafka-4")
     with pytest.raises(CorpusError, match="3 of 6 shards are not judged by kafka-4"):
         triage.count_outcomes(LocalEngine(), half, "kafka-4")
-    assert triage.check_corpus(LocalEngine(), half, "kafka-4").before == 3
+    assert triage.check_corpus(LocalEngine(), half, "kafka-4").shards_before == 3
     assert verdicts(half) == verdicts(corpus)
     assert triage.check_corpus(LocalEngine(), half, "kafka-4").shards == 0
 

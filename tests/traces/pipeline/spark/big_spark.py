@@ -99,14 +99,14 @@ def test_killed_midway_and_run_again(spark: SparkEngine, tmp_path: Path) -> None
     half = len(triage.open_corpus(place).written("traces"))
     assert 0 < half < len(recipe.shards())
     ran = triage.generate_corpus(spark, place, recipe)
-    assert ran.before >= half
-    assert ran.before + ran.shards == len(recipe.shards())
+    assert ran.shards_before >= half
+    assert ran.shards_before + ran.shards == len(recipe.shards())
 
     killed(folder, "verdicts", ["check", str(folder)])
     corpus = triage.open_corpus(place)
     judged = len(corpus.written("verdicts/judge=kafka-4"))
     assert 0 < judged < len(recipe.shards())
-    assert triage.check_corpus(spark, corpus, "kafka-4").before >= judged
+    assert triage.check_corpus(spark, corpus, "kafka-4").shards_before >= judged
 
     whole = Place(str(tmp_path / "whole"))
     triage.generate_corpus(LocalEngine(), whole, recipe)
