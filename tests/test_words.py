@@ -128,7 +128,7 @@ PUBLISHED: dict[tuple[str, str], str] = {
     (
         "properties/requirements/driver_messages.py",
         "What is told nowhere but in the library's log.",
-    ): "a description in client-driver-1.schema.json",
+    ): "a description in client-driver-1",
     ("traces/audit/audit_results.py", "found"): "a field of audit-1",
     ("traces/audit/server_log_audit.py", "not_shown"): "a field of server-log-audit-1",
     ("traces/operations/operator_rows.py", "told"): "a field of operator-report-1",

@@ -16,23 +16,23 @@ import click
 from fencepost.conformance.cli.options.common_options import console, echo_json
 from fencepost.model.bad_input import BadInputError
 from fencepost.model.suggestions import nearest
-from fencepost.traces.files.document_schema import DocumentSchema
 
 _DERIVED = {
-    "advice-1": "fencepost.conformance.advise.advice_document:SCHEMA",
-    "audit-1": "fencepost.traces.audit.log_audit:SCHEMA",
-    "certificate-1": "fencepost.traces.report.certificate_schema:SCHEMA",
-    "client-certificate-1": "fencepost.traces.report.certificate_schema:CLIENT_SCHEMA",
-    "corpus-1": "fencepost.conformance.search.findings.trace_causes:SCHEMA",
-    "known-failures-1": "fencepost.traces.files.known_failure_lists:SCHEMA",
-    "operator-report-1": "fencepost.traces.operations.operator_words:SCHEMA",
-    "provocations-1": "fencepost.conformance.cases.clients.provocation:SCHEMA",
-    "simulation-1": "fencepost.conformance.simulate.simulate:SCHEMA",
-    "server-log-audit-1": "fencepost.traces.audit.server_log_audit:SCHEMA",
+    "advice-1": "fencepost.conformance.advise.advice_document:SCHEMA.schema",
+    "audit-1": "fencepost.traces.audit.log_audit:SCHEMA.schema",
+    "certificate-1": "fencepost.traces.report.certificate_schema:SCHEMA.schema",
+    "client-certificate-1": "fencepost.traces.report.certificate_schema:CLIENT_SCHEMA.schema",
+    "client-driver-1": "fencepost.properties.requirements.driver_messages:protocol_schema",
+    "corpus-1": "fencepost.conformance.search.findings.trace_causes:SCHEMA.schema",
+    "known-failures-1": "fencepost.traces.files.known_failure_lists:SCHEMA.schema",
+    "operator-report-1": "fencepost.traces.operations.operator_words:SCHEMA.schema",
+    "provocations-1": "fencepost.conformance.cases.clients.provocation:SCHEMA.schema",
+    "simulation-1": "fencepost.conformance.simulate.simulate:SCHEMA.schema",
+    "server-log-audit-1": "fencepost.traces.audit.server_log_audit:SCHEMA.schema",
 }
-"""The schemas that are derived from types, by module and name there."""
+"""The functions that derive schemas from types, by module and name there."""
 _ENDING = ".schema.json"
-_FLOORS = ("fencepost.properties", "fencepost.traces", "fencepost.conformance")
+_FLOORS = ("fencepost.traces", "fencepost.conformance")
 
 
 class UnknownSchemaError(BadInputError):
@@ -78,8 +78,7 @@ def schemas() -> dict[str, Callable[[], str]]:
 
 
 def _derived(place: str) -> str:
-    schema: DocumentSchema = resolve_name(place)
-    return json.dumps(schema.schema(), indent=2) + "\n"
+    return json.dumps(resolve_name(place)(), indent=2) + "\n"
 
 
 def definition_in(document: dict[str, Any], name: str) -> dict[str, Any]:

@@ -2,17 +2,12 @@
 
 A driver is a program around one client library.  It reads commands as JSON lines and writes one
 reply to each, with its `id`, in any order; events come at any time.  The schema of all this,
-`client-driver-1.schema.json`, is derived from the types below, so nothing is written twice.
-
-`python -m fencepost.properties.requirements.driver_messages` writes the derived file anew.
+`client-driver-1`, is derived from the types below, so nothing is written twice.
 """
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args
 
 import msgspec
@@ -39,7 +34,6 @@ FEATURES = (
     "seek",
     "next-generation",
 )
-SCHEMA_FILE = Path(__file__).with_name("client-driver-1.schema.json")
 
 _Count = Annotated[int, Meta(ge=0)]
 Partition = tuple[str, _Count]
@@ -308,14 +302,3 @@ def protocol_schema() -> dict[str, Any]:
         "anyOf": [{"$ref": f"#/$defs/{kind}"} for kind in kinds],
         "$defs": {**kinds, **definitions},
     }
-
-
-def main() -> int:
-    """Write the derived file anew."""
-    SCHEMA_FILE.write_text(json.dumps(protocol_schema(), indent=2) + "\n", encoding="utf-8")
-    sys.stdout.write(f"{SCHEMA_FILE}\n")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -14,7 +14,7 @@ from fencepost.conformance.targets.stdio.protocol_schemas import envelope_schema
 
 FILES = {
     path.name.removesuffix(".schema.json"): path
-    for floor in ("properties", "traces", "conformance")
+    for floor in ("traces", "conformance")
     for path in (ROOT / floor).rglob("*.schema.json")
 }
 
