@@ -21,7 +21,6 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, combinations, product
 
 import networkx as nx
-from hypothesis import find, settings
 from hypothesis import strategies as st
 
 from fencepost.model.assignors.assignor_input import (
@@ -225,18 +224,6 @@ def _some(names: tuple[str, ...], number: Callable[[int, int], int]) -> tuple[st
     """Return one or more of these, in their order."""
     bits = number(1, 2 ** len(names) - 1)
     return tuple(name for index, name in enumerate(names) if bits >> index & 1)
-
-
-def shrunk_group(condition: Callable[[AssignorInput], bool]) -> AssignorInput:
-    """Return the smallest group that Hypothesis finds for which this is true.
-
-    Raises hypothesis.errors.NoSuchExample.
-    """
-    return find(
-        groups(),
-        condition,
-        settings=settings(max_examples=2000, derandomize=True, database=None),
-    )
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -633,13 +633,3 @@ def broken_properties(
     reading = read(history)
     verdicts = ((each.id, each.holds(reading)) for each in properties if each.holds is not None)
     return {name: sentence for name, sentence in verdicts if sentence is not None}
-
-
-def reached_properties(
-    history: Sequence[Event], properties: Iterable[Property] = HISTORY_PROPERTIES
-) -> frozenset[str]:
-    """Return the ids of the properties whose premise a history reaches; it tests no others."""
-    reading = read(history)
-    return frozenset(
-        each.id for each in properties if callable(each.premise) and each.premise(reading)
-    )

@@ -8,7 +8,7 @@ offsets, and the senders of parked requests.
 
 from __future__ import annotations
 
-from fencepost.model.classic.vocabulary import SELECTION, STATE, SUBSCRIPTION, GroupState
+from fencepost.model.classic.vocabulary import STATE, GroupState
 from fencepost.model.messages.errors import Error
 from fencepost.model.table.expr import Feature
 from fencepost.properties.logic.logic import (
@@ -77,7 +77,6 @@ RELATIONS = (*GROUP_RELATIONS, CALLER, DEFERRED)
 NAMED = Relation("named", _ID, "{0} is named, by its id or by its instance", of_event=True)
 MID_GIVEN = Relation("mid_given", (), "a member id is sent", of_event=True)
 INST_GIVEN = Relation("inst_given", (), "an instance is sent", of_event=True)
-EVENT_RELATIONS = (NAMED, MID_GIVEN, INST_GIVEN)
 
 MID = Term("the id sent", Sort.ID, fixed=True)
 INST = Term("the instance sent", Sort.INSTANCE, fixed=True)
@@ -95,7 +94,6 @@ GROUP_FEATURES = (STATE, STORED_STATE)
 EVENT = Feature("event", (), "the table that decides what happens")
 RULE = Feature("deciding rule", (), "the rule that decides what happens")
 ANSWER = Feature("answer", (None, *Error), "the error (or NONE) that is answered at once")
-EVENT_FEATURES = (EVENT, RULE, ANSWER, SELECTION, SUBSCRIPTION)
 
 JOIN_GROUP = "JoinGroup"
 LEAVE_ROW = "LeaveGroup member"

@@ -100,7 +100,6 @@ _EMPTY_ID = (
     "JOIN-STATIC-EMPTY-STABLE",
     "JOIN-STATIC-EMPTY-STABLE-SELECTION",
 )
-_UNMAPPED_KNOWN = all_of(_MEMBER, INST.among(Inst.UNMAPPED))
 
 HISTORY: tuple[Mutant, ...] = (
     mutant(

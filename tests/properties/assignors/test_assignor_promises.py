@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.groups import group, told
 from support.lying_assignors import LYING_ASSIGNORS
+from support.shrunk_groups import shrunk_group
 
 from fencepost.model.assignors.assignors import ASSIGNORS, Assignor
 from fencepost.properties.assignors.assignor_promises import (
@@ -20,7 +21,6 @@ from fencepost.properties.assignors.assignor_promises import (
     random_group,
     rounds,
     settled,
-    shrunk_group,
     small_groups,
     small_racked_groups,
 )

@@ -3,6 +3,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from support.shrunk_groups import shrunk_group
 
 from fencepost.model.assignors.assignor_input import racks_matter
 from fencepost.model.assignors.sticky import claims_of
@@ -10,7 +11,6 @@ from fencepost.properties.assignors.assignor_promises import (
     KINDS,
     GroupKind,
     random_group,
-    shrunk_group,
     small_groups,
     small_racked_groups,
     wants_are_alike,

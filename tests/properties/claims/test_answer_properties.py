@@ -14,8 +14,8 @@ from fencepost.model.revisions import revisions
 from fencepost.properties.claims.answer_properties import (
     HISTORY_PROPERTIES,
     broken_properties,
-    reached_properties,
 )
+from fencepost.properties.claims.history_index import read
 from fencepost.properties.stateful.machines import SCOPES
 from fencepost.properties.stateful.strategies import histories
 
@@ -234,6 +234,14 @@ def test_a_lie_is_caught_and_the_truth_is_not(name: str) -> None:
 
     assert broken_properties(truth) == {}
     assert property_id in broken_properties(told)
+
+
+def reached_properties(history: History) -> frozenset[str]:
+    """Return the ids of the properties whose premise a history reaches; it tests no others."""
+    reading = read(history)
+    return frozenset(
+        each.id for each in HISTORY_PROPERTIES if callable(each.premise) and each.premise(reading)
+    )
 
 
 def test_every_property_has_a_lie_and_a_history_that_it_is_about() -> None:
