@@ -38,6 +38,7 @@ from fencepost.conformance.serve.application_broker import ApplicationBroker
 from fencepost.conformance.serve.broker_history import History, RecordedExchange
 from fencepost.conformance.targets.tcp.cluster_admin import AdminError
 from fencepost.conformance.wire.codec import API_KEYS
+from fencepost.model.history.exchange import Exchange
 from fencepost.model.messages.errors import Error as Code
 from fencepost.model.messages.messages import APIS, OffsetCommitRequest
 from fencepost.model.messages.shapes import Message, ShapeError
@@ -160,7 +161,7 @@ class Timeline:
     unmet: list[tuple[float, str]] = field(default_factory=list)
     versions: list[tuple[float, Mapping[str, tuple[int, int]]]] = field(default_factory=list)
     _calls: list[Call] = field(default_factory=list)
-    _open: dict[int, RecordedExchange] = field(default_factory=dict)
+    _open: dict[int, tuple[RecordedExchange, str]] = field(default_factory=dict)
     _version_requests: list[RecordedExchange] = field(default_factory=list)
     _read: int = 0
 
@@ -202,24 +203,24 @@ class Timeline:
         ids = {run.id for run in self.runs}
         for exchange in exchanges[self._read :]:
             if (run := _run_of(exchange, ids)) is not None:
-                self._open[len(self._calls)] = exchange
+                self._open[len(self._calls)] = exchange, run
                 self._calls.append(_call(exchange, run))
             if exchange.api == _VERSIONS and run is not None and not self.versions:
                 self._version_requests.append(exchange)
         self._read = len(exchanges)
         if not self.versions:
             self._learn_versions()
-        for index, exchange in list(self._open.items()):
+        for index, (exchange, of) in list(self._open.items()):
             if exchange.provocation is not None or exchange.answered_ms is not None:
-                self._calls[index] = _answered(exchange, self._calls[index])
+                self._calls[index] = _call(exchange, of)
             if exchange.answered_ms is not None:
                 del self._open[index]
 
     def _learn_versions(self) -> None:
         """Take the broker's versions from its answers to clients, for want of another source."""
         for exchange in self._version_requests:
-            answer = exchange.answer or {}
-            if answer.get("apiKeys") and not answer["errorCode"]:
+            answer = exchange.answer_body
+            if answer is not None and answer.get("apiKeys") and not answer["errorCode"]:
                 rows = {
                     row["apiKey"]: (row["minVersion"], row["maxVersion"])
                     for row in answer["apiKeys"]
@@ -264,25 +265,16 @@ def _run_of(exchange: RecordedExchange, ids: set[str]) -> str | None:
 
 
 def _call(exchange: RecordedExchange, run: str) -> Call:
-    return Call(
-        run=run,
-        api=exchange.api,
-        version=exchange.version,
-        at_ms=exchange.received_ms,
-        request=_message(exchange, answer=False),
-        connection=exchange.connection,
-    )
-
-
-def _answered(exchange: RecordedExchange, call: Call) -> Call:
-    provoked = "" if exchange.provocation is None else str(exchange.provocation.action)
-    return replace(
-        call,
-        answered_ms=exchange.answered_ms,
-        answer=None if exchange.answered_ms is None else _message(exchange, answer=True),
-        provoked=provoked,
-        code=_code(exchange),
-    )
+    """Return an exchange of a run as it is now, with what the model reads of it."""
+    call: Call = Exchange(exchange.api, exchange.version, exchange.at_ms, exchange.answered_ms)
+    call.client_id, call.connection = run, exchange.connection
+    call.request = _message(exchange, answer=False)
+    if exchange.provocation is not None:
+        call.fault = str(exchange.provocation.action)
+    if exchange.answered_ms is not None:
+        call.answer = _message(exchange, answer=True)
+    call.code = _code(exchange)
+    return call
 
 
 def _is_beyond(exchange: RecordedExchange) -> bool:
@@ -290,7 +282,7 @@ def _is_beyond(exchange: RecordedExchange) -> bool:
     return exchange.api == COMMIT and exchange.version > APIS[COMMIT].highest
 
 
-def _commit(body: Mapping[str, Any]) -> Message | None:
+def _commit(body: Mapping[str, Any] | None) -> Message | None:
     """Read the member that commits in such a version, without its offsets."""
     if not body:
         return None
@@ -305,7 +297,7 @@ def _commit(body: Mapping[str, Any]) -> Message | None:
 
 def _code(exchange: RecordedExchange) -> int | None:
     """Return the error of an answer that the model doesn't have: to a look-up, or such a commit."""
-    answer = exchange.answer
+    answer = exchange.answer_body
     if answer is None or not (exchange.api == FIND or _is_beyond(exchange)):
         return None
     rows = [answer, *answer.get("coordinators", ())]
@@ -314,12 +306,12 @@ def _code(exchange: RecordedExchange) -> int | None:
 
 
 def _message(exchange: RecordedExchange, *, answer: bool) -> Message | None:
-    if exchange.api not in _READ or exchange.api not in APIS:
+    if exchange.api not in _READ or exchange.request_body is None:
         return None
     if _is_beyond(exchange):
-        return None if answer else _commit(exchange.request)
+        return None if answer else _commit(exchange.request_body)
     try:
-        return exchange.reply if answer else exchange.message
+        return exchange.answer if answer else exchange.request
     except ShapeError:
         return None
 

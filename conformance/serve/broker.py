@@ -31,7 +31,7 @@ from fencepost.conformance.cases.clients.provocation import (
 )
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.serve.broker_apis import FIRST_NODE, BrokerApis
-from fencepost.conformance.serve.broker_history import CONTROL, History, RecordedExchange, as_json
+from fencepost.conformance.serve.broker_history import CONTROL, History, KeptBody, RecordedExchange
 from fencepost.conformance.serve.group_coordinator import GroupCoordinator
 from fencepost.conformance.serve.topic_log import Topics
 from fencepost.conformance.targets.tcp.broker_connection import MAX_FRAME
@@ -410,7 +410,7 @@ class ModelBroker:
                 return
             request = decode_request(frame)
             if exchange is not None:
-                exchange.request_json = as_json(request.body)
+                exchange.request_body = KeptBody.of(request.body)
             message: Message | None = None
             if api in APIS:
                 message = APIS[api].request.from_body(request.body, request.version)

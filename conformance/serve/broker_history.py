@@ -15,7 +15,7 @@ import base64
 import contextlib
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,8 @@ from fencepost.conformance.targets.tcp.security import Address
 from fencepost.conformance.wire.codec import RequestHeader, decode_message, encode_message
 from fencepost.conformance.wire.record_batches import summary
 from fencepost.model.bad_input import BadInputError
-from fencepost.model.coordinator import CoordinatorFailure
+from fencepost.model.coordinator import Body, CoordinatorFailure
+from fencepost.model.history.exchange import Exchange
 from fencepost.model.messages.messages import APIS, Api
 from fencepost.model.messages.shapes import Message
 
@@ -98,9 +99,27 @@ async def _beat(
 Json = dict[str, Any]
 
 
-def as_json(body: Mapping[str, Any]) -> bytes:
-    """Return a body as it is kept: records are replaced by their `summary`."""
-    return msgspec.json.encode(_without_records(body))
+class KeptBody(Mapping[str, Any]):
+    """A body as JSON text, which is decoded at each look-up."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: bytes) -> None:
+        self.text = text
+
+    @classmethod
+    def of(cls, body: Body) -> KeptBody:
+        """Return a body as it is kept: records are replaced by their `summary`."""
+        return cls(msgspec.json.encode(_without_records(body)))
+
+    def __getitem__(self, name: str) -> Any:
+        return msgspec.json.decode(self.text)[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(msgspec.json.decode(self.text))
+
+    def __len__(self) -> int:
+        return len(msgspec.json.decode(self.text))
 
 
 def _without_records(value: Any) -> Any:
@@ -117,75 +136,40 @@ def _without_records(value: Any) -> Any:
 
 
 @dataclass(slots=True)
-class RecordedExchange:
-    """A request and its outcome.
+class RecordedExchange(Exchange[Message | None, Message | None]):
+    """An exchange as a broker saw it; `at_ms`: when it received the request.
 
     `node`: the broker's; `connection`: its name, used once.  `api`: its name, `key N` if this
-    project doesn't speak it.  `answered_ms`, `answer` None: not yet, or never.
+    project doesn't speak it.  Bodies are None where they can't be read.
     """
 
-    node: int
-    connection: str
-    client_id: str | None
-    api: str
-    version: int
-    correlation_id: int
-    received_ms: float
-    request_json: bytes | None = None
-    """None where it can't be read."""
-    answered_ms: float | None = None
-    answer_json: bytes | None = None
+    node: int = field(kw_only=True)
+    correlation_id: int = field(kw_only=True)
     provocation: Provocation | None = None
+    request_body: KeptBody | None = None
+    answer_body: KeptBody | None = None
 
     def line(self) -> bytes:
         """Return it as a line of JSON."""
-        plain = {name: getattr(self, name) for name in _PLAIN}
-        bodies = {
-            name: msgspec.Raw(text)
-            for name, text in (("request", self.request_json), ("answer", self.answer_json))
-            if text is not None
+        line = {
+            "node": self.node,
+            "connection": self.connection,
+            "client_id": self.client_id,
+            "api": self.api,
+            "version": self.version,
+            "correlation_id": self.correlation_id,
+            "received_ms": self.at_ms,
+            "answered_ms": self.answered_ms,
+            "provocation": self.provocation,
         }
-        return msgspec.json.encode({**plain, **bodies}) + b"\n"
+        for name, body in (("request", self.request_body), ("answer", self.answer_body)):
+            if body is not None:
+                line[name] = msgspec.Raw(body.text)
+        return msgspec.json.encode(line) + b"\n"
 
-    @property
-    def request(self) -> Json:
-        """Its body; empty where it can't be read."""
-        return {} if self.request_json is None else msgspec.json.decode(self.request_json)
-
-    @property
-    def answer(self) -> Json | None:
-        """The answer's body; None where there is none, or it can't be read."""
-        return None if self.answer_json is None else msgspec.json.decode(self.answer_json)
-
-    @property
-    def message(self) -> Message | None:
-        """The request as the model reads it; None for an API or version that it doesn't have.
-
-        Raises ShapeError for what no client may send.
-        """
-        api = self._model_api
-        return None if api is None else api.request.from_body(self.request, self.version)
-
-    @property
-    def reply(self) -> Message | None:
-        """The answer as the model reads it; None where there is none, or the model lacks it.
-
-        Raises ShapeError for what no broker may answer.
-        """
-        api, answer = self._model_api, self.answer
-        return (
-            None if api is None or answer is None else api.response.from_body(answer, self.version)
-        )
-
-    @property
-    def _model_api(self) -> Api | None:
+    def _known_api(self) -> Api | None:
         api = APIS.get(self.api)
-        if api is None or self.request_json is None:
-            return None
-        return api if api.lowest <= self.version <= api.highest else None
-
-
-_PLAIN = tuple(f.name for f in fields(RecordedExchange) if not f.name.endswith("_json"))
+        return api if api is not None and api.lowest <= self.version <= api.highest else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,13 +235,13 @@ class History:
             self.connections.pop(connection, None)
             return None
         exchange = RecordedExchange(
-            node,
-            connection,
-            header.client_id,
             api,
             header.version,
-            header.correlation_id,
             self.now_ms(),
+            client_id=header.client_id,
+            connection=connection,
+            node=node,
+            correlation_id=header.correlation_id,
         )
         if self.sink is None:
             self.exchanges.append(exchange)
@@ -269,7 +253,7 @@ class History:
     def answer(self, exchange: RecordedExchange, body: Mapping[str, Any] | None) -> None:
         """Note an answer; None: it can't be read."""
         exchange.answered_ms = self.now_ms()
-        exchange.answer_json = None if body is None else as_json(body)
+        exchange.answer_body = None if body is None else KeptBody.of(body)
         self._pass_on(exchange.connection)
 
     def act(self, name: str, **about: Any) -> None:

@@ -19,7 +19,7 @@ from typing import Any, Self
 
 from fencepost.conformance.runtime.lag_meter import LagMeter
 from fencepost.conformance.serve.broker_apis import VERSIONS
-from fencepost.conformance.serve.broker_history import History, RecordedExchange, as_json, controls
+from fencepost.conformance.serve.broker_history import History, KeptBody, RecordedExchange, controls
 from fencepost.conformance.targets.tcp.cluster_admin import DEADLINES, Admin, AdminError
 from fencepost.conformance.targets.tcp.security import Address
 from fencepost.conformance.wire.codec import (
@@ -219,7 +219,7 @@ class RecordedKafka:
             exchange = self.history.receive(node, name, api, header)
             body = _body_of(frame)
             if exchange is not None and body is not None:
-                exchange.request_json = as_json(body)
+                exchange.request_body = KeptBody.of(body)
             if not (api == "Produce" and body is not None and not body["acks"]):
                 waiting.append(_Waiting(api, header, exchange))
             onward.write(len(frame).to_bytes(4) + frame)

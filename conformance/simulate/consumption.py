@@ -12,7 +12,11 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from fencepost.conformance.simulate.deployment_scenario import GROUP_ID
-from fencepost.conformance.simulate.simulation import ClientEvent, CoordinatorEvent, Exchange
+from fencepost.conformance.simulate.simulation import (
+    ClientEvent,
+    CoordinatorEvent,
+    SimulatedExchange,
+)
 from fencepost.model.assignors.assignor_input import Racks
 from fencepost.model.classic.group import Group, Member
 from fencepost.model.classic.vocabulary import GroupState
@@ -54,7 +58,7 @@ class RebalanceLog:
         self._groups = groups
 
     def __call__(
-        self, now_ms: int, groups: Mapping[str, Group], about: Exchange | CoordinatorEvent
+        self, now_ms: int, groups: Mapping[str, Group], about: SimulatedExchange | CoordinatorEvent
     ) -> None:
         """Note an event at the coordinator."""
         before, after = groups.get(GROUP_ID, Group()), self._groups.get(GROUP_ID, Group())
@@ -86,7 +90,7 @@ def _come_or_gone(before: Group, after: Group) -> list[str]:
 
 
 def _begun(
-    now_ms: int, before: Group, after: Group, about: Exchange | CoordinatorEvent
+    now_ms: int, before: Group, after: Group, about: SimulatedExchange | CoordinatorEvent
 ) -> SimulatedRebalance:
     if isinstance(about, CoordinatorEvent):
         who = ", ".join(_come_or_gone(before, after))
@@ -94,7 +98,7 @@ def _begun(
             return SimulatedRebalance(now_ms, Cause.LEAVE, who, BY_ADMIN)
         cause = Cause.FAILOVER if about is CoordinatorEvent.FAILOVER else Cause.EXPIRY
         return SimulatedRebalance(now_ms, cause, who)
-    name = place_of(about.client)
+    name = place_of(about.client_id or "")
     message = about.request
     if not isinstance(message, JoinGroupRequest):
         cause = Cause.LEAVE if about.api == "LeaveGroup" else Cause.UNKNOWN

@@ -41,7 +41,7 @@ from fencepost.conformance.simulate.deployment_scenario import (
     draw_ms,
 )
 from fencepost.conformance.simulate.quiet_simulation import QuietSimulation
-from fencepost.conformance.simulate.simulation import Exchange, Simulation
+from fencepost.conformance.simulate.simulation import SimulatedExchange, Simulation
 from fencepost.model.classic.vocabulary import GroupState
 from fencepost.model.client.behaviour import ClientSettings
 from fencepost.model.client.client_interface import ErrorReported
@@ -299,7 +299,7 @@ class RunningDeployment(Deployment):
                     ProcessFailure(row.at_ms, where, row.event.code, row.event.where),
                 )
 
-    def _busy_ms(self, consumer: str, exchange: Exchange) -> int:
+    def _busy_ms(self, consumer: str, exchange: SimulatedExchange) -> int:
         """Return the rest of the work on the last poll's records, when a rebalance is announced."""
         code = getattr(exchange.answer, "error_code", None)
         if exchange.api != "Heartbeat" or code != Error.REBALANCE_IN_PROGRESS.value:

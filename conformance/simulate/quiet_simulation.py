@@ -20,12 +20,13 @@ from msgspec.structs import replace
 from fencepost.conformance.simulate.simulation import (
     AFTER_ALL,
     CoordinatorEvent,
-    Exchange,
     Key,
+    SimulatedExchange,
     Simulation,
     SkippedRequests,
     Turn,
     Waiting,
+    arrived,
 )
 from fencepost.model.classic.group import SESSION, Group
 from fencepost.model.classic.vocabulary import GroupState
@@ -128,7 +129,9 @@ class QuietSimulation(Simulation):
         self._stir(name)
         super()._end(name, endpoint)
 
-    def _changed(self, before: Mapping[str, Group], about: Exchange | CoordinatorEvent) -> None:
+    def _changed(
+        self, before: Mapping[str, Group], about: SimulatedExchange | CoordinatorEvent
+    ) -> None:
         for group_id in self._resting:
             if group_id in before:
                 after = self.cluster.model.groups.get(group_id)
@@ -198,12 +201,13 @@ class QuietSimulation(Simulation):
         number, to = heartbeat.correlation_id, heartbeat.to
         at_ms = sent_ms + self._travel_ms(name, number, "to")
         answer = HeartbeatResponse(error_code=0)
-        sent = heartbeat.api, heartbeat.version, heartbeat.message
-        exchange = Exchange(at_ms, name, to, *sent, at_ms, answer)
+        epoch = client.epochs.get(to, 0)
+        exchange = arrived(name, heartbeat, epoch, at_ms)
+        exchange.answered_ms, exchange.answer = at_ms, answer
         self.history.append(exchange)
         client.arrivals[to] = at_ms
         self._set_wake(name, done.wake_at_ms)
-        waiting = Waiting(name, to, client.epochs.get(to, 0), number, exchange)
+        waiting = Waiting(name, to, epoch, number, exchange)
         self._return(waiting, answer, at_ms)
 
     def _restart_sessions(

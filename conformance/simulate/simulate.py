@@ -34,9 +34,8 @@ from fencepost.conformance.simulate.deployment_scenario import (
     Spread,
     draw_ms,
 )
-from fencepost.conformance.simulate.simulation import Exchange, SkippedRequests
+from fencepost.conformance.simulate.simulation import SimulatedExchange, SkippedRequests
 from fencepost.conformance.wire.codec import encode_message
-from fencepost.model.client.client_interface import Role
 from fencepost.model.messages.messages import HeartbeatResponse
 from fencepost.model.messages.shapes import Message
 from fencepost.traces.files.document_schema import Count, Document, DocumentSchema, Seconds
@@ -228,17 +227,17 @@ def costs_json(variants: Sequence[Variant]) -> dict[str, Any]:
 
 
 def traffic_of(
-    history: Iterable[Exchange], skipped: Iterable[SkippedRequests]
+    history: Iterable[SimulatedExchange], skipped: Iterable[SkippedRequests]
 ) -> dict[str, ApiTraffic]:
     """Count a coordinator's requests, with the skipped heartbeats; bytes are framed."""
     counts: Counter[str] = Counter()
     received: Counter[str] = Counter()
     sent: Counter[str] = Counter()
     for exchange in history:
-        if exchange.to.role is Role.COORDINATOR and isinstance(exchange.request, Message):
+        if isinstance(exchange.request, Message):
             counts[exchange.api] += 1
             received[exchange.api] += _request_size(
-                exchange.api, exchange.version, exchange.request, exchange.client
+                exchange.api, exchange.version, exchange.request, exchange.client_id or ""
             )
             if isinstance(exchange.answer, Message):
                 sent[exchange.api] += _answer_size(exchange.api, exchange.version, exchange.answer)

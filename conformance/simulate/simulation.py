@@ -38,6 +38,7 @@ from fencepost.model.client.client_interface import (
 )
 from fencepost.model.client.client_state import ClientState
 from fencepost.model.coordinator import Answer, Config
+from fencepost.model.history.exchange import Exchange
 from fencepost.model.messages.cluster_messages import ClusterRequest, ClusterResponse, FetchRequest
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import APIS
@@ -124,28 +125,16 @@ class Agenda:
         return key, do
 
 
-@dataclass(slots=True)
-class Exchange:
-    """A request as it reached a broker, and its answer as it left (None: not yet, or never)."""
+SimulatedExchange = Exchange[Message | ClusterRequest, Message | ClusterResponse | None]
+"""An exchange from when the request reached a broker; `client_id` is the client's name."""
 
-    at_ms: int
-    client: str
-    to: Endpoint
-    api: str
-    version: int
-    request: Message | ClusterRequest
-    answered_ms: int | None = None
-    answer: Message | ClusterResponse | None = None
-    met: Interference | None = None
-
-
-Interfere = Callable[[Exchange], Interference | None]
+Interfere = Callable[[SimulatedExchange], Interference | None]
 """Called with each request as it arrives."""
 
-Watch = Callable[[int, Mapping[str, Group], Exchange | CoordinatorEvent], None]
+Watch = Callable[[int, Mapping[str, Group], SimulatedExchange | CoordinatorEvent], None]
 """Called after each event at the coordinator: time, the groups before it, and the event."""
 
-Busy = Callable[[str, Exchange], int]
+Busy = Callable[[str, SimulatedExchange], int]
 """Returns the ms until a client's user polls again, when this answer comes; 0: it polls."""
 
 
@@ -168,7 +157,8 @@ class Waiting(NamedTuple):
     endpoint: Endpoint
     epoch: int
     correlation_id: int
-    exchange: Exchange
+    exchange: SimulatedExchange
+    met: Interference | None = None
 
 
 class Simulation:
@@ -192,7 +182,7 @@ class Simulation:
     ) -> None:
         self.cluster = VirtualCluster(revision, config, topics, nodes)
         self.now_ms = 0
-        self.history: list[Exchange] = []
+        self.history: list[SimulatedExchange] = []
         self.events: list[ClientEvent] = []
         self.skipped: list[SkippedRequests] = []
         self.interfere = interfere
@@ -254,9 +244,9 @@ class Simulation:
         """Return the events that a client's user saw."""
         return [row.event for row in self.events if row.client == name]
 
-    def requests_of(self, name: str, api: str | None = None) -> list[Exchange]:
+    def requests_of(self, name: str, api: str | None = None) -> list[SimulatedExchange]:
         """Return a client's requests, of one API or all."""
-        requests = (each for each in self.history if each.client == name)
+        requests = (each for each in self.history if each.client_id == name)
         return [each for each in requests if api in {None, each.api}]
 
     # What happens to brokers.
@@ -318,7 +308,7 @@ class Simulation:
         return self.cluster.model.next_deadline_ms()
 
     def _at_model(
-        self, do: Callable[[], Iterable[Answer]], about: Exchange | CoordinatorEvent
+        self, do: Callable[[], Iterable[Answer]], about: SimulatedExchange | CoordinatorEvent
     ) -> None:
         """Let something happen at the coordinator, and send its answers."""
         before = dict(self.cluster.model.groups)
@@ -326,7 +316,9 @@ class Simulation:
         self._changed(before, about)
         self._deliver(answers)
 
-    def _changed(self, before: Mapping[str, Group], about: Exchange | CoordinatorEvent) -> None:
+    def _changed(
+        self, before: Mapping[str, Group], about: SimulatedExchange | CoordinatorEvent
+    ) -> None:
         """Report an event at the coordinator to the watchers."""
         if self.watch is not None:
             self.watch(self.now_ms, before, about)
@@ -387,15 +379,13 @@ class Simulation:
         self._agenda.put((arrival, name, Turn.ARRIVE, number), arrive)
 
     def _arrive(self, name: str, request: Outgoing, epoch: int) -> None:
-        exchange = Exchange(
-            self.now_ms, name, request.to, request.api, request.version, request.message
-        )
+        exchange = arrived(name, request, epoch, self.now_ms)
         self.history.append(exchange)
-        exchange.met = met = self.interfere(exchange) if self.interfere else None
+        met = self.interfere(exchange) if self.interfere else None
         fault = met.fault if met else None
         if fault is Fault.LOSE_REQUEST:
             return
-        waiting = Waiting(name, request.to, epoch, request.correlation_id, exchange)
+        waiting = Waiting(name, request.to, epoch, request.correlation_id, exchange, met)
         message = request.message
         if not isinstance(message, Message):
             self._answer_cluster(waiting, message)
@@ -415,11 +405,10 @@ class Simulation:
     def _ask_model(self, waiting: Waiting, message: Message) -> None:
         exchange = waiting.exchange
         client_id = self._clients[waiting.client].settings.client_id or waiting.client
-        connection = _connection(waiting.client, waiting.endpoint, waiting.epoch)
 
         def handle() -> Iterable[Answer]:
             request_id, answers = self.cluster.handle(
-                self.now_ms, connection, client_id, exchange.api, exchange.version, message
+                self.now_ms, exchange.connection, client_id, exchange.api, exchange.version, message
             )
             self._waiting[request_id] = waiting
             return answers
@@ -443,7 +432,7 @@ class Simulation:
                 self._answer(waiting, response.from_body(body, exchange.version))
 
     def _answer(self, waiting: Waiting, answer: Message | ClusterResponse) -> None:
-        exchange, met = waiting.exchange, waiting.exchange.met
+        exchange, met = waiting.exchange, waiting.met
         exchange.answered_ms, exchange.answer = self.now_ms, answer
         if met is None or met.fault not in {Fault.LOSE_ANSWER, Fault.CUT}:
             delay = met.ms if met is not None and met.fault is Fault.DELAY else 0
@@ -476,6 +465,14 @@ class Simulation:
             self.give(name, StopPolling(name))
             self._agenda.put((self.now_ms + busy_ms, name, Turn.WAKE, 0), poll_on)
         self.give(name, AnswerRead(waiting.correlation_id, answer))
+
+
+def arrived(name: str, request: Outgoing, epoch: int, at_ms: int) -> SimulatedExchange:
+    """Begin the exchange of a client's request."""
+    exchange: SimulatedExchange = Exchange(request.api, request.version, at_ms, client_id=name)
+    exchange.connection = _connection(name, request.to, epoch)
+    exchange.request = request.message
+    return exchange
 
 
 def _connection(name: str, endpoint: Endpoint, epoch: int) -> str:

@@ -6,26 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from fencepost.model.coordinator import Body, Send
 from fencepost.model.history.events import Answered, Event, Sent
+from fencepost.model.history.exchange import Exchange
+from fencepost.model.messages.shapes import Message
 
-
-@dataclass(slots=True)
-class Exchange:
-    """A request and its answer, as far as there is one; bodies as they were written."""
-
-    sent: Sent
-    answered: Answered | None = None
-
-    @property
-    def request(self) -> Send:
-        """The request."""
-        return self.sent.request
-
-    @property
-    def body(self) -> Body | None:
-        """The body of the answer; None where there is none."""
-        return None if self.answered is None else self.answered.answer.body
+HistoryExchange = Exchange[Message, Message | None]
 
 
 @dataclass(frozen=True)
@@ -38,26 +23,31 @@ class History:
     clock: str
 
     @cached_property
-    def exchanges(self) -> Mapping[str, Exchange]:
+    def exchanges(self) -> Mapping[str, HistoryExchange]:
         """All requests by id, in the order of sending, each with its first answer."""
-        exchanges: dict[str, Exchange] = {}
+        exchanges: dict[str, HistoryExchange] = {}
         for event in self.events:
             if isinstance(event, Sent):
-                exchanges.setdefault(event.request.id, Exchange(event))
+                send = event.request
+                sent: HistoryExchange = Exchange(send.api, send.version, event.at_ms)
+                sent.id, sent.connection, sent.request_body = send.id, send.connection, send.body
+                exchanges.setdefault(send.id, sent)
             elif isinstance(event, Answered):
                 exchange = exchanges.get(event.answer.id)
-                if exchange is not None and exchange.answered is None:
-                    exchange.answered = event
+                if exchange is not None and exchange.answered_ms is None:
+                    exchange.answered_ms = event.at_ms
+                    exchange.answer_body = event.answer.body
+                    exchange.findings = event.answer.findings
         return exchanges
 
-    def exchange(self, request_id: str | None) -> Exchange | None:
+    def exchange(self, request_id: str | None) -> HistoryExchange | None:
         """Return a request and its answer, by the request's id."""
         return self.exchanges.get(request_id or "")
 
     def sender(self, request_id: str) -> str:
         """Return the sender of a request; where that is unknown its connection, or ""."""
         exchange = self.exchange(request_id)
-        connection = "" if exchange is None else exchange.request.connection
+        connection = "" if exchange is None else exchange.connection
         return self.senders.get(request_id, connection)
 
     def number(self, request_id: str) -> int:
@@ -68,7 +58,7 @@ class History:
 
     def alike(self, request_id: str) -> Iterator[str]:
         """Yield the ids of the requests of the same sender and API, in order."""
-        request, who = self.exchanges[request_id].request, self.senders.get(request_id)
+        api, who = self.exchanges[request_id].api, self.senders.get(request_id)
         for other, exchange in self.exchanges.items():
-            if exchange.request.api == request.api and self.senders.get(other) == who:
+            if exchange.api == api and self.senders.get(other) == who:
                 yield other

@@ -42,8 +42,8 @@ from fencepost.properties.claims.history_index import (
     NEVER,
     NONE,
     Claim,
-    Exchange,
     Joined,
+    PlacedExchange,
     Reading,
     read,
 )
@@ -67,31 +67,31 @@ def _any_answer(reading: Reading) -> bool:
     return any(e.answer is not None or e.problem for e in reading.exchanges)
 
 
-def _bound_ms(reading: Reading, e: Exchange) -> int:
+def _bound_ms(reading: Reading, e: PlacedExchange) -> int:
     """Return the ms that a request may wait for its answer."""
-    if e.join is None and not isinstance(e.message, SyncGroupRequest):
+    if e.join is None and not isinstance(e.request, SyncGroupRequest):
         return 0
     return max(reading.longest_rebalance_ms.get(e.group, 0), _DELAY_MS)
 
 
-def _due(reading: Reading) -> Iterator[tuple[Exchange, int]]:
+def _due(reading: Reading) -> Iterator[tuple[PlacedExchange, int]]:
     """Yield requests whose waiting time ended within the history, each with that time."""
     if not reading.virtual:
         return
     for e in reading.exchanges:
         bound = _bound_ms(reading, e)
         end = min(reading.end_ms, _cut_ms(reading, e))
-        if e.answered < NEVER or (end > e.sent_ms + bound and not _superseded(reading, e)):
+        if e.answered < NEVER or (end > e.at_ms + bound and not _superseded(reading, e)):
             yield e, bound
 
 
-def _cut_ms(reading: Reading, e: Exchange) -> int:
+def _cut_ms(reading: Reading, e: PlacedExchange) -> int:
     """Return the time at which its client gave it up, or its coordinator failed over."""
     cut = min([e.dropped, *(p for p in reading.takeovers if p > e.sent)])
     return NEVER if cut == NEVER else reading[cut].at_ms
 
 
-def _superseded(reading: Reading, e: Exchange) -> bool:
+def _superseded(reading: Reading, e: PlacedExchange) -> bool:
     """Return True if the member joined again meanwhile: the earlier join may stay unanswered."""
     join = e.join
     return join is not None and any(
@@ -110,7 +110,7 @@ def _endless(reading: Reading) -> str | None:
             why = f": {e.findings[0]}" if e.findings else ""
             return f"{e} was not answered: its connection was closed{why}"
     for e, bound in _due(reading):
-        waited = e.answered_ms - e.sent_ms if e.answered < NEVER else reading.end_ms - e.sent_ms
+        waited = (reading.end_ms if e.answered_ms is None else e.answered_ms) - e.at_ms
         if waited > bound:
             problem = "was answered only after" if e.answered < NEVER else "had no answer after"
             return f"{e} {problem} {waited} ms, and may wait {bound} ms"
@@ -175,7 +175,7 @@ def _before(reading: Reading, earlier: Joined, later: Joined) -> bool:
     return same and reading.epoch(earlier.exchange) == reading.epoch(later.exchange) >= 0
 
 
-def _last_stored(reading: Reading, join: Joined) -> tuple[int, Exchange | None]:
+def _last_stored(reading: Reading, join: Joined) -> tuple[int, PlacedExchange | None]:
     """Return the highest generation that was stored before a request was sent."""
     generations = [
         (request.generation_id, e)
@@ -248,9 +248,9 @@ def _assignments(reading: Reading) -> str | None:
     return None
 
 
-def _assigned(reading: Reading) -> Iterator[list[tuple[Exchange, bytes]]]:
+def _assigned(reading: Reading) -> Iterator[list[tuple[PlacedExchange, bytes]]]:
     """Yield assignments by group, generation and seat; stored with it, so over failovers too."""
-    assignments: dict[tuple[str, int, str], list[tuple[Exchange, bytes]]] = {}
+    assignments: dict[tuple[str, int, str], list[tuple[PlacedExchange, bytes]]] = {}
     for e, request, answer in reading.synced:
         if request.group_instance_id is not None:
             seat: str | None = f"instance {request.group_instance_id}"
@@ -354,7 +354,7 @@ _FAILOVER = (
 )
 
 
-def _handed_out(reading: Reading) -> Iterator[tuple[str, str, Exchange]]:
+def _handed_out(reading: Reading) -> Iterator[tuple[str, str, PlacedExchange]]:
     """Yield (group, member id, exchange) of each join whose answer has another id than it named."""
     for e in reading.answered:
         join = e.join
@@ -366,7 +366,7 @@ def _handed_out(reading: Reading) -> Iterator[tuple[str, str, Exchange]]:
 
 
 def _one_id_for_two(reading: Reading) -> str | None:
-    first: dict[tuple[str, str], Exchange] = {}
+    first: dict[tuple[str, str], PlacedExchange] = {}
     for group, member_id, exchange in _handed_out(reading):
         earlier = first.setdefault((group, member_id), exchange)
         if earlier is not exchange:
@@ -384,7 +384,7 @@ class _Out(NamedTuple):
 
     group: str
     member_id: str
-    since: Exchange
+    since: PlacedExchange
     why: str
     successor: Joined | None
 
@@ -405,7 +405,7 @@ def _replaced(reading: Reading) -> Iterator[_Out]:
 def _fenced(reading: Reading) -> Iterator[_Out]:
     """Yield the ids of FENCED_INSTANCE_ID answers: the id that was sent, or the earlier holder."""
     for e in reading.answered:
-        for claim in reading.claims[e.send.id]:
+        for claim in reading.claims[e.id]:
             if claim.error != _FENCED:
                 continue
             member_id = claim.member_id or getattr(e.answer, "member_id", "")
@@ -414,14 +414,14 @@ def _fenced(reading: Reading) -> Iterator[_Out]:
                 yield _Out(claim.group, member_id, e, why, None)
 
 
-def _stays_so(reading: Reading, out: _Out, later: Exchange) -> bool:
+def _stays_so(reading: Reading, out: _Out, later: PlacedExchange) -> bool:
     """Return True if a removed id must still be out when a later request is answered."""
     if not out.since.before(later):
         return False
     between = [p for p in reading.takeovers if out.since.sent < p < later.answered]
     if not between:
         return True
-    if not reading.virtual and isinstance(later.message, HeartbeatRequest):
+    if not reading.virtual and isinstance(later.request, HeartbeatRequest):
         return False  # a coordinator that loads answers heartbeats NONE, whoever sends them
     return out.successor is not None and _stored(reading, out.successor, between[0])
 
@@ -439,7 +439,7 @@ def _stored(reading: Reading, join: Joined, takeover: int) -> bool:
 
 def _contradicted(reading: Reading, outs: list[_Out], codes: frozenset[int]) -> str | None:
     for later in reading.answered:
-        for claim in reading.claims[later.send.id]:
+        for claim in reading.claims[later.id]:
             if claim.error not in codes or not claim.member_id:
                 continue
             for out in outs:
@@ -466,7 +466,7 @@ def _spoken_of(reading: Reading, outs: list[_Out]) -> bool:
         (out.group, out.member_id) == (claim.group, claim.member_id)
         and _stays_so(reading, out, later)
         for later in reading.answered
-        for claim in reading.claims[later.send.id]
+        for claim in reading.claims[later.id]
         for out in outs
     )
 
@@ -479,7 +479,7 @@ def _fenced_speaks(reading: Reading) -> bool:
     return _spoken_of(reading, [*_fenced(reading)])
 
 
-def _rosters(reading: Reading) -> Iterator[tuple[Exchange, list[tuple[str, str | None]]]]:
+def _rosters(reading: Reading) -> Iterator[tuple[PlacedExchange, list[tuple[str, str | None]]]]:
     """Yield the lists of members in answers, as (member id, instance)."""
     for e in reading.answered:
         match e.answer:
@@ -520,12 +520,12 @@ def _known_ids(reading: Reading) -> tuple[set[tuple[str, str]], set[tuple[str, s
     return ids | {(group, member_id) for group, member_id, _ in seats}, seats
 
 
-def _asks(reading: Reading) -> Iterator[tuple[Exchange, Claim]]:
+def _asks(reading: Reading) -> Iterator[tuple[PlacedExchange, Claim]]:
     """Yield the claims of all requests other than joins."""
     for e in reading.answered:
-        loading = isinstance(e.message, HeartbeatRequest) and not reading.virtual
+        loading = isinstance(e.request, HeartbeatRequest) and not reading.virtual
         if e.join is None and not (loading and reading.takeovers):
-            for claim in reading.claims[e.send.id]:
+            for claim in reading.claims[e.id]:
                 if claim.member_id:
                     yield e, claim
 
@@ -537,7 +537,7 @@ def _let_in(reading: Reading) -> str | None:
             continue
         if (claim.group, claim.member_id) not in ids:
             return f"{e} was answered NONE under {claim.member_id!r}, which nobody was given"
-        leaves = isinstance(e.message, LeaveGroupRequest)
+        leaves = isinstance(e.request, LeaveGroupRequest)
         if claim.instance is not None and not leaves and claim[:3] not in seats:
             return (
                 f"{e} was answered NONE as instance {claim.instance}, "

@@ -21,7 +21,7 @@ from fencepost.model.messages.messages import (
     SyncGroupRequest,
 )
 from fencepost.properties.claims.function_property import history_property
-from fencepost.properties.claims.history_index import NEVER, NONE, Exchange, Joined, Reading
+from fencepost.properties.claims.history_index import NEVER, NONE, Joined, PlacedExchange, Reading
 
 _REBALANCE = Error.REBALANCE_IN_PROGRESS.value
 
@@ -32,11 +32,11 @@ class _Calm:
 
     group: str
     generation: int
-    since: Exchange
-    restarts: list[Exchange] = field(default_factory=list)
+    since: PlacedExchange
+    restarts: list[PlacedExchange] = field(default_factory=list)
 
 
-def _calms(reading: Reading) -> Iterator[tuple[_Calm, Exchange]]:
+def _calms(reading: Reading) -> Iterator[tuple[_Calm, PlacedExchange]]:
     """Yield each request that was sent while its group was known to be Stable, in that order."""
     if reading.takeovers:
         return  # of each member's protocols the selected one alone was stored
@@ -58,7 +58,7 @@ def _calms(reading: Reading) -> Iterator[tuple[_Calm, Exchange]]:
         calm[group] = now
 
 
-def _evidence(reading: Reading, request: Exchange) -> _Calm | None:
+def _evidence(reading: Reading, request: PlacedExchange) -> _Calm | None:
     """Return the evidence that the group was Stable when this request was sent."""
     group = request.group
     earlier = [e for e in reading.exchanges if e.group == group and e.sent < request.sent]
@@ -70,31 +70,30 @@ def _evidence(reading: Reading, request: Exchange) -> _Calm | None:
     return None
 
 
-def _disturbs(e: Exchange) -> bool:
+def _disturbs(e: PlacedExchange) -> bool:
     """Return True if a request may start a rebalance once it is handled, even without an answer."""
-    known = isinstance(e.message, JoinGroupRequest | LeaveGroupRequest)
-    return known or e.join is not None or "/" in e.send.api
+    known = isinstance(e.request, JoinGroupRequest | LeaveGroupRequest)
+    return known or e.join is not None or "/" in e.api
 
 
-def _in_time(reading: Reading, calm: _Calm, request: Exchange) -> bool:
+def _in_time(reading: Reading, calm: _Calm, request: PlacedExchange) -> bool:
     """Return True if no timer can have fired since the group was founded.
 
     No more time has passed than the shortest timeout of any member.
     """
-    if reading.virtual and request.sent_ms == calm.since.answered_ms:
+    if reading.virtual and request.at_ms == calm.since.answered_ms:
         return True
     joins = [
-        (e.sent_ms, join)
+        (e.at_ms, join)
         for e in reading.exchanges
         if e.group == calm.group and (join := e.join) is not None
     ]
     timeouts = [t for _, a in joins for t in (a.session_timeout_ms, a.rebalance_timeout_ms)]
     shortest = min((t for t in timeouts if t > 0), default=0)
-    end = request.answered_ms if request.answered_ms < NEVER else request.sent_ms
-    return end - min(at for at, _ in joins) < shortest
+    return request.end_ms - min(at for at, _ in joins) < shortest
 
 
-def _restarts(reading: Reading, calm: _Calm, request: Exchange) -> bool:
+def _restarts(reading: Reading, calm: _Calm, request: PlacedExchange) -> bool:
     """Return True for the join of a restarted static member with its subscription of before."""
     join = request.join
     if join is None or join.member_id or join.group_instance_id is None:
@@ -111,7 +110,7 @@ def _restarts(reading: Reading, calm: _Calm, request: Exchange) -> bool:
     return votes == {selected} and last.message.session_timeout_ms == join.session_timeout_ms
 
 
-def _last_join(reading: Reading, request: Exchange, instance: str) -> Joined | None:
+def _last_join(reading: Reading, request: PlacedExchange, instance: str) -> Joined | None:
     """Return the last join of an instance, if it was answered NONE before this one was sent."""
     own = {mid for (g, mid), i in reading.instances.items() if (g, i) == (request.group, instance)}
     joins = [
@@ -155,10 +154,10 @@ def _loud(reading: Reading) -> str | None:
     return None
 
 
-def _rebalance_answered(calm: _Calm, request: Exchange) -> bool:
-    if not isinstance(request.message, HeartbeatRequest | SyncGroupRequest):
+def _rebalance_answered(calm: _Calm, request: PlacedExchange) -> bool:
+    if not isinstance(request.request, HeartbeatRequest | SyncGroupRequest):
         return False
-    current = request.message.generation_id == calm.generation
+    current = request.request.generation_id == calm.generation
     return current and getattr(request.answer, "error_code", NONE) == _REBALANCE
 
 
@@ -178,7 +177,7 @@ def _causeless(reading: Reading) -> str | None:
 
 def _request_in_calm(reading: Reading) -> bool:
     return any(
-        isinstance(request.message, HeartbeatRequest | SyncGroupRequest)
+        isinstance(request.request, HeartbeatRequest | SyncGroupRequest)
         for _, request in _calms(reading)
     )
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from fencepost.model.coordinator import Send
 from fencepost.model.history.events import (
     Answered,
     Disturbance,
@@ -22,7 +21,8 @@ from fencepost.model.history.events import (
     Restarted,
     Sent,
 )
-from fencepost.model.messages.draft_messages import ALL_APIS, MemberNameJoinGroupRequest
+from fencepost.model.history.exchange import Exchange
+from fencepost.model.messages.draft_messages import MemberNameJoinGroupRequest
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import (
     HeartbeatRequest,
@@ -45,24 +45,17 @@ _SAYS_NOTHING = Error.UNKNOWN_TOPIC_OR_PARTITION.value
 
 
 @dataclass(slots=True)
-class Exchange:
-    """A request and its answer.
+class PlacedExchange(Exchange[Message, Message | None]):
+    """An exchange with its places in a history.
 
-    `sent`, `answered`: places in the history, `answered` NEVER if it was not; `sent_ms`,
-    `answered_ms` likewise in ms.  `answer` is None also where its connection was closed (`closed`)
-    or its body can't be read (`problem`).  `dropped`: the place at which the client gave it up.
-    `group`: the group that it is about; the first, if there are several.  `join`: the request, if
-    it is a join, also in the form of a draft.
+    `sent`, `answered`: the places, `answered` NEVER if it was not.  Its answer is None also where
+    its connection was closed (`closed`) or its body can't be read (`problem`).  `dropped`: the
+    place at which the client gave it up.  `group`: the group that it is about; the first, if there
+    are several.  `join`: the request, if it is a join, also in the form of a draft.
     """
 
-    send: Send
-    message: Message
-    sent: int
-    sent_ms: int
-    answer: Message | None = None
+    sent: int = 0
     answered: int = NEVER
-    answered_ms: int = NEVER
-    findings: tuple[str, ...] = ()
     closed: bool = False
     problem: str = ""
     dropped: int = NEVER
@@ -71,14 +64,14 @@ class Exchange:
 
     def __post_init__(self) -> None:
         """Read `group` and `join`, which are needed again and again."""
-        self.join = _as_join(self.message)
-        self.group = next(iter(groups_of(self.message, self.send.version) or [""]), "")
+        self.join = _as_join(self.request)
+        self.group = next(iter(groups_of(self.request, self.version) or [""]), "")
 
     def __str__(self) -> str:
         """Return its name in findings."""
-        return f"{self.send.id} ({self.send.api} v{self.send.version})"
+        return f"{self.id} ({self.api} v{self.version})"
 
-    def before(self, other: Exchange) -> bool:
+    def before(self, other: PlacedExchange) -> bool:
         """Return True if it had been answered when the other one was sent."""
         return self.answered < other.sent
 
@@ -95,7 +88,7 @@ class Claim(NamedTuple):
 class Joined(NamedTuple):
     """A successful join: the exchange, its request and its answer, and the instance it named."""
 
-    exchange: Exchange
+    exchange: PlacedExchange
     message: JoinGroupRequest
     answer: JoinGroupResponse
     instance: str | None
@@ -115,12 +108,12 @@ class Reading(tuple[Event, ...]):  # noqa: SLOT001  (it keeps what it found)
         return max((e.at_ms for e in self if isinstance(e, Handled | Passed)), default=0)
 
     @cached_property
-    def exchanges(self) -> tuple[Exchange, ...]:
+    def exchanges(self) -> tuple[PlacedExchange, ...]:
         """All requests, in the order of sending."""
         return tuple(_Reader(self).read().values())
 
     @cached_property
-    def answered(self) -> tuple[Exchange, ...]:
+    def answered(self) -> tuple[PlacedExchange, ...]:
         """Requests with a readable answer, in the order of answers."""
         readable = [e for e in self.exchanges if e.answer is not None]
         return tuple(sorted(readable, key=lambda e: e.answered))
@@ -128,7 +121,7 @@ class Reading(tuple[Event, ...]):  # noqa: SLOT001  (it keeps what it found)
     @cached_property
     def claims(self) -> dict[str, tuple[Claim, ...]]:
         """Request → the claims of its members and their answers, of answered requests."""
-        return {e.send.id: tuple(_claims(e)) for e in self.answered}
+        return {e.id: tuple(_claims(e)) for e in self.answered}
 
     @cached_property
     def longest_rebalance_ms(self) -> dict[str, int]:
@@ -147,7 +140,7 @@ class Reading(tuple[Event, ...]):  # noqa: SLOT001  (it keeps what it found)
         """Places of failovers."""
         return tuple(n for n, event in enumerate(self) if isinstance(event, Restarted))
 
-    def epoch(self, exchange: Exchange) -> int:
+    def epoch(self, exchange: PlacedExchange) -> int:
         """Return the number of failovers before its answer; -1 if one came in between."""
         at = sum(place < exchange.answered for place in self.takeovers)
         return at if at == sum(place < exchange.sent for place in self.takeovers) else -1
@@ -164,12 +157,12 @@ class Reading(tuple[Event, ...]):  # noqa: SLOT001  (it keeps what it found)
         )
 
     @cached_property
-    def synced(self) -> tuple[tuple[Exchange, SyncGroupRequest, SyncGroupResponse], ...]:
+    def synced(self) -> tuple[tuple[PlacedExchange, SyncGroupRequest, SyncGroupResponse], ...]:
         """Syncs answered NONE, in the order of their answers: their generation was stored."""
         return tuple(
-            (e, e.message, e.answer)
+            (e, e.request, e.answer)
             for e in self.answered
-            if isinstance(e.message, SyncGroupRequest)
+            if isinstance(e.request, SyncGroupRequest)
             and isinstance(e.answer, SyncGroupResponse)
             and e.answer.error_code == NONE
         )
@@ -224,8 +217,8 @@ def _as_join(message: Message) -> JoinGroupRequest | None:
             return None
 
 
-def _claims(exchange: Exchange) -> Iterator[Claim]:
-    request, answer = exchange.join or exchange.message, exchange.answer
+def _claims(exchange: PlacedExchange) -> Iterator[Claim]:
+    request, answer = exchange.join or exchange.request, exchange.answer
     match request:
         case JoinGroupRequest() | SyncGroupRequest() | HeartbeatRequest():
             error: int | str = getattr(answer, "error_code", NONE)
@@ -236,8 +229,8 @@ def _claims(exchange: Exchange) -> Iterator[Claim]:
                 error = NONE if NONE in errors else next(iter(errors))
                 yield Claim(request.group_id, request.member_id, request.group_instance_id, error)
         case LeaveGroupRequest() if isinstance(answer, LeaveGroupResponse):
-            rows = request.rows(exchange.send.version)
-            listed = exchange.send.version >= _LEAVE_ROWS_SINCE
+            rows = request.rows(exchange.version)
+            listed = exchange.version >= _LEAVE_ROWS_SINCE
             errors_of_rows = (
                 [r.error_code for r in answer.members] if listed else [answer.error_code]
             )
@@ -252,15 +245,20 @@ class _Reader:
     """A reading of one history."""
 
     history: Sequence[Event]
-    exchanges: dict[str, Exchange] = field(default_factory=dict)
+    exchanges: dict[str, PlacedExchange] = field(default_factory=dict)
 
-    def read(self) -> dict[str, Exchange]:
+    def read(self) -> dict[str, PlacedExchange]:
         for place, event in enumerate(self.history):
             match event:
-                case Sent(request=request):
-                    kind = ALL_APIS[request.api].request
-                    message = kind.from_body(dict(request.body), request.version)
-                    self.exchanges[request.id] = Exchange(request, message, place, event.at_ms)
+                case Sent(request=send):
+                    self.exchanges[send.id] = PlacedExchange(
+                        send.api,
+                        send.version,
+                        event.at_ms,
+                        request_body=send.body,
+                        id=send.id,
+                        sent=place,
+                    )
                 case Answered():
                     self._answered(place, event)
                 case Disturbance():
@@ -277,13 +275,8 @@ class _Reader:
             return
         exchange.answered, exchange.answered_ms = place, event.at_ms
         exchange.findings = event.answer.findings
-        if event.answer.body is None:
-            exchange.closed = True
-            return
-        send = exchange.send
+        exchange.answer_body = event.answer.body
         try:
-            exchange.answer = ALL_APIS[send.api].response.from_body(
-                dict(event.answer.body), send.version
-            )
+            exchange.closed = exchange.answer is None
         except ShapeError as error:
-            exchange.problem = str(error)
+            exchange.problem, exchange.answer_body = str(error), None

@@ -146,8 +146,8 @@ def signature(verdict: Verdict | None, recording: Recording | None) -> str:
 
 def _observed(violation: Violation, history: History, names: Names) -> str:
     exchange = history.exchange(violation.request_id)
-    api = "" if exchange is None else exchange.request.api
-    body = violation.observed or (None if exchange is None else exchange.body)
+    api = "" if exchange is None else exchange.api
+    body = violation.observed or (None if exchange is None else exchange.answer_body)
     match violation.wrong:
         case Wrong.SILENCE:
             return "no answer" if body is None else f"{_summary(api, body, names)}, {TOO_LATE}"
@@ -242,7 +242,7 @@ def _whose(history: History, request_id: str) -> str:
     if exchange is None:
         return who
     number = history.number(request_id)
-    return f"{who} {exchange.request.api}" + ("" if number == 1 else f" #{number}")
+    return f"{who} {exchange.api}" + ("" if number == 1 else f" #{number}")
 
 
 def _with_strangers(history: History, violation: Violation) -> dict[str, str]:
@@ -251,10 +251,10 @@ def _with_strangers(history: History, violation: Violation) -> dict[str, str]:
     ours = {
         member_id
         for sent_exchange in history.exchanges.values()
-        for member_id in _ids(sent_exchange.request.body)
+        for member_id in _ids(sent_exchange.request_body)
     }
     exchange = history.exchange(violation.request_id)
-    bodies: list[Any] = [violation.observed, None if exchange is None else exchange.body]
+    bodies: list[Any] = [violation.observed, None if exchange is None else exchange.answer_body]
     bodies += [allowed.body for allowed in violation.allowed]
     in_answers = {member_id for body in bodies for member_id in _ids(body)}
     strangers = {i for i in in_answers if i and i not in names and i not in ours and i[0] != "\x00"}

@@ -14,8 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fencepost.model.coordinator import Send
-from fencepost.model.history.history import Exchange, History
+from fencepost.model.history.history import History, HistoryExchange
 from fencepost.model.history.step_lines import Line, show_wrong_field, step_lines, texts
 from fencepost.model.history.words import (
     WrongField,
@@ -91,8 +90,7 @@ def _described(beside: Beside, history: History, lines: Sequence[Line]) -> str:
     else:
         differs = f"{field.field} {field.got} instead of {field.want}"
     rule = f"rule {beside.rule}, " if beside.rule else ""
-    request = None if exchange is None else exchange.request
-    api = "" if request is None else f"'s {request.api} v{request.version}"
+    api = "" if exchange is None else f"'s {exchange.api} v{exchange.version}"
     who = history.senders.get(beside.request_id, "somebody")
     place = place_of(lines, beside.request_id)
     return f"{who}{api}{place}: {differs} ({rule}{beside.level.value})"
@@ -188,14 +186,13 @@ def _sentence(
     exchange, names = history.exchange(violation.request_id), history.names
     if exchange is None:
         return with_names(violation.detail, names)
-    request, sent_ms = exchange.request, exchange.sent.at_ms
-    who = history.sender(request.id)
-    subject = f"{who}'s {request.api} v{request.version}{place}"
+    who = history.sender(exchange.id)
+    subject = f"{who}'s {exchange.api} v{exchange.version}{place}"
     why = _why(rule, violation)
-    should = _should(violation, request, names, sent_ms)
+    should = _should(violation, exchange, names)
     came = _came(violation, exchange, names, should)
     source = f" Source: {rule.source}." if rule is not None and rule.source else ""
-    twice = _twice(violation) + _typed(exchange.body)
+    twice = _twice(violation) + _typed(exchange.answer_body)
     return f"{subject} should have {should}{why}. Instead {came}.{twice}{beside}{source}"
 
 
@@ -218,16 +215,14 @@ def _typed(body: Mapping[str, Any] | None) -> str:
     return ""
 
 
-def _shape(violation: Violation, exchange: Exchange) -> str:
+def _shape(violation: Violation, exchange: HistoryExchange) -> str:
     """Return the fault in the shape of an answer: the finding in its bytes, if that was kept.
 
     A value that no such field can have is removed from the body, so the judge has none.
     """
     path = violation.detail.partition(":")[0]
-    findings = () if exchange.answered is None else exchange.answered.answer.findings
-    return next(
-        (finding for finding in findings if finding.startswith(f"{path}:")), violation.detail
-    )
+    findings = (finding for finding in exchange.findings if finding.startswith(f"{path}:"))
+    return next(findings, violation.detail)
 
 
 def _why(rule: Rule | None, violation: Violation) -> str:
@@ -240,7 +235,8 @@ def _why(rule: Rule | None, violation: Violation) -> str:
     return f"{because} (rule {rule.id}, {level})"
 
 
-def _should(violation: Violation, request: Send, names: Mapping[str, str], sent_ms: int) -> str:
+def _should(violation: Violation, exchange: HistoryExchange, names: Mapping[str, str]) -> str:
+    sent_ms = exchange.at_ms
     if violation.wrong is Wrong.DEVIATION:
         differs = _wrong_field(violation, names)
         if differs is None:
@@ -251,7 +247,7 @@ def _should(violation: Violation, request: Send, names: Mapping[str, str], sent_
         return f"waited for its answer{_until(violation.wait, sent_ms)}"
     if chosen is None:
         return "been answered in the shape that its version has"
-    several = "; or ".join(_right_answers(violation, request, names)[:3])
+    several = "; or ".join(_right_answers(violation, exchange.api, names)[:3])
     return f"been answered {several}{_by(violation, chosen, sent_ms)}"
 
 
@@ -280,7 +276,7 @@ def expected_answers(verdict: Verdict | None, recording: Recording | None) -> li
         case Wrong.CLOSED if not violation.allowed:
             return ["no answer yet"]
         case _:
-            return _right_answers(violation, exchange.request, names) or ["the form of its version"]
+            return _right_answers(violation, exchange.api, names) or ["the form of its version"]
 
 
 def _wrong_field(violation: Violation, names: Mapping[str, str]) -> WrongField | None:
@@ -290,21 +286,21 @@ def _wrong_field(violation: Violation, names: Mapping[str, str]) -> WrongField |
     return wrong_field(violation.detail, names)
 
 
-def _right_answers(violation: Violation, request: Send, names: Mapping[str, str]) -> list[str]:
+def _right_answers(violation: Violation, api: str, names: Mapping[str, str]) -> list[str]:
     chosen = nearest(violation.allowed)
     bodies = [] if chosen is None else [chosen.body]
     bodies += [a.body for a in violation.allowed if a.body not in bodies]
-    return list(dict.fromkeys(answer_words(request.api, body, names) for body in bodies))
+    return list(dict.fromkeys(answer_words(api, body, names) for body in bodies))
 
 
-def _until(wait: Wait | None, sent_ms: int) -> str:
+def _until(wait: Wait | None, sent_ms: float) -> str:
     if wait is None:
         return ""
     until = f"until {wait.until_ms - sent_ms} ms after it was sent"
     return f" {until}" if not wait.unless else f" until {wait.unless}, or {until}"
 
 
-def _by(violation: Violation, chosen: Allowed, sent_ms: int) -> str:
+def _by(violation: Violation, chosen: Allowed, sent_ms: float) -> str:
     """Return the deadline of an answer that is missing, or is right but for its time."""
     is_late = violation.wrong is Wrong.SILENCE or (
         violation.wrong is Wrong.ANSWER and " instead of " not in chosen.difference
@@ -315,14 +311,15 @@ def _by(violation: Violation, chosen: Allowed, sent_ms: int) -> str:
     return f", {due_ms} ms after it was sent at the latest" if due_ms > 0 else ", at once"
 
 
-def _came(violation: Violation, exchange: Exchange, names: Mapping[str, str], should: str) -> str:
-    request, sent_ms = exchange.request, exchange.sent.at_ms
-    got = answer_words(request.api, violation.observed, names)
+def _came(
+    violation: Violation, exchange: HistoryExchange, names: Mapping[str, str], should: str
+) -> str:
+    got = answer_words(exchange.api, violation.observed, names)
     chosen = nearest(violation.allowed)
-    waited = violation.at_ms - sent_ms
+    waited = violation.at_ms - exchange.at_ms
     match violation.wrong:
         case Wrong.ANSWER if chosen is not None and " instead of " in chosen.difference:
-            differs = difference(request.api, violation.observed, chosen, names)
+            differs = difference(exchange.api, violation.observed, chosen, names)
             return f"it was answered {got}" + (
                 "" if _is_repeated(differs, got, should) else f" ({differs})"
             )
@@ -340,19 +337,19 @@ def _came(violation: Violation, exchange: Exchange, names: Mapping[str, str], sh
             shape = _shape(violation, exchange)
             return f"the answer can't be one of that version: {with_names(shape, names)}"
         case Wrong.DEVIATION:
-            got = answer_words(request.api, exchange.body, names)
+            got = answer_words(exchange.api, exchange.answer_body, names)
             words = deviation(violation.detail, names)
             if (field := _wrong_field(violation, names)) is not None:
                 words = f"{field.field} {field.got} instead of {field.want}"
             return f"it was answered {got} ({words})"
 
 
-def _afterwards(exchange: Exchange, names: Mapping[str, str]) -> str:
+def _afterwards(exchange: HistoryExchange, names: Mapping[str, str]) -> str:
     """Describe the answer that came after all, if it came too late."""
-    if exchange.answered is None:
+    if exchange.answered_ms is None:
         return ""
-    waited = exchange.answered.at_ms - exchange.sent.at_ms
-    return f" (after {waited} ms: {answer_words(exchange.request.api, exchange.body, names)})"
+    waited = exchange.answered_ms - exchange.at_ms
+    return f" (after {waited} ms: {answer_words(exchange.api, exchange.answer_body, names)})"
 
 
 def _is_repeated(differs: str, got: str, should: str) -> bool:

@@ -11,6 +11,7 @@ from fencepost.properties.requirements.evidence import (
     MEMBER_APIS,
     ConsumerRun,
     Evidence,
+    names_no_instance,
 )
 
 _SLOW_MS = 250
@@ -116,8 +117,8 @@ def nobody_fenced(evidence: Evidence, api: str = HEARTBEAT) -> Verdict:
     code = Code.FENCED_INSTANCE_ID
     for run in evidence.static_runs:
         refusals = [call for call in evidence.of(run, *MEMBER_APIS) if call.is_answered(code)]
-        calls = [c for c in refusals if c.names_no_instance] or evidence.of(run, api)
-        if calls and all(call.names_no_instance for call in calls):
+        calls = [c for c in refusals if names_no_instance(c)] or evidence.of(run, api)
+        if calls and all(map(names_no_instance, calls)):
             last = calls[-1]
             reason = f"{last.api} v{last.version} has no instance id"
             return unsupported(f"{code.name} can't reach it: {reason}")

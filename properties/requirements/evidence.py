@@ -9,19 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 
+from fencepost.model.history.exchange import Exchange
 from fencepost.model.messages.errors import Error as Code
-from fencepost.model.messages.errors import error_name
 from fencepost.model.messages.messages import (
-    HeartbeatRequest,
-    JoinGroupRequest,
     JoinGroupResponse,
     LeaveGroupRequest,
-    LeaveGroupResponse,
-    OffsetCommitRequest,
-    OffsetCommitResponse,
-    SyncGroupRequest,
     SyncGroupResponse,
 )
 from fencepost.model.messages.shapes import Message
@@ -99,112 +92,14 @@ class ConsumerRun:
         return self.ended_ms is not None and self.ended_ms <= at_ms
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A request of a run, and its answer.
-
-    `run`: the run's id.  `answered_ms` None: it got no answer.  `request` None: the model has no
-    such message, or it can't be read.  `provoked`: the fault that the broker injected, an action,
-    or "".  `code`: the error in an answer that the model doesn't have.
-    """
-
-    run: str
-    api: str
-    version: int
-    at_ms: float
-    answered_ms: float | None = None
-    request: Message | None = None
-    answer: Message | None = None
-    provoked: str = ""
-    connection: str = ""
-    code: int | None = None
-
-    @property
-    def member_id(self) -> str:
-        """Return the member id in the request; of a LeaveGroup the first one's."""
-        match self.request:
-            case (
-                JoinGroupRequest()
-                | SyncGroupRequest()
-                | HeartbeatRequest()
-                | OffsetCommitRequest() as request
-            ):
-                return request.member_id
-            case LeaveGroupRequest(members=[first, *_]):
-                return first.member_id
-            case LeaveGroupRequest(member_id=member_id):
-                return member_id
-        return ""
-
-    @property
-    def instance(self) -> str | None:
-        """Return the instance id in the request; of a LeaveGroup the first one's."""
-        match self.request:
-            case (
-                JoinGroupRequest()
-                | SyncGroupRequest()
-                | HeartbeatRequest()
-                | OffsetCommitRequest() as request
-            ):
-                return request.group_instance_id
-            case LeaveGroupRequest(members=[first, *_]):
-                return first.group_instance_id
-        return None
-
-    @property
-    def names_no_instance(self) -> bool:
-        """Tell if it can't be fenced: a broker fences by the instance id, and it has none."""
-        has_room = self.version >= FIRST_WITH_INSTANCE.get(self.api, 0)
-        return not has_room or (self.request is not None and self.instance is None)
-
-    @property
-    def generation(self) -> int:
-        """Return the generation in the request; -1 where it has none."""
-        return int(getattr(self.request, "generation_id", -1))
-
-    @property
-    def error(self) -> int | None:
-        """Return the error code of the answer, the first that is not 0; None without an answer."""
-        match self.answer:
-            case None:
-                return self.code
-            case OffsetCommitResponse(topics=topics):
-                rows = chain.from_iterable(topic.partitions for topic in topics)
-            case LeaveGroupResponse(members=members) if members:
-                rows = iter(members)  # type: ignore[assignment]
-            case _:
-                return _number(getattr(self.answer, "error_code", 0))
-        whole = _number(getattr(self.answer, "error_code", 0))
-        return next(filter(None, [whole, *(_number(row.error_code) for row in rows)]), 0)
-
-    def is_answered(self, code: Code) -> bool:
-        """Tell if it was answered with this error."""
-        return bool(code.value == self.error)
-
-    @property
-    def went_well(self) -> bool:
-        """Tell if it was answered without an error."""
-        return self.error == 0
-
-    @property
-    def error_name(self) -> str:
-        """Name its error; `no answer` where it got none."""
-        return "no answer" if self.error is None else error_name(self.error)
-
-    @property
-    def end_ms(self) -> float:
-        """Return when it was answered; when it came, if it never was."""
-        return self.at_ms if self.answered_ms is None else self.answered_ms
-
-    @property
-    def makes_leader(self) -> bool:
-        """Return True if it is a join whose answer makes its member the leader."""
-        answer = self.answer
-        return isinstance(answer, JoinGroupResponse) and answer.leader == answer.member_id != ""
+Call = Exchange[Message | None, Message | None]
+"""An exchange of a run: `client_id` is the run's id.  The model may have no such message."""
 
 
-def _number(code: int | str) -> int:
-    return code if isinstance(code, int) else Code.UNKNOWN_SERVER_ERROR.value
+def names_no_instance(call: Call) -> bool:
+    """Tell if it can't be fenced: a broker fences by the instance id, and it has none."""
+    has_room = call.version >= FIRST_WITH_INSTANCE.get(call.api, 0)
+    return not has_room or (call.request is not None and call.instance is None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +187,7 @@ class Evidence:
         return [
             call
             for call in self.calls
-            if call.run == run.id
+            if call.client_id == run.id
             and (not apis or call.api in apis)
             and call.at_ms >= since
             and (until is None or call.at_ms < until)
@@ -327,7 +222,7 @@ class Evidence:
             if not isinstance(request, LeaveGroupRequest):
                 continue
             members = {request.member_id, *(row.member_id for row in request.members)}
-            if call.run == run.id or members & names:
+            if call.client_id == run.id or members & names:
                 yield call
 
     def refusals(self, code: Code, *apis: str) -> Iterator[tuple[ConsumerRun, Call]]:
@@ -337,7 +232,7 @@ class Evidence:
         """
         for run in self.runs:
             for call in self.of(run, *(apis or MEMBER_APIS)):
-                is_possible = code is not Code.FENCED_INSTANCE_ID or not call.names_no_instance
+                is_possible = code is not Code.FENCED_INSTANCE_ID or not names_no_instance(call)
                 if call.is_answered(code) and is_possible and not run.is_over(call.end_ms):
                     yield run, call
 
@@ -349,7 +244,7 @@ class Evidence:
         """
         for run, call in self.refusals(Code.FENCED_INSTANCE_ID):
             beats = self.of(run, HEARTBEAT)
-            if call.provoked or not beats or not all(beat.names_no_instance for beat in beats):
+            if call.fault or not beats or not all(map(names_no_instance, beats)):
                 yield run, call
 
     # Events of users, and actions.

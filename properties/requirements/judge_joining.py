@@ -177,7 +177,7 @@ def _id_required(evidence: Evidence) -> Iterator[Verdict]:
 def _rejoins_without_answer(evidence: Evidence, fault: str, after: str) -> Iterator[Verdict]:
     """Judge the join after one that came to nothing by this fault."""
     for run in evidence.static_runs:
-        lost = [c for c in evidence.of(run, JOIN) if c.provoked == fault and not c.answer]
+        lost = [c for c in evidence.of(run, JOIN) if c.fault == fault and not c.answer]
         for call in lost:
             again = evidence.first_after(run, call.at_ms + 1e-6, JOIN)
             if again is None:
@@ -329,7 +329,7 @@ def _silent(evidence: Evidence) -> Iterator[Verdict]:
 
 def _passes(call: Call) -> bool:
     """Tell if a call met trouble that passes."""
-    return call.error in MOVING or (call.provoked in _LOST and call.answer is None)
+    return call.error in MOVING or (call.fault in _LOST and call.answer is None)
 
 
 def _not_twice(evidence: Evidence) -> Iterator[Verdict]:

@@ -369,7 +369,7 @@ def _takeovers(evidence: Evidence) -> Iterator[Verdict]:
     for call in evidence.calls:
         if call.at_ms >= until:
             break
-        run = runs.get(call.run)
+        run = runs.get(call.client_id or "")
         if call.api != JOIN or not call.went_well or run is None or run.instance is None:
             continue
         held = holders.setdefault(run.instance, [])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from fencepost.model.history.exchange import Exchange
 from fencepost.model.messages.errors import Error as Code
 from fencepost.model.messages.messages import (
     CommitPartition,
@@ -96,7 +97,9 @@ def call(
     **fields: Any,
 ) -> Call:
     answered = None if answer is None and "code" not in fields else at + 1
-    return Call(of.id, api, version, at, answered, request, answer, **fields)
+    made: Call = Exchange(api, version, at, answered, client_id=of.id, **fields)
+    made.request, made.answer = request, answer
+    return made
 
 
 def _instance(of: ConsumerRun, instance: str | None) -> str | None:
@@ -151,7 +154,7 @@ def join(
         member_id=gives,
         members=tuple(rows),
     )
-    return call(of, "JoinGroup", at, request, None if lost else answer, version, provoked=lost)
+    return call(of, "JoinGroup", at, request, None if lost else answer, version, fault=lost)
 
 
 def sync(
@@ -302,7 +305,7 @@ def evidence(*pieces: Piece | Sequence[Piece], end: float = 10_000, **fields: An
     flat: list[Piece] = []
     for piece in pieces:
         flat.extend(piece if isinstance(piece, list | tuple) else [piece])  # type: ignore[list-item]
-    calls = [p for p in flat if isinstance(p, Call)]
+    calls = [p for p in flat if isinstance(p, Exchange)]
     seen = [p for p in flat if isinstance(p, UserEvent)]
     return Evidence(
         runs=tuple(p for p in flat if isinstance(p, ConsumerRun)),

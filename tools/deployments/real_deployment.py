@@ -158,10 +158,11 @@ class GroupOnWire:
                 continue
             self._note_beat(exchange)
             if exchange.api == "JoinGroup":
-                self.first_join_ms.setdefault(_consumer(exchange), exchange.received_ms)
-                if reason := exchange.request.get("reason"):
+                self.first_join_ms.setdefault(_consumer(exchange), exchange.at_ms)
+                body = exchange.request_body
+                if reason := body and body.get("reason"):
                     words = _DETAILS.split(reason, maxsplit=1)[0].strip()
-                    self.reasons.append((exchange.received_ms, words))
+                    self.reasons.append((exchange.at_ms, words))
             if exchange.api != "Heartbeat":
                 self._open.append(exchange)
         still = []
@@ -179,10 +180,11 @@ class GroupOnWire:
     def _is_ours(self, exchange: RecordedExchange) -> bool:
         if exchange.api not in {"JoinGroup", "SyncGroup", "Heartbeat"}:
             return False
-        return exchange.request.get("groupId") == self._group_id
+        body = exchange.request_body
+        return body is not None and body.get("groupId") == self._group_id
 
     def _note_beat(self, exchange: RecordedExchange) -> None:
-        consumer, at_ms = _consumer(exchange), exchange.received_ms
+        consumer, at_ms = _consumer(exchange), exchange.at_ms
         before_ms = self._beat_ms.pop(consumer, None)
         if exchange.api == "Heartbeat":
             if before_ms is not None:
@@ -190,7 +192,7 @@ class GroupOnWire:
             self._beat_ms[consumer] = at_ms
 
     def _take(self, exchange: RecordedExchange, answered_ms: float) -> None:
-        match exchange.message, exchange.reply:
+        match exchange.request, exchange.answer:
             case JoinGroupRequest(), JoinGroupResponse(error_code=0) as joined:
                 self.generation_id = max(self.generation_id, joined.generation_id)
                 self.completed.setdefault(joined.generation_id, answered_ms)

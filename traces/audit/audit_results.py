@@ -126,7 +126,7 @@ class AuditViolation:
                 AllowedEntry(rule=a.rule, body=a.body, difference=a.difference)
                 for a in self.allowed
             ),
-            observed=dict(x.response_body),
+            observed=dict(x.answer_body),
         )
 
 

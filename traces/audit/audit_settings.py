@@ -151,13 +151,13 @@ def judged(exchange: LoggedExchange) -> LoggedExchange:
     return replace(
         exchange,
         request_body={**exchange.request_body, "topics": [{"name": "t", "partitions": [part]}]},
-        response_body={**exchange.response_body, "topics": [{"name": "t", "partitions": [code]}]},
+        answer_body={**exchange.answer_body, "topics": [{"name": "t", "partitions": [code]}]},
     )
 
 
 def error_of(exchange: LoggedExchange) -> Any:
     """Return the error code of an answer; of a commit the group's, or None if it has none."""
-    body = exchange.response_body
+    body = exchange.answer_body
     if exchange.api == "OffsetCommit":
         return commit_error(exchange)
     if exchange.api == "DescribeGroups":
@@ -170,7 +170,7 @@ def commit_error(exchange: LoggedExchange) -> Any:
     """Return the group's error code in a commit: 0 if a partition was stored, None if unknown."""
     codes = {
         partition.get("errorCode")
-        for topic in exchange.response_body.get("topics") or ()
+        for topic in exchange.answer_body.get("topics") or ()
         for partition in topic.get("partitions") or ()
     }
     about = codes & _GROUP_ERRORS

@@ -78,7 +78,7 @@ class GroupAudit:
         """Take one line of this group, in the order of the answers."""
         result = self.result
         if not result.lines:
-            result.first_ms = exchange.arrived_ms
+            result.first_ms = exchange.at_ms
         elif result.last_ms < exchange.answered_ms - IDLE_MS:
             self.finish()
         elif result.last_ms > exchange.answered_ms + _BACK_MS:
@@ -163,7 +163,7 @@ class GroupAudit:
         A heartbeat answered NONE in a generation whose syncs are answered: a request for a
         rebalance that arrived before it has its answer, and so its line.
         """
-        if confirmed is None or exchange.arrived_ms < max(self._quiet_ms, self._doubt_ms):
+        if confirmed is None or exchange.at_ms < max(self._quiet_ms, self._doubt_ms):
             return False
         if self._candidates is None and not (self._joined == self._synced == confirmed):
             return False
@@ -327,7 +327,7 @@ def _confirmed(exchange: LoggedExchange) -> int | None:
 
     A commit confirms nothing: it is accepted during a rebalance, too.
     """
-    if exchange.api != "Heartbeat" or exchange.response_body.get("errorCode") != 0:
+    if exchange.api != "Heartbeat" or exchange.answer_body.get("errorCode") != 0:
         return None
     generation_id: int = exchange.request_body["generationId"]
     return generation_id

@@ -115,7 +115,7 @@ class Audit:
             broker = self._brokers[exchange.broker] = BrokerActivity()
         used = broker.connections.get(exchange.connection)
         if used is None:
-            broker.connections[exchange.connection] = [exchange.arrived_ms, exchange.answered_ms]
+            broker.connections[exchange.connection] = [exchange.at_ms, exchange.answered_ms]
         else:
             used[1] = exchange.answered_ms
         broker.wrote(exchange.answered_ms)
@@ -195,13 +195,13 @@ def parts(exchange: LoggedExchange) -> Iterator[LoggedExchange]:
     """Split an exchange about several groups into one for each; none if it names no group."""
     if exchange.api != "DescribeGroups":
         return
-    rows: Iterable[Any] = exchange.response_body.get("groups") or ()
+    rows: Iterable[Any] = exchange.answer_body.get("groups") or ()
     for row in rows:
         if isinstance(row, dict) and isinstance(row.get("groupId"), str):
             yield replace(
                 exchange,
                 request_body={**exchange.request_body, "groups": [row["groupId"]]},
-                response_body={**exchange.response_body, "groups": [row]},
+                answer_body={**exchange.answer_body, "groups": [row]},
             )
 
 

@@ -252,7 +252,7 @@ class SegmentOracle(Oracle):
                 FRESH + exchange.place,
             )
             self._search.requests[exchange.place] = Request(
-                incoming, exchange.group_ids, exchange.arrived_ms, exchange.arrived_ms
+                incoming, exchange.group_ids, exchange.at_ms, exchange.at_ms
             )
 
     @property
@@ -280,9 +280,7 @@ class SegmentOracle(Oracle):
             generation = candidate.last_generation(exchange.group_ids[0])
             body = emitted.message.to_body(exchange.version)
             message = emitted.message.as_carried(exchange.version)
-            difference = first_difference(
-                message, exchange.response, level, frozenset(), generation
-            )
+            difference = first_difference(message, exchange.answer, level, frozenset(), generation)
             by_difference.setdefault(
                 f"{emitted.rule} {difference}", Allowed(body, emitted.rule, difference)
             )
@@ -336,7 +334,7 @@ class SegmentOracle(Oracle):
         `hidden`: requests that may have been made as well; `ignored`: those whose answers are not
         checked.
         """
-        self.search.answers = {e.place: e.response for e in exchanges if e.place not in ignored}
+        self.search.answers = {e.place: e.answer for e in exchanges if e.place not in ignored}
         self._requests = {e.place: e.request for e in exchanges}
         parked = self._search.requests.keys()
         for event in history(exchanges, self.lag_ms, frozenset(parked), self.effort, hidden):
@@ -372,13 +370,13 @@ def history(
             read_ms = exchange.answered_ms
         if request_id not in parked:
             before_ms = last.get(exchange.connection, 0)
-            early_ms = max(exchange.arrived_ms - late_ms, min(before_ms, exchange.arrived_ms))
+            early_ms = max(exchange.at_ms - late_ms, min(before_ms, exchange.at_ms))
             at_ms = early_ms - CLOCK_MS
             waits = exchange.api in _PARKING and not effort.whole
-            by_ms = min(exchange.answered_ms, exchange.arrived_ms + (lag_ms if waits else FOREVER))
+            by_ms = min(exchange.answered_ms, exchange.at_ms + (lag_ms if waits else FOREVER))
             timed.append((at_ms, 2, number, Sent(at_ms, _send(exchange), max(by_ms, at_ms))))
         last[exchange.connection] = exchange.answered_ms
-        body = shaped(exchange.api, exchange.response_body)
+        body = shaped(exchange.api, exchange.answer_body)
         answer = Answer(request_id, read_ms + CLOCK_MS, body)
         timed.append((answer.at_ms, 3, number, Answered(answer)))
     timed.sort(key=lambda entry: entry[:3])

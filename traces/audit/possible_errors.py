@@ -80,7 +80,7 @@ class PossibleAnswers:
     def fault(self, exchange: LoggedExchange) -> str | None:
         """Return the fault of an answer that no state gives; None if some state gives it."""
         try:
-            request, answer = exchange.request, exchange.response
+            request, answer = exchange.request, exchange.answer
         except ShapeError as error:
             return f"the answer has a shape that version {exchange.version} forbids: {error}"
         version = exchange.version
@@ -196,7 +196,7 @@ class Fact:
         Its line may have been dated late; but after a line of the same connection it is later.
         """
         spare_ms = 0 if exchange.connection == self.connection else late_ms
-        return exchange.arrived_ms - spare_ms > self.at_ms
+        return exchange.at_ms - spare_ms > self.at_ms
 
 
 @dataclass(slots=True)
@@ -241,7 +241,7 @@ class Facts:
     def learn(self, exchange: LoggedExchange) -> None:
         """Learn the facts that an answer shows."""
         at_ms, place, of = exchange.answered_ms, exchange.place, exchange.connection
-        match exchange.request, exchange.response:
+        match exchange.request, exchange.answer:
             case LeaveGroupRequest() as leave, LeaveGroupResponse() as left:
                 rows = leave.rows(exchange.version)
                 codes = [m.error_code for m in left.members] or [left.error_code] * len(rows)
@@ -277,13 +277,13 @@ def _error(exchange: LoggedExchange) -> int | str | None:
     if exchange.api == "OffsetCommit":
         code: int | str | None = commit_error(exchange)
     else:
-        code = getattr(exchange.response, "error_code", None)
+        code = getattr(exchange.answer, "error_code", None)
     return code
 
 
 def _success(exchange: LoggedExchange) -> tuple[str, int] | None:
     """Return the member id and generation that an answer confirms, if it does."""
-    match exchange.request, exchange.response:
+    match exchange.request, exchange.answer:
         case _, JoinGroupResponse(error_code=0) as joined:
             return joined.member_id, joined.generation_id
         case SyncGroupRequest() as sync, SyncGroupResponse(error_code=0):

@@ -142,7 +142,7 @@ def by_search(
         return Undecided(
             "the join of a member is not in the log, so its session timeout is unknown"
         )
-    if not around.runs_through(broker, from_ms, at.arrived_ms):
+    if not around.runs_through(broker, from_ms, at.at_ms):
         return StateLost("the broker may have been restarted: no connection was open all the time")
     if around.paused_ms(broker, segment.from_ms, at.answered_ms) > _LONG_PAUSE_MS:
         return Undecided("the broker wrote nothing for seconds: it, or its clock, may have stopped")
@@ -199,7 +199,7 @@ def _followed_late(chain: Sequence[Segment], missing: Sequence[UnloggedRequests]
 
 
 def _ran(around: Surroundings, exchange: LoggedExchange, fact: Fact) -> bool:
-    return around.runs_through(exchange.broker, fact.at_ms, exchange.arrived_ms)
+    return around.runs_through(exchange.broker, fact.at_ms, exchange.at_ms)
 
 
 def _is_vague(segment: Segment, run: SegmentResult) -> bool:

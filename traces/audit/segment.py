@@ -63,7 +63,7 @@ def find_unlogged_requests(
     """Return the requests that may be missing from a segment that begins with this group."""
     if gaps is Gaps.NONE:
         return UnloggedRequests()
-    at_ms = exchanges[0].arrived_ms - _SINCE_MS
+    at_ms = exchanges[0].at_ms - _SINCE_MS
     group_id = exchanges[0].group_ids[0]
     made = [
         *_unanswered_joins(group_id, exchanges, group, at_ms),
@@ -88,9 +88,9 @@ def _unanswered_joins(
     fenced: dict[str, None] = {}
     for exchange in exchanges:
         request = exchange.request
-        code = exchange.response_body.get("errorCode")
+        code = exchange.answer_body.get("errorCode")
         if code == Error.MEMBER_ID_REQUIRED.value:
-            handed.add(exchange.response_body.get("memberId", ""))
+            handed.add(exchange.answer_body.get("memberId", ""))
         instance = exchange.request_body.get("groupInstanceId")
         new = isinstance(request, JoinGroupRequest) and not request.member_id
         if isinstance(instance, str) and (new or code == Error.FENCED_INSTANCE_ID.value):
@@ -139,7 +139,7 @@ def _unseen(exchanges: Sequence[LoggedExchange], group: Group) -> Iterator[_Unse
     lists: dict[int, tuple[LoggedExchange, JoinGroupResponse]] = {}
     described: dict[str, str | None] = {}
     for exchange in exchanges:
-        response = exchange.response
+        response = exchange.answer
         if isinstance(response, JoinGroupResponse) and response.error_code == 0:
             logged.add((response.member_id, response.generation_id))
             if response.members and not response.skip_assignment:
@@ -154,7 +154,7 @@ def _unseen(exchanges: Sequence[LoggedExchange], group: Group) -> Iterator[_Unse
             if (row.member_id, generation_id) in logged or generation_id <= group.generation_id:
                 continue
             heard = [
-                e.arrived_ms
+                e.at_ms
                 for e in exchanges
                 if e.request_body.get("memberId") == row.member_id
                 and e.answered_ms < exchange.answered_ms
@@ -178,8 +178,8 @@ def _unanswered_returns(
     waiting: dict[str, tuple[str | None, str, Sequence[tuple[str, bytes]], int]] = {}
     known = {m.member_id: (m.group_instance_id, m.client_id, _offers(m)) for m in group.members}
     for exchange in exchanges:
-        request, response = exchange.request, exchange.response
-        code = exchange.response_body.get("errorCode")
+        request, response = exchange.request, exchange.answer
+        code = exchange.answer_body.get("errorCode")
         if isinstance(request, JoinGroupRequest) and isinstance(response, JoinGroupResponse):
             waiting.pop(request.member_id, None)
             offers = [(p.name, p.metadata) for p in request.protocols]
@@ -190,12 +190,12 @@ def _unanswered_returns(
                     None,
                     exchange.client_id,
                     offers,
-                    exchange.arrived_ms,
+                    exchange.at_ms,
                 )
         elif code == Error.REBALANCE_IN_PROGRESS.value:
             member_id = getattr(request, "member_id", "")
             if member_id in known:
-                waiting[member_id] = (*known[member_id], exchange.arrived_ms)
+                waiting[member_id] = (*known[member_id], exchange.at_ms)
     for member_id, (instance, client_id, offered, since_ms) in waiting.items():
         body = _join(group_id, group, member_id, instance, offered)
         returning = group.member(member_id)
@@ -212,7 +212,7 @@ def _unasked_returns(
     group_id: str, exchanges: Sequence[LoggedExchange], group: Group, at_ms: int
 ) -> Iterator[tuple[Sent, str]]:
     """Yield joins after a member's last line; with another subscription they start a rebalance."""
-    heard = {e.request_body.get("memberId"): e.arrived_ms for e in exchanges}
+    heard = {e.request_body.get("memberId"): e.at_ms for e in exchanges}
     for member in group.members:
         since_ms = heard.get(member.member_id, at_ms)
         offers = [(name, metadata + _OTHERWISE) for name, metadata in _offers(member)]
@@ -258,7 +258,7 @@ def _leaves(
 
 
 def _is_unknown(exchange: LoggedExchange) -> bool:
-    return exchange.response_body.get("errorCode") == Error.UNKNOWN_MEMBER_ID.value
+    return exchange.answer_body.get("errorCode") == Error.UNKNOWN_MEMBER_ID.value
 
 
 def _offers(member: Member) -> list[tuple[str, bytes]]:
@@ -311,7 +311,7 @@ class Generations:
     @staticmethod
     def of(exchange: LoggedExchange) -> Generations | None:
         """Return the generations of a join or sync; None for other exchanges."""
-        match exchange.request, exchange.response:
+        match exchange.request, exchange.answer:
             case _, JoinGroupResponse(error_code=0) as joined:
                 return Generations(joined.generation_id, -1)
             case SyncGroupRequest() as sync, SyncGroupResponse(error_code=0):
@@ -485,7 +485,7 @@ def followed_on(
 
 
 def _is_late(exchange: LoggedExchange, segment: Segment) -> bool:
-    return exchange.arrived_ms < segment.from_ms
+    return exchange.at_ms < segment.from_ms
 
 
 def _followed(

@@ -70,7 +70,7 @@ def joins(exchanges: Sequence[LoggedExchange], generation_id: int) -> list[Joine
     """Return the joins whose answers have this generation."""
     joined = []
     for exchange in exchanges:
-        match exchange.request, exchange.response:
+        match exchange.request, exchange.answer:
             case JoinGroupRequest() as request, JoinGroupResponse() as response if (
                 response.error_code == 0 and response.generation_id == generation_id
             ):
@@ -98,7 +98,7 @@ def find_anchor(
         j.response.member_id: j
         for j in answered
         if early_ms <= j.exchange.answered_ms <= at_ms + settings.lag_ms
-        and j.exchange.arrived_ms <= at_ms
+        and j.exchange.at_ms <= at_ms
         and (j is leader or not j.response.members)
     }
     members = []
@@ -198,12 +198,12 @@ def _with_pending(
     for exchange in exchanges:
         if exchange.api != "JoinGroup" or exchange.answered_ms > at_ms:
             continue
-        match exchange.request, exchange.response:
+        match exchange.request, exchange.answer:
             case JoinGroupRequest(session_timeout_ms=session_ms), JoinGroupResponse(
                 error_code=Error.MEMBER_ID_REQUIRED.value, member_id=new_id
             ) if new_id not in listed | used and exchange.answered_ms + session_ms > at_ms:
                 pending.add(new_id)
-                earliest, latest = exchange.arrived_ms, exchange.answered_ms
+                earliest, latest = exchange.at_ms, exchange.answered_ms
                 group = group.with_timer(
                     SESSION, new_id, earliest + session_ms, latest + session_ms
                 )
@@ -238,7 +238,7 @@ class StableGroup:
         """Take the line if it changes nothing but a session timer; return True if so."""
         body = exchange.request_body
         if exchange.api == "Heartbeat":
-            if exchange.response_body.get("errorCode") != 0:
+            if exchange.answer_body.get("errorCode") != 0:
                 return False
             generation_id = body.get("generationId")
             beats = True
@@ -262,7 +262,7 @@ class StableGroup:
             self._due_ms = self._next_due_ms()
             if answered_ms > self._due_ms:
                 return False  # somebody's session may have ended: let the oracle say
-        arrived_ms = exchange.arrived_ms
+        arrived_ms = exchange.at_ms
         if arrived_ms > seat.earliest:  # noqa: PLR1730 - a call of max is dearer, per line
             seat.earliest = arrived_ms
         if answered_ms > seat.latest:  # noqa: PLR1730
@@ -281,16 +281,16 @@ class StableGroup:
             return False
         row = (exchange.place, exchange.client_id, exchange.api, exchange.version)
         incoming = Incoming(*row, exchange.request, exchange.place)
-        span = Span(exchange.arrived_ms, exchange.answered_ms)
+        span = Span(exchange.at_ms, exchange.answered_ms)
         for group in groups:
             for outcome in machine.handle(group, incoming, span, group_id=self.group_id):
                 answers = [emission.message for emission in outcome.emissions]
                 if outcome.group is not group or len(answers) != 1 or answers[0] is None:
                     return False
                 expected = answers[0].as_carried(exchange.version)
-                if matches(expected, exchange.response, Level.MUST, frozenset()) != [Match()]:
+                if matches(expected, exchange.answer, Level.MUST, frozenset()) != [Match()]:
                     return False
-        self._beat_ms = max(self._beat_ms, exchange.arrived_ms - CLOCK_MS)
+        self._beat_ms = max(self._beat_ms, exchange.at_ms - CLOCK_MS)
         return True
 
     def _next_due_ms(self) -> int:

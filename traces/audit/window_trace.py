@@ -59,7 +59,7 @@ def window_trace(
     if segment is None:
         prefix: list[tuple[int, Event]] = []
         exchanges: Sequence[LoggedExchange] = [exchange]
-        base = exchange.arrived_ms - _SOON_MS
+        base = exchange.at_ms - _SOON_MS
     else:
         group = segment.before[0].group(segment.group_id)
         if group is None or group.state is not GroupState.STABLE:
@@ -73,7 +73,7 @@ def window_trace(
         ready = _ready_ms(group)
         base = min([*restarts, segment.from_ms]) - ready - _SOON_MS
         prefix = [*_made(segment.group_id, group).events, *_beats(segment.group_id, group, base)]
-        exchanges = [e for e in segment.exchanges if e.arrived_ms <= exchange.answered_ms]
+        exchanges = [e for e in segment.exchanges if e.at_ms <= exchange.answered_ms]
     timed = [(e.at_ms - base, _moved(e, base)) for e in _until(exchanges, exchange, settings)]
     events = tuple(e for _, e in sorted([*prefix, *timed], key=_time))
     config = {**settings.machine_config(), DELAY: _DELAY_MS}

@@ -11,20 +11,20 @@ message is read, since most lines of a log are heartbeats that are never decoded
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import orjson
 
+from fencepost.model.coordinator import Body
+from fencepost.model.history.exchange import Exchange
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.messages import APIS, groups_of
 from fencepost.model.messages.shapes import Message
 from fencepost.traces.files.bounded import DEPTH_LIMIT, TooDeepError, is_too_long, refuse_deep
 from fencepost.traces.logs.log_files import LogFiles
-
-Body = Mapping[str, Any]
 
 OWN_GROUPS = "fencepost-"
 """The groups that fencepost makes on a broker have names that begin so."""
@@ -36,61 +36,52 @@ def is_included(group_id: str, only: frozenset[str]) -> bool:
 
 
 @dataclass(slots=True)
-class LoggedExchange:
-    """A request and its answer.  Not frozen for speed, since one is made for each line.
+class LoggedExchange(Exchange[Message, Message]):
+    """An exchange with the place of its line.
 
-    `source`, `line`: file name and line number (from 1); `broker`: of the log.  `arrived_ms`,
-    `answered_ms`: ms since 1970 on the clock of the audit (skew taken away), each rounded down.
-    `connection`: as in the log; `api`, `version`: the model's name, and Kafka's version.
-    `request_body`, `response_body`: as in the log.
+    `source`, `line`: file name and line number (from 1); `broker`: of the log.  Times are ms since
+    1970 on the clock of the audit (skew taken away), each rounded down.  `connection`: as in the
+    log; `api`, `version`: the model's name, and Kafka's version.
     """
 
-    source: str
-    line: int
-    broker: str
-    arrived_ms: int
+    at_ms: int
     answered_ms: int
-    connection: str
-    client_id: str
-    api: str
-    version: int
     request_body: Body
-    response_body: Body
-    _request: Message | None = field(default=None, init=False, repr=False, compare=False)
-    _response: Message | None = field(default=None, init=False, repr=False, compare=False)
+    answer_body: Body
+    client_id: str
+    connection: str
+    source: str = field(kw_only=True)
+    line: int = field(kw_only=True)
+    broker: str = field(kw_only=True)
 
     def columns(self) -> tuple[Any, ...]:
         """Return the columns of a table beside source, line and broker; bodies are JSON."""
-        bodies = orjson.dumps(self.request_body), orjson.dumps(self.response_body)
-        times = self.arrived_ms, self.answered_ms
+        bodies = orjson.dumps(self.request_body), orjson.dumps(self.answer_body)
+        times = self.at_ms, self.answered_ms
         return (*times, self.connection, self.client_id, self.api, self.version, *bodies)
 
     @classmethod
     def from_columns(cls, source: str, line: int, broker: str, columns: Sequence[Any]) -> Self:
         """Make an exchange of the values that `columns` returned."""
         arrived, answered, connection, client_id, api, version, *bodies = columns
-        head = (source, int(line), broker, int(arrived), int(answered))
-        return cls(*head, connection, client_id, api, int(version), *map(orjson.loads, bodies))
+        request, answer = map(orjson.loads, bodies)
+        return cls(
+            api,
+            int(version),
+            int(arrived),
+            int(answered),
+            request,
+            answer,
+            client_id,
+            connection,
+            source=source,
+            line=int(line),
+            broker=broker,
+        )
 
-    @property
-    def request(self) -> Message:
-        """The request.  Raises ShapeError for one that its version can't have."""
-        if self._request is None:
-            body = shaped(self.api, self.request_body)
-            made = ALL_APIS[self.api].request.from_body(body, self.version)
-            self._request = made
-            return made
-        return self._request
-
-    @property
-    def response(self) -> Message:
-        """The answer.  Raises ShapeError for one that its version can't have."""
-        if self._response is None:
-            body = shaped(self.api, self.response_body)
-            made = ALL_APIS[self.api].response.from_body(body, self.version)
-            self._response = made
-            return made
-        return self._response
+    def _message(self, kind: Literal["request", "response"], body: Body) -> Message:
+        read: type[Message] = getattr(ALL_APIS[self.api], kind)
+        return read.from_body(shaped(self.api, body), self.version)
 
     @property
     def host(self) -> str:
@@ -211,17 +202,17 @@ class RequestLog(LogFiles[LoggedExchange]):
                 return OTHER_VERSION
             answered_ms -= skew
             return LoggedExchange(
-                source,
-                number,
-                broker,
-                int(answered_ms - took_ms),
-                answered_ms,
-                connection,
-                client_id,
                 api,
                 version,
+                int(answered_ms - took_ms),
+                answered_ms,
                 request,
                 response,
+                client_id,
+                connection,
+                source=source,
+                line=number,
+                broker=broker,
             )
         except (KeyError, TypeError, AttributeError):
             return NO_REQUEST

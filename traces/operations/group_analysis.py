@@ -81,7 +81,7 @@ class GroupAnalysis:
     def take(self, x: LoggedExchange) -> None:
         """Take the next exchange that names this group."""
         if self._is_first:
-            self._is_first, self._start.at_ms = False, x.arrived_ms
+            self._is_first, self._start.at_ms = False, x.at_ms
         if self.over_ms and x.answered_ms > self.over_ms:
             self.end(self.over_ms)
             self._begin()
@@ -91,7 +91,7 @@ class GroupAnalysis:
             self._purge(x.answered_ms)
         match x.api:
             case "Heartbeat" | "SyncGroup":
-                code = x.response_body["errorCode"]
+                code = x.answer_body["errorCode"]
                 self._member_request(x, x.request_body, code)
                 if code == _NONE and x.api == "Heartbeat":
                     self._confirmed = x.request_body["generationId"]  # so it has begun
@@ -99,7 +99,7 @@ class GroupAnalysis:
                     self._synced(x)
             case "OffsetCommit":
                 if x.request_body.get("memberId"):
-                    self._member_request(x, x.request_body, commit_code(x.response_body))
+                    self._member_request(x, x.request_body, commit_code(x.answer_body))
             case "JoinGroup":
                 self._join(x)
             case "LeaveGroup":
@@ -141,7 +141,7 @@ class GroupAnalysis:
         if code in {_NONE, _REBALANCE}:
             if member is None:
                 replaced = self._lines.was_replaced(body.get("groupInstanceId"), body["memberId"])
-                if replaced or self._matcher.left_after(body["memberId"], x.arrived_ms):
+                if replaced or self._matcher.left_after(body["memberId"], x.at_ms):
                     return  # handled before the join or leave that ended it, and written after it
                 member = self._stranger(x, body)
             member.restart_session(x)
@@ -157,7 +157,7 @@ class GroupAnalysis:
 
     def _stranger(self, x: LoggedExchange, body: Mapping[str, Any]) -> LogMember:
         """Add a member that joined before the log began."""
-        member = LogMember.of(x, body["memberId"], begins=False, heard_ms=x.arrived_ms)
+        member = LogMember.of(x, body["memberId"], begins=False, heard_ms=x.at_ms)
         self._take_over(member)
         self._roster.add(member)
         return member
@@ -174,7 +174,7 @@ class GroupAnalysis:
     # Joins
 
     def _join(self, x: LoggedExchange) -> None:
-        body, answer = x.request_body, x.response_body
+        body, answer = x.request_body, x.answer_body
         code = answer["errorCode"]
         if code == _NONE:
             self._joined(x)
@@ -192,13 +192,13 @@ class GroupAnalysis:
             self._rebalances.note_move(x.answered_ms)
 
     def _joined(self, x: LoggedExchange) -> None:
-        body, answer = x.request_body, x.response_body
+        body, answer = x.request_body, x.answer_body
         member_id, sent_id = answer["memberId"], body["memberId"]
         round_ = self._round(x)
         fresh = not sent_id or sent_id in self._pending
         self._pending.pop(sent_id, None)
         known = self._roster.members.get(member_id)
-        takes_part = x.arrived_ms <= round_.completed_ms and member_id not in round_.joins
+        takes_part = x.at_ms <= round_.completed_ms and member_id not in round_.joins
         holder = self._roster.holder(body.get("groupInstanceId"))
         if takes_part and fresh and holder is not None and self._had_expired(holder, x):
             round_.evidence.expired.append(self._remove(holder, End.EXPIRED, holder.deadline_ms))
@@ -215,7 +215,7 @@ class GroupAnalysis:
             self._add(member, fresh=fresh)
         if takes_part:
             leads = answer["leader"] == member_id
-            row = (x.arrived_ms, fresh, leads, member, old, old_offers, member.offers)
+            row = (x.at_ms, fresh, leads, member, old, old_offers, member.offers)
             round_.joins[member_id] = Join(*row)
         if answer["members"]:
             self._compare(round_, answer["members"])
@@ -229,12 +229,12 @@ class GroupAnalysis:
         A holder with a parked request would have got FENCED_INSTANCE_ID.
         """
         deadline_ms = holder.deadline_ms
-        overdue = deadline_ms is not None and deadline_ms < x.arrived_ms
+        overdue = deadline_ms is not None and deadline_ms < x.at_ms
         return overdue and not self._lines.knows_fenced(holder)
 
     def _round(self, x: LoggedExchange) -> Round:
         """Return the round of the generation in the answer to a join."""
-        generation = x.response_body["generationId"]
+        generation = x.answer_body["generationId"]
         current = self._rebalances.current
         if current is not None and current.generation == generation:
             return current
@@ -331,13 +331,13 @@ class GroupAnalysis:
             member = next(past, None)
         if member is None or member.session_ms is None:
             return
-        silent_ms = x.arrived_ms - member.heard_ms
+        silent_ms = x.at_ms - member.heard_ms
         is_known = any(came.member_id == member_id for came in self._matcher.arrivals)
         if is_known or silent_ms < member.session_ms:
             return
         process = Process(x.client_id, x.host)
-        self._matcher.arrivals.append(Arrival(process, member.instance_id, x.arrived_ms, member_id))
-        row = (member.instance_id, member_id, process, x.arrived_ms, silent_ms, member.session_ms)
+        self._matcher.arrivals.append(Arrival(process, member.instance_id, x.at_ms, member_id))
+        row = (member.instance_id, member_id, process, x.at_ms, silent_ms, member.session_ms)
         self._emit(ThrownOut(self.group, *row, x.place))
 
     def _fenced(
@@ -346,13 +346,13 @@ class GroupAnalysis:
         if instance_id is None:
             return
         process = Process(x.client_id, x.host)
-        times = (x.arrived_ms, x.answered_ms)
+        times = (x.at_ms, x.answered_ms)
         row = (instance_id, member_id, process, *times, x.api, began, x.place)
         fenced = FencedRequest(*row, address=x.address)
         self._lines.add_fencing(fenced, self._roster.holder(instance_id))
 
     def _leave(self, x: LoggedExchange) -> None:
-        body, answer = x.request_body, x.response_body
+        body, answer = x.request_body, x.answer_body
         if answer["errorCode"] in MOVING:
             self._rebalances.note_move(x.answered_ms)
             return
@@ -370,7 +370,7 @@ class GroupAnalysis:
             elif code == _NONE:
                 if NOT_POLLED in reason:
                     process = Process(x.client_id, x.host)
-                    self._emit(PollTimeout(self.group, instance_id, process, x.arrived_ms, x.place))
+                    self._emit(PollTimeout(self.group, instance_id, process, x.at_ms, x.place))
                 self._left(x, member_id, instance_id)
 
     def _left(self, x: LoggedExchange, member_id: str, instance_id: str | None) -> None:
@@ -384,14 +384,14 @@ class GroupAnalysis:
                 itself = False  # whoever knows its own member id sends it
             process = None if member is None else member.process
             gone_id = member_id if member is None else member.member_id
-            row = (instance_id, gone_id, process, by, itself, x.arrived_ms)
+            row = (instance_id, gone_id, process, by, itself, x.at_ms)
             self._emit(StaticLeave(self.group, *row, x.place))
         if member is None:
             self._pending.pop(member_id, None)
             return
         itself = member.process == by
         end = End.LEFT if itself else End.REMOVED
-        gone = self._remove(member, end, x.arrived_ms, None if itself else by)
+        gone = self._remove(member, end, x.at_ms, None if itself else by)
         self._rebalances.note_leave(
-            MemberLeave(x.arrived_ms, gone, is_static=member.instance_id is not None and itself)
+            MemberLeave(x.at_ms, gone, is_static=member.instance_id is not None and itself)
         )

@@ -344,12 +344,12 @@ def _is_plain_commit(body: Mapping[str, Any]) -> bool:
 
 def _is_whole(exchange: LoggedExchange) -> bool:
     """Return True if the bodies can be read, with a short check for successful heartbeats."""
-    if exchange.api == "Heartbeat" and exchange.response_body.get("errorCode") == 0:
+    if exchange.api == "Heartbeat" and exchange.answer_body.get("errorCode") == 0:
         return isinstance(exchange.request_body.get("memberId"), str)
-    if exchange.api == "OffsetCommit" and _is_plain_commit(exchange.response_body):
+    if exchange.api == "OffsetCommit" and _is_plain_commit(exchange.answer_body):
         return isinstance(exchange.request_body.get("memberId", ""), str)
     try:
-        _ = exchange.request, exchange.response
+        _ = exchange.request, exchange.answer
     except ShapeError:
         return False
     return True
@@ -374,8 +374,8 @@ class OperatorAudit:
         """Take one exchange."""
         report = self._report
         at_ms = exchange.answered_ms
-        if report.from_ms is None or exchange.arrived_ms < report.from_ms:
-            report.from_ms = exchange.arrived_ms
+        if report.from_ms is None or exchange.at_ms < report.from_ms:
+            report.from_ms = exchange.at_ms
         if report.until_ms is None or at_ms > report.until_ms:
             report.until_ms = at_ms
         self._taken += 1

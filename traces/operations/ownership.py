@@ -83,7 +83,7 @@ class LogMember:
     def of(cls, x: LoggedExchange, member_id: str, *, begins: bool, heard_ms: int) -> Self:
         """Make the member that sent a request."""
         instance_id = x.request_body.get("groupInstanceId")
-        row = (member_id, instance_id, Process(x.client_id, x.host), x.arrived_ms)
+        row = (member_id, instance_id, Process(x.client_id, x.host), x.at_ms)
         made = cls(*row, begins=begins, heard_ms=heard_ms, place=x.place, address=x.address)
         made.connection = x.connection
         return made
@@ -95,9 +95,9 @@ class LogMember:
 
     def restart_session(self, x: LoggedExchange) -> None:
         """Note a request that restarts the member's session timer."""
-        silent_ms = x.arrived_ms - self.heard_ms
+        silent_ms = x.at_ms - self.heard_ms
         if silent_ms > self.longest_ms:
-            self.longest_ms, self.longest_at_ms = silent_ms, x.arrived_ms
+            self.longest_ms, self.longest_at_ms = silent_ms, x.at_ms
             self.longest_place = x.place
         self.heard_ms = max(self.heard_ms, x.answered_ms)
         self.connection = x.connection

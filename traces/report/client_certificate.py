@@ -337,7 +337,9 @@ def client_trace(result: ClientResult) -> ClientTrace:
 def _rows(evidence: Evidence) -> Iterator[TraceRow]:
     for call in evidence.calls:
         if call.api in _TRACED_APIS:
-            yield _trace_row(call.at_ms, call.run, "sent", f"{_sent(call)} → {_answer(call)}")
+            yield _trace_row(
+                call.at_ms, call.client_id or "", "sent", f"{_sent(call)} → {_answer(call)}"
+            )
     for action in evidence.actions:
         yield _trace_row(action.began_ms, action.run, "did", _action(action))
     for at_ms, stall in evidence.stalls:
@@ -365,7 +367,7 @@ def _sent(call: Call) -> str:
 
 def _answer(call: Call) -> str:
     if call.answered_ms is None:
-        return f"no answer{f' ({call.provoked})' if call.provoked else ''}"
+        return f"no answer{f' ({call.fault})' if call.fault else ''}"
     words = ["answered" if call.error is None else error_name(call.error)]
     answer = call.answer
     if isinstance(answer, JoinGroupResponse) and not call.error:
@@ -377,8 +379,8 @@ def _answer(call: Call) -> str:
     took_ms = call.answered_ms - call.at_ms
     if took_ms >= 100:
         words.append(f"after {took_ms:.0f} ms")
-    if call.provoked:
-        words.append(f"provoked: {call.provoked}")
+    if call.fault:
+        words.append(f"provoked: {call.fault}")
     return ", ".join(words)
 
 

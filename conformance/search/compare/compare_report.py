@@ -106,9 +106,9 @@ def _request(difference: TargetDifference, number: int, step: Request) -> str:
             continue
         history = result.recording.read()
         if (exchange := history.exchange(f"r{number}")) is not None:
-            sent = exchange.request
-            words = request_words(sent.api, sent.version, sent.body, history.names)
-            on = "" if sent.connection == step.who else f" on connection {sent.connection}"
+            body = exchange.request_body or {}
+            words = request_words(exchange.api, exchange.version, body, history.names)
+            on = "" if exchange.connection == step.who else f" on connection {exchange.connection}"
             return f"{step.who} {words}{on}"
     return describe(step)
 

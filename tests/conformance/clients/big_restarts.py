@@ -20,7 +20,7 @@ from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -223,15 +223,16 @@ def gaps_ms(history: History, restarts: list[Restart]) -> list[float]:
         own = calls[one.member]
         back = next(
             (
-                call.received_ms
+                call.at_ms
                 for call in own
-                if call.received_ms >= one.at_ms
+                if call.at_ms >= one.at_ms
                 and call.api == "JoinGroup"
-                and not call.request["memberId"]
+                and call.request_body is not None
+                and not call.request_body["memberId"]
             ),
             history.now_ms(),
         )
-        before = [call.received_ms for call in own if call.received_ms < back]
+        before = [call.at_ms for call in own if call.at_ms < back]
         found.append(back - before[-1] if before else back)
     return found
 
@@ -241,7 +242,7 @@ def silences(history: History) -> list[tuple[float, float]]:
     return [
         (one, other)
         for own in group_calls(history).values()
-        for one, other in pairwise([*(c.received_ms for c in own), history.now_ms()])
+        for one, other in pairwise([*(c.at_ms for c in own), history.now_ms()])
         if other - one >= OF_SESSION * SESSION_MS
     ]
 
@@ -251,7 +252,8 @@ def rebalances(history: History, formed: int) -> list[float]:
     began: dict[int, float] = {}
     for exchange in history.exchanges:
         if exchange.api == "JoinGroup" and exchange.answered_ms is not None:
-            generation = (exchange.answer or {}).get("generationId", -1)
+            body = exchange.answer_body
+            generation = -1 if body is None else body.get("generationId", -1)
             if generation > formed:
                 began.setdefault(generation, exchange.answered_ms)
     return list(began.values())
@@ -285,8 +287,8 @@ def refused(history: History, since_ms: float) -> Counter[str]:
     return Counter(
         f"{exchange.api} {error_name(code)}"
         for exchange in history.exchanges
-        if exchange.received_ms >= since_ms
-        for code in {code for code in codes(exchange.answer) if code}
+        if exchange.at_ms >= since_ms
+        for code in {code for code in codes(exchange.answer_body) if code}
     )
 
 
@@ -318,9 +320,10 @@ def memory(broker: ApplicationBroker) -> Memory:
 
 def exchange_bytes(one: RecordedExchange) -> int:
     """What an exchange takes, by its parts; the connection's name is shared."""
-    own = (one, one.client_id, one.correlation_id, one.received_ms, one.answered_ms)
-    texts = (text for text in (one.request_json, one.answer_json) if text is not None)
-    return 8 + sum(map(sys.getsizeof, own)) + sum(map(sys.getsizeof, texts))
+    own = (one, one.client_id, one.correlation_id, one.at_ms, one.answered_ms)
+    bodies = (body for body in (one.request_body, one.answer_body) if body is not None)
+    kept = ((body, body.text) for body in bodies)
+    return 8 + sum(map(sys.getsizeof, own)) + sum(map(sys.getsizeof, chain.from_iterable(kept)))
 
 
 # The outcome.

@@ -11,7 +11,7 @@ from fencepost.conformance.cases.clients.provocation import Action, Provocation
 from fencepost.conformance.clients.driver import Driver, DriverEvent
 from fencepost.conformance.clients.scenario_run import Timeline
 from fencepost.conformance.runtime.lag_meter import LagMeter, Samples
-from fencepost.conformance.serve.broker_history import History, RecordedExchange
+from fencepost.conformance.serve.broker_history import History, KeptBody, RecordedExchange
 from fencepost.model.messages.messages import HeartbeatResponse
 from fencepost.properties.requirements.driver_messages import Assigned
 
@@ -28,12 +28,21 @@ class _Driver:
 def exchange(client_id: str = "a.1", at: float = 10, api: str = "Heartbeat") -> RecordedExchange:
     assert REQUEST is not None
     body = msgspec.json.encode(REQUEST.to_body(4))
-    return RecordedExchange(1, "connection-1", client_id, api, 4, 1, at, body)
+    return RecordedExchange(
+        api,
+        4,
+        at,
+        request_body=KeptBody(body),
+        client_id=client_id,
+        connection="connection-1",
+        node=1,
+        correlation_id=1,
+    )
 
 
 def answered(one: RecordedExchange, code: int = 0) -> RecordedExchange:
-    one.answered_ms = one.received_ms + 5
-    one.answer_json = msgspec.json.encode(HeartbeatResponse(error_code=code).to_body(4))
+    one.answered_ms = one.at_ms + 5
+    one.answer_body = KeptBody.of(HeartbeatResponse(error_code=code).to_body(4))
     return one
 
 
@@ -58,32 +67,32 @@ def test_a_request_belongs_to_the_life_whose_client_id_it_bears() -> None:
     calls = (
         timeline(exchange("stranger"), exchange("a.1-consumer"), exchange("a.10")).evidence().calls
     )
-    assert [call.run for call in calls] == ["a.1"]
+    assert [call.client_id for call in calls] == ["a.1"]
 
 
 def test_what_was_provoked_is_said() -> None:
     one = exchange()
     one.provocation = Provocation("Heartbeat", Action.LOSE)
-    assert timeline(one).evidence().calls[0].provoked == "lose"
+    assert timeline(one).evidence().calls[0].fault == "lose"
 
 
 def test_an_answer_that_cant_be_read_is_none() -> None:
     one = answered(exchange())
-    one.answer_json = b"{}"
+    one.answer_body = KeptBody(b"{}")
     assert timeline(one).evidence().calls[0].error is None
 
 
 def test_the_error_of_a_look_up_is_read() -> None:
     one = exchange(api="FindCoordinator")
     one.answered_ms = 11
-    one.answer_json = msgspec.json.encode({"coordinators": [{"key": "g", "errorCode": 15}]})
+    one.answer_body = KeptBody.of({"coordinators": [{"key": "g", "errorCode": 15}]})
     assert timeline(one).evidence().calls[0].error == 15
 
 
 def test_who_commits_in_a_later_version_is_read() -> None:
     one = exchange(api="OffsetCommit")
     one.version = 10
-    one.request_json = msgspec.json.encode(
+    one.request_body = KeptBody.of(
         {
             "groupId": "g",
             "generationIdOrMemberEpoch": 3,
@@ -94,7 +103,7 @@ def test_who_commits_in_a_later_version_is_read() -> None:
     )
     one.answered_ms = 11
     partitions = [{"partitionIndex": 0, "errorCode": 0}, {"partitionIndex": 1, "errorCode": 82}]
-    one.answer_json = msgspec.json.encode({"topics": [{"partitions": partitions}]})
+    one.answer_body = KeptBody.of({"topics": [{"partitions": partitions}]})
     call = timeline(one).evidence().calls[0]
     assert (call.member_id, call.instance, call.generation, call.error) == ("m1", "i-1", 3, 82)
 
@@ -133,5 +142,5 @@ def test_what_clients_are_told_of_versions_is_learnt() -> None:
     one = exchange(api="ApiVersions")
     one.answered_ms = 11
     rows = [{"apiKey": 11, "minVersion": 0, "maxVersion": 7}]
-    one.answer_json = msgspec.json.encode({"errorCode": 0, "apiKeys": rows})
+    one.answer_body = KeptBody.of({"errorCode": 0, "apiKeys": rows})
     assert timeline(one).evidence().advertised("JoinGroup", 5) == (0, 7)

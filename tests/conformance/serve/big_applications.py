@@ -123,7 +123,7 @@ def consume(address: str, count: int) -> list[bytes]:
 def group_side(history: History) -> list[tuple[str, int, int | None]]:
     """What the group was asked, once each, and how it was answered; heartbeats aside."""
     seen = [
-        (e.api, e.version, None if e.answer is None else e.answer.get("errorCode"))
+        (e.api, e.version, None if e.answer_body is None else e.answer_body.get("errorCode"))
         for e in history.exchanges
         if e.api in APIS and e.api != "Heartbeat"
     ]

@@ -80,7 +80,9 @@ async def test_what_is_produced_is_fetched(version: int, broker: ApplicationBrok
     row = got["responses"][0]["partitions"][0]
     assert row["highWatermark"] == 2
     assert summary(base64.b64decode(row["records"]))["count"] == 2
-    kept = of(broker, "Produce")[0].request["topicData"][0]["partitionData"][0]
+    produced = of(broker, "Produce")[0].request_body
+    assert produced is not None
+    kept = produced["topicData"][0]["partitionData"][0]
     assert kept["records"]["count"] == 2
 
 
@@ -153,7 +155,7 @@ async def test_an_answer_that_is_lost_was_given_all_the_same(broker: Application
         assert (await join(one))["errorCode"] == 0
     lost, answered = of(broker, "JoinGroup")
     assert (lost.answered_ms, lost.provocation is not None) == (None, True)
-    assert (answered.answer is not None, answered.provocation) == (True, None)
+    assert (answered.answer_body is not None, answered.provocation) == (True, None)
     assert len(broker.groups.running.groups["g"].members) == 1
 
 
@@ -243,7 +245,7 @@ async def test_what_is_late_holds_back_its_connection_only(broker: ApplicationBr
     first, second = of(broker, "Heartbeat")
     assert first.answered_ms is not None
     assert second.answered_ms is not None
-    assert first.answered_ms - first.received_ms >= 50
+    assert first.answered_ms - first.at_ms >= 50
     assert first.answered_ms > second.answered_ms
 
 
@@ -257,7 +259,7 @@ async def test_a_client_that_is_throttled_is_told_and_then_not_read(
         await one.ask("Heartbeat", 3, body)
     first, second = of(broker, "Heartbeat")
     assert first.answered_ms is not None
-    assert second.received_ms - first.answered_ms >= 49
+    assert second.at_ms - first.answered_ms >= 49
 
 
 async def test_a_connection_is_cut_while_a_join_is_parked(broker: ApplicationBroker) -> None:
@@ -423,12 +425,12 @@ async def test_exchanges_are_in_the_order_of_receipt(broker: ApplicationBroker) 
     first, parked, beaten = broker.history.exchanges
     assert parked.answered_ms is not None
     assert beaten.answered_ms is not None
-    assert parked.received_ms < beaten.received_ms < beaten.answered_ms < parked.answered_ms
+    assert parked.at_ms < beaten.at_ms < beaten.answered_ms < parked.answered_ms
     assert (first.node, first.client_id, first.version) == (1, "client", 5)
     assert first.connection != parked.connection
-    assert isinstance(first.reply, JoinGroupResponse)
-    assert first.reply.member_id == joined["memberId"]
-    assert first.message is not None
+    assert isinstance(first.answer, JoinGroupResponse)
+    assert first.answer.member_id == joined["memberId"]
+    assert first.request is not None
     spans = broker.history.connections
     await until(lambda: spans[first.connection].closed_ms is not None)
     assert spans[first.connection].closed_by_client
@@ -440,8 +442,8 @@ async def test_what_can_not_be_read_is_noted_by_its_header(broker: ApplicationBr
         one.writer.write(len(head).to_bytes(4) + head)
         assert await one.is_closed()
     (seen,) = broker.history.exchanges
-    assert (seen.api, seen.version, seen.client_id, seen.request) == ("key 71", 3, "c", {})
-    assert (seen.answer, seen.message, seen.reply) == (None, None, None)
+    assert (seen.api, seen.version, seen.client_id, seen.request_body) == ("key 71", 3, "c", None)
+    assert (seen.answer_body, seen.request, seen.answer) == (None, None, None)
 
 
 async def test_the_control_shows_that_the_broker_was_quick(broker: ApplicationBroker) -> None:

@@ -12,9 +12,9 @@ from fencepost.conformance.serve.broker_history import (
     CONTROL,
     History,
     HistoryFileError,
+    KeptBody,
     RecordedExchange,
     appending,
-    as_json,
 )
 from fencepost.conformance.wire.codec import RequestHeader
 from fencepost.conformance.wire.record_batches import batch_of
@@ -30,36 +30,37 @@ def header(number: int = 1, client_id: str = "c", version: int = 4) -> RequestHe
 def received(history: History, connection: str = "one", number: int = 1) -> RecordedExchange:
     exchange = history.receive(1, connection, "Heartbeat", header(number))
     assert exchange is not None
-    exchange.request_json = as_json(BEAT)
+    exchange.request_body = KeptBody.of(BEAT)
     return exchange
 
 
 def test_a_request_and_its_answer_are_bodies_and_messages() -> None:
     history = History()
     exchange = received(history)
-    assert (exchange.request, exchange.answer, exchange.reply) == (BEAT, None, None)
+    assert dict(exchange.request_body or {}) == BEAT
+    assert (exchange.answer_body, exchange.answer) == (None, None)
     history.answer(exchange, {"throttleTimeMs": 0, "errorCode": 82})
-    assert isinstance(exchange.message, HeartbeatRequest)
-    assert exchange.message.group_instance_id == "i"
-    assert isinstance(exchange.reply, HeartbeatResponse)
-    assert exchange.reply.error_code == 82
+    assert isinstance(exchange.request, HeartbeatRequest)
+    assert exchange.request.group_instance_id == "i"
+    assert isinstance(exchange.answer, HeartbeatResponse)
+    assert exchange.answer.error_code == 82
     assert exchange.answered_ms is not None
-    assert exchange.received_ms <= exchange.answered_ms <= history.now_ms()
+    assert exchange.at_ms <= exchange.answered_ms <= history.now_ms()
 
 
 def test_a_version_that_the_model_lacks_has_bodies_only() -> None:
     exchange = History().receive(1, "one", "OffsetCommit", header(version=10))
     assert exchange is not None
-    exchange.request_json = as_json({"groupId": "g"})
-    exchange.answer_json = as_json({"topics": []})
-    assert (exchange.message, exchange.reply) == (None, None)
-    assert exchange.answer == {"topics": []}
+    exchange.request_body = KeptBody.of({"groupId": "g"})
+    exchange.answer_body = KeptBody.of({"topics": []})
+    assert (exchange.request, exchange.answer) == (None, None)
+    assert exchange.answer_body == {"topics": []}
 
 
 def test_records_are_kept_as_numbers_wherever_they_are() -> None:
     records = base64.b64encode(batch_of([b"a", b"b"])).decode()
     body = {"responses": [{"partitions": [{"records": records}, {"records": None}]}]}
-    first, second = json.loads(as_json(body))["responses"][0]["partitions"]
+    first, second = json.loads(KeptBody.of(body).text)["responses"][0]["partitions"]
     assert (first["records"]["count"], second["records"]) == (2, None)
 
 

@@ -82,9 +82,10 @@ async def test_a_group_is_reached_and_recorded(proxy: RecordedKafka) -> None:
     seen = [e for e in proxy.history.exchanges if e.api == "JoinGroup"]
     assert len(seen) == 1
     assert (seen[0].node, seen[0].client_id) == (found["nodeId"], "client")
-    assert seen[0].request["groupInstanceId"] == "A"
-    assert seen[0].answer is not None
-    assert seen[0].answer["memberId"] == joined["memberId"]
+    assert seen[0].request_body is not None
+    assert seen[0].request_body["groupInstanceId"] == "A"
+    assert seen[0].answer_body is not None
+    assert seen[0].answer_body["memberId"] == joined["memberId"]
     assert [act.name for act in proxy.history.acts] == ["remove"]
     span = proxy.history.connections[seen[0].connection]
     await until(lambda: span.closed_ms is not None)
@@ -146,7 +147,7 @@ async def test_what_can_not_be_read_is_passed_on(proxy: RecordedKafka) -> None:
         assert await one.is_closed()  # the broker doesn't know it
     assert [e.api for e in proxy.history.exchanges] == ["ApiVersions", "key 71"]
     unread = proxy.history.exchanges[1]
-    assert (unread.request, unread.answer) == ({}, None)
+    assert (unread.request_body, unread.answer_body) == (None, None)
     await until(lambda: proxy.history.connections[unread.connection].closed_ms is not None)
     assert not proxy.history.connections[unread.connection].closed_by_client
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fencepost.conformance.simulate.quiet_simulation import QuietSimulation
-from fencepost.conformance.simulate.simulation import Exchange, Simulation
+from fencepost.conformance.simulate.simulation import SimulatedExchange, Simulation
 from fencepost.model.client.behaviour import ClientSettings
 
 LONG_MS = 10**12
@@ -65,13 +65,13 @@ def eventful(kind: type[Simulation], seed: int, *, static: bool) -> Simulation:
 def by_time(sim: Simulation, *, told: bool) -> list[Any]:
     """What was asked and answered; heartbeats only if they were `told` something."""
     return sorted(
-        (each.at_ms, each.client, repr(each))
+        (each.at_ms, each.client_id, repr(each))
         for each in sim.history
         if each.api != "Heartbeat" or (told and _tells(each))
     )
 
 
-def _tells(exchange: Exchange) -> bool:
+def _tells(exchange: SimulatedExchange) -> bool:
     return exchange.answer is None or getattr(exchange.answer, "error_code", 0) != 0
 
 

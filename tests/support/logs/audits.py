@@ -75,8 +75,8 @@ def dated_late(lines: Exchanges, line: int, by_ms: int) -> Exchanges:
     """The lines with one that is dated, and so written, later; not after its client's next."""
     (late,) = (x for x in lines if x.line == line)
     following = (x for x in lines if x.connection == late.connection and x.line > line)
-    by_ms = min([by_ms, *(x.arrived_ms - late.answered_ms for x in following)])
-    moved = replace(late, arrived_ms=late.arrived_ms + by_ms, answered_ms=late.answered_ms + by_ms)
+    by_ms = min([by_ms, *(x.at_ms - late.answered_ms for x in following)])
+    moved = replace(late, at_ms=late.at_ms + by_ms, answered_ms=late.answered_ms + by_ms)
     return sorted(
         (moved if x is late else x for x in lines),
         key=lambda x: (x.answered_ms, x is moved),

@@ -212,17 +212,17 @@ class ModelLog:
             assert answer.body is not None
             self.exchanges.append(
                 LoggedExchange(
-                    "model.log",
-                    len(self.exchanges) + 1,
-                    "model",
-                    START_MS + arrived,
-                    START_MS + self.now,
-                    send.connection,
-                    send.client_id,
                     send.api,
                     send.version,
+                    START_MS + arrived,
+                    START_MS + self.now,
                     send.body,
                     answer.body,
+                    send.client_id,
+                    send.connection,
+                    source="model.log",
+                    line=len(self.exchanges) + 1,
+                    broker="model",
                 )
             )
             consumer.told(send.api, answer.body)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fencepost.conformance.serve.broker_history import History, RecordedExchange, as_json
+from fencepost.conformance.serve.broker_history import History, KeptBody, RecordedExchange
 from fencepost.conformance.wire.codec import API_KEYS, RequestHeader
 from fencepost.model.messages.subscription import TopicPartition, encode_assignment
 from tools.deployments.real_deployment import GroupOnWire, Synced
@@ -41,7 +41,7 @@ class Recorded:
                 body.update(generationId=generation, assignments=[])
             case _:
                 body.update(generationId=generation)
-        exchange.request_json = as_json(body)
+        exchange.request_body = KeptBody.of(body)
         return exchange
 
     def joined(self, exchange: RecordedExchange, generation: int, code: int = 0) -> None:
@@ -70,7 +70,7 @@ def test_a_generation_is_known_when_a_join_is_answered(told: Recorded) -> None:
     assert told.group.generation_id == 3
     assert list(told.group.completed) == [3]
     assert told.group.joining() == set()
-    assert told.group.first_join_ms == {"app-1#1": join.received_ms}
+    assert told.group.first_join_ms == {"app-1#1": join.at_ms}
 
 
 def test_a_join_that_is_refused_begins_no_generation(told: Recorded) -> None:
@@ -103,7 +103,8 @@ def test_other_groups_are_none_of_ours(told: Recorded) -> None:
 def test_why_a_consumer_joins_again_is_told_without_names(told: Recorded) -> None:
     for reason in ("need to re-join with the given member-id: app-1-ab", "rebalance failed (id 7)"):
         exchange = told.ask("app-1#1", "JoinGroup")
-        exchange.request_json = as_json({**exchange.request, "reason": reason})
+        assert exchange.request_body is not None
+        exchange.request_body = KeptBody.of({**exchange.request_body, "reason": reason})
     told.ask("app-1#1", "JoinGroup")
     told.group.read()
     words = [why for _, why in told.group.reasons]
@@ -118,7 +119,7 @@ def test_heartbeats_are_timed_where_nothing_is_between_them(told: Recorded) -> N
         ("Heartbeat", 2600.0),
         ("Heartbeat", 3602.0),
     ):
-        told.ask("app-1#1", api, 3).received_ms = at_ms
-    told.ask("app-2#1", "Heartbeat", 3).received_ms = 3700.0
+        told.ask("app-1#1", api, 3).at_ms = at_ms
+    told.ask("app-2#1", "Heartbeat", 3).at_ms = 3700.0
     told.group.read()
     assert told.group.beats_ms == [1003.0, 1002.0]

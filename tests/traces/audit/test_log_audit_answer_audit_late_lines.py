@@ -56,8 +56,8 @@ def replaced(silent: float) -> tuple[Exchanges, int]:
     old.beat_at = log.now + int(silent * 1000) + 100
     log.pod(7, instance="orders-2").start()
     log.run(10)
-    at = next(i for i, x in enumerate(log.exchanges) if x.response_body.get("errorCode") == 82)
-    wrong = replace(log.exchanges[at], response_body={"throttleTimeMs": 0, "errorCode": 0})
+    at = next(i for i, x in enumerate(log.exchanges) if x.answer_body.get("errorCode") == 82)
+    wrong = replace(log.exchanges[at], answer_body={"throttleTimeMs": 0, "errorCode": 0})
     return [*log.exchanges[:at], wrong, *log.exchanges[at + 1 :]], wrong.line
 
 
@@ -72,7 +72,7 @@ def test_what_no_late_date_explains_is_still_found() -> None:
 
 def test_a_fact_holds_for_later_requests_of_its_connection_at_once() -> None:
     first, *_, last = replaced(silent=0.8)[0]
-    fact = Fact(last.arrived_ms - 100, "log:1", "had left", first.connection)
+    fact = Fact(last.at_ms - 100, "log:1", "had left", first.connection)
     assert not fact.precedes(last, 500)
     assert fact.precedes(last, 50)
     assert fact.precedes(replace(last, connection=first.connection), 500)

@@ -24,14 +24,14 @@ def stood_still(seconds: float) -> Exchanges:
     log.run(8)
     log.now += int(seconds * 1000)
     log.run(60)
-    at = max(i for i, x in enumerate(log.exchanges) if x.response_body.get("errorCode") == 27)
+    at = max(i for i, x in enumerate(log.exchanges) if x.answer_body.get("errorCode") == 27)
     late = log.exchanges[at]
     taken = replace(
         late,
         line=10_000,
-        arrived_ms=late.arrived_ms - 20,
+        at_ms=late.at_ms - 20,
         answered_ms=late.answered_ms - 20,
-        response_body={"throttleTimeMs": 0, "errorCode": 0},
+        answer_body={"throttleTimeMs": 0, "errorCode": 0},
     )
     return [*log.exchanges[:at], taken, *log.exchanges[at:]]
 

@@ -51,9 +51,9 @@ def test_a_line_is_an_exchange(tmp_path: Path) -> None:
         "10.0.0.7",
         "c",
     )
-    assert (exchange.arrived_ms, exchange.answered_ms) == (NOON + 445, NOON + 447)
+    assert (exchange.at_ms, exchange.answered_ms) == (NOON + 445, NOON + 447)
     assert exchange.request == HeartbeatRequest(group_id="g", generation_id=1, member_id="m")
-    assert exchange.response == HeartbeatResponse(error_code=0)
+    assert exchange.answer == HeartbeatResponse(error_code=0)
     assert exchange.group_ids == ("g",)
 
 
@@ -211,7 +211,7 @@ def test_a_commit_that_says_topics_by_id_is_read_as_the_version_before(tmp_path:
     assert not log.skipped.counts
     assert isinstance(exchange.request, OffsetCommitRequest)
     assert (exchange.version, exchange.request.generation_id) == (9, 3)
-    assert exchange.response_body["topics"][0]["name"] == "AAAAAAAAAAEAAAAAAAAAAQ"
+    assert exchange.answer_body["topics"][0]["name"] == "AAAAAAAAAAEAAAAAAAAAAQ"
 
 
 @pytest.mark.parametrize(

@@ -18,4 +18,9 @@ from fencepost.traces.logs.request_log import LoggedExchange
     ],
 )
 def test_the_clients_host_is_in_the_connection(connection: str, host: str) -> None:
-    assert LoggedExchange("f", 1, "b", 0, 0, connection, "c", "Heartbeat", 4, {}, {}).host == host
+    assert (
+        LoggedExchange(
+            "Heartbeat", 4, 0, 0, {}, {}, "c", connection, source="f", line=1, broker="b"
+        ).host
+        == host
+    )

@@ -224,8 +224,8 @@ def test_lines_that_make_no_sense_are_counted() -> None:
     assert beat.api == "Heartbeat"
     odd = [
         replace(beat, request_body={**beat.request_body, "memberId": 7}),
-        replace(beat, response_body={}),
-        replace(log.exchanges[1], response_body={"errorCode": 0}),
+        replace(beat, answer_body={}),
+        replace(log.exchanges[1], answer_body={"errorCode": 0}),
     ]
     report = reported([*log.exchanges, *odd])
     assert report.unreadable == 3

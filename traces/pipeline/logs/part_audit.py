@@ -232,10 +232,10 @@ class ReadLog:
                 while broker.pauses:
                     since, until = broker.pauses.popleft()
                     pauses.append({"line": exchange.line, "since_ms": since, "until_ms": until})
-                firsts.setdefault(exchange.connection, exchange.arrived_ms)
+                firsts.setdefault(exchange.connection, exchange.at_ms)
                 uses.add((exchange.line, exchange.answered_ms, exchange.connection))
-                if from_ms is None or exchange.arrived_ms < from_ms:
-                    from_ms = exchange.arrived_ms
+                if from_ms is None or exchange.at_ms < from_ms:
+                    from_ms = exchange.at_ms
                 if until_ms is None or exchange.answered_ms > until_ms:
                     until_ms = exchange.answered_ms
                 for group, part in _groups(exchange):

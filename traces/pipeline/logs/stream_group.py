@@ -55,7 +55,7 @@ class StreamGroup:
         for exchange in exchanges:
             broker = self._brokers.setdefault(exchange.broker, BrokerActivity())
             used = broker.connections.setdefault(
-                exchange.connection, [exchange.arrived_ms, exchange.answered_ms]
+                exchange.connection, [exchange.at_ms, exchange.answered_ms]
             )
             used[1] = exchange.answered_ms
             broker.wrote(exchange.answered_ms)
@@ -90,6 +90,6 @@ class StreamGroup:
                 **violation.entry().plain(),
                 "group": self._audit.group_id,
                 "number": self._audit.result.violations,
-                "from_ms": violation.exchange.arrived_ms if segment is None else segment.from_ms,
+                "from_ms": violation.exchange.at_ms if segment is None else segment.from_ms,
             }
         )

@@ -83,7 +83,9 @@ class Liar:
 
 def test_values_come_back_as_they_were() -> None:
     shared = Timer("session", "a", 1, 2)
-    exchange = LoggedExchange("f", 1, "b", 1, 2, "c", "d", "Heartbeat", 4, {"a": [1]}, {})
+    exchange = LoggedExchange(
+        "Heartbeat", 4, 1, 2, {"a": [1]}, {}, "d", "c", source="f", line=1, broker="b"
+    )
     value: list[Any] = [
         None,
         [True, 1.5, "x", b"\0\xff"],
