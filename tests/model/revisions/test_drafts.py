@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from support.world import PARKED, R, World
 
+from fencepost.model.machine import Machine
+from fencepost.model.messages.draft_messages import ALL_APIS, DraftLeaveGroupResponse
+from fencepost.model.messages.shapes import Message
 from fencepost.model.revisions import revisions
+from fencepost.model.work import Incoming, Span
 
 # The early draft with MEMBER_NAME.
 
@@ -120,3 +125,27 @@ def test_two_lists_have_to_be_of_one_length() -> None:
 def test_a_drafts_leave_of_an_absent_group_finds_nobody(revision: str) -> None:
     assert LEAVES[revision](World(revision), ("A", "")) == "GROUP_INSTANCE_ID_NOT_FOUND"
     assert LEAVES[revision](World(revision), ("", "m")) == "UNKNOWN_MEMBER_ID"
+
+
+@DRAFTS
+def test_a_distortion_changes_the_answer_that_a_draft_sends(revision: str) -> None:
+    """Not the shipped answer that it is made of, and also one that refuses the whole batch."""
+
+    def distort(message: Message) -> Message:
+        assert isinstance(message, DraftLeaveGroupResponse)
+        return DraftLeaveGroupResponse(error_code=99)
+
+    world = World(revision)
+    world.stable("A", "B")
+    machine = Machine(replace(revisions.find(revision), distort=distort))
+    for row, error in (("B", "NONE"), ("C", "GROUP_INSTANCE_ID_NOT_FOUND")):
+        reply = LEAVES[revision](world, (row, ""))
+        assert reply == error
+        sent = list(world.requests.values())[-1]
+        message = ALL_APIS[sent.api].request.from_body(dict(sent.body), sent.version)
+        incoming = Incoming("r", "admin", sent.api, sent.version, message, "fresh")
+        group = world.group()
+        for outcome in machine.handle(group, incoming, Span(world.now, world.now), group_id="g"):
+            assert [e.message for e in outcome.emissions] == [
+                DraftLeaveGroupResponse(error_code=99)
+            ]

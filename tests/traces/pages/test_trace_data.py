@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import pytest
@@ -12,10 +12,11 @@ from support.page.pages import FINDINGS, finding
 
 from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.model.table.expr import compile_closure
+from fencepost.properties.departures.known_departures import DEPARTURES, departed
 from fencepost.traces.pages.decisions import REACHED, Decisions, clauses
 from fencepost.traces.pages.lanes import lanes
 from fencepost.traces.pages.trace_data import PageTrace, forms, rows, trace_json
-from fencepost.traces.pages.trace_with_model import match_model
+from fencepost.traces.pages.trace_with_model import Decider, match_model
 
 REVISION = find_revision("kafka-4")
 
@@ -201,3 +202,15 @@ def test_the_configuration_is_told() -> None:
     assert set(CONFIG) <= set(facts)
     assert facts["group.max.size"] == "none"
     assert facts["clock"] == "virtual"
+
+
+def test_the_decisions_shown_are_those_of_a_revision_with_a_departure() -> None:
+    """What the machine decides rests on more of a revision than its tables."""
+    trace = finding("full-group").trace
+    departing = departed(REVISION, [DEPARTURES["full-group"]])
+    decider, used = Decider(trace, departing), set()
+    for step in chain.from_iterable(match_model(trace, departing).beside):
+        rules = tuple(rule.id for _, _, rule in decider.decisions(step))
+        assert rules == step.outcome.rules
+        used.update(rules)
+    assert "JOIN-GROUP-FULL" in used
