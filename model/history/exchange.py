@@ -28,12 +28,12 @@ from fencepost.model.messages.messages import (
 from fencepost.model.messages.shapes import Message
 
 _MEMBERS = HeartbeatRequest | JoinGroupRequest | OffsetCommitRequest | SyncGroupRequest
-Asked = TypeVar("Asked")
+Request = TypeVar("Request")
 Answer = TypeVar("Answer")
 
 
 @dataclass(slots=True)
-class Exchange(Generic[Asked, Answer]):
+class Exchange(Generic[Request, Answer]):
     """A request and its answer.  Not frozen: one is made for each line of a log, and answers come.
 
     The types are those of the messages, with None where the source may have none to read.
@@ -59,18 +59,18 @@ class Exchange(Generic[Asked, Answer]):
     _answer: Any = field(default=None, init=False, compare=False)
 
     @property
-    def request(self) -> Asked:
+    def request(self) -> Request:
         """The request; None without a body, or where the model has no such message.
 
         Raises ShapeError for a body that its version can't have.
         """
         if self._request is None and self.request_body is not None:
             self._request = self._message("request", self.request_body)
-        request: Asked = self._request
+        request: Request = self._request
         return request
 
     @request.setter
-    def request(self, message: Asked) -> None:
+    def request(self, message: Request) -> None:
         self._request = message
 
     @property
