@@ -117,6 +117,7 @@ PUBLISHED: dict[tuple[str, str], str] = {
     ): "its text seeds a search",
     ("conformance/search/programs/program_runs.py", "doings"): "its text seeds a search",
     ("conformance/search/programs/pytest_support.py", "doings"): "an argument in users' tests",
+    ("conformance/search/fuzz/earlier_run.py", "not_seen"): "a field of fuzz.json",
     ("conformance/search/fuzz/earlier_run.py", "seen"): "a field of fuzz.json",
     (
         "conformance/search/findings/tracked_bugs.py",

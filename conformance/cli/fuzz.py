@@ -37,7 +37,7 @@ from fencepost.conformance.search.fuzz.fuzz import (
 )
 from fencepost.conformance.search.fuzz.fuzz_report import (
     finding_lines,
-    fuzz_json,
+    fuzz_document,
     progress_line,
     search_lines,
     verdict_lines,
@@ -174,7 +174,7 @@ def fuzz_command(
     if report is not None:
         write_fuzz(fuzzed, report)
     if as_json:
-        echo_json(fuzz_json(fuzzed))
+        echo_json(fuzz_document(fuzzed).plain())
     else:
         _echo(verdict_lines(fuzzed))
     return fuzzed.exit_code()

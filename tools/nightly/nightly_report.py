@@ -371,7 +371,7 @@ def day_of(night: str) -> int:
 
 def _entry_json(entry: TrackedBug) -> dict[str, Any]:
     days = {_NIGHTS[run]: date.fromordinal(getattr(entry, run)).isoformat() for run in _NIGHTS}
-    row = {_NIGHTS.get(name, name): value for name, value in entry.to_json().items()}
+    row = {_NIGHTS.get(name, name): value for name, value in entry.plain().items()}
     return {**row, **days}
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 from typing import Any
+
+from msgspec import field, to_builtins
 
 from fencepost.conformance.search.compare.compare import (
     EXAMINE_S,
@@ -27,21 +28,21 @@ from fencepost.conformance.search.compare.difference import (
 from fencepost.model.history.words import plural, request_words
 from fencepost.model.plans.steps import Await, Request, Settle, describe
 from fencepost.properties.judging.outcome import CaseResult
+from fencepost.traces.files.document_schema import Document
 
 _MARK = "   ← they differ"
 _STEP = re.compile(r" \(step \d+(?:, answered in \d+)?\)")
 _LONGEST_LIST = 3
 
 
-@dataclass(frozen=True, slots=True)
-class StepRow:
+class StepRow(Document, frozen=True, rename={"text": "step", "left": "one", "right": "other"}):
     """A numbered step: what is done, and what either side answered ("" where nothing is)."""
 
     number: int
     text: str
     left: str = ""
     right: str = ""
-    is_first: bool = False
+    is_first: bool = field(default=False, name="differs")
 
 
 def steps_of(difference: TargetDifference) -> list[StepRow]:
@@ -265,24 +266,11 @@ def _difference_json(comparison: TargetComparison, confirmed: DifferenceFinding)
         "taken": difference.taken.value,
         "verdict": verdict_of(comparison, difference),
         "rules": list(difference.fingerprint.rules),
-        "steps": [
-            {
-                "number": line.number,
-                "step": line.text,
-                "one": line.left,
-                "other": line.right,
-                "differs": line.is_first,
-            }
-            for line in steps_of(difference)
-        ],
+        "steps": [line.plain() for line in steps_of(difference)],
         "seen": confirmed.occurrences,
         "first": confirmed.first.id,
         "again": confirmed.failed,
         "runs": confirmed.runs,
         "is_minimal": confirmed.is_minimal,
-        "origins": [None if o is None else _origin_json(o) for o in confirmed.origins],
+        "origins": to_builtins(list(confirmed.origins)),
     }
-
-
-def _origin_json(origin: Origin) -> dict[str, str]:
-    return {**asdict(origin), "known": origin.known.value}

@@ -15,13 +15,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from msgspec import Struct, json
 from msgspec.structs import replace
 
 from fencepost.conformance.search.findings.findings import PlanFinding
 from fencepost.properties.oracle.fingerprint import Bug, bug_of
+from fencepost.traces.files.document_schema import Document
 
 NEW, OPEN, ADOPTED, KNOWN = "new", "open", "adopted", "known"
 STATUSES = (NEW, OPEN, ADOPTED, KNOWN)
@@ -94,7 +93,7 @@ class Sighting:
         return bug_of(self.target, self.shape, self.cause)
 
 
-class TrackedBug(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class TrackedBug(Document, frozen=True, kw_only=True):
     """One bug, as the report of a run shows it.
 
     `cause`: the known departures that explain it, or ""; `shapes`: its fingerprints, in words, of
@@ -125,11 +124,6 @@ class TrackedBug(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def bug(self) -> Bug:
         """The bug, as a finding has it."""
         return bug_of(self.origin, self.shape, self.cause)
-
-    def to_json(self) -> dict[str, Any]:
-        """For the report."""
-        written: dict[str, Any] = json.decode(json.encode(self))
-        return written
 
     @property
     def by_fingerprints(self) -> frozenset[Bug]:

@@ -7,11 +7,11 @@ nights keeps the bugs that a later night does not see.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Final, Literal, Self
 
-from msgspec import Struct, ValidationError, convert
+from msgspec import UNSET, UnsetType, ValidationError, convert, field
 from msgspec.structs import replace
 
 from fencepost.conformance.search.findings.findings import PlanFinding
@@ -30,15 +30,126 @@ from fencepost.model.bad_input import BadInputError
 from fencepost.properties.judging.report import Overall
 from fencepost.properties.oracle.fingerprint import bug_of, origin_of
 from fencepost.traces.files.bounded import DocumentError, read_json
+from fencepost.traces.files.document_schema import Document
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
 
-FORMAT = "fencepost-fuzz"
-VERSION = 1
+FORMAT: Final = "fencepost-fuzz"
+VERSION: Final = 1
 FILE = "fuzz.json"
 
 _TRACES = Path("traces")
 _PLACES = {"tcp", "exec"}
 """Targets whose name is an address or a command, which may be another each night."""
+
+
+class FindingRow(Document, frozen=True, kw_only=True, forbid_unknown_fields=False):
+    """A finding in fuzz.json; reports of older versions have fewer fields.
+
+    `status`: since an earlier run; `known`: the reason of a known failure.
+    """
+
+    case: str = ""
+    rule: str
+    level: str
+    shape: str
+    message: str
+    cause: str = ""
+    seen: int
+    first: str = ""
+    failed: int
+    runs: int
+    tried: int = 0
+    is_minimal: bool = False
+    trace: str | None
+    status: str | UnsetType = UNSET
+    known: str | UnsetType = UNSET
+
+    def sighting(self, target: str, seed: int) -> Sighting:
+        """Return the finding as one of a run that is compared."""
+        sure = UNTRIED if not self.runs else SOMETIMES if self.failed < self.runs else EACH_TIME
+        return Sighting(
+            target,
+            self.rule,
+            self.level,
+            self.shape,
+            self.message,
+            self.seen,
+            sure,
+            "",
+            seed,
+            self.known or "",
+            self.trace and "",
+            self.cause,
+            self.trace or "",
+        )
+
+
+class BeforeRow(Document, frozen=True, kw_only=True, forbid_unknown_fields=False):
+    """The comparison with an earlier run; `run`: the number of this one."""
+
+    run: int
+    new: int = 0
+    open: int = 0
+    known: int = 0
+    not_seen: int = 0
+    bugs: tuple[TrackedBug, ...]
+
+
+class CoverageRow(Document, frozen=True, kw_only=True, forbid_unknown_fields=False):
+    """Rules that were reached, never reached, and out of reach; numbers of pairs and states."""
+
+    rules: tuple[str, ...] = ()
+    pairs: int = 0
+    states: int = 0
+    never: tuple[str, ...] = ()
+    unreachable: dict[str, str] = field(default_factory=dict)
+
+
+class FuzzDocument(Document, frozen=True, kw_only=True, forbid_unknown_fields=False):
+    """A fuzz.json; fields that a comparison doesn't need may be missing in one that is read.
+
+    The costs are there on a real clock alone.
+    """
+
+    format: Literal["fencepost-fuzz"]
+    format_version: Literal[1]
+    target: str
+    implementation: str = ""
+    version: str = ""
+    revision: str = ""
+    seed: int
+    clock: str = ""
+    exit_code: int = 0
+    plans: int = 0
+    requests: int = 0
+    outcomes: dict[str, int] = field(default_factory=dict)
+    unknown: dict[str, int] = field(default_factory=dict)
+    died: int = 0
+    gave_up: str = ""
+    stopped: bool = False
+    ended: str = ""
+    settings: dict[str, int] = field(default_factory=dict)
+    events: dict[str, int] = field(default_factory=dict)
+    sent: dict[str, int] = field(default_factory=dict)
+    coverage: CoverageRow = CoverageRow()
+    findings: tuple[FindingRow, ...]
+    flaky: tuple[FindingRow, ...]
+    unconfirmed: tuple[FindingRow, ...]
+    known: dict[str, int] = field(default_factory=dict)
+    known_findings: tuple[FindingRow, ...]
+    seconds: float | UnsetType = UNSET
+    requests_per_second: int | UnsetType = UNSET
+    processor_seconds: dict[str, float] | UnsetType = UNSET
+    target_processor_seconds: float | UnsetType | None = UNSET
+    plans_at_once: float | UnsetType = UNSET
+    before: BeforeRow | UnsetType | None = UNSET
+
+    def tracked(self) -> tuple[TrackedBug, ...]:
+        """Return the bugs of all findings, and those that only runs before it saw."""
+        if isinstance(self.before, BeforeRow):
+            return self.before.bugs
+        rows = (*self.findings, *self.flaky, *self.unconfirmed, *self.known_findings)
+        return tuple(track_bugs((row.sighting(self.target, self.seed) for row in rows), 1, ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +162,7 @@ class SinceBefore:
 
     run: int
     bugs: tuple[TrackedBug, ...]
-    traces: Mapping[str, TraceFile] = field(default_factory=dict)
+    traces: Mapping[str, TraceFile]
 
     @property
     def unobserved(self) -> tuple[TrackedBug, ...]:
@@ -82,14 +193,16 @@ class SinceBefore:
         """Count what the exit code depends on, in words."""
         return f"{self.count(NEW)} new, {self.count(OPEN)} open"
 
-    def to_json(self) -> dict[str, Any]:
-        """For the report."""
-        return {
-            "run": self.run,
-            **{status: self.count(status) for status in (NEW, OPEN, KNOWN)},
-            "not_seen": len(self.unobserved),
-            "bugs": [bug.to_json() for bug in self.bugs],
-        }
+    def row(self) -> BeforeRow:
+        """Write the comparison for the report."""
+        return BeforeRow(
+            run=self.run,
+            new=self.count(NEW),
+            open=self.count(OPEN),
+            known=self.count(KNOWN),
+            not_seen=len(self.unobserved),
+            bugs=self.bugs,
+        )
 
 
 class EarlierRunError(BadInputError):
@@ -110,7 +223,7 @@ class EarlierRun:
         """Read the folder or fuzz.json of a run against this target.  Raises EarlierRunError."""
         path = report / FILE if report.is_dir() else report
         try:
-            read = convert(read_json(path), _Report)
+            read = convert(read_json(path), FuzzDocument)
         except DocumentError as error:
             raise EarlierRunError(f"{error}; {_REMEDY}") from error
         except ValidationError as error:
@@ -126,7 +239,7 @@ class EarlierRun:
         bugs = read.tracked()
         traces = dict(_traces(path.parent, bugs))
         return cls(
-            1 if read.before is None else read.before.run,
+            read.before.run if isinstance(read.before, BeforeRow) else 1,
             origin,
             tuple(
                 replace(bug, origin=origin, trace=bug.trace if bug.trace in traces else None)
@@ -167,65 +280,6 @@ class EarlierRun:
 
 
 _REMEDY = "name the folder or the fuzz.json that an earlier `fencepost fuzz --report` wrote"
-
-
-class _Row(Struct, frozen=True):
-    """A finding, as far as it is compared."""
-
-    shape: str
-    rule: str
-    level: str
-    message: str
-    seen: int
-    failed: int
-    runs: int
-    trace: str | None
-    cause: str = ""
-    known: str = ""
-
-
-class _Before(Struct, frozen=True):
-    run: int
-    bugs: tuple[TrackedBug, ...]
-
-
-class _Report(Struct, frozen=True):
-    """A fuzz.json, as far as it is read."""
-
-    format: Literal["fencepost-fuzz"]
-    format_version: Literal[1]
-    target: str
-    seed: int
-    findings: tuple[_Row, ...]
-    flaky: tuple[_Row, ...]
-    unconfirmed: tuple[_Row, ...]
-    known_findings: tuple[_Row, ...]
-    before: _Before | None = None
-
-    def tracked(self) -> tuple[TrackedBug, ...]:
-        """Return the bugs of all findings, and those that only runs before it saw."""
-        if self.before is not None:
-            return self.before.bugs
-        rows = (*self.findings, *self.flaky, *self.unconfirmed, *self.known_findings)
-        return tuple(track_bugs(map(self._sighting, rows), 1, ()))
-
-    def _sighting(self, row: _Row) -> Sighting:
-        sure = UNTRIED if not row.runs else SOMETIMES if row.failed < row.runs else EACH_TIME
-        return Sighting(
-            self.target,
-            row.rule,
-            row.level,
-            row.shape,
-            row.message,
-            row.seen,
-            sure,
-            "",
-            self.seed,
-            row.known,
-            row.trace and "",
-            row.cause,
-            row.trace or "",
-        )
 
 
 def _bug_text(finding: PlanFinding) -> str:

@@ -11,9 +11,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec import UNSET
+from msgspec.structs import replace
+
 from fencepost.conformance.search.findings.findings import PlanFinding
 from fencepost.conformance.search.findings.trace_causes import cause_sentence
-from fencepost.conformance.search.fuzz.earlier_run import FILE, FORMAT, VERSION
+from fencepost.conformance.search.fuzz.earlier_run import (
+    FILE,
+    FORMAT,
+    VERSION,
+    CoverageRow,
+    FindingRow,
+    FuzzDocument,
+)
 from fencepost.conformance.search.fuzz.fuzz import FuzzResult
 from fencepost.conformance.search.fuzz.tally import Tally
 from fencepost.model.history.words import how_often, plural
@@ -29,73 +39,75 @@ _BUSY = 0.8
 """From this share of the cores on, they are the limit."""
 
 
-def fuzz_json(fuzzed: FuzzResult) -> dict[str, Any]:
-    """Write a run as a JSON object."""
-    tally, provenance = fuzzed.tally, fuzzed.provenance
-    document: dict[str, Any] = {
-        "format": FORMAT,
-        "format_version": VERSION,
-        "target": provenance.target,
-        "implementation": provenance.implementation,
-        "version": provenance.version,
-        "revision": fuzzed.revision.name,
-        "seed": fuzzed.seed,
-        "clock": fuzzed.clock,
-        "exit_code": fuzzed.exit_code(),
-        "plans": tally.plans,
-        "requests": tally.requests,
-        "outcomes": {outcome.value: n for outcome in Outcome if (n := tally.outcomes[outcome])},
-        "unknown": dict(sorted(tally.unknown.items())),
-        "died": tally.died,
-        "gave_up": fuzzed.gave_up,
-        "stopped": fuzzed.stopped,
-        "ended": fuzzed.ended,
-        "settings": dict(sorted(tally.settings.items())),
-        "events": dict(sorted(tally.events.items())),
-        "sent": dict(sorted(tally.words.items())),
-        "coverage": {
-            "rules": sorted(tally.covered.rules),
-            "pairs": len(tally.covered.pairs),
-            "states": len(tally.covered.states),
-            "never": list(fuzzed.never),
-            "unreachable": dict(sorted(fuzzed.unreachable.items())),
-        },
-        "findings": [_finding(finding, fuzzed) for finding in fuzzed.findings.findings],
-        "flaky": [_finding(finding, fuzzed) for finding in fuzzed.findings.flaky],
-        "unconfirmed": [_finding(finding, fuzzed) for finding in fuzzed.findings.unconfirmed],
-        "known": dict(sorted(fuzzed.known.items())),
-        "known_findings": [
-            {**_finding(finding, fuzzed), "known": finding.known} for finding in fuzzed.listed
-        ],
-    }
-    if fuzzed.clock == "real":
-        document["seconds"] = round(tally.seconds, 1)
-        document["requests_per_second"] = round(rate(tally))
-        document["processor_seconds"] = {w: round(s, 1) for w, s in tally.spent.items()}
-        document["target_processor_seconds"] = tally.theirs and round(tally.theirs, 1)
-        document["plans_at_once"] = round(at_once(tally), 1)
-    if fuzzed.since is not None:
-        document["before"] = fuzzed.since.to_json()
-    return document
+def fuzz_document(fuzzed: FuzzResult) -> FuzzDocument:
+    """Make the document of a run."""
+    tally, provenance, new = fuzzed.tally, fuzzed.provenance, fuzzed.findings
+    document = FuzzDocument(
+        format=FORMAT,
+        format_version=VERSION,
+        target=provenance.target,
+        implementation=provenance.implementation,
+        version=provenance.version,
+        revision=fuzzed.revision.name,
+        seed=fuzzed.seed,
+        clock=fuzzed.clock,
+        exit_code=fuzzed.exit_code(),
+        plans=tally.plans,
+        requests=tally.requests,
+        outcomes={outcome.value: n for outcome in Outcome if (n := tally.outcomes[outcome])},
+        unknown=dict(sorted(tally.unknown.items())),
+        died=tally.died,
+        gave_up=fuzzed.gave_up,
+        stopped=fuzzed.stopped,
+        ended=fuzzed.ended,
+        settings=dict(sorted(tally.settings.items())),
+        events=dict(sorted(tally.events.items())),
+        sent=dict(sorted(tally.words.items())),
+        coverage=CoverageRow(
+            rules=tuple(sorted(tally.covered.rules)),
+            pairs=len(tally.covered.pairs),
+            states=len(tally.covered.states),
+            never=tuple(fuzzed.never),
+            unreachable=dict(sorted(fuzzed.unreachable.items())),
+        ),
+        findings=tuple(_row(finding, fuzzed) for finding in new.findings),
+        flaky=tuple(_row(finding, fuzzed) for finding in new.flaky),
+        unconfirmed=tuple(_row(finding, fuzzed) for finding in new.unconfirmed),
+        known=dict(sorted(fuzzed.known.items())),
+        known_findings=tuple(
+            replace(_row(finding, fuzzed), known=finding.known) for finding in fuzzed.listed
+        ),
+        before=UNSET if fuzzed.since is None else fuzzed.since.row(),
+    )
+    if fuzzed.clock != "real":
+        return document
+    return replace(
+        document,
+        seconds=round(tally.seconds, 1),
+        requests_per_second=round(rate(tally)),
+        processor_seconds={work: round(s, 1) for work, s in tally.spent.items()},
+        target_processor_seconds=tally.theirs and round(tally.theirs, 1),
+        plans_at_once=round(at_once(tally), 1),
+    )
 
 
-def _finding(finding: PlanFinding, fuzzed: FuzzResult) -> dict[str, Any]:
-    return {
-        "case": finding.case.id,
-        "rule": finding.fingerprint.rule,
-        "level": finding.result.level.value,
-        "shape": str(finding.fingerprint),
-        "message": finding.sentence,
-        "cause": finding.fingerprint.cause,
-        "seen": finding.occurrences,
-        "first": finding.first.id,
-        "failed": finding.failed,
-        "runs": finding.runs,
-        "tried": finding.tried,
-        "is_minimal": finding.is_minimal,
-        "trace": trace_name(finding.case.id) if finding.case.id in fuzzed.traces else None,
-        **({} if fuzzed.since is None else {"status": fuzzed.since.status_of(finding)}),
-    }
+def _row(finding: PlanFinding, fuzzed: FuzzResult) -> FindingRow:
+    return FindingRow(
+        case=finding.case.id,
+        rule=finding.fingerprint.rule,
+        level=finding.result.level.value,
+        shape=str(finding.fingerprint),
+        message=finding.sentence,
+        cause=finding.fingerprint.cause,
+        seen=finding.occurrences,
+        first=finding.first.id,
+        failed=finding.failed,
+        runs=finding.runs,
+        tried=finding.tried,
+        is_minimal=finding.is_minimal,
+        trace=trace_name(finding.case.id) if finding.case.id in fuzzed.traces else None,
+        status=UNSET if fuzzed.since is None else fuzzed.since.status_of(finding),
+    )
 
 
 def rate(tally: Tally) -> float:
@@ -262,7 +274,7 @@ def write_fuzz(fuzzed: FuzzResult, directory: Path) -> None:
     kept = {trace_name(case): trace for case, trace in fuzzed.traces.items()}
     if fuzzed.since is not None:
         kept |= fuzzed.since.traces
-    content = fuzz_json(fuzzed)
+    content = fuzz_document(fuzzed).plain()
     traces = {name: trace.text() for name, trace in kept.items()}
     page = fuzz_page(content, kept)
     write_report(PlainReport(FILE, content, page, traces, is_escaped=True), directory)

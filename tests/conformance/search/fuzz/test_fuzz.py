@@ -34,7 +34,7 @@ from fencepost.conformance.search.fuzz.fuzz import (
     write_corpus,
 )
 from fencepost.conformance.search.fuzz.fuzz_engine import Fuzzer
-from fencepost.conformance.search.fuzz.fuzz_report import fuzz_json, lines, write_fuzz
+from fencepost.conformance.search.fuzz.fuzz_report import fuzz_document, lines, write_fuzz
 from fencepost.conformance.search.fuzz.generator import LIMITED
 from fencepost.conformance.search.fuzz.tally import Budget, Tally
 from fencepost.conformance.targets.in_process import InProcessTarget, ModelCoordinator
@@ -97,7 +97,7 @@ def test_findings_are_small_and_can_be_replayed(found: FuzzResult, tmp_path: Pat
 def test_the_same_seed_says_the_same(found: FuzzResult, tmp_path: Path) -> None:
     again = run("mutant:kafka-8500", 700, corpus=())
     assert list(lines(again)) == list(lines(found))
-    assert fuzz_json(again) == fuzz_json(found)
+    assert fuzz_document(again).plain() == fuzz_document(found).plain()
     for name, fuzzed in (("one", found), ("two", again)):
         write_fuzz(fuzzed, tmp_path / name)
         write_corpus(fuzzed.tally.novel, tmp_path / name / "corpus")
@@ -134,10 +134,10 @@ def test_processes_share_the_work_and_say_the_same_each_time() -> None:
     one, two = (
         asyncio.run(fuzz(lambda: find_target(mutant, TargetOptions()), options)) for _ in range(2)
     )
-    assert fuzz_json(one) == fuzz_json(two)
+    assert fuzz_document(one).plain() == fuzz_document(two).plain()
     alone = run(mutant, 400)
     assert one.tally.requests >= 300
-    assert fuzz_json(one) != fuzz_json(alone)
+    assert fuzz_document(one).plain() != fuzz_document(alone).plain()
 
 
 def test_a_real_target_has_a_fuzzer_for_each_processor(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,7 +147,7 @@ def test_a_real_target_has_a_fuzzer_for_each_processor(monkeypatch: pytest.Monke
     mutant = "mutant:kafka-8500"
     options = FuzzOptions(KAFKA_4, Budget(200), 1, jobs=None, target=mutant)
     found = asyncio.run(fuzz(lambda: find_target(mutant, TargetOptions()), options))
-    assert fuzz_json(found) == fuzz_json(run(mutant, 200))
+    assert fuzz_document(found).plain() == fuzz_document(run(mutant, 200)).plain()
 
 
 def test_what_is_counted_was_sent(found: FuzzResult) -> None:
@@ -157,7 +157,7 @@ def test_what_is_counted_was_sent(found: FuzzResult) -> None:
     assert len(tally.settings) >= len(SETTINGS)  # and some with limits of what can be stored
     assert set(tally.events) == {"failover", "disconnect", "pause", "deletion"}
     assert max(tally.events.values()) <= tally.plans
-    document, told = fuzz_json(found), "\n".join(lines(found))
+    document, told = fuzz_document(found).plain(), "\n".join(lines(found))
     assert (document["settings"], document["events"]) == (tally.settings, tally.events)
     assert f"{tally.events['failover']} failover" in told
 
@@ -193,7 +193,7 @@ def test_a_known_failure_is_told_and_not_found() -> None:
     (shown,) = fuzzed.listed
     assert shown.failed == shown.runs > 0
     assert shown.case.id in fuzzed.traces
-    assert fuzz_json(fuzzed)["known_findings"][0]["known"] == "as meant"
+    assert fuzz_document(fuzzed).plain()["known_findings"][0]["known"] == "as meant"
     told = list(lines(fuzzed))
     assert any(line.startswith(f"known finding 1: {shown.fingerprint}") for line in told)
     assert told[-1] == "no new violation found, 1 known"

@@ -30,7 +30,7 @@ from fencepost.conformance.search.fuzz.fuzz import (
     FuzzResult,
     fuzz,
 )
-from fencepost.conformance.search.fuzz.fuzz_report import fuzz_json, fuzz_page, lines
+from fencepost.conformance.search.fuzz.fuzz_report import fuzz_document, fuzz_page, lines
 from fencepost.conformance.search.fuzz.tally import Budget
 from fencepost.conformance.targets.in_process import InProcessTarget
 from fencepost.model.classic.classic_work import ClassicWork
@@ -85,7 +85,7 @@ def searched(name: str, *known: KnownFailure, listener: FuzzListener = SILENT) -
 def test_all_that_a_departure_brings_about_is_put_down_to_it(name: str) -> None:
     fuzzed = searched(name)
     assert fuzzed.exit_code() == 1  # explained is not excused
-    document = fuzz_json(fuzzed)
+    document = fuzz_document(fuzzed).plain()
     assert {row["cause"] for row in document["findings"]} == {name}
     told = f"Known cause: {DEPARTURES[name].about} (docs/findings/{name}.md)."
     assert list(lines(fuzzed)).count(told) == len(fuzzed.findings.all)
