@@ -129,13 +129,9 @@ class Recipe:
                 shards.append(Shard(len(shards), source, part))
         return shards
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the content of `corpus.json`."""
-        return {"format": FORMAT, "version": VERSION, **asdict(self)}
-
     def text(self) -> str:
         """Return the text of `corpus.json`."""
-        return json.dumps(self.to_json(), indent=1) + "\n"
+        return json.dumps({"format": FORMAT, "version": VERSION, **asdict(self)}, indent=1) + "\n"
 
     @classmethod
     def from_text(cls, text: str, where: str) -> Self:

@@ -36,10 +36,6 @@ class ExplorationBounds:
     revision: str
     scope: Scope
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the content of `exploration.json`."""
-        return {"revision": self.revision, "scope": json.loads(json.dumps(asdict(self.scope)))}
-
 
 @dataclass(frozen=True, slots=True)
 class ExplorationLevel:
@@ -109,7 +105,7 @@ def explore_levels(
     frontiers: Frontiers, place: Place, bounds: ExplorationBounds, max_depth: int | None = None
 ) -> ExplorationLevels:
     """Explore, or continue.  Raises CorpusError if the place holds another exploration."""
-    text = json.dumps(bounds.to_json(), indent=1) + "\n"
+    text = json.dumps(asdict(bounds), indent=1) + "\n"
     known = place.read_text(MANIFEST)
     if known is None:
         place.write_text(MANIFEST, text)
