@@ -1,1 +1,1 @@
-"""Read and write trace files, and the corpus of committed traces."""
+"""Read and write trace files, and lists of known failures."""

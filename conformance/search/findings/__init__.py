@@ -1,1 +1,1 @@
-"""Confirm a failure, shrink it, and keep its trace."""
+"""Confirm a failure, shrink it, name its cause, and keep its trace in the corpus."""
