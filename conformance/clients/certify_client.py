@@ -191,7 +191,7 @@ async def certificate_of(
     scenarios = matching_scenarios(patterns)
     cases = sum(len(scenario.obligations) for scenario in scenarios.values())
     every = sum(len(scenario.obligations) for scenario in SCENARIOS.values())
-    notes = (f"{plural(every - cases, 'case')} not matching_scenarios",) if cases < every else ()
+    notes = (f"{plural(every - cases, 'case')} not chosen",) if cases < every else ()
     async with open_stage(broker, revision) as stage:
         certifier = ClientCertifier(client, stage, jobs=jobs, progress=progress)
         results = tuple(await certifier.run(list(scenarios.values())))

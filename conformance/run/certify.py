@@ -619,11 +619,11 @@ class OpenTarget:
             if self._control is None or (refused_step and refused_step(result)):
                 return result
             if (cause := passing_cause(result, self._revision)) is not None:
-                if failures.confirmed_by(result, cause):
+                if failures.confirms(result, cause):
                     return result
             elif result.outcome is not Outcome.UNKNOWN:
                 break
-        return failures.weighed(result)
+        return failures.weigh(result)
 
     async def _grade(self, result: CaseResult) -> CaseResult:
         work = partial(at_level, result, self._revision)

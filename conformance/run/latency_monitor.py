@@ -280,7 +280,7 @@ def verdict_of(recording: Recording, revision: Revision, meter: LagMeter) -> Ver
     patient = _judge(recording, revision, patient_lag)
     if patient.violation is not None:
         recording.lag_ms = patient_lag
-        violation = _sharpened(patient.violation, tight.violation)
+        violation = _sharpen(patient.violation, tight.violation)
         patient = replace(patient, violation=violation)
         if _judge(recording, revision, any_lag).violation is not None:
             return patient
@@ -310,7 +310,7 @@ def _length_ms(recording: Recording) -> int:
     return max((event.at_ms for event in recording.history), default=0) + 1
 
 
-def _sharpened(violation: Violation, tight: Violation) -> Violation:
+def _sharpen(violation: Violation, tight: Violation) -> Violation:
     """Return the violation at the larger lag with the right answers at the measured lag."""
     rules = {a.rule for a in tight.allowed} if violation.request_id == tight.request_id else set()
     allowed = tuple(a for a in violation.allowed if a.rule in rules)

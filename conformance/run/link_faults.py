@@ -98,14 +98,14 @@ class RepeatedFailures:
         """Return how often the case is tried: more often once there is a failure to confirm."""
         return self.attempts + (self.repeats - 1 if self.results else 0)
 
-    def confirmed_by(self, result: CaseResult, cause: str) -> bool:
+    def confirms(self, result: CaseResult, cause: str) -> bool:
         """Note a failure that may have a cause, and return whether it repeated often enough."""
         self.results.append(result)
         self.cause = cause
         where = _where(result)
         return sum(_where(before) == where for before in self.results) >= self.repeats
 
-    def weighed(self, result: CaseResult) -> CaseResult:
+    def weigh(self, result: CaseResult) -> CaseResult:
         """Return the result of the last attempt, where no failure was confirmed."""
         if not self.results:
             return result

@@ -262,11 +262,11 @@ class Fuzzer:
                 return result
             cause = passing_cause(result, self._suite.revision)
             if cause is None or await self._judged(partial(self._is_listed, result)):
-                return repeats.weighed(result)
-            if repeats.confirmed_by(result, cause):
+                return repeats.weigh(result)
+            if repeats.confirms(result, cause):
                 return result
             if len(repeats.results) == repeats.most_attempts:
-                return repeats.weighed(result)
+                return repeats.weigh(result)
 
     async def _judged(self, work: Callable[[], _Judged]) -> _Judged:
         """Judge what has ended, and count what it takes."""

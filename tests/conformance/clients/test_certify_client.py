@@ -7,7 +7,7 @@ import pytest
 from support.client_story import evidence
 
 from fencepost.conformance.cases.clients.scenario_catalogue import SCENARIOS, matching_scenarios
-from fencepost.conformance.clients.certify_client import ClientCertifier, _CaseRuns
+from fencepost.conformance.clients.certify_client import ClientCertifier, _CaseRuns, certificate_of
 from fencepost.conformance.clients.driver_programs import find_client
 from fencepost.conformance.clients.stage import ServedStage
 from fencepost.conformance.targets.target_registry import find_revision
@@ -75,3 +75,11 @@ async def test_what_a_library_has_not_is_not_run() -> None:
     results = await certifier.run(list(matching_scenarios(["follower-restarts-sticky"]).values()))
     assert [(one.outcome, one.attempts) for one in results] == [(Outcome.UNSUPPORTED, 0)]
     assert results[0].message == "fake has no assignor sticky"
+
+
+async def test_a_run_of_some_cases_says_how_many_it_left_out() -> None:
+    client = find_client(f"exec:{sys.executable} {FAKE}")
+    case = ["CLIENT-RESTART-FOLLOWER/follower-restarts-sticky"]
+    certificate = await certificate_of(client, "serve", find_revision("kafka-4"), patterns=case)
+    every = sum(len(scenario.obligations) for scenario in SCENARIOS.values())
+    assert certificate.notes == (f"{every - 1} cases not chosen",)

@@ -69,25 +69,25 @@ def test_the_third_sight_at_the_same_request_counts() -> None:
     cut, late = failure(Wrong.CLOSED), failure(Wrong.SILENCE, late=True)
     failures = RepeatedFailures(3)
     assert failures.most_attempts == 3
-    assert not failures.confirmed_by(cut, LINK)
+    assert not failures.confirms(cut, LINK)
     assert failures.most_attempts == 5
-    assert not failures.confirmed_by(late, LINK)
-    assert not failures.confirmed_by(cut, LINK)
-    assert failures.confirmed_by(cut, LINK)
+    assert not failures.confirms(late, LINK)
+    assert not failures.confirms(cut, LINK)
+    assert failures.confirms(cut, LINK)
 
 
 def test_who_is_tried_once_is_believed_at_once() -> None:
-    assert RepeatedFailures(1).confirmed_by(failure(Wrong.CLOSED), LINK)
+    assert RepeatedFailures(1).confirms(failure(Wrong.CLOSED), LINK)
 
 
 def test_a_failure_that_is_not_seen_again_is_told() -> None:
     failures, cut, fine = RepeatedFailures(3), failure(Wrong.CLOSED), result_of(CASE)
-    failures.confirmed_by(cut, LINK)
-    weighed = failures.weighed(fine)
-    assert weighed.outcome is Outcome.PASS
-    assert cut.message in weighed.notes[-1]
-    assert failures.weighed(cut).outcome is Outcome.UNKNOWN
-    assert RepeatedFailures(3).weighed(fine) is fine
+    failures.confirms(cut, LINK)
+    weigh = failures.weigh(fine)
+    assert weigh.outcome is Outcome.PASS
+    assert cut.message in weigh.notes[-1]
+    assert failures.weigh(cut).outcome is Outcome.UNKNOWN
+    assert RepeatedFailures(3).weigh(fine) is fine
 
 
 class Cuts:
@@ -128,12 +128,12 @@ def test_a_cut_that_the_control_suffers_too_is_not_the_targets(
     monkeypatch.setattr(lag_meter, "_POLL_S", 0)
     meter = LagMeter(lost=lost, answered=answered)
 
-    async def weighed() -> CaseResult:
+    async def weigh() -> CaseResult:
         monkeypatch.setattr(time, "monotonic", lambda: next(clock))
         return await excused_by_control(cut, meter, began=10.0)
 
     try:
-        assert asyncio.run(weighed()).outcome is outcome
+        assert asyncio.run(weigh()).outcome is outcome
     finally:
         monkeypatch.undo()
 

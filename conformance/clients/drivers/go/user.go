@@ -1,4 +1,4 @@
-// What drivers in Go share: the lines of client driver protocol 1, and a consumer's user.
+// Shared by drivers in Go: the lines of client driver protocol 1, and a consumer's user.
 package main
 
 import (
@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// command is what a driver is told.
+// command is a command to the driver.
 type command struct {
 	ID        int            `json:"id"`
 	Cmd       string         `json:"cmd"`
@@ -35,7 +35,7 @@ type command struct {
 // fields is an object on a line.
 type fields map[string]any
 
-// consumer is what a driver has of each library.  The methods are called one at a time.
+// consumer is a consumer of a library.  The methods are called one at a time.
 type consumer interface {
 	start(command) error
 	stopPolling()
@@ -64,8 +64,8 @@ var (
 	begun   = time.Now()
 )
 
-func say(said fields) {
-	line, err := json.Marshal(said)
+func say(object fields) {
+	line, err := json.Marshal(object)
 	if err != nil {
 		panic(err)
 	}
@@ -75,15 +75,15 @@ func say(said fields) {
 	output.Flush()
 }
 
-// user tells what the user of one consumer sees.
+// user writes the events of one consumer's user.
 type user struct{ name string }
 
 func (u user) tell(event string, more fields) {
-	said := fields{"event": event, "consumer": u.name, "at_ms": time.Since(begun).Milliseconds()}
+	object := fields{"event": event, "consumer": u.name, "at_ms": time.Since(begun).Milliseconds()}
 	for key, value := range more {
-		said[key] = value
+		object[key] = value
 	}
-	say(said)
+	say(object)
 }
 
 func (u user) tellPartitions(event string, partitions map[string][]int32) {
@@ -180,10 +180,10 @@ func versionOf(path string) string {
 
 func milliseconds(ms int) time.Duration { return time.Duration(ms) * time.Millisecond }
 
-// obey does what one consumer is told, a command at a time, until it is closed.
-func obey(told <-chan command, made consumer, said func(error) clientError) {
+// obey carries out the commands of one consumer, one at a time, until it is closed.
+func obey(commands <-chan command, client consumer, errorOf func(error) clientError) {
 	started := false
-	for c := range told {
+	for c := range commands {
 		at := time.Now()
 		var err error
 		done := fields{"id": c.ID, "ok": true}
@@ -191,22 +191,22 @@ func obey(told <-chan command, made consumer, said func(error) clientError) {
 		case c.Cmd == "start" && len(c.Settings) > 0:
 			err = unsupported("its settings have no names")
 		case c.Cmd == "start":
-			err = made.start(c)
+			err = client.start(c)
 			started = err == nil
 		case !started:
 			err = unsupported("there is no consumer")
 		case c.Cmd == "stop-polling":
-			made.stopPolling()
+			client.stopPolling()
 		case c.Cmd == "poll-on":
-			made.pollOn()
+			client.pollOn()
 		case c.Cmd == "commit":
-			err = made.commit()
+			err = client.commit()
 		case c.Cmd == "subscribe":
-			err = made.subscribe(c.Topics)
+			err = client.subscribe(c.Topics)
 		case c.Cmd == "unsubscribe":
-			err = made.unsubscribe()
+			err = client.unsubscribe()
 		case c.Cmd == "close":
-			err = made.close(c)
+			err = client.close(c)
 			done["took_ms"] = time.Since(at).Milliseconds()
 		default:
 			err = unsupported("there is no command " + c.Cmd)
@@ -214,7 +214,7 @@ func obey(told <-chan command, made consumer, said func(error) clientError) {
 		if why, ok := err.(unsupported); ok {
 			done = fields{"id": c.ID, "unsupported": string(why)}
 		} else if err != nil {
-			done = fields{"id": c.ID, "error": said(err)}
+			done = fields{"id": c.ID, "error": errorOf(err)}
 		}
 		say(done)
 		if c.Cmd == "close" {
@@ -224,7 +224,7 @@ func obey(told <-chan command, made consumer, said func(error) clientError) {
 }
 
 // drive reads commands until `bye` or the end of stdin.
-func drive(introduction fields, newConsumer func(user) consumer, said func(error) clientError) {
+func drive(introduction fields, newConsumer func(user) consumer, errorOf func(error) clientError) {
 	consumers := map[string]chan command{}
 	lines := bufio.NewScanner(os.Stdin)
 	lines.Buffer(nil, 1<<20)
@@ -233,7 +233,7 @@ func drive(introduction fields, newConsumer func(user) consumer, said func(error
 		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
 			panic(err)
 		}
-		told, known := consumers[c.Consumer]
+		commands, known := consumers[c.Consumer]
 		switch {
 		case c.Cmd == "hello":
 			hello := fields{"id": c.ID, "protocol": 1, "language": "go"}
@@ -245,17 +245,17 @@ func drive(introduction fields, newConsumer func(user) consumer, said func(error
 			say(fields{"id": c.ID, "ok": true})
 			return // consumers that are open are left as a crash would leave them
 		case c.Cmd == "start":
-			told = make(chan command, 100)
-			consumers[c.Consumer] = told
-			told <- c
-			go obey(told, newConsumer(user{c.Consumer}), said)
+			commands = make(chan command, 100)
+			consumers[c.Consumer] = commands
+			commands <- c
+			go obey(commands, newConsumer(user{c.Consumer}), errorOf)
 		case !known:
 			say(fields{"id": c.ID, "unsupported": "there is no consumer for " + c.Cmd})
 		default:
 			if c.Cmd == "close" {
 				delete(consumers, c.Consumer)
 			}
-			told <- c
+			commands <- c
 		}
 	}
 }

@@ -1,9 +1,9 @@
-// What drivers for Node.js share: the lines of client driver protocol 1, and a consumer's user.
+// Shared by drivers for Node.js: the lines of client driver protocol 1, and a consumer's user.
 import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 
-export function say (said) {
-  let rest = Buffer.from(JSON.stringify(said) + '\n')
+export function say (object) {
+  let rest = Buffer.from(JSON.stringify(object) + '\n')
   while (rest.length > 0) {
     try {
       rest = rest.subarray(writeSync(1, rest))
@@ -16,7 +16,7 @@ export function say (said) {
 console.log = console.error // stdout is for the protocol
 console.info = console.error
 
-/** Why the library has no such thing. */
+/** The library lacks what a command needs; the message is the reason. */
 export class Unsupported extends Error {}
 
 /** A user and its consumer, as soon as there is one; a driver gives it start, commit, close, … */
@@ -26,7 +26,7 @@ export class User {
 
   constructor (name) {
     this.name = name
-    this.last = new Map() // of each partition, what was read last
+    this.last = new Map() // of each partition, the last record that was read
   }
 
   tell (event, fields) {

@@ -42,9 +42,9 @@ func (f *franz) start(c command) (err error) {
 		kgo.ClientID(c.ClientID),
 		kgo.WithHooks(f),
 		kgo.WithLogger(kgo.BasicLogger(os.Stderr, kgo.LogLevelWarn, nil)),
-		kgo.OnPartitionsAssigned(f.told("assigned")),
-		kgo.OnPartitionsRevoked(f.told("revoked")),
-		kgo.OnPartitionsLost(f.told("lost")),
+		kgo.OnPartitionsAssigned(f.listener("assigned")),
+		kgo.OnPartitionsRevoked(f.listener("revoked")),
+		kgo.OnPartitionsLost(f.listener("lost")),
 	}
 	if c.Reset == "earliest" {
 		opts = append(opts, kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
@@ -68,14 +68,14 @@ func (f *franz) start(c command) (err error) {
 	return err
 }
 
-func (f *franz) told(event string) func(context.Context, *kgo.Client, map[string][]int32) {
+func (f *franz) listener(event string) func(context.Context, *kgo.Client, map[string][]int32) {
 	return func(_ context.Context, _ *kgo.Client, partitions map[string][]int32) {
 		f.tellPartitions(event, partitions)
 	}
 }
 
 // OnGroupManageError is a hook of the library.
-func (f *franz) OnGroupManageError(err error) { f.tellError("OnGroupManageError", said(err)) }
+func (f *franz) OnGroupManageError(err error) { f.tellError("OnGroupManageError", errorOf(err)) }
 
 func (f *franz) poll() {
 	defer close(f.ended)
@@ -96,7 +96,7 @@ func (f *franz) poll() {
 func (f *franz) take(fetches kgo.Fetches) {
 	fetches.EachError(func(_ string, _ int32, err error) {
 		if !errors.Is(err, context.Canceled) {
-			f.tellError("PollFetches", said(err))
+			f.tellError("PollFetches", errorOf(err))
 			f.gate.set(false) // the README panics here
 		}
 	})
@@ -137,7 +137,7 @@ func (f *franz) close(command) error {
 	return nil
 }
 
-func said(err error) clientError {
+func errorOf(err error) clientError {
 	var known *kerr.Error
 	if errors.As(err, &known) {
 		return clientError{known.Message, !known.Retriable, err.Error()}
@@ -155,5 +155,5 @@ func main() {
 		"assignors": []string{"range", "roundrobin", "sticky", "cooperative-sticky"},
 	}, func(u user) consumer {
 		return &franz{user: u, gate: newGate(), ended: make(chan struct{})}
-	}, said)
+	}, errorOf)
 }

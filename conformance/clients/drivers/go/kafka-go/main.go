@@ -24,7 +24,7 @@ type reading struct {
 	ended   chan struct{}
 	commits bool // by itself
 	mu      sync.Mutex
-	last    map[string]kafka.Message // of each partition, what was read last
+	last    map[string]kafka.Message // of each partition, the last record that was read
 }
 
 func (r *reading) start(c command) error {
@@ -78,7 +78,7 @@ func (r *reading) read() {
 				return
 			}
 			if err != nil && ctx.Err() == nil {
-				r.tellError("ReadMessage", said(err))
+				r.tellError("ReadMessage", errorOf(err))
 				r.gate.set(false) // the README breaks here
 			}
 			if err == nil {
@@ -129,7 +129,7 @@ func (r *reading) close(command) error {
 	return err
 }
 
-func said(err error) clientError {
+func errorOf(err error) clientError {
 	var known kafka.Error
 	if errors.As(err, &known) {
 		code := strings.ToUpper(strings.ReplaceAll(known.Title(), " ", "_"))
@@ -148,5 +148,5 @@ func main() {
 		return &reading{
 			user: u, gate: newGate(), ended: make(chan struct{}), last: map[string]kafka.Message{},
 		}
-	}, said)
+	}, errorOf)
 }

@@ -92,9 +92,9 @@ func (m *member) start(c command) (err error) {
 
 func (m *member) tellErrors() {
 	for err := range m.group.Errors() {
-		told := said(err)
-		told.Fatal = false // the group goes on
-		m.tellError("Errors", told)
+		reported := errorOf(err)
+		reported.Fatal = false // the group goes on
+		m.tellError("Errors", reported)
 	}
 }
 
@@ -113,7 +113,7 @@ func (m *member) consume() {
 			return
 		}
 		if err != nil {
-			m.tellError("Consume", said(err))
+			m.tellError("Consume", errorOf(err))
 			m.gate.set(false) // the example panics here
 		}
 	}
@@ -224,7 +224,7 @@ func (m *member) close(command) error {
 	return err
 }
 
-func said(err error) clientError {
+func errorOf(err error) clientError {
 	var code sarama.KError
 	if !errors.As(err, &code) {
 		return clientError{"UNKNOWN", true, err.Error()}
@@ -246,5 +246,5 @@ func main() {
 		"assignors": []string{"range", "roundrobin", "sticky", "cooperative-sticky"},
 	}, func(u user) consumer {
 		return &member{user: u, gate: newGate(), ended: make(chan struct{})}
-	}, said)
+	}, errorOf)
 }

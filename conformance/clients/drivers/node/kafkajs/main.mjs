@@ -10,38 +10,38 @@ class KafkajsUser extends User {
   #assigned = []
   #crashed = false
 
-  async start (told) {
-    if (!(told.assignor in assigners)) throw new Unsupported(`there is no assigner ${told.assignor}`)
-    if (told.instance !== null) throw new Unsupported('a consumer has no group instance id')
+  async start (command) {
+    if (!(command.assignor in assigners)) throw new Unsupported(`there is no assigner ${command.assignor}`)
+    if (command.instance !== null) throw new Unsupported('a consumer has no group instance id')
     const kafka = new kafkajs.Kafka({
-      clientId: told.client_id,
-      brokers: told.bootstrap.split(','),
+      clientId: command.client_id,
+      brokers: command.bootstrap.split(','),
       logLevel: kafkajs.logLevel.WARN
     })
     this.consumer = kafka.consumer({
-      groupId: told.group,
-      sessionTimeout: told.session_timeout_ms,
-      heartbeatInterval: told.heartbeat_interval_ms,
-      rebalanceTimeout: told.max_poll_interval_ms,
-      partitionAssigners: [assigners[told.assignor]],
-      rackId: told.rack ?? '',
-      ...told.settings
+      groupId: command.group,
+      sessionTimeout: command.session_timeout_ms,
+      heartbeatInterval: command.heartbeat_interval_ms,
+      rebalanceTimeout: command.max_poll_interval_ms,
+      partitionAssigners: [assigners[command.assignor]],
+      rackId: command.rack ?? '',
+      ...command.settings
     })
     const { GROUP_JOIN, REBALANCING, CRASH } = this.consumer.events
     this.consumer.on(GROUP_JOIN, ({ payload }) => this.#joined(payload.memberAssignment))
     this.consumer.on(REBALANCING, () => this.tellPartitions('revoked', this.#assigned))
     this.consumer.on(CRASH, ({ payload }) => this.#crash(payload))
-    this.fromBeginning = told.auto_offset_reset === 'earliest'
+    this.fromBeginning = command.auto_offset_reset === 'earliest'
     this.run = {
-      autoCommit: told.auto_commit_ms !== null,
-      autoCommitInterval: told.auto_commit_ms,
+      autoCommit: command.auto_commit_ms !== null,
+      autoCommitInterval: command.auto_commit_ms,
       eachMessage: async ({ topic, partition, message }) => {
         await this.polling()
         this.tellRecord(topic, partition, message.offset, { topic, partition, offset: message.offset })
       }
     }
     await this.consumer.connect()
-    await this.subscribe(told.topics)
+    await this.subscribe(command.topics)
   }
 
   #joined (assignment) {

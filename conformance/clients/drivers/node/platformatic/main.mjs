@@ -10,30 +10,30 @@ const assignors = ['roundrobin', 'cooperative-sticky']
 class PlatformaticUser extends User {
   #assigned = []
 
-  async start (told) {
-    if (!assignors.includes(told.assignor)) throw new Unsupported(`there is no assignor ${told.assignor}`)
-    if (told.rack !== null) throw new Unsupported('a consumer has no rack')
+  async start (command) {
+    if (!assignors.includes(command.assignor)) throw new Unsupported(`there is no assignor ${command.assignor}`)
+    if (command.rack !== null) throw new Unsupported('a consumer has no rack')
     this.consumer = new Consumer({
-      groupId: told.group,
-      clientId: told.client_id,
-      bootstrapBrokers: told.bootstrap.split(','),
-      sessionTimeout: told.session_timeout_ms,
-      heartbeatInterval: told.heartbeat_interval_ms,
-      rebalanceTimeout: told.max_poll_interval_ms,
-      protocols: [{ name: told.assignor, version: 1 }],
-      autocommit: told.auto_commit_ms ?? false,
-      ...(told.instance !== null && { groupInstanceId: told.instance }),
-      ...told.settings
+      groupId: command.group,
+      clientId: command.client_id,
+      bootstrapBrokers: command.bootstrap.split(','),
+      sessionTimeout: command.session_timeout_ms,
+      heartbeatInterval: command.heartbeat_interval_ms,
+      rebalanceTimeout: command.max_poll_interval_ms,
+      protocols: [{ name: command.assignor, version: 1 }],
+      autocommit: command.auto_commit_ms ?? false,
+      ...(command.instance !== null && { groupInstanceId: command.instance }),
+      ...command.settings
     })
     this.consumer.on('consumer:group:join', ({ assignments }) => this.#joined(assignments))
-    if (told.assignor !== 'cooperative-sticky') { // there it may keep what it has
+    if (command.assignor !== 'cooperative-sticky') { // there it may keep what it has
       this.consumer.on('consumer:group:rebalance', () => this.tellPartitions('revoked', this.#assigned))
     }
     this.consumer.on('consumer:heartbeat:error', ({ error }) => this.#warn('consumer:heartbeat:error', error))
     this.consumer.on('consumer:group:autocommit:error', ({ error }) => this.#warn('consumer:group:autocommit:error', error))
     this.consumer.on('error', error => this.tellError('error', error))
-    this.fallbackMode = told.auto_offset_reset
-    this.topics = told.topics
+    this.fallbackMode = command.auto_offset_reset
+    this.topics = command.topics
     await this.#consume()
   }
 
@@ -93,8 +93,8 @@ class PlatformaticUser extends User {
   }
 
   error (error) {
-    const told = answered(error) ?? error
-    return { code: told.apiId ?? told.code ?? told.name, fatal: !told.canRetry, message: error.message }
+    const cause = answered(error) ?? error
+    return { code: cause.apiId ?? cause.code ?? cause.name, fatal: !cause.canRetry, message: error.message }
   }
 }
 
@@ -102,8 +102,8 @@ class PlatformaticUser extends User {
 function answered (error) {
   if (error.apiId !== undefined) return error
   for (const inner of [...(error.errors ?? []), ...(error.cause ? [error.cause] : [])]) {
-    const found = answered(inner)
-    if (found) return found
+    const nested = answered(inner)
+    if (nested) return nested
   }
 }
 
