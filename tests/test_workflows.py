@@ -133,6 +133,24 @@ def test_the_night_is_scheduled_and_keeps_what_the_next_one_needs() -> None:
 def test_toxs_command_is_one_of_ours() -> None:
     words = shlex.split(tox()["testenv:nightly"]["commands"].replace("{posargs}", "--help"))
     assert words[:3] == ["python", "-m", "tools.nightly"]
+    settings = dict(
+        line.split(" = ")
+        for line in tox()["testenv:nightly"]["set_env"].splitlines()
+        if "=" in line
+    )
+    path = settings["PYTHONPATH"].partition("#")[0].strip().replace("{tox_root}", str(ROOT))
+    started = subprocess.run(
+        [sys.executable, *words[1:3], "--help"],
+        env={
+            **os.environ,
+            "PYTHONSAFEPATH": "1",
+            "PYTHONPATH": os.pathsep.join((path, os.environ.get("PYTHONPATH", ""))),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (started.returncode, started.stderr) == (0, "")
     given = [word.partition(":")[2].rpartition(":")[2].rstrip("}") or word for word in words[3:]]
     done = CliRunner().invoke(nightly_command, given)
     assert done.exit_code == 0, done.output

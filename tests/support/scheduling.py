@@ -20,7 +20,7 @@ LONGEST = (
     f"{DOCUMENTS}docs/brokers/certify.md:",
     "tests/traces/audit/test_log_audit.py",
     "tests/conformance/cli/test_cli.py",
-    "tests/traces/files/test_trace_causes_corpus_index.py",
+    "tests/conformance/search/findings/test_trace_causes_corpus_index.py",
     "tests/conformance/advise/test_arithmetic.py",
     "tests/traces/pipeline/logs/test_part_audit.py",
 )

@@ -13,7 +13,7 @@ from support.places import ROOT
 from fencepost.model.revisions import revisions
 from fencepost.properties.checking.row_properties import known_rows, own_rules, speaking_property
 
-FILE = ROOT / "properties" / "kill_matrix" / "row_properties.json"
+FILE = ROOT / "properties" / "checking" / "row_properties.json"
 SAFE = ("kafka-4", "kip-345")
 """The revisions that break nothing but what they are known for."""
 JOBS = 2

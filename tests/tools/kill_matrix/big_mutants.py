@@ -8,13 +8,13 @@ The figures are made anew by `python -m tools.kill_matrix --json --jobs 2 > matr
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
-from support.command import RUN
-from support.places import TESTS
+from support.places import ROOT, TESTS
 
 EXACT = ("explore", "explore-diff", "catalogue", "cover")
 """What finds the same everywhere.  Hypothesis draws otherwise in another version of its own, and
@@ -22,13 +22,14 @@ where this package is installed instead of imported from a folder: it also draws
 it reads in local sources."""
 LUCK = 0.1
 """So much of what needs walks may be missed."""
-FIGURES = TESTS / "properties" / "kill_matrix" / "mutant_figures.json"
+FIGURES = TESTS / "tools" / "kill_matrix" / "mutant_figures.json"
 
 
 def test_the_matrix_is_as_good_as_it_was() -> None:
     ended = subprocess.run(
-        [sys.executable, "-c", RUN, "mutants", "--json", "--jobs", "2"],
+        [sys.executable, "-m", "tools.kill_matrix", "--json", "--jobs", "2"],
         stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         text=True,
         check=False,
     )
