@@ -9,24 +9,7 @@ from __future__ import annotations
 from fencepost.model.classic.rules import rule_sources as src
 from fencepost.model.classic.vocabulary import STATE, GroupState
 from fencepost.properties.claims import waivers
-from fencepost.properties.logic.logic import (
-    AtMost,
-    Engine,
-    Formula,
-    Property,
-    PropertyKind,
-    When,
-    all_of,
-    any_of,
-    exists,
-    for_all,
-    iff,
-    implies,
-    is_now,
-    negate,
-    same,
-)
-from fencepost.properties.logic.signature import (
+from fencepost.properties.logic.classic_signature import (
     DELAYED,
     GENERATION,
     HOLDS,
@@ -52,6 +35,23 @@ from fencepost.properties.logic.signature import (
     J,
     X,
     Y,
+)
+from fencepost.properties.logic.logic import (
+    AtMost,
+    Engine,
+    Formula,
+    Property,
+    PropertyKind,
+    When,
+    all_of,
+    any_of,
+    exists,
+    for_all,
+    iff,
+    implies,
+    is_now,
+    negate,
+    same,
 )
 
 FORMULA_ENGINES = frozenset({Engine.EXPLORATION, Engine.HYPOTHESIS, Engine.PROOF})

@@ -18,8 +18,8 @@ from fencepost.properties.claims.invariants import BOOKS, INVARIANTS, PROMISED, 
 from fencepost.properties.claims.step_answers import ANSWER_PROPERTIES, STEP_PROPERTIES
 from fencepost.properties.claims.step_formulas import STEPS
 from fencepost.properties.claims.world_properties import WORLD_PROPERTIES
+from fencepost.properties.logic.classic_signature import SYNC_TIMER
 from fencepost.properties.logic.logic import Property, negate
-from fencepost.properties.logic.signature import SYNC_TIMER
 
 
 def _by_id(*groups: tuple[Property, ...]) -> dict[str, Property]:

@@ -19,24 +19,7 @@ from fencepost.model.classic.vocabulary import SELECTION, STATE, SUBSCRIPTION, C
 from fencepost.model.messages.errors import Error
 from fencepost.properties.claims import waivers
 from fencepost.properties.claims.invariants import FORMULA_ENGINES, UNSEEN
-from fencepost.properties.logic.logic import (
-    AtMost,
-    Formula,
-    Property,
-    PropertyKind,
-    When,
-    all_of,
-    any_of,
-    exists,
-    for_all,
-    iff,
-    implies,
-    is_now,
-    is_then,
-    negate,
-    same,
-)
-from fencepost.properties.logic.signature import (
+from fencepost.properties.logic.classic_signature import (
     ANSWER,
     CALLER,
     CLEANUP,
@@ -77,6 +60,23 @@ from fencepost.properties.logic.signature import (
     is_static,
     is_valid,
     is_valid_then,
+)
+from fencepost.properties.logic.logic import (
+    AtMost,
+    Formula,
+    Property,
+    PropertyKind,
+    When,
+    all_of,
+    any_of,
+    exists,
+    for_all,
+    iff,
+    implies,
+    is_now,
+    is_then,
+    negate,
+    same,
 )
 
 _EVERY_STEP = "every request, row of a leave, timer, failover and cleanup, on every group"

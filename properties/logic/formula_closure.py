@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from fencepost.properties.logic.logic import (
@@ -23,12 +24,12 @@ from fencepost.properties.logic.logic import (
     Not,
     Number,
     Same,
+    Signature,
     Sort,
     Term,
     When,
     negate,
 )
-from fencepost.properties.logic.signature import EVENT_TERMS, GROUP_FEATURES, GROUP_RELATIONS
 
 Structure = Any
 Closure = Callable[[Structure, Structure, Any], bool]
@@ -48,40 +49,42 @@ def slot(name: str) -> str:
     return name.replace(" ", "_").replace("'", "").replace(".", "_")
 
 
-def compile_closure(formula: Formula) -> Closure:
+def compile_closure(formula: Formula, signature: Signature) -> Closure:
     """Compile a formula to a function.  Raises TypeError for an unknown kind of formula."""
-    writer = _Writer()
+    writer = _Writer(signature)
     body = writer.source(formula, {})
-    scope = {"s": writer.sets, "everything": everything}
+    scope = {"s": writer.sets, "everything": partial(everything, signature)}
     closure: Closure = eval(f"lambda n, t, e: {body}", scope)  # noqa: S307  (our own source)
     return closure
 
 
-def compile_set(terms: tuple[Term, ...], formula: Formula) -> SetClosure:
+def compile_set(terms: tuple[Term, ...], formula: Formula, signature: Signature) -> SetClosure:
     """Compile a formula to a function that returns the tuples for which it holds.
 
     Without terms the function returns True or False.
     """
-    writer = _Writer()
+    writer = _Writer(signature)
     names = {term.name: f"x{i}" for i, term in enumerate(terms)}
     body = writer.source(formula, names)
     loops = "".join(f" for {names[t.name]} in {_VARIABLE[t.sort]}" for t in terms)
     tuples = f"frozenset([{_tuple(list(names.values()))}{loops} if {body}])" if terms else body
-    scope = {"s": writer.sets, "everything": everything}
+    scope = {"s": writer.sets, "everything": partial(everything, signature)}
     closure: SetClosure = eval(f"lambda n, t, e, u, v: {tuples}", scope)  # noqa: S307  (as above)
     return closure
 
 
-def everything(sort: int, now: Structure, then: Structure, event: Any) -> frozenset[str]:
+def everything(
+    signature: Signature, sort: int, now: Structure, then: Structure, event: Any
+) -> frozenset[str]:
     """Return every id (0) or instance (1) that occurs in a step."""
     values = {
         value
         for group in (now, then)
-        for relation in GROUP_RELATIONS
+        for relation in signature.relations
         if _SORTS[sort] in relation.sorts
         for value in _column(getattr(group, relation.name), relation.sorts, _SORTS[sort])
     }
-    for term in EVENT_TERMS if event is not None else ():
+    for term in signature.terms if event is not None else ():
         if term.sort is _SORTS[sort] and getattr(event, slot(term.name)):
             values.add(getattr(event, slot(term.name)))
     return frozenset(values)
@@ -99,6 +102,7 @@ def _column(tuples: frozenset[Any], sorts: tuple[Sort, ...], sort: Sort) -> Iter
 class _Writer:
     """A writer of one formula as the source of an expression; `sets`: values that it refers to."""
 
+    signature: Signature
     sets: list[frozenset[Hashable]] = field(default_factory=list)
     _bound: int = 0
 
@@ -113,7 +117,7 @@ class _Writer:
                 )
             case Is(feature, values, when):
                 self.sets.append(values)
-                where = _GROUP[when] if feature in GROUP_FEATURES else "e"
+                where = _GROUP[when] if feature in self.signature.features else "e"
                 return f"({where}.{slot(feature.name)} in s[{len(self.sets) - 1}])"
             case Same(left, right):
                 return f"({self._term(left, names)} == {self._term(right, names)})"

@@ -2,8 +2,8 @@
 
 Exploration evaluates formulas, and Z3 proves them.  As with the guards of the table, a formula is
 data: its truth value and equality raise.  There are two sorts, member ids and instances; the
-relations between them are those of `fencepost.properties.logic.signature`, each of a group *now*
-(before the step) or *then* (after it).
+relations between them are a protocol's `Signature`, each of a group *now* (before the step) or
+*then* (after it).
 
 A property is defined by a formula or by a function; never by both, so that two engines can't
 disagree about its meaning.  Where it fails on purpose is part of it: an expected violation is a
@@ -90,6 +90,19 @@ class Relation:
             sorts = ", ".join(sort.value for sort in self.sorts)
             raise ValueError(f"{self.name} is said of ({sorts}), not of {terms}")
         return Holds(self, terms, When.NOW if self.of_event else when)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Signature:
+    """The language in which formulas describe the groups and the events of one protocol.
+
+    `relations`, `features`: of a group, others are of an event; `terms`: the terms that an event
+    fixes.
+    """
+
+    relations: tuple[Relation, ...]
+    features: tuple[Feature, ...]
+    terms: tuple[Term, ...]
 
 
 @dataclass(frozen=True, slots=True)

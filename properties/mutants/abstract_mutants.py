@@ -15,19 +15,7 @@ from fencepost.model.classic.effects import Do
 from fencepost.model.classic.vocabulary import STATE, GroupState
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import MUTANT
-from fencepost.properties.logic.logic import (
-    FALSE,
-    TRUE,
-    Formula,
-    Term,
-    all_of,
-    any_of,
-    exists,
-    is_now,
-    negate,
-    same,
-)
-from fencepost.properties.logic.signature import (
+from fencepost.properties.logic.classic_signature import (
     CALLER,
     DELAYED,
     EVENT,
@@ -53,6 +41,18 @@ from fencepost.properties.logic.signature import (
     I,
     X,
     is_static,
+)
+from fencepost.properties.logic.logic import (
+    FALSE,
+    TRUE,
+    Formula,
+    Term,
+    all_of,
+    any_of,
+    exists,
+    is_now,
+    negate,
+    same,
 )
 from fencepost.properties.proofs.abstract_effects import (
     CHOSEN,

@@ -17,23 +17,7 @@ from enum import Enum
 from fencepost.model.classic.effects import Do
 from fencepost.model.classic.vocabulary import STATE, GroupState
 from fencepost.model.table.expr import Feature
-from fencepost.properties.logic.logic import (
-    FALSE,
-    TRUE,
-    Formula,
-    Number,
-    Relation,
-    Term,
-    all_of,
-    an_id,
-    any_of,
-    exists,
-    implies,
-    is_now,
-    negate,
-    same,
-)
-from fencepost.properties.logic.signature import (
+from fencepost.properties.logic.classic_signature import (
     CALLER,
     DEFERRED,
     DELAYED,
@@ -65,6 +49,22 @@ from fencepost.properties.logic.signature import (
     X,
     Y,
     is_static,
+)
+from fencepost.properties.logic.logic import (
+    FALSE,
+    TRUE,
+    Formula,
+    Number,
+    Relation,
+    Term,
+    all_of,
+    an_id,
+    any_of,
+    exists,
+    implies,
+    is_now,
+    negate,
+    same,
 )
 
 

@@ -52,7 +52,8 @@ from fencepost.model.table.shared_features import (
     Record,
     Room,
 )
-from fencepost.properties.logic import signature as sig
+from fencepost.properties.logic import classic_signature as sig
+from fencepost.properties.logic.classic_signature import X
 from fencepost.properties.logic.logic import (
     TRUE,
     Formula,
@@ -64,7 +65,6 @@ from fencepost.properties.logic.logic import (
     is_now,
     negate,
 )
-from fencepost.properties.logic.signature import X
 
 _PENDING = all_of(sig.MID_GIVEN.now(), sig.PENDING.now(sig.MID))
 _MEMBER = all_of(sig.MID_GIVEN.now(), negate(sig.PENDING.now(sig.MID)), sig.MEMBER.now(sig.MID))

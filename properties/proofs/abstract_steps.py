@@ -19,7 +19,8 @@ from fencepost.model.revision import Revision
 from fencepost.model.table.expr import ALWAYS
 from fencepost.model.table.shared_features import INST
 from fencepost.model.table.table import Rule, Table
-from fencepost.properties.logic import signature as sig
+from fencepost.properties.logic import classic_signature as sig
+from fencepost.properties.logic.classic_signature import X
 from fencepost.properties.logic.logic import (
     FALSE,
     TRUE,
@@ -31,7 +32,6 @@ from fencepost.properties.logic.logic import (
     negate,
     same,
 )
-from fencepost.properties.logic.signature import X
 from fencepost.properties.proofs.abstract_effects import (
     CATCH_UP,
     DEFER,

@@ -23,9 +23,9 @@ from fencepost.model.classic.vocabulary import STATE, TRIGGER, GroupState, Trigg
 from fencepost.model.table.expr import Expr, Feature
 from fencepost.model.table.table import Rule
 from fencepost.model.work import Incoming, Timer
+from fencepost.properties.logic.classic_signature import CLASSIC_SIGNATURE, LEAVE_ROW
 from fencepost.properties.logic.formula_closure import SetClosure, compile_set, everything, slot
 from fencepost.properties.logic.logic import TRUE, Formula, is_now
-from fencepost.properties.logic.signature import LEAVE_ROW
 from fencepost.properties.proofs.abstract_effects import (
     CATCH_UP,
     DEFER,
@@ -66,7 +66,8 @@ class Universe:
 def universe(group: AbstractGroup, event: AbstractEvent) -> Universe:
     """Return all ids and instances that occur in the group and in the event."""
     return Universe(
-        everything(0, group, group, event) | event.named, everything(1, group, group, event)
+        everything(CLASSIC_SIGNATURE, 0, group, group, event) | event.named,
+        everything(CLASSIC_SIGNATURE, 1, group, group, event),
     )
 
 
@@ -113,7 +114,10 @@ def _changed_world(
 def _set_of(change: Becomes) -> SetClosure:
     kept = _SETS.get(id(change))
     if kept is None:
-        kept = _SETS[id(change)] = (change, compile_set(change.terms, change.formula))
+        kept = _SETS[id(change)] = (
+            change,
+            compile_set(change.terms, change.formula, CLASSIC_SIGNATURE),
+        )
     return kept[1]
 
 

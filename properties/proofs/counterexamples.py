@@ -23,7 +23,7 @@ from fencepost.model.table.expr import Feature
 from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, is_quiet
 from fencepost.properties.explorer.exploration import Check
 from fencepost.properties.explorer.explorer import explore
-from fencepost.properties.logic import signature as sig
+from fencepost.properties.logic import classic_signature as sig
 from fencepost.properties.logic.formula_closure import slot
 from fencepost.properties.logic.logic import (
     Formula,

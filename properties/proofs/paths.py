@@ -21,7 +21,8 @@ import z3
 from fencepost.model.classic.vocabulary import STATE, TRIGGER, GroupState
 from fencepost.model.table.expr import Feature
 from fencepost.properties.claims.invariants import WITHIN_A_BATCH
-from fencepost.properties.logic import signature as sig
+from fencepost.properties.logic import classic_signature as sig
+from fencepost.properties.logic.classic_signature import X
 from fencepost.properties.logic.logic import (
     TRUE,
     AllOf,
@@ -50,7 +51,6 @@ from fencepost.properties.logic.logic import (
     negate,
     same,
 )
-from fencepost.properties.logic.signature import X
 from fencepost.properties.proofs.abstract_effects import AbstractEffect, Becomes, Counts, Moves
 from fencepost.properties.proofs.abstract_steps import Path
 

@@ -15,7 +15,7 @@ from typing import Any
 from fencepost.model.classic.vocabulary import GroupState
 from fencepost.model.history.events import OPERATED
 from fencepost.model.table.expr import word
-from fencepost.properties.logic.signature import (
+from fencepost.properties.logic.classic_signature import (
     FAILOVER,
     JOIN_PHASE,
     LEAVE_ROW,

@@ -14,7 +14,7 @@ import z3
 from fencepost.model.classic.vocabulary import STATE, TRIGGER, Trigger
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import Table
-from fencepost.properties.logic import signature as sig
+from fencepost.properties.logic import classic_signature as sig
 from fencepost.properties.logic.logic import Property
 from fencepost.properties.proofs.abstract_guards import (
     FEASIBLE,

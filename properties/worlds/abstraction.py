@@ -28,9 +28,8 @@ from fencepost.model.table.shared_features import Inst
 from fencepost.model.table.table import Rule
 from fencepost.model.work import CLEANUP as CLEANUP_TIMER
 from fencepost.model.work import Emission, Incoming, Timer
-from fencepost.properties.logic.formula_closure import Closure, compile_closure
-from fencepost.properties.logic.logic import Formula
-from fencepost.properties.logic.signature import (
+from fencepost.properties.logic.classic_signature import (
+    CLASSIC_SIGNATURE,
     CLEANUP,
     FAILOVER,
     JOIN_PHASE,
@@ -38,6 +37,8 @@ from fencepost.properties.logic.signature import (
     SESSION_END,
     SYNC_PHASE,
 )
+from fencepost.properties.logic.formula_closure import Closure, compile_closure
+from fencepost.properties.logic.logic import Formula
 from fencepost.properties.worlds.views import StepView
 
 Ids = frozenset[str]
@@ -333,7 +334,7 @@ def compiled(formula: Formula) -> Closure:
     """Return the formula as a function of (group now, group then, event), compiled once."""
     entry = _COMPILED.get(id(formula))
     if entry is None:
-        entry = _COMPILED[id(formula)] = (formula, compile_closure(formula))
+        entry = _COMPILED[id(formula)] = (formula, compile_closure(formula, CLASSIC_SIGNATURE))
     return entry[1]
 
 

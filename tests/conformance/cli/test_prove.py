@@ -18,8 +18,8 @@ from fencepost.model.revision import DropRule, Revision, derive
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.revisions.revisions import find
 from fencepost.properties.claims.property_registry import PROPERTIES
+from fencepost.properties.logic.classic_signature import HOLDS
 from fencepost.properties.logic.logic import Engine
-from fencepost.properties.logic.signature import HOLDS
 from fencepost.properties.proofs.abstract_effects import EFFECTS
 
 pytest.importorskip("z3")

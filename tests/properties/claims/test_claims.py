@@ -36,14 +36,14 @@ from fencepost.properties.checking.checking import PropertyStatus, check_revisio
 from fencepost.properties.checking.evaluator import Evaluator, is_quiet
 from fencepost.properties.claims.property_registry import PROPERTIES
 from fencepost.properties.explorer.explorer import explore
-from fencepost.properties.logic.logic import FALSE, TRUE, Engine, Formula, Property, PropertyKind
-from fencepost.properties.logic.signature import (
+from fencepost.properties.logic.classic_signature import (
     FAILOVER,
     JOIN_PHASE,
     LEAVE_ROW,
     SESSION_END,
     SYNC_PHASE,
 )
+from fencepost.properties.logic.logic import FALSE, TRUE, Engine, Formula, Property, PropertyKind
 from fencepost.properties.worlds.abstraction import (
     AbstractEvent,
     AbstractGroup,

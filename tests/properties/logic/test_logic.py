@@ -5,6 +5,24 @@ import itertools
 import pytest
 
 from fencepost.model.classic.vocabulary import STATE, GroupState
+from fencepost.properties.logic.classic_signature import (
+    CLASSIC_SIGNATURE,
+    FRESH,
+    GENERATION,
+    HOLDS,
+    INST,
+    LEADS,
+    MEMBER,
+    MID,
+    NAMED,
+    PENDING,
+    SEAT,
+    I,
+    J,
+    X,
+    Y,
+    is_mid,
+)
 from fencepost.properties.logic.formula_closure import compile_closure
 from fencepost.properties.logic.logic import (
     FALSE,
@@ -24,23 +42,6 @@ from fencepost.properties.logic.logic import (
     negate,
     same,
     text,
-)
-from fencepost.properties.logic.signature import (
-    FRESH,
-    GENERATION,
-    HOLDS,
-    INST,
-    LEADS,
-    MEMBER,
-    MID,
-    NAMED,
-    PENDING,
-    SEAT,
-    I,
-    J,
-    X,
-    Y,
-    is_mid,
 )
 from fencepost.properties.worlds.abstraction import (
     AbstractEvent,
@@ -83,7 +84,7 @@ def test_what_is_no_formula_is_refused() -> None:
     with pytest.raises(TypeError, match="no formula of the language: Formula"):
         text(Formula())
     with pytest.raises(TypeError, match="no formula of the language: Formula"):
-        compile_closure(Formula())
+        compile_closure(Formula(), CLASSIC_SIGNATURE)
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from fencepost.model.revisions import revisions
 from fencepost.model.revisions.base import KAFKA_4, RULES
 from fencepost.model.table.expr import all_of
 from fencepost.properties.claims.property_registry import FORMULAS, expected_in, find_formula
+from fencepost.properties.logic.classic_signature import HOLDS
 from fencepost.properties.logic.logic import FALSE, PropertyKind, negate
-from fencepost.properties.logic.signature import HOLDS
 from fencepost.properties.proofs.abstract_effects import EFFECTS
 from fencepost.properties.proofs.proof_results import Obligation, Proof, Result
 from fencepost.properties.proofs.proofs import ask, invariants_of, prove

@@ -13,8 +13,13 @@ from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.table.expr import compile_closure
 from fencepost.model.work import Incoming
 from fencepost.properties.claims.property_registry import FORMULAS, find_formula
+from fencepost.properties.logic.classic_signature import (
+    FAILOVER,
+    GROUP_FEATURES,
+    NUMBERS,
+    RELATIONS,
+)
 from fencepost.properties.logic.logic import PropertyKind
-from fencepost.properties.logic.signature import FAILOVER, GROUP_FEATURES, NUMBERS, RELATIONS
 from fencepost.properties.proofs.abstract_guards import FEASIBLE, features_of
 from fencepost.properties.worlds.abstraction import (
     AbstractGroup,

@@ -1,4 +1,4 @@
-"""Define the relations by which formulas describe an abstract group and an event.
+"""Define the relations by which formulas describe a group of the classic protocol, and an event.
 
 The abstraction keeps which ids are members, pending, mapped, lead, wait, are new, owe a sync, have
 a session timer; whether the group waits for joins or syncs; its state and generation; the group
@@ -15,6 +15,7 @@ from fencepost.properties.logic.logic import (
     Formula,
     Number,
     Relation,
+    Signature,
     Sort,
     Term,
     all_of,
@@ -94,6 +95,8 @@ GROUP_FEATURES = (STATE, STORED_STATE)
 EVENT = Feature("event", (), "the table that decides what happens")
 RULE = Feature("deciding rule", (), "the rule that decides what happens")
 ANSWER = Feature("answer", (None, *Error), "the error (or NONE) that is answered at once")
+
+CLASSIC_SIGNATURE = Signature(GROUP_RELATIONS, GROUP_FEATURES, EVENT_TERMS)
 
 JOIN_GROUP = "JoinGroup"
 LEAVE_ROW = "LeaveGroup member"
