@@ -6,7 +6,7 @@ protocol defines the type of a group; this module uses its timers only.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import msgspec
@@ -51,6 +51,14 @@ class TimedGroup(Protocol):
 
     def without_timer(self, kind: str, subject: str = "") -> Self:
         """Stop a timer, if it runs."""
+        ...
+
+    def outline(self) -> Hashable:
+        """Return the parts in which groups mostly differ."""
+        ...
+
+    def renamed(self, names: Mapping[str, str]) -> Self:
+        """Return the group with member ids replaced by others."""
         ...
 
 

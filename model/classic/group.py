@@ -23,7 +23,7 @@ Both are equal, and have the same hash, if their timers are equal.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from itertools import repeat
 from operator import attrgetter, itemgetter
@@ -284,6 +284,33 @@ class Group(msgspec.Struct, frozen=True, cache_hash=True):
     stored: Group | None = None
     remembers_newcomer: bool = False
     awaits_replaced: bool = False
+
+    def outline(self) -> tuple[object, ...]:
+        """Return the parts in which groups mostly differ."""
+        return self.generation_id, self.leader, self.timers
+
+    def renamed(self, names: Mapping[str, str]) -> Group:
+        """Return the group with member ids replaced by others."""
+
+        def name(member_id: str) -> str:
+            return names.get(member_id, member_id)
+
+        def named(member: Member) -> Member:
+            restart = member.restart
+            if restart is not None and restart.previous_leader is not None:
+                restart = restart._replace(previous_leader=name(restart.previous_leader))
+            return replace(member, member_id=name(member.member_id), restart=restart)
+
+        members = sorted(map(named, self.members), key=lambda member: member.member_id)
+        return replace(
+            self,
+            leader=None if self.leader is None else name(self.leader),
+            members=tuple(members),
+            static=tuple(sorted((instance, name(mid)) for instance, mid in self.static)),
+            pending=tuple(sorted(map(name, self.pending))),
+            timers=tuple(sorted(t._replace(subject=name(t.subject)) for t in self.timers)),
+            stored=None if self.stored is None else self.stored.renamed(names),
+        )
 
     def has_timer(self, kind: str) -> bool:
         """Tell whether the group's timer of this kind runs: the one with the subject ""."""

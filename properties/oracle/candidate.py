@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from fencepost.model.classic.group import Group, Member
 from fencepost.model.coordinator import Answer
 from fencepost.model.messages.shapes import Message
 from fencepost.model.table.table import LEVELS, Level
@@ -20,8 +19,8 @@ from fencepost.model.work import Timer
 from fencepost.properties.oracle.answer_match import Deviation, renamed
 from fencepost.properties.oracle.verdict import Beside, Happened, Learned, Past
 
-Groups = tuple[tuple[str, Group], ...]
-Counted = TypeVar("Counted", Group, Message)
+Groups = tuple[tuple[str, Any], ...]
+Counted = TypeVar("Counted", bound=msgspec.Struct)
 
 NOTED = Level.MAY
 """A deviation of this level is only noted."""
@@ -74,7 +73,7 @@ class Candidate(msgspec.Struct, frozen=True):
 
     def __hash__(self) -> int:
         """Return a hash of the parts that mostly differ: searches hash each state they visit."""
-        groups = [(g.generation_id, g.leader, g.timers) for _, g in self.groups]
+        groups = [g.outline() for _, g in self.groups]
         answers = [(e.request_id, e.rule) for e in self.emitted]
         return hash((self.now, self.unapplied, *groups, *answers))
 
@@ -104,14 +103,14 @@ class Candidate(msgspec.Struct, frozen=True):
         groups = self.with_group(group_id, counted(group, since, by))
         return replace(self, groups=groups, emitted=emitted)
 
-    def group(self, group_id: str) -> Group | None:
+    def group(self, group_id: str) -> Any:
         """Return the group of this id, if it exists."""
         for name, group in self.groups:
             if name == group_id:
                 return group
         return None
 
-    def with_group(self, group_id: str, group: Group | None) -> Groups:
+    def with_group(self, group_id: str, group: Any) -> Groups:
         """Return the groups with this one put in, or (None) taken away."""
         if group is not None and len(self.groups) == 1 and self.groups[0][0] == group_id:
             return ((group_id, group),)
@@ -159,7 +158,7 @@ class Candidate(msgspec.Struct, frozen=True):
         """Return the candidate with made-up ids replaced by the real ones."""
         if not names:
             return self
-        groups = tuple((name, bound_group(group, names)) for name, group in self.groups)
+        groups = tuple((name, group.renamed(names)) for name, group in self.groups)
         emitted = tuple(
             e if e.message is None else e._replace(message=bound_message(e.message, names))
             for e in self.emitted
@@ -223,7 +222,7 @@ def counted(thing: Counted, since: int, by: int) -> Counted:
     return replace(thing, **changes) if changes else thing
 
 
-def _first(pair: tuple[str, Group]) -> str:
+def _first(pair: tuple[str, Any]) -> str:
     return pair[0]
 
 
@@ -238,31 +237,3 @@ def bound_message(message: Message, names: Mapping[str, str]) -> Message:
     """Return an answer with made-up ids replaced by the real ones."""
     named: Message = renamed(message, names)
     return named
-
-
-def bound_group(group: Group, names: Mapping[str, str]) -> Group:
-    """Return a group with made-up ids replaced by the real ones."""
-
-    def real(member_id: str) -> str:
-        return names.get(member_id, member_id)
-
-    def named(member: Member) -> Member:
-        restart = member.restart
-        if restart is not None and restart.previous_leader is not None:
-            restart = restart._replace(previous_leader=real(restart.previous_leader))
-        return replace(member, member_id=real(member.member_id), restart=restart)
-
-    members = sorted(map(named, group.members), key=_member_id)
-    return replace(
-        group,
-        leader=None if group.leader is None else real(group.leader),
-        members=tuple(members),
-        static=tuple(sorted((instance, real(mid)) for instance, mid in group.static)),
-        pending=tuple(sorted(map(real, group.pending))),
-        timers=tuple(sorted(t._replace(subject=real(t.subject)) for t in group.timers)),
-        stored=None if group.stored is None else bound_group(group.stored, names),
-    )
-
-
-def _member_id(member: object) -> str:
-    return str(getattr(member, "member_id", ""))

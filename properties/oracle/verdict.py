@@ -17,7 +17,6 @@ from typing import Any
 
 import msgspec
 
-from fencepost.model.classic.group import Group
 from fencepost.model.history.events import Disturbance
 from fencepost.model.table.table import Level
 from fencepost.model.work import Incoming, Outcome, Span, Timer
@@ -133,7 +132,7 @@ class Happened(msgspec.Struct, frozen=True):
     """
 
     group_id: str
-    before: Group | None
+    before: Any
     outcome: Outcome
     span: Span
     incoming: Incoming | None = None

@@ -12,7 +12,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fencepost.model.classic.group import Group
 from fencepost.model.coordinator import Config
 from fencepost.model.history.events import Event
 from fencepost.model.messages.shapes import Message
@@ -22,7 +21,6 @@ from fencepost.properties.oracle.answer_match import Match
 from fencepost.properties.oracle.candidate import (
     Candidate,
     Emitted,
-    bound_group,
     bound_message,
     counted,
 )
@@ -164,12 +162,10 @@ def _with_real_names(step: Happened, later: list[Learned]) -> Happened:
     return replace(step, before=_group(step.before, names, shifts), outcome=outcome, timer=timer)
 
 
-def _group(
-    group: Group | None, names: Mapping[str, str], shifts: list[tuple[int, int]]
-) -> Group | None:
+def _group(group: Any, names: Mapping[str, str], shifts: list[tuple[int, int]]) -> Any:
     if group is None:
         return None
-    group = bound_group(group, names)
+    group = group.renamed(names)
     for since, by in shifts:
         group = counted(group, since, by)
     return group

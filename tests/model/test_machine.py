@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import Any, ClassVar
 
@@ -41,6 +41,12 @@ class Lock(msgspec.Struct, frozen=True):
 
     def without_timer(self, kind: str, subject: str = "") -> Lock:
         return Lock(self.owner)
+
+    def outline(self) -> tuple[object, ...]:
+        return self.owner, self.timers
+
+    def renamed(self, names: Mapping[str, str]) -> Lock:
+        return Lock(names.get(self.owner, self.owner), self.timers)
 
 
 class LockWork(Work[Lock]):
