@@ -38,7 +38,6 @@ from fencepost.conformance.serve.application_broker import ApplicationBroker
 from fencepost.conformance.serve.broker_history import History, RecordedExchange
 from fencepost.conformance.targets.tcp.cluster_admin import AdminError
 from fencepost.conformance.wire.codec import API_KEYS
-from fencepost.model.history.exchange import Exchange
 from fencepost.model.messages.errors import Error as Code
 from fencepost.model.messages.messages import APIS, OffsetCommitRequest
 from fencepost.model.messages.shapes import Message, ShapeError
@@ -266,7 +265,7 @@ def _run_of(exchange: RecordedExchange, ids: set[str]) -> str | None:
 
 def _call(exchange: RecordedExchange, run: str) -> Call:
     """Return an exchange of a run as it is now, with what the model reads of it."""
-    call: Call = Exchange(exchange.api, exchange.version, exchange.at_ms, exchange.answered_ms)
+    call = Call(exchange.api, exchange.version, exchange.at_ms, exchange.answered_ms)
     call.client_id, call.connection = run, exchange.connection
     call.request = _message(exchange, answer=False)
     if exchange.provocation is not None:

@@ -38,9 +38,9 @@ class Exchange(Generic[Request, Answer]):
 
     The types are those of the messages, with None where the source may have none to read.
     `at_ms`: when it was sent, or came to the broker, on the clock of the source; `answered_ms`
-    None: it has no answer.  `client_id`: the sender, by the name that the source has for it.  `id`:
-    the request's, in a history.  `fault`: what was done to the exchange on purpose, or "".  `code`:
-    the error of an answer that has no message.  `findings`: flaws of the answer's bytes.
+    None: it has no answer.  `client_id`: the sender, by the name that the source has for it.
+
+    A source that knows more has a class of its own: each field costs time for each line of a log.
     """
 
     api: str
@@ -51,10 +51,6 @@ class Exchange(Generic[Request, Answer]):
     answer_body: Body | None = None
     client_id: str | None = ""
     connection: str = ""
-    id: str = ""
-    fault: str = ""
-    code: int | None = None
-    findings: tuple[str, ...] = ()
     _request: Any = field(default=None, init=False, compare=False)
     _answer: Any = field(default=None, init=False, compare=False)
 
@@ -132,17 +128,7 @@ class Exchange(Generic[Request, Answer]):
     @property
     def error(self) -> int | None:
         """The error code of the answer, the first that is not 0; None without an answer."""
-        match self.answer:
-            case None:
-                return self.code
-            case OffsetCommitResponse(topics=topics):
-                rows = chain.from_iterable(topic.partitions for topic in topics)
-            case LeaveGroupResponse(members=members) if members:
-                rows = iter(members)  # type: ignore[assignment]
-            case _:
-                return _number(getattr(self.answer, "error_code", 0))
-        whole = _number(getattr(self.answer, "error_code", 0))
-        return next(filter(None, [whole, *(_number(row.error_code) for row in rows)]), 0)
+        return answer_error(self.answer)
 
     @property
     def error_name(self) -> str:
@@ -163,6 +149,21 @@ class Exchange(Generic[Request, Answer]):
         """True if it is a join whose answer says that its member leads."""
         answer = self.answer
         return isinstance(answer, JoinGroupResponse) and answer.leader == answer.member_id != ""
+
+
+def answer_error(answer: object) -> int | None:
+    """Return the error code of an answer, the first that is not 0; None without an answer."""
+    match answer:
+        case None:
+            return None
+        case OffsetCommitResponse(topics=topics):
+            rows = chain.from_iterable(topic.partitions for topic in topics)
+        case LeaveGroupResponse(members=members) if members:
+            rows = iter(members)  # type: ignore[assignment]
+        case _:
+            return _number(getattr(answer, "error_code", 0))
+    whole = _number(getattr(answer, "error_code", 0))
+    return next(filter(None, [whole, *(_number(row.error_code) for row in rows)]), 0)
 
 
 def _number(code: int | str) -> int:

@@ -10,7 +10,13 @@ from fencepost.model.history.events import Answered, Event, Sent
 from fencepost.model.history.exchange import Exchange
 from fencepost.model.messages.shapes import Message
 
-HistoryExchange = Exchange[Message, Message | None]
+
+@dataclass(slots=True)
+class HistoryExchange(Exchange[Message, Message | None]):
+    """An exchange with the id of its request, and with the flaws of the bytes of its answer."""
+
+    id: str = ""
+    findings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -29,7 +35,7 @@ class History:
         for event in self.events:
             if isinstance(event, Sent):
                 send = event.request
-                sent: HistoryExchange = Exchange(send.api, send.version, event.at_ms)
+                sent = HistoryExchange(send.api, send.version, event.at_ms)
                 sent.id, sent.connection, sent.request_body = send.id, send.connection, send.body
                 exchanges.setdefault(send.id, sent)
             elif isinstance(event, Answered):

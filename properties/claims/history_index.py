@@ -21,7 +21,7 @@ from fencepost.model.history.events import (
     Restarted,
     Sent,
 )
-from fencepost.model.history.exchange import Exchange
+from fencepost.model.history.history import HistoryExchange
 from fencepost.model.messages.draft_messages import MemberNameJoinGroupRequest
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import (
@@ -45,7 +45,7 @@ _SAYS_NOTHING = Error.UNKNOWN_TOPIC_OR_PARTITION.value
 
 
 @dataclass(slots=True)
-class PlacedExchange(Exchange[Message, Message | None]):
+class PlacedExchange(HistoryExchange):
     """An exchange with its places in a history.
 
     `sent`, `answered`: the places, `answered` NEVER if it was not.  Its answer is None also where

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fencepost.model.history.exchange import Exchange
+from fencepost.model.history.exchange import Exchange, answer_error
 from fencepost.model.messages.errors import Error as Code
 from fencepost.model.messages.messages import (
     JoinGroupResponse,
@@ -92,8 +92,21 @@ class ConsumerRun:
         return self.ended_ms is not None and self.ended_ms <= at_ms
 
 
-Call = Exchange[Message | None, Message | None]
-"""An exchange of a run: `client_id` is the run's id.  The model may have no such message."""
+@dataclass(slots=True)
+class Call(Exchange[Message | None, Message | None]):
+    """An exchange of a run: `client_id` is the run's id.  The model may have no such message.
+
+    `fault`: the fault that the broker injected, an action, or "".  `code`: the error in an answer
+    that the model doesn't have.
+    """
+
+    fault: str = ""
+    code: int | None = None
+
+    @property
+    def error(self) -> int | None:
+        """The error code of the answer, also of one that the model doesn't have."""
+        return self.code if self.answer is None else answer_error(self.answer)
 
 
 def names_no_instance(call: Call) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fencepost.model.history.exchange import Exchange
 from fencepost.model.messages.errors import Error as Code
 from fencepost.model.messages.messages import (
     CommitPartition,
@@ -97,7 +96,7 @@ def call(
     **fields: Any,
 ) -> Call:
     answered = None if answer is None and "code" not in fields else at + 1
-    made: Call = Exchange(api, version, at, answered, client_id=of.id, **fields)
+    made = Call(api, version, at, answered, client_id=of.id, **fields)
     made.request, made.answer = request, answer
     return made
 
@@ -305,7 +304,7 @@ def evidence(*pieces: Piece | Sequence[Piece], end: float = 10_000, **fields: An
     flat: list[Piece] = []
     for piece in pieces:
         flat.extend(piece if isinstance(piece, list | tuple) else [piece])  # type: ignore[list-item]
-    calls = [p for p in flat if isinstance(p, Exchange)]
+    calls = [p for p in flat if isinstance(p, Call)]
     seen = [p for p in flat if isinstance(p, UserEvent)]
     return Evidence(
         runs=tuple(p for p in flat if isinstance(p, ConsumerRun)),
