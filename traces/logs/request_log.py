@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -50,9 +50,9 @@ class LoggedExchange(Exchange[Message, Message]):
     answer_body: Body
     client_id: str
     connection: str
-    source: str = field(kw_only=True)
-    line: int = field(kw_only=True)
-    broker: str = field(kw_only=True)
+    source: str = ""
+    line: int = 0
+    broker: str = ""
 
     def columns(self) -> tuple[Any, ...]:
         """Return the columns of a table beside source, line and broker; bodies are JSON."""
@@ -74,9 +74,9 @@ class LoggedExchange(Exchange[Message, Message]):
             answer,
             client_id,
             connection,
-            source=source,
-            line=int(line),
-            broker=broker,
+            source,
+            int(line),
+            broker,
         )
 
     def _message(self, kind: Literal["request", "response"], body: Body) -> Message:
@@ -210,9 +210,9 @@ class RequestLog(LogFiles[LoggedExchange]):
                 response,
                 client_id,
                 connection,
-                source=source,
-                line=number,
-                broker=broker,
+                source,
+                number,
+                broker,
             )
         except (KeyError, TypeError, AttributeError):
             return NO_REQUEST
