@@ -24,8 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from fencepost.traces.pipeline.corpus.corpus import Recipe, trace_row
-from fencepost.traces.pipeline.corpus.job_engine import JobEngine, LocalEngine
-from fencepost.traces.pipeline.corpus.shard_jobs import checker
+from fencepost.traces.pipeline.corpus.shard_jobs import JobEngine, LocalEngine, checker
 from fencepost.traces.pipeline.corpus.triage import check_corpus, generate_corpus, open_corpus
 from fencepost.traces.pipeline.spark.spark import SparkEngine, SparkUnavailableError, spark_session
 from fencepost.traces.pipeline.storage.location import Place

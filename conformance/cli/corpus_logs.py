@@ -62,10 +62,7 @@ def audit_logs_command(
     life lines of instance ids, deployments and problems.  A second run does what is missing.
     """
     with engine_of(engine, master) as running:
-        from fencepost.traces.pipeline.logs.part_audit import (  # noqa: PLC0415
-            LogAudit,
-            audit_logs,
-        )
+        from fencepost.traces.pipeline.logs.part_audit import LogAudit, audit_logs  # noqa: PLC0415
         from fencepost.traces.pipeline.storage.location import Place  # noqa: PLC0415
 
         try:
@@ -172,10 +169,7 @@ def metrics_command(folder: str, engine: str, master: str | None, *, as_json: bo
             )
         except ImportError as error:
             raise TargetUnavailableError(f"{error}: {pip_install('corpus')}") from error
-        from fencepost.traces.pipeline.logs.part_audit import (  # noqa: PLC0415
-            LogAudit,
-            recorded_totals,
-        )
+        from fencepost.traces.pipeline.logs.part_audit import LogAudit, recorded_totals  # noqa: PLC0415
         from fencepost.traces.pipeline.storage.location import Place  # noqa: PLC0415
 
         audit = LogAudit.read(Place(folder))

@@ -19,8 +19,7 @@ from fencepost.model.history.words import plural
 from fencepost.traces.files.bounded import DocumentError, read_json
 from fencepost.traces.files.text_files import write_texts
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
-from fencepost.traces.pages.trace_data import PageTrace
-from fencepost.traces.pages.trace_page import trace_page
+from fencepost.traces.pages.trace_page import PageTrace, trace_page
 from fencepost.traces.report.certificate_data import checked_certificate, is_certificate
 from fencepost.traces.report.certificate_page import certificate_page
 from fencepost.traces.report.report_folder import certificate_from_folder

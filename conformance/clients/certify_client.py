@@ -26,9 +26,9 @@ from fencepost.model.revision import Revision
 from fencepost.model.table.table import Level
 from fencepost.properties.judging.outcome import Outcome
 from fencepost.properties.judging.report import apply
-from fencepost.properties.requirements.client_verdict import Verdict
 from fencepost.properties.requirements.driver_messages import Introduction
 from fencepost.properties.requirements.evidence import Evidence
+from fencepost.properties.requirements.requirement import Verdict
 from fencepost.properties.requirements.requirements import judge
 from fencepost.traces.files.bounded import all_versions
 from fencepost.traces.files.known_failure_lists import CLIENT_FOLDER, load

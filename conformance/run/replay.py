@@ -36,11 +36,10 @@ from fencepost.properties.oracle.oracle import judge
 from fencepost.properties.oracle.verdict import Verdict
 from fencepost.traces.audit.audit_results import EXPLAINED, UNKNOWN, VIOLATED
 from fencepost.traces.files.bounded import own_version
-from fencepost.traces.files.recording_trace import trace_of
+from fencepost.traces.files.run_trace import trace_of
 from fencepost.traces.files.text_files import write_texts
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
-from fencepost.traces.pages.trace_data import PageTrace
-from fencepost.traces.pages.trace_page import trace_page
+from fencepost.traces.pages.trace_page import PageTrace, trace_page
 
 EXIT_SAME, EXIT_OTHER = 0, 1
 

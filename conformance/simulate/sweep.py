@@ -27,7 +27,7 @@ from fencepost.conformance.simulate.simulate import Cost, SimulationRun, Variant
 from fencepost.model.revisions.revisions import NAMES
 from fencepost.model.suggestions import did_you_mean
 from fencepost.properties.workers.processes import run_side_by_side
-from fencepost.traces.pipeline.corpus.job_engine import JobEngine
+from fencepost.traces.pipeline.corpus.shard_jobs import JobEngine
 
 Runner = Callable[[Sequence[SimulationRun]], Sequence[Cost]]
 """Runs each, and returns the costs in the same order.  Raises ScenarioError."""

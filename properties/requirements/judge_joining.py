@@ -13,15 +13,6 @@ from fencepost.model.messages.errors import MOVING
 from fencepost.model.messages.errors import Error as Code
 from fencepost.model.messages.messages import JoinGroupResponse
 from fencepost.model.table.table import Level
-from fencepost.properties.requirements.client_verdict import (
-    HOLDS,
-    Verdict,
-    has_partitions,
-    holds,
-    unknown,
-    unsupported,
-    violated,
-)
 from fencepost.properties.requirements.driver_messages import Assigned
 from fencepost.properties.requirements.evidence import (
     CLOCK_MS,
@@ -36,7 +27,17 @@ from fencepost.properties.requirements.evidence import (
     ConsumerRun,
     Evidence,
 )
-from fencepost.properties.requirements.requirement import JOIN_LOGIC, Requirement
+from fencepost.properties.requirements.requirement import (
+    HOLDS,
+    JOIN_LOGIC,
+    Requirement,
+    Verdict,
+    has_partitions,
+    holds,
+    unknown,
+    unsupported,
+    violated,
+)
 
 _LOST = {"lose", "cut"}
 _REQUIRES = 4

@@ -14,7 +14,6 @@ from fencepost.model.messages.subscription import (
     decode_subscription,
 )
 from fencepost.model.table.table import Level
-from fencepost.properties.requirements.client_verdict import HOLDS, Verdict, violated
 from fencepost.properties.requirements.driver_messages import Assigned, Partition, Revoked
 from fencepost.properties.requirements.evidence import (
     COOPERATIVE,
@@ -24,7 +23,7 @@ from fencepost.properties.requirements.evidence import (
     Evidence,
 )
 from fencepost.properties.requirements.judge_running import restarts
-from fencepost.properties.requirements.requirement import Requirement
+from fencepost.properties.requirements.requirement import HOLDS, Requirement, Verdict, violated
 
 _SOON_MS = 2000
 """Longest time between two assignments of which the first was made before the leader knew its

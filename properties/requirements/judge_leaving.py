@@ -10,16 +10,6 @@ from collections.abc import Iterator, Sequence
 from fencepost.model.messages.errors import Error as Code
 from fencepost.model.messages.messages import LeaveGroupRequest
 from fencepost.model.table.table import Level
-from fencepost.properties.requirements.client_verdict import (
-    HOLDS,
-    Verdict,
-    has_partitions,
-    holds,
-    no_leave,
-    nobody_fenced,
-    unknown,
-    violated,
-)
 from fencepost.properties.requirements.driver_messages import Assigned, Lost, Revoked
 from fencepost.properties.requirements.evidence import (
     COMMIT,
@@ -32,7 +22,19 @@ from fencepost.properties.requirements.evidence import (
     ConsumerRun,
     Evidence,
 )
-from fencepost.properties.requirements.requirement import BEHAVIOUR, JOIN_LOGIC, Requirement
+from fencepost.properties.requirements.requirement import (
+    BEHAVIOUR,
+    HOLDS,
+    JOIN_LOGIC,
+    Requirement,
+    Verdict,
+    has_partitions,
+    holds,
+    no_leave,
+    nobody_fenced,
+    unknown,
+    violated,
+)
 
 _CLOSE, _REMOVE, _EXPIRE, _RESUME = "close", "remove", "expire", "poll-on"
 _FENCED = Code.FENCED_INSTANCE_ID

@@ -12,15 +12,6 @@ from itertools import groupby, pairwise
 from fencepost.model.messages.errors import Error as Code
 from fencepost.model.messages.messages import JoinGroupRequest, JoinGroupResponse, SyncGroupRequest
 from fencepost.model.table.table import Level
-from fencepost.properties.requirements.client_verdict import (
-    HOLDS,
-    Verdict,
-    has_partitions,
-    no_leave,
-    unknown,
-    unsupported,
-    violated,
-)
 from fencepost.properties.requirements.driver_messages import Assigned, Lost, Partition, Revoked
 from fencepost.properties.requirements.evidence import (
     CLOCK_MS,
@@ -32,7 +23,17 @@ from fencepost.properties.requirements.evidence import (
     ConsumerRun,
     Evidence,
 )
-from fencepost.properties.requirements.requirement import BEHAVIOUR, Requirement
+from fencepost.properties.requirements.requirement import (
+    BEHAVIOUR,
+    HOLDS,
+    Requirement,
+    Verdict,
+    has_partitions,
+    no_leave,
+    unknown,
+    unsupported,
+    violated,
+)
 
 _OF_SESSION = 0.9
 """Part of its session after which a member that is away may have been removed."""

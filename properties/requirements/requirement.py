@@ -1,14 +1,131 @@
-"""Define a requirement of clients: a row of the table, and the areas of the table."""
+"""Define a requirement of clients, a row of the table, and its judge's verdict on one run."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from fencepost.model.messages.errors import Error as Code
 from fencepost.model.table.table import Level
 from fencepost.properties.judging.outcome import Outcome
-from fencepost.properties.requirements.client_verdict import Verdict, unknown, weighed
-from fencepost.properties.requirements.evidence import Evidence
+from fencepost.properties.requirements.evidence import (
+    HEARTBEAT,
+    MEMBER_APIS,
+    ConsumerRun,
+    Evidence,
+    names_no_instance,
+)
+
+_SLOW_MS = 250
+"""Longest wait of the control client, in ms; where it had to wait longer, no violation that rests
+on lateness counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The verdict on one requirement in one run: PASS, FAIL, UNKNOWN or UNSUPPORTED.
+
+    `sentence`: the observation, with the names of this run.  `observed`: its signature, which is
+    equal in every run and by which known failures are matched; "" unless it fails.  `at_ms`: its
+    place on the timeline.  `waited`: the time of a wait in vain on which the verdict rests.
+    """
+
+    outcome: Outcome
+    sentence: str = ""
+    observed: str = ""
+    at_ms: float | None = None
+    waited: tuple[float, float] | None = None
+
+
+HOLDS = Verdict(Outcome.PASS)
+
+
+def holds(sentence: str = "") -> Verdict:
+    """Return the verdict that the requirement is met."""
+    return Verdict(Outcome.PASS, sentence)
+
+
+def violated(
+    observed: str,
+    sentence: str,
+    at_ms: float | None = None,
+    *,
+    waited: tuple[float, float] | None = None,
+) -> Verdict:
+    """Return the verdict that the requirement is broken."""
+    return Verdict(Outcome.FAIL, sentence, observed, at_ms, waited)
+
+
+def unknown(sentence: str) -> Verdict:
+    """Return the verdict that the run doesn't show it."""
+    return Verdict(Outcome.UNKNOWN, sentence)
+
+
+def unsupported(sentence: str) -> Verdict:
+    """Return the verdict that the library has no such thing."""
+    return Verdict(Outcome.UNSUPPORTED, sentence)
+
+
+def weighed(verdict: Verdict, evidence: Evidence) -> Verdict:
+    """Return the verdict; unknown where it rests on a wait while the machine was slow.
+
+    A run that broke off shows nothing but violations.
+    """
+    if verdict.outcome is Outcome.FAIL and verdict.waited is not None:
+        worst = evidence.worst_stall_ms(*verdict.waited)
+        if worst > _SLOW_MS:
+            text = f"{verdict.sentence}; but the control client had to wait {worst:.0f} ms then"
+            return replace(verdict, outcome=Outcome.UNKNOWN, sentence=text, observed="")
+    if verdict.outcome is Outcome.UNKNOWN and evidence.unsupported:
+        return unsupported(evidence.unsupported)
+    if evidence.broken and verdict.outcome in {Outcome.PASS, Outcome.UNKNOWN}:
+        return unknown(evidence.broken)
+    return verdict
+
+
+def no_leave(evidence: Evidence, run: ConsumerRun, since: float = 0.0) -> Verdict:
+    """Judge that no LeaveGroup names a static member."""
+    call = next(evidence.leaves_of(run, since), None)
+    if call is None:
+        return HOLDS
+    by = f"instance id {call.instance}" if call.instance else f"member id {call.member_id}"
+    return violated(
+        "LeaveGroup of a static member",
+        f"{run.name}, a static member, sent LeaveGroup v{call.version} with {by}",
+        call.at_ms,
+    )
+
+
+def has_partitions(
+    evidence: Evidence, run: ConsumerRun, since: float, after: str, *, until: float | None = None
+) -> Verdict:
+    """Judge that a run's user has partitions in the end."""
+    end = evidence.ended_ms if until is None else until
+    if evidence.owned(run, end):
+        return HOLDS
+    return violated(
+        f"no partitions {after}",
+        f"{run.name} had no partitions {after}, {(end - since) / 1000:.1f} s later",
+        since,
+        waited=(since, end),
+    )
+
+
+def nobody_fenced(evidence: Evidence, api: str = HEARTBEAT) -> Verdict:
+    """Make the verdict where no member was fenced; UNSUPPORTED if requests name no instance.
+
+    `api`: the API whose answer was expected, unless another API's came.
+    """
+    code = Code.FENCED_INSTANCE_ID
+    for run in evidence.static_runs:
+        refusals = [call for call in evidence.of(run, *MEMBER_APIS) if call.is_answered(code)]
+        calls = [c for c in refusals if names_no_instance(c)] or evidence.of(run, api)
+        if calls and all(map(names_no_instance, calls)):
+            last = calls[-1]
+            reason = f"{last.api} v{last.version} has no instance id"
+            return unsupported(f"{code.name} can't reach it: {reason}")
+    return unknown("nobody was fenced")
+
 
 AREAS = {
     "IDENTITY": "Who it says it is",

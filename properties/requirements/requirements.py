@@ -10,9 +10,8 @@ from fencepost.properties.requirements import (
     judge_leaving,
     judge_running,
 )
-from fencepost.properties.requirements.client_verdict import Verdict
 from fencepost.properties.requirements.evidence import Evidence
-from fencepost.properties.requirements.requirement import AREAS, Requirement
+from fencepost.properties.requirements.requirement import AREAS, Requirement, Verdict
 
 REQUIREMENTS = {
     row.id: row

@@ -7,8 +7,7 @@ from typing import Any
 
 from fencepost.traces.pipeline.corpus import triage
 from fencepost.traces.pipeline.corpus.corpus import Recipe
-from fencepost.traces.pipeline.corpus.job_engine import LocalEngine
-from fencepost.traces.pipeline.corpus.shard_jobs import Corpus
+from fencepost.traces.pipeline.corpus.shard_jobs import Corpus, LocalEngine
 from fencepost.traces.pipeline.storage.location import Place
 
 MODELS = ("kafka-4", "mutant:kafka-8500")

@@ -37,8 +37,7 @@ from fencepost.properties.oracle.fingerprint import Bug
 from fencepost.traces.files.bounded import DocumentError, own_version, read_json, schema_error
 from fencepost.traces.files.text_files import INDEX, ReportError, refuse_wrong, write_texts
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
-from fencepost.traces.pages.trace_data import PageTrace
-from fencepost.traces.pages.trace_page import page_with_traces
+from fencepost.traces.pages.trace_page import PageTrace, page_with_traces
 from tools.nightly.nightly import FAILED, UNAVAILABLE, Night, TargetTotals
 
 _OUTCOMES = {0: "holds", 1: "violated"}

@@ -351,7 +351,7 @@ async def make_traces(task: TracesTask, stop: Stop, tell: Tell) -> None:
 def _batch(task: TracesTask, seed: int, traces: int) -> ShardReport:
     from fencepost.traces.pipeline.corpus import triage  # noqa: PLC0415
     from fencepost.traces.pipeline.corpus.corpus import corpus_recipe  # noqa: PLC0415
-    from fencepost.traces.pipeline.corpus.job_engine import LocalEngine  # noqa: PLC0415
+    from fencepost.traces.pipeline.corpus.shard_jobs import LocalEngine  # noqa: PLC0415
     from fencepost.traces.pipeline.storage.location import Place  # noqa: PLC0415
 
     recipe = corpus_recipe(

@@ -31,8 +31,7 @@ from fencepost.traces.operations.operator_words import (
 )
 from fencepost.traces.operations.ownership_picture import life_picture
 from fencepost.traces.operations.server_analysis import ServerAnalysis
-from fencepost.traces.pages.trace_data import PageTrace
-from fencepost.traces.pages.trace_page import page_with_traces
+from fencepost.traces.pages.trace_page import PageTrace, page_with_traces
 
 FORMAT: Final = "fencepost-server-log-audit"
 VERSION: Final = 1

@@ -1,8 +1,11 @@
-"""Write a run of the model as a trace file, or as lines to read.
+"""Turn a run of the model, or the recording of a case, into a trace file, and a trace into either.
 
-A line has the time, the actor, request and answer, and the rules.  Members are called by their ids,
-which include the instance (`A-2`: the second id given to instance A).  Events that are no request
-(a process that ends, a lost connection, time, a failover) are described in words.
+A run is also written as lines to read.  A line has the time, the actor, request and answer, and the
+rules.  Members are called by their ids, which include the instance (`A-2`: the second id given to
+instance A).  Events that are no request (a process that ends, a lost connection, time, a failover)
+are described in words.
+
+A trace of a recording keeps all that the judge saw, the plan, and the verdict with its reasons.
 """
 
 from __future__ import annotations
@@ -12,13 +15,18 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
-from fencepost.model.coordinator import Answer, Send
+from fencepost.model.coordinator import Answer, Provenance, Send
 from fencepost.model.history.events import Answered, Disconnected, Sent
 from fencepost.model.history.words import answer_words, member, request_words
 from fencepost.model.messages.errors import Error
+from fencepost.model.plans.spelling import plan_json, read_plan
+from fencepost.model.plans.steps import Plan
 from fencepost.model.revision import Revision
+from fencepost.model.table.table import Level
+from fencepost.properties.judging.answer_diff import Recording
+from fencepost.properties.judging.explain import explain
 from fencepost.properties.judging.model_states import judge_again
-from fencepost.properties.judging.trace_verdict import TraceVerdict, record_verdict
+from fencepost.properties.judging.trace_verdict import TraceVerdict, nearest_first, record_verdict
 from fencepost.properties.worlds.concretise import Run, Turn
 from fencepost.properties.worlds.world import Worlds
 from fencepost.properties.worlds.world_client import TICK_MS
@@ -26,6 +34,66 @@ from fencepost.traces.files.trace_file import TraceFile
 
 if TYPE_CHECKING:
     from fencepost.properties.oracle.verdict import Verdict
+
+
+def trace_of(
+    recording: Recording,
+    verdict: Verdict | None,
+    revision: Revision,
+    provenance: Provenance,
+    *,
+    seed: int,
+    tool_version: str,
+    message: str = "",
+) -> TraceFile:
+    """Return the trace of a run.  `message`: instead of the explanation's sentence, if given."""
+    return TraceFile(
+        revision=revision.name,
+        case=recording.case.id,
+        clock=recording.clock,
+        lag_ms=recording.lag_ms,
+        config=dict(recording.config),
+        plan=plan_json(recording.case),
+        events=tuple(recording.history),
+        senders=dict(recording.senders),
+        names=recording.read().names,
+        verdict=verdict_of(recording, verdict, revision, message),
+        provenance={
+            "tool": tool_version,
+            "target": provenance.target,
+            "implementation": provenance.implementation,
+            "implementation_version": provenance.version,
+            "seed": seed,
+        },
+    )
+
+
+def verdict_of(
+    recording: Recording, verdict: Verdict | None, revision: Revision, message: str = ""
+) -> TraceVerdict:
+    """Return a verdict in the form that a trace file holds."""
+    sentence = message or explain(verdict, recording, revision).sentence
+    return record_verdict(verdict, revision, sentence, nearest_first)
+
+
+def recording_of(trace: TraceFile, coordinator: str = "") -> Recording:
+    """Return the recording, as far as a trace holds it.  `coordinator`: that answered, if known."""
+    if trace.plan is not None:
+        case = read_plan(dict(trace.plan))
+    else:
+        case = Plan(trace.case or "", "", (), Level.MUST, ())
+    return Recording(
+        case=case,
+        config=trace.config,
+        clock=trace.clock,
+        lag_ms=trace.lag_ms,
+        patience_ms=trace.lag_ms,
+        history=list(trace.events),
+        senders=dict(trace.senders),
+        names=dict(trace.names),
+        coordinator=coordinator,
+    )
+
 
 WAITS = "waits"
 COUNTEREXAMPLE, KNOWN, DIFFERENCE = "counterexample", "expected counterexample", "difference"

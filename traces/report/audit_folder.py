@@ -27,7 +27,7 @@ from fencepost.traces.files.text_files import ReportError, write_texts
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.operations.open_metrics import metrics_text
 from fencepost.traces.operations.operator_words import operator_summary, problems_text
-from fencepost.traces.pages.trace_data import PageTrace
+from fencepost.traces.pages.trace_page import PageTrace
 
 _MOST = 20
 LogRun = AuditRun | ServerLogRun

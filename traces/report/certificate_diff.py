@@ -14,7 +14,7 @@ from fencepost.traces.files.document_schema import Document
 from fencepost.traces.report.certificate_data import FAILED, FindingEntry, FindingSection
 
 if TYPE_CHECKING:
-    from fencepost.traces.pages.trace_data import PageTrace
+    from fencepost.traces.pages.trace_page import PageTrace
 
 PAGE = "diff.html"
 _LISTED = 15

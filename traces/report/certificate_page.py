@@ -36,8 +36,7 @@ from fencepost.model.table.table import LEVELS
 from fencepost.properties.judging.known_failures import read_notes
 from fencepost.traces.pages.decisions import edges
 from fencepost.traces.pages.html import page, site_page
-from fencepost.traces.pages.trace_data import PageTrace
-from fencepost.traces.pages.trace_page import page_with_traces, traces_data
+from fencepost.traces.pages.trace_page import PageTrace, page_with_traces, traces_data
 from fencepost.traces.report.certificate_data import (
     FAILED,
     OUTCOMES,

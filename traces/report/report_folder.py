@@ -16,7 +16,7 @@ from fencepost.model.revisions import revisions
 from fencepost.properties.judging.report import Certificate
 from fencepost.properties.requirements.requirement import AREAS
 from fencepost.properties.requirements.requirements import REQUIREMENTS
-from fencepost.traces.files.recording_trace import trace_of
+from fencepost.traces.files.run_trace import trace_of
 from fencepost.traces.files.text_files import INDEX, refuse_wrong, trace_name
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.report.certificate_data import read_certificate
@@ -31,7 +31,7 @@ from fencepost.traces.report.client_certificate import ClientCertificate, client
 from fencepost.traces.report.junit import junit_xml
 
 if TYPE_CHECKING:
-    from fencepost.traces.pages.trace_data import PageTrace
+    from fencepost.traces.pages.trace_page import PageTrace
 
 Judged = Certificate | ClientCertificate
 """The report of a coordinator, or of a client."""
@@ -148,10 +148,7 @@ def certificate_from_folder(document: Mapping[str, Any], folder: Path) -> dict[s
 
 def trace_pages(cases: Any, traces: Mapping[str, TraceFile]) -> dict[str, PageTrace]:
     """Return the pages of cases' traces, by the names of their files."""
-    from fencepost.traces.pages.trace_data import (  # noqa: PLC0415  (Jinja)
-        PageTrace,
-        case_note,
-    )
+    from fencepost.traces.pages.trace_page import PageTrace, case_note  # noqa: PLC0415  (Jinja)
 
     return {
         case["trace"]: PageTrace(

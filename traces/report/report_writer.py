@@ -69,7 +69,7 @@ class FindingsPage:
 
     def html(self) -> str:
         """Make the file."""
-        from fencepost.traces.pages.trace_data import PageTrace  # noqa: PLC0415  (Jinja)
+        from fencepost.traces.pages.trace_page import PageTrace  # noqa: PLC0415  (Jinja)
         from fencepost.traces.report.certificate_page import findings_page  # noqa: PLC0415  (Jinja)
 
         pages = {

@@ -28,7 +28,7 @@ from fencepost.traces.files.bounded import LINE_LIMIT, pip_install
 from fencepost.traces.logs.log_files import DEFAULT_PATTERN, DatePatternError
 
 if TYPE_CHECKING:
-    from fencepost.traces.pipeline.corpus.job_engine import JobEngine
+    from fencepost.traces.pipeline.corpus.shard_jobs import JobEngine
 
 
 EXITS = {VIOLATED: 1, UNKNOWN: 2}
@@ -188,9 +188,7 @@ def engine_of(
     """
     check_master(name, master)
     try:
-        from fencepost.traces.pipeline.corpus.job_engine import (  # noqa: PLC0415  (an extra)
-            LocalEngine,
-        )
+        from fencepost.traces.pipeline.corpus.shard_jobs import LocalEngine  # noqa: PLC0415  (an extra)
         from fencepost.traces.pipeline.spark.spark import (  # noqa: PLC0415  (an extra)
             SparkEngine,
             SparkUnavailableError,

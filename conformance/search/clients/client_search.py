@@ -74,9 +74,9 @@ from fencepost.properties.checking.shrinking import (
 )
 from fencepost.properties.judging.known_failures import KnownFailure
 from fencepost.properties.judging.outcome import Outcome
-from fencepost.properties.requirements.client_verdict import Verdict
 from fencepost.properties.requirements.driver_messages import Introduction
 from fencepost.properties.requirements.evidence import Evidence
+from fencepost.properties.requirements.requirement import Verdict
 from fencepost.properties.requirements.requirements import REQUIREMENTS, judge
 from fencepost.traces.report.client_certificate import ClientCase, ClientResult
 

@@ -29,7 +29,7 @@ from fencepost.properties.judging.explain import explain
 from fencepost.properties.judging.outcome import graded
 from fencepost.properties.judging.trace_verdict import TraceVerdict
 from fencepost.properties.oracle.fingerprint import origin_of
-from fencepost.traces.files.recording_trace import recording_of, verdict_of
+from fencepost.traces.files.run_trace import recording_of, verdict_of
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")

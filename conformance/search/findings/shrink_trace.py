@@ -43,7 +43,7 @@ from fencepost.properties.claims.answer_properties import broken_properties
 from fencepost.properties.judging.outcome import CaseResult
 from fencepost.properties.logic.logic import Property, PropertyKind
 from fencepost.traces.files.bounded import own_version
-from fencepost.traces.files.recording_trace import trace_of
+from fencepost.traces.files.run_trace import trace_of
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from fencepost.conformance.search.findings.shrink_trace import Shrunk, shrink_tr
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
 from fencepost.model.coordinator import Provenance
 from fencepost.model.revisions import revisions
-from fencepost.traces.files.recording_trace import trace_of
+from fencepost.traces.files.run_trace import trace_of
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.forms.formats import TRACE_FORMATS
 

@@ -12,7 +12,7 @@ from fencepost.conformance.clients.driver_programs import find_client
 from fencepost.conformance.clients.stage import ServedStage
 from fencepost.conformance.targets.target_registry import find_revision
 from fencepost.properties.judging.outcome import Outcome
-from fencepost.properties.requirements.client_verdict import (
+from fencepost.properties.requirements.requirement import (
     HOLDS,
     Verdict,
     unknown,

@@ -16,7 +16,7 @@ from fencepost.conformance.run.replay import rejudge
 from fencepost.conformance.targets.in_process import ModelCoordinator
 from fencepost.model.coordinator import Config, Provenance, Reset
 from fencepost.model.plans.plan_order import DELAY
-from fencepost.traces.files.recording_trace import trace_of
+from fencepost.traces.files.run_trace import trace_of
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.forms.formats import TRACE_FORMATS
 

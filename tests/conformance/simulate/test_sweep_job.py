@@ -17,9 +17,8 @@ from support.places import ROOT
 from fencepost.conformance.simulate.deployment_scenario import ScenarioError, find_scenario
 from fencepost.conformance.simulate.simulate import SimulationRun, simulate
 from fencepost.conformance.simulate.sweep import SimulateJob, run_on_engine, varied, with_values
-from fencepost.traces.pipeline.corpus.job_engine import LocalEngine
-from fencepost.traces.pipeline.corpus.shard_jobs import Job
-from fencepost.traces.pipeline.storage.archive import write_archive
+from fencepost.traces.pipeline.corpus.shard_jobs import Job, LocalEngine
+from fencepost.traces.pipeline.spark.spark import write_archive
 
 TINY = with_values(find_scenario("crash"), {"members": 2, "partitions": 3}, "a test")
 RUNS = [

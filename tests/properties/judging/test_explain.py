@@ -17,7 +17,7 @@ from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.properties.judging.answer_diff import Recording
 from fencepost.properties.judging.explain import explain, sentence, signature, steps_of
 from fencepost.properties.oracle.verdict import Allowed, Verdict, Violation, Wrong
-from fencepost.traces.files.recording_trace import recording_of, trace_of
+from fencepost.traces.files.run_trace import recording_of, trace_of
 from fencepost.traces.files.trace_file import TraceFile
 
 FOLLOWER = "JOIN-STATIC-EMPTY-STABLE/follower"

@@ -12,13 +12,13 @@ from fencepost.model.coordinator import Provenance
 from fencepost.properties.judging.answer_diff import Recording
 from fencepost.properties.judging.explain import explain
 from fencepost.properties.oracle.verdict import Verdict
-from fencepost.traces.files.recording_trace import trace_of
+from fencepost.traces.files.run_trace import trace_of
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.forms.formats import to_adapter, to_csv
 from fencepost.traces.forms.mermaid import to_mermaid
 from fencepost.traces.forms.pytest_form import to_pytest
 from fencepost.traces.pages.decisions import Decisions
-from fencepost.traces.pages.trace_data import PageTrace, trace_json
+from fencepost.traces.pages.trace_page import PageTrace, trace_json
 
 MUTANT = "mutant:seaweedfs-evicted-entry"
 BESIDE = "SESSION-EXPIRED/instance-of-an-expired-member"

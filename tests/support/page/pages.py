@@ -8,8 +8,7 @@ from typing import Any
 from support.places import ROOT
 
 from fencepost.traces.files.trace_file import TraceFile
-from fencepost.traces.pages.trace_data import PageTrace
-from fencepost.traces.pages.trace_page import trace_page
+from fencepost.traces.pages.trace_page import PageTrace, trace_page
 from fencepost.traces.report.certificate_page import certificate_page
 
 DOCS = ROOT / "docs"

@@ -129,7 +129,7 @@ OWN = {
     "traces/files/bounded.py",  # schemas of ours, and so on
     "traces/forms/pytest_form.py",
     "traces/pages/html.py",
-    "traces/pipeline/storage/archive.py",
+    "traces/pipeline/spark/spark.py",
     "conformance/targets/stdio/protocol_schemas.py",
     "conformance/targets/brokers/kfake.py",
     "tools/nightly/nightly_search.py",  # and what our own pytest printed

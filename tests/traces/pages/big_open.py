@@ -13,8 +13,7 @@ from support.page.long import long_trace
 from support.page.open import Open
 from support.page.pages import finding_page
 
-from fencepost.traces.pages.trace_data import PageTrace
-from fencepost.traces.pages.trace_page import trace_page
+from fencepost.traces.pages.trace_page import PageTrace, trace_page
 
 _STEPS = 20
 

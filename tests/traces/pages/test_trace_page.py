@@ -13,8 +13,7 @@ from support.page.open import Open, expect_place
 from support.page.pages import FINDINGS, finding_page
 
 from fencepost.traces.files.trace_file import TraceFile
-from fencepost.traces.pages.trace_data import PageTrace
-from fencepost.traces.pages.trace_page import trace_page
+from fencepost.traces.pages.trace_page import PageTrace, trace_page
 
 NAME = "restart-session"
 WRONG = 16

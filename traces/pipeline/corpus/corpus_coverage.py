@@ -30,8 +30,7 @@ from fencepost.traces.pipeline.corpus.corpus import (
     TraceSource,
     state_words,
 )
-from fencepost.traces.pipeline.corpus.job_engine import Merge
-from fencepost.traces.pipeline.corpus.shard_jobs import Corpus, rows_of
+from fencepost.traces.pipeline.corpus.shard_jobs import Corpus, Merge, rows_of
 
 RULE, PAIR, STATE = "rule", "pair", "state"
 KINDS = (RULE, PAIR, STATE)

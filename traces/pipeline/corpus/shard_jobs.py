@@ -7,13 +7,16 @@ A trace is judged by the oracle, and by the properties of answers and explanatio
 if no run of the judge's revision gives its answers, or if a property that the revision keeps is
 broken: by the answers themselves, or in every state that explains them.  If a checker fails on a
 trace, the row of that trace holds the error; other traces are not affected.
+
+An engine runs jobs on many shards, and returns the results in the order of the shards, or merged.
+It knows nothing of what the jobs do.  Here is its interface, and the engine of one process.
 """
 
 from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -44,6 +47,7 @@ from fencepost.traces.pipeline.corpus.corpus import (
     Shard,
     trace_row,
 )
+from fencepost.traces.pipeline.corpus.exploring import Frontiers, LocalFrontiers
 from fencepost.traces.pipeline.storage.location import CorpusError, Place
 from fencepost.traces.pipeline.storage.trace_rows import Row, events_of
 
@@ -310,3 +314,65 @@ class CountOutcomesJob:
             for outcome, traces in sorted(Counter(verdicts["outcome"].to_pylist()).items())
         ]
         return pa.Table.from_pylist(rows, schema=OUTCOMES)
+
+
+_AT_ONCE = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """Rows with the same `keys` are one: `sums` are added, of `mins` the least is kept."""
+
+    keys: tuple[str, ...]
+    sums: tuple[str, ...]
+    mins: tuple[str, ...]
+
+
+class JobEngine(Protocol):
+    """An engine that runs jobs on shards."""
+
+    def each(self, job: Job, shards: Sequence[int]) -> pa.Table:
+        """Run a job on each of these shards, and return the tables in their order."""
+        ...
+
+    def merged(self, job: Job, shards: Sequence[int], merge: Merge) -> pa.Table:
+        """Do the same, with rows merged and in the order of the keys."""
+        ...
+
+    def frontiers(self, place: Place) -> Frontiers:
+        """Return the levels of an exploration in a place."""
+        ...
+
+
+class LocalEngine:
+    """The engine of one process, which runs one shard after the other."""
+
+    def each(self, job: Job, shards: Sequence[int]) -> pa.Table:
+        """See JobEngine."""
+        tables = [job(number) for number in shards]
+        return pa.concat_tables([job.schema.empty_table(), *tables])
+
+    def merged(self, job: Job, shards: Sequence[int], merge: Merge) -> pa.Table:
+        """See JobEngine.  No more than a few shards' rows are kept at once."""
+        whole = job.schema.empty_table()
+        for start in range(0, len(shards), _AT_ONCE):
+            tables = [job(number) for number in shards[start : start + _AT_ONCE]]
+            whole = _merged(pa.concat_tables([whole, *tables]), merge)
+        return whole.sort_by([(key, "ascending") for key in merge.keys])
+
+    def frontiers(self, place: Place) -> Frontiers:
+        """See JobEngine."""
+        return LocalFrontiers(place)
+
+
+def _merged(table: pa.Table, merge: Merge) -> pa.Table:
+    done = table.group_by(list(merge.keys)).aggregate(list(_aggregations(merge)))
+    names = [*(f"{n}_sum" for n in merge.sums), *(f"{n}_min" for n in merge.mins)]
+    plain = dict(zip(names, (*merge.sums, *merge.mins), strict=True))
+    renamed = done.rename_columns([plain.get(name, name) for name in done.column_names])
+    return renamed.select(table.column_names).cast(table.schema)
+
+
+def _aggregations(merge: Merge) -> Iterator[tuple[str, str]]:
+    yield from ((name, "sum") for name in merge.sums)
+    yield from ((name, "min") for name in merge.mins)

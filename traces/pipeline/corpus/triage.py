@@ -37,7 +37,6 @@ from fencepost.traces.pipeline.corpus.corpus import (
     ground,
     row_of,
 )
-from fencepost.traces.pipeline.corpus.job_engine import JobEngine, Merge
 from fencepost.traces.pipeline.corpus.shard_jobs import (
     ERROR,
     MANIFEST,
@@ -48,6 +47,8 @@ from fencepost.traces.pipeline.corpus.shard_jobs import (
     Corpus,
     CountOutcomesJob,
     GenerateJob,
+    JobEngine,
+    Merge,
     checker,
     rows_of,
     verdicts_folder,

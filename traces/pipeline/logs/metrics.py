@@ -32,7 +32,7 @@ from fencepost.traces.operations.operator_rows import Cause, Remedy
 from fencepost.traces.operations.operator_words import seconds
 from fencepost.traces.pages.html import page
 from fencepost.traces.pipeline.corpus.corpus import DONE
-from fencepost.traces.pipeline.corpus.job_engine import JobEngine, Merge
+from fencepost.traces.pipeline.corpus.shard_jobs import JobEngine, Merge
 from fencepost.traces.pipeline.logs.part_audit import LogAudit, part_table
 from fencepost.traces.pipeline.storage.log_tables import table
 

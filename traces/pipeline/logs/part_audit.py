@@ -67,8 +67,7 @@ from fencepost.traces.operations.operator_rows import (
 )
 from fencepost.traces.operations.operator_words import operator_problems
 from fencepost.traces.pipeline.corpus.corpus import DONE
-from fencepost.traces.pipeline.corpus.job_engine import JobEngine
-from fencepost.traces.pipeline.corpus.shard_jobs import unwatched
+from fencepost.traces.pipeline.corpus.shard_jobs import JobEngine, unwatched
 from fencepost.traces.pipeline.storage.location import CorpusError, ManifestKind, Place, manifest
 from fencepost.traces.pipeline.storage.log_tables import (
     CONNECTIONS,

@@ -11,12 +11,12 @@ from support.small_corpus import RECIPE, made, traces, verdicts
 from fencepost.model.revisions import revisions
 from fencepost.properties.claims.invariants import PROMISED
 from fencepost.traces.pipeline.corpus import triage
-from fencepost.traces.pipeline.corpus.job_engine import LocalEngine
 from fencepost.traces.pipeline.corpus.shard_jobs import (
     Checker,
     CheckJob,
     Corpus,
     Job,
+    LocalEngine,
     checked,
     checker,
 )

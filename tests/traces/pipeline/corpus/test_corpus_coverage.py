@@ -16,7 +16,7 @@ from fencepost.traces.pipeline.corpus.corpus_coverage import (
     items_of,
     reachable,
 )
-from fencepost.traces.pipeline.corpus.job_engine import LocalEngine
+from fencepost.traces.pipeline.corpus.shard_jobs import LocalEngine
 from fencepost.traces.pipeline.storage.location import CorpusError, Place
 
 NEEDED = st.dictionaries(st.integers(0, 99), st.frozensets(st.sampled_from("abcdefgh"), max_size=5))

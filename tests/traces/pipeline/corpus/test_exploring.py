@@ -14,7 +14,7 @@ from fencepost.traces.pipeline.corpus.exploring import (
     LocalFrontiers,
     explore_levels,
 )
-from fencepost.traces.pipeline.corpus.job_engine import LocalEngine
+from fencepost.traces.pipeline.corpus.shard_jobs import LocalEngine
 from fencepost.traces.pipeline.storage.location import CorpusError, Place
 from fencepost.traces.pipeline.storage.trace_rows import world_of, world_text
 

@@ -7,7 +7,7 @@ from support.small_corpus import made, verdicts
 
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.pipeline.corpus import triage
-from fencepost.traces.pipeline.corpus.job_engine import LocalEngine
+from fencepost.traces.pipeline.corpus.shard_jobs import LocalEngine
 from fencepost.traces.pipeline.storage.location import CorpusError
 
 

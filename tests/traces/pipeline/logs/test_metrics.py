@@ -10,7 +10,7 @@ from support.logs.log_rows import said_by_audit
 from support.places import TESTS
 
 from fencepost.traces.audit.audit_settings import LogOptions
-from fencepost.traces.pipeline.corpus.job_engine import LocalEngine
+from fencepost.traces.pipeline.corpus.shard_jobs import LocalEngine
 from fencepost.traces.pipeline.logs import metrics as log_metrics
 from fencepost.traces.pipeline.logs.metrics import (
     DAY_MS,

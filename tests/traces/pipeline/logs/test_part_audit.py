@@ -18,7 +18,7 @@ from fencepost.traces.audit.log_audit import Audit, BrokerActivity
 from fencepost.traces.logs.log_files import LogFileError
 from fencepost.traces.logs.request_log import LoggedExchange, RequestLog
 from fencepost.traces.operations import operator_report
-from fencepost.traces.pipeline.corpus.job_engine import LocalEngine
+from fencepost.traces.pipeline.corpus.shard_jobs import LocalEngine
 from fencepost.traces.pipeline.logs import part_audit
 from fencepost.traces.pipeline.logs.part_audit import (
     AuditPart,

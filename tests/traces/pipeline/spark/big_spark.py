@@ -24,8 +24,7 @@ from fencepost.traces.pipeline.corpus import triage
 from fencepost.traces.pipeline.corpus.corpus import Recipe
 from fencepost.traces.pipeline.corpus.corpus_coverage import coverage_json
 from fencepost.traces.pipeline.corpus.exploring import ExplorationBounds, explore_levels
-from fencepost.traces.pipeline.corpus.job_engine import JobEngine, LocalEngine
-from fencepost.traces.pipeline.corpus.shard_jobs import Corpus
+from fencepost.traces.pipeline.corpus.shard_jobs import Corpus, JobEngine, LocalEngine
 from fencepost.traces.pipeline.spark.spark import SparkEngine, spark_session
 from fencepost.traces.pipeline.storage.location import Place
 

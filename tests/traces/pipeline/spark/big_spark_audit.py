@@ -27,7 +27,7 @@ from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.traces.audit.audit_settings import AuditSettings, LogOptions
 from fencepost.traces.audit.possible_errors import PossibleAnswers
 from fencepost.traces.logs.request_log import LoggedExchange, RequestLog
-from fencepost.traces.pipeline.corpus.job_engine import JobEngine, LocalEngine
+from fencepost.traces.pipeline.corpus.shard_jobs import JobEngine, LocalEngine
 from fencepost.traces.pipeline.logs.metrics import measure_logs
 from fencepost.traces.pipeline.logs.part_audit import LogAudit, audit_logs
 from fencepost.traces.pipeline.logs.stream_group import StreamGroup

@@ -13,8 +13,11 @@ import pytest
 
 import fencepost.model
 from fencepost.traces.pipeline.corpus.corpus import TRACES
-from fencepost.traces.pipeline.spark.spark import SparkUnavailableError, spark_session
-from fencepost.traces.pipeline.storage.archive import write_archive
+from fencepost.traces.pipeline.spark.spark import (
+    SparkUnavailableError,
+    spark_session,
+    write_archive,
+)
 from fencepost.traces.pipeline.storage.trace_rows import ddl
 
 PROBE = """

@@ -15,7 +15,7 @@ from fencepost.model.table.expr import compile_closure
 from fencepost.properties.departures.known_departures import DEPARTURES, departed
 from fencepost.traces.pages.decisions import REACHED, Decisions, clauses
 from fencepost.traces.pages.lanes import lanes
-from fencepost.traces.pages.trace_data import PageTrace, forms, rows, trace_json
+from fencepost.traces.pages.trace_page import PageTrace, forms, rows, trace_json
 from fencepost.traces.pages.trace_with_model import Decider, match_model
 
 REVISION = find_revision("kafka-4")
@@ -208,7 +208,8 @@ def test_the_decisions_shown_are_those_of_a_revision_with_a_departure() -> None:
     """What the machine decides rests on more of a revision than its tables."""
     trace = finding("full-group").trace
     departing = departed(REVISION, [DEPARTURES["full-group"]])
-    decider, used = Decider(trace, departing), set()
+    decider = Decider(trace, departing)
+    used: set[str] = set()
     for step in chain.from_iterable(match_model(trace, departing).beside):
         rules = tuple(rule.id for _, _, rule in decider.decisions(step))
         assert rules == step.outcome.rules

@@ -15,7 +15,7 @@ from fencepost.model.history.events import Answered
 from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.properties.judging.trace_verdict import TraceVerdict
 from fencepost.traces.pages.html import linked
-from fencepost.traces.pages.trace_data import CaseNote, PageTrace, case_note, verdict_json
+from fencepost.traces.pages.trace_page import CaseNote, PageTrace, case_note, verdict_json
 from fencepost.traces.pages.trace_with_model import match_model
 
 REVISION = find_revision("kafka-4")
