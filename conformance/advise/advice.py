@@ -525,7 +525,7 @@ def _too_short(known: KnownGroup, session_s: float) -> str:
     return ""
 
 
-ASSIGNORS = {"eager": "RangeAssignor", "cooperative": "CooperativeStickyAssignor"}
+CLASS_NAMES = {"eager": "RangeAssignor", "cooperative": "CooperativeStickyAssignor"}
 PACKAGE = "org.apache.kafka.clients.consumer."
 _SEEDS = 20
 
@@ -565,7 +565,7 @@ def stand_of(known: KnownGroup, setting: SettingCost) -> Stand:
 def assignors_of(offers: str) -> str:
     """Return the value of partition.assignment.strategy."""
     names = ("eager", "cooperative") if offers == BOTH else (offers,)
-    return ",".join(f"{PACKAGE}{ASSIGNORS[name]}" for name in names)
+    return ",".join(f"{PACKAGE}{CLASS_NAMES[name]}" for name in names)
 
 
 def bounces(known: KnownGroup, old: Stand, new: Stand, short_s: float) -> list[Bounce]:
@@ -575,7 +575,7 @@ def bounces(known: KnownGroup, old: Stand, new: Stand, short_s: float) -> list[B
     waits for a session: that is made short before, if it pays.
     """
     stands = [old]
-    if {old.offers, new.offers} == set(ASSIGNORS):
+    if {old.offers, new.offers} == set(CLASS_NAMES):
         stands.append(_with(new, offers=BOTH))
     if new != stands[-1]:
         stands.append(new)
@@ -695,8 +695,8 @@ def bounce_words(bounce: Bounce) -> str:
     if new.offers == BOTH != old.offers:
         changes.append(f"offer both assignors, partition.assignment.strategy={assignors_of(BOTH)}")
     elif new.offers != old.offers:
-        gone = next(name for name in ASSIGNORS if name != new.offers)
-        changes.append(f"leave {ASSIGNORS[gone]} out")
+        gone = next(name for name in CLASS_NAMES if name != new.offers)
+        changes.append(f"leave {CLASS_NAMES[gone]} out")
     if new.is_static != old.is_static:
         changes.append("set group.instance.id" if new.is_static else "take group.instance.id away")
     if new.session_s != old.session_s:
@@ -717,7 +717,7 @@ def _warnings(there: Sequence[Bounce]) -> list[str]:
             "leave RangeAssignor out in one bounce. Where RangeAssignor alone is set it takes two, "
             f"of which the first offers both: in one {fails} (--strategy eager tells so)."
         )
-    elif {old.offers, new.offers} == set(ASSIGNORS):
+    elif {old.offers, new.offers} == set(CLASS_NAMES):
         words.append(
             f"Start the second bounce when the first is over: in one {fails}. Java's consumer "
             "offers both by default since 3.0: if yours do, the second is enough (--strategy both)."

@@ -28,7 +28,7 @@ from fencepost.conformance.wire.codec import RequestHeader, decode_message, enco
 from fencepost.conformance.wire.record_batches import summary
 from fencepost.model.bad_input import BadInputError
 from fencepost.model.coordinator import Body, CoordinatorFailure
-from fencepost.model.history.exchange import Exchange
+from fencepost.model.history.history import Exchange
 from fencepost.model.messages.messages import APIS, Api
 from fencepost.model.messages.shapes import Message
 

@@ -38,7 +38,7 @@ from fencepost.model.client.client_interface import (
 )
 from fencepost.model.client.client_state import ClientState
 from fencepost.model.coordinator import Answer, Config
-from fencepost.model.history.exchange import Exchange
+from fencepost.model.history.history import Exchange
 from fencepost.model.messages.cluster_messages import ClusterRequest, ClusterResponse, FetchRequest
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import APIS

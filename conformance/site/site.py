@@ -39,7 +39,7 @@ from fencepost.conformance.site.site_results import (
 from fencepost.model.history.words import plural
 from fencepost.traces.files.text_files import write_texts
 from fencepost.traces.report.certificate_data import FAILED, OUTCOMES, SIGNS, CaseRow
-from fencepost.traces.report.report_writer import TemplatePage, trace_pages
+from fencepost.traces.report.report_writer import TemplatePage, trace_page_texts
 
 _COLOURS = {
     "holds": "#1a7f37",
@@ -337,7 +337,7 @@ def _of_pair(pair: Comparison) -> tuple[str, str]:
 def _traces(results: Sequence[Result]) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:
     """Yield the pages of traces, by target and by the name that the certificate has for each."""
     for result in results:
-        for name, text in trace_pages(result.document, result.folder).items():
+        for name, text in trace_page_texts(result.document, result.folder).items():
             place = f"traces/{result.slug}/{slug(Path(name).stem)}.html"
             yield (result.slug, name), (place, text)
 

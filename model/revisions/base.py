@@ -30,7 +30,7 @@ _TABLES = {
         timers.JOIN_PHASE,
         timers.SYNC_PHASE,
         timers.FAILOVER,
-        *timers.OPERATED,
+        *timers.OPERATED_TABLES,
         timers.CLEANUP,
     )
 }

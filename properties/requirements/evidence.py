@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fencepost.model.history.exchange import Exchange, answer_error
+from fencepost.model.history.history import Exchange, answer_error
 from fencepost.model.messages.errors import Error as Code
 from fencepost.model.messages.messages import (
     JoinGroupResponse,

@@ -1,4 +1,4 @@
-"""Call an answer wrong.  No other module does.
+"""Refute a logged answer: of all modules of the audit, this one alone calls an answer wrong.
 
 There are three ways.  No state of the group gives the answer.  Or the answer contradicts a fact
 that holds in every state.  Or every order of the requests was tried, from every state that the

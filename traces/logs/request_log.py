@@ -19,7 +19,7 @@ from typing import Any, Literal, Self
 import orjson
 
 from fencepost.model.coordinator import Body
-from fencepost.model.history.exchange import Exchange
+from fencepost.model.history.history import Exchange
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.messages import APIS, groups_of
 from fencepost.model.messages.shapes import Message

@@ -135,7 +135,7 @@ def write_report(
     write_texts(texts, directory, "--report")
 
 
-def trace_pages(document: Mapping[str, Any], folder: Path) -> dict[str, str]:
+def trace_page_texts(document: Mapping[str, Any], folder: Path) -> dict[str, str]:
     """Make the page of each trace of a certificate that lies in its folder, by the trace's name.
 
     Raises TraceFileError.

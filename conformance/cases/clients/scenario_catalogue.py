@@ -251,7 +251,7 @@ ORDINARY = (
 )
 
 
-ASSIGNORS = ("range", "roundrobin", "sticky", "cooperative")
+RESTART_ASSIGNORS = ("range", "roundrobin", "sticky", "cooperative")
 """Assignors of the restarts; `cooperative` is whichever cooperative one a library has."""
 
 _A, _B, _C = (("a", "i-1"), ("b", "i-2"), ("c", "i-3"))
@@ -328,7 +328,7 @@ def _rebalance_after_restart(assignor: str) -> Scenario:
 
 
 RESTARTS = (
-    *(_follower_restart(assignor) for assignor in ASSIGNORS),
+    *(_follower_restart(assignor) for assignor in RESTART_ASSIGNORS),
     Scenario(
         "follower-crashes",
         "The process of a follower is killed and started again.",
@@ -348,8 +348,8 @@ RESTARTS = (
         (*_group(_A, _B), *_restart(*_A, _A, _B), passed(1000)),
         broker=Setting(as_of="3.1"),
     ),
-    *(_rolling_restart(assignor) for assignor in ASSIGNORS),
-    *(_rebalance_after_restart(assignor) for assignor in ASSIGNORS),
+    *(_rolling_restart(assignor) for assignor in RESTART_ASSIGNORS),
+    *(_rebalance_after_restart(assignor) for assignor in RESTART_ASSIGNORS),
 )
 
 

@@ -34,7 +34,7 @@ from fencepost.conformance.cases.clients.scenario import (
     client_id,
     process_of,
 )
-from fencepost.conformance.cases.clients.scenario_catalogue import ASSIGNORS, passed
+from fencepost.conformance.cases.clients.scenario_catalogue import RESTART_ASSIGNORS, passed
 from fencepost.conformance.clients.driver import DriverPool
 from fencepost.conformance.clients.driver_programs import Client, find_client
 from fencepost.conformance.clients.scenario_run import ScenarioRun, assignor_in
@@ -130,7 +130,7 @@ def drawn(seed: int, number: int, introduction: Introduction) -> Scenario:
     """Draw the scenario of this number, for a library with these features and assignors."""
     dice = random.Random(f"{seed}/{number}")  # noqa: S311  (no secret)
     features = frozenset(introduction.features)
-    assignors = [name for name in ASSIGNORS if assignor_in(introduction, name) is not None]
+    assignors = [name for name in RESTART_ASSIGNORS if assignor_in(introduction, name) is not None]
     nodes = dice.choice((1, 1, 2))
     draft = _Draft(dice, features, nodes)
     if "auto-commit" in features and dice.random() < 0.5:

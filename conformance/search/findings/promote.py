@@ -1,13 +1,12 @@
-"""Adopt: put the trace of a finding into the corpus, which every run of the tests replays.
+"""Adopt the trace of a finding: put it into the corpus, which every run of the tests replays.
 
 A trace may be adopted if its verdict is the same today, its name is free, and the corpus has no
 trace of the same bug.  Where the judge was wrong and has been fixed, the user may say that today's
 verdict is the expected one.
 
-The steps of a trace as the pages in `docs/findings/` quote them.
-
-`python -m fencepost.conformance.search.findings.promote TRACE` prints the block that
-the page must hold; a test compares the two.
+The pages in `docs/findings/` quote the steps of a trace: `python -m
+fencepost.conformance.search.findings.promote TRACE` prints the block that a page must hold, and a
+test compares the two.
 """
 
 from __future__ import annotations

@@ -1,13 +1,12 @@
-"""Shrink a trace: find the smallest plan that fails on a target with the same fingerprint.
+"""Shrink a trace: to the smallest plan with the same failure, or run that breaks a property.
 
-Plans are shrunk and confirmed as `fuzz` does it, with the same time limit on a real clock.
+The plan fails on a target with the same fingerprint.  Plans are shrunk and confirmed as `fuzz` does
+it, with the same time limit on a real clock.
 
-Shrink a trace for a property: find the smallest run of a model that still breaks the property.
-
-A trace can show properties of histories, which are read from the answers, and properties of one
-group, which are evaluated after each step.  All others need to know what clients know, or an
-earlier state; exploration checks those.  The run is one of the model that the trace was recorded
-from, or else of the revision that the trace names.
+The run is one of a model, and breaks the same property.  A trace can show properties of histories,
+which are read from the answers, and properties of one group, which are evaluated after each step.
+All others need to know what clients know, or an earlier state; exploration checks those.  The run
+is one of the model that the trace was recorded from, or else of the revision that the trace names.
 """
 
 from __future__ import annotations

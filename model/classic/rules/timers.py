@@ -202,7 +202,7 @@ TOPICS_DELETED = Table(
 )
 """Effect of the deletion of topics; a group that is unused then may be cleaned up."""
 
-OPERATED = (TOPICS_DELETED,)
+OPERATED_TABLES = (TOPICS_DELETED,)
 """Tables of an operator's actions."""
 
 CLEANUP = Table(
