@@ -18,6 +18,8 @@ from typing import Any
 
 import click
 
+from fencepost.conformance.runtime import standard_streams
+from fencepost.conformance.runtime.standard_streams import EXIT_OUTPUT
 from fencepost.conformance.runtime.unavailable import (
     EXIT_OWN_FAULT,
     EXIT_UNAVAILABLE,
@@ -192,11 +194,26 @@ def fencepost() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run a command and exit with its code."""
+    standard_streams.prepare()
     sys.exit(exit_code(fencepost, arguments, "fencepost"))
 
 
 def exit_code(group: click.Command, arguments: list[str] | None, prog_name: str) -> int:
     """Run a command of a group, and report its error; return the exit code."""
+    try:
+        code = _ended(group, arguments, prog_name)
+        standard_streams.flush()
+    except standard_streams.OutputError as error:
+        standard_streams.discard_stdout()
+        click.echo(f"Error: {error}", err=True)
+        return EXIT_OUTPUT
+    except BrokenPipeError:
+        standard_streams.discard_stdout()
+        return _EXIT_PIPE
+    return code
+
+
+def _ended(group: click.Command, arguments: list[str] | None, prog_name: str) -> int:
     try:
         code = group.main(arguments, prog_name=prog_name, standalone_mode=False)
     except (click.Abort, KeyboardInterrupt):
@@ -211,8 +228,8 @@ def exit_code(group: click.Command, arguments: list[str] | None, prog_name: str)
     except TargetUnavailableError as error:
         click.echo(f"Error: {error}", err=True)
         return EXIT_UNAVAILABLE
-    except BrokenPipeError:
-        return _EXIT_PIPE
+    except (BrokenPipeError, standard_streams.OutputError):
+        raise
     except SystemExit as ended:
         # Click exits by itself: with 1 for this alone, which would be a finding, and to complete.
         return _EXIT_PIPE if ended.code == 1 else int(ended.code or 0)

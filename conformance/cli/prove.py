@@ -102,9 +102,10 @@ def _check_provable(name: str, revision: str) -> None:
 
 
 def _proof(revision: Revision, names: tuple[str, ...]) -> Proof:
-    from fencepost.properties.proofs.proofs import prove  # noqa: PLC0415  (Z3 is an extra)
+    from fencepost.properties.proofs.proofs import interruptible, prove  # noqa: PLC0415  (Z3 is an extra)
 
-    return prove(revision, names, overrides=abstract_twists(revision))
+    with interruptible() as ask:
+        return prove(revision, names, overrides=abstract_twists(revision), ask=ask)
 
 
 Runs = dict[tuple[str, str], dict[str, Any]]

@@ -14,9 +14,13 @@ are not a list, but all that the invariants allow.  So the list of feasible poin
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Collection, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from types import FrameType
 from typing import Any
 
 import z3
@@ -127,12 +131,53 @@ def _points(solver: Z, scene: Scene) -> str:
 TIMEOUT_MS = 10_000
 """Limit of Z3 for one query, ms; beyond it the obligation is undecided."""
 
+_AGAIN_S = 0.05
+"""Seconds after which an interrupted query that still runs is interrupted again."""
+
 _SEED = 345
 
 
 def ask(solver: z3.Solver) -> str:
     """Query if the solver's constraints have a model: "sat", "unsat" or "unknown"."""
     return str(solver.check())
+
+
+@contextmanager
+def interruptible() -> Iterator[Ask]:
+    """Yield an `ask` that Ctrl-C ends at once, with KeyboardInterrupt; for the main thread.
+
+    Z3's own handler would answer "unknown" for the query that is cut short, so it is switched off
+    (`_ProofSearch.solver`).  A query runs in a thread, since Python handles no signal during it.
+    An interrupt that is raised in a destructor of Z3's wrappers is lost: the next query raises it.
+    """
+    interrupted = False
+    handler = signal.getsignal(signal.SIGINT)
+
+    def note(number: int, frame: FrameType | None) -> None:
+        nonlocal interrupted
+        interrupted = True
+        if callable(handler):
+            handler(number, frame)
+
+    def ask_aside(solver: z3.Solver) -> str:
+        query = queries.submit(ask, solver)
+        try:
+            answer = query.result()
+        finally:
+            while not query.done():  # an interrupt before Z3 begins is forgotten
+                z3.main_ctx().interrupt()
+                wait([query], timeout=_AGAIN_S)
+        if interrupted:
+            raise KeyboardInterrupt
+        return answer
+
+    if handler is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, note)
+    try:
+        with ThreadPoolExecutor(1, thread_name_prefix="z3") as queries:
+            yield ask_aside
+    finally:
+        signal.signal(signal.SIGINT, handler)
 
 
 def invariants_of(properties: Collection[Property]) -> tuple[Property, ...]:
@@ -235,6 +280,7 @@ class _ProofSearch:
     def solver(self) -> z3.Solver:
         """Return a solver with the limits of this proof."""
         solver = z3.Solver()
+        solver.set("ctrl_c", False)
         solver.set("timeout", self.timeout_ms)
         solver.set("random_seed", _SEED)
         return solver

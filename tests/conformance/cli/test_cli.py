@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import signal
 import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,47 @@ from fencepost.traces.report.certificate_schema import SCHEMA
 LIARS = TESTS / "conformance" / "stdio_liars"
 ZOMBIE = "JOIN-INSTANCE-FENCED/zombie-joins"
 SHOULD_CASE = "LEAVE-GROUP-ABSENT/no-group"
+
+
+# Streams that are full, closed, or of another encoding
+
+COMMANDS = (("cases",), ("table",), ("--help",), ("--version",), ("certify", "model", "--json"))
+
+
+def _shell(words: Sequence[str], redirected: str, **environment: str) -> tuple[int, bytes, bytes]:
+    command = shlex.join([sys.executable, "-c", RUN, *words])
+    done = subprocess.run(
+        ["bash", "-c", f"{command} {redirected}"],
+        capture_output=True,
+        env={**os.environ, **environment},
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("redirected", [">/dev/full", ">&-"])
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_a_stdout_that_cant_be_written_is_an_error_of_its_own(
+    words: tuple[str, ...], redirected: str
+) -> None:
+    code, _, stderr = _shell(words, redirected)
+    assert code == 74
+    assert re.fullmatch(rb"Error: stdout can't be written \([\w ]+\); send it .*\n", stderr)
+
+
+@pytest.mark.parametrize("redirected", ["2>/dev/full", "2>&-", "<&-", "<&- 2>&-"])
+def test_a_verdict_needs_neither_stdin_nor_stderr(redirected: str) -> None:
+    code, stdout, _ = _shell(("certify", "mutant:kafka-8500", "--case=*static*"), redirected)
+    assert code == 1
+    assert b"violated" in stdout
+    assert _shell(("cases", "no-such-case"), redirected)[:2] == (64, b"")
+
+
+def test_what_an_encoding_lacks_is_written_as_an_escape() -> None:
+    code, stdout, stderr = _shell(("table",), "", PYTHONIOENCODING="ascii")
+    assert (code, stderr) == (0, b"")
+    assert rb"\u2265" in stdout
 
 
 # Readers that go away
