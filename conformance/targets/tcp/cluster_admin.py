@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -140,7 +141,7 @@ class Admin:
             raise AdminError(str(error)) from error
         except OSError as error:
             raise AdminError(
-                f"{where} can't be reached ({error.strerror or error}): "
+                f"{where} can't be reached ({_reason(error)}): "
                 "start the broker, or correct the address"
             ) from error
         raise AdminError(
@@ -198,7 +199,7 @@ class Admin:
         except SecurityError as error:
             raise AdminError(str(error)) from error
         except OSError as error:
-            raise AdminError(f"{where} can't be reached ({error.strerror or error})") from error
+            raise AdminError(f"{where} can't be reached ({_reason(error)})") from error
         if isinstance(event, Ended) or event.decoded.body is None:
             raise AdminError(f"{where} did not answer {api}: {self._problem(event).rstrip('.')}")
         if refused := refusal(event.decoded.body):
@@ -282,6 +283,29 @@ class Admin:
                 f"{problem}"
             )
         return address
+
+    async def check_reachable(self, named: Address) -> None:
+        """Check that the broker that FindCoordinator names can be reached, too.
+
+        Raises AdminError, AddressError.
+        """
+        if named == self.bootstrap:
+            return
+        try:
+            async with asyncio.timeout(self._deadlines.answer_s):
+                await self._ask(named, "ApiVersions", 0, {}, self._deadlines.answer_s)
+        except TimeoutError:
+            problem = "did not answer"
+        except SecurityError:
+            return  # it was reached, and its own refusal says more
+        except OSError as error:
+            problem = f"can't be reached ({_reason(error)})"
+        else:
+            return
+        raise AdminError(
+            f"FindCoordinator names {named}, which {problem}; {self.bootstrap}, which was asked, "
+            "can be reached: correct the address that the broker advertises"
+        )
 
     async def brokers(self) -> dict[int, Address]:
         """Return the brokers by node id; -1 is the controller, where the cluster names one."""
@@ -391,6 +415,13 @@ class Admin:
         answer = await self.call("DeleteGroups", {"groupsNames": list(group_ids)}, at)
         gone = {Error.NONE.value, Error.GROUP_ID_NOT_FOUND.value}
         return [row["groupId"] for row in answer["results"] if row["errorCode"] not in gone]
+
+
+def _reason(error: OSError) -> str:
+    """Return the system's word for an error; asyncio puts the address there, which is known."""
+    if error.errno is not None and error.errno > 0:
+        return os.strerror(error.errno)
+    return error.strerror or str(error)
 
 
 async def _repeat(attempt: Callable[[], Awaitable[_T | None]], most_s: float) -> _T | None:

@@ -421,7 +421,7 @@ class TcpTarget(Target):
         try:
             await self.admin.open()
             self.anchor = await self.admin.find_coordinator(f"{PREFIX}{self.run}")
-            await self.admin.door(self.anchor)
+            await self.admin.check_reachable(self.anchor)
             await self._learn_settings()
             await self._learn_versions()
             await self._make_topic()

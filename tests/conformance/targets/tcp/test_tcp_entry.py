@@ -121,6 +121,21 @@ async def test_a_broker_that_names_no_coordinator_is_unavailable(reply: bytes) -
                 pass
 
 
+async def test_a_coordinator_that_cant_be_reached_is_named_with_the_broker_that_could() -> None:
+    async with raw(closing) as gone:
+        pass
+    there = {"nodeId": 1, "host": "127.0.0.1", "port": gone.port, "errorCode": 0}
+    async with serve(on("FindCoordinator", lambda r: answer(r, found(r, there)))) as broker:
+        with pytest.raises(TargetUnavailableError) as caught:
+            async with target(broker):
+                pass
+    assert str(caught.value) == (
+        f"FindCoordinator names 127.0.0.1:{gone.port}, which can't be reached (Connection "
+        f"refused); 127.0.0.1:{broker.port}, which was asked, can be reached: correct the address "
+        "that the broker advertises."
+    )
+
+
 async def test_a_broker_that_forbids_it_is_unavailable_at_once() -> None:
     row = {"host": "", "port": -1, "errorCode": 30}
     async with serve(on("FindCoordinator", lambda r: answer(r, found(r, row)))) as broker:
