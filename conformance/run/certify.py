@@ -62,6 +62,7 @@ from fencepost.conformance.runtime.lag_meter import LagMeter
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError, needed_of_a_target
 from fencepost.conformance.targets.target import (
     Configurable,
+    Located,
     Place,
     Placed,
     ScopeNeeds,
@@ -734,9 +735,13 @@ class OpenTarget:
             await control.meter.timers_tried(recording.ended, control.round_s + _PATIENCE_S)
             verdict, again_s = await judged(judge)
             judged_s += again_s
-        if control is not None and verdict.violation is not None and not recording.moved:
+        if control is not None and verdict.violation is not None:
+            if recording.moved and isinstance(coordinator, Located):
+                recording.sent_away = await coordinator.stays()
             moved = control.meter.has_moved(recording.began, recording.ended)
-            recording.moved = moved or await is_loading(coordinator, self.hello, recording)
+            if not recording.moved:
+                moved = moved or await is_loading(coordinator, self.hello, recording)
+            recording.moved = moved or (recording.moved and not recording.sent_away)
         result = case_result(case, recording, verdict, self._revision)
         if control is not None and is_cut_off(result):
             result = await excused_by_control(result, control.meter, began)

@@ -123,6 +123,15 @@ class Placed(Protocol):
 
 
 @runtime_checkable
+class Located(Protocol):
+    """A scope that can find out if a coordinator moved."""
+
+    async def stays(self) -> bool:
+        """Return True if its groups have one possible coordinator, named before and now."""
+        ...
+
+
+@runtime_checkable
 class Clocked(Protocol):
     """A scope that knows when it read an answer, even if the case takes it later."""
 

@@ -48,6 +48,9 @@ class Recording:
     names: dict[str, str] = field(default_factory=dict)
     stopped: str | None = None
     moved: bool = False
+    """True if the coordinator moved or was loading meanwhile: then nothing is judged."""
+    sent_away: bool = False
+    """True if it said so, although FindCoordinator names it, the only broker, before and after."""
     times: Times | None = None
     """The values of the plan's named times."""
     completed: bool = False

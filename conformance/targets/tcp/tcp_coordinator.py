@@ -265,6 +265,16 @@ class TcpScope(AsyncCoordinator):
         self._is_sure = False
         self._coordinators = dict.fromkeys(self._coordinators)
 
+    async def stays(self) -> bool:
+        """Return True if one broker alone can coordinate, and FindCoordinator names it now."""
+        if not self._cluster.is_alone:
+            return False
+        try:
+            named = [await self._cluster.admin.find_coordinator(g) for g in self._coordinators if g]
+        except (AdminError, AddressError):
+            return False
+        return set(named) == {self._cluster.anchor}
+
     def _taker(self, name: str) -> Callable[[Event], None]:
         def take(event: Event) -> None:
             self._on_event(name, event)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
 import msgspec
 import pytest
 from support.real_clock import RealClockTarget
-from support.runs import KAFKA_4, Lie, about, entry, result_of
+from support.runs import KAFKA_4, Lie, about, entry, honest, result_of
 from support.virtual_clock import at_once
 
 from fencepost.conformance.run.certify import Options, certify
@@ -18,7 +20,7 @@ from fencepost.conformance.run.link_faults import (
     WHILE_LOADING,
     passing_cause,
 )
-from fencepost.model.coordinator import Answer, Send
+from fencepost.model.coordinator import Answer, AsyncCoordinator, Send
 from fencepost.model.revisions import revisions
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 from fencepost.properties.oracle.verdict import Wrong
@@ -114,3 +116,47 @@ def test_what_the_link_may_have_caused_is_not_put_down_to_loading() -> None:
     cut = replace(result, verdict=replace(result.verdict, violation=violation))
     assert passing_cause(cut, KAFKA_4) == LINK
     assert passing_cause(result_of(ZOMBIE), KAFKA_4) is None
+
+
+class _OnOneBroker(RealClockTarget):
+    """A target that finds out if its coordinator stayed where it was."""
+
+    def __init__(self, stays: bool, **options: Any) -> None:
+        super().__init__(**options)
+        self._stays = stays
+
+    @asynccontextmanager
+    async def scope(
+        self, label: str, *, isolated: bool = False, restarts: bool = False
+    ) -> AsyncIterator[AsyncCoordinator]:
+        async def stays() -> bool:
+            return self._stays
+
+        async with super().scope(label, isolated=isolated, restarts=restarts) as scope:
+            scope.stays = stays  # type: ignore[attr-defined]
+            yield scope
+
+
+def _not_coordinator(send: Send, answer: Answer) -> Answer:
+    body = {**(answer.body or {}), "errorCode": 16}
+    return msgspec.structs.replace(answer, body=body) if send.api == "Heartbeat" else answer
+
+
+@at_once
+async def test_a_broker_that_is_alone_and_named_before_and_after_sends_nobody_away() -> None:
+    """rivine answers a heartbeat of an absent group with NOT_COORDINATOR, for ever."""
+    target = _OnOneBroker(stays=True, lie=_not_coordinator)
+    (result,) = (await certify(target, KAFKA_4, [entry(ZOMBIE)], Options())).results
+    assert (result.outcome, result.attempts) == (Outcome.FAIL, REQUIRED_REPEATS)
+    assert "NOT_COORDINATOR instead of FENCED_INSTANCE_ID" in result.message
+
+
+@pytest.mark.parametrize("stays", [True, False])
+@at_once
+async def test_a_coordinator_that_may_have_moved_is_not_judged(stays: bool) -> None:
+    """Where FindCoordinator is not sure, or the control was sent away, too."""
+    to_control = _not_coordinator if stays else honest
+    target = _OnOneBroker(stays=stays, lie=_not_coordinator, to_control=to_control)
+    (result,) = (await certify(target, KAFKA_4, [entry(ZOMBIE)], Options())).results
+    assert result.outcome is Outcome.UNKNOWN
+    assert result.message == "the coordinator moved or was loading meanwhile"

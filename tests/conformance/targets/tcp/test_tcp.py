@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from support.tcp.liars import HANG_UP, PARK, Broker, answer, framed, serve
-from support.tcp.tcp_scripts import BEAT, LONG_MS, OK, beat, on, one, scoped, send, target
+from support.tcp.tcp_scripts import BEAT, LONG_MS, OK, beat, found, on, one, scoped, send, target
 
 from fencepost.conformance.cases.script import Script
 from fencepost.conformance.targets.tcp import tcp_coordinator as scope_module
@@ -227,6 +227,28 @@ async def test_not_coordinator_leads_to_another_look() -> None:
         assert (await one(scope, beat("r2"))).body == {"throttleTimeMs": 0, "errorCode": 25}
         await one(scope, beat("r3"))
         assert [r.api for r in broker.requests].count("FindCoordinator") == before + 1
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+async def test_a_broker_that_is_alone_and_still_named_has_sent_nobody_away(
+    elsewhere: bool,
+) -> None:
+    later = {"nodeId": 2, "host": "127.0.0.1", "port": 9, "errorCode": 0}
+    away: list[bool] = []
+
+    def script(_: Broker, request: RequestFrame) -> bytes | None:
+        match request.api:
+            case "Heartbeat":
+                away.append(elsewhere)
+                return answer(request, {"errorCode": 16})
+            case "FindCoordinator" if any(away):
+                return answer(request, found(request, later))
+            case _:
+                return None
+
+    async with scoped(script) as (scope, _):
+        await one(scope, beat())
+        assert await scope.stays() is not elsewhere
 
 
 async def test_who_coordinates_is_looked_up_for_questions_about_all_groups_too() -> None:
