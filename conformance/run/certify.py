@@ -52,6 +52,7 @@ from fencepost.conformance.run.latency_monitor import (
 from fencepost.conformance.run.link_faults import (
     RepeatedFailures,
     excused_by_control,
+    explained_by_cleaner,
     is_cut_off,
     is_loading,
     passing_cause,
@@ -742,6 +743,12 @@ class OpenTarget:
             if not recording.moved:
                 moved = moved or await is_loading(coordinator, self.hello, recording)
             recording.moved = moved or (recording.moved and not recording.sent_away)
+        if verdict.withheld:
+            cleaned, again_s = await judged(
+                partial(explained_by_cleaner, recording, self._revision)
+            )
+            recording.cleaned = cleaned
+            judged_s += again_s
         result = case_result(case, recording, verdict, self._revision)
         if control is not None and is_cut_off(result):
             result = await excused_by_control(result, control.meter, began)

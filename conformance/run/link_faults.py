@@ -16,6 +16,10 @@ A coordinator that says that it moved, or has not loaded, excuses the whole run.
 the only broker, FindCoordinator names it before and after, and the control goes on there, nothing
 can have moved: then its answer is an answer, and counts when it came `REQUIRED_REPEATS` times.
 
+The cleaner of unused groups may pass at any moment, and leaves no trace.  A failure that a pass
+just after a request would explain counts when it came `REQUIRED_REPEATS` times, too: the pass has
+to do with no request, so it is not there each time.
+
 Source: protocol.md section 1; seen on Kafka 3.9.1 (old) and 4.3.0 with many groups to read.
 """
 
@@ -40,10 +44,12 @@ from fencepost.model.messages.messages import DescribeGroupsRequest
 from fencepost.model.revision import Revision
 from fencepost.properties.judging.answer_diff import Recording
 from fencepost.properties.judging.outcome import CaseResult, Outcome
+from fencepost.properties.oracle.oracle import judge
 from fencepost.properties.oracle.verdict import Wrong
 
 REQUIRED_REPEATS = 3
 LINK = "the network link"
+CLEANER = "a pass of the cleaner of unused groups"
 UNSOLICITED_MESSAGES = "what the target sends at a time of its own"
 _BACK_S = 5.0
 """Seconds without any answer after which a target is gone, which no link explains."""
@@ -78,6 +84,18 @@ async def excused_by_control(result: CaseResult, meter: LagMeter, began: float) 
         return result
     why = f"the control was cut off, too, so the network link may be the cause: {result.message}"
     return replace(result, outcome=Outcome.UNKNOWN, message=why, level=result.case.level)
+
+
+def explained_by_cleaner(recording: Recording, revision: Revision) -> bool:
+    """Return True if the history holds once the cleaner may remove groups just after a request."""
+    oracle = judge(
+        revision,
+        recording.config,
+        recording.history,
+        lag_ms=recording.patience_ms,
+        cleans_young=True,
+    )
+    return oracle.violation is None
 
 
 @dataclass(slots=True)
@@ -141,6 +159,8 @@ def passing_cause(result: CaseResult, revision: Revision) -> str | None:
         return LINK
     if is_unsolicited(result):
         return UNSOLICITED_MESSAGES
+    if result.outcome is Outcome.FAIL and result.recording and result.recording.cleaned:
+        return CLEANER
     if result.outcome is Outcome.FAIL and result.recording and result.recording.sent_away:
         return WHILE_MOVING
     return WHILE_LOADING if may_be_loading(result, revision) else None

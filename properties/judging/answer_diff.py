@@ -51,6 +51,8 @@ class Recording:
     """True if the coordinator moved or was loading meanwhile: then nothing is judged."""
     sent_away: bool = False
     """True if it said so, although FindCoordinator names it, the only broker, before and after."""
+    cleaned: bool = False
+    """True if a pass of the cleaner over a group that was just used would explain the failure."""
     times: Times | None = None
     """The values of the plan's named times."""
     completed: bool = False

@@ -22,6 +22,9 @@ from fencepost.properties.oracle.verdict import Beside, Happened, Learned, Past
 Groups = tuple[tuple[str, Any], ...]
 Counted = TypeVar("Counted", bound=msgspec.Struct)
 
+CLEANED = "CLEANUP-UNUSED"
+"""The rule of the cleaner, which may strike, and leaves no trace."""
+
 NOTED = Level.MAY
 """A deviation of this level is only noted."""
 
@@ -41,8 +44,9 @@ class Candidate(msgspec.Struct, frozen=True):
 
     `unapplied`: requests that haven't taken effect; `emitted`: answers that are not read yet;
     `now`: ms, the earliest time at which all this can have happened; `used`: the rules that every
-    run to this candidate used; `generations`: the last generation in an answer, by group; `past`:
-    one run that led here, if that is remembered.
+    run to this candidate used; `generations`: the last generation in an answer, by group;
+    `cleanable`: earliest time, ms, at which the cleaner may remove a group next, by group (only
+    where it runs at all); `past`: one run that led here, if that is remembered.
     """
 
     groups: Groups = ()
@@ -52,6 +56,7 @@ class Candidate(msgspec.Struct, frozen=True):
     used: frozenset[str] = frozenset()
     deviations: tuple[tuple[str, Deviation], ...] = ()
     generations: tuple[tuple[str, int], ...] = ()
+    cleanable: tuple[tuple[str, int], ...] = ()
     past: Past | None = None
 
     def __eq__(self, other: object) -> bool:
@@ -69,6 +74,7 @@ class Candidate(msgspec.Struct, frozen=True):
             self.used,
             self.deviations,
             self.generations,
+            self.cleanable,
         )
 
     def __hash__(self) -> int:
@@ -85,6 +91,16 @@ class Candidate(msgspec.Struct, frozen=True):
         """Return the candidate after an answer with this generation of the group."""
         generations = {**dict(self.generations), group_id: generation_id}
         return replace(self, generations=tuple(sorted(generations.items())))
+
+    def cleanable_ms(self, group_id: str) -> int:
+        """Return the earliest time, ms, at which the cleaner may remove this group next."""
+        return dict(self.cleanable).get(group_id, 0)
+
+    def not_cleaned_before(self, group_id: str, at_ms: int) -> Candidate:
+        """Return the candidate whose group the cleaner leaves alone until then, at least."""
+        times = dict(self.cleanable)
+        times[group_id] = max(at_ms, times.get(group_id, 0))
+        return replace(self, cleanable=tuple(sorted(times.items())))
 
     def shifted(
         self, group_id: str, shift: tuple[int, int] | None, request_ids: Container[str]
@@ -152,7 +168,7 @@ class Candidate(msgspec.Struct, frozen=True):
 
     def strain(self) -> tuple[int, bool]:
         """Return how implausible it is: its gravity, and whether an unused group was removed."""
-        return self.gravity(), "CLEANUP-UNUSED" in self.used
+        return self.gravity(), CLEANED in self.used
 
     def bound(self, names: Mapping[str, str]) -> Candidate:
         """Return the candidate with made-up ids replaced by the real ones."""
@@ -179,7 +195,7 @@ class Candidate(msgspec.Struct, frozen=True):
             for name, group in self.groups
         )
         emitted = tuple(Emitted(*e[:3], 0, 0) for e in self.emitted)
-        return replace(self, groups=groups, emitted=emitted, now=0, used=frozenset())
+        return replace(self, groups=groups, emitted=emitted, now=0, used=frozenset(), cleanable=())
 
     def joined(self, other: Candidate) -> Candidate:
         """Merge two candidates that agree in all but times."""
@@ -197,6 +213,9 @@ class Candidate(msgspec.Struct, frozen=True):
             emitted=emitted,
             now=min(self.now, other.now),
             used=self.used & other.used,
+            cleanable=tuple(
+                (name, min(at_ms, other.cleanable_ms(name))) for name, at_ms in self.cleanable
+            ),
         )
 
 

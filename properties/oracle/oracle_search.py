@@ -69,7 +69,9 @@ class Search:
     rules that decided each request, on any path; `still`: timers wait, a request is being handled
     (virtual clock); `limit`: the most states for one event; `remembers`: true if candidates keep
     their provenance; `renewed`: the rule that began a join phase's timer anew, by group and timer,
-    for timers that may still run.
+    for timers that may still run; `young_ms`: least time without a request, in ms, after which the
+    cleaner may remove a group that nobody uses; `withheld`: true once it was not let, since the
+    group was younger, or the last pass not an interval ago.
     """
 
     machine: Machine
@@ -83,6 +85,8 @@ class Search:
     still: bool = False
     remembers: bool = False
     renewed: dict[tuple[str, Timer], str] = field(default_factory=dict)
+    young_ms: int = 0
+    withheld: bool = False
 
     def sent(self, incoming: Incoming, sent_ms: int, written_ms: int) -> None:
         """Add a request.
@@ -209,8 +213,10 @@ class Search:
                 if t.earliest <= horizon
             ]
             if self.machine.may_clean(group):
-                cleanup = Timer(CLEANUP, "", candidate.now, FOREVER)
-                steps.append(Step(candidate.now, FOREVER, group_id=group_id, timer=cleanup))
+                earliest = max(candidate.now, candidate.cleanable_ms(group_id))
+                self.withheld |= earliest > horizon
+                cleanup = Timer(CLEANUP, "", earliest, FOREVER)
+                steps.append(Step(earliest, FOREVER, group_id=group_id, timer=cleanup))
         return steps
 
     def may_fire(self, candidate: Candidate, at_ms: int) -> bool:
@@ -219,8 +225,11 @@ class Search:
             return False
         return any(
             any(t.earliest <= at_ms for t in group.timers)
-            or (candidate.now <= at_ms and self.machine.may_clean(group))
-            for _, group in candidate.groups
+            or (
+                max(candidate.now, candidate.cleanable_ms(group_id)) <= at_ms
+                and self.machine.may_clean(group)
+            )
+            for group_id, group in candidate.groups
         )
 
     def is_overdue(self, candidate: Candidate, limit: int, *, timers: bool) -> bool:
@@ -309,10 +318,30 @@ class Search:
             emitted=emitted,
             used=candidate.used.union(outcome.rules),
         )
+        after = self._left_alone(after, group_id, span, timer)
         if not self.remembers:
             return after
         before = candidate.group(group_id)
         return after.after(Happened(group_id, before, outcome, span, incoming, timer, done))
+
+    def _left_alone(
+        self, candidate: Candidate, group_id: str, span: Span, timer: Timer | None
+    ) -> Candidate:
+        """Note until when the cleaner leaves a group alone after a step.
+
+        It strikes once an interval, and seldom just after a request: a broker has one pass for all
+        groups, at a time that has to do with none of them.
+        """
+        interval_ms = self.machine.config["offsets.retention.check.interval.ms"]
+        if interval_ms is None:
+            return candidate
+        struck = timer is not None and timer.kind == CLEANUP
+        after_ms = max(0, interval_ms - self.lag_ms) if struck else self.young_ms
+        return (
+            candidate.not_cleaned_before(group_id, span.earliest + after_ms)
+            if after_ms
+            else (candidate)
+        )
 
 
 def _join_timer(group: Group | None) -> Timer | None:

@@ -113,7 +113,8 @@ class Verdict:
     `violation` None and `unknown` None: it holds; then `used` are the rules that every remaining
     explanation used.  `unknown`: why there is no verdict.  `notes`: deviations that are allowed.
     `besides`: the other deviations of the best explanation, the gravest first, each once; of a
-    history that no explanation fits to its end, those of the best one before that.
+    history that no explanation fits to its end, those of the best one before that.  `withheld`:
+    the cleaner was not let remove a group that had just been used, which might explain it.
     """
 
     violation: Violation | None
@@ -122,6 +123,7 @@ class Verdict:
     notes: tuple[str, ...]
     candidates: int
     besides: tuple[Beside, ...] = ()
+    withheld: bool = field(default=False, compare=False)
 
 
 class Happened(msgspec.Struct, frozen=True):
