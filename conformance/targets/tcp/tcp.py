@@ -1,7 +1,8 @@
 """Test a broker that somebody else started: `tcp://HOST:PORT`.
 
 It is ready when it reports its versions and names a coordinator.  Its settings are those of the
-user's options, else those that the broker reports, else Kafka's defaults.  In the end the groups
+user's options, else those that the broker reports, else those that can be measured, else Kafka's
+defaults.  In the end the groups
 and the topic of this run are removed; their names are unique.
 
 `Failovers`: one restart of a broker for all cases that wait for one.  A shared broker is restarted
@@ -47,6 +48,7 @@ from fencepost.conformance.targets.tcp.cluster_admin import (
     AdminError,
     Deadlines,
 )
+from fencepost.conformance.targets.tcp.measured_settings import MEASURABLE, measured
 from fencepost.conformance.targets.tcp.namespacing import PREFIX, Names
 from fencepost.conformance.targets.tcp.security import (
     PLAINTEXT,
@@ -333,9 +335,10 @@ class TcpTarget(Target):
 
     `settings`: group settings that override those the broker reports.  `probe`: True to try each
     advertised version at entry; otherwise all of them count as working, unless `working` says
-    otherwise.  `failovers`: restarts a broker of ours, for all scopes at once; `features` says that
-    a case can have one, here or on another broker of the same target.  `temporary`: the broker is
-    thrown away afterwards, so nothing is cleaned up.  `security`: of each connection.
+    otherwise.  `measures`: measure the settings that somebody else's broker does not report.
+    `failovers`: restarts a broker of ours, for all scopes at once; `features` says that a case can
+    have one, here or on another broker of the same target.  `temporary`: the broker is thrown away
+    afterwards, so nothing is cleaned up.  `security`: of each connection.
     """
 
     hints = Hints()
@@ -351,6 +354,7 @@ class TcpTarget(Target):
         version: str = "unknown",
         deadlines: Deadlines = DEADLINES,
         probe: bool = True,
+        measures: bool = True,
         working: Mapping[str, tuple[int, int]] | None = None,
         capacity: int = 8,
         features: frozenset[str] = frozenset({"disconnect", "missing-topics", "delete-topics"}),
@@ -370,8 +374,10 @@ class TcpTarget(Target):
         self.settings: dict[str, int | None] = dict(CONFIG_DEFAULTS)
         if not temporary:
             self.settings |= _UNREPORTED
-        self.settings_source: dict[str, str] = dict.fromkeys(CONFIG_DEFAULTS, "default")
-        """The source of each setting: `describe-configs`, `option` or `default` (unknown)."""
+        self.settings_source: dict[str, str] = dict.fromkeys(CONFIG_DEFAULTS, "assumed")
+        """The source of each setting: `describe-configs`, `option`, `measured` or `assumed`."""
+        self.settings_remarks: tuple[str, ...] = ()
+        """Reasons why a setting could not be measured."""
         self.anchor = self.address
         """The broker to ask about no group in particular."""
         self.is_brief = is_brief
@@ -390,6 +396,7 @@ class TcpTarget(Target):
         self._implementation = implementation or f"the broker at {self.address}"
         self._version = version
         self._probe = probe
+        self._measures = measures and not temporary
         self._given_working = working
         self._controller: Address | None = None
         self._features = features
@@ -424,6 +431,7 @@ class TcpTarget(Target):
             await self.admin.check_reachable(self.anchor)
             await self._learn_settings()
             await self._learn_versions()
+            await self._measure_settings()
             await self._make_topic()
         except BaseException as error:
             with contextlib.suppress(Exception):
@@ -480,6 +488,24 @@ class TcpTarget(Target):
             for api, versions in findings.items()
             if any(why is not None for why in versions.values())
         }
+
+    async def _measure_settings(self) -> None:
+        """Measure the settings that the broker does not report, and that nobody gave."""
+        unknown = {key for key, source in self.settings_source.items() if source == "assumed"}
+        if not self._measures or not (MEASURABLE & unknown) or "JoinGroup" not in self.working:
+            return
+        numbers = itertools.count(1)
+
+        def name() -> str:
+            group_id = f"{PREFIX}{self.run}-measure-{next(numbers)}"
+            self.made(group_id, self.anchor)
+            return group_id
+
+        door = await self.admin.door(self.anchor)
+        result = await measured(door, self.working["JoinGroup"], name, frozenset(unknown))
+        self.settings |= result.settings
+        self.settings_source |= dict.fromkeys(result.settings, "measured")
+        self.settings_remarks = tuple(result.remarks)
 
     async def probe_versions(self) -> Findings:
         """Try every advertised version; return API → version → why it is broken, or None.

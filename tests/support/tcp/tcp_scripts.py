@@ -25,7 +25,9 @@ OK = {"errorCode": 0}
 
 
 def target(broker: Broker, **options: Any) -> TcpTarget:
-    return TcpTarget(broker.address, **{"deadlines": PATIENT, "probe": False, **options})
+    return TcpTarget(
+        broker.address, **{"deadlines": PATIENT, "probe": False, "measures": False, **options}
+    )
 
 
 @asynccontextmanager

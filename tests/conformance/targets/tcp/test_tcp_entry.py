@@ -23,7 +23,6 @@ from fencepost.conformance.targets.tcp.cluster_admin import Deadlines
 from fencepost.conformance.targets.tcp.security import Address, AddressError, parse_address
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
 from fencepost.conformance.wire.codec import RequestFrame
-from fencepost.model.coordinator import CONFIG_DEFAULTS
 
 # Addresses
 
@@ -228,11 +227,11 @@ async def test_settings_are_the_options_then_the_brokers_then_the_defaults() -> 
         assert opened.settings_source == {
             "group.initial.rebalance.delay.ms": "describe-configs",
             "group.min.session.timeout.ms": "option",
-            "group.max.session.timeout.ms": "default",
+            "group.max.session.timeout.ms": "assumed",
             "group.max.size": "describe-configs",
             "offsets.retention.check.interval.ms": "describe-configs",
-            "offset.metadata.max.bytes": "default",
-            "message.max.bytes": "default",
+            "offset.metadata.max.bytes": "assumed",
+            "message.max.bytes": "assumed",
         }
 
 
@@ -282,13 +281,6 @@ async def test_a_broker_that_finds_no_two_settings_at_once_is_asked_for_all() ->
         target(broker) as opened,
     ):
         assert opened.settings[key] == 100
-
-
-async def test_a_broker_that_tells_no_settings_has_the_defaults() -> None:
-    async with serve() as broker, target(broker) as opened:
-        cleans = {"offsets.retention.check.interval.ms": 600_000}
-        assert opened.settings == CONFIG_DEFAULTS | cleans
-        assert set(opened.settings_source.values()) == {"default"}
 
 
 async def test_what_is_advertised_but_broken_isfound() -> None:

@@ -1,0 +1,203 @@
+"""Measure the group settings that a broker does not report.
+
+- The bounds of a session timeout: joins with different timeouts; the refused ones get
+  INVALID_SESSION_TIMEOUT at once.  A search narrows each bound to the millisecond.
+- The initial delay: the time until the first join of a group is answered, in two groups with
+  different session timeouts.  Where these differ the delay depends on the session, so there is none
+  that the setting could name.
+- The limit of members: many joins of one group; beyond the limit they get GROUP_MAX_SIZE_REACHED.
+  Above `_MANY` members none is found.
+
+Each join has a connection and, but for the last, a group of its own.  Nothing can be said of the
+interval of the cleaner, and of the limits of what is written.
+
+Source: protocol.md section 2; Kafka's documentation of the settings.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from fencepost.conformance.targets.tcp.broker_connection import Door, Ended, ask
+from fencepost.model.messages.errors import Error
+
+DELAY = "group.initial.rebalance.delay.ms"
+LEAST, MOST = "group.min.session.timeout.ms", "group.max.session.timeout.ms"
+SIZE = "group.max.size"
+MEASURABLE = frozenset({DELAY, LEAST, MOST, SIZE})
+
+_UNBOUNDED = 2**31 - 1
+_KAFKAS = (5_999, 6_000, 300_000, 300_001, 1_800_000, 1_800_001)
+_SESSIONS = tuple(sorted({1, 10_000, *_KAFKAS, *(100 * 2**n for n in range(16)), _UNBOUNDED}))
+"""The session timeouts to try first: Kafka's own bounds, and some of each length; ms."""
+
+_AT_ONCE = 15
+"""Joins of one step of a search; a step makes the range this many times smaller."""
+
+_REFUSED_S = 1.0
+"""Seconds in which a refusal comes; a join without an answer is accepted and waits."""
+
+_DELAY_S = 15.0
+_SAME_MS = 100
+"""Two waits that differ by less have the same cause; a wait is a multiple of it, ms."""
+
+_MANY = 32
+_ID_FIRST_SINCE = 4
+_METADATA = "AAAAAAAA/////w=="
+"""A consumer's subscription, version 0, to no topics."""
+
+_ACCEPTED = frozenset({Error.NONE.value, Error.MEMBER_ID_REQUIRED.value})
+
+
+@dataclass(slots=True)
+class Measurement:
+    """Settings that were measured, by name, and the reasons why others could not be."""
+
+    settings: dict[str, int | None] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Joins:
+    """Joins of new groups: `door` to the coordinator, `version` of JoinGroup, `name` of a group."""
+
+    door: Door
+    version: int
+    name: Callable[[], str]
+
+    async def code(self, group_id: str, session_ms: int, wait_s: float) -> int | None:
+        """Join; return the error code, or None where the join waits.  Raises OSError."""
+        body = {
+            "groupId": group_id,
+            "sessionTimeoutMs": session_ms,
+            "rebalanceTimeoutMs": 60_000,
+            "memberId": "",
+            "groupInstanceId": None,
+            "protocolType": "consumer",
+            "protocols": [{"name": "range", "metadata": _METADATA}],
+        }
+        try:
+            async with asyncio.timeout(wait_s):
+                answer = await self._answer(body, wait_s)
+                if answer.get("errorCode") == Error.MEMBER_ID_REQUIRED.value:
+                    answer = await self._answer({**body, "memberId": answer["memberId"]}, wait_s)
+        except TimeoutError:
+            return None
+        code = answer.get("errorCode")
+        return code if isinstance(code, int) else -1
+
+    async def _answer(self, body: Mapping[str, object], wait_s: float) -> Mapping[str, object]:
+        event = await ask(self.door, "JoinGroup", self.version, body, timeout_s=wait_s)
+        return {} if isinstance(event, Ended) or event.decoded.body is None else event.decoded.body
+
+    async def accepted(self, session_ms: int) -> bool | None:
+        """Return True if a session of this length is accepted; None for another answer."""
+        code = await self.code(self.name(), session_ms, _REFUSED_S)
+        if code is None or code in _ACCEPTED:
+            return True
+        return False if code == Error.INVALID_SESSION_TIMEOUT.value else None
+
+    async def waited_ms(self, session_ms: int) -> int | None:
+        """Return how long the first join of a group waited, in ms; None if it wasn't accepted."""
+        began = time.monotonic()
+        code = await self.code(self.name(), session_ms, _DELAY_S)
+        return int((time.monotonic() - began) * 1000) if code == Error.NONE.value else None
+
+
+async def measured(
+    door: Door, versions: tuple[int, int], name: Callable[[], str], wanted: frozenset[str]
+) -> Measurement:
+    """Measure those of the wanted settings that can be.
+
+    `versions`: those of JoinGroup that work; `name`: makes the id of a new group.  Raises OSError.
+    """
+    joins = _Joins(door, max(versions[0], min(versions[1], _ID_FIRST_SINCE - 1)), name)
+    found = Measurement()
+    session_ms = await _bounds(joins, wanted, found)
+    if session_ms is None:
+        found.remarks.append("no join was accepted, whatever its session timeout")
+        return found
+    least = found.settings.get(LEAST)
+    longer = session_ms * 2 if least is None else max(session_ms, least or 0) * 2
+    most = found.settings.get(MOST) or _UNBOUNDED
+    async with asyncio.TaskGroup() as group:
+        if DELAY in wanted:
+            group.create_task(_delay(joins, (session_ms, min(longer, most)), found))
+        if SIZE in wanted:
+            group.create_task(_size(joins, session_ms, found))
+    return found
+
+
+async def _bounds(joins: _Joins, wanted: frozenset[str], found: Measurement) -> int | None:
+    """Measure the bounds; return a session timeout that is accepted, or None."""
+    tried = await _tried(joins, _SESSIONS)
+    good = [ms for ms, accepted in tried.items() if accepted]
+    if not good or None in tried.values() or not _is_range(tried):
+        if good:
+            found.remarks.append("the session timeouts that it accepts are no range")
+        return min(good, key=lambda ms: abs(ms - 10_000)) if good else None
+    if LEAST in wanted:
+        below = max((ms for ms in tried if ms < good[0]), default=0)
+        least = good[0] if below == 0 else await _edge(joins, below, good[0])
+        found.settings[LEAST] = 0 if least == 1 else least
+    if MOST in wanted:
+        above = min((ms for ms in tried if ms > good[-1]), default=None)
+        most = good[-1] if above is None else await _edge(joins, above, good[-1])
+        found.settings[MOST] = most
+    return min(good, key=lambda ms: abs(ms - 10_000))
+
+
+def _is_range(tried: Mapping[int, bool | None]) -> bool:
+    verdicts = [bool(tried[ms]) for ms in sorted(tried)]
+    return sum(a is not b for a, b in pairwise(verdicts)) <= (2 if not verdicts[0] else 1)
+
+
+async def _tried(joins: _Joins, sessions_ms: tuple[int, ...]) -> dict[int, bool | None]:
+    verdicts = await asyncio.gather(*map(joins.accepted, sessions_ms))
+    return dict(zip(sessions_ms, verdicts, strict=True))
+
+
+async def _edge(joins: _Joins, refused: int, accepted: int) -> int:
+    """Return the accepted session timeout that is next to a refused one."""
+    while abs(accepted - refused) > 1:
+        step = max(1, abs(accepted - refused) // (_AT_ONCE + 1))
+        low, high = sorted((refused, accepted))
+        tried = await _tried(joins, tuple(range(low + step, high, step))[:_AT_ONCE])
+        good = [accepted, *(ms for ms, verdict in tried.items() if verdict)]
+        accepted = min(good) if refused < accepted else max(good)
+        bad = [refused, *(ms for ms, verdict in tried.items() if not verdict)]
+        refused = (
+            max(b for b in bad if b < accepted)
+            if refused < accepted
+            else min(b for b in bad if b > accepted)
+        )
+    return accepted
+
+
+async def _delay(joins: _Joins, sessions_ms: tuple[int, int], found: Measurement) -> None:
+    waits = await asyncio.gather(*map(joins.waited_ms, sessions_ms))
+    first, second = waits
+    if first is None or second is None:
+        found.remarks.append(f"the first join of a group had no answer within {_DELAY_S:g} s")
+    elif abs(first - second) >= _SAME_MS:
+        found.remarks.append(
+            f"the first join of a group waits for {first} ms with a session of {sessions_ms[0]} "
+            f"ms, and for {second} ms with one of {sessions_ms[1]} ms: no initial delay is like "
+            "that"
+        )
+    else:
+        found.settings[DELAY] = min(first, second) // _SAME_MS * _SAME_MS
+
+
+async def _size(joins: _Joins, session_ms: int, found: Measurement) -> None:
+    group_id = joins.name()
+    codes = await asyncio.gather(
+        *(joins.code(group_id, session_ms, _REFUSED_S) for _ in range(_MANY))
+    )
+    refused = codes.count(Error.GROUP_MAX_SIZE_REACHED.value)
+    if 0 < refused < _MANY:
+        found.settings[SIZE] = _MANY - refused

@@ -1,0 +1,90 @@
+"""Settings that a broker doesn't report are measured, and said to be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+from support.tcp.liars import Broker, answer, serve
+from support.tcp.over_tcp import serving
+from support.tcp.tcp_scripts import SHORT, target
+
+from fencepost.conformance.targets.tcp import measured_settings
+from fencepost.conformance.targets.tcp.measured_settings import DELAY, LEAST, MOST, SIZE
+from fencepost.conformance.targets.tcp.tcp import TcpTarget
+from fencepost.conformance.wire.codec import RequestFrame
+from fencepost.model.coordinator import CONFIG_DEFAULTS
+
+
+class _Silent(TcpTarget):
+    """A target whose broker reports no settings."""
+
+    async def _reported_settings(self) -> dict[str, int | None]:
+        await super()._reported_settings()
+        return {}
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {DELAY: 0, LEAST: 6_000, MOST: 1_800_000},
+        {DELAY: 400, LEAST: 0, MOST: 300_000, SIZE: 3},
+        {DELAY: 0, LEAST: 1_234, MOST: 2**31 - 1, SIZE: 1},
+        {DELAY: 0, LEAST: 20_000, MOST: 77_777},
+    ],
+    ids=str,
+)
+async def test_they_are_those_that_the_broker_was_started_with(
+    settings: Mapping[str, int],
+) -> None:
+    async with serving("model", settings) as address, _Silent(address) as opened:
+        assert {key: opened.settings[key] for key in settings} == settings
+        sources = {key: opened.settings_source[key] for key in settings}
+        assert set(sources.values()) == {"measured"}
+        assert opened.settings_source["offsets.retention.check.interval.ms"] == "assumed"
+        assert opened.settings_remarks == ()
+
+
+async def test_what_the_user_gives_is_not_measured() -> None:
+    given = {DELAY: 1, LEAST: 2, MOST: 3, SIZE: 4}
+    async with serve() as broker, target(broker, measures=True, settings=given) as opened:
+        assert {key: opened.settings[key] for key in given} == given
+        assert "JoinGroup" not in [request.api for request in broker.requests]
+
+
+async def test_a_broker_that_accepts_no_join_has_the_defaults() -> None:
+    async with serve() as broker, target(broker, measures=True) as opened:
+        cleans = {"offsets.retention.check.interval.ms": 600_000}
+        assert opened.settings == CONFIG_DEFAULTS | cleans
+        assert set(opened.settings_source.values()) == {"assumed"}
+        (remark,) = opened.settings_remarks
+        assert remark == "no join was accepted, whatever its session timeout"
+
+
+async def test_a_delay_that_depends_on_the_session_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """tansu answers after half of the session timeout."""
+
+    async def waited_ms(_: object, session_ms: int) -> int:
+        return session_ms // 2
+
+    monkeypatch.setattr(measured_settings._Joins, "waited_ms", waited_ms)
+    async with serving("model", {DELAY: 0}) as address, _Silent(address) as opened:
+        assert opened.settings_source[DELAY] == "assumed"
+        (remark,) = opened.settings_remarks
+        assert remark == (
+            "the first join of a group waits for 5000 ms with a session of 10000 ms, and for 10000 "
+            "ms with one of 20000 ms: no initial delay is like that"
+        )
+
+
+async def test_sessions_that_are_no_range_are_no_bounds() -> None:
+    def script(_: Broker, request: RequestFrame) -> bytes | None:
+        if request.api != "JoinGroup":
+            return None
+        refused = request.body["sessionTimeoutMs"] % 400
+        body = {"errorCode": 26 if refused else 79, "memberId": "m", "members": []}
+        return answer(request, body)
+
+    async with serve(script) as broker, target(broker, measures=True, deadlines=SHORT) as opened:
+        assert opened.settings_source[LEAST] == opened.settings_source[MOST] == "assumed"
+        assert "the session timeouts that it accepts are no range" in opened.settings_remarks
