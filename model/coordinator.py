@@ -10,7 +10,7 @@ are JSON objects as in `fencepost.model.messages.messages`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
@@ -62,13 +62,23 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """A coordinator's description of itself.  `apis`: name → (lowest, highest version)."""
+    """A coordinator's description of itself.
+
+    `apis`: name → (lowest, highest version); `broken`: versions in between that don't work.
+    """
 
     implementation: str
     version: str
     clock: Literal["virtual", "real"]
     apis: Mapping[str, tuple[int, int]]
     features: frozenset[str] = frozenset()
+    broken: Mapping[str, frozenset[int]] = field(default_factory=dict)
+
+    def versions(self, api: str) -> tuple[int, ...]:
+        """Return the versions of an API that work, in order; none of an API that it lacks."""
+        low, high = self.apis.get(api, (0, -1))
+        broken = self.broken.get(api, frozenset())
+        return tuple(version for version in range(low, high + 1) if version not in broken)
 
 
 class Send(msgspec.Struct, frozen=True):

@@ -477,6 +477,7 @@ async def certify(
             settings_source=dict(getattr(target, "settings_source", {})),
             advertised=dict(getattr(target, "advertised", hello.apis)),
             working=dict(hello.apis),
+            broken=dict(getattr(target, "broken", {})),
             results=tuple(results),
             coverage=coverage_of(revision, hello, results),
             seed=options.seed,

@@ -48,6 +48,13 @@ from fencepost.properties.judging.answer_diff import Recording
 from fencepost.properties.oracle.oracle import judge
 from fencepost.properties.oracle.verdict import Verdict, Violation
 
+_NO_ID_FIRST = 3
+
+
+def _join_version(versions: Sequence[int]) -> int:
+    """Return the highest version of a join that hands out no id first, or the lowest."""
+    return max((v for v in versions if v <= _NO_ID_FIRST), default=versions[0])
+
 
 class Probe:
     """Single requests on one connection; after a failure, on a new one.
@@ -116,7 +123,7 @@ class Control:
     ) -> None:
         self._quick = Probe(quick, "control", _ANSWER_CAP_S)
         self._timed = Probe(timed, "control", _ANSWER_CAP_S)
-        self._join_version = min(hello.apis["JoinGroup"][1], 3)
+        self._join_version = _join_version(hello.versions("JoinGroup"))
         self._sync_version = hello.apis["SyncGroup"][0]
         self._beat_version = hello.apis["Heartbeat"][0]
         self._session_ms = session_ms

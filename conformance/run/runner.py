@@ -470,16 +470,15 @@ def bound_request(step: Request, hello: Hello, knowledge: Knowledge) -> tuple[in
     Raises CaseUnsupportedError where the target lacks the API or version, or the version lacks a
     field.
     """
-    bounds = hello.apis.get(step.api)
-    if bounds is None:
+    versions = hello.versions(step.api)
+    if not versions:
         raise CaseUnsupportedError(step.api)
     version = step.version
     if version is None:
-        version = bounds[1] if step.at_most is None else min(bounds[1], step.at_most)
-    if not bounds[0] <= version <= bounds[1]:
-        raise CaseUnsupportedError(
-            f"{step.api} v{version}; the target has v{bounds[0]} to v{bounds[1]}"
-        )
+        most = versions[-1] if step.at_most is None else step.at_most
+        version = max((v for v in versions if v <= most), default=most)
+    if version not in versions:
+        raise CaseUnsupportedError(f"{step.api} v{version}; the target has {_spans(versions)}")
     kind = ALL_APIS[step.api].request
     carried = carried_fields(kind, version)
     values = {
@@ -493,6 +492,13 @@ def bound_request(step: Request, hello: Hello, knowledge: Knowledge) -> tuple[in
         raise CaseUnsupportedError(
             f"{with_article(step.api)} that can say {error.path}; v{version} can't"
         ) from error
+
+
+def _spans(versions: Sequence[int]) -> str:
+    """Return versions as `v0 to v2, v4 to v5`."""
+    first = (v for v in versions if v - 1 not in versions)
+    last = (v for v in versions if v + 1 not in versions)
+    return ", ".join(f"v{a} to v{b}" for a, b in zip(first, last, strict=True))
 
 
 def pause_ms(step: Pause, times: Times) -> int:
@@ -516,8 +522,7 @@ def unmet_need(case: Plan, hello: Hello, config: Config) -> str | None:
     """Return the API, feature or setting that a target lacks for a case, or None."""
     needs = case.needs
     for api, version in needs.apis:
-        bounds = hello.apis.get(api)
-        if bounds is None or not bounds[0] <= version <= bounds[1]:
+        if version not in hello.versions(api):
             return f"{api} v{version}"
     if missing := sorted(needs.features - hello.features):
         return f"feature {missing[0]}"

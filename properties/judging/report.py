@@ -191,7 +191,8 @@ class CertificateCoverage:
 class Certificate(Report[CaseResult]):
     """The report of a coordinator.
 
-    `suite`: name and figures of a generated suite; empty for the catalogue.
+    `suite`: name and figures of a generated suite; empty for the catalogue.  `broken`: API → the
+    versions that are advertised and don't work → the reason.
     """
 
     clock: str
@@ -203,6 +204,7 @@ class Certificate(Report[CaseResult]):
     seed: int
     lag_ms: int = 0
     suite: Mapping[str, Any] = field(default_factory=dict)
+    broken: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
 
     @property
     def conditions(self) -> str:
@@ -222,7 +224,9 @@ class Certificate(Report[CaseResult]):
             rest = tuple(
                 version
                 for version in range(low, high + 1)
-                if working is None or not working[0] <= version <= working[1]
+                if working is None
+                or not working[0] <= version <= working[1]
+                or version in self.broken.get(api, ())
             )
             if rest:
                 broken[api] = rest

@@ -147,8 +147,7 @@ def _wants(api: str, hello: Hello, configs: Sequence[Config]) -> Iterator[tuple[
         "nothing that is sent makes a coordinator load or move away",
         lambda feature, value: feature is not COORDINATOR or value is Availability.HERE,
     )
-    if (bounds := hello.apis.get(api)) is not None:
-        versions = range(bounds[0], bounds[1] + 1)
+    if versions := hello.versions(api):
         yield (
             f"the target has {_spoken(api, hello)}",
             lambda feature, value: feature.name != "version" or value in versions,
@@ -244,10 +243,10 @@ def _carries(api: str, name: str, hello: Hello) -> bool:
         form not in APIS
         or any(
             name == field.name
-            for version in range(low, high + 1)
+            for version in hello.versions(form)
             for _, field in carried_forms(APIS[form].request, version)
         )
-        for form, (low, high) in _forms(api, hello)
+        for form, _ in _forms(api, hello)
     )
 
 

@@ -99,6 +99,11 @@ def print_certificate(
     if isinstance(report, Certificate):
         for api, versions in report.broken_versions().items():
             say(console, f"advertised but broken: {api} {spans(versions)}", "yellow")
+            reasons = report.broken.get(api, {})
+            for why in dict.fromkeys(reasons.get(version, "") for version in versions):
+                own = [version for version in versions if reasons.get(version, "") == why]
+                if why:
+                    say(console, f"  {spans(own)}: {why}", "dim")
         _rules(report, console)
     style = EXCUSED if report.excused() else OVERALL[report.overall()]
     say(console, report.summary(), style)

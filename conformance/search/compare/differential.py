@@ -69,8 +69,14 @@ class TargetPair:
         self.hints = hints
         self.apis: Versions = _common(left.hello, right.hello)
         features = left.hello.features & right.hello.features
+        broken = {
+            api: left.hello.broken.get(api, frozenset()) | right.hello.broken.get(api, frozenset())
+            for api in self.apis
+        }
         for suite in self.suites:
-            suite.hello = replace(suite.hello, apis=dict(self.apis), features=features)
+            suite.hello = replace(
+                suite.hello, apis=dict(self.apis), features=features, broken=broken
+            )
 
     @property
     def is_virtual(self) -> bool:

@@ -451,11 +451,11 @@ class Drawer:
     def _request(self, who: str, kind: str, connection: str | None = None) -> PlannedStep:
         random = self._random
         api = _API[kind]
-        bounds = self._dry_run.hello.apis.get(api)
-        if bounds is None:
+        versions = self._dry_run.hello.versions(api)
+        if not versions:
             api, kind = "JoinGroup", "join"
-            bounds = self._dry_run.hello.apis[api]
-        version = random.randint(*bounds) if random.random() < _OLD else bounds[1]
+            versions = self._dry_run.hello.versions(api)
+        version = random.choice(versions) if random.random() < _OLD else versions[-1]
         sender = "admin" if kind in {"describe", "list"} else who
         fields = self._fields(who, kind)
         word = api

@@ -179,10 +179,11 @@ class _CaseWriter:
 
     def request(self, move: Move, who: str) -> None:
         api = _API[move.do]
-        bounds = self.hello.apis.get(api)
-        if bounds is None:
+        versions = self.hello.versions(api)
+        if not versions:
             return
-        version = self.version(move, api, instance_of(who), bounds)
+        most = self.version(move, api, instance_of(who), (versions[0], versions[-1]))
+        version = max(v for v in versions if v <= most)
         fields = self.fields(move, who, api, version)
         if fields is None:
             return

@@ -307,15 +307,12 @@ async def _broken(
 
 
 def working_ranges(findings: Findings) -> dict[str, tuple[int, int]]:
-    """Return the lowest unbroken run of versions of each API; an API with none is left out."""
+    """Return the lowest and the highest version of each API that work; none of an API without."""
     ranges = {}
     for api, versions in findings.items():
-        good = sorted(v for v, reason in versions.items() if reason is None)
+        good = [version for version, reason in versions.items() if reason is None]
         if good:
-            high = good[0]
-            while high + 1 in good:
-                high += 1
-            ranges[api] = (good[0], high)
+            ranges[api] = (min(good), max(good))
     return ranges
 
 
@@ -557,7 +554,10 @@ class TcpTarget(Target):
         features = self._features
         if not {"CreateTopics", "DeleteTopics"} <= self.admin.advertised.keys():
             features -= {"delete-topics"}
-        return Hello(self._implementation, self._version, "real", dict(self.working), features)
+        broken = {api: frozenset(versions) for api, versions in self.broken.items()}
+        return Hello(
+            self._implementation, self._version, "real", dict(self.working), features, broken
+        )
 
     def new_names(self) -> Names:
         """Return a prefix for one life of a scope."""
