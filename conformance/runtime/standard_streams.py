@@ -24,7 +24,7 @@ class OutputError(Exception):
 
 
 class _Stdout(io.FileIO):
-    def write(self, data: Any, /) -> int | None:
+    def write(self, data: Any, /) -> int:
         try:
             return super().write(data)
         except BrokenPipeError:
@@ -36,7 +36,7 @@ class _Stdout(io.FileIO):
 
 
 class _Stderr(io.FileIO):
-    def write(self, data: Any, /) -> int | None:
+    def write(self, data: Any, /) -> int:
         with suppress(OSError):
             return super().write(data)
         return memoryview(data).nbytes

@@ -190,9 +190,9 @@ async def _delay(joins: _Joins, sessions_ms: tuple[int, int], found: Measurement
         for session_ms in least:
             waits = await asyncio.gather(*(joins.waited_ms(session_ms) for _ in range(_WAITS)))
             least[session_ms] = min([least[session_ms], *(ms for ms in waits if ms is not None)])
-        first, second = (least[session_ms] for session_ms in sessions_ms)
-        if abs(first - second) < _SAME_MS:
+        if max(least.values()) - min(least.values()) < _SAME_MS:
             break
+    first, second = (least[session_ms] for session_ms in sessions_ms)
     if max(first, second) == _DELAY_MS:
         found.remarks.append(f"the first join of a group had no answer within {_DELAY_S:g} s")
     elif abs(first - second) >= _OTHER_MS:

@@ -19,7 +19,7 @@ def _as_from_a_terminal() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
-class _Endless(z3.Solver):
+class _Endless(z3.Solver):  # type: ignore[misc]
     """A query that interrupts this process first, and then has no answer for hours."""
 
     def check(self, *assumptions: object) -> object:

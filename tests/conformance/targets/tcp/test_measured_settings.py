@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 from support.tcp.liars import Broker, answer, serve
@@ -82,7 +83,7 @@ async def test_sessions_that_are_no_range_are_no_bounds() -> None:
         if request.api != "JoinGroup":
             return None
         refused = request.body["sessionTimeoutMs"] % 400
-        body = {"errorCode": 26 if refused else 79, "memberId": "m", "members": []}
+        body: dict[str, Any] = {"errorCode": 26 if refused else 79, "memberId": "m", "members": []}
         return answer(request, body)
 
     async with serve(script) as broker, target(broker, measures=True, deadlines=SHORT) as opened:
