@@ -478,6 +478,7 @@ async def certify(
             advertised=dict(getattr(target, "advertised", hello.apis)),
             working=dict(hello.apis),
             broken=dict(getattr(target, "broken", {})),
+            remarks=tuple(getattr(target, "remarks", ())),
             results=tuple(results),
             coverage=coverage_of(revision, hello, results),
             seed=options.seed,

@@ -192,7 +192,8 @@ class Certificate(Report[CaseResult]):
     """The report of a coordinator.
 
     `suite`: name and figures of a generated suite; empty for the catalogue.  `broken`: API → the
-    versions that are advertised and don't work → the reason.
+    versions that are advertised and don't work → the reason; `remarks`: what a reader must know of
+    the target, in sentences.
     """
 
     clock: str
@@ -205,6 +206,7 @@ class Certificate(Report[CaseResult]):
     lag_ms: int = 0
     suite: Mapping[str, Any] = field(default_factory=dict)
     broken: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
 
     @property
     def conditions(self) -> str:

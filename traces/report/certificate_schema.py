@@ -79,6 +79,13 @@ class CertificateApis(Document, frozen=True, kw_only=True):
     advertised: dict[str, _Range]
     working: dict[str, _Range]
     advertised_but_broken: dict[str, Annotated[tuple[Count, ...], Meta(min_length=1)]]
+    reasons: (
+        Annotated[
+            dict[str, dict[str, str]],
+            Meta(description="API → broken version → the reason, where it is known"),
+        ]
+        | UnsetType
+    ) = UNSET
 
 
 class CertificateRules(Document, frozen=True, kw_only=True):
@@ -174,6 +181,13 @@ class CertificateDocument(Document, frozen=True, kw_only=True):
     cases: tuple[CertificateCase, ...]
     suite: CertificateSuite | UnsetType = UNSET
     seconds: _RealSeconds | UnsetType = UNSET
+    remarks: (
+        Annotated[
+            tuple[str, ...],
+            Meta(min_length=1, description="Sentences that a reader must know of the target"),
+        ]
+        | UnsetType
+    ) = UNSET
 
     @classmethod
     def of(cls, report: Certificate) -> CertificateDocument:
@@ -201,6 +215,11 @@ class CertificateDocument(Document, frozen=True, kw_only=True):
                 advertised=_sorted(report.advertised),
                 working=_sorted(report.working),
                 advertised_but_broken=report.broken_versions(),
+                reasons={
+                    api: {str(version): why for version, why in sorted(reasons.items())}
+                    for api, reasons in sorted(report.broken.items())
+                }
+                or UNSET,
             ),
             counts=Counts.of(report.counts()),
             rules=CertificateRules(
@@ -212,6 +231,7 @@ class CertificateDocument(Document, frozen=True, kw_only=True):
             cases=tuple(CertificateCase.of(each, revision, real=real) for each in report.results),
             suite=msgspec.convert(report.suite, CertificateSuite) if report.suite else UNSET,
             seconds=round(report.seconds, 3) if real else UNSET,
+            remarks=report.remarks or UNSET,
         )
 
 

@@ -104,6 +104,8 @@ def print_certificate(
                 own = [version for version in versions if reasons.get(version, "") == why]
                 if why:
                     say(console, f"  {spans(own)}: {why}", "dim")
+        for remark in report.remarks:
+            say(console, remark, "yellow")
         _rules(report, console)
     style = EXCUSED if report.excused() else OVERALL[report.overall()]
     say(console, report.summary(), style)

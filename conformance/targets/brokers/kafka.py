@@ -37,7 +37,7 @@ from fencepost.conformance.runtime.toolchain.found_tools import (
     run_tool,
 )
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
-from fencepost.conformance.targets.brokers.kafka_version import KafkaVersion
+from fencepost.conformance.targets.brokers.kafka_version import NEWEST, KafkaVersion
 from fencepost.conformance.targets.brokers.started import (
     FIRST,
     BrokerPlace,
@@ -497,6 +497,16 @@ class KafkaTarget(StartedTarget):
     def aliases(self) -> frozenset[str]:
         """Return its other names in lists of known failures: Kafka by its coordinator."""
         return frozenset({coordinator_of(self.name)})
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Return what a certificate must say of the release."""
+        newest = ".".join(map(str, NEWEST))
+        remark = (
+            f"Kafka {self.version.release} is newer than {newest}, the newest release that was "
+            f"tried: it is judged by the same revision, and the known failures of {newest} count"
+        )
+        return (remark,) if self.version.is_untried else ()
 
     async def start_broker(self, place: BrokerPlace) -> TcpTarget:
         """Start a broker, and its ZooKeeper where it needs one.  Raises TargetUnavailableError."""

@@ -1,7 +1,8 @@
 """Parse the Kafka version in a target's name, and list what each version needs to run.
 
-`kafka:VERSION[+old|+new][*NODES]` is a release from 2.3.0 to 4.3.x, with one of the two group
-coordinators where a release has both (3.8 and 3.9), and a cluster of this many nodes.
+`kafka:VERSION[+old|+new][*NODES]` is a release from 2.3.0 on, with one of the two group
+coordinators where a release has both (3.8 and 3.9), and a cluster of this many nodes.  One that is
+newer than those that were tried is run like the newest of them, and says so.
 
 Source: Kafka's upgrade notes (KIP-500, ZooKeeper gone in 4.0; KIP-848, the new coordinator: a
 preview in 3.7, chosen by `group.coordinator.rebalance.protocols` from 3.8 on, alone from 4.0 on).
@@ -16,6 +17,8 @@ from fencepost.properties.departures.known_departures import NEW, coordinator_of
 
 FORM = "kafka:VERSION[+old|+new][*NODES]"
 OLDEST, NEWEST = (2, 3, 0), (4, 3)
+"""The first release with static members, and the newest minor release that was tried."""
+
 _FORM = re.compile(r"(\d+)\.(\d+)\.(\d+)(?:\+(old|new))?(?:\*(\d+))?", re.ASCII)
 _MINOR = re.compile(r"\d+\.\d+", re.ASCII)
 _BOTH = ((3, 8), (3, 9))
@@ -55,6 +58,11 @@ class KafkaVersion:
         return coordinator_of(f"kafka:{self}") == NEW
 
     @property
+    def is_untried(self) -> bool:
+        """Return True if it is newer than each release that was tried."""
+        return self.number[:2] > NEWEST
+
+    @property
     def scala(self) -> str:
         """The Scala version in the name of the jar."""
         return "2.12" if self.number < (2, 4, 0) else "2.13"
@@ -82,11 +90,8 @@ def parse_kafka_version(text: str) -> KafkaVersion:
             "as in kafka:4.3.0 or kafka:3.9.1+new"
         )
     number = (int(match[1]), int(match[2]), int(match[3]))
-    if number < OLDEST or number[:2] > NEWEST:
-        raise KafkaVersionError(
-            f"Kafka {text} is out of range: static membership came with 2.3.0, "
-            "and 4.3 is the newest that was tried"
-        )
+    if number < OLDEST:
+        raise KafkaVersionError(f"Kafka {text} is too old: static membership came with 2.3.0")
     if match[4] and number[:2] not in _BOTH:
         raise KafkaVersionError(
             f"Kafka {text}: only 3.8 and 3.9 have a choice of coordinators, leave out +{match[4]}"

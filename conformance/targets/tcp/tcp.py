@@ -373,8 +373,8 @@ class TcpTarget(Target):
             self.settings |= _UNREPORTED
         self.settings_source: dict[str, str] = dict.fromkeys(CONFIG_DEFAULTS, "assumed")
         """The source of each setting: `describe-configs`, `option`, `measured` or `assumed`."""
-        self.settings_remarks: tuple[str, ...] = ()
-        """Reasons why a setting could not be measured."""
+        self.remarks: tuple[str, ...] = ()
+        """Sentences for a certificate: settings that could not be read or measured."""
         self.anchor = self.address
         """The broker to ask about no group in particular."""
         self.is_brief = is_brief
@@ -502,7 +502,23 @@ class TcpTarget(Target):
         result = await measured(door, self.working["JoinGroup"], name, frozenset(unknown))
         self.settings |= result.settings
         self.settings_source |= dict.fromkeys(result.settings, "measured")
-        self.settings_remarks = tuple(result.remarks)
+        self.remarks = tuple(result.remarks) + self._assumed()
+
+    def _assumed(self) -> tuple[str, ...]:
+        """Say which settings are measured or assumed, and how to give others."""
+        texts = []
+        for source, remedy in (
+            ("measured", ""),
+            ("assumed", ": give --set KEY=VALUE where the broker has another"),
+        ):
+            rows = (
+                f"{key} {'none' if value is None else value}"
+                for key, value in self.settings.items()
+                if self.settings_source[key] == source
+            )
+            if text := ", ".join(rows):
+                texts.append(f"settings {source}: {text}{remedy}")
+        return tuple(texts)
 
     async def probe_versions(self) -> Findings:
         """Try every advertised version; return API → version → why it is broken, or None.

@@ -43,7 +43,10 @@ async def test_they_are_those_that_the_broker_was_started_with(
         sources = {key: opened.settings_source[key] for key in settings}
         assert set(sources.values()) == {"measured"}
         assert opened.settings_source["offsets.retention.check.interval.ms"] == "assumed"
-        assert opened.settings_remarks == ()
+        assert [remark.partition(":")[0] for remark in opened.remarks] == [
+            "settings measured",
+            "settings assumed",
+        ]
 
 
 async def test_what_the_user_gives_is_not_measured() -> None:
@@ -58,8 +61,14 @@ async def test_a_broker_that_accepts_no_join_has_the_defaults() -> None:
         cleans = {"offsets.retention.check.interval.ms": 600_000}
         assert opened.settings == CONFIG_DEFAULTS | cleans
         assert set(opened.settings_source.values()) == {"assumed"}
-        (remark,) = opened.settings_remarks
+        remark, assumed = opened.remarks
         assert remark == "no join was accepted, whatever its session timeout"
+        assert assumed == (
+            "settings assumed: group.initial.rebalance.delay.ms 3000, group.min.session.timeout.ms "
+            "6000, group.max.session.timeout.ms 1800000, group.max.size none, "
+            "offsets.retention.check.interval.ms 600000, offset.metadata.max.bytes none, "
+            "message.max.bytes none: give --set KEY=VALUE where the broker has another"
+        )
 
 
 async def test_a_delay_that_depends_on_the_session_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,8 +80,7 @@ async def test_a_delay_that_depends_on_the_session_is_none(monkeypatch: pytest.M
     monkeypatch.setattr(measured_settings._Joins, "waited_ms", waited_ms)
     async with serving("model", {DELAY: 0}) as address, _Silent(address) as opened:
         assert opened.settings_source[DELAY] == "assumed"
-        (remark,) = opened.settings_remarks
-        assert remark == (
+        assert opened.remarks[0] == (
             "the first join of a group waits for 5000 ms with a session of 10000 ms, and for 10000 "
             "ms with one of 20000 ms: no initial delay is like that"
         )
@@ -88,4 +96,4 @@ async def test_sessions_that_are_no_range_are_no_bounds() -> None:
 
     async with serve(script) as broker, target(broker, measures=True, deadlines=SHORT) as opened:
         assert opened.settings_source[LEAST] == opened.settings_source[MOST] == "assumed"
-        assert "the session timeouts that it accepts are no range" in opened.settings_remarks
+        assert "the session timeouts that it accepts are no range" in opened.remarks
