@@ -17,6 +17,7 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from fencepost.model.messages.errors import error_name
+from fencepost.model.messages.subscription import assignment_label
 
 Body = Mapping[str, Any]
 Names = Mapping[str, str]
@@ -112,7 +113,8 @@ def _cut(text: str) -> tuple[str, str]:
 def decoded(value: Any) -> str:
     """Decode base64 if its text is readable; else return it as it is."""
     try:
-        text = base64.b64decode(value, validate=True).decode("utf-8")
+        data = base64.b64decode(value, validate=True)
+        text = assignment_label(data) or data.decode("utf-8")
     except (binascii.Error, UnicodeDecodeError, TypeError, ValueError):
         return f"base64 {value}"
     return f'"{text}"' if text.isprintable() else f"base64 {value}"

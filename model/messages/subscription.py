@@ -80,6 +80,36 @@ def encode_assignment(partitions: Iterable[TopicPartition]) -> bytes:
     )
 
 
+def label_assignment(label: bytes) -> bytes:
+    """Encode a label as an assignment that each broker may read: one partition of a topic so named.
+
+    Some brokers decode assignments, and encode them anew: these bytes are then still the same.  An
+    empty label is an empty assignment, and one that is no text stays as it is.
+    """
+    try:
+        topic = label.decode()
+    except UnicodeDecodeError:
+        return label
+    return _label(topic) if topic else label
+
+
+def assignment_label(assignment: bytes) -> str | None:
+    """Return the label in an assignment of `label_assignment`; None for any other."""
+    size = len(assignment) - len(_label(""))
+    if size <= 0:
+        return None
+    try:
+        topic = assignment[8 : 8 + size].decode()
+    except UnicodeDecodeError:
+        return None
+    return topic if assignment == _label(topic) else None
+
+
+def _label(topic: str) -> bytes:
+    one_partition = struct.pack(">ii", 1, 0)
+    return struct.pack(">hi", 1, 1) + _string(topic) + one_partition + _bytes(b"")
+
+
 def decode_assignment(assignment: bytes) -> tuple[TopicPartition, ...]:
     """Decode a member's partitions, in order; none from empty bytes, which a coordinator may send.
 

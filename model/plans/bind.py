@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from fencepost.model.messages.messages import SyncAssignment
 from fencepost.model.messages.shapes import Message, wire_fields
+from fencepost.model.messages.subscription import label_assignment
 from fencepost.model.plans.steps import (
     AssignmentsIfLeader,
     AssignmentsToAll,
@@ -92,17 +93,27 @@ class Knowledge:
                 if not self.of_member(reference.who).leads:
                     return ()
                 return tuple(
-                    SyncAssignment(member_id=self.value(member), assignment=assignment)
+                    SyncAssignment(
+                        member_id=self.value(member), assignment=label_assignment(assignment)
+                    )
                     for member, assignment in reference.by_member
                 )
             case AssignmentsToAll():
                 return tuple(
-                    SyncAssignment(member_id=member, assignment=reference.assignment)
+                    SyncAssignment(
+                        member_id=member, assignment=label_assignment(reference.assignment)
+                    )
                     for member in sorted(self.of_member(reference.who).members)
                 )
             case tuple():
                 items = tuple([self.value(item) for item in reference])
                 return reference if all(map(is_, items, reference)) else items
+            case SyncAssignment():
+                return replace(
+                    reference,
+                    member_id=self.value(reference.member_id),
+                    assignment=label_assignment(reference.assignment),
+                )
             case Message():
                 changes = {
                     name: value

@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 from fencepost.model.messages.subscription import (
     Subscription,
     TopicPartition,
+    assignment_label,
     decode_assignment,
     decode_subscription,
     encode_assignment,
     encode_subscription,
+    label_assignment,
 )
 
 NAMES = st.text("abc.", min_size=1, max_size=4)
@@ -88,3 +90,31 @@ def test_user_data_is_kept_as_it_is() -> None:
 
 def test_no_bytes_are_no_partitions() -> None:
     assert decode_assignment(b"") == ()
+
+
+@pytest.mark.parametrize("label", [b"A1", b"a", "ä".encode(), b"x" * 300])
+def test_a_label_is_an_assignment_of_the_consumer_protocol(label: bytes) -> None:
+    assignment = label_assignment(label)
+    assert decode_assignment(assignment) == (TopicPartition(label.decode(), 0),)
+    assert assignment_label(assignment) == label.decode()
+
+
+@pytest.mark.parametrize("label", [b"", b"\xff"])
+def test_nothing_and_no_text_stay_as_they_are(label: bytes) -> None:
+    assert label_assignment(label) == label
+
+
+@pytest.mark.parametrize(
+    "assignment",
+    [
+        b"",
+        b"A1",
+        label_assignment(b"A1")[:-1],
+        label_assignment(b"A1") + b"\0",
+        encode_assignment([TopicPartition("A1", 0)]),
+        encode_assignment([TopicPartition("A1", 0), TopicPartition("A1", 1)]),
+        label_assignment(b"A1").replace(b"A1", b"\xff\xfe"),
+    ],
+)
+def test_other_assignments_have_no_label(assignment: bytes) -> None:
+    assert assignment_label(assignment) is None
