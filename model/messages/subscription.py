@@ -40,6 +40,9 @@ class Subscription:
     user_data: bytes | None = None
 
 
+_LONGEST_TOPIC = 249
+
+
 def encode_subscription(subscription: Subscription) -> bytes:
     """Encode the metadata of a join, version 3."""
     topics = sorted(subscription.topics)
@@ -84,30 +87,29 @@ def label_assignment(label: bytes) -> bytes:
     """Encode a label as an assignment that each broker may read: one partition of a topic so named.
 
     Some brokers decode assignments, and encode them anew: these bytes are then still the same.  An
-    empty label is an empty assignment, and one that is no text stays as it is.
+    empty label is an empty assignment; one that can't name a topic is the assignment's user data.
     """
-    try:
-        topic = label.decode()
-    except UnicodeDecodeError:
+    if not label:
         return label
-    return _label(topic) if topic else label
+    is_topic = len(label) <= _LONGEST_TOPIC and label.isascii()
+    return _labelled(label) if is_topic else _labelled(b"", label)
 
 
 def assignment_label(assignment: bytes) -> str | None:
-    """Return the label in an assignment of `label_assignment`; None for any other."""
-    size = len(assignment) - len(_label(""))
-    if size <= 0:
-        return None
+    """Return the label in an assignment of `label_assignment`; None for any other, or no text."""
+    reader = ProtocolReader(assignment)
     try:
-        topic = assignment[8 : 8 + size].decode()
-    except UnicodeDecodeError:
+        reader.number(">h")
+        partitions, user_data = reader.partitions(), reader.bytes_or_none()
+        label = partitions[0].topic if partitions else (user_data or b"").decode()
+    except ValueError:
         return None
-    return topic if assignment == _label(topic) else None
+    return label if label and label_assignment(label.encode()) == assignment else None
 
 
-def _label(topic: str) -> bytes:
-    one_partition = struct.pack(">ii", 1, 0)
-    return struct.pack(">hi", 1, 1) + _string(topic) + one_partition + _bytes(b"")
+def _labelled(topic: bytes, user_data: bytes = b"") -> bytes:
+    row = struct.pack(">h", len(topic)) + topic + struct.pack(">ii", 1, 0) if topic else b""
+    return struct.pack(">hi", _ASSIGNMENT_VERSION, bool(topic)) + row + _bytes(user_data)
 
 
 def decode_assignment(assignment: bytes) -> tuple[TopicPartition, ...]:

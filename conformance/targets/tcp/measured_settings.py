@@ -6,7 +6,7 @@
   different session timeouts.  Where these differ the delay depends on the session, so there is none
   that the setting could name.
 - The limit of members: many joins of one group; beyond the limit they get GROUP_MAX_SIZE_REACHED.
-  Above `_MANY` members none is found.
+  Above `_MANY` members none is measurement.
 
 Each join has a connection and, but for the last, a group of its own.  Nothing can be said of the
 interval of the cleaner, and of the limits of what is written.
@@ -114,45 +114,45 @@ class _Joins:
 
 
 async def measured(
-    door: Door, versions: tuple[int, int], name: Callable[[], str], wanted: frozenset[str]
+    door: Door, versions: tuple[int, int], name: Callable[[], str], unknown: frozenset[str]
 ) -> Measurement:
-    """Measure those of the wanted settings that can be.
+    """Measure those of the unknown settings that can be.
 
     `versions`: those of JoinGroup that work; `name`: makes the id of a new group.  Raises OSError.
     """
     joins = _Joins(door, max(versions[0], min(versions[1], _ID_FIRST_SINCE - 1)), name)
-    found = Measurement()
-    session_ms = await _bounds(joins, wanted, found)
+    measurement = Measurement()
+    session_ms = await _bounds(joins, unknown, measurement)
     if session_ms is None:
-        found.remarks.append("no join was accepted, whatever its session timeout")
-        return found
-    least = found.settings.get(LEAST)
+        measurement.remarks.append("no join was accepted, whatever its session timeout")
+        return measurement
+    least = measurement.settings.get(LEAST)
     longer = session_ms * 2 if least is None else max(session_ms, least or 0) * 2
-    most = found.settings.get(MOST) or _UNBOUNDED
+    most = measurement.settings.get(MOST) or _UNBOUNDED
     async with asyncio.TaskGroup() as group:
-        if DELAY in wanted:
-            group.create_task(_delay(joins, (session_ms, min(longer, most)), found))
-        if SIZE in wanted:
-            group.create_task(_size(joins, session_ms, found))
-    return found
+        if DELAY in unknown:
+            group.create_task(_delay(joins, (session_ms, min(longer, most)), measurement))
+        if SIZE in unknown:
+            group.create_task(_size(joins, session_ms, measurement))
+    return measurement
 
 
-async def _bounds(joins: _Joins, wanted: frozenset[str], found: Measurement) -> int | None:
+async def _bounds(joins: _Joins, unknown: frozenset[str], measurement: Measurement) -> int | None:
     """Measure the bounds; return a session timeout that is accepted, or None."""
     tried = await _tried(joins, _SESSIONS)
     good = [ms for ms, accepted in tried.items() if accepted]
     if not good or None in tried.values() or not _is_range(tried):
         if good:
-            found.remarks.append("the session timeouts that it accepts are no range")
+            measurement.remarks.append("the session timeouts that it accepts are no range")
         return min(good, key=lambda ms: abs(ms - 10_000)) if good else None
-    if LEAST in wanted:
+    if LEAST in unknown:
         below = max((ms for ms in tried if ms < good[0]), default=0)
         least = good[0] if below == 0 else await _edge(joins, below, good[0])
-        found.settings[LEAST] = 0 if least == 1 else least
-    if MOST in wanted:
+        measurement.settings[LEAST] = 0 if least == 1 else least
+    if MOST in unknown:
         above = min((ms for ms in tried if ms > good[-1]), default=None)
         most = good[-1] if above is None else await _edge(joins, above, good[-1])
-        found.settings[MOST] = most
+        measurement.settings[MOST] = most
     return min(good, key=lambda ms: abs(ms - 10_000))
 
 
@@ -183,7 +183,7 @@ async def _edge(joins: _Joins, refused: int, accepted: int) -> int:
     return accepted
 
 
-async def _delay(joins: _Joins, sessions_ms: tuple[int, int], found: Measurement) -> None:
+async def _delay(joins: _Joins, sessions_ms: tuple[int, int], measurement: Measurement) -> None:
     """Measure the initial delay: the least of several waits, since each may be late."""
     least = dict.fromkeys(sessions_ms, _DELAY_MS)
     for _ in range(_ROUNDS):
@@ -194,18 +194,18 @@ async def _delay(joins: _Joins, sessions_ms: tuple[int, int], found: Measurement
             break
     first, second = (least[session_ms] for session_ms in sessions_ms)
     if max(first, second) == _DELAY_MS:
-        found.remarks.append(f"the first join of a group had no answer within {_DELAY_S:g} s")
+        measurement.remarks.append(f"the first join of a group had no answer within {_DELAY_S:g} s")
     elif abs(first - second) >= _OTHER_MS:
-        found.remarks.append(
+        measurement.remarks.append(
             f"the first join of a group waits for {first} ms with a session of {sessions_ms[0]} "
             f"ms, and for {second} ms with one of {sessions_ms[1]} ms: no initial delay is like "
             "that"
         )
     else:
-        found.settings[DELAY] = min(first, second) // _SAME_MS * _SAME_MS
+        measurement.settings[DELAY] = min(first, second) // _SAME_MS * _SAME_MS
 
 
-async def _size(joins: _Joins, session_ms: int, found: Measurement) -> None:
+async def _size(joins: _Joins, session_ms: int, measurement: Measurement) -> None:
     group_id = joins.name()
     codes = await asyncio.gather(
         *(joins.code(group_id, session_ms, _REFUSED_S) for _ in range(_MANY))
@@ -218,4 +218,4 @@ async def _size(joins: _Joins, session_ms: int, found: Measurement) -> None:
         await asyncio.gather(*(joins.code(group_id, session_ms, _DELAY_S) for _ in range(_WAITS)))
     ) == {Error.GROUP_MAX_SIZE_REACHED.value}
     if full:
-        found.settings[SIZE] = _MANY - refused
+        measurement.settings[SIZE] = _MANY - refused

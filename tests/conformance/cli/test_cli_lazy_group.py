@@ -133,6 +133,7 @@ def test_help_imports_no_command() -> None:
             "cli",
             "cli.cli",
             "runtime",
+            "runtime.standard_streams",
             "runtime.unavailable",
         )
     }

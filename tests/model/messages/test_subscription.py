@@ -92,16 +92,24 @@ def test_no_bytes_are_no_partitions() -> None:
     assert decode_assignment(b"") == ()
 
 
-@pytest.mark.parametrize("label", [b"A1", b"a", "ä".encode(), b"x" * 300])
+@pytest.mark.parametrize("label", [b"A1", b"a", b"x" * 249])
 def test_a_label_is_an_assignment_of_the_consumer_protocol(label: bytes) -> None:
     assignment = label_assignment(label)
     assert decode_assignment(assignment) == (TopicPartition(label.decode(), 0),)
     assert assignment_label(assignment) == label.decode()
 
 
-@pytest.mark.parametrize("label", [b"", b"\xff"])
-def test_nothing_and_no_text_stay_as_they_are(label: bytes) -> None:
-    assert label_assignment(label) == label
+@pytest.mark.parametrize("label", ["ä".encode(), b"x" * 250, b"x" * 1_100_000])
+def test_a_label_that_can_name_no_topic_is_user_data(label: bytes) -> None:
+    assignment = label_assignment(label)
+    assert decode_assignment(assignment) == ()
+    assert assignment_label(assignment) == label.decode()
+
+
+def test_no_label_is_no_assignment_and_bytes_are_no_text() -> None:
+    assert label_assignment(b"") == b""
+    assert decode_assignment(label_assignment(b"\xff")) == ()
+    assert assignment_label(label_assignment(b"\xff")) is None
 
 
 @pytest.mark.parametrize(
