@@ -6,7 +6,7 @@
   different session timeouts.  Where these differ the delay depends on the session, so there is none
   that the setting could name.
 - The limit of members: many joins of one group; beyond the limit they get GROUP_MAX_SIZE_REACHED.
-  Above `_MANY` members none is measurement.
+  A limit of `_MANY` members or more is not seen.
 
 Each join has a connection and, but for the last, a group of its own.  Nothing can be said of the
 interval of the cleaner, and of the limits of what is written.
