@@ -745,7 +745,7 @@ class OpenTarget:
             if not recording.moved:
                 moved = moved or await is_loading(coordinator, self.hello, recording)
             recording.moved = moved or (recording.moved and not recording.sent_away)
-        if verdict.withheld:
+        if control is not None and verdict.withheld:
             cleaned, again_s = await judged(
                 partial(explained_by_cleaner, recording, self._revision)
             )

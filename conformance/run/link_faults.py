@@ -95,7 +95,7 @@ def explained_by_cleaner(recording: Recording, revision: Revision) -> bool:
         lag_ms=recording.patience_ms,
         cleans_young=True,
     )
-    return oracle.violation is None
+    return oracle.verdict().violation is None
 
 
 @dataclass(slots=True)

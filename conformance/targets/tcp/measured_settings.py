@@ -126,14 +126,13 @@ async def measured(
     if session_ms is None:
         measurement.remarks.append("no join was accepted, whatever its session timeout")
         return measurement
-    least = measurement.settings.get(LEAST)
-    longer = session_ms * 2 if least is None else max(session_ms, least or 0) * 2
-    most = measurement.settings.get(MOST) or _UNBOUNDED
-    async with asyncio.TaskGroup() as group:
-        if DELAY in unknown:
-            group.create_task(_delay(joins, (session_ms, min(longer, most)), measurement))
-        if SIZE in unknown:
-            group.create_task(_size(joins, session_ms, measurement))
+    longer = min(2 * session_ms, measurement.settings.get(MOST) or _UNBOUNDED)
+    work = []
+    if DELAY in unknown:
+        work.append(_delay(joins, (session_ms, longer), measurement))
+    if SIZE in unknown:
+        work.append(_size(joins, session_ms, measurement))
+    await asyncio.gather(*work)
     return measurement
 
 
@@ -214,7 +213,7 @@ async def _size(joins: _Joins, session_ms: int, measurement: Measurement) -> Non
     if not refused:
         return
     # A late refusal looks like a join that waits: the next joins of the full group tell.
-    full = 0 < refused < _MANY and set(
+    full = refused < _MANY and set(
         await asyncio.gather(*(joins.code(group_id, session_ms, _DELAY_S) for _ in range(_WAITS)))
     ) == {Error.GROUP_MAX_SIZE_REACHED.value}
     if full:

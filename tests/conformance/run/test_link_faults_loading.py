@@ -154,7 +154,7 @@ async def test_a_broker_that_is_alone_and_named_before_and_after_sends_nobody_aw
 @pytest.mark.parametrize("stays", [True, False])
 @at_once
 async def test_a_coordinator_that_may_have_moved_is_not_judged(stays: bool) -> None:
-    """Where FindCoordinator is not sure, or the control was sent away, too."""
+    """FindCoordinator is not sure, or the control gets NOT_COORDINATOR, too."""
     to_control = _not_coordinator if stays else honest
     target = _OnOneBroker(stays=stays, lie=_not_coordinator, to_control=to_control)
     (result,) = (await certify(target, KAFKA_4, [entry(ZOMBIE)], Options())).results

@@ -24,11 +24,13 @@ JOIN = {
 REFUSED = {"generationId": -1, "protocolName": "", "leader": "", "members": [], "throttleTimeMs": 0}
 
 
-def asked(number: int, at_ms: int, member_id: str, error: Error, told: str) -> list[Event]:
+def refused_join(
+    number: int, at_ms: int, member_id: str, error: Error, answered_id: str
+) -> list[Event]:
     """A join as `member_id`, and its refusal one ms later."""
     body: dict[str, Any] = {**JOIN, "memberId": member_id}
     send = Send(f"r{number}", "c", "app", "JoinGroup", 5, body)
-    answer = {**REFUSED, "errorCode": error.value, "memberId": told}
+    answer = {**REFUSED, "errorCode": error.value, "memberId": answered_id}
     return [Sent(at_ms, send, at_ms), Answered(Answer(send.id, at_ms + 1, answer))]
 
 
@@ -38,9 +40,9 @@ def refused(*gaps_ms: int) -> list[Event]:
     now = 1_000
     for number, gap_ms in enumerate(gaps_ms):
         name = f"app-{number}"
-        history += asked(2 * number, now, "", Error.MEMBER_ID_REQUIRED, name)
+        history += refused_join(2 * number, now, "", Error.MEMBER_ID_REQUIRED, name)
         now += gap_ms
-        history += asked(2 * number + 1, now, name, Error.UNKNOWN_MEMBER_ID, name)
+        history += refused_join(2 * number + 1, now, name, Error.UNKNOWN_MEMBER_ID, name)
         now += 10
     return [*history, Passed(now)]
 
