@@ -18,6 +18,7 @@ from fencepost.conformance.run.link_faults import (
     LINK,
     REQUIRED_REPEATS,
     WHILE_LOADING,
+    explained_by_cleaner,
     passing_cause,
 )
 from fencepost.model.coordinator import Answer, AsyncCoordinator, Send
@@ -160,3 +161,15 @@ async def test_a_coordinator_that_may_have_moved_is_not_judged(stays: bool) -> N
     (result,) = (await certify(target, KAFKA_4, [entry(ZOMBIE)], Options())).results
     assert result.outcome is Outcome.UNKNOWN
     assert result.message == "the coordinator moved or was loading meanwhile"
+
+
+def test_a_deviation_is_explained_by_no_pass_of_the_cleaner() -> None:
+    """The oracle goes on behind a deviation, so it is no violation of the oracle itself."""
+    result = result_of(ZOMBIE, lie=_not_coordinator)
+    assert result.violation is not None
+    assert result.violation.wrong is Wrong.DEVIATION
+    assert result.recording is not None
+    assert not explained_by_cleaner(result.recording, KAFKA_4)
+    honest_result = result_of(ZOMBIE)
+    assert honest_result.recording is not None
+    assert explained_by_cleaner(honest_result.recording, KAFKA_4)
