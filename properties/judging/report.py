@@ -131,20 +131,25 @@ class Report(Generic[ResultT]):
 
         One that rests on known failures at MUST begins with how many cases pass.
         """
-        known = len(self.of(Outcome.KNOWN_FAILURE))
-        excused = self.excused()
         words = self._verdict_words(Counter(r.outcome for r in self.results if self.deciding(r)))
-        if known and not excused:
-            words += f", with {plural(known, 'known failure')}"
-        if below := self._below([r for r in self.results if not self.deciding(r)]):
-            words += f", and {below} below {self.level.value} (not counted)"
-        rest = ", ".join(self.left_out())
-        if self.certified():
-            words += "; certified"
-        elif rest:
-            holds = self.overall() is Overall.HOLDS
-            words += f"; not certified: {rest}" if holds else f"; {rest}"
+        if self.overall() is Overall.HOLDS:
+            if not self.excused() and (known := len(self.of(Outcome.KNOWN_FAILURE))):
+                words += f", with {plural(known, 'known failure')}"
+            words += "; certified" if self.certified() else "; not certified"
         return f"{self.subject}: {words}"
+
+    def details(self) -> tuple[str, ...]:
+        """Return what belongs to the verdict and is not in its line: what else was counted, and
+        what the report says nothing about.
+        """
+        known = len(self.of(Outcome.KNOWN_FAILURE))
+        counted = [] if self.overall() is Overall.HOLDS or not known else [known]
+        below = self._below([r for r in self.results if not self.deciding(r)])
+        return (
+            *(plural(number, "known failure") for number in counted),
+            *([f"{below} below {self.level.value} (not counted)"] if below else []),
+            *self.left_out(),
+        )
 
     def _verdict_words(self, deciding: Counter[Outcome]) -> str:
         overall = self.overall()
@@ -213,6 +218,10 @@ class Certificate(Report[CaseResult]):
         """Return the revision, and the suite unless it is the catalogue."""
         suite = f", suite {self.suite['name']}" if self.suite else ""
         return f"under {self.revision}{suite}"
+
+    def details(self) -> tuple[str, ...]:
+        """Return what a reader must know of the target, and what the line leaves out."""
+        return (*self.remarks, *Report.details(self))
 
     def is_whole(self) -> bool:
         """Tell if the whole catalogue was run: no case was skipped or left out."""

@@ -91,7 +91,11 @@ def by_reason(cases: Iterable[CaseRow]) -> list[tuple[str, list[CaseRow]]]:
 
 @dataclass(frozen=True, slots=True)
 class CertificateView:
-    """A certificate.  `covered`, `missed`: rules; `unreachable`: rules with the reason."""
+    """A certificate.
+
+    `summary`, `details`: the verdict in a line, and what belongs to it; `covered`, `missed`: rules;
+    `unreachable`: rules with the reason.
+    """
 
     target: str
     made: str
@@ -102,6 +106,7 @@ class CertificateView:
     covered: frozenset[str]
     missed: frozenset[str]
     unreachable: Mapping[str, str]
+    details: tuple[str, ...] = ()
 
     @property
     def tone(self) -> str:
@@ -153,6 +158,7 @@ def read_certificate(document: Mapping[str, Any], revision: Revision) -> Certifi
         covered=frozenset(levels.keys() - missed - out.keys() if covered is None else covered),
         missed=missed - out.keys(),
         unreachable=out,
+        details=tuple(document.get("details", ())),
     )
 
 
@@ -231,6 +237,7 @@ class _Certificate(msgspec.Struct):
     rules: _Rules
     cases: list[_Case]
     summary: str = ""
+    details: list[str] = []
 
 
 def is_certificate(document: Any) -> bool:

@@ -33,6 +33,10 @@ CLIENT_FORMAT: Final = "fencepost-client-certificate"
 
 _Certified = Annotated[bool, Meta(description="It holds, and nothing was left out")]
 _LeftOut = Annotated[tuple[str, ...], Meta(description="What the certificate says nothing about")]
+_Summary = Annotated[str, Meta(description="The verdict in a line")]
+_Details = Annotated[
+    tuple[str, ...], Meta(description="What belongs to the summary and is not in it, a line each")
+]
 _Least = Annotated[Level, Meta(description="The least binding level that decides")]
 _Versions = Annotated[dict[str, str], Meta(description="Of everything that took part")]
 _Trace = Annotated[str | None, Meta(description="Relative to this file")]
@@ -166,7 +170,7 @@ class CertificateDocument(Document, frozen=True, kw_only=True):
     verdict: Overall
     certified: _Certified
     left_out: _LeftOut
-    summary: str
+    summary: _Summary
     exit_code: ExitCode
     level: _Least
     seed: int
@@ -179,6 +183,7 @@ class CertificateDocument(Document, frozen=True, kw_only=True):
     rules: CertificateRules
     versions: _Versions
     cases: tuple[CertificateCase, ...]
+    details: _Details | UnsetType = UNSET
     suite: CertificateSuite | UnsetType = UNSET
     seconds: _RealSeconds | UnsetType = UNSET
     remarks: (
@@ -204,6 +209,7 @@ class CertificateDocument(Document, frozen=True, kw_only=True):
             certified=report.certified(),
             left_out=report.left_out(),
             summary=report.summary(),
+            details=report.details(),
             exit_code=report.exit_code(),
             level=report.level,
             seed=report.seed,
@@ -294,13 +300,14 @@ class ClientCertificateDocument(Document, frozen=True, kw_only=True):
     verdict: Overall
     certified: _Certified
     left_out: _LeftOut
-    summary: str
+    summary: _Summary
     exit_code: ExitCode
     level: _Least
     counts: Counts
     versions: _Versions
     cases: tuple[ClientCertificateCase, ...]
     seconds: Seconds
+    details: _Details | UnsetType = UNSET
 
     @classmethod
     def of(cls, report: ClientCertificate) -> ClientCertificateDocument:
@@ -319,6 +326,7 @@ class ClientCertificateDocument(Document, frozen=True, kw_only=True):
             certified=report.certified(),
             left_out=report.left_out(),
             summary=report.summary(),
+            details=report.details(),
             exit_code=report.exit_code(),
             level=report.level,
             counts=Counts.of(report.counts()),

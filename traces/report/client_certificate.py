@@ -172,6 +172,7 @@ def kept(certificate: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is kept of a certificate (the JSON of `certify-client --json`)."""
     return {
         **{key: certificate[key] for key in _KEPT},
+        "details": certificate.get("details", []),
         "cases": {case["id"]: _compact_case(case) for case in certificate["cases"]},
     }
 
@@ -204,6 +205,7 @@ class _Kept(msgspec.Struct):
     verdict: Overall
     summary: str
     cases: dict[str, _Case]
+    details: list[str] = []
 
 
 def short_form_error(document: Mapping[str, Any]) -> str | None:

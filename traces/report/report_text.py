@@ -104,11 +104,11 @@ def print_certificate(
                 own = [version for version in versions if reasons.get(version, "") == why]
                 if why:
                     say(console, f"  {spans(own)}: {why}", "dim")
-        for remark in report.remarks:
-            say(console, remark, "yellow")
         _rules(report, console)
     style = EXCUSED if report.excused() else OVERALL[report.overall()]
     say(console, report.summary(), style)
+    for detail in report.details():
+        say(console, f"  - {detail}")
 
 
 def _client_failures(report: ClientCertificate, console: Console) -> None:

@@ -236,7 +236,7 @@ def test_junit_stands_control_characters() -> None:
     assert failure.get("message") == 'a\\x00b\\x1b[31m\\xd800 <&>"'
 
 
-def test_a_violation_is_printed_with_its_steps_and_the_verdict_last() -> None:
+def test_a_violation_is_printed_with_its_steps_and_the_verdict_with_a_list_last() -> None:
     lines = printed(MADE).splitlines()
     assert lines[0] == "FAIL  MUST  JOIN-STATIC-EMPTY-STABLE/follower"
     assert lines[1] == "  A follower restarts."
@@ -246,11 +246,13 @@ def test_a_violation_is_printed_with_its_steps_and_the_verdict_last() -> None:
     assert "STALE-KNOWN-FAILURE  MUST  JOIN-A/stale" in lines
     assert "advertised but broken: JoinGroup versions 10 and 11" in lines
     assert "1 rule can't be reached on this target: JOIN-GROUP-DEAD" in lines
-    assert lines[-1] == (
+    assert lines[-4:] == [
         "model:comment-table-1 (fencepost-model:comment-table-1 0.1.0) under kafka-4: "
-        "violated by 1 case and 1 stale known failure, 1 undecided, with 1 known failure; "
-        "1 unsupported, 1 skipped"
-    )
+        "violated by 1 case and 1 stale known failure, 1 undecided",
+        "  - 1 known failure",
+        "  - 1 unsupported",
+        "  - 1 skipped",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -420,38 +422,56 @@ def test_markup_in_a_message_is_no_markup() -> None:
 
 
 @pytest.mark.parametrize(
-    ("made", "said", "is_certified"),
+    ("made", "said", "beside", "is_certified"),
     [
-        (certificate(PASSES), "holds; certified", True),
-        (certificate(PASSES, SKIPS), "holds; not certified: 1 skipped", False),
+        (certificate(PASSES), "holds; certified", (), True),
+        (certificate(PASSES, SKIPS), "holds; not certified", ("1 skipped",), False),
         (
             certificate(known(FAILS)),
             "passes 0 of 1; 1 known failure; holds apart from it; certified",
+            (),
             True,
         ),
         (
             certificate(PASSES, replace(known(FAILS), level=Level.SHOULD)),
             "holds, with 1 known failure; certified",
+            (),
             True,
         ),
         (
-            certificate(PASSES, notes=("3 cases were not chosen",)),
-            "holds; not certified: 3 cases were not chosen",
+            certificate(PASSES, SKIPS, notes=("3 cases were not chosen",)),
+            "holds; not certified",
+            ("1 skipped", "3 cases were not chosen"),
             False,
         ),
-        (certificate(), "unknown: no case was run", False),
-        (certificate(SKIPS), "unknown: no case could be tested; 1 skipped", False),
-        (certificate(EACH[4]), "unknown: 1 case could not be decided", False),
+        (
+            certificate(PASSES, SKIPS, remarks=("no join was accepted",)),
+            "holds; not certified",
+            ("no join was accepted", "1 skipped"),
+            False,
+        ),
+        (certificate(), "unknown: no case was run", (), False),
+        (certificate(SKIPS), "unknown: no case could be tested", ("1 skipped",), False),
+        (certificate(EACH[4]), "unknown: 1 case could not be decided", (), False),
         (
             certificate(PASSES, replace(FAILS, level=Level.MAY)),
-            "holds, and 1 failure below SHOULD (not counted); certified",
+            "holds; certified",
+            ("1 failure below SHOULD (not counted)",),
             True,
         ),
-        (certificate(FAILS, SKIPS), "violated by 1 case; 1 skipped", False),
+        (
+            certificate(FAILS, known(FAILS), SKIPS),
+            "violated by 1 case",
+            ("1 known failure", "1 skipped"),
+            False,
+        ),
     ],
 )
-def test_the_verdict_in_one_line(made: Certificate, said: str, is_certified: bool) -> None:
+def test_the_verdict_in_one_line_and_the_rest_in_a_list(
+    made: Certificate, said: str, beside: tuple[str, ...], is_certified: bool
+) -> None:
     assert made.summary().partition(" under kafka-4: ")[2] == said
+    assert made.details() == beside
     assert made.certified() is is_certified
 
 
