@@ -139,7 +139,7 @@ class Report(Generic[ResultT]):
         return f"{self.subject}: {words}"
 
     def details(self) -> tuple[str, ...]:
-        """Return what belongs to the verdict and is not in its line: counts, and what was left out."""
+        """Return what belongs to the verdict beside its line: counts, and what was left out."""
         known = len(self.of(Outcome.KNOWN_FAILURE))
         counted = [] if self.overall() is Overall.HOLDS or not known else [known]
         below = self._below([r for r in self.results if not self.deciding(r)])
