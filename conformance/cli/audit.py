@@ -17,6 +17,7 @@ from fencepost.conformance.cli.cli import exit_codes
 from fencepost.conformance.cli.options.common_options import (
     files_argument,
     json_option,
+    output_option,
     report_option,
 )
 from fencepost.conformance.cli.options.log_options import EXITS, log_options
@@ -69,11 +70,10 @@ _Log = TypeVar("_Log", RequestLog, ServerLog)
     help="Exit code 1 also where a client has a problem, or where static membership or another "
     "setting would have avoided a rebalance.  May be repeated.",
 )
-@click.option(
+@output_option(
+    "Write the figures to watch there; as OpenMetrics if the name ends with .om.",
     "--prometheus",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Write the figures to watch there; as OpenMetrics if the name ends with .om.",
+    "prometheus",
 )
 @log_options
 @json_option

@@ -27,6 +27,7 @@ from fencepost.conformance.runtime.unavailable import (
     TargetUnavailableError,
 )
 from fencepost.model.bad_input import BadInputError
+from fencepost.traces.files.text_files import NO_ROOM, OutputError
 
 _SHARED = {
     EXIT_USAGE: "wrong usage, or input that can't be read",
@@ -203,7 +204,7 @@ def exit_code(group: click.Command, arguments: list[str] | None, prog_name: str)
     try:
         code = _ended(group, arguments, prog_name)
         standard_streams.flush()
-    except standard_streams.OutputError as error:
+    except OutputError as error:
         standard_streams.discard_stdout()
         click.echo(f"Error: {error}", err=True)
         return EXIT_OUTPUT
@@ -228,7 +229,7 @@ def _ended(group: click.Command, arguments: list[str] | None, prog_name: str) ->
     except TargetUnavailableError as error:
         click.echo(f"Error: {error}", err=True)
         return EXIT_UNAVAILABLE
-    except (BrokenPipeError, standard_streams.OutputError):
+    except (BrokenPipeError, OutputError):
         raise
     except SystemExit as ended:
         # Click exits by itself: with 1 for this alone, which would be a finding, and to complete.
@@ -239,6 +240,11 @@ def _ended(group: click.Command, arguments: list[str] | None, prog_name: str) ->
             click.echo(f"Error: {unavailable.exceptions[0]}", err=True)
             return EXIT_UNAVAILABLE
         return _fault(several)
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            return _fault(error)
+        where = f"{error.filename}: " if error.filename else ""
+        raise OutputError(f"{where}can't be written ({error.strerror}); make room") from error
     except Exception as error:  # noqa: BLE001  (whatever it is, it must be said whose fault it is)
         return _fault(error)
     return code if isinstance(code, int) else 0

@@ -20,7 +20,7 @@ from fencepost.conformance.search.findings.shrink_trace import (
 )
 from fencepost.conformance.targets.target_registry import TargetOptions, find_target
 from fencepost.properties.claims.property_registry import find_property
-from fencepost.traces.files.trace_file import write_file
+from fencepost.traces.files.text_files import write_text
 from fencepost.traces.forms.formats import TRACE_FORMATS, read_trace
 
 _PROPERTY = "property:"
@@ -114,4 +114,4 @@ def _write(text: str, output: Path | None) -> None:
     if output is None:
         click.echo(text, nl=False)
         return
-    write_file(output, text)
+    write_text(output, text, "give -o another file")

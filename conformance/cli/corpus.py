@@ -14,7 +14,13 @@ import click
 from rich.text import Text
 
 from fencepost.conformance.cli.cli import LazyGroup, Stub, exit_codes
-from fencepost.conformance.cli.options.common_options import console, echo_json, json_option
+from fencepost.conformance.cli.options.common_options import (
+    console,
+    echo_json,
+    folder_option,
+    json_option,
+    place_option,
+)
 from fencepost.conformance.cli.options.log_options import (
     engine_of,
     engine_option,
@@ -24,6 +30,7 @@ from fencepost.conformance.cli.options.log_options import (
 from fencepost.properties.judging.report import EXIT_CODES, Overall
 from fencepost.properties.mutants.mutants import MUTANTS
 from fencepost.properties.worlds.scope import Scope
+from fencepost.traces.files.text_files import make_folder
 from fencepost.traces.pipeline.corpus.corpus import SHARD_TRACES, corpus_recipe
 
 if TYPE_CHECKING:
@@ -36,9 +43,7 @@ folder_argument = click.argument("folder", metavar="DIR")
 judge_option = click.option(
     "--revision", "judge", default="kafka-4", show_default=True, help="The revision that judges."
 )
-out_option = click.option(
-    "--out", metavar="DIR", required=True, help="The folder to write, a path or URI."
-)
+out_option = place_option("The folder to write, a path or URI.", "--out", "out")
 
 
 _LOGS = (
@@ -221,12 +226,7 @@ def minimise_command(
 @_command("triage")
 @folder_argument
 @judge_option
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="Write a trace file for each group there.",
-)
+@folder_option("Write a trace file for each group there.", "--out", "out")
 def triage_command(
     folder: str, judge: str, out: Path | None, engine: str, master: str | None, *, as_json: bool
 ) -> None:
@@ -240,7 +240,7 @@ def triage_command(
 
         result = triage.triage_corpus(running, _open(folder), judge)
     if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
+        make_folder(out, "give --out another folder")
         for group in result:
             if group.file is not None:
                 group.file.write(out / f"{group.name}.trace.json")

@@ -24,6 +24,7 @@ from fencepost.conformance.cli.options.common_options import (
     console,
     echo_json,
     json_option,
+    output_option,
     report_option,
     revision_option,
 )
@@ -45,14 +46,14 @@ from fencepost.properties.checking.checking import (
 from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, is_quiet
 from fencepost.properties.checking.row_properties import uncovered_rows
 from fencepost.properties.claims.property_registry import PROPERTIES, find_property
-from fencepost.properties.explorer.exploration import SUFFIXES, Exploration, Progress, write_graph
+from fencepost.properties.explorer.exploration import SUFFIXES, Exploration, Progress, graph_text
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.logic.logic import Engine, Property
 from fencepost.properties.worlds.concretise import Run, unfold
 from fencepost.properties.worlds.scope import CHECK_SCOPES, NamedScope, Scope, find_check_scope
 from fencepost.properties.worlds.world import Act, World, Worlds
 from fencepost.traces.files.run_trace import COUNTEREXAMPLE, KNOWN, Example, run_lines, run_trace
-from fencepost.traces.files.text_files import ReportError, make_folder
+from fencepost.traces.files.text_files import ReportError, make_folder, write_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,9 +289,10 @@ def write_graph_file(explored: Explored, path: Path) -> None:
     if graph is None:
         raise ValueError("the graph was not kept; explore with keep_graph=True")
     try:
-        write_graph(graph, path, state_label=_state_label, action_label=_act_label)
-    except (ValueError, OSError) as error:
+        text = graph_text(graph, path.suffix, state_label=_state_label, action_label=_act_label)
+    except ValueError as error:
         raise ReportError(f"{path}: {error}") from error
+    write_text(path, text, "give --graph another file")
 
 
 def _state_label(world: World) -> str:
@@ -349,12 +351,7 @@ def chosen(ids: tuple[str, ...], revision: str) -> tuple[Property, ...]:
 @click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="The most states.")
 @jobs_option
 @property_option
-@click.option(
-    "--graph",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Write the states and transitions: .graphml or .dot.",
-)
+@output_option("Write the states and transitions: .graphml or .dot.", "--graph", "graph")
 @traces_option
 @json_option
 @click.pass_context

@@ -108,7 +108,7 @@ _EVERY_S = 2.0
 @known_failures_options
 @target_options
 @json_option
-@report_option("Write fuzz.json, a trace of each finding, and the target's logs there.")
+@report_option("Write fuzz.json, index.html, a trace of each finding, and the target's logs there.")
 def fuzz_command(
     *,
     target: str,

@@ -10,7 +10,12 @@ from typing import Protocol, cast
 
 import click
 
-from fencepost.conformance.cli.options.common_options import REVISION, json_option, report_option
+from fencepost.conformance.cli.options.common_options import (
+    REVISION,
+    json_option,
+    output_option,
+    report_option,
+)
 from fencepost.conformance.cli.options.target_options import GivenSettings, settings_option
 from fencepost.conformance.runtime.event_loop import at_a_signal
 from fencepost.conformance.serve.adapter import serve
@@ -42,7 +47,8 @@ def _can_be_added_to(
     if path is None:
         return None
     try:
-        path.open("ab").close()
+        if not path.is_fifo():  # whose reader may come later
+            path.open("ab").close()
     except OSError as error:
         raise click.BadParameter(f"{path} can't be written ({error.strerror})") from None
     return path.absolute()
@@ -53,12 +59,11 @@ def _can_be_added_to(
 @settings_option
 @json_option
 @report_option("Keep the target's log there.")
-@click.option(
+@output_option(
+    "Append each request that a kafka:VERSION answers to this file, for `fencepost audit`.",
     "--request-log",
-    type=click.Path(dir_okay=False, path_type=Path),
+    "request_log",
     callback=_can_be_added_to,
-    metavar="FILE",
-    help="Append each request that a kafka:VERSION answers to this file, for `fencepost audit`.",
 )
 def start_command(
     *,

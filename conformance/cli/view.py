@@ -17,7 +17,7 @@ from fencepost.conformance.search.fuzz.earlier_run import FORMAT
 from fencepost.conformance.search.fuzz.fuzz_report import fuzz_page, traces_of
 from fencepost.model.history.words import plural
 from fencepost.traces.files.bounded import DocumentError, read_json
-from fencepost.traces.files.text_files import write_texts
+from fencepost.traces.files.text_files import make_folder, write_text
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
 from fencepost.traces.pages.trace_page import PageTrace, trace_page
 from fencepost.traces.report.certificate_data import checked_certificate, is_certificate
@@ -47,7 +47,8 @@ def view_command(*, files: tuple[Path, ...], output: Path) -> None:
     if kind == FUZZ and len(documents) > 1:
         raise click.UsageError("a page shows one run of fuzz; view them one by one")
     text = {CERTIFICATE: _certificates, FUZZ: _fuzz, TRACE: _traces}[kind](documents)
-    write_texts({output.name: text}, output.parent, "-o")
+    make_folder(output.parent, "give -o another file")
+    write_text(output, text, "give -o another file")
     click.echo(f"{output}: {plural(len(documents), kind)}")
 
 

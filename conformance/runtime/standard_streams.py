@@ -13,14 +13,12 @@ import sys
 from contextlib import suppress
 from typing import Any, TextIO
 
+from fencepost.traces.files.text_files import OutputError
+
 EXIT_OUTPUT = 74
 """Output can't be written; EX_IOERR of sysexits.h."""
 
 _STDIN, _STDOUT, _STDERR = range(3)
-
-
-class OutputError(Exception):
-    """Stdout can't be written.  `str()` has the reason and the remedy."""
 
 
 class _Stdout(io.FileIO):

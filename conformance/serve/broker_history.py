@@ -31,6 +31,7 @@ from fencepost.model.coordinator import Body, CoordinatorFailure
 from fencepost.model.history.history import Exchange
 from fencepost.model.messages.messages import APIS, Api
 from fencepost.model.messages.shapes import Message
+from fencepost.traces.files.text_files import opened_to_append
 
 CONTROL = "fencepost-control"
 """Its client id; its requests are neither noted in a history nor provoked."""
@@ -293,7 +294,7 @@ class HistoryFileError(BadInputError):
 def appending(path: Path) -> Iterator[Callable[[bytes], object]]:
     """Yield a sink that appends to a file, each line at once.  Raises HistoryFileError."""
     try:
-        file = path.open("ab", buffering=0)
+        file = opened_to_append(path)
     except OSError as error:
         raise HistoryFileError(f"{path}: can't be written ({error.strerror})") from None
     with file:

@@ -9,11 +9,11 @@ of the caller, otherwise by `repr`.  All attributes are strings, since every too
 
 from __future__ import annotations
 
+import io
 import resource
 import sys
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
 import networkx as nx
@@ -143,7 +143,7 @@ def unique_names(names: Iterable[str]) -> None:
 
 
 SUFFIXES = (".dot", ".graphml")
-"""The formats that `write_graph` knows, by the suffix of the file."""
+"""The formats that `graph_text` knows, by the suffix of the file."""
 
 
 def to_networkx(
@@ -164,24 +164,25 @@ def to_networkx(
     return result
 
 
-def write_graph(
+def graph_text(
     graph: Graph[S, A],
-    path: Path,
+    suffix: str,
     state_label: Callable[[S], str] = repr,
     action_label: Callable[[A], str] = repr,
-) -> None:
-    """Write the graph in the format that the suffix names: `.graphml` or `.dot`.
+) -> str:
+    """Return the graph in the format that the suffix of a file names: `.graphml` or `.dot`.
 
-    Raises ValueError for another suffix, OSError where nothing can be written.
+    Raises ValueError for another suffix, or for text that GraphML can't hold.
     """
-    if path.suffix == ".graphml":
-        nx.write_graphml(to_networkx(graph, state_label, action_label), path)
-    elif path.suffix == ".dot":
+    if suffix == ".graphml":
+        text = io.BytesIO()
+        nx.write_graphml(to_networkx(graph, state_label, action_label), text)
+        return text.getvalue().decode()
+    if suffix == ".dot":
         lines = _dot_lines(graph, state_label, action_label)
-        path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
-    else:
-        known = " or ".join(SUFFIXES)
-        raise ValueError(f"no format of graphs has the suffix {path.suffix!r}; name a {known} file")
+        return "".join(f"{line}\n" for line in lines)
+    known = " or ".join(SUFFIXES)
+    raise ValueError(f"no format of graphs has the suffix {suffix!r}; name a {known} file")
 
 
 def _dot_lines(

@@ -42,6 +42,7 @@ from fencepost.properties.judging.model_states import (
 )
 from fencepost.properties.judging.trace_verdict import Expected, TraceVerdict, WrongBeside
 from fencepost.traces.files.bounded import DocumentError, read_json, schema_error
+from fencepost.traces.files.text_files import write_text
 
 if TYPE_CHECKING:
     from fencepost.properties.oracle.verdict import Verdict
@@ -116,8 +117,8 @@ class TraceFile:
         return json.dumps(self.to_json(), indent=1) + "\n"
 
     def write(self, path: Path) -> None:
-        """Write the file; its folder must exist.  Raises TraceFileError."""
-        write_file(path, self.text())
+        """Write the file; its folder must exist.  Raises ReportError, OutputError."""
+        write_text(path, self.text(), "choose another folder")
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -237,16 +238,6 @@ class TraceFile:
             case Handled() | Passed():
                 pass
         return {"step": number, "do": event.do, "at_ms": list(event.span), **fields}
-
-
-def write_file(path: Path, text: str) -> None:
-    """Write a text; its folder must exist.  Raises TraceFileError."""
-    try:
-        path.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise TraceFileError(
-            str(path), "file", f"can't be written ({error.strerror})", "choose another folder"
-        ) from error
 
 
 def read_document(path: Path) -> Any:

@@ -23,7 +23,7 @@ from fencepost.traces.audit.log_audit import ASSUMED, AuditRun
 from fencepost.traces.audit.server_log_audit import NOT_COVERED, Judged, ServerLogRun, audit_page
 from fencepost.traces.audit.window_trace import window_trace
 from fencepost.traces.files.bounded import own_version
-from fencepost.traces.files.text_files import ReportError, write_texts
+from fencepost.traces.files.text_files import write_text, write_texts
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.operations.open_metrics import metrics_text
 from fencepost.traces.operations.operator_words import operator_summary, problems_text
@@ -134,17 +134,10 @@ def write_audit(run: LogRun, folder: Path) -> None:
 def write_metrics(run: LogRun, path: Path) -> None:
     """Write the file of `--prometheus`, whole or not at all, since a collector may read it.
 
-    Raises ReportError.
+    Raises ReportError, OutputError.
     """
     text = metrics_text(run.report, is_open=path.suffix == ".om")
-    half = path.with_name(f".{path.name}.half")
-    try:
-        half.write_text(text, encoding="utf-8")
-        half.replace(path)
-    except OSError as error:
-        raise ReportError(
-            f"{path}: can't be written ({error.strerror}); give --prometheus another file"
-        ) from error
+    write_text(path, text, "give --prometheus another file")
 
 
 def _traces(run: AuditRun) -> dict[str, tuple[str, TraceFile]]:

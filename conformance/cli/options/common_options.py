@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from rich.console import Console
 
 from fencepost.conformance.targets.target_registry import DEFAULT_REVISION
 from fencepost.model.revisions.revisions import is_in_a_file
+from fencepost.traces.files.text_files import INDEX, is_foreign_report
 
 _PLAIN_WIDTH = 160
 
@@ -55,26 +58,114 @@ own_revisions_option = click.option(
 )
 
 
+_UPDATED = {("lists", "written"), ("finding", "into")}
+"""Inputs that are an output, too, because it keeps what they have."""
+
+
+def _writing(option: Callable[[Any], Any], name: str) -> Callable[[Any], Any]:
+    """Return a decorator that adds an option of what is written, and refuses inputs for it.
+
+    The inputs are known only when all arguments are.
+    """
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def wrapped(*args: Any, **options: Any) -> Any:
+            output = options.get(name)
+            if output is not None:
+                _refuse_inputs(click.get_current_context(), name, str(output))
+            return command(*args, **options)
+
+        return option(wrapped)  # type: ignore[no-any-return]
+
+    return decorate
+
+
+def _refuse_inputs(context: click.Context, name: str, output: str) -> None:
+    """Raise click.UsageError if an input of the command is what this option would overwrite."""
+    for parameter in context.command.params:
+        value = context.params.get(parameter.name or "")
+        is_read = isinstance(parameter.type, click.Path) and parameter.type.exists
+        if not (is_read or parameter.name == "folder") or (parameter.name, name) in _UPDATED:
+            continue
+        for path in value if isinstance(value, tuple) else () if value is None else (value,):
+            if _is_same(str(path), output):
+                raise click.UsageError(
+                    f"{output} is read by this command and would be overwritten: name another one"
+                )
+
+
+def _is_same(path: str, other: str) -> bool:
+    """Return True for two names of one plain file or folder, or for one URI."""
+    try:
+        return os.path.samefile(path, other) and (os.path.isfile(path) or os.path.isdir(path))  # noqa: PTH112, PTH113, PTH121
+    except (OSError, ValueError):
+        return path.rstrip("/") == other.rstrip("/")
+
+
 def report_option(help_text: str, *, required: bool = False) -> Callable[[Any], Any]:
-    """Return the option `--report DIR`, with the files that the command writes there."""
-    return click.option(
-        "--report",
-        required=required,
-        type=click.Path(file_okay=False, path_type=Path),
-        metavar="DIR",
-        help=help_text,
+    """Return the option `--report DIR`, with the files that the command writes there.
+
+    And `--force`: without it a folder with a page of somebody else is refused.
+    """
+    report = folder_option(help_text, "--report", "report", required=required)
+    force = click.option(
+        "--force", is_flag=True, help="Write into DIR although its index.html is not fencepost's."
+    )
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def wrapped(*args: Any, force: bool, **options: Any) -> Any:
+            folder = options["report"]
+            if folder is not None and not force and is_foreign_report(folder):
+                raise click.UsageError(
+                    f"{folder / INDEX} is no page of fencepost and might be overwritten: give "
+                    "--report another folder, or --force"
+                )
+            return command(*args, **options)
+
+        return report(force(wrapped))
+
+    return decorate
+
+
+def folder_option(
+    help_text: str, flag: str, name: str, *, required: bool = False
+) -> Callable[[Any], Any]:
+    """Return an option of a folder to write."""
+    kind = click.Path(file_okay=False, path_type=Path)
+    return _writing(
+        click.option(flag, name, required=required, type=kind, metavar="DIR", help=help_text), name
     )
 
 
-def output_option(help_text: str, *, required: bool = False) -> Callable[[Any], Any]:
-    """`-o`, `--output FILE`: the one file to write."""
-    return click.option(
-        "-o",
-        "--output",
-        required=required,
-        type=click.Path(dir_okay=False, path_type=Path),
-        metavar="FILE",
-        help=help_text,
+def place_option(help_text: str, flag: str, name: str) -> Callable[[Any], Any]:
+    """Return an option of a folder to write, a path or a URI."""
+    return _writing(click.option(flag, name, required=True, metavar="DIR", help=help_text), name)
+
+
+def output_option(
+    help_text: str,
+    flag: str = "-o",
+    name: str = "output",
+    *,
+    required: bool = False,
+    callback: Callable[..., Any] | None = None,
+) -> Callable[[Any], Any]:
+    """Return an option of a file to write, by default `-o`, `--output FILE`."""
+    flags = (flag, "--output") if flag == "-o" else (flag,)
+    kind = click.Path(dir_okay=False, path_type=Path)
+    return _writing(
+        click.option(
+            *flags,
+            name,
+            required=required,
+            type=kind,
+            callback=callback,
+            metavar="FILE",
+            help=help_text,
+        ),
+        name,
     )
 
 

@@ -20,6 +20,7 @@ import click
 from fencepost.conformance.cases.suites import CATALOGUE, NAMES
 from fencepost.conformance.cli.options.common_options import (
     REVISION,
+    output_option,
 )
 from fencepost.conformance.targets.target_registry import TargetOptions
 from fencepost.conformance.targets.tcp.security import (
@@ -35,7 +36,7 @@ from fencepost.model.coordinator import CONFIG_DEFAULTS
 from fencepost.model.table.table import Level
 from fencepost.properties.judging.known_failures import KnownFailure
 from fencepost.traces.files.known_failure_lists import of_no_use, read
-from fencepost.traces.files.text_files import write_texts
+from fencepost.traces.files.text_files import make_folder, write_text
 
 if TYPE_CHECKING:
     import ssl
@@ -296,10 +297,14 @@ def kept_entries(lists: Iterable[Path], written: Path | None) -> list[KnownFailu
     return [entry for path in files for entry in read(path)]
 
 
+_ANOTHER = "give --write-known-failures another file"
+
+
 def write_list(drafted: Mapping[str, Any], written: Path) -> None:
     """Write a list of known failures.  Raises ReportError."""
     text = json.dumps(drafted, indent=2, ensure_ascii=False) + "\n"
-    write_texts({written.name: text}, written.parent, "--write-known-failures")
+    make_folder(written.parent, _ANOTHER)
+    write_text(written, text, _ANOTHER)
 
 
 level_option = click.option(
@@ -316,11 +321,9 @@ older_option = click.option(
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Compare with an older certificate.json; --report then has diff.html, too.",
 )
-written_list_option = click.option(
+written_list_option = output_option(
+    "Write a list of all failures: what the given lists and FILE say is kept, apart from what "
+    "is out of date; what no list has yet is added.",
     "--write-known-failures",
     "written",
-    metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write a list of all failures: what the given lists and FILE say is kept, apart from what "
-    "is out of date; what no list has yet is added.",
 )

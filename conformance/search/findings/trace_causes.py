@@ -26,6 +26,7 @@ from fencepost.properties.departures.known_departures import DEPARTURES, coordin
 from fencepost.properties.judging.trace_verdict import WRONGS
 from fencepost.properties.oracle.fingerprint import Bug, Fingerprint, bug_of, fingerprint_of
 from fencepost.traces.files.document_schema import Document, DocumentSchema, Positive, Text
+from fencepost.traces.files.text_files import make_folder, write_text
 from fencepost.traces.files.trace_file import (
     TraceFile,
     TraceFileError,
@@ -259,20 +260,11 @@ class CorpusFolder:
         return names
 
     def with_adopted(self, name: str, trace: TraceFile) -> Path:
-        """Add a trace, write the index, and return the path.  Raises TraceFileError."""
+        """Add a trace, write the index, and return the path.  Raises ReportError."""
         path = self.folder.absolute() / "adopted" / f"{name}.json"
         entry = adopted_entry(name, path.relative_to(self.top).as_posix(), trace)
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(trace.text(), encoding="utf-8", newline="\n")
-            index = self.folder / INDEX
-            text = CorpusIndex.of([*self.entries, entry]).text()
-            index.write_text(text, encoding="utf-8", newline="\n")
-        except OSError as error:
-            raise TraceFileError(
-                str(error.filename),
-                "file",
-                f"can't be written ({error.strerror})",
-                "choose another folder with --into",
-            ) from error
+        remedy = "choose another folder with --into"
+        make_folder(path.parent, remedy)
+        write_text(path, trace.text(), remedy)
+        write_text(self.folder / INDEX, CorpusIndex.of([*self.entries, entry]).text(), remedy)
         return path

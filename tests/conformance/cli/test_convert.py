@@ -85,7 +85,7 @@ def test_what_is_wrong_with_the_input_is_said(run: Run, file: Path, tmp_path: Pa
     code, _, said = run("convert", file, "--to", "pdf")
     assert (code, "'pdf' is not one of" in said) == (EXIT_USAGE, True)
     code, _, said = run("convert", file, "--to", "csv", "-o", tmp_path / "no" / "folder")
-    assert (code, "choose another folder" in said) == (EXIT_USAGE, True)
+    assert (code, "give -o another file" in said) == (EXIT_USAGE, True)
     code, _, said = run("convert", tmp_path / "nothing", "--to", "itf")
     assert (code, "does not exist" in said) == (EXIT_USAGE, True)
 

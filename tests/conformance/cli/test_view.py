@@ -124,7 +124,7 @@ def test_bad_input_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert "kafka-9" in refused(capsys, str(bad), "-o", page)
     blocked = tmp_path / "file"
     blocked.write_text("")
-    assert "can't be written" in refused(capsys, FINDING, "-o", str(blocked / "page.html"))
+    assert "can't be made" in refused(capsys, FINDING, "-o", str(blocked / "page.html"))
     assert not Path(page).exists()
 
 

@@ -9,7 +9,7 @@ import networkx as nx
 import pytest
 
 from benchmarks.kip345_small import CONFIGURATIONS, SmallSystem
-from fencepost.properties.explorer.exploration import SUFFIXES, Graph, to_networkx, write_graph
+from fencepost.properties.explorer.exploration import SUFFIXES, Graph, graph_text, to_networkx
 from fencepost.properties.explorer.explorer import explore
 
 TWO: Graph[str, str] = Graph(['a "quoted"', "b\\l\nc"], [(0, "x", 1), (0, "y", 1), (1, "x", 1)])
@@ -30,7 +30,7 @@ def test_networkx_has_all_of_it() -> None:
 
 def test_graphml_comes_back(tmp_path: Path) -> None:
     path = tmp_path / "two.graphml"
-    write_graph(TWO, path, str, str)
+    path.write_text(graph_text(TWO, ".graphml", str, str), "utf-8")
     back = nx.read_graphml(path)
     assert back.is_multigraph()
     assert back.nodes["0"] == {"label": 'a "quoted"', "initial": "true"}
@@ -38,10 +38,8 @@ def test_graphml_comes_back(tmp_path: Path) -> None:
     assert labels == [("0", "1", "x"), ("0", "1", "y"), ("1", "1", "x")]
 
 
-def test_dot_is_quoted(tmp_path: Path) -> None:
-    path = tmp_path / "two.dot"
-    write_graph(TWO, path, str, str)
-    assert path.read_text("utf-8").splitlines() == [
+def test_dot_is_quoted() -> None:
+    assert graph_text(TWO, ".dot", str, str).splitlines() == [
         "digraph {",
         '  0 [label="a \\"quoted\\"", shape=doublecircle];',
         '  1 [label="b\\\\l\\nc"];',
@@ -52,17 +50,14 @@ def test_dot_is_quoted(tmp_path: Path) -> None:
     ]
 
 
-def test_without_labels_they_are_as_python_shows_them(tmp_path: Path) -> None:
-    path = tmp_path / "one.dot"
-    write_graph(Graph([1.5], [(0, None, 0)]), path)
-    assert '0 [label="1.5", shape=doublecircle]' in path.read_text("utf-8")
-    assert '0 -> 0 [label="None"]' in path.read_text("utf-8")
+def test_without_labels_they_are_as_python_shows_them() -> None:
+    text = graph_text(Graph([1.5], [(0, None, 0)]), ".dot")
+    assert '0 [label="1.5", shape=doublecircle]' in text
+    assert '0 -> 0 [label="None"]' in text
 
 
-@pytest.mark.parametrize("name", ["graph.svg", "graph", "graph.DOT"])
-def test_another_suffix_is_refused_with_a_remedy(tmp_path: Path, name: str) -> None:
-    suffix = re.escape(repr(Path(name).suffix))
-    with pytest.raises(ValueError, match=f"{suffix}; name a .dot or .graphml file"):
-        write_graph(TWO, tmp_path / name)
-    assert list(tmp_path.iterdir()) == []
+@pytest.mark.parametrize("suffix", [".svg", "", ".DOT"])
+def test_another_suffix_is_refused_with_a_remedy(suffix: str) -> None:
+    with pytest.raises(ValueError, match=f"{re.escape(repr(suffix))}; name a .dot or .graphml"):
+        graph_text(TWO, suffix)
     assert SUFFIXES == (".dot", ".graphml")

@@ -20,6 +20,7 @@ from fencepost.model.history.events import (
 )
 from fencepost.properties.judging.trace_verdict import Expected, TraceVerdict
 from fencepost.properties.oracle.verdict import Wrong
+from fencepost.traces.files.text_files import ReportError
 from fencepost.traces.files.trace_file import SCHEMA_FILE, TraceFile, TraceFileError
 
 BEAT = {"groupId": "g", "generationId": 1, "memberId": "nobody", "groupInstanceId": None}
@@ -166,5 +167,5 @@ def test_what_can_not_be_read_is_named(tmp_path: Path, data: bytes | None, place
 
 def test_a_folder_that_is_missing_is_named(tmp_path: Path) -> None:
     path = tmp_path / "none" / "trace.json"
-    with pytest.raises(TraceFileError, match="choose another folder"):
+    with pytest.raises(ReportError, match="choose another folder"):
         trace().write(path)
