@@ -11,7 +11,9 @@ and a line of help.  `--help` and shell completion need no more.
 from __future__ import annotations
 
 import importlib
+import os
 import sys
+import threading
 import traceback
 from collections.abc import Mapping
 from typing import Any
@@ -196,7 +198,10 @@ def fencepost() -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run a command and exit with its code."""
     standard_streams.prepare()
-    sys.exit(exit_code(fencepost, arguments, "fencepost"))
+    code = exit_code(fencepost, arguments, "fencepost")
+    if code == _EXIT_INTERRUPTED and len(threading.enumerate()) > 1:
+        os._exit(code)  # at its end Python would wait for a judge, which may take half a minute
+    sys.exit(code)
 
 
 def exit_code(group: click.Command, arguments: list[str] | None, prog_name: str) -> int:
@@ -235,6 +240,9 @@ def _ended(group: click.Command, arguments: list[str] | None, prog_name: str) ->
         # Click exits by itself: with 1 for this alone, which would be a finding, and to complete.
         return _EXIT_PIPE if ended.code == 1 else int(ended.code or 0)
     except BaseExceptionGroup as several:
+        if several.subgroup(KeyboardInterrupt) is not None:
+            click.echo("interrupted", err=True)
+            return _EXIT_INTERRUPTED
         unavailable, rest = several.split(TargetUnavailableError)
         if unavailable is not None and rest is None:
             click.echo(f"Error: {unavailable.exceptions[0]}", err=True)

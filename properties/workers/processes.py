@@ -26,6 +26,7 @@ import traceback
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -109,6 +110,7 @@ class WorkerGroup:
         # No signal may come between the start of a process and its entry in the list, nor reach a
         # fork before it has handlers of its own.
         mine = _OURS if self._forks else {signal.SIGINT}
+        resource_tracker.ensure_running()  # which unblocks them, if `process.start` must start it
         before = signal.pthread_sigmask(signal.SIG_BLOCK, mine)
         try:
             process.start()

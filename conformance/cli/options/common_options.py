@@ -76,7 +76,8 @@ def _writing(option: Callable[[Any], Any], name: str) -> Callable[[Any], Any]:
                 _refuse_inputs(click.get_current_context(), name, str(output))
             return command(*args, **options)
 
-        return option(wrapped)  # type: ignore[no-any-return]
+        added: Callable[..., Any] = option(wrapped)
+        return added
 
     return decorate
 
@@ -124,7 +125,8 @@ def report_option(help_text: str, *, required: bool = False) -> Callable[[Any], 
                 )
             return command(*args, **options)
 
-        return report(force(wrapped))
+        added: Callable[..., Any] = report(force(wrapped))
+        return added
 
     return decorate
 

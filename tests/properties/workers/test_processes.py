@@ -80,3 +80,30 @@ def test_an_error_of_a_group_is_named_with_its_place() -> None:
     assert isinstance(failure.error, ExceptionGroup)
     assert str(failure).startswith("ValueError: invalid literal")
     assert "(test_processes.py, line " in str(failure)
+
+
+def test_no_worker_gets_a_signal_before_it_ignores_it() -> None:
+    """Not even the first, with which Python starts a process of its own."""
+    ended = subprocess.run(
+        [sys.executable, "-c", _FIRST_WORKER],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=True,
+    )
+    assert ended.stdout.splitlines()[-1] == "True"
+
+
+_FIRST_WORKER = """
+import signal
+from multiprocessing import util
+from fencepost.properties.workers.processes import WorkerGroup, listen
+
+spawn = util.spawnv_passfds
+def spawned(path, arguments, fds):
+    print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ()), flush=True)
+    return spawn(path, arguments, fds)
+util.spawnv_passfds = spawned
+with WorkerGroup() as group:
+    group.start(listen)
+"""
