@@ -56,7 +56,7 @@ from fencepost.traces.report.certificate_data import read_certificate_file
 from fencepost.traces.report.certificate_diff import PAGE, CertificateDiff, diff_certificates
 from fencepost.traces.report.client_certificate import ClientCertificate
 from fencepost.traces.report.report_folder import certificate_document
-from fencepost.traces.report.report_text import print_certificate
+from fencepost.traces.report.report_text import print_certificate, print_cut_short
 from fencepost.traces.report.report_writer import write_report
 
 _EVERY_S = 30.0
@@ -191,11 +191,29 @@ def _afterwards(
 
 
 @contextmanager
-def case_progress(total: int, *, is_quiet: bool) -> Iterator[Callable[[CheckResult], None] | None]:
+def case_progress(total: int, *, is_quiet: bool) -> Iterator[Callable[[CheckResult], None]]:
     """Report progress on stderr: a bar, or lines where stderr is no terminal.
 
-    `is_quiet`: no lines, as with `--json`.
+    After Ctrl-C print the results until then.  `is_quiet`: no lines, as with `--json`.
     """
+    done: list[CheckResult] = []
+
+    def listen(result: CheckResult) -> None:
+        done.append(result)
+        if show is not None:
+            show(result)
+
+    try:
+        with _bar_or_lines(total, is_quiet=is_quiet) as show:
+            yield listen
+    except KeyboardInterrupt:
+        if done and not is_quiet:
+            print_cut_short(done, total, console())
+        raise
+
+
+@contextmanager
+def _bar_or_lines(total: int, *, is_quiet: bool) -> Iterator[Callable[[CheckResult], None] | None]:
     if not sys.stderr.isatty():
         lines = PlainProgress(total)
         yield None if is_quiet else lines

@@ -28,7 +28,7 @@ from fencepost.model.revisions.revisions import is_in_a_file
 from fencepost.model.table.table import LEVELS, Level
 from fencepost.properties.judging.explain import explained
 from fencepost.properties.judging.known_failures import UNEXPLAINED, stale_note
-from fencepost.properties.judging.outcome import NOT_LISTED, CaseResult, Outcome
+from fencepost.properties.judging.outcome import NOT_LISTED, CaseResult, CheckResult, Outcome
 from fencepost.properties.judging.report import Certificate, Overall, Report
 from fencepost.properties.requirements.requirements import REQUIREMENTS
 from fencepost.traces.report.certificate_data import CaseRow, Cause, causes_of, masking
@@ -109,6 +109,18 @@ def print_certificate(
     say(console, report.summary(), style)
     for detail in report.details():
         say(console, f"  - {detail}")
+
+
+def print_cut_short(results: Sequence[CheckResult], total: int, console: Console) -> None:
+    """Print what a run had when it was interrupted: no verdict, since cases are missing."""
+    bad = [result for result in results if result.outcome is Outcome.FAIL]
+    failures = f"{len(bad)} failed, known failures included" if bad else "none failed"
+    say(console, f"{len(results)} of {plural(total, 'case')} done, no verdict; {failures}", "bold")
+    for result in bad[:_MOST_CAUSES]:
+        _title(result.outcome, result.level, result.case.id, console)
+        say(console, f"  {_shortened(result.message)}")
+    if len(bad) > _MOST_CAUSES:
+        say(console, f"and {len(bad) - _MOST_CAUSES} more")
 
 
 def _client_failures(report: ClientCertificate, console: Console) -> None:

@@ -9,7 +9,7 @@ from support.in_this_process import invoke
 from support.runs import result_of
 
 from fencepost.conformance.cli import certify
-from fencepost.conformance.cli.certify import PlainProgress
+from fencepost.conformance.cli.certify import PlainProgress, case_progress
 
 PASSES = result_of("HEARTBEAT-INSTANCE-FENCED/zombie")
 FAILS = result_of("HEARTBEAT-INSTANCE-FENCED/zombie", "comment-table-1")
@@ -30,6 +30,25 @@ def test_a_long_run_tells_a_log_now_and_then_how_far_it_is(
         "2 of 5 cases done after 31 s; 1 failed, known failures included",
         "5 of 5 cases done after 70 s; 1 failed, known failures included",
     ]
+
+
+def interrupt(*, is_quiet: bool) -> None:
+    with case_progress(5, is_quiet=is_quiet) as show:
+        for result in (PASSES, FAILS):
+            show(result)
+        raise KeyboardInterrupt
+
+
+def test_an_interrupted_run_shows_what_it_has(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        interrupt(is_quiet=False)
+    first, title, sentence = capsys.readouterr().out.splitlines()
+    assert first == "2 of 5 cases done, no verdict; 1 failed, known failures included"
+    assert title.endswith("HEARTBEAT-INSTANCE-FENCED/zombie")
+    assert sentence.startswith("  ")
+    with pytest.raises(KeyboardInterrupt):
+        interrupt(is_quiet=True)
+    assert capsys.readouterr().out == ""
 
 
 def test_a_short_run_tells_a_log_nothing(capsys: pytest.CaptureFixture[str]) -> None:

@@ -162,3 +162,23 @@ def test_where_one_runs_at_a_time_it_may() -> None:
     assert not window.heard(500, 1, 0)
     assert window.heard(0, 0, 0)
     assert not window.heard(0, 1, 0)
+
+
+async def test_what_waits_for_nothing_can_be_cancelled_between_two_cases() -> None:
+    turns, begun = Turns(), list[int]()
+
+    async def case(number: int) -> None:
+        await turns.turn(at_once=True)
+        begun.append(number)
+        if number == 2:
+            all_of_them.cancel()
+
+    async def cases() -> None:
+        async with asyncio.TaskGroup() as group:
+            for number in range(100):
+                group.create_task(case(number))
+
+    all_of_them = asyncio.create_task(cases())
+    with pytest.raises(asyncio.CancelledError):
+        await all_of_them
+    assert len(begun) < 10
