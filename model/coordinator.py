@@ -9,7 +9,7 @@ are JSON objects as in `fencepost.model.messages.messages`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -79,6 +79,23 @@ class Hello:
         low, high = self.apis.get(api, (0, -1))
         broken = self.broken.get(api, frozenset())
         return tuple(version for version in range(low, high + 1) if version not in broken)
+
+
+def spans(versions: Iterable[int]) -> str:
+    """Write versions in order as people write them: `version 3`, `versions 0, 4 and 7 to 9`."""
+    runs: list[list[int]] = []
+    for version in versions:
+        if runs and version == runs[-1][-1] + 1:
+            runs[-1].append(version)
+        else:
+            runs.append([version])
+    parts: list[str] = []
+    for run in runs:
+        is_long = run[-1] - run[0] > 1
+        parts += [f"{run[0]} to {run[-1]}"] if is_long else map(str, run)
+    if len(parts) == 1:
+        return f"versions {parts[0]}" if len(runs[0]) > 1 else f"version {parts[0]}"
+    return f"versions {', '.join(parts[:-1])} and {parts[-1]}"
 
 
 class Send(msgspec.Struct, frozen=True):

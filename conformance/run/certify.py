@@ -63,6 +63,7 @@ from fencepost.conformance.runtime.lag_meter import LagMeter
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError, needed_of_a_target
 from fencepost.conformance.targets.target import (
     Configurable,
+    HelperFailedError,
     Located,
     Place,
     Placed,
@@ -170,9 +171,12 @@ def unsupported(case: Plan, lacks: str) -> CaseResult:
 
 
 def failed(case: Plan, error: CoordinatorFailure) -> CaseResult:
-    """Return the result of a case in which the target failed, or which an earlier case spoiled."""
+    """Return the result of a case in which the target failed, or that shows nothing of it."""
     if isinstance(error, SpoiledRunError):
         return CaseResult(case, Outcome.UNKNOWN, case.level, str(error))
+    if isinstance(error, HelperFailedError):
+        message = f"{error}; that is no request of the group protocol, so no rule is judged by it"
+        return CaseResult(case, Outcome.UNKNOWN, case.level, message)
     message = f"the target failed: {error}"
     return CaseResult(case, Outcome.FAIL, case.level, message, "the target failed")
 

@@ -2,7 +2,7 @@
 
 Two verdicts are the same if the outcome is, and for a violation also the request, the way in which
 its answer is wrong, and the rule.  Without a target the recorded history is judged again; with a
-target the recorded plan is run against it.
+target the recorded plan is run against it.  Each has its own sentence, since words may change, too.
 
 An audit of trace files judges each as a whole, since it begins with its groups, by the revision
 that the file names unless the caller chooses another.
@@ -29,14 +29,15 @@ from fencepost.model.messages.messages import groups_of
 from fencepost.model.plans.plan_order import DELAY
 from fencepost.model.plans.spelling import read_plan
 from fencepost.model.revision import Revision
-from fencepost.properties.judging.outcome import CaseResult, Outcome
+from fencepost.properties.judging.explain import sentence
+from fencepost.properties.judging.outcome import CaseResult, Outcome, graded
 from fencepost.properties.judging.trace_verdict import TraceVerdict
 from fencepost.properties.oracle.fingerprint import broken_rule
 from fencepost.properties.oracle.oracle import judge
 from fencepost.properties.oracle.verdict import Verdict
 from fencepost.traces.audit.audit_results import EXPLAINED, UNKNOWN, VIOLATED
 from fencepost.traces.files.bounded import own_version
-from fencepost.traces.files.run_trace import trace_of
+from fencepost.traces.files.run_trace import recording_of, trace_of
 from fencepost.traces.files.text_files import write_texts
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
 from fencepost.traces.pages.trace_page import PageTrace, trace_page
@@ -72,7 +73,10 @@ class Replayed:
         if self.shows:
             lines.append(f"the run shows ({self.shows}): {recorded.message}")
             recorded = replace(recorded, message="Each answer is one that the revision gives.")
-        lines += [f"recorded: {_words(recorded)}", f"today:    {_words(self.today)}"]
+        if _words(recorded) == _words(self.today):
+            lines.append(f"recorded and today: {_words(recorded)}")
+        else:
+            lines += [f"recorded: {_words(recorded)}", f"today:    {_words(self.today)}"]
         return "\n".join([*lines, "the same verdict" if self.same else "another verdict"])
 
     def to_json(self) -> dict[str, Any]:
@@ -82,6 +86,7 @@ class Replayed:
             "recorded": dict(zip(_ESSENTIAL, _essence(self.recorded), strict=True)),
             "today": dict(zip(_ESSENTIAL, _essence(self.today), strict=True)),
             "message": self.today.message,
+            "recorded_message": self.recorded.message,
         }
 
 
@@ -104,28 +109,32 @@ def _shows(trace: TraceFile) -> str:
 def rejudge(trace: TraceFile) -> Replayed:
     """Judge the recorded history again, by the revision that the file names."""
     verdict = trace.judge()
+    today = _today_of(trace, verdict)
+    if verdict.violation is None:
+        return Replayed(trace.verdict, replace(today, message=verdict.unknown or ""), _shows(trace))
+    revision = find_revision(trace.revision)
+    recording = recording_of(replace(trace, plan=None))  # no sentence needs the plan
+    message = sentence(graded(verdict, recording, revision), recording, revision)
+    return Replayed(trace.verdict, replace(today, message=message), _shows(trace))
+
+
+def _today_of(trace: TraceFile, verdict: Verdict) -> TraceVerdict:
+    """Return a verdict of the recorded history as one of the file, without its sentence."""
     outcome = _outcome(verdict)
     if trace.verdict.outcome == "unknown" and outcome == "holds":
         outcome = "unknown"  # a second judgement of it decides nothing
-    today = replace(trace.verdict, outcome=outcome)
+    today = replace(trace.verdict, outcome=outcome, message="")
     violation = verdict.violation
     if violation is None:
-        today = replace(today, request=None, wrong=None, rule=None, message=verdict.unknown or "")
-    else:
-        rule = broken_rule(violation, find_revision(trace.revision))
-        name = None if rule is None else rule.id
-        right = {allowed.rule for allowed in violation.allowed}
-        if violation.wait is not None:
-            right.update(violation.decided_by)  # an older file names the rule that received it
-        if trace.verdict.rule in right:
-            name = trace.verdict.rule  # by a smaller lag than the file's; right by both
-        today = replace(
-            today,
-            request=violation.request_id,
-            wrong=violation.wrong.name,
-            rule=name,
-        )
-    return Replayed(trace.verdict, today, _shows(trace))
+        return replace(today, request=None, wrong=None, rule=None)
+    rule = broken_rule(violation, find_revision(trace.revision))
+    name = None if rule is None else rule.id
+    right = {allowed.rule for allowed in violation.allowed}
+    if violation.wait is not None:
+        right.update(violation.decided_by)  # an older file names the rule that received it
+    if trace.verdict.rule in right:
+        name = trace.verdict.rule  # by a smaller lag than the file's; right by both
+    return replace(today, request=violation.request_id, wrong=violation.wrong.name, rule=name)
 
 
 def _outcome(verdict: Verdict) -> str:
@@ -153,7 +162,7 @@ def sound_trace(
         )
 
     first = trace(result.verdict)
-    if rejudge(first).same:
+    if Replayed(first.verdict, _today_of(first, first.judge())).same:
         return first
     lag_ms = recording.lag_ms
     return trace(judge(revision, recording.config, recording.history, lag_ms=lag_ms).verdict())

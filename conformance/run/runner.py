@@ -28,7 +28,15 @@ from msgspec.structs import replace
 
 from fencepost.conformance.runtime.event_loop import aside
 from fencepost.conformance.targets.target import Clocked, Hints
-from fencepost.model.coordinator import Answer, AsyncCoordinator, Config, Hello, Send, codes_in
+from fencepost.model.coordinator import (
+    Answer,
+    AsyncCoordinator,
+    Config,
+    Hello,
+    Send,
+    codes_in,
+    spans,
+)
 from fencepost.model.history.events import (
     Answered,
     Disconnected,
@@ -478,7 +486,7 @@ def bound_request(step: Request, hello: Hello, knowledge: Knowledge) -> tuple[in
         most = versions[-1] if step.at_most is None else step.at_most
         version = max((v for v in versions if v <= most), default=most)
     if version not in versions:
-        raise CaseUnsupportedError(f"{step.api} v{version}; the target has {_spans(versions)}")
+        raise CaseUnsupportedError(f"{step.api} v{version}; the target has {spans(versions)}")
     kind = ALL_APIS[step.api].request
     carried = carried_fields(kind, version)
     values = {
@@ -492,13 +500,6 @@ def bound_request(step: Request, hello: Hello, knowledge: Knowledge) -> tuple[in
         raise CaseUnsupportedError(
             f"{with_article(step.api)} that can say {error.path}; v{version} can't"
         ) from error
-
-
-def _spans(versions: Sequence[int]) -> str:
-    """Return versions as `v0 to v2, v4 to v5`."""
-    first = (v for v in versions if v - 1 not in versions)
-    last = (v for v in versions if v + 1 not in versions)
-    return ", ".join(f"v{a} to v{b}" for a, b in zip(first, last, strict=True))
 
 
 def pause_ms(step: Pause, times: Times) -> int:

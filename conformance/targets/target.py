@@ -26,6 +26,13 @@ class SpoiledRunError(CoordinatorFailure):
     """A request of an earlier case spoiled this one, which shows nothing.  `str()` says how."""
 
 
+class HelperFailedError(CoordinatorFailure):
+    """A request that a case needs, but is none of the group protocol, failed: nothing is shown.
+
+    It makes a topic, deletes one, or looks for the coordinator.  `str()` says which, and how.
+    """
+
+
 @dataclass(frozen=True, slots=True)
 class Hints:
     """Times for a target with a real clock.

@@ -192,16 +192,27 @@ def _sentence(
     should = _should(violation, exchange, names)
     came = _came(violation, exchange, names, should)
     source = f" Source: {rule.source}." if rule is not None and rule.source else ""
-    twice = _twice(violation) + _typed(exchange.answer_body)
+    twice = _twice(exchange.api, violation) + _typed(exchange.answer_body)
     return f"{subject} should have {should}{why}. Instead {came}.{twice}{beside}{source}"
 
 
-def _twice(violation: Violation) -> str:
+_LISTING_MEMBERS = {"JoinGroup", "DescribeGroups"}
+"""The APIs whose answers list the members of a group; the rows of others are what was sent."""
+
+
+def _twice(api: str, violation: Violation) -> str:
     """Describe the gravest fault that an answer can have: two live members of one instance."""
-    rows = (violation.observed or {}).get("members") or ()
-    held = [row.get("groupInstanceId") for row in rows if isinstance(row, dict)]
-    double = sorted({i for i in held if i is not None and held.count(i) > 1})
-    return f" These are two live members of instance {', '.join(double)}." if double else ""
+    if api not in _LISTING_MEMBERS:
+        return ""
+    body = violation.observed or {}
+    double = set()
+    for listed in (body, *(row for row in body.get("groups") or () if isinstance(row, dict))):
+        rows = listed.get("members") or ()
+        held = [row.get("groupInstanceId") for row in rows if isinstance(row, dict)]
+        double |= {i for i in held if i is not None and held.count(i) > 1}
+    if not double:
+        return ""
+    return f" These are two live members of instance {', '.join(sorted(double))}."
 
 
 def _typed(body: Mapping[str, Any] | None) -> str:
@@ -242,8 +253,8 @@ def _should(violation: Violation, exchange: HistoryExchange, names: Mapping[str,
         if differs is None:
             return "been answered in the bytes that its version has"
         return f"been answered with {differs.field} {differs.want}"
-    chosen = nearest(violation.allowed)
-    if violation.wrong is Wrong.EARLY or (violation.wrong is Wrong.CLOSED and chosen is None):
+    chosen = nearest(_right(violation))
+    if chosen is None and violation.wrong in {Wrong.EARLY, Wrong.CLOSED}:
         return f"waited for its answer{_until(violation.wait, sent_ms)}"
     if chosen is None:
         return "been answered in the shape that its version has"
@@ -271,9 +282,7 @@ def expected_answers(verdict: Verdict | None, recording: Recording | None) -> li
                 "the bytes of its version" if differs is None else f"{differs.field} {differs.want}"
             )
             return [right]
-        case Wrong.EARLY:
-            return ["no answer yet"]
-        case Wrong.CLOSED if not violation.allowed:
+        case Wrong.EARLY | Wrong.CLOSED if not _right(violation):
             return ["no answer yet"]
         case _:
             return _right_answers(violation, exchange.api, names) or ["the form of its version"]
@@ -287,10 +296,15 @@ def _wrong_field(violation: Violation, names: Mapping[str, str]) -> WrongField |
 
 
 def _right_answers(violation: Violation, api: str, names: Mapping[str, str]) -> list[str]:
-    chosen = nearest(violation.allowed)
+    chosen = nearest(_right(violation))
     bodies = [] if chosen is None else [chosen.body]
-    bodies += [a.body for a in violation.allowed if a.body not in bodies]
+    bodies += [a.body for a in _right(violation) if a.body not in bodies]
     return list(dict.fromkeys(answer_words(api, body, names) for body in bodies))
+
+
+def _right(violation: Violation) -> tuple[Allowed, ...]:
+    """Return the right answers; of an answer before its time, those that were due just then."""
+    return violation.allowed or (() if violation.wait is None else violation.wait.due)
 
 
 def _until(wait: Wait | None, sent_ms: float) -> str:
@@ -325,6 +339,8 @@ def _came(
             )
         case Wrong.ANSWER:
             return f"it was answered {got} only after {waited} ms, which is too late"
+        case Wrong.EARLY if _right(violation):
+            return f"it was answered {got}"
         case Wrong.EARLY:
             moment = "at once" if waited == 0 else f"after {waited} ms"
             return f"it was answered {moment}: {got}"

@@ -27,7 +27,7 @@ from fencepost.model.classic.vocabulary import (
     Mid,
     Subject,
 )
-from fencepost.model.coordinator import METADATA_LIMIT, RECORD_LIMIT, Config, Hello
+from fencepost.model.coordinator import METADATA_LIMIT, RECORD_LIMIT, Config, Hello, spans
 from fencepost.model.messages.messages import APIS, carried_forms
 from fencepost.model.revision import Revision
 from fencepost.model.table.expr import Expr, Feature, compile_closure, features_of
@@ -227,9 +227,9 @@ def _no_static(hello: Hello) -> str:
 
 
 def _spoken(api: str, hello: Hello) -> str:
-    """Return an API with its versions, e.g. `JoinGroup v0 to v4`."""
-    bounds = hello.apis.get(api)
-    return f"no {api}" if bounds is None else f"{api} v{bounds[0]} to v{bounds[1]}"
+    """Return an API with its versions, e.g. `JoinGroup versions 0 to 4`."""
+    versions = hello.versions(api)
+    return f"{api} {spans(versions)}" if versions else f"no {api}"
 
 
 def _names_instances(api: str, hello: Hello) -> bool:

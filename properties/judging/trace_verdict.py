@@ -104,6 +104,7 @@ def record_verdict(
         holds = verdict is not None and verdict.unknown is None
         return TraceVerdict("holds" if holds else "unknown", message=message)
     rule = broken_rule(violation, revision)
+    right = violation.allowed or (() if violation.wait is None else violation.wait.due)
     return TraceVerdict(
         outcome="violated",
         level=violation.level.value,
@@ -111,7 +112,7 @@ def record_verdict(
         rule=None if rule is None else rule.id,
         rules=violation.decided_by,
         request=violation.request_id,
-        expected=tuple(Expected(a.body, a.rule, a.difference) for a in order(violation.allowed)),
+        expected=tuple(Expected(a.body, a.rule, a.difference) for a in order(right)),
         observed=violation.observed,
         because="" if rule is None else rule.because,
         message=message,

@@ -438,6 +438,32 @@ class Oracle:
         reached: list[Candidate],
         detail: str,
     ) -> None:
+        allowed = self._allowed(wrong, request_id, body, reached, detail)
+        violation = Violation(
+            wrong,
+            Level.MUST,
+            request_id,
+            at_ms,
+            body,
+            allowed,
+            tuple(sorted(self._search.decided.get(request_id, ()))),
+            detail,
+            wait=self._wait(request_id, at_ms, body) if wrong is Wrong.EARLY else None,
+        )
+        rule = broken_rule(violation, self.machine.revision)
+        self.violation = (
+            violation if rule is None else dataclasses.replace(violation, level=rule.level)
+        )
+
+    def _allowed(
+        self,
+        wrong: Wrong,
+        request_id: str,
+        body: dict[str, Any] | None,
+        reached: list[Candidate],
+        detail: str,
+    ) -> tuple[Allowed, ...]:
+        """Return the answers of these candidates, each with its difference to the observed one."""
         request = self._search.requests[request_id].incoming
         known_ids = frozenset(self._known_ids)
         observed = None
@@ -463,23 +489,20 @@ class Oracle:
             first = allowed.setdefault(name, Allowed(expected, emitted.rule, difference))
             by_ms = max(emitted.latest, first.by_ms or 0)
             allowed[name] = dataclasses.replace(first, by_ms=by_ms)
-        violation = Violation(
-            wrong,
-            Level.MUST,
-            request_id,
-            at_ms,
-            body,
-            tuple(allowed.values()),
-            tuple(sorted(self._search.decided.get(request_id, ()))),
-            detail,
-            wait=wait_of(self._search, self._candidates, request_id, at_ms, body)
-            if wrong is Wrong.EARLY
-            else None,
-        )
-        rule = broken_rule(violation, self.machine.revision)
-        self.violation = (
-            violation if rule is None else dataclasses.replace(violation, level=rule.level)
-        )
+        return tuple(allowed.values())
+
+    def _wait(self, request_id: str, at_ms: int, body: dict[str, Any] | None) -> Wait | None:
+        """Return the end of a request's wait; where it is now, with the answers that are due."""
+        wait = wait_of(self._search, self._candidates, request_id, at_ms, body)
+        if wait is None or wait.until_ms > at_ms:
+            return wait
+        self._search.still = False
+        try:
+            reached = self._explore(at_ms, lambda c: c.emission(request_id) is not None)
+        except TooManyError:
+            return wait
+        due = self._allowed(Wrong.ANSWER, request_id, body, reached, Wrong.EARLY.value)
+        return dataclasses.replace(wait, due=due)
 
 
 def judge(

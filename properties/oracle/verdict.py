@@ -63,12 +63,14 @@ class Wait:
 
     `until_ms`: the first moment at which a timer ends the wait; `unless`: the event that ends it
     sooner, "" for none; `rule`: the rule of the phase that ended too soon, "" if the answer is
-    another one than a phase gives at its end.
+    another one than a phase gives at its end.  `due`: the right answers, where the timer ends the
+    wait at the moment of the wrong answer, as an initial delay of 0 ms does.
     """
 
     rule: str
     until_ms: int
     unless: str = ""
+    due: tuple[Allowed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,7 +142,7 @@ def verdict_json(story: TraceWithModel, case: CaseNote) -> dict[str, Any]:
     names = story.trace.names
     expected = [answer_words(api, each.body, names) for each in verdict.expected if each.body]
     wrong = verdict.wrong or ""
-    if wrong == "EARLY" or (wrong == "CLOSED" and not expected):
+    if wrong in {"EARLY", "CLOSED"} and not expected:
         expected = ["no answer yet: it waits"]
     got = answer_words(api, verdict.observed, names) if verdict.observed else ""
     body = story.answer(verdict.request)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich import box
@@ -21,6 +21,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from fencepost.model.coordinator import spans
 from fencepost.model.history.words import plural
 from fencepost.model.revision import Revision
 from fencepost.model.revisions import revisions
@@ -60,23 +61,6 @@ _VERSION = re.compile(r"(?P<api>the target lacks \w+) v(?P<version>\d+)")
 
 _MOST_CAUSES, _FULL_CAUSES, _MOST_STEPS = 12, 3, 8
 """The numbers of causes that are printed, of those with steps, and of steps each."""
-
-
-def spans(versions: Iterable[int]) -> str:
-    """Write versions in order as people write them: `version 3`, `versions 0, 4 and 7 to 9`."""
-    runs: list[list[int]] = []
-    for version in versions:
-        if runs and version == runs[-1][-1] + 1:
-            runs[-1].append(version)
-        else:
-            runs.append([version])
-    parts: list[str] = []
-    for run in runs:
-        is_long = run[-1] - run[0] > 1
-        parts += [f"{run[0]} to {run[-1]}"] if is_long else map(str, run)
-    if len(parts) == 1:
-        return f"versions {parts[0]}" if len(runs[0]) > 1 else f"version {parts[0]}"
-    return f"versions {', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def print_certificate(

@@ -95,6 +95,13 @@ class AdminError(Exception):
     """The cluster can't be reached, or refuses.  `str()` is a sentence without its full stop."""
 
 
+class RefusedError(AdminError):
+    """A question was answered with an error.  `question`: in words."""
+
+    def __init__(self, question: str, code: int) -> None:
+        super().__init__(f"{question} was answered {error_name(code)}")
+
+
 class AccessError(AdminError):
     """The user lacks a permission that is needed."""
 
@@ -272,7 +279,7 @@ class Admin:
                 return Address(row["host"], row["port"])
             problem = f"it answered {error_name(code)}"
             if code not in MOVING:
-                raise AdminError(f"FindCoordinator for {group_id!r}: {problem}")
+                raise RefusedError(f"FindCoordinator for {group_id!r}", code)
             return None
 
         address = await _repeat(attempt, self._deadlines.coordinator_s)
@@ -355,8 +362,7 @@ class Admin:
             answer = await self.call("CreateTopics", {"topics": [topic], "timeoutMs": most}, at)
             for row in answer["topics"]:
                 if row["errorCode"]:
-                    why = error_name(row["errorCode"])
-                    raise AdminError(f"the topic {name} can't be created: {why}")
+                    raise RefusedError("CreateTopics", row["errorCode"])
 
         async def attempt() -> bool | None:
             # A broker without CreateTopics makes a topic when it is asked about it.

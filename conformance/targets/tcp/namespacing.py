@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from fencepost.model.coordinator import UnsupportedError
+from fencepost.model.coordinator import UnsupportedError, codes_in
+from fencepost.model.messages.errors import Error
 from fencepost.traces.logs.request_log import OWN_GROUPS
 
 MISSING, OWN = "missing", "own"
@@ -98,6 +99,16 @@ class Names:
 
 def _is_ours(name: object) -> bool:
     return isinstance(name, str) and bool(name) and not name.startswith((MISSING, OWN))
+
+
+def lacks_topic(body: Mapping[str, Any]) -> bool:
+    """Tell if an answer, as the case reads it, says that the topic that all share isn't there."""
+    lacking = Error.UNKNOWN_TOPIC_OR_PARTITION.value
+    return any(
+        _is_ours(row.get("name")) and lacking in codes_in(row)
+        for row in body.get("topics") or ()
+        if isinstance(row, dict)
+    )
 
 
 def groups_in(body: Mapping[str, Any]) -> list[str]:

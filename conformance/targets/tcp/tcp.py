@@ -33,7 +33,7 @@ from typing import Any, Self
 
 from fencepost.conformance.runtime.event_loop import STAGGER_S
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
-from fencepost.conformance.targets.target import Hints, Target
+from fencepost.conformance.targets.target import HelperFailedError, Hints, Target
 from fencepost.conformance.targets.tcp.broker_connection import (
     ConnectionPool,
     Door,
@@ -47,6 +47,7 @@ from fencepost.conformance.targets.tcp.cluster_admin import (
     Admin,
     AdminError,
     Deadlines,
+    RefusedError,
 )
 from fencepost.conformance.targets.tcp.measured_settings import MEASURABLE, measured
 from fencepost.conformance.targets.tcp.namespacing import PREFIX, Names
@@ -541,7 +542,8 @@ class TcpTarget(Target):
         try:
             await self._made_once(self.topic)
         except AdminError as error:
-            self.topic_problem = f"{error}."
+            self.topic_problem = str(error)
+            self.remarks += (f"no topic could be made: {error}",)
 
     async def _made_once(self, topic: str) -> None:
         if topic not in self._topics:  # from here on it may exist, whatever the answer
@@ -550,20 +552,19 @@ class TcpTarget(Target):
         await asyncio.shield(self._topics[topic])
 
     async def make_topic(self, name: str) -> None:
-        """Make a topic of one case, unless that was done before.  Raises CoordinatorFailure."""
-        try:
+        """Make a topic of one case, unless that was done before.
+
+        Raises UnsupportedError where the broker refuses it, HelperFailedError where it fails.
+        """
+        with _helping():
             await self._made_once(name)
-        except AdminError as error:
-            raise CoordinatorFailure(f"{error}.") from error
 
     async def delete_topic(self, name: str) -> None:
-        """Delete such a topic, until no broker knows it.  Raises CoordinatorFailure."""
-        try:
+        """Delete such a topic, until no broker knows it.  Raises as `make_topic`."""
+        with _helping():
             await self._made_once(name)  # else it could not be told from one that was deleted
             await self.admin.delete_topic(name, self._controller)
             await self.admin.forgotten(name)
-        except AdminError as error:
-            raise CoordinatorFailure(f"{error}.") from error
 
     def describe(self) -> Hello:
         """Return the greeting of each scope."""
@@ -677,3 +678,14 @@ def _back_from_a_restart() -> Iterator[None]:
         yield
     except TargetUnavailableError as error:
         raise CoordinatorFailure(f"after a restart: {error}") from error
+
+
+@contextlib.contextmanager
+def _helping() -> Iterator[None]:
+    """Tell a topic that can't be made or deleted from a failure of the group protocol."""
+    try:
+        yield
+    except (AccessError, RefusedError) as error:
+        raise UnsupportedError(f"topics that are made for a case: {error}") from error
+    except (AdminError, AddressError) as error:
+        raise HelperFailedError(str(error)) from error

@@ -19,7 +19,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from fencepost.conformance.targets.target import SpoiledRunError
+from fencepost.conformance.targets.target import HelperFailedError, SpoiledRunError
 from fencepost.conformance.targets.tcp.broker_connection import (
     Connection,
     ConnectionPool,
@@ -28,8 +28,8 @@ from fencepost.conformance.targets.tcp.broker_connection import (
     Reply,
     Stray,
 )
-from fencepost.conformance.targets.tcp.cluster_admin import Admin, AdminError
-from fencepost.conformance.targets.tcp.namespacing import OWN, Names, groups_in
+from fencepost.conformance.targets.tcp.cluster_admin import Admin, AdminError, RefusedError
+from fencepost.conformance.targets.tcp.namespacing import OWN, Names, groups_in, lacks_topic
 from fencepost.conformance.targets.tcp.security import Address, AddressError, refusal
 from fencepost.conformance.wire.codec import encode_message
 from fencepost.model.coordinator import (
@@ -59,6 +59,7 @@ class Cluster(Protocol):
     anchor: Address
     is_alone: bool
     may_refuse: bool
+    topic_problem: str | None
 
     @property
     def outages(self) -> Sequence[tuple[float, float]]:
@@ -87,11 +88,14 @@ class Cluster(Protocol):
         ...
 
     async def make_topic(self, name: str) -> None:
-        """Make a topic of one case, unless that was done before.  Raises CoordinatorFailure."""
+        """Make a topic of one case, unless that was done before.
+
+        Raises UnsupportedError where the broker refuses it, HelperFailedError where it fails.
+        """
         ...
 
     async def delete_topic(self, name: str) -> None:
-        """Delete such a topic, until no broker knows it.  Raises CoordinatorFailure."""
+        """Delete such a topic, until no broker knows it.  Raises as `make_topic`."""
         ...
 
     async def restart(self, hang_up: Callable[[], None]) -> float:
@@ -255,6 +259,8 @@ class TcpScope(AsyncCoordinator):
             return known
         try:
             address = await self._cluster.admin.find_coordinator(group_id)
+        except RefusedError as error:
+            raise HelperFailedError(str(error)) from error
         except (AdminError, AddressError) as error:
             raise CoordinatorFailure(str(error)) from error
         self._coordinators[group_id] = address
@@ -303,6 +309,8 @@ class TcpScope(AsyncCoordinator):
                 self._look_again()
             if raw is not None and self._cluster.may_refuse and (why := refusal(raw)):
                 self._refused = f"access: {request.api} was answered {why}"
+            if (problem := self._cluster.topic_problem) and body and lacks_topic(body):
+                self._refused = f"topics: {problem}"
         else:
             request, body, findings = event.request, None, (event.reason,)
         self._last_ms = max(self._last_ms, math.ceil((event.at - self._begun) * 1000))

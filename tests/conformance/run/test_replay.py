@@ -98,6 +98,22 @@ def test_a_violation_stays_one(violated: Path, replayed: Replayed) -> None:
     assert document["today"] == document["recorded"]
 
 
+def test_the_sentence_of_today_is_that_of_this_replay(violated: Path, replayed: Replayed) -> None:
+    code, alike, _ = replayed(violated)
+    assert code == 0
+    assert alike.startswith("recorded and today: violated. B2's JoinGroup v9 (step 9) should have")
+    said = json.loads(violated.read_text(encoding="utf-8"))["verdict"]["message"]
+    changed(violated, lambda document: document["verdict"].update(message="So we said then."))
+    code, out, _ = replayed(violated)
+    assert (code, out) == (
+        0,
+        f"recorded: violated. So we said then.\ntoday:    violated. {said}\nthe same verdict\n",
+    )
+    document = json.loads(replayed(violated, "--json")[1])
+    assert document["message"] == said
+    assert document["recorded_message"] == "So we said then."
+
+
 def test_what_holds_stays_so(tmp_path: Path, replayed: Replayed) -> None:
     path = tmp_path / "holds.json"
     trace("kafka-4").write(path)

@@ -8,14 +8,21 @@ from typing import Any
 import msgspec
 import pytest
 from support.places import ROOT
-from support.runs import KAFKA_4, Lie, about, entries, entry, honest, run
+from support.runs import KAFKA_4, Lie, about, entries, entry, honest, run, two_in_generation_2
 
-from fencepost.conformance.cases.case_registry import Entry
+from fencepost.conformance.cases.case_registry import Entry, Registry
+from fencepost.conformance.cases.script import Script
 from fencepost.model.coordinator import Answer, Provenance, Send
 from fencepost.model.history.words import request_words, with_names
 from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.properties.judging.answer_diff import Recording
-from fencepost.properties.judging.explain import explain, sentence, signature, steps_of
+from fencepost.properties.judging.explain import (
+    expected_answers,
+    explain,
+    sentence,
+    signature,
+    steps_of,
+)
 from fencepost.properties.oracle.verdict import Allowed, Verdict, Violation, Wrong
 from fencepost.traces.files.run_trace import recording_of, trace_of
 from fencepost.traces.files.trace_file import TraceFile
@@ -227,6 +234,42 @@ def test_two_live_members_of_one_instance_are_named() -> None:
     assert "These are two live members of instance A." in first
     honestly, held = run(entry(FOLLOWER), "comment-table-1")
     assert "two live members" not in sentence(held, honestly, KAFKA_4)
+
+
+def test_rows_that_repeat_what_was_sent_are_no_members() -> None:
+    def served(request: Send, answer: Answer) -> Answer:
+        if request.api != "LeaveGroup":
+            return answer
+        rows = [{**row, "errorCode": 0} for row in (answer.body or {})["members"]]
+        return msgspec.structs.replace(answer, body={**(answer.body or {}), "members": rows})
+
+    leaving = Registry()
+
+    @leaving.case("LEAVE-INSTANCE")
+    def twice(s: Script) -> None:
+        """Of two rows about an instance, the second finds nobody."""
+        two_in_generation_2(s)
+        s.leave("admin", ("", "B"), ("", "B"))
+
+    recording, verdict = run(leaving.entries[0], "kafka-4", served)
+    assert verdict.violation is not None
+    assert len((verdict.violation.observed or {})["members"]) == 2
+    assert "two live members" not in sentence(verdict, recording, KAFKA_4)
+
+
+def test_an_answer_that_is_due_at_once_waits_for_nothing() -> None:
+    recording, verdict = run(entry(BEATS), "mutant:static-asked-for-id")
+    assert verdict.violation is not None
+    assert verdict.violation.wrong is Wrong.EARLY
+    said = sentence(verdict, recording, KAFKA_4)
+    assert "(step 1) should have been answered NONE, generation 1, leads [a new id]: " in said
+    assert "Instead it was answered MEMBER_ID_REQUIRED, member id A1. " in said
+    assert expected_answers(verdict, recording) == ["NONE, generation 1, leads [a new id]"]
+    delayed, late = run(entry(BEATS), "mutant:static-asked-for-id", delay=3000)
+    assert "waited for its answer until 3000 ms after it was sent" in sentence(
+        late, delayed, KAFKA_4
+    )
+    assert expected_answers(late, delayed) == ["no answer yet"]
 
 
 def test_the_steps_are_told_by_name() -> None:

@@ -38,7 +38,7 @@ def test_each_want_shuts_out_its_rules() -> None:
     assert "can be deleted" in unreachable(KAFKA_4, steady, [DELAYED])["TOPICS-DELETED"]
 
     old = replace(HELLO, apis={**HELLO.apis, "SyncGroup": (0, 3)})
-    assert unreachable(KAFKA_4, old, [DELAYED])["SYNC-PROTOCOL-NULL"].endswith("v0 to v3")
+    assert unreachable(KAFKA_4, old, [DELAYED])["SYNC-PROTOCOL-NULL"].endswith("versions 0 to 3")
 
     mute = replace(HELLO, apis={k: v for k, v in HELLO.apis.items() if k != "ListGroups"})
     assert unreachable(KAFKA_4, mute, [DELAYED])["LIST-GROUP"] == "the target has no ListGroups"
@@ -47,9 +47,9 @@ def test_each_want_shuts_out_its_rules() -> None:
 def test_without_instances_what_needs_none_can_be_reached() -> None:
     old = replace(HELLO, apis={**HELLO.apis, "JoinGroup": (0, 4), "Heartbeat": (0, 2)})
     reasons = unreachable(KAFKA_4, old, [DELAYED])
-    assert reasons["JOIN-STATIC-EMPTY-NEW"].endswith("v0 to v4, which name no instance")
-    assert reasons["SYNC-INSTANCE-FENCED"].endswith("v0 to v4, so no static members")
-    assert reasons["JOIN-PHASE-POSTPONED"].endswith("v0 to v4, so no static members")
+    assert reasons["JOIN-STATIC-EMPTY-NEW"].endswith("versions 0 to 4, which name no instance")
+    assert reasons["SYNC-INSTANCE-FENCED"].endswith("versions 0 to 4, so no static members")
+    assert reasons["JOIN-PHASE-POSTPONED"].endswith("versions 0 to 4, so no static members")
     assert "SYNC-INSTANCE-UNMAPPED" not in reasons
     assert not {"HEARTBEAT-GROUP-ABSENT", "SYNC-GROUP-ABSENT", "JOIN-PENDING"} & reasons.keys()
 

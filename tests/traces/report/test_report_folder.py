@@ -24,7 +24,7 @@ from fencepost.traces.report.report_folder import (
     certificate_document,
     checked_document,
 )
-from fencepost.traces.report.report_text import _excerpt, print_certificate, spans
+from fencepost.traces.report.report_text import _excerpt, print_certificate
 from fencepost.traces.report.report_writer import write_report
 
 FAILS = result_of("JOIN-STATIC-EMPTY-STABLE/follower", "comment-table-1")
@@ -481,10 +481,3 @@ def test_who_has_nothing_that_could_be_tested_holds_nothing() -> None:
     lacks = replace(PASSES, outcome=Outcome.UNSUPPORTED)
     assert certificate(lacks, lacks).exit_code() == 2
     assert certificate(lacks, PASSES).exit_code() == 0
-
-
-def test_versions_are_told_as_people_write_them() -> None:
-    assert spans([3]) == "version 3"
-    assert spans([0, 4, 7, 8]) == "versions 0, 4, 7 and 8"
-    assert spans([3, 7, 8, 9]) == "versions 3 and 7 to 9"
-    assert spans(range(7)) == "versions 0 to 6"

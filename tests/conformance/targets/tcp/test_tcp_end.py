@@ -186,6 +186,7 @@ async def test_a_topic_that_cannot_be_made_is_a_known_problem() -> None:
     async with serve(advertising(rest, **CLEANS)) as broker, target(broker) as opened:
         assert opened.topic_problem is not None
         assert "TOPIC_AUTHORIZATION_FAILED" in opened.topic_problem
+        assert f"no topic could be made: {opened.topic_problem}" in opened.remarks
 
 
 # Connections that are used again

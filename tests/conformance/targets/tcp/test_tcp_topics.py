@@ -9,13 +9,19 @@ import pytest
 from support.served import QUICK
 from support.tcp.tcp_scripts import PATIENT, one, send
 
+from fencepost.conformance.run.certify import failed, unsupported
 from fencepost.conformance.serve.broker import ModelBroker
+from fencepost.conformance.targets.target import HelperFailedError
 from fencepost.conformance.targets.tcp import cluster_admin
+from fencepost.conformance.targets.tcp.cluster_admin import AdminError, RefusedError
 from fencepost.conformance.targets.tcp.namespacing import Names
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
 from fencepost.model.coordinator import AsyncCoordinator, CoordinatorFailure, Send, UnsupportedError
-from fencepost.model.plans.steps import DeleteTopics
+from fencepost.model.messages.errors import error_name
+from fencepost.model.plans.steps import DeleteTopics, Plan
 from fencepost.model.revisions.base import KAFKA_4
+from fencepost.model.table.table import Level
+from fencepost.properties.judging.outcome import Outcome
 
 
 def test_a_topic_of_a_case_s_own_is_no_other_case_s() -> None:
@@ -98,6 +104,59 @@ async def test_a_topic_that_stays_is_a_failure(
         monkeypatch.setattr(cluster_admin, "_repeat", never)
         with pytest.raises(CoordinatorFailure, match=r"still knows the topic .*-own, which was"):
             await scope.operate(DeleteTopics(("own",)))
+
+
+SILENT = "127.0.0.1:1 did not answer CreateTopics in time"
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome", "said"),
+    [
+        (
+            RefusedError("CreateTopics", 41),
+            Outcome.UNSUPPORTED,
+            "the target lacks topics that are made for a case: CreateTopics was answered "
+            + error_name(41),
+        ),
+        (
+            AdminError(SILENT),
+            Outcome.UNKNOWN,
+            f"{SILENT}; that is no request of the group protocol, so no rule is judged by it",
+        ),
+    ],
+)
+async def test_a_topic_that_cannot_be_made_breaks_no_rule(
+    error: AdminError,
+    outcome: Outcome,
+    said: str,
+    target: TcpTarget,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def fails(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(target.admin, "create_topic", fails)
+    case = Plan("TOPICS-DELETED/one", "", ("TOPICS-DELETED",), Level.SHOULD, ())
+    async with target.scope("one") as scope:
+        with pytest.raises((UnsupportedError, HelperFailedError)) as caught:
+            await scope.send(commit("r1"))
+    result = (
+        unsupported(case, str(caught.value))
+        if isinstance(caught.value, UnsupportedError)
+        else failed(case, caught.value)
+    )
+    assert (result.outcome, result.message) == (outcome, said)
+
+
+async def test_a_shared_topic_that_could_not_be_made_breaks_no_rule_of_commits(
+    target: TcpTarget,
+) -> None:
+    await target.admin.delete_topic(target.topic, None)
+    async with target.scope("one") as scope:
+        assert await told(scope, commit("r1"), "errorCode") == [0, 3]
+        target.topic_problem = "CreateTopics was answered NOT_CONTROLLER"
+        with pytest.raises(UnsupportedError, match="topics: CreateTopics was answered NOT_CON"):
+            await one(scope, commit("r2"))
 
 
 async def test_no_topic_of_a_case_stays(broker: ModelBroker) -> None:
