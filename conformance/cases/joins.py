@@ -459,6 +459,41 @@ def first_choice_that_all_support(s: Script) -> None:
     s.synced("a", "B1", "c")
 
 
+@case("JOIN-STATIC-EMPTY-PREPARING", "JOIN-PHASE-ALL-JOINED", isolated=True)
+def replaced_joins_have_no_vote(s: Script) -> None:
+    """A process that was replaced while its join waited has no vote: its successor has the one."""
+    s.stable("a", "B1", protocols=BOTH)
+    s.enter("n", protocols=_SWAPPED, settle=True)
+    s.beat("a")
+    s.join("B1", protocols=BOTH, settle=True)
+    s.join("B2", protocols=BOTH, settle=True)
+    s.join("B3", protocols=_SWAPPED, settle=True)
+    s.join("a", protocols=BOTH, wait=("a", "B3", "n"))
+    s.synced("a", "B3", "n")
+
+
+@case("JOIN-STATIC-EMPTY-STABLE", "JOIN-PHASE-ALL-JOINED", isolated=True)
+def replaced_members_have_no_vote(s: Script) -> None:
+    """Processes that were replaced in a stable group have no vote in the next rebalance."""
+    s.stable("a", "B1", protocols=BOTH)
+    s.join("B2", "B3", protocols=BOTH, wait=True)
+    s.enter("n", protocols=_SWAPPED, settle=True)
+    s.join("B3", protocols=_SWAPPED, settle=True)
+    s.join("a", protocols=BOTH, wait=("a", "B3", "n"))
+    s.synced("a", "B3", "n")
+
+
+@case("JOIN-STATIC-EMPTY-COMPLETING", "JOIN-PHASE-ALL-JOINED", isolated=True)
+def replaced_before_their_sync_have_no_vote(s: Script) -> None:
+    """Processes that were replaced between join and sync have no vote in the next rebalance."""
+    s.completing("a", "B1", protocols=BOTH)
+    s.join("B2", protocols=BOTH, settle=True)
+    s.join("B3", protocols=_SWAPPED, settle=True)
+    s.enter("n", protocols=_SWAPPED, settle=True)
+    s.join("a", protocols=BOTH, wait=("a", "B3", "n"))
+    s.synced("a", "B3", "n")
+
+
 @case("JOIN-STATIC-EMPTY-STABLE-SELECTION", "JOIN-PHASE-ALL-JOINED", isolated=True)
 def leader_restarts_with_another_choice(s: Script) -> None:
     """A leader whose restart changes what is selected leads the rebalance that this starts."""

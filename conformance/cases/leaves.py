@@ -265,6 +265,67 @@ def scale_down_by_instances(s: Script) -> None:
     s.synced("A1")
 
 
+@case(
+    "LEAVE-MEMBER-BY-INSTANCE",
+    "JOIN-STATIC-EMPTY-NEW",
+    "HEARTBEAT-INSTANCE-UNMAPPED",
+    "HEARTBEAT-INSTANCE-FENCED",
+    apis=_V3,
+)
+def one_of_two_removed_instances_returns(s: Script) -> None:
+    """Of two instances that one request removes, the one that returns is new, later the other."""
+    s.stable("a", "B1", "C1")
+    s.leave("admin", ("", "B"), ("", "C"))
+    s.join("B2", settle=True)
+    s.join("a", wait=("a", "B2"))
+    s.synced("a", "B2")
+    s.beat("B2", "B1", "C1")
+    s.join("C2", settle=True)
+    s.beat("a", "B2")
+
+
+@case("LEAVE-MEMBER-BY-INSTANCE", "JOIN-STATIC-EMPTY-NEW", "SYNC-INSTANCE-UNMAPPED", apis=_V3)
+def second_of_two_removed_instances_returns(s: Script) -> None:
+    """The same where the instance of the later row returns."""
+    s.stable("a", "B1", "C1")
+    s.leave("admin", ("", "B"), ("", "C"))
+    s.join("C2", settle=True)
+    s.join("a", wait=("a", "C2"))
+    s.synced("a", "C2")
+    s.sync("B1", "C1", wait=True)
+    s.beat("C2")
+    s.join("B2", settle=True)
+    s.beat("a", "C2")
+
+
+@case("LEAVE-MEMBER", "JOIN-STATIC-EMPTY-NEW", "HEARTBEAT-INSTANCE-FENCED", apis=_V3)
+def one_of_two_members_that_left_returns(s: Script) -> None:
+    """The same where the rows name the members by both ids, and one is the leader."""
+    s.stable("A1", "b", "C1")
+    s.leave("admin", (IdOf("A1"), "A"), (IdOf("C1"), "C"))
+    s.join("C2", settle=True)
+    s.join("b", wait=("b", "C2"))
+    s.synced("b", "C2")
+    s.beat("A1", "C1", "C2")
+
+
+@case(
+    "LEAVE-MEMBER-BY-INSTANCE-PREPARING",
+    "JOIN-STATIC-EMPTY-NEW",
+    "JOIN-PHASE-ALL-JOINED",
+    apis=_V3,
+)
+def one_of_two_removed_instances_returns_to_a_rebalance(s: Script) -> None:
+    """Two instances are removed while their joins wait; a rebalance counts the one that returns."""
+    s.preparing("a", "B1", "C1")
+    s.join("B1", "C1", settle=True)
+    s.leave("admin", ("", "B"), ("", "C"))
+    s.wait("B1", "C1")
+    s.join("B2", settle=True)
+    s.join("a", wait=("a", "n", "B2"))
+    s.synced("a", "n", "B2")
+
+
 @case("LEAVE-MEMBER-BY-INSTANCE", "JOIN-PHASE-ALL-LEFT", apis=_V3)
 def all_instances(s: Script) -> None:
     """All members are removed in one request; the group is Empty."""

@@ -267,7 +267,8 @@ class Group(msgspec.Struct, frozen=True, cache_hash=True):
     `static`: instance id → member id, sorted.  `stored`: what a failover would find, None if
     nothing was written yet.  What the protocol forgets, so that only a departure sets it:
     `remembers_newcomer`: somebody came in an initial delay that is over; `awaits_replaced`: a
-    member id that was replaced owed a sync.
+    member id that was replaced owed a sync; `replaced_offers`: the protocols that processes offered
+    which were replaced, and for which they still vote.
     """
 
     state: GroupState = GroupState.EMPTY
@@ -284,6 +285,7 @@ class Group(msgspec.Struct, frozen=True, cache_hash=True):
     stored: Group | None = None
     remembers_newcomer: bool = False
     awaits_replaced: bool = False
+    replaced_offers: tuple[tuple[str, ...], ...] = ()
 
     def outline(self) -> tuple[object, ...]:
         """Return the parts in which groups mostly differ."""
@@ -353,6 +355,10 @@ class Group(msgspec.Struct, frozen=True, cache_hash=True):
             vote = next((p.name for p in member.protocols if p.name in candidates), None)
             if vote is not None:
                 count[vote] = count.get(vote, 0) + number
+        for offer in self.replaced_offers:
+            vote = next((name for name in offer if name in candidates), None)
+            if vote is not None:
+                count[vote] = count.get(vote, 0) + 1
         most = max(count.values(), default=0)
         return sorted(name for name, votes in count.items() if votes == most)
 
@@ -428,6 +434,7 @@ class Group(msgspec.Struct, frozen=True, cache_hash=True):
             stored=None,
             remembers_newcomer=False,
             awaits_replaced=False,
+            replaced_offers=(),
         )
 
 

@@ -193,6 +193,7 @@ KNOWN: Mapping[str, Overrides] = {
     "restart-never-skips-assignment": _as_ever(Do.ANSWER_RESTARTED),
     "restart-leads-below-9": _as_ever(Do.ANSWER_RESTARTED),
     "replace-loses-assignment": _as_ever(Do.REPLACE_HOLDER),
+    "replaced-still-votes": _as_ever(Do.REPLACE_HOLDER),
     "replace-keeps-session-timer": _as_ever(Do.REPLACE_HOLDER),
     "replace-starts-no-timer": _but(
         Do.REPLACE_HOLDER,

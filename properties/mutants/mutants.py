@@ -121,6 +121,7 @@ BREAKS: Mapping[str, tuple[str, ...]] = {
         "leader-is-member",
         "the-leader-told-is-a-member",
     ),
+    "replaced-still-votes": ("a-restart-in-a-stable-group-is-quiet",),
     "replaced-told-unknown": ("the-replaced-is-fenced",),
     "replaced-told-nothing": ("nobody-is-left-without-an-answer",),
     "replaced-told-new-id": ("a-refused-join-learns-nothing",),

@@ -23,6 +23,7 @@ from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import (
     DescribeGroupsResponse,
     JoinGroupResponse,
+    LeaveGroupRequest,
     LeaveGroupResponse,
 )
 from fencepost.model.messages.shapes import Message
@@ -249,6 +250,16 @@ def _kept_at(prefix: str) -> Twist:
     return afterwards(after)
 
 
+def _kept_behind(before: Group, work: ClassicWork) -> None:
+    """Restore the entry of a row that comes behind another that names an instance."""
+    assert work.request is not None
+    leave = work.request.message
+    assert isinstance(leave, LeaveGroupRequest)
+    named = [row.group_instance_id for row in leave.rows(work.request.version)]
+    if any(instance is not None for instance in named[: named.index(work.instance)]):
+        _kept(before, work)
+
+
 def _old_mapping(own: Effect) -> Effect:
     """Replace the member, but leave the old id in the map."""
 
@@ -287,6 +298,16 @@ GHOSTS: tuple[Mutant, ...] = (
         twists={
             Do.REMOVE_MEMBER: _kept_at("LEAVE"),
             Do.REMOVE_HOLDER: in_turn(_kept_at("LEAVE"), unless(_is_ghost)),
+            Do.REPLACE_HOLDER: _bearing(_fresh),
+        },
+    ),
+    mutant(
+        "batch-keeps-later-mappings",
+        "of several instances that one request removes only the first leaves the map",
+        REPLACE,
+        *_ROWS,
+        twists={
+            Do.REMOVE_HOLDER: in_turn(afterwards(_kept_behind), unless(_is_ghost)),
             Do.REPLACE_HOLDER: _bearing(_fresh),
         },
     ),

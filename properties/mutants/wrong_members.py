@@ -440,6 +440,13 @@ def _keeps_protocols(before: Group, work: ClassicWork) -> None:
     changed_member(work, work.caller, lambda m: replace(m, protocols=old.protocols))
 
 
+def _still_votes(before: Group, work: ClassicWork) -> None:
+    old = before.member(_replaced(before, work))
+    assert old is not None
+    offer = tuple(protocol.name for protocol in old.protocols)
+    work.group = replace(work.group, replaced_offers=(*before.replaced_offers, offer))
+
+
 def _forgets_leader(before: Group, work: ClassicWork) -> None:
     work.group = replace(work.group, leader=before.leader)
 
@@ -533,6 +540,12 @@ REPLACED: tuple[Mutant, ...] = (
         "the leader's id doesn't follow its replacement: the group is led by somebody who is gone",
         REPLACE,
         twists={Do.REPLACE_HOLDER: afterwards(_forgets_leader)},
+    ),
+    mutant(
+        "replaced-still-votes",
+        "a process that was replaced still has a vote when the protocol is selected",
+        REPLACE,
+        twists={Do.REPLACE_HOLDER: afterwards(_still_votes)},
     ),
     mutant(
         "replaced-told-unknown",
