@@ -21,6 +21,8 @@ from fencepost.conformance.advise.known_facts import (
 )
 from fencepost.conformance.cli.cli import exit_codes
 from fencepost.conformance.cli.options.common_options import (
+    AMOUNT,
+    Whole,
     console,
     echo_json,
     json_option,
@@ -42,47 +44,49 @@ from fencepost.conformance.cli.options.log_options import (
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
 )
 @click.option("--group", metavar="NAME", help="The group, where logs have several.")
-@click.option("--members", type=int, metavar="N", help="So many processes.")
+@click.option("--members", type=Whole(), metavar="N", help="So many processes.")
 @partitions_option
-@click.option("--at-a-time", type=int, metavar="K", help="A deployment restarts so many at a time.")
+@click.option(
+    "--at-a-time", type=Whole(), metavar="K", help="A deployment restarts so many at a time."
+)
 @restart_options
 @click.option(
     "--tolerated-gap-s",
-    type=float,
+    type=AMOUNT,
     metavar="S",
     help="A partition may go so long without a consumer when a host dies.",
 )
 @click.option(
     "--longest-pause-s",
-    type=float,
+    type=AMOUNT,
     metavar="S",
     help="A process that lives is silent for so long at most (collections of garbage, network).",
 )
-@click.option("--processing-s", type=float, metavar="S", help="Work on what one poll returned.")
+@click.option("--processing-s", type=AMOUNT, metavar="S", help="Work on what one poll returned.")
 @resume_option
 @click.option(
     "--warmup-s",
-    type=float,
+    type=AMOUNT,
     metavar="S",
     help="A member needs so long until it keeps up with a partition that is new to it.",
 )
-@click.option("--deployments-per-week", type=float, metavar="X", help="Rollouts of all processes.")
+@click.option("--deployments-per-week", type=AMOUNT, metavar="X", help="Rollouts of all processes.")
 @click.option(
     "--crashes-per-week",
-    type=float,
+    type=AMOUNT,
     metavar="X",
     help="Processes of the group that die and are started again.",
 )
 @click.option(
-    "--deaths-per-week", type=float, metavar="X", help="Hosts that die and don't come back."
+    "--deaths-per-week", type=AMOUNT, metavar="X", help="Hosts that die and don't come back."
 )
 @click.option(
     "--heartbeat-interval-ms",
-    type=int,
+    type=Whole(),
     metavar="MS",
     help="heartbeat.interval.ms, which is kept; else a shorter one may be advised.",
 )
-@click.option("--session-timeout-ms", type=int, metavar="MS", help="session.timeout.ms today.")
+@click.option("--session-timeout-ms", type=Whole(), metavar="MS", help="session.timeout.ms today.")
 @click.option(
     "--strategy",
     type=click.Choice(["eager", "cooperative", "both"]),

@@ -17,6 +17,7 @@ from fencepost.conformance.cases.suites import find_suite
 from fencepost.conformance.cli.cli import exit_codes
 from fencepost.conformance.cli.options.common_options import (
     REVISION,
+    SEED,
     console,
     echo_json,
     json_option,
@@ -82,7 +83,9 @@ _EVERY_S = 30.0
 @known_failures_options
 @written_list_option
 @older_option
-@click.option("--seed", default=0, show_default=True, help="A number that the certificate records.")
+@click.option(
+    "--seed", type=SEED, default=0, show_default=True, help="A number that the certificate records."
+)
 @jobs_option
 @target_options
 @json_option

@@ -11,7 +11,10 @@ import click
 from fencepost.conformance.cases.suites import CATALOGUE, NAMES, find_suite
 from fencepost.conformance.cli.cli import exit_codes
 from fencepost.conformance.cli.options.common_options import (
+    MINUTES,
     REVISION,
+    SEED,
+    Whole,
     echo_json,
     json_option,
     report_option,
@@ -68,22 +71,24 @@ _REQUESTS = 5_000
 )
 @click.option(
     "--requests",
-    type=click.IntRange(min=1),
+    type=Whole(1),
     help=f"How many requests to send to each [default: {_REQUESTS}, unless --minutes is given].",
 )
 @click.option(
     "--minutes",
-    type=click.FloatRange(min=0, min_open=True),
+    type=MINUTES,
     help="How long to search.  Shrinking comes after that.",
 )
 @click.option(
     "--kinds",
-    type=click.IntRange(min=1),
+    type=Whole(1),
     default=KINDS,
     show_default=True,
     help="Stop after so many kinds of difference; each is shrunk.",
 )
-@click.option("--seed", default=0, show_default=True, help="The seed of the generated plans.")
+@click.option(
+    "--seed", type=SEED, default=0, show_default=True, help="The seed of the generated plans."
+)
 @jobs_option
 @target_options
 @json_option

@@ -9,7 +9,12 @@ from pathlib import Path
 
 import click
 
-from fencepost.conformance.cli.options.common_options import output_option, own_revisions_option
+from fencepost.conformance.cli.options.common_options import (
+    WEEK_S,
+    Real,
+    output_option,
+    own_revisions_option,
+)
 from fencepost.conformance.cli.options.target_options import target_options
 from fencepost.conformance.runtime.event_loop import run
 from fencepost.conformance.search.findings.promote import adopt, corpus_here
@@ -53,7 +58,7 @@ def convert_command(file: Path, *, form: str, output: Path | None) -> None:
 @click.argument("target")
 @click.option(
     "--examine",
-    type=click.FloatRange(min=0),
+    type=Real(0, WEEK_S),
     default=SECONDS,
     show_default=True,
     metavar="SECONDS",

@@ -15,6 +15,8 @@ from rich.text import Text
 
 from fencepost.conformance.cli.cli import LazyGroup, Stub, exit_codes
 from fencepost.conformance.cli.options.common_options import (
+    SEED,
+    Whole,
     console,
     echo_json,
     folder_option,
@@ -80,8 +82,8 @@ def with_engine(function: Callable[..., Any]) -> Any:
 
 
 @_command("generate")
-@click.option("--traces", type=click.IntRange(1), required=True, help="How many traces.")
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--traces", type=Whole(1), required=True, help="How many traces.")
+@click.option("--seed", type=SEED, default=0, show_default=True)
 @click.option(
     "--revision",
     "revisions",
@@ -95,7 +97,7 @@ def with_engine(function: Callable[..., Any]) -> Any:
 )
 @click.option(
     "--per-shard",
-    type=click.IntRange(1),
+    type=Whole(1),
     default=SHARD_TRACES,
     show_default=True,
     help="The most traces in a file.",

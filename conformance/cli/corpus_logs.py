@@ -15,7 +15,11 @@ import click
 
 from fencepost.conformance.cli.cli import exit_codes
 from fencepost.conformance.cli.corpus import folder_argument, out_option, say, with_engine
-from fencepost.conformance.cli.options.common_options import files_argument
+from fencepost.conformance.cli.options.common_options import (
+    WEEK_S,
+    Real,
+    files_argument,
+)
 from fencepost.conformance.cli.options.log_options import (
     EXITS,
     engine_of,
@@ -94,7 +98,7 @@ def audit_logs_command(
 @click.option(
     "--every",
     "every_s",
-    type=click.FloatRange(min=0),
+    type=Real(0, WEEK_S),
     default=5.0,
     show_default=True,
     metavar="SECONDS",

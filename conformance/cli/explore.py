@@ -20,7 +20,9 @@ from rich.text import Text
 from fencepost.conformance.cli.cli import exit_codes
 from fencepost.conformance.cli.explain import property_json
 from fencepost.conformance.cli.options.common_options import (
+    JOB_COUNT,
     REVISION,
+    Whole,
     console,
     echo_json,
     json_option,
@@ -317,7 +319,7 @@ _WRONG_ENDS = "a property is violated, or one by --property never put to the tes
 _WRONG = {PropertyStatus.BROKEN, PropertyStatus.BY_DRAFT}
 jobs_option = click.option(
     "--jobs",
-    type=click.IntRange(min=1),
+    type=JOB_COUNT,
     default=1,
     show_default=True,
     help="Processes in parallel.",
@@ -348,7 +350,7 @@ def chosen(ids: tuple[str, ...], revision: str) -> tuple[Property, ...]:
 @click.command("explore", epilog=exit_codes("all properties hold", _WRONG_ENDS))
 @revision_option
 @scope_options(Scope(clients=2, members=2))
-@click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="The most states.")
+@click.option("--max-states", type=Whole(1), metavar="N", help="The most states.")
 @jobs_option
 @property_option
 @output_option("Write the states and transitions: .graphml or .dot.", "--graph", "graph")

@@ -13,7 +13,13 @@ import click
 
 from fencepost.conformance.cli.cli import exit_codes
 from fencepost.conformance.cli.options.common_options import (
+    JOB_COUNT,
+    MINUTES,
     REVISION,
+    SEED,
+    WEEK_S,
+    Real,
+    Whole,
     echo_json,
     json_option,
     report_option,
@@ -71,16 +77,16 @@ _EVERY_S = 2.0
     ),
 )
 @click.argument("target", type=REVISION, metavar="TARGET")
-@click.option("--minutes", type=click.FloatRange(min=0, min_open=True), help="How long to search.")
+@click.option("--minutes", type=MINUTES, help="How long to search.")
 @click.option(
     "--requests",
-    type=click.IntRange(min=1),
+    type=Whole(1),
     help=f"How many requests to send [default: {_REQUESTS}, unless --minutes is given].",
 )
-@click.option("--seed", default=0, show_default=True, help="The seed of the plans.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="The seed of the plans.")
 @click.option(
     "--jobs",
-    type=click.IntRange(min=1),
+    type=JOB_COUNT,
     help="Processes that search in parallel, each with its own seeds "
     "[default: 1 on a virtual clock; else one for each processor, at most 4].",
 )
@@ -92,7 +98,7 @@ _EVERY_S = 2.0
 )
 @click.option(
     "--examine",
-    type=click.FloatRange(min=0),
+    type=Real(0, WEEK_S),
     metavar="SECONDS",
     help="How long to shrink and confirm what was found, on a real clock "
     "[default: as long as the search took, at least 300].",

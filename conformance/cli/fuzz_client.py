@@ -14,6 +14,8 @@ from fencepost.conformance.cli.options.client_options import (
     served_revision_option,
 )
 from fencepost.conformance.cli.options.common_options import (
+    SEED,
+    Whole,
     console,
     echo_json,
     json_option,
@@ -52,15 +54,15 @@ _TRIES = 40
 @click.option(
     "--scenarios",
     "count",
-    type=click.IntRange(min=1),
+    type=Whole(1),
     default=_SCENARIOS,
     show_default=True,
     help="How many scenarios to draw.",
 )
-@click.option("--seed", default=0, show_default=True, help="The seed of the scenarios.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="The seed of the scenarios.")
 @click.option(
     "--tries",
-    type=click.IntRange(min=0),
+    type=Whole(0),
     default=_TRIES,
     show_default=True,
     help="The most runs to shrink one finding.",

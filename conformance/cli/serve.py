@@ -11,7 +11,13 @@ from pathlib import Path
 import click
 
 from fencepost.conformance.cases.clients.provocation import read_provocations
-from fencepost.conformance.cli.options.common_options import REVISION, json_option, output_option
+from fencepost.conformance.cli.options.common_options import (
+    REVISION,
+    SEED,
+    Whole,
+    json_option,
+    output_option,
+)
 from fencepost.conformance.runtime.event_loop import at_a_signal
 from fencepost.conformance.serve.broker import ModelBroker
 from fencepost.conformance.serve.broker_apis import (
@@ -28,8 +34,9 @@ from fencepost.traces.files.bounded import own_version
 _SEED_BITS = 32
 _LARGEST = 2**31 - 1
 _MOST_NODES = 9
+_LAST_PORT = 65535
 _NONE_ALLOWED = "group.max.size"
-_port = click.IntRange(1, 65535)
+_port = Whole(1, _LAST_PORT)
 
 
 def _settings(
@@ -106,7 +113,7 @@ def _topics(
 )
 @click.option(
     "--nodes",
-    type=click.IntRange(1, _MOST_NODES),
+    type=Whole(1, _MOST_NODES),
     default=1,
     show_default=True,
     help="How many brokers share partitions and groups; with --port, on ports that follow.",
@@ -124,7 +131,9 @@ def _topics(
     help="Provocations, as JSON: answers lost, late, replaced by errors, connections cut.",
 )
 @output_option("Append what clients ask and are answered to this file, as lines of JSON.")
-@click.option("--seed", type=int, help="The seed of open choices and member ids [default: random].")
+@click.option(
+    "--seed", type=SEED, help="The seed of open choices and member ids [default: random]."
+)
 @json_option
 def serve_command(
     *,
@@ -146,6 +155,11 @@ def serve_command(
     purpose.  Its address is printed when it is ready, the first node's.  What is produced is kept
     in memory, the newest 64 MiB.
     """
+    if port is not None and port + nodes - 1 > _LAST_PORT:
+        raise click.UsageError(
+            f"--nodes {nodes} with --port {port} needs ports up to {port + nodes - 1}, and the "
+            f"last one is {_LAST_PORT}: give a lower --port"
+        )
     if advertise is not None and nodes > 1:
         raise click.UsageError("--advertise is for one node: leave out --nodes")
     chosen = secrets.randbits(_SEED_BITS) if seed is None else seed

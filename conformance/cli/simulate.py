@@ -10,7 +10,11 @@ import click
 
 from fencepost.conformance.cli.cli import exit_codes
 from fencepost.conformance.cli.options.common_options import (
+    AMOUNT,
+    JOB_COUNT,
     REVISION,
+    SEED,
+    Whole,
     console,
     echo_json,
     json_option,
@@ -46,7 +50,7 @@ _JOBS = 2
 
 @click.command("simulate", epilog=exit_codes())
 @click.argument("scenario", required=False, metavar="[SCENARIO]")
-@click.option("--members", type=int, metavar="N", help="So many processes.")
+@click.option("--members", type=Whole(), metavar="N", help="So many processes.")
 @partitions_option
 @click.option(
     "--strategy",
@@ -56,11 +60,11 @@ _JOBS = 2
 )
 @click.option("--static/--dynamic", "static", default=None, help="With instance ids, or without.")
 @restart_options
-@click.option("--processing-s", type=float, metavar="S", help="Work on what one poll returned.")
+@click.option("--processing-s", type=AMOUNT, metavar="S", help="Work on what one poll returned.")
 @resume_option
-@click.option("--session-timeout-ms", type=int, metavar="MS", help="session.timeout.ms.")
-@click.option("--heartbeat-interval-ms", type=int, metavar="MS", help="heartbeat.interval.ms.")
-@click.option("--at-a-time", type=int, metavar="K", help="A bounce restarts so many at a time.")
+@click.option("--session-timeout-ms", type=Whole(), metavar="MS", help="session.timeout.ms.")
+@click.option("--heartbeat-interval-ms", type=Whole(), metavar="MS", help="heartbeat.interval.ms.")
+@click.option("--at-a-time", type=Whole(), metavar="K", help="A bounce restarts so many at a time.")
 @click.option(
     "--revision",
     type=REVISION,
@@ -69,14 +73,16 @@ _JOBS = 2
 )
 @click.option(
     "--target-size",
-    type=int,
+    type=Whole(),
     metavar="N",
     help="How many members an experimental revision is told that there will be.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="The first seed.")
+@click.option(
+    "--seed", type=SEED, default=0, show_default=True, metavar="N", help="The first seed."
+)
 @click.option(
     "--seeds",
-    type=click.IntRange(min=1),
+    type=Whole(1),
     default=1,
     show_default=True,
     metavar="N",
@@ -104,7 +110,7 @@ _JOBS = 2
 )
 @click.option(
     "--jobs",
-    type=click.IntRange(min=1),
+    type=JOB_COUNT,
     default=_JOBS,
     show_default=True,
     help="Processes, where there are several runs.",

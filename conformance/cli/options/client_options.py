@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import click
 
-from fencepost.conformance.cli.options.common_options import REVISION
+from fencepost.conformance.cli.options.common_options import (
+    JOB_COUNT,
+    REVISION,
+)
 from fencepost.conformance.clients.certify_client import JOBS
 from fencepost.conformance.targets.target_registry import DEFAULT_REVISION
 
@@ -18,7 +21,7 @@ served_revision_option = click.option(
 )
 scenario_jobs_option = click.option(
     "--jobs",
-    type=click.IntRange(min=1),
+    type=JOB_COUNT,
     default=JOBS,
     show_default=True,
     help="Scenarios to run in parallel.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Callable
 from functools import wraps
@@ -37,6 +38,48 @@ class RevisionType(click.types.StringParamType):
             load_named(value)
         return value
 
+
+class Whole(click.IntRange):
+    """A whole number that a machine can count to, so that no run is endless by a slip of a key."""
+
+    MOST = 2**31 - 1
+
+    def __init__(self, least: int = -MOST, most: int = MOST) -> None:
+        super().__init__(least, most)
+
+    def _describe_range(self) -> str:
+        """Describe, for the help, what is not a matter of course."""
+        usual = self.min == -self.MOST, self.max == self.MOST
+        if all(usual):
+            return "a whole number"
+        return f"x>={self.min}" if usual[1] else super()._describe_range()
+
+
+class Real(click.FloatRange):
+    """A finite number; `positive`: above 0."""
+
+    def __init__(self, least: float, most: float, *, positive: bool = False) -> None:
+        super().__init__(least, most, min_open=positive)
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Read the number; refuse what is none, such as `nan`."""
+        number: float = click.FLOAT.convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is no number to count with; give {self._describe_range()}", param)
+        converted: float = super().convert(number, param, ctx)
+        return converted
+
+
+YEAR_MINUTES = 366 * 24 * 60
+WEEK_S = 7 * 24 * 3600
+SEED = Whole(-(2**63), 2**63 - 1)
+JOB_COUNT = Whole(1, 1024)
+"""Processes, or cases side by side."""
+MINUTES = Real(0, YEAR_MINUTES, positive=True)
+AMOUNT = Real(-WEEK_S, WEEK_S)
+"""Durations of a simulated or running group; what may not be negative says so itself."""
 
 REVISION = RevisionType()
 revision_option = click.option(

@@ -7,7 +7,7 @@ of one topic, or of several.
 
 from __future__ import annotations
 
-import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from fencepost.conformance.cli.options.common_options import AMOUNT, WEEK_S, Whole
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.simulate.deployment_scenario import RESUME_S
 from fencepost.conformance.targets.target_registry import DEFAULT_REVISION, find_revision
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 EXITS = {VIOLATED: 1, UNKNOWN: 2}
 """Exit codes by the outcome of an audit; 1 wins over 2."""
 
+_WHOLE = re.compile(r"-?[0-9]+")
+_MOST_MS = 2**31 - 1
+_MOST_PARTITIONS = 1_000_000
 _SUCH = {
     "--skew": "broker-2=150",
     "--config": "group.initial.rebalance.delay.ms=3000",
@@ -53,7 +57,7 @@ _OPTIONS = (
     click.option(
         "--lag",
         "lag_ms",
-        type=click.IntRange(min=1),
+        type=Whole(1),
         default=500,
         show_default=True,
         help="How late a broker may handle a request or a timer, or date a line, in ms.",
@@ -82,7 +86,7 @@ _OPTIONS = (
     ),
     click.option(
         "--line-limit",
-        type=click.IntRange(min=1),
+        type=Whole(1),
         default=LINE_LIMIT,
         show_default=True,
         help="Pass over lines of more bytes.",
@@ -139,7 +143,7 @@ def parts_option(default: int) -> Callable[[Any], Any]:
     """`--parts N`, for whoever deals groups out to tasks."""
     return click.option(
         "--parts",
-        type=click.IntRange(1, 10_000),
+        type=Whole(1, 10_000),
         default=default,
         show_default=True,
         help="Divide the groups into so many tasks.",
@@ -150,8 +154,10 @@ def _pairs(name: str, values: tuple[str, ...]) -> Iterator[tuple[str, int]]:
     """`KEY=NUMBER` options.  Raises click.UsageError."""
     for value in values:
         key, equals, number = value.rpartition("=")
-        if not equals or not key or not number.lstrip("-").isdigit():
+        if not equals or not key or not _WHOLE.fullmatch(number):
             raise click.UsageError(f"{name} {value!r} is not KEY=NUMBER, such as {_SUCH[name]}")
+        if len(number) > len(str(-_MOST_MS)) or abs(int(number)) > _MOST_MS:
+            raise click.UsageError(f"{name} {value!r}: give at most {_MOST_MS} ms, some 24 days")
         yield key, int(number)
 
 
@@ -252,9 +258,7 @@ def scope_options(default: Scope | None = None) -> Callable[[Command], Command]:
 
 def _options(base: Scope) -> list[Callable[[Any], Any]]:
     """Return the last one comes first in the help."""
-    depth = click.option(
-        "--max-depth", type=click.IntRange(min=0), metavar="N", help="The most steps."
-    )
+    depth = click.option("--max-depth", type=Whole(0), metavar="N", help="The most steps.")
     acts = click.option(
         "--act",
         multiple=True,
@@ -266,7 +270,7 @@ def _options(base: Scope) -> list[Callable[[Any], Any]]:
     numbers = [
         click.option(
             "--" + name.replace("_", "-"),
-            type=int,
+            type=Whole(),
             metavar="N",
             help=f"{about} [default: {getattr(base, name)}]",
         )
@@ -282,7 +286,7 @@ def restart_options(command: _F) -> _F:
     """Add --restart-s and --restart-p95-s; `restart_duration` takes their values."""
     last = click.option(
         "--restart-p95-s",
-        type=float,
+        type=AMOUNT,
         metavar="S",
         help="One restart in twenty takes longer; --restart-s is then the median.",
     )
@@ -297,7 +301,7 @@ def restart_options(command: _F) -> _F:
 
 resume_option = click.option(
     "--resume-s",
-    type=float,
+    type=AMOUNT,
     metavar="S",
     help=f"A member reads a partition so long after it was given it.  [default: {RESUME_S:g}]",
 )
@@ -333,8 +337,10 @@ def _seconds(
             f"{text!r} is no number of seconds; give one, or several as 4,5,9"
         ) from None
     for each in seconds:
-        if not 0 <= each < math.inf:
-            raise click.BadParameter(f"{each:g} is no duration: give seconds, such as 5")
+        if not 0 <= each <= WEEK_S:
+            raise click.BadParameter(
+                f"{each:g} is no duration: give seconds, such as 5, at most {WEEK_S}, a week"
+            )
     return seconds
 
 
@@ -344,11 +350,14 @@ def _counts(
     if text is None:
         return None
     try:
-        return tuple(int(part) for part in text.split(","))
+        counts = tuple(int(part) for part in text.split(","))
     except ValueError:
         raise click.BadParameter(
             f"{text!r} is no number of partitions; give one, or of several topics as 48,12"
         ) from None
+    if max(counts) > _MOST_PARTITIONS:
+        raise click.BadParameter(f"{max(counts)} partitions: give at most {_MOST_PARTITIONS}")
+    return counts
 
 
 partitions_option = click.option(

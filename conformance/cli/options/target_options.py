@@ -19,7 +19,10 @@ import click
 
 from fencepost.conformance.cases.suites import CATALOGUE, NAMES
 from fencepost.conformance.cli.options.common_options import (
+    JOB_COUNT,
     REVISION,
+    WEEK_S,
+    Real,
     output_option,
 )
 from fencepost.conformance.targets.target_registry import TargetOptions
@@ -96,7 +99,7 @@ suite_option = click.option(
 )
 jobs_option = click.option(
     "--jobs",
-    type=click.IntRange(min=1),
+    type=JOB_COUNT,
     help="Cases to run in parallel [default: as many as the target takes; exec: 2].",
 )
 revision_of_target_option = click.option(
@@ -120,7 +123,7 @@ _OPTIONS = (
     click.option(
         "--adapter-timeout",
         "grace_s",
-        type=click.FloatRange(min=0, min_open=True),
+        type=Real(0, WEEK_S, positive=True),
         metavar="SECONDS",
         help="How long an exec: adapter may take for `hello`, and for each other command beside "
         "the time that it lets pass [default: 10].",
