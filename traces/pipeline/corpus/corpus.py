@@ -23,9 +23,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from random import Random
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import pyarrow as pa
+from msgspec import Meta
 
 from fencepost.model.classic.group import Group, Member
 from fencepost.model.revision import Revision
@@ -40,7 +41,12 @@ from fencepost.properties.checking.random_walk import (
 )
 from fencepost.properties.worlds.concretise import Run
 from fencepost.traces.files.run_trace import tool_version
-from fencepost.traces.pipeline.storage.location import ManifestKind, manifest
+from fencepost.traces.pipeline.storage.location import (
+    CorpusError,
+    Manifest,
+    ManifestKind,
+    manifest,
+)
 from fencepost.traces.pipeline.storage.trace_rows import step_rows
 
 FORMAT = "fencepost-corpus"
@@ -102,6 +108,20 @@ class Shard:
         return f"{self.source.folder}/shard-{self.number:06d}.parquet"
 
 
+_Many = Annotated[int, Meta(ge=1, le=2**63 - 1)]
+
+
+class _CorpusManifest(Manifest, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The text of `corpus.json`."""
+
+    seed: Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+    traces: _Many
+    models: Annotated[tuple[str, ...], Meta(min_length=1)]
+    per_shard: _Many
+    made_by: str
+    part: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """The description of a corpus: all that it depends on.
@@ -136,10 +156,14 @@ class Recipe:
     @classmethod
     def from_text(cls, text: str, where: str) -> Self:
         """Read a `corpus.json`.  Raises CorpusError."""
-        fields = manifest(text, where, _KIND)
-        models = tuple(fields["models"])
-        sizes = (fields["seed"], fields["traces"], models, fields["per_shard"])
-        return cls(*sizes, fields["made_by"], fields["part"])
+        kept = manifest(text, where, _KIND, _CorpusManifest)
+        for name in kept.models:
+            try:
+                TraceSource.of(name)
+            except KeyError as error:
+                raise CorpusError(f"{where}: {error.args[0]}; {_KIND.other}") from error
+        sizes = (kept.seed, kept.traces, kept.models, kept.per_shard)
+        return cls(*sizes, kept.made_by, kept.part)
 
 
 def corpus_recipe(

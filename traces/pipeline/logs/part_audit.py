@@ -35,7 +35,7 @@ from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Annotated, Any, Self
 from zlib import crc32
 
 import msgspec
@@ -68,7 +68,13 @@ from fencepost.traces.operations.operator_rows import (
 from fencepost.traces.operations.operator_words import operator_problems
 from fencepost.traces.pipeline.corpus.corpus import DONE
 from fencepost.traces.pipeline.corpus.shard_jobs import JobEngine, unwatched
-from fencepost.traces.pipeline.storage.location import CorpusError, ManifestKind, Place, manifest
+from fencepost.traces.pipeline.storage.location import (
+    CorpusError,
+    Manifest,
+    ManifestKind,
+    Place,
+    manifest,
+)
 from fencepost.traces.pipeline.storage.log_tables import (
     CONNECTIONS,
     FILES,
@@ -99,6 +105,15 @@ class LogFile:
     def name(self) -> str:
         """As places in it are named."""
         return Path(self.path).name
+
+
+class _AuditManifest(Manifest, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The text of `audit.json`."""
+
+    files: tuple[LogFile, ...]
+    options: LogOptions
+    parts: Annotated[int, msgspec.Meta(ge=1, le=10_000)]
+    made_by: str
 
 
 @dataclass(frozen=True)
@@ -163,11 +178,8 @@ class LogAudit:
         text = place.read_text(MANIFEST)
         if text is None:
             raise CorpusError(f"{place} holds no {MANIFEST}; give a folder of `corpus audit`")
-        fields = manifest(text, place.full(MANIFEST), _KIND)
-        files = tuple(LogFile(**file) for file in fields["files"])
-        groups = tuple(fields["options"].pop("groups"))
-        options = LogOptions(**fields["options"], groups=groups)
-        return cls(place, files, options, fields["parts"], fields["made_by"])
+        kept = manifest(text, place.full(MANIFEST), _KIND, _AuditManifest)
+        return cls(place, kept.files, kept.options, kept.parts, kept.made_by)
 
 
 def file_table(folder: str, number: int) -> str:

@@ -13,9 +13,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 from uuid import uuid4
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
@@ -41,8 +42,18 @@ class ManifestKind(NamedTuple):
     other: str
 
 
-def manifest(text: str, where: str, kind: ManifestKind) -> dict[str, Any]:
-    """Read such a file.  Raises CorpusError."""
+class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The fields of every such file; each kind adds its own."""
+
+    format: str
+    version: int
+
+
+_M = TypeVar("_M", bound=Manifest)
+
+
+def manifest(text: str, where: str, kind: ManifestKind, shape: type[_M]) -> _M:
+    """Read such a file, with no field missing, unknown or out of range.  Raises CorpusError."""
     try:
         document = parse_json(text)
     except BadJsonError as error:
@@ -54,7 +65,10 @@ def manifest(text: str, where: str, kind: ManifestKind) -> dict[str, Any]:
             f"{where} has version {document.get('version')!r}, and this fencepost reads "
             f"{kind.version}; use the fencepost that made it"
         )
-    return document
+    try:
+        return msgspec.convert(document, shape)
+    except msgspec.ValidationError as error:
+        raise CorpusError(f"{where}: {error}; {kind.anew}") from error
 
 
 _UNFINISHED = ".tmp"
@@ -154,6 +168,10 @@ class Place:
                 return str(file.read(), "utf-8")
         except FileNotFoundError:
             return None
+        except (OSError, UnicodeDecodeError) as error:
+            raise CorpusError(
+                f"{self.full(name)} can't be read ({error}); choose another folder"
+            ) from error
 
     def write_text(self, name: str, text: str) -> None:
         """Write a text, whole or not at all.  Raises CorpusError."""

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -79,6 +80,36 @@ def test_a_manifest_of_another_version_is_refused() -> None:
     text = RECIPE.text().replace('"version": 1', '"version": 2')
     with pytest.raises(CorpusError, match="version 2"):
         Recipe.from_text(text, "corpus.json")
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "problem"),
+    [
+        ("traces", -5, r"`int` >= 1 - at `\$\.traces`"),
+        ("traces", 0, r"`int` >= 1 - at `\$\.traces`"),
+        ("traces", "12", r"`int`, got `str` - at `\$\.traces`"),
+        ("traces", 10**30, r"`\$\.traces`"),
+        ("per_shard", 0, r"`\$\.per_shard`"),
+        ("models", [], r"`\$\.models`"),
+        ("models", ["kafka-9"], "kafka-9"),
+        ("seed", None, r"`\$\.seed`"),
+        ("part", 1, r"`\$\.part`"),
+        ("more", 1, "unknown field `more`"),
+    ],
+)
+def test_a_manifest_that_its_schema_refuses_is_no_corpus(
+    field: str, value: object, problem: str
+) -> None:
+    document = {**json.loads(RECIPE.text()), field: value}
+    with pytest.raises(CorpusError, match=problem):
+        Recipe.from_text(json.dumps(document), "corpus.json")
+
+
+def test_a_field_that_is_missing_is_named() -> None:
+    document = json.loads(RECIPE.text())
+    del document["per_shard"]
+    with pytest.raises(CorpusError, match="missing required field `per_shard`"):
+        Recipe.from_text(json.dumps(document), "corpus.json")
 
 
 def _filled(rows: list[dict[str, object]]) -> list[dict[str, object]]:
