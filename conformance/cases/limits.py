@@ -84,6 +84,16 @@ def places_are_taken_while_rebalancing(s: Script) -> None:
     s.beat("A1")
 
 
+@case("JOIN-GROUP-FULL", config={"group.max.size": 1})
+def id_from_before_the_group_was_full(s: Script) -> None:
+    """An id that was handed out while there was room is no place in the group (KAFKA-9844)."""
+    s.join("m", member_id="", wait=True)
+    s.stable("A1")
+    s.join("B1", wait=True)
+    s.join("m", settle=True)
+    s.beat("A1")
+
+
 @case("JOIN-GROUP-FULL-PENDING", "JOIN-PHASE-ALL-JOINED", config=_TWO)
 def refused_id_is_waited_for_no_more(s: Script) -> None:
     """All members have joined and an id is pending; once it is refused, the rebalance is over."""

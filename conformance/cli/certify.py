@@ -117,7 +117,8 @@ def certify_command(
     each other.
 
     TARGET is mock, model[:REVISION], mutant:NAME, kafka:VERSION[+old|+new][*NODES],
-    kfake, tansu, tcp://HOST:PORT or exec:COMMAND.
+    kfake, tansu, seaweedfs, rivine, nafka,
+    tcp://HOST:PORT or exec:COMMAND.
     """
     before = None if old is None else read_certificate_file(old)
     kept = kept_entries(lists, written)

@@ -75,7 +75,8 @@ def start_command(
 ) -> int:
     """Start a target and print its address.
 
-    The target runs until Ctrl-C or SIGTERM. TARGET is kafka:VERSION[+old|+new], kfake, tansu or
+    The target runs until Ctrl-C or SIGTERM. TARGET is kafka:VERSION[+old|+new], kfake, tansu,
+    seaweedfs, rivine, nafka or
     mock.
     """
     logs = None if report is None else report.absolute()
@@ -85,8 +86,8 @@ def start_command(
     held = find_target(target, options)
     if not hasattr(type(held), "address"):
         raise UnknownTargetError(
-            f"{target} can't be started: give kafka:VERSION, kfake, tansu or mock; for the model "
-            "itself use `fencepost serve`"
+            f"{target} can't be started: give kafka:VERSION, kfake, tansu, seaweedfs, rivine, "
+            "nafka or mock; for the model itself use `fencepost serve`"
         )
     asyncio.run(_stay(cast("_Listening", held), as_json=as_json))
     return 0

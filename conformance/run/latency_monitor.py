@@ -27,6 +27,7 @@ from dataclasses import replace
 from typing import Any
 
 from fencepost.conformance.runtime.lag_meter import BEAT_S, LagMeter, TimerRound
+from fencepost.conformance.targets.target import Located
 from fencepost.model.coordinator import (
     AsyncCoordinator,
     CoordinatorFailure,
@@ -121,6 +122,7 @@ class Control:
         session_ms: int,
         outages: Sequence[tuple[float, float]] = (),
     ) -> None:
+        self._scope = quick
         self._quick = Probe(quick, "control", _ANSWER_CAP_S)
         self._timed = Probe(timed, "control", _ANSWER_CAP_S)
         self._join_version = _join_version(hello.versions("JoinGroup"))
@@ -168,15 +170,24 @@ class Control:
         except (CoordinatorFailure, UnsupportedError):
             await self._quick.hang_up()
             return False
-        self._look_for_a_move(body.get("errorCode"))
+        await self._look_for_a_move(body.get("errorCode"))
         return True
 
-    def _look_for_a_move(self, code: object) -> None:
+    async def _look_for_a_move(self, code: object) -> None:
         """Note an answer of a coordinator that moves; one that loads takes nobody for a member."""
-        if code in MOVING or (code == Error.NONE.value and self._usual not in {None, code}):
+        moves = code in MOVING and not await self._is_usual(code)
+        if moves or (code == Error.NONE.value and self._usual not in {None, code}):
             self.meter.moves.append(time.monotonic())
         else:
             self._usual = code
+
+    async def _is_usual(self, code: object) -> bool:
+        """Return True if the only broker says from the start that it is not the coordinator."""
+        if code != Error.NOT_COORDINATOR.value or self._usual not in {None, code}:
+            return False
+        if self._usual == code:
+            return True
+        return isinstance(self._scope, Located) and await self._scope.stays()
 
     async def _expire(self) -> None:
         """Let a member join, sync, fall silent, and check if it was removed; again and again.

@@ -26,7 +26,7 @@ from fencepost.traces.files.bounded import own_version
 
 FORMS = (
     "mock, model[:REVISION], mutant:NAME, kafka:VERSION[+old|+new][*NODES], kfake, "
-    "tansu, tcp://HOST:PORT, exec:COMMAND"
+    "tansu, seaweedfs, rivine, nafka, tcp://HOST:PORT, exec:COMMAND"
 )
 DEFAULT_REVISION = "kafka-4"
 _STARTED = ("kafka", "kfake")
@@ -126,6 +126,10 @@ def find_target(name: str, options: TargetOptions) -> Target:
             from fencepost.conformance.targets.brokers.tansu import TansuTarget
 
             return TansuTarget(logs=options.logs, capacity=SIDE_BY_SIDE)
+        case (("seaweedfs" | "rivine" | "nafka"), False):
+            from fencepost.conformance.targets.brokers.other_brokers import OTHERS
+
+            return OTHERS[kind](logs=options.logs, capacity=SIDE_BY_SIDE)
         case "exec", True if rest.strip():
             from fencepost.conformance.targets.stdio.stdio import GRACE_S, ExecTarget
 
@@ -149,8 +153,8 @@ def find_both(first: str, second: str, options: TargetOptions) -> tuple[Target, 
 
 _HOST_AND_PORT = re.compile(r"(?:tcp:/?|kafka://|PLAINTEXT://)?([\w.-]+|\[[0-9a-fA-F:]+\]):(\d+)")
 _RELEASE = re.compile(r"(?:apache-)?(?:kafka)?[-_ ]?(\d+\.\d+\.\d+\S*)", re.IGNORECASE)
-_FIXED = ("mock", "tansu")
-_KINDS = ("mock", "model", "mutant", "kafka", "kfake", "tansu", "tcp", "exec")
+_FIXED = ("mock", "tansu", "seaweedfs", "rivine", "nafka")
+_KINDS = (*_FIXED, "model", "mutant", "kafka", "kfake", "tcp", "exec")
 
 
 def _meant(name: str) -> str:

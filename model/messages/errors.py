@@ -47,8 +47,8 @@ MOVING = frozenset(
 )
 """The codes of a coordinator that moved, or isn't ready yet: send the request again."""
 
-# All error codes of Kafka up to 4.3; another one in an answer is a finding about its bytes.
-KNOWN_CODES = frozenset(range(-1, 134))
+# All error codes of Kafka up to 4.4; another one in an answer is a finding about its bytes.
+KNOWN_CODES = frozenset(range(-1, 137))
 
 
 def error_name(code: int | str) -> str:

@@ -11,7 +11,7 @@ definitions, bytes as base64, a field present exactly when its version has it.
 The order: DescribeGroups and ListGroups, of administration; JoinGroup, SyncGroup, Heartbeat and
 LeaveGroup, of members; OffsetCommit and OffsetFetch.
 
-Source: Kafka's message definitions up to 4.3, for the classic group protocol; the drafts' messages
+Source: Kafka's message definitions up to 4.4, for the classic group protocol; the drafts' messages
 are in `fencepost.model.classic.draft_translation`.
 """
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from fencepost.model.classic.cells import EMPTY, MEMBER, UNKNOWN, when
 from fencepost.model.classic.effects import Do
 from fencepost.model.classic.rules import rule_sources as src
 from fencepost.model.messages.errors import Error
 from fencepost.model.revision import DropRule, Gate, Release, Revision, SetRule, derive
 from fencepost.model.revisions.base import KAFKA_4, RULES, versions
+from fencepost.model.table.shared_features import Room
 from fencepost.model.table.table import Level
 
 _OLDER = "KIP-848 (another coordinator); seen on 2.8.0 and 3.9.1 (old)"
@@ -106,6 +108,21 @@ GATES = (
                     because="a rebalance is in progress until the leader has assigned",
                 ),
                 src.KAFKA_10134,
+            ),
+        ),
+    ),
+    Gate(
+        (2, 6, 0),
+        "a full group refuses who has an id from before it was full, too (KAFKA-9844)",
+        (
+            SetRule(
+                "JoinGroup",
+                RULES["JOIN-GROUP-FULL"].but(
+                    guard=when(room=Room.FULL, mid=(EMPTY, MEMBER, UNKNOWN)),
+                    because="the group has group.max.size members, the join would add one, and "
+                    "no id was handed out for it",
+                ),
+                "KAFKA-9844, since 2.6.0; seen on 2.5.1 and 2.6.0",
             ),
         ),
     ),

@@ -127,8 +127,8 @@ def lineage(revision: Revision) -> tuple[str, ...]:
     """Return the names under which facts about a revision are listed.
 
     Its own first, then those that it is made from.  A patch of a release has the name of the newest
-    release whose last patch has the same rules: `kafka-2.7` for 2.8.0; releases after 4.0 are
-    `kafka-4`.
+    release whose last patch has the same rules: `kafka-2.7` for 2.8.0; where none has, the name of
+    the release before: `kafka-2.5` for 2.6.0.  Releases after 4.0 are `kafka-4`.
     """
     return tuple(dict.fromkeys(map(_listed, (revision.name, *revision.ancestors))))
 
@@ -143,7 +143,9 @@ def _listed(name: str) -> str:
         return KAFKA_4.name
     gates = gates_ahead(version)
     alike = [r for r in RELEASES if r <= version and gates_ahead(r) == gates]
-    return "kafka-" + ".".join(map(str, alike[-1])) if alike else name
+    before = [r for r in RELEASES if r < version[:2]]
+    near = alike or before
+    return "kafka-" + ".".join(map(str, near[-1])) if near else name
 
 
 def is_shipped(revision: Revision) -> bool:

@@ -16,6 +16,7 @@ from fencepost.conformance.runtime.toolchain.child import free_ports
 from fencepost.conformance.runtime.toolchain.found_tools import (
     VARIABLE,
     cache_folder,
+    find_python,
     find_tool,
     run_tool,
 )
@@ -89,6 +90,14 @@ def _go() -> str:
     return _tool("go", "version", r"go(\d+\.\d+)", (1, 26), remedy)
 
 
+def _cargo() -> str:
+    return _tool("cargo", "--version", r"cargo (\d+\.\d+)", (1, 85), "install Rust 1.85 or later")
+
+
+def _newer_python() -> str:
+    return run(find_python((3, 12)))
+
+
 def _javac() -> str:
     remedy = "install a JDK, version 17 or later (Debian: openjdk-17-jdk-headless)"
     return _tool("javac", "-version", r"javac (?:1\.)?(\d+)", (17,), remedy)
@@ -140,7 +149,9 @@ CHECKS = (
     Check("python", "everything", _python, always=True),
     Check("java", "kafka:VERSION, tests on brokers, Spark", _java),
     Check("maven", "kafka:VERSION, its first start", _maven),
-    Check("go", "kfake and the clients franz-go, sarama, kafka-go, their first start", _go),
+    Check("go", "kfake, seaweedfs, the clients franz-go, sarama, kafka-go, their first start", _go),
+    Check("cargo", "rivine, its first start", _cargo),
+    Check("python 3.12", "nafka", _newer_python),
     Check("javac", "the client java, its first start", _javac),
     Check("node", "the clients kafkajs and platformatic", _node),
     Check("mock", "the target mock", _extra("mock", "confluent_kafka", "confluent-kafka")),

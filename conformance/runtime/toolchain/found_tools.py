@@ -1,4 +1,4 @@
-"""Find the tools that brokers need (Java, Maven, Go), and cache programs and jars.
+"""Find the tools that brokers need (Java, Maven, Go, Python), and cache programs and jars.
 
 If a tool is missing or too old, the error says what to install (exit code 69).  Each run of a tool
 has a time limit.
@@ -17,8 +17,9 @@ import contextlib
 import os
 import re
 import shutil
+import sys
 import tempfile
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -60,6 +61,32 @@ async def find_java(least: int) -> str:
     if int(match[1]) < least:
         raise TargetUnavailableError(f"{java} is Java {match[1]}: {remedy}")
     return java
+
+
+_PYTHONS = 20
+"""Minor releases of Python to look for."""
+
+
+def _named_pythons(least: tuple[int, int]) -> Iterator[str]:
+    """Yield the Pythons of this machine that may be new enough: ours, the PATH's, pyenv's."""
+    yield sys.executable
+    names = [f"python{least[0]}.{minor}" for minor in range(least[1], least[1] + _PYTHONS)]
+    yield from filter(None, map(shutil.which, (*names, "python3")))
+    root = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    yield from map(str, sorted(root.glob(f"versions/{least[0]}.*/bin/python3")))
+
+
+async def find_python(least: tuple[int, int]) -> str:
+    """Return a Python of at least this version.  Raises TargetUnavailableError."""
+    tell = "import sys; print(sys.version_info[:2] >= " + repr(least) + ")"
+    for python in dict.fromkeys(_named_pythons(least)):
+        with contextlib.suppress(TargetUnavailableError):  # such as a shim of pyenv
+            if await run_tool([python, "-I", "-c", tell], _VERSION_S, Path.cwd()) == "True":
+                return python
+    version = ".".join(map(str, least))
+    raise TargetUnavailableError(
+        f"no Python {version} or later is on the PATH: install one (Debian: python{version})"
+    )
 
 
 async def run_tool(
@@ -137,6 +164,35 @@ async def _made(folder: Path, make: Callable[[Path], Awaitable[None]]) -> None:
     finally:
         with contextlib.suppress(FileNotFoundError):
             shutil.rmtree(half)
+
+
+_GO = "install Go 1.26 or later (Debian: golang), or fill the cache on another machine"
+_GO_S = 900.0
+
+
+def locked_go_version(source: Path, module: str) -> str:
+    """Return the version of a module that the go.mod beside a program asks for."""
+    text = (source / "go.mod").read_text(encoding="utf-8")
+    match = re.search(rf"{re.escape(module)} (v\S+)", text)
+    if match is None:
+        raise RuntimeError(f"{source / 'go.mod'} names no version of {module}")
+    return match[1]
+
+
+async def go_program(kind: str, source: Path, version: str) -> Path:
+    """Return the program that Go builds of a folder of ours, from the cache.
+
+    `version`: of what it is built of.  Raises TargetUnavailableError.
+    """
+
+    async def build(folder: Path) -> None:
+        go = find_tool("go", _GO)
+        for name in ("main.go", "go.mod", "go.sum"):
+            shutil.copy(source / name, folder / name)
+        command = [go, "build", "-mod=readonly", "-o", kind, "."]
+        await run_tool(command, _GO_S, folder, {"GOTOOLCHAIN": "local"})
+
+    return await cached(kind, version, build) / kind
 
 
 _PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1"

@@ -1,1 +1,1 @@
-"""Start brokers: Apache Kafka, kfake, tansu, librdkafka's mock."""
+"""Start brokers: Apache Kafka, kfake, tansu, three others, librdkafka's mock."""

@@ -65,7 +65,6 @@ _COMMON = {
     "log.cleaner.enable": "false",
     "auto.create.topics.enable": "false",
 }
-_PROTOCOLS = {"old": "classic", "new": "classic,consumer"}
 _LOGGING_CONFIG = """\
 log4j.rootLogger=WARN, out
 log4j.appender.out=org.apache.log4j.ConsoleAppender
@@ -118,9 +117,7 @@ def server_properties(
             "inter.broker.listener.name": "PLAINTEXT",
             "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
         }
-    if version.coordinator is not None:
-        known["group.coordinator.rebalance.protocols"] = _PROTOCOLS[version.coordinator]
-    return known | _COMMON | dict(extra)
+    return known | version.choice | _COMMON | dict(extra)
 
 
 def zookeeper_properties(data: Path, port: int) -> dict[str, str]:

@@ -1,11 +1,12 @@
 """Parse the Kafka version in a target's name, and list what each version needs to run.
 
 `kafka:VERSION[+old|+new][*NODES]` is a release from 2.3.0 on, with one of the two group
-coordinators where a release has both (3.8 and 3.9), and a cluster of this many nodes.  One that is
+coordinators where a release has both (3.7 to 3.9), and a cluster of this many nodes.  One that is
 newer than those that were tried is run like the newest of them, and says so.
 
-Source: Kafka's upgrade notes (KIP-500, ZooKeeper gone in 4.0; KIP-848, the new coordinator: a
-preview in 3.7, chosen by `group.coordinator.rebalance.protocols` from 3.8 on, alone from 4.0 on).
+Source: Kafka's upgrade notes (KIP-500, ZooKeeper gone in 4.0; KIP-848, the new coordinator: in 3.7
+for trials, by `group.coordinator.new.enable`; by `group.coordinator.rebalance.protocols` from 3.8
+on; alone from 4.0 on).
 """
 
 from __future__ import annotations
@@ -16,13 +17,15 @@ from dataclasses import dataclass
 from fencepost.properties.departures.known_departures import NEW, coordinator_of
 
 FORM = "kafka:VERSION[+old|+new][*NODES]"
-OLDEST, NEWEST = (2, 3, 0), (4, 3)
+OLDEST, NEWEST = (2, 3, 0), (4, 4)
 """The first release with static members, and the newest minor release that was tried."""
 
 _FORM = re.compile(r"(\d+)\.(\d+)\.(\d+)(?:\+(old|new))?(?:\*(\d+))?", re.ASCII)
 _MINOR = re.compile(r"\d+\.\d+", re.ASCII)
-_BOTH = ((3, 8), (3, 9))
+_BOTH = ((3, 7), (3, 8), (3, 9))
+_CHOSEN_BY_PROTOCOL = (3, 8, 0)
 _NODES = range(2, 6)
+_PROTOCOLS = {"old": "classic", "new": "classic,consumer"}
 
 
 class KafkaVersionError(ValueError):
@@ -56,6 +59,15 @@ class KafkaVersion:
     def has_new_coordinator(self) -> bool:
         """Return True if the coordinator of KIP-848 answers for classic groups."""
         return coordinator_of(f"kafka:{self}") == NEW
+
+    @property
+    def choice(self) -> dict[str, str]:
+        """The setting that chooses the coordinator, where there is a choice and it was made."""
+        if self.coordinator is None:
+            return {}
+        if self.number < _CHOSEN_BY_PROTOCOL:
+            return {"group.coordinator.new.enable": str(self.coordinator == "new").lower()}
+        return {"group.coordinator.rebalance.protocols": _PROTOCOLS[self.coordinator]}
 
     @property
     def is_untried(self) -> bool:
@@ -94,7 +106,7 @@ def parse_kafka_version(text: str) -> KafkaVersion:
         raise KafkaVersionError(f"Kafka {text} is too old: static membership came with 2.3.0")
     if match[4] and number[:2] not in _BOTH:
         raise KafkaVersionError(
-            f"Kafka {text}: only 3.8 and 3.9 have a choice of coordinators, leave out +{match[4]}"
+            f"Kafka {text}: only 3.7 to 3.9 have a choice of coordinators, leave out +{match[4]}"
         )
     version = KafkaVersion(number, match[4], int(match[5] or 1))
     if match[5] and version.nodes not in _NODES:

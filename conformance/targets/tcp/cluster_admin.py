@@ -110,7 +110,11 @@ class AccessError(AdminError):
 
 
 class Admin:
-    """Questions to a cluster.  `open` first; then `advertised` holds the broker's versions."""
+    """Questions to a cluster.  `open` first; then `advertised` holds the broker's versions.
+
+    `named_as`: the address that a broker names as its own, wherever it listens: `bootstrap` is
+    asked in its place.
+    """
 
     def __init__(
         self,
@@ -119,8 +123,10 @@ class Admin:
         remote: bool,
         deadlines: Deadlines,
         security: Security = PLAINTEXT,
+        named_as: Address | None = None,
     ) -> None:
         self.bootstrap = bootstrap
+        self._named_as = named_as
         self.advertised: dict[str, tuple[int, int]] = {}
         self._remote = remote
         self._deadlines = deadlines
@@ -276,7 +282,7 @@ class Admin:
             row = next(iter(answer.get("coordinators", ())), None) or answer
             code = row.get("errorCode", Error.UNKNOWN_SERVER_ERROR.value)
             if code == Error.NONE.value:
-                return Address(row["host"], row["port"])
+                return self._named(row)
             problem = f"it answered {error_name(code)}"
             if code not in MOVING:
                 raise RefusedError(f"FindCoordinator for {group_id!r}", code)
@@ -314,10 +320,14 @@ class Admin:
             "can be reached: correct the address that the broker advertises"
         )
 
+    def _named(self, row: Mapping[str, Any]) -> Address:
+        address = Address(row["host"], row["port"])
+        return self.bootstrap if address == self._named_as else address
+
     async def brokers(self) -> dict[int, Address]:
         """Return the brokers by node id; -1 is the controller, where the cluster names one."""
         answer = await self.call("Metadata", {"topics": []})
-        addresses = {row["nodeId"]: Address(row["host"], row["port"]) for row in answer["brokers"]}
+        addresses = {row["nodeId"]: self._named(row) for row in answer["brokers"]}
         if (controller := answer.get("controllerId", -1)) in addresses:
             addresses[-1] = addresses[controller]
         return addresses

@@ -336,7 +336,7 @@ class TcpTarget(Target):
     otherwise.  `measures`: measure the settings that somebody else's broker does not report.
     `failovers`: restarts a broker of ours, for all scopes at once; `features` says that a case can
     have one, here or on another broker of the same target.  `temporary`: the broker is thrown away
-    afterwards, so nothing is cleaned up.  `security`: of each connection.
+    afterwards, so nothing is cleaned up.  `security`: of each connection.  `named_as`: see Admin.
     """
 
     hints = Hints()
@@ -360,6 +360,7 @@ class TcpTarget(Target):
         temporary: bool = False,
         is_brief: bool = False,
         security: Security = PLAINTEXT,
+        named_as: Address | None = None,
     ) -> None:
         if unknown := sorted(set(settings or {}) - set(CONFIG_DEFAULTS)):
             known = ", ".join(CONFIG_DEFAULTS)
@@ -368,7 +369,9 @@ class TcpTarget(Target):
         self.name = name or f"tcp://{self.address}"
         self.capacity = capacity
         self.deadlines = deadlines
-        self.admin = Admin(self.address, remote=remote, deadlines=deadlines, security=security)
+        self.admin = Admin(
+            self.address, remote=remote, deadlines=deadlines, security=security, named_as=named_as
+        )
         self.settings: dict[str, int | None] = dict(CONFIG_DEFAULTS)
         if not temporary:
             self.settings |= _UNREPORTED

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import itertools
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
@@ -152,11 +153,29 @@ async def test_a_broker_that_is_alone_and_named_before_and_after_sends_nobody_aw
     assert "NOT_COORDINATOR instead of FENCED_INSTANCE_ID" in result.message
 
 
+@at_once
+async def test_a_broker_that_says_so_of_all_absent_groups_from_the_start_is_judged() -> None:
+    """rivine says it to the control, too, whose heartbeats are of an absent group."""
+    target = _OnOneBroker(stays=True, lie=_not_coordinator, to_control=_not_coordinator)
+    (result,) = (await certify(target, KAFKA_4, [entry(ZOMBIE)], Options())).results
+    assert (result.outcome, result.attempts) == (Outcome.FAIL, REQUIRED_REPEATS)
+
+
+def _not_coordinator_later() -> Callable[[Send, Answer], Answer]:
+    """Make a lie of a coordinator that moves after a while."""
+    asked = itertools.count()
+
+    def lie(send: Send, answer: Answer) -> Answer:
+        return _not_coordinator(send, answer) if next(asked) > 0 else answer
+
+    return lie
+
+
 @pytest.mark.parametrize("stays", [True, False])
 @at_once
 async def test_a_coordinator_that_may_have_moved_is_not_judged(stays: bool) -> None:
-    """FindCoordinator is not sure, or the control gets NOT_COORDINATOR, too."""
-    to_control = _not_coordinator if stays else honest
+    """FindCoordinator is not sure, or the control gets NOT_COORDINATOR, too, and did not before."""
+    to_control = _not_coordinator_later() if stays else honest
     target = _OnOneBroker(stays=stays, lie=_not_coordinator, to_control=to_control)
     (result,) = (await certify(target, KAFKA_4, [entry(ZOMBIE)], Options())).results
     assert result.outcome is Outcome.UNKNOWN

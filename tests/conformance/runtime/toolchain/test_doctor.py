@@ -33,6 +33,7 @@ def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("java", "java", 'openjdk version "21.0.1" 2023', 'java version "1.8.0_292"'),
         ("maven", "mvn", "Apache Maven 3.9.6 (abc)", "Apache Maven 2.2.1"),
         ("go", "go", "go version go1.26.1 linux/amd64", "go version go1.9 linux/amd64"),
+        ("cargo", "cargo", "cargo 1.95.0 (f2d3ce0bd 2026-03-21)", "cargo 1.70.0 (ec8a8a0ca)"),
         ("javac", "javac", "javac 17.0.15", "javac 1.8.0_292"),
         ("node", "node", "v20.20.2", "v18.1.0"),
     ],

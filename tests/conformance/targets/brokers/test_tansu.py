@@ -10,7 +10,7 @@ import pytest
 from support.in_this_process import invoke
 
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
-from fencepost.conformance.targets.brokers import tansu
+from fencepost.conformance.targets.brokers import started, tansu
 from fencepost.conformance.targets.brokers.tansu import VERSION, TansuTarget
 
 
@@ -74,7 +74,7 @@ async def test_one_that_never_listens_has_a_deadline(
     cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program(cache, "exec sleep 1000")
-    monkeypatch.setattr(tansu, "_READY_S", 0.3)
+    monkeypatch.setattr(started, "READY_S", 0.3)
     with pytest.raises(TargetUnavailableError, match=r"tansu was not ready within 0\.3 s"):
         async with TansuTarget():
             pass
