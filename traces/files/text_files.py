@@ -1,18 +1,24 @@
-"""Write files as whoever named them expects, and refuse documents that their schemas refuse.
+"""Write files as whoever named them expects; refuse documents; make temporary folders.
 
 `write_text` is the one writer of files that somebody names.  Links are followed.  A plain file is
 replaced at once, so no reader gets half of it; a device, a pipe, and a file that others hold by
 another name or as another user is written in place.
+
+A temporary folder has a lock, which the system frees when its process is gone.  So the next process
+knows the folders of those that were killed, and removes them.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
+import shutil
 import stat
+import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -144,6 +150,31 @@ def opened_to_append(path: Path) -> BinaryIO:
     if path.is_fifo():
         return open(_opened_in_place(path), "wb", buffering=0)
     return path.open("ab", buffering=0)
+
+
+_LOCK = ".lock"
+_PREFIX = "fencepost-"
+
+
+@contextlib.contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """Yield a folder that is removed at the end, by the next process if this one is killed."""
+    _remove_abandoned(Path(tempfile.gettempdir()))
+    with tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        with (folder / _LOCK).open("wb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield folder
+
+
+def _remove_abandoned(top: Path) -> None:
+    for path in top.glob(f"{_PREFIX}*/{_LOCK}"):
+        with contextlib.suppress(OSError):
+            if path.stat().st_uid != os.geteuid() or path.parent.is_symlink():
+                continue
+            with path.open("r+b") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(path.parent, ignore_errors=True)
 
 
 def is_foreign_report(folder: Path) -> bool:

@@ -25,6 +25,7 @@ from fencepost.conformance.cli.options.common_options import (
     Real,
     output_option,
 )
+from fencepost.conformance.runtime.toolchain.child import KEY_PASSWORD, PASSWORD
 from fencepost.conformance.targets.target_registry import TargetOptions
 from fencepost.conformance.targets.tcp.security import (
     MECHANISMS,
@@ -44,9 +45,6 @@ from fencepost.traces.files.text_files import make_folder, write_text
 if TYPE_CHECKING:
     import ssl
 
-
-PASSWORD = "FENCEPOST_SASL_PASSWORD"  # noqa: S105  (the variable's name)
-KEY_PASSWORD = "FENCEPOST_TLS_KEY_PASSWORD"  # noqa: S105  (the variable's name)
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -20,7 +20,10 @@ from typing import Self
 
 from fencepost.traces.files.bounded import last_bytes
 
-_KEEPER = Path(__file__).with_name("keeper.py")
+KEEPER = (sys.executable, "-I", "-S", str(Path(__file__).with_name("keeper.py")))
+"""The command line of a keeper, before that of the child."""
+PASSWORD, KEY_PASSWORD = "FENCEPOST_SASL_PASSWORD", "FENCEPOST_TLS_KEY_PASSWORD"
+"""Variables with secrets of ours, which no child gets."""
 _END_S = 10.0
 _PORTS = range(10_000, 30_000)
 """Below the ports that systems give to outgoing connections, which would take one while a broker
@@ -49,16 +52,13 @@ class Child:
         """
         with log.open("ab") as sink:
             process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-I",
-                "-S",
-                str(_KEEPER),
+                *KEEPER,
                 *command,
                 stdin=asyncio.subprocess.PIPE,
                 stdout=sink,
                 stderr=sink,
                 cwd=folder,
-                env=os.environ | dict(env or {}),
+                env=child_environment(env),
                 start_new_session=True,
             )
         return cls(process, log)
@@ -106,6 +106,12 @@ class Child:
         text = last_bytes(self.log)
         lines = [line.strip() for line in text.splitlines() if line.strip() and interesting(line)]
         return lines[-1] if lines else "no output"
+
+
+def child_environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the variables of a child: those of this process but for secrets, and `more`."""
+    mine = {k: v for k, v in os.environ.items() if k not in {PASSWORD, KEY_PASSWORD}}
+    return mine | dict(more or {})
 
 
 def how_it_ended(code: int) -> str:

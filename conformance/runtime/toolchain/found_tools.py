@@ -30,6 +30,7 @@ from filelock import AsyncFileLock, Timeout
 from fencepost.conformance.runtime.toolchain.child import Child
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.traces.files.bounded import last_bytes
+from fencepost.traces.files.text_files import temporary_folder
 
 _VERSION_S = 30.0
 _LINES = 3
@@ -97,8 +98,8 @@ async def run_tool(
     Raises TargetUnavailableError where it takes too long or fails, with the first line of the
     error, or its last ones.
     """
-    with tempfile.TemporaryDirectory(prefix="fencepost-") as at:
-        log = Path(at) / "output"
+    with temporary_folder() as at:
+        log = at / "output"
         name = Path(command[0]).name
         try:
             child = await Child.start(command, log, folder=folder, env=env)
@@ -157,6 +158,8 @@ async def cached(kind: str, version: str, make: Callable[[Path], Awaitable[None]
 
 
 async def _made(folder: Path, make: Callable[[Path], Awaitable[None]]) -> None:
+    for left in folder.parent.glob(f".{folder.name}.*/"):  # of a process that was killed
+        shutil.rmtree(left, ignore_errors=True)
     half = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:
         await make(half)

@@ -29,7 +29,7 @@ import tempfile
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
-from fencepost.conformance.runtime.toolchain.child import how_it_ended
+from fencepost.conformance.runtime.toolchain.child import child_environment, how_it_ended
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.targets.brokers.started import (
     FIRST,
@@ -72,6 +72,7 @@ async def mock_server(start_s: float = _START_S) -> AsyncIterator[tuple[str, str
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=log,
+            env=child_environment(),
         )
         try:
             line = await _first_line(process, start_s)

@@ -9,7 +9,6 @@ program.
 from __future__ import annotations
 
 import asyncio
-import tempfile
 import time
 from abc import abstractmethod
 from collections import defaultdict
@@ -37,6 +36,7 @@ from fencepost.model.coordinator import (
     Provenance,
 )
 from fencepost.model.plans.plan_order import DELAY
+from fencepost.traces.files.text_files import temporary_folder
 
 _LONGEST_DELAY_MS = 10_000
 """A case that waits for minutes is for virtual clocks."""
@@ -208,8 +208,7 @@ class StartedTarget(Target):
 
     async def _broker(self, kind: BrokerVariant, stack: AsyncExitStack) -> TcpTarget:
         """Start a broker in a folder of its own."""
-        temporary = tempfile.TemporaryDirectory(prefix="fencepost-", ignore_cleanup_errors=True)
-        folder = Path(stack.enter_context(temporary))
+        folder = stack.enter_context(temporary_folder())
         name = self.name.replace(":", "-").replace("*", "x")
         log = (self._logs or folder) / f"{name}-{kind}.log"
         log.parent.mkdir(parents=True, exist_ok=True)

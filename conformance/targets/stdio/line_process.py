@@ -1,8 +1,8 @@
 """Run a program that answers lines with lines, and end it for certain.
 
-It is started without a shell in a session (process group) of its own, gets one line at a time, and
-is ended with everything that it started, whatever happened.  This module does not know what the
-lines mean.
+It is started without a shell by a keeper (keeper.py), in a session of its own, and gets one line at
+a time.  Whatever happened, it is ended with everything that it started: as soon as the keeper's
+pipe is closed, or this process is gone.  This module does not know what the lines mean.
 
 Its stdout may have one line for each line sent.  Its stderr is always read, so that a program that
 writes much is not blocked; only the end is kept, for error messages.
@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import os
-import signal
+import shutil
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
-from fencepost.conformance.runtime.toolchain.child import how_it_ended
+from fencepost.conformance.runtime.toolchain.child import KEEPER, child_environment, how_it_ended
 from fencepost.conformance.targets.stdio.protocol_schemas import shortened
 from fencepost.traces.files.bounded import LINE_LIMIT
 
@@ -36,8 +37,9 @@ class LineProcessError(Exception):
 class LineProcess:
     """A running program.  One question at a time; after any LineProcessError it is to be killed."""
 
-    def __init__(self, transport: asyncio.SubprocessTransport, pipes: Pipes) -> None:
+    def __init__(self, transport: asyncio.SubprocessTransport, pipes: Pipes, kept: int) -> None:
         self._transport = transport
+        self._kept = kept
         self._pipes = pipes
         self.pid = transport.get_pid()
 
@@ -52,11 +54,25 @@ class LineProcess:
 
         `pipes`: makes the receiver of its output; `env`: variables beside those of this process.
         """
+        if shutil.which(argv[0]) is None:
+            number = errno.EACCES if os.access(argv[0], os.F_OK) else errno.ENOENT
+            raise OSError(number, os.strerror(number), argv[0])
         loop = asyncio.get_running_loop()
-        transport, made = await loop.subprocess_exec(
-            pipes or Pipes, *argv, start_new_session=True, env=os.environ | dict(env or {})
-        )
-        return cls(transport, made)
+        theirs, kept = os.pipe()
+        try:
+            transport, made = await loop.subprocess_exec(
+                pipes or Pipes,
+                *(*KEEPER, "--pipe", str(theirs), *argv),
+                start_new_session=True,
+                pass_fds=[theirs],
+                env=child_environment(env),
+            )
+        except BaseException:
+            os.close(kept)
+            raise
+        finally:
+            os.close(theirs)
+        return cls(transport, made, kept)
 
     def write(self, line: bytes) -> None:
         """Write a line, unless the program no longer reads."""
@@ -91,14 +107,17 @@ class LineProcess:
             if stdin is not None:
                 stdin.close()
             if not await _within(within_s, self._pipes.exited):
-                self._signal(signal.SIGTERM)
+                with contextlib.suppress(ProcessLookupError):
+                    self._transport.terminate()
                 await _within(END_S / 2, self._pipes.exited)
         finally:
             await self.kill()
 
     def kill_at_once(self) -> None:
-        """Kill the process and all that it started, without waiting for the end."""
-        self._signal(signal.SIGKILL)
+        """Have the process and all that it started killed, without waiting for the end."""
+        if self._kept >= 0:
+            os.close(self._kept)
+            self._kept = -1
 
     async def kill(self) -> None:
         """Kill the process and all that it started; returns when they are gone."""
@@ -117,12 +136,6 @@ class LineProcess:
         """Return the last lines of its stderr."""
         text = bytes(self._pipes.stderr).decode(errors="replace")
         return text.splitlines()[-STDERR_LINES:]
-
-    def _signal(self, number: signal.Signals) -> None:
-        # Once the leader was reaped its group has been killed too (see process_exited), and the
-        # number may belong to somebody else.
-        if not self._pipes.exited.is_set():
-            _signal_group(self.pid, number)
 
     async def exit_code(self, within_s: float) -> int | None:
         """Return the code that it exits with in this time, or None; negative: the signal."""
@@ -170,9 +183,7 @@ class Pipes(asyncio.SubprocessProtocol):
             self._news.set()
 
     def process_exited(self) -> None:
-        """End what the leader started when it has exited: nothing may outlive it."""
-        if self._transport is not None:
-            _signal_group(self._transport.get_pid(), signal.SIGKILL)
+        """Note the end of the keeper, and so of the program and all that it started."""
         self.exited.set()
 
     def how_it_ended(self) -> str:
@@ -245,8 +256,3 @@ async def _within(seconds: float, event: asyncio.Event) -> bool:
     with contextlib.suppress(TimeoutError):
         await asyncio.wait_for(event.wait(), seconds)
     return event.is_set()
-
-
-def _signal_group(group: int, number: signal.Signals) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, number)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -15,6 +18,7 @@ from fencepost.traces.files.text_files import (
     ReportError,
     is_foreign_report,
     opened_to_append,
+    temporary_folder,
     write_text,
     write_texts,
 )
@@ -164,3 +168,31 @@ def test_a_page_of_fencepost_is_known_by_its_title(
     if page is not None:
         (tmp_path / "index.html").write_text(page)
     assert is_foreign_report(tmp_path) is foreign
+
+
+_KILLED = """
+import os, signal
+from fencepost.traces.files.text_files import temporary_folder
+
+with temporary_folder() as folder:
+    (folder / "data").write_text("big")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_the_folder_of_a_killed_run_is_removed_by_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    (tmp_path / "fencepost-mine").mkdir()  # of somebody else, without a lock
+    subprocess.run(
+        [sys.executable, "-c", _KILLED], check=False, env={**os.environ, "TMPDIR": str(tmp_path)}
+    )
+    assert len(list(tmp_path.iterdir())) == 2
+    with temporary_folder() as used, temporary_folder() as other:
+        assert {path.name for path in tmp_path.iterdir()} == {
+            "fencepost-mine",
+            used.name,
+            other.name,
+        }
+    assert [path.name for path in tmp_path.iterdir()] == ["fencepost-mine"]

@@ -21,7 +21,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -31,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from fencepost.traces.files.bounded import pip_install
+from fencepost.traces.files.text_files import temporary_folder
 from fencepost.traces.pipeline.corpus.exploring import (
     REACHED,
     WORLDS,
@@ -236,8 +236,8 @@ def spark_session(
     usual = {} if submitted else _SETTINGS
     for name, value in {**usual, **(settings or {})}.items():
         builder = builder.config(name, value)
-    with tempfile.TemporaryDirectory(prefix="fencepost-") as folder:
-        archive = write_archive(Path(folder) / "fencepost.zip", more_floors)
+    with temporary_folder() as folder:
+        archive = write_archive(folder / "fencepost.zip", more_floors)
         try:
             session = builder.getOrCreate()
         except Exception as error:

@@ -417,7 +417,7 @@ async def test_a_child_is_gone_though_its_end_is_cancelled(
 ) -> None:
     slow = tmp_path / "slow.py"
     slow.write_text(SLOW)
-    monkeypatch.setattr(child, "_KEEPER", slow)
+    monkeypatch.setattr(child, "KEEPER", (sys.executable, str(slow)))
     log = tmp_path / "log"
     started = await Child.start([sys.executable, "-c", SLEEPS], log)
     async with asyncio.timeout(PATIENCE_S):
@@ -436,7 +436,7 @@ async def test_a_keeper_that_does_not_end_is_killed(
 ) -> None:
     deaf = tmp_path / "deaf.py"
     deaf.write_text("import time\nprint('up', flush=True)\ntime.sleep(600)\n")
-    monkeypatch.setattr(child, "_KEEPER", deaf)
+    monkeypatch.setattr(child, "KEEPER", (sys.executable, str(deaf)))
     monkeypatch.setattr(child, "_END_S", 0.1)
     started = await Child.start(["unused"], tmp_path / "log")
     await started.end()
@@ -588,3 +588,40 @@ async def test_who_waits_at_the_end_is_cancelled() -> None:
     await made.close()
     with pytest.raises(asyncio.CancelledError):
         await waiting
+
+
+ESCAPES = """
+import subprocess, sys, time
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"],
+                         start_new_session=True)
+print(child.pid, flush=True)
+time.sleep(600 if sys.argv[1:] else 0)
+"""
+"""A program that starts another one in a session of its own, and ends or stays."""
+
+
+@needs_pidfd
+@pytest.mark.parametrize("stays", [(), ("stays",)])
+async def test_what_a_child_started_in_another_session_ends_with_it(
+    tmp_path: Path, stays: tuple[str, ...]
+) -> None:
+    log = tmp_path / "log"
+    started = await Child.start([sys.executable, "-c", ESCAPES, *stays], log)
+    async with asyncio.timeout(PATIENCE_S):
+        while not (text := log.read_text()):  # noqa: ASYNC110  (another process writes it)
+            await asyncio.sleep(0.01)
+    await started.end()
+    assert is_gone(int(text))
+
+
+async def test_a_child_gets_no_secrets_of_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in (child.PASSWORD, child.KEY_PASSWORD, "FENCEPOST_CACHE"):
+        monkeypatch.setenv(name, "s3cret")
+    log = tmp_path / "log"
+    names = "import os; print(sorted(n for n in os.environ if n.startswith('FENCEPOST_')))"
+    started = await Child.start([sys.executable, "-c", names], log)
+    await started.wait(PATIENCE_S)
+    await started.end()
+    assert log.read_text() == "['FENCEPOST_CACHE']\n"

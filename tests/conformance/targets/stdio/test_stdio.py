@@ -6,12 +6,14 @@ import asyncio
 import os
 import select
 import shlex
+import subprocess
 import sys
 from typing import Any
 
 import pytest
 from support.places import ROOT, TESTS
 
+from fencepost.conformance.runtime.toolchain.child import PASSWORD
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.targets.stdio import line_process
 from fencepost.conformance.targets.stdio.line_process import LineProcess
@@ -270,13 +272,14 @@ async def test_an_honest_adapter() -> None:
 async def test_scopes_share_processes_unless_isolated(started: list[int]) -> None:
     async with ExecTarget(command("counts"), jobs=2) as target:
         async with target.scope("a") as a, target.scope("b") as b:
-            assert (await a.hello()).version != (await b.hello()).version
+            versions = {(await a.hello()).version, (await b.hello()).version}
+        assert len(versions) == 2
         for _ in range(3):
             async with target.scope("again"):
                 pass
         assert len(started) == 2
         async with target.scope("alone", isolated=True) as alone:
-            assert (await alone.hello()).version == str(started[2])
+            assert (await alone.hello()).version not in versions
             assert len(target.pids()) == 2
         assert is_gone(started[2])
 
@@ -387,3 +390,40 @@ async def test_the_toy_and_its_two_mistakes(started: list[int]) -> None:
         assert [a.findings for a in (joined, synced, again, left)] == [()] * 4
 
     assert all(is_gone(pid) for pid in started)
+
+
+_PARENT = """
+import asyncio, sys
+from fencepost.conformance.targets.stdio.line_process import LineProcess
+
+async def start():
+    process = await LineProcess.start(sys.argv[1:])
+    print((await process.ask(b"", 60)).decode(), flush=True)
+    await asyncio.sleep(600)
+
+asyncio.run(start())
+"""
+
+
+def test_a_mute_program_ends_with_us_whatever_ended_us() -> None:
+    """It reads nothing more, and so sees no end of its input."""
+    mute = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"
+    argv = [sys.executable, "-c", _PARENT, sys.executable, "-c", mute]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        pid = int(parent.stdout.readline())
+        parent.kill()
+    assert is_gone(pid)
+
+
+async def test_a_program_gets_no_secrets_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(PASSWORD, "s3cret")
+    text = f"import os; input(); print({PASSWORD!r} in os.environ, flush=True); input()"
+    process = await LineProcess.start([sys.executable, "-c", text])
+    assert await process.ask(b"", 60) == b"False"
+    await process.kill()
+
+
+async def test_a_program_that_there_is_not_is_named_at_once() -> None:
+    with pytest.raises(FileNotFoundError, match="no-such-program"):
+        await LineProcess.start(["no-such-program"])
