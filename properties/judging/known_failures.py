@@ -5,7 +5,8 @@ equal.  A case that is listed but passes, or fails in another way, is stale: the
 that counts as much as a failure.
 
 An entry with a `cause` covers the failures that this departure explains, in any case or random
-plan, and no other that merely looks like it.  An entry without one covers its own case alone.
+plan, and no other that merely looks like it.  An entry without one covers its own case, and in a
+search all failures of its kind.
 Where a fault depends on the target's timers and may occur in any case, its entry has `anywhere`: it
 covers failures of its look without a known cause, in the cases of the catalogue.
 
@@ -26,6 +27,7 @@ from msgspec import Meta
 
 from fencepost.properties.departures.attribution import departures_in
 from fencepost.properties.departures.known_departures import DEPARTURES
+from fencepost.properties.oracle.fingerprint import kind_in_words
 
 ANY_NUMBER = " #*"
 """In a signature: any number of a request, where it depends on when timers fire."""
@@ -154,19 +156,38 @@ def read_notes(notes: Iterable[str]) -> KnownNotes:
 
 @dataclass(frozen=True, slots=True)
 class KnownReasons:
-    """The reasons of known failures by departure, for plans that are no cases of the catalogue."""
+    """The reasons of known failures, for plans that are no cases of the catalogue.
+
+    `by_cause`: of entries with a cause, by departure; `by_kind`: of the others, by rule and kind
+    (`kind_in_words`).
+    """
 
     by_cause: Mapping[str, str] = field(default_factory=dict)
+    by_kind: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, entries: Iterable[KnownFailure]) -> Self:
-        """Make it from entries; entries without a cause say nothing of other plans."""
+        """Make it from entries.  Of a cause or kind with several reasons the shortest is taken.
+
+        The others say more of their case than of the fault.
+        """
         by_cause: dict[str, str] = {}
+        by_kind: dict[tuple[str, str], str] = {}
         for entry in entries:
-            if entry.cause:  # the shortest reason: others say more of their case than of the cause
+            if entry.cause:
                 why = by_cause.get(entry.cause, entry.why)
                 by_cause[entry.cause] = min(why, entry.why, key=len)
-        return cls(by_cause)
+            else:
+                kind = entry.rule, kind_in_words(entry.observed.replace(ANY_NUMBER, ""))
+                by_kind[kind] = min(by_kind.get(kind, entry.why), entry.why, key=len)
+        return cls(by_cause, by_kind)
+
+    def of_failure(self, cause: str, rule: str, observed: str) -> tuple[str, ...]:
+        """Return the reasons why a failure is known: of its cause, else of its kind; or ()."""
+        if causes := self.each_of(cause):
+            return causes
+        why = self.by_kind.get((rule, kind_in_words(observed)))
+        return () if why is None else (why,)
 
     def of_cause(self, cause: str) -> str:
         """Return the reasons of all departures of a cause.

@@ -8,6 +8,9 @@ left out, since they change with every step that is left out.
 Equal `by_observed`: the same rule, and the same observed words without names and numbers.  A list
 of known failures holds no more than these, so it is compared by them.
 
+Equal `kind_in_words`, and the same rule: the same kind, as far as the observed words tell.  By it
+an entry of a list covers the plans of a search, whose words differ from those of its case.
+
 Equal `bug_of`: the same implementation, and the same known cause or, where no cause is known, the
 same fingerprint.  The corpus and the nightly report count bugs by it.
 """
@@ -63,6 +66,23 @@ class Fingerprint:
     def by_observed(self) -> tuple[str, str]:
         """The rule and the observed words, as an entry of a list of known failures has them."""
         return self.rule, self.observed
+
+
+_KIND_WORDS = re.compile(
+    r"\b(?:[A-Z]{2,}(?:_[A-Z]+)*|leads|follows|no answer|connection closed|too late"
+    r"|Empty|Stable|Dead|PreparingRebalance|CompletingRebalance)\b"
+)
+
+
+def kind_in_words(observed: str) -> str:
+    """Return the kind of a failure in its observed words: the request, errors, who leads, states.
+
+    A malformed answer is of the kind of all its words.
+    """
+    api, _, answer = without_names(observed).partition(": ")
+    if "malformed" in answer:
+        return f"{api}: {answer}"
+    return f"{api}: {', '.join(dict.fromkeys(_KIND_WORDS.findall(answer)))}"
 
 
 def origin_of(target: str) -> str:

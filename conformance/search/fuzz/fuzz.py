@@ -3,6 +3,7 @@
 Steps: open the target, run plans, attribute each failure, open the target again if it died, then
 shrink and confirm each failure, with its cause.  A failure is known if a departure explains it that
 is the cause of a listed one: of these, one for each reason is examined, and is reported as known.
+One that is of the kind of a listed one without a cause is known, too; that is counted and named.
 Whatever ends a run early, the failures so far are reported.
 
 The state of a fuzz run, which is kept while targets are closed and opened again.
@@ -129,22 +130,26 @@ class FuzzProgress:
         fingerprint = result.fingerprint(self.options.revision)
         if fingerprint is None:
             return None
-        for why in self.known.each_of(fingerprint.cause):
+        key = fingerprint.cause, *fingerprint.by_observed
+        for why in self.known.of_failure(*key):
             self.known_counts[why] += 1
-        return fingerprint.cause, *fingerprint.by_observed
+        return key
 
     def is_listed(self, result: CaseResult) -> bool:
-        """Tell if listed departures explain all that is wrong."""
+        """Tell if listed departures explain all that is wrong, or it is of a listed kind."""
         if result.recording is None or result.violation is None:
             return False
-        return bool(self.known.of_cause(result.attribution(self.options.revision).cause))
+        fingerprint = result.fingerprint(self.options.revision)
+        if fingerprint is None:
+            return False
+        return bool(self.known.of_failure(fingerprint.cause, *fingerprint.by_observed))
 
     def failures(self) -> list[CaseResult]:
         """List the new failures."""
         return [
             result
-            for (cause, _, _), alike in self.tally.failures.items()
-            if not self.known.of_cause(cause)
+            for key, alike in self.tally.failures.items()
+            if not self.known.of_failure(*key)
             for result in alike
         ]
 
@@ -165,6 +170,16 @@ class FuzzProgress:
             if why and not departures.issuperset(departures_in(cause)):
                 departures.update(departures_in(cause))
                 results.setdefault(why, alike[0])
+        return results
+
+    def of_listed_kinds(self) -> dict[str, CaseResult]:
+        """Find the simplest failure for each reason of an entry without a cause."""
+        results: dict[str, CaseResult] = {}
+        rows = sorted(self.tally.failures.items(), key=lambda row: length(row[1][0]))
+        for (cause, rule, observed), alike in rows:
+            if not self.known.of_cause(cause):
+                for why in self.known.of_failure(cause, rule, observed):
+                    results.setdefault(why, alike[0])
         return results
 
     def budget(self) -> Budget:
@@ -508,8 +523,8 @@ async def _examined(
     examination = Examination(
         suite, tries=_TRIES, seconds=_examine_s(options, progress.tally), stop=options.stop
     )
-    listed = progress.listed()
-    alike = {result.case.id: why for why, result in listed.items()}
+    listed, of_kinds = progress.listed(), progress.of_listed_kinds()
+    alike = {result.case.id: why for why, result in (*of_kinds.items(), *listed.items())}
     traces: dict[str, TraceFile] = {}
 
     def tell(finding: PlanFinding) -> None:
@@ -527,14 +542,16 @@ async def _examined(
         def tell_listed(finding: PlanFinding) -> None:
             tell(counted(finding))
 
-        failures = list(listed.values())
+        failures, named = list(listed.values()), list(of_kinds.values())
+        old = Findings()
         if options.examines_listed:
             old = await findings_from(failures, examination, level=LEVEL, on_finding=tell_listed)
         else:
-            old = unexamined(failures, suite, LEVEL)
-            for finding in old.all:
-                tell_listed(finding)
-        return [counted(finding) for finding in old.all]
+            named = [*failures, *named]
+        by_name = unexamined(named, suite, LEVEL)
+        for finding in by_name.all:
+            tell_listed(finding)
+        return [counted(finding) for finding in (*old.all, *by_name.all)]
 
     failures = progress.failures()
     fingerprints = {result.fingerprint(suite.revision) for result in failures}

@@ -218,7 +218,12 @@ def search_lines(fuzzed: FuzzResult) -> Iterator[str]:
 def finding_lines(
     number: int, finding: PlanFinding, revision: Revision, status: str = ""
 ) -> Iterator[str]:
-    """Describe one finding.  `status`: since an earlier run, "" without one."""
+    """Describe one finding.  `status`: since an earlier run, "" without one.
+
+    One that is listed and was not tried again has no lines: its reason is counted with the search.
+    """
+    if finding.known and not finding.runs:
+        return
     sure = ["flaky"] * finding.is_flaky + ["unconfirmed"] * (not finding.runs)
     known = [status] if status else ["known"] * bool(finding.known)
     kind = " ".join([*known, *sure, "finding"])

@@ -13,6 +13,8 @@ from msgspec import structs
 from support.runs import without_delay
 
 from fencepost.conformance.cases.script import Script
+from fencepost.conformance.cases.suites import find_suite
+from fencepost.conformance.run.certificate_run import certificate_of, matching_entries
 from fencepost.conformance.run.certify import Options, open_target
 from fencepost.conformance.run.replay import rejudge
 from fencepost.conformance.search.findings.confirm import Examination
@@ -41,7 +43,7 @@ from fencepost.model.classic.vocabulary import GroupState
 from fencepost.model.plans.plan_order import asks_of
 from fencepost.model.plans.spelling import read, written
 from fencepost.model.plans.steps import Plan, PlanStep
-from fencepost.model.revision import Revision
+from fencepost.model.revision import Revision, derive
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.table.table import Level
 from fencepost.properties.departures.known_departures import (
@@ -56,9 +58,10 @@ from fencepost.properties.departures.mutation_operators import afterwards
 from fencepost.properties.judging.known_failures import KnownFailure, KnownReasons
 from fencepost.properties.mutants.mutants import find_mutant
 from fencepost.properties.oracle.verdict import Wrong
-from fencepost.traces.files.known_failure_lists import SCHEMA, load
+from fencepost.traces.files.known_failure_lists import SCHEMA, drafted_list, load
 from fencepost.traces.files.text_files import trace_name
 from fencepost.traces.files.trace_file import TraceFile
+from fencepost.traces.report.report_folder import certificate_document
 
 _STEPS = re.compile(r"\(step (\d+)(?:, answered in (\d+))?\)")
 LEAVE = KnownFailure(
@@ -115,14 +118,69 @@ def test_what_has_the_cause_of_a_listed_failure_is_known_whatever_it_looks_like(
     assert searched("protocol-twice", elsewhere).exit_code() == 1
 
 
-def test_an_entry_without_a_cause_says_nothing_of_other_plans() -> None:
+def test_an_entry_without_a_cause_covers_its_kind_and_no_other() -> None:
     other = structs.replace(LEAVE, why="a fault that looks like it", cause="")
     listed = KnownReasons.of([other, LEAVE])
     assert listed.of_cause("pending-leave") == LEAVE.why
     assert listed.of_cause("pending-leave + parked-sync") == listed.of_cause("") == ""
+    kind = ("HEARTBEAT-STABLE", "B1 Heartbeat #4: REBALANCE_IN_PROGRESS")
+    assert listed.of_failure("", *kind) == (other.why,)
+    assert listed.of_failure("pending-leave", *kind) == (LEAVE.why,)
+    for another in (
+        ("HEARTBEAT-PREPARING", kind[1]),
+        (kind[0], "B1 Heartbeat: NONE"),
+        (kind[0], "B1 Heartbeat: no answer"),
+        (kind[0], "B1 Heartbeat: REBALANCE_IN_PROGRESS, too late"),
+        (kind[0], "B1 Heartbeat: malformed bytes: 2 bytes are left over"),
+        (kind[0], "B1 JoinGroup: REBALANCE_IN_PROGRESS"),
+    ):
+        assert listed.of_failure("", *another) == ()
     fuzzed = searched("pending-leave", other, LEAVE)
     assert {finding.known for finding in fuzzed.listed} == {LEAVE.why}
-    assert searched("pending-leave", other).exit_code() == 1
+
+
+def together(*names: str) -> Revision:
+    """A coordinator with the faults of several mutants."""
+    mutants = [find_mutant(name) for name in names]
+    differences = [difference for one in mutants for difference in one.differences]
+    return derive(KAFKA_4, " + ".join(names), "several faults", differences)
+
+
+async def listed_by_certify(revision: Revision, pattern: str) -> list[KnownFailure]:
+    """What a list of a coordinator's failures has once its cases were run."""
+    suite_of = find_suite("catalogue", KAFKA_4)
+    target = InProcessTarget("flawed", revision, "0")
+    certificate = await certificate_of(
+        target, KAFKA_4, suite_of, matching_entries(suite_of, [pattern]), Options()
+    )
+    drafted = drafted_list(certificate_document(certificate), "flawed")
+    return [msgspec.convert(entry, KnownFailure) for entry in drafted["entries"]]
+
+
+async def test_listed_kinds_are_counted_apart_and_a_new_fault_beside_them_counts() -> None:
+    listed_fault, new_fault = "zombie-heartbeats", "leave-by-instance-refused"
+    known = await listed_by_certify(together(listed_fault), "HEARTBEAT-INSTANCE-FENCED/*")
+    assert known
+    assert not any(entry.cause for entry in known)
+    options = FuzzOptions(KAFKA_4, Budget(2500), 1, known=lambda _: known)
+
+    async def fuzzed(*names: str) -> FuzzResult:
+        return await fuzz(lambda: InProcessTarget("flawed", together(*names), "0"), options)
+
+    flawed = await fuzzed(listed_fault)
+    assert (flawed.findings.all, flawed.exit_code()) == ((), 0)
+    assert flawed.listed
+    assert sum(flawed.known.values()) >= len(flawed.listed)
+    assert list(lines(flawed))[-1] == f"no new violation found, {len(flawed.listed)} known"
+    broken = await fuzzed(listed_fault, new_fault)
+    assert broken.exit_code() == 1
+    assert {finding.fingerprint.api for finding in broken.findings.all} == {"LeaveGroup"}
+    assert {finding.fingerprint.api for finding in broken.listed} == {"Heartbeat"}
+    earlier = replace(options, known=lambda _: ())
+    unlisted_run = await fuzz(
+        lambda: InProcessTarget("flawed", together(listed_fault), "0"), earlier
+    )
+    assert unlisted_run.exit_code() == 1
 
 
 def _rebalances(_: Group, work: ClassicWork) -> None:
