@@ -23,7 +23,8 @@ from fencepost.model.history.words import plural
 from fencepost.model.revision import Revision
 from fencepost.model.suggestions import did_you_mean
 from fencepost.model.table.table import Level
-from fencepost.properties.judging.known_failures import aliases_of
+from fencepost.properties.judging.answer_diff import SILENT, TOO_LATE
+from fencepost.properties.judging.known_failures import KnownFailure, aliases_of
 from fencepost.properties.judging.report import Certificate, apply
 from fencepost.traces.files.bounded import all_versions
 from fencepost.traces.files.known_failure_lists import load
@@ -93,6 +94,16 @@ async def certificate_of(
     `name`: what the target is called in lists of known failures, if not by its own name.  Raises
     KnownFailuresError and TargetUnavailableError.
     """
+
+    def listed(version: str) -> list[KnownFailure]:
+        if known_failures is None:
+            return []
+        return load(name or target.name, version, known_failures, aliases_of(target))
+
+    def listed_late(version: str) -> set[str]:
+        return {e.case for e in listed(version) if e.observed.endswith((TOO_LATE, SILENT))}
+
+    options = replace(options, listed_late=listed_late)
     certificate = await certify(target, revision, entries, options)
     certificate = replace(certificate, versions=all_versions(), suite=suite.figures)
     # A run without all cases certifies nothing, so the certificate says it.
@@ -102,10 +113,7 @@ async def certificate_of(
             f"{plural(unchosen, 'case')} {'was' if unchosen == 1 else 'were'} not chosen",
         )
         certificate = replace(certificate, notes=notes)
-    if known_failures is None:
-        return certificate
-    version = certificate.provenance.version
-    known = load(name or target.name, version, known_failures, aliases_of(target))
+    known = listed(certificate.provenance.version)
     return replace(certificate, results=apply(certificate.results, known, revision))
 
 

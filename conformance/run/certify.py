@@ -9,11 +9,6 @@ the same request.  Every other result is unknown and is retried; it is never a p
 
 A server may be late, or down, while the others are quick.  So each has a control beside the cases,
 from the first case on it; a server that one case has for itself is control while that case runs.
-
-A target that refuses the first request of a hundred cases has one fault, and ninety-nine cases say
-nothing about their own rules.  So a case whose set-up is refused is tried again with a set-up that
-leads to the same state by other requests.  The refusal stays in the report: some case fails by it,
-or the first case that met it keeps it as its result.
 """
 
 from __future__ import annotations
@@ -21,27 +16,22 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections import Counter
 from collections.abc import (
     AsyncIterator,
-    Awaitable,
     Callable,
+    Collection,
     Iterable,
-    Iterator,
-    Mapping,
     Sequence,
 )
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from itertools import product
 from typing import Any
 
-from msgspec import structs
-
 from fencepost.conformance.cases.case_registry import Entry, as_entry
-from fencepost.conformance.cases.script import Entering, SetUp
+from fencepost.conformance.cases.script import SetUp
+from fencepost.conformance.run.attempts import FurtherAttempts
 from fencepost.conformance.run.latency_monitor import (
     CONTROL_APIS,
     Control,
@@ -50,6 +40,8 @@ from fencepost.conformance.run.latency_monitor import (
     verdict_of,
 )
 from fencepost.conformance.run.link_faults import (
+    PASSING_AT_ONCE,
+    REQUIRED_REPEATS,
     RepeatedFailures,
     excused_by_control,
     explained_by_cleaner,
@@ -57,7 +49,8 @@ from fencepost.conformance.run.link_faults import (
     is_loading,
     passing_cause,
 )
-from fencepost.conformance.run.runner import CaseRun, CaseUnsupportedError, unmet_need
+from fencepost.conformance.run.runner import CaseRun, CaseUnsupportedError, pauses_ms, unmet_need
+from fencepost.conformance.run.set_ups import RefusedStep, SetUps, usual_way
 from fencepost.conformance.runtime.event_loop import Turns, few_pauses, judged, side_by_side, timed
 from fencepost.conformance.runtime.lag_meter import LagMeter
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError, needed_of_a_target
@@ -79,10 +72,8 @@ from fencepost.model.coordinator import (
     Provenance,
     UnsupportedError,
 )
-from fencepost.model.history.words import plural
-from fencepost.model.messages.errors import Error
 from fencepost.model.plans.plan_order import DELAY
-from fencepost.model.plans.steps import Plan, Request
+from fencepost.model.plans.steps import Plan
 from fencepost.model.plans.times import LEAST_LAG_MS, blurred, times_for
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import is_shipped, shipped_base
@@ -93,8 +84,7 @@ from fencepost.properties.judging.explain import sentence, signature
 from fencepost.properties.judging.outcome import CaseResult, Outcome, graded
 from fencepost.properties.judging.report import Certificate
 from fencepost.properties.judging.target_coverage import coverage_of, without_unreachable
-from fencepost.properties.oracle.fingerprint import kind_of
-from fencepost.properties.oracle.verdict import Verdict, Violation, Wrong, nearest
+from fencepost.properties.oracle.verdict import Verdict
 
 
 def case_result(
@@ -266,140 +256,6 @@ async def _result(control: RunningControl) -> RunningControl:
     return control
 
 
-_MEMBER_ID_REQUIRED_SINCE = 4
-
-RefusedStep = Callable[[CaseResult], Request | None]
-Try = Callable[[SetUp, RefusedStep], Awaitable[CaseResult]]
-"""Try a case with a set-up until it has a result, or until one attempt's set-up is refused."""
-
-
-def usual_way(apis: Mapping[str, tuple[int, int]]) -> SetUp:
-    """Return the set-up to try first on a target with these versions."""
-    oldest = apis.get("JoinGroup", (0, 0))[0]
-    return SetUp(
-        Entering.AT_ONCE if oldest < _MEMBER_ID_REQUIRED_SINCE else Entering.ID_FIRST,
-    )
-
-
-def other_ways(usual: SetUp) -> Iterator[SetUp]:
-    """Yield the other ways, those with the fewest changes first."""
-    entering = (usual.entering, Entering.ID_FIRST, Entering.STATIC)
-    ways = {SetUp(*parts) for parts in product(entering, (False, True), (False, True))}
-
-    def order(way: SetUp) -> tuple[int, bool, bool, bool]:
-        changes = (way.entering is not usual.entering) + way.older + way.metadata
-        return changes, way.entering is Entering.STATIC, way.metadata, way.older
-
-    yield from sorted(ways - {usual}, key=order)
-
-
-def is_refusal(violation: Violation) -> bool:
-    """Return True for a wrong error, no id where one is due, or a closed connection."""
-    chosen = nearest(violation.allowed)
-    due = chosen.body.get("errorCode") if chosen is not None and chosen.body is not None else 0
-    code = (violation.observed or {}).get("errorCode")
-    match violation.wrong:
-        case Wrong.CLOSED:
-            return True
-        case Wrong.ANSWER | Wrong.EARLY if code:
-            return bool(code != due)
-        case Wrong.ANSWER | Wrong.EARLY | Wrong.SILENCE:
-            return bool(due == Error.MEMBER_ID_REQUIRED.value)
-        case _:
-            return False
-
-
-@dataclass
-class SetUps:
-    """The set-up of the groups of one target, and the set-ups that it refused."""
-
-    usual: SetUp
-    _refused: dict[str, tuple[CaseResult, SetUp]] = field(default_factory=dict)
-
-    async def retry(self, entry: Entry, first: CaseResult, attempt: Try) -> CaseResult:
-        """Return `first`, or the result of another way if the set-up was refused.
-
-        Another way counts if its own set-up is not refused, and it passes or fails.
-        """
-        refused = self._refused_step(entry, self.usual, first)
-        violation = first.violation
-        is_its_rule = violation and not set(violation.decided_by).isdisjoint(first.case.rules)
-        steps = [] if refused is None or is_its_rule else [refused]
-        for way in other_ways(self.usual) if steps else ():
-            case = self._written(entry, first, way)
-            if any(_sends(case, step) for step in steps):
-                continue
-            refused_step = partial(self._refused_step, entry, way)
-            result = await attempt(way, refused_step)
-            if (refused := refused_step(result)) is not None:
-                steps.append(refused)
-            elif result.outcome is Outcome.UNKNOWN:
-                break  # a set-up that works is enough
-            elif result.outcome in {Outcome.FAIL, Outcome.PASS}:
-                self._refused[entry.id] = first, way
-                note = f"{way}, since otherwise {first.observed}"
-                return replace(result, notes=(note, *result.notes))
-        return first
-
-    def with_refusals(self, results: list[CaseResult]) -> list[CaseResult]:
-        """Return the results, with each refusal in at least one of them."""
-        reported = {_refusal(r) for r in results if r.outcome is Outcome.FAIL}
-        complete = []
-        for result in results:
-            first, _ = self._refused.get(result.case.id, (None, None))
-            if first is not None and _refusal(first) not in reported:
-                reported.add(_refusal(first))
-                del self._refused[result.case.id]
-                complete.append(first)
-            else:
-                complete.append(result)
-        return complete
-
-    def notes(self) -> tuple[str, ...]:
-        """Return the notes of a certificate about refused set-ups."""
-        counts = Counter((way, _refusal(first)) for first, way in self._refused.values())
-        return tuple(
-            f"the set-up of {plural(count, 'case')} was refused ({refusal}), and there {way}"
-            for (way, refusal), count in counts.most_common()
-        )
-
-    def _refused_step(self, entry: Entry, way: SetUp, result: CaseResult) -> Request | None:
-        """Return the request of the set-up that was refused, or None."""
-        violation, recording = result.violation, result.recording
-        if result.outcome is not Outcome.FAIL or violation is None or recording is None:
-            return None
-        if not is_refusal(violation):
-            return None
-        label = recording.labels.get(violation.request_id)
-        delayed = bool(recording.config.get(DELAY))
-        if label not in entry.script(delayed=delayed, way=way).set_up:
-            return None
-        steps = (s for s in result.case.steps if isinstance(s, Request) and s.label == label)
-        return next(steps, None)
-
-    @staticmethod
-    def _written(entry: Entry, first: CaseResult, way: SetUp) -> Plan:
-        config = {} if first.recording is None else first.recording.config
-        return entry.case({}, delayed=bool(config.get(DELAY)), way=way)
-
-
-def _refusal(result: CaseResult) -> str:
-    """Return the rules by which the refused request was due, and its answer."""
-    violation = result.violation
-    if violation is None:
-        return ""
-    how = violation.wrong.value if violation.observed is None else kind_of(violation.observed)
-    return f"{', '.join(violation.decided_by)}: {how}"
-
-
-def _sends(case: Plan, step: Request) -> bool:
-    """Return True if the case sends the same request, under any number."""
-    return any(
-        isinstance(other, Request) and structs.replace(other, label=step.label) == step
-        for other in case.steps
-    )
-
-
 _ATTEMPTS = 3
 _LAST_PATIENCE_MS = 15_000
 _SPIKE_MS = 3000
@@ -430,7 +286,8 @@ class Options:
     stays unknown is tried on a real clock.  `persists`: run a plan to its end even after a
     violation.  `eager`: judge every plan while it runs on a real clock too, so that it can end at
     once.  `follows`: go on behind a violation that known departures explain.  `known_as`: the
-    target's name, where it is reached by another one.
+    target's name, where it is reached by another one.  `listed_late`: the ids of the cases that
+    fail by lateness according to a list, by the target's version.
     """
 
     level: Level = Level.SHOULD
@@ -443,6 +300,7 @@ class Options:
     eager: bool = False
     follows: bool = False
     known_as: str = ""
+    listed_late: Callable[[str], Collection[str]] = lambda _: ()
 
 
 @asynccontextmanager
@@ -516,6 +374,7 @@ class OpenTarget:
         self._control = control
         self.controls = controls
         self._levels = {rule.id: rule.level for _, rule in revision.rules()}
+        self._listed_late = options.listed_late(target.provenance().version)
         self._idle = {r.id: r.defensive for _, r in revision.rules() if r.defensive is not None}
         self._places = asyncio.Semaphore(self.places)
         self._turns = Turns()
@@ -524,15 +383,19 @@ class OpenTarget:
     async def run(self, entries: Iterable[Entry]) -> list[CaseResult]:
         """Run cases; return results in the catalogue's order.  Raises TargetUnavailableError."""
         entries = list(entries)
-        if isinstance(self._target, Configurable):
-            await self._target.prepare(
-                [
-                    _scope_needs(self._plan(entry, self.config), self._settings(entry))
+        plans = {entry.id: self._plan(entry, self.config) for entry in entries}
+        times = times_for(self.config, lag_ms=self.lag_ms, session_ms=self._target.hints.session_ms)
+        longest_first = sorted(entries, key=lambda e: -pauses_ms(plans[e.id], times))
+        async with asyncio.TaskGroup() as group:
+            if isinstance(self._target, Configurable):
+                needs = [
+                    _scope_needs(plans[entry.id], self._settings(entry))
                     for entry in entries
                     if entry.id not in self.options.skip
                 ]
-            )
-        return await side_by_side(map(self._case, entries))
+                group.create_task(self._target.prepare(needs))  # cases begin when theirs is up
+            cases = {entry.id: group.create_task(self._case(entry)) for entry in longest_first}
+        return [cases[entry.id].result() for entry in entries]
 
     def with_options(self, options: Options) -> OpenTarget:
         """Return this target with other options; it runs no more cases side by side than before."""
@@ -594,7 +457,9 @@ class OpenTarget:
         async with self._places:
             await self._turns.turn(at_once=self._control is None)
             result = await self._try(entry, self.set_ups.usual)
-            result = await self.set_ups.retry(entry, result, partial(self._try, entry))
+            result = await self.set_ups.retry(
+                entry, result, partial(self._try, entry), self._places
+            )
             result = await self._grade(result)
         if self.options.progress is not None:
             self.options.progress(result)
@@ -611,6 +476,22 @@ class OpenTarget:
             if why is not None or rule_id not in self._levels:
                 lack = ": ".join(filter(None, (f"{self._revision.name} has no {rule_id}", why)))
                 return CaseResult(case, Outcome.UNSUPPORTED, case.level, lack)
+        further = FurtherAttempts(partial(self._attempt, entry, case, way), self._places)
+        async with further:
+            is_first_way = refused_step is None
+            if self._control is not None and is_first_way and entry.id in self._listed_late:
+                further.begin(REQUIRED_REPEATS - 1)
+            return await self._tried(entry, case, way, further, refused_step)
+
+    async def _tried(
+        self,
+        entry: Entry,
+        case: Plan,
+        way: SetUp,
+        further: FurtherAttempts,
+        refused_step: RefusedStep | None,
+    ) -> CaseResult:
+        """Try a case until it has a result."""
         result = CaseResult(case, Outcome.UNKNOWN, case.level)
         failures = RepeatedFailures(self.options.attempts)
         attempt = 0
@@ -619,19 +500,31 @@ class OpenTarget:
             known_lag_ms = 0 if result.recording is None else result.recording.measured_ms
             if attempt > 1 and result.outcome is Outcome.UNKNOWN and await self._is_calm():
                 known_lag_ms = 0
-            began = time.monotonic()
             # A longer timeout helps an undecided case, not one that failed before.
             last = attempt >= _ATTEMPTS and not failures.results
-            result = await self._attempt(entry, case, way, last=last, known_lag_ms=known_lag_ms)
-            result = replace(result, attempts=attempt, seconds=time.monotonic() - began)
+            begun = await further.next() if failures.results else None
+            if begun is None:
+                began = time.monotonic()
+                begun = await self._attempt(entry, case, way, last=last, known_lag_ms=known_lag_ms)
+                begun = replace(begun, seconds=time.monotonic() - began)
+            result = replace(begun, attempts=attempt)
             if self._control is None or (refused_step and refused_step(result)):
                 return result
-            if (cause := passing_cause(result, self._revision)) is not None:
-                if failures.confirms(result, cause):
-                    return result
-            elif result.outcome is not Outcome.UNKNOWN:
-                break
+            if (cause := passing_cause(result, self._revision)) is None:
+                if result.outcome is not Outcome.UNKNOWN:
+                    break
+                await further.drop()
+            elif failures.confirms(result, cause):
+                return result
+            elif cause in PASSING_AT_ONCE:
+                further.begin(failures.missing)
+        if (other := further.contradiction(self._is_proved)) is not None:
+            return replace(other, attempts=attempt + 1)
         return failures.weigh(result)
+
+    def _is_proved(self, result: CaseResult) -> bool:
+        """Return True for a violation that nothing but the target explains."""
+        return result.outcome is Outcome.FAIL and passing_cause(result, self._revision) is None
 
     async def _grade(self, result: CaseResult) -> CaseResult:
         work = partial(at_level, result, self._revision)

@@ -120,12 +120,17 @@ class RepeatedFailures:
         """Return how often the case is tried: more often once there is a failure to confirm."""
         return self.attempts + (self.repeats - 1 if self.results else 0)
 
+    @property
+    def missing(self) -> int:
+        """Return how often the last failure must still come, at least."""
+        where = _where(self.results[-1])
+        return self.repeats - sum(_where(before) == where for before in self.results)
+
     def confirms(self, result: CaseResult, cause: str) -> bool:
         """Note a failure that may have a cause, and return whether it repeated often enough."""
         self.results.append(result)
         self.cause = cause
-        where = _where(result)
-        return sum(_where(before) == where for before in self.results) >= self.repeats
+        return self.missing <= 0
 
     def weigh(self, result: CaseResult) -> CaseResult:
         """Return the result of the last attempt, where no failure was confirmed."""
@@ -146,6 +151,10 @@ def _where(result: CaseResult) -> tuple[object, ...]:
         return (result.message,)
     return (violation.wrong, result.recording.labels.get(violation.request_id))
 
+
+PASSING_AT_ONCE = frozenset({LINK, CLEANER, UNSOLICITED_MESSAGES})
+"""Causes that are gone within seconds: repeats may run side by side.  A coordinator that loads, or
+moves, may do so for longer."""
 
 WHILE_LOADING = "a coordinator that was loading"
 WHILE_MOVING = "a coordinator that was moving"

@@ -510,6 +510,11 @@ def pause_ms(step: Pause, times: Times) -> int:
     return max(0, total - margin if step.minus else total + margin + late)
 
 
+def pauses_ms(case: Plan, times: Times) -> int:
+    """Return the sum of the pauses of a case, in ms."""
+    return sum(pause_ms(step, times) for step in case.steps if isinstance(step, Pause))
+
+
 def _in_version(message: Message, version: int) -> Message:
     """Return a leave of one dynamic member in the form of versions that name one member id."""
     match message:

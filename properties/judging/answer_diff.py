@@ -131,6 +131,9 @@ _WHEN = re.compile(r" \(after \d+ ms; it begins with [0-9a-f]*\)")
 TOO_LATE = "too late"
 """The end of the signature of an answer that is right but for its time."""
 
+SILENT = "no answer"
+"""The end of the signature of a request without an answer."""
+
 
 def signature(verdict: Verdict | None, recording: Recording | None) -> str:
     """Return the observed fault in a few words, e.g. `B2 JoinGroup: NONE, generation 3, follows`.
@@ -155,7 +158,7 @@ def _observed(violation: Violation, history: History, names: Names) -> str:
     body = violation.observed or (None if exchange is None else exchange.answer_body)
     match violation.wrong:
         case Wrong.SILENCE:
-            return "no answer" if body is None else f"{_summary(api, body, names)}, {TOO_LATE}"
+            return SILENT if body is None else f"{_summary(api, body, names)}, {TOO_LATE}"
         case Wrong.CLOSED:
             return "connection closed"
         case Wrong.DEVIATION if violation.detail.startswith("bytes"):

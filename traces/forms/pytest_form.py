@@ -21,7 +21,14 @@ from pathlib import Path
 from typing import Any
 
 from fencepost.model.coordinator import Send
-from fencepost.model.history.events import Answered, Disturbance, Handled, Passed, Sent
+from fencepost.model.history.events import (
+    Answered,
+    Disturbance,
+    Handled,
+    Passed,
+    Sent,
+    TopicsDeleted,
+)
 from fencepost.model.history.words import (
     DEVIATES,
     answer_words,
@@ -187,6 +194,8 @@ class _Test:
 
     def lines(self) -> Iterator[str]:
         trace, wrong = self._trace, self._trace.verdict.request
+        if topics := _topics(trace):
+            yield f"broker.create({topics!r})"
         for index, event in enumerate(trace.events):
             match event:
                 case Sent(request=request):
@@ -328,6 +337,34 @@ class _Test:
             spare = _SLACK_MS if near is None else min((near - at_ms) // 3, _SLACK_MS)
             gone = max(gone - _SLACK_MS, 0) if spare < _LEAST_SLACK_MS else gone + spare
         yield f"time.sleep({gone / 1000:g})"
+
+
+def _topics(trace: TraceFile) -> dict[str, int]:
+    """Return the topics that must exist, with their least numbers of partitions.
+
+    They are those of commits that were taken, and those that are deleted.
+    """
+    topics: dict[str, int] = {}
+    commits: dict[str, Send] = {}
+    for event in trace.events:
+        match event:
+            case Sent(request=request) if request.api == "OffsetCommit":
+                commits[request.id] = request
+            case Answered() if event.answer.id in commits and event.answer.body is not None:
+                for name, index, code in _partitions(event.answer.body):
+                    if code == Error.NONE.value:
+                        topics[name] = max(topics.get(name, 1), index + 1)
+            case TopicsDeleted():
+                for name in event.topics:
+                    topics.setdefault(name, 1)
+    return topics
+
+
+def _partitions(body: Mapping[str, Any]) -> Iterator[tuple[str, int, int]]:
+    """Yield topic, partition and error code of each row of an OffsetCommit's answer."""
+    for topic in body.get("topics", ()):
+        for row in topic["partitions"]:
+            yield topic["name"], row["partitionIndex"], row["errorCode"]
 
 
 def _next_deadline(state: ModelState, at_ms: int) -> int | None:

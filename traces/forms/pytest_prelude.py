@@ -95,6 +95,23 @@ class Broker:
             self.close(name)
         subprocess.run(shlex.split(command), check=True, timeout=6 * SECONDS)  # noqa: S603
 
+    def create(self, topics: dict[str, int]) -> None:
+        """Create topics with so many partitions each, unless they exist."""
+        rows = [
+            {
+                "name": name,
+                "num_partitions": count,
+                "replication_factor": 1,
+                "assignments": [],
+                "configs": [],
+            }
+            for name, count in topics.items()
+        ]
+        self.send("topics", "CreateTopics", 2, topics=rows, timeout_ms=int(SECONDS * 1000))
+        for row in self.receive("topics", 2 * SECONDS)["topics"]:
+            assert row["error_code"] in (0, 36), f"the topic can't be created: {row}"
+        self.close("topics")
+
     def delete(self, topics: list[str]) -> None:
         """Delete topics, and give the coordinator time to remove their offsets."""
         self.send("topics", "DeleteTopics", 1, topic_names=topics, timeout_ms=int(SECONDS * 1000))

@@ -16,7 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Self
+from typing import Protocol, Self
 
 from fencepost.traces.files.bounded import last_bytes
 
@@ -28,6 +28,23 @@ _END_S = 10.0
 _PORTS = range(10_000, 30_000)
 """Below the ports that systems give to outgoing connections, which would take one while a broker
 restarts."""
+
+
+class Server(Protocol):
+    """A running server: a process (Child), or a part of one."""
+
+    @property
+    def ended(self) -> bool:
+        """Return True if it is over."""
+
+    def how_it_ended(self) -> str:
+        """Return how it ended by itself, for a sentence; once it has."""
+
+    def last_line(self, interesting: Callable[[str], bool] = ...) -> str:
+        """Return the last interesting line of its log."""
+
+    async def end(self) -> None:
+        """End it now, unless others run in its process."""
 
 
 class Child:

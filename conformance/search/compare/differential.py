@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 from msgspec import structs
 
 from fencepost.conformance.cases.case_registry import Entry
-from fencepost.conformance.run.certify import OpenTarget, usual_way
+from fencepost.conformance.run.certify import OpenTarget
 from fencepost.conformance.run.runner import unmet_need
+from fencepost.conformance.run.set_ups import usual_way
 from fencepost.conformance.search.shrink.shrink_plan import AT_ONCE, fitted
 from fencepost.conformance.targets.target import Hints
 from fencepost.model.coordinator import Hello

@@ -24,10 +24,10 @@ import base64
 import contextlib
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
-from fencepost.conformance.runtime.toolchain.child import Child, free_ports
+from fencepost.conformance.runtime.toolchain.child import Child, Server, free_ports
 from fencepost.conformance.runtime.toolchain.found_tools import (
     cached,
     copy_jars,
@@ -37,6 +37,12 @@ from fencepost.conformance.runtime.toolchain.found_tools import (
     run_tool,
 )
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
+from fencepost.conformance.targets.brokers.kafka_jvm import (
+    DataTemplate,
+    SharedJvm,
+    compiled,
+    java_command,
+)
 from fencepost.conformance.targets.brokers.kafka_version import NEWEST, KafkaVersion
 from fencepost.conformance.targets.brokers.started import (
     FIRST,
@@ -152,13 +158,12 @@ READY_S = 90.0
 _LOGGING_JAR = "org.slf4j:slf4j-reload4j:1.7.36"
 _FORMAT_S = 60.0
 _ATTEMPTS = 5
-_JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
 _BAD_LUCK = ("Address already in use", "Timed out waiting for connection while in state")
 """Log lines after which a broker may be started anew: another process took the port between our
 check and the broker's bind, or the broker connected before ZooKeeper was ready, which then never
 answers it."""
 
-_ZOOKEEPER = ("org.apache.zookeeper.server.quorum.QuorumPeerMain",)
+_ZOOKEEPER = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
 
 QUICK_FAILOVER = {
     "broker.session.timeout.ms": "3000",
@@ -173,7 +178,8 @@ class KafkaBroker:
 
     `ports`: its own and the controller's (or ZooKeeper's), where other nodes must know them, and
     then `cluster_id` too; None: any that are free.  `request_log`: an absolute path, where each
-    request that it answers is added.
+    request that it answers is added.  `jvm`: where it runs beside others, which can't be killed;
+    None: in a process of its own.  `template`: of the data of a node.
     """
 
     def __init__(
@@ -186,9 +192,13 @@ class KafkaBroker:
         ports: tuple[int, int] | None = None,
         cluster_id: str | None = None,
         request_log: Path | None = None,
+        jvm: SharedJvm | None = None,
+        template: DataTemplate | None = None,
     ) -> None:
         self.version = version
         self.log = log
+        self._jvm = jvm
+        self._template = template or DataTemplate(folder / "template")
         self._folder = folder
         self._extra = properties
         self._ports = ports
@@ -196,8 +206,8 @@ class KafkaBroker:
         self._request_log = request_log
         self._port = 0
         self._java: list[str] = []
-        self._zookeeper: Child | None = None
-        self._broker: Child | None = None
+        self._zookeeper: Server | None = None
+        self._broker: Server | None = None
 
     @property
     def address(self) -> str:
@@ -210,8 +220,7 @@ class KafkaBroker:
         jars = await class_path(self.version)
         logging = self._folder / "log4j.properties"
         logging.write_text(logging_properties(self._request_log), encoding="utf-8")
-        self._java = [java, *_JVM, f"-Dlog4j.configuration=file:{logging}"]
-        self._java += ["-Dzookeeper.jmx.log4j.disable=true", "-cp", ":".join(map(str, jars))]
+        self._java = java_command(java, jars, logging)
         for attempt in range(1, _ATTEMPTS + 1):
             await self._set_up()
             try:
@@ -260,29 +269,35 @@ class KafkaBroker:
         known = server_properties(self.version, data, self._port, other, self._extra)
         write_properties(self._server_file, known)
         if not self.version.has_zookeeper:
-            cluster_id = self._cluster_id or new_cluster_id()
-            tool = [*self._java, "kafka.tools.StorageTool", "format", "-t", cluster_id]
-            await run_tool([*tool, "-c", str(self._server_file)], _FORMAT_S, self._folder)
+            await self._template.fill(data, known["node.id"], self._format)
             return
         file = self._folder / "zoo.cfg"
         write_properties(file, zookeeper_properties(self._folder / f"zookeeper-{other}", other))
-        self._zookeeper = await self._child([*_ZOOKEEPER, str(file)])
+        self._zookeeper = await self._server(_ZOOKEEPER, file)
+
+    async def _format(self) -> None:
+        cluster_id = self._cluster_id or new_cluster_id()
+        tool = [*self._java, "kafka.tools.StorageTool", "format", "-t", cluster_id]
+        await run_tool([*tool, "-c", str(self._server_file)], _FORMAT_S, self._folder)
 
     @property
     def _server_file(self) -> Path:
         return self._folder / "server.properties"
 
-    async def _child(self, arguments: Sequence[str]) -> Child:
+    async def _server(self, main: str, file: Path) -> Server:
+        if self._jvm is not None:
+            return self._jvm.run(main, file)
+        command = [*self._java, main, str(file)]
         try:
-            return await Child.start([*self._java, *arguments], self.log, folder=self._folder)
+            return await Child.start(command, self.log, folder=self._folder)
         except OSError as error:
             raise TargetUnavailableError(f"Java can't be started ({error})") from error
 
     async def _run(self, ready_s: float) -> None:
-        self._broker = await self._child(["kafka.Kafka", str(self._server_file)])
+        self._broker = await self._server("kafka.Kafka", self._server_file)
         await self._until_ready(self._broker, ready_s)
 
-    async def _until_ready(self, broker: Child, ready_s: float) -> None:
+    async def _until_ready(self, broker: Server, ready_s: float) -> None:
         await until_ready(
             broker,
             self._ask_ready,
@@ -342,11 +357,18 @@ _ANY_GROUP = "fencepost-moved"
 class KafkaCluster:
     """Nodes that are brokers and controllers at once; `start` first, `end` last.
 
-    `properties`: of each node.
+    `properties`: of each node.  `jvm`, `template`: as a broker's.
     """
 
     def __init__(
-        self, version: KafkaVersion, folder: Path, log: Path, properties: Mapping[str, str]
+        self,
+        version: KafkaVersion,
+        folder: Path,
+        log: Path,
+        properties: Mapping[str, str],
+        *,
+        jvm: SharedJvm | None = None,
+        template: DataTemplate | None = None,
     ) -> None:
         ports = free_ports(2 * version.nodes)
         pairs = list(zip(ports[: version.nodes], ports[version.nodes :], strict=True))
@@ -363,9 +385,13 @@ class KafkaCluster:
                 "offsets.topic.replication.factor": str(version.nodes),
                 "auto.leader.rebalance.enable": "false",
             }
-            node_log = log.with_name(f"{log.stem}-{number}{log.suffix}")
+            node_log = log.with_name(f"{log.stem}-{number}{log.suffix}") if jvm is None else log
             self.nodes[number] = KafkaBroker(
-                version, home, node_log, own | dict(properties), ports=pair, cluster_id=cluster_id
+                *(version, home, node_log, own | dict(properties)),
+                ports=pair,
+                cluster_id=cluster_id,
+                jvm=jvm,
+                template=template,
             )
 
     @property
@@ -489,6 +515,8 @@ class KafkaTarget(StartedTarget):
             self.settable = frozenset()
         self.version = version
         self._request_log = request_log
+        self._jvm: SharedJvm | None = None
+        self._template: DataTemplate | None = None
 
     @property
     def aliases(self) -> frozenset[str]:
@@ -508,13 +536,20 @@ class KafkaTarget(StartedTarget):
     async def start_broker(self, place: BrokerPlace) -> TcpTarget:
         """Start a broker, and its ZooKeeper where it needs one.  Raises TargetUnavailableError."""
         kind, stack = place.kind, place.stack
+        if kind == FIRST:
+            self._template = DataTemplate(place.folder / "template")
+            self._jvm = await self._shared_jvm(place)
         if self.version.nodes > 1:
             return await self._start_cluster(place)
         quick = QUICK_FAILOVER if kind.restarts else {}
         properties = quick | self._properties | kind.properties()
         request_log = self._request_log if kind == FIRST else None
+        alone = kind.restarts or request_log is not None
         broker = KafkaBroker(
-            self.version, place.folder, place.log, properties, request_log=request_log
+            *(self.version, place.folder, self._log(place, alone=alone), properties),
+            request_log=request_log,
+            jvm=None if alone else self._jvm,
+            template=self._template,
         )
         stack.push_async_callback(broker.end)
         await broker.start()
@@ -524,10 +559,35 @@ class KafkaTarget(StartedTarget):
             stack.push_async_callback(failovers.close)
         return await self._reached(place, broker.address, failovers)
 
+    async def _shared_jvm(self, place: BrokerPlace) -> SharedJvm | None:
+        """Start the JVM of all brokers that aren't killed, with the log of the first.
+
+        None where nothing can compile its program.  Raises TargetUnavailableError.
+        """
+        java = await find_java(self.version.java)
+        program = await compiled(java)
+        if program is None:
+            return None
+        logging = place.folder / "log4j.properties"
+        logging.write_text(logging_properties(None), encoding="utf-8")
+        jars = [program, *await class_path(self.version)]
+        command = java_command(java, jars, logging, has_many=True)
+        jvm = await SharedJvm.start(command, place.folder, place.log)
+        place.stack.push_async_callback(jvm.end)
+        return jvm
+
+    def _log(self, place: BrokerPlace, *, alone: bool = False) -> Path:
+        """Return the log of a broker; `alone`: in a process of its own."""
+        return place.log if alone or self._jvm is None else self._jvm.log
+
     async def _start_cluster(self, place: BrokerPlace) -> TcpTarget:
         """Start nodes of which one after the other coordinates all groups."""
         properties = self._properties | place.kind.properties()
-        cluster = KafkaCluster(self.version, place.folder, place.log, properties)
+        cluster = KafkaCluster(
+            *(self.version, place.folder, self._log(place), properties),
+            jvm=self._jvm,
+            template=self._template,
+        )
         place.stack.push_async_callback(cluster.end)
         await cluster.start()
         failovers = None

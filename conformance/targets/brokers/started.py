@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from fencepost.conformance.runtime.toolchain.child import Child, free_ports
+from fencepost.conformance.runtime.toolchain.child import Child, Server, free_ports
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.targets.target import NO_LIMIT, Hints, ScopeNeeds, Target
 from fencepost.conformance.targets.tcp.cluster_admin import (
@@ -83,7 +83,7 @@ class BrokerPlace:
 
 
 async def until_ready(
-    child: Child,
+    child: Server,
     ask: Callable[[], Awaitable[None]],
     name: str,
     within_s: float,

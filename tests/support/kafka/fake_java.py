@@ -17,11 +17,16 @@ from support.command import RUN
 VERSION = 'openjdk version "17.0.9" 2023-10-17'
 
 
-def made(home: Path, kind: str = "serves", says: str = VERSION) -> Path:
-    """A JAVA_HOME; `pids` in it holds the process ids of brokers, one a line."""
+def made(
+    home: Path, kind: str = "serves", says: str = VERSION, *, has_compiler: bool = False
+) -> Path:
+    """A JAVA_HOME; `pids` in it holds the process ids of brokers, one a line.
+
+    With a compiler, what runs many servers in one process has a process for each below it.
+    """
     script = f"""\
         #!{sys.executable}
-        import os, pathlib, sys
+        import os, pathlib, subprocess, sys, threading
         sys.path[:0] = {sys.path!r}
         home = pathlib.Path({str(home)!r})
         if "-version" in sys.argv:
@@ -29,6 +34,17 @@ def made(home: Path, kind: str = "serves", says: str = VERSION) -> Path:
             sys.exit()
         with open(home / "arguments", "a") as log:
             print(*sys.argv[1:], file=log)
+        if "KafkaServers" in sys.argv:
+            def run(main, file):
+                code = subprocess.run([sys.argv[0], main, file]).returncode
+                pathlib.Path(file + ".ended").write_text(f"exit with status {{code}}")
+            for line in open(sys.argv[-1]):
+                threading.Thread(target=run, args=line.split()).start()
+        if "kafka.tools.StorageTool" in sys.argv:
+            rows = pathlib.Path(sys.argv[-1]).read_text().splitlines()
+            data = pathlib.Path(dict(row.split("=", 1) for row in rows)["log.dirs"])
+            data.mkdir()
+            (data / "meta.properties").write_text("version=1\\nnode.id=1\\n")
         if "kafka.Kafka" not in sys.argv:
             sys.exit()
         with open(home / "pids", "a") as log:
@@ -61,6 +77,10 @@ def made(home: Path, kind: str = "serves", says: str = VERSION) -> Path:
     program.parent.mkdir(parents=True)
     program.write_text(textwrap.dedent(script), encoding="utf-8")
     program.chmod(0o755)
+    if has_compiler:
+        compiler = program.with_name("javac")
+        compiler.write_text('#!/bin/sh\necho javac >> "$0.runs"\n', encoding="utf-8")
+        compiler.chmod(0o755)
     return home
 
 

@@ -18,6 +18,7 @@ from fencepost.traces.forms.pytest_form import Literals, to_pytest
 QUICK = (
     "kafka-8500",
     "librdkafka-mock-never-fences",
+    "deletion-keeps-offsets",
     "zombie-commits",
     "zombie-join-unknown",
     "leave-in-new-shape",
@@ -42,6 +43,12 @@ def test_the_metadata_of_an_offset_are_a_text() -> None:
     offset = {"partitionIndex": 0, "committedOffset": 7, "metadata": "naïve"}
     assert literals.body(offset).endswith("'committed_offset': 7, 'metadata': 'naïve'}")
     assert literals.body({"memberId": "", "metadata": "YQ=="}).endswith("'metadata': b'a'}")
+
+
+def test_topics_are_made_before_they_are_needed() -> None:
+    text = to_pytest(committed("deletion-removes-all-offsets"))
+    assert "        broker.create({'t': 1, 'own': 1})\n" in text.partition("broker.send")[0]
+    assert "broker.create(" not in to_pytest(committed("kafka-8500"))
 
 
 def test_without_a_broker_it_is_skipped() -> None:

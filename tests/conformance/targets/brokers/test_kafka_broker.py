@@ -17,6 +17,7 @@ from support.kafka import fake_java
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.targets.brokers.kafka import KafkaBroker, KafkaTarget
 from fencepost.conformance.targets.brokers.kafka_version import KafkaVersion, parse_kafka_version
+from fencepost.conformance.targets.target import ScopeNeeds
 
 VERSION = parse_kafka_version("4.3.0")
 SOON_S = 0.5
@@ -73,8 +74,7 @@ async def test_bad_luck_at_the_start_is_not_the_end(home: Path, tmp_path: Path, 
     started = broker(tmp_path)
     await started.start(LONG_S)
     await started.end()
-    first, second = (line for line in fake_java.arguments(home) if "StorageTool" in line)
-    assert first != second  # formatted anew, for another port
+    assert len(list((tmp_path / "data").glob("data-*/meta.properties"))) == 2  # for another port
     assert len(fake_java.brokers(home)) == 2
 
 
@@ -103,6 +103,48 @@ async def test_a_log_is_kept_where_it_is_wanted(home: Path, tmp_path: Path) -> N
         async with KafkaTarget(VERSION, logs=tmp_path / "logs"):
             pass
     assert "the disk is full" in (tmp_path / "logs" / "kafka-4.3.0-broker.log").read_text()
+
+
+# Brokers that share a process
+
+
+async def test_brokers_that_are_not_killed_share_a_process(home: Path, tmp_path: Path) -> None:
+    fake_java.made(home, has_compiler=True)
+    needs = [ScopeNeeds(settings={"group.max.size": 3}), ScopeNeeds(restarts=True)]
+    async with KafkaTarget(VERSION, logs=tmp_path / "logs") as target:
+        await target.prepare(needs)
+        first, other, killed = fake_java.brokers(home)
+        runs = [row for row in fake_java.arguments(home) if "kafka.Kafka" in row]
+    shared = [row for row in fake_java.arguments(home) if "KafkaServers" in row]
+    assert len(shared) == 1
+    assert sum("-Xmx512m" in row for row in runs) == 1  # the one for failovers has its own
+    assert sum("StorageTool" in row for row in fake_java.arguments(home)) == 1
+    assert all(map(is_gone, (first, other, killed)))
+    names = {path.name for path in (tmp_path / "logs").iterdir()}
+    assert names == {"kafka-4.3.0-broker.log", "kafka-4.3.0-failover.log"}
+
+
+async def test_the_program_of_a_shared_process_is_compiled_once(home: Path, tmp_path: Path) -> None:
+    fake_java.made(home, has_compiler=True)
+    for _ in range(2):
+        async with KafkaTarget(VERSION, logs=tmp_path / "logs"):
+            pass
+    assert (home / "bin" / "javac.runs").read_text().splitlines() == ["javac"]
+
+
+async def test_a_broker_that_dies_beside_others_says_why(home: Path, tmp_path: Path) -> None:
+    fake_java.made(home, "dies", has_compiler=True)
+    says = r"ended \(exit with status 1\) while it started: ERROR the disk is full"
+    with pytest.raises(TargetUnavailableError, match=says):
+        async with KafkaTarget(VERSION, logs=tmp_path / "logs"):
+            pass
+
+
+async def test_a_broker_with_a_request_log_has_a_process(home: Path, tmp_path: Path) -> None:
+    fake_java.made(home, has_compiler=True)
+    async with KafkaTarget(VERSION, request_log=tmp_path / "requests.log"):
+        (run,) = [row for row in fake_java.arguments(home) if "kafka.Kafka" in row]
+    assert "-Xmx512m" in run
 
 
 async def test_a_request_log_is_asked_for_only_where_it_is_wanted(

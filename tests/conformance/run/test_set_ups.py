@@ -14,7 +14,9 @@ from support.virtual_clock import at_once
 
 from fencepost.conformance.cases import ENTRIES, entry
 from fencepost.conformance.cases.script import Entering, SetUp, newer_subscription, subscription
-from fencepost.conformance.run.certify import Options, certify, other_ways, usual_way
+from fencepost.conformance.run import set_ups
+from fencepost.conformance.run.certify import Options, certify
+from fencepost.conformance.run.set_ups import other_ways, usual_way
 from fencepost.conformance.targets.in_process import (
     InProcessCoordinator,
     InProcessTarget,
@@ -31,6 +33,13 @@ LEGACY = "JOIN-DYNAMIC-EMPTY-LEGACY"
 FENCED = "HEARTBEAT-INSTANCE-FENCED/instance-of-another"
 SECOND = "JOIN-UNKNOWN-MEMBER/unknown-member-id"
 LEGACY_CASE = "JOIN-DYNAMIC-EMPTY-LEGACY/legacy-member-is-added-at-once"
+
+
+@pytest.fixture(params=[set_ups._LONG_S, -1.0], ids=["in turn", "side by side"], autouse=True)
+def _long(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other ways are tried in turn, or side by side where attempts take long."""
+    monkeypatch.setattr(set_ups, "_LONG_S", request.param)
+
 
 Lie = Callable[[Send], Send | int]
 """What a liar does with a join: another request in its place, or an error code."""

@@ -1,0 +1,96 @@
+"""Begin further attempts of a case while one runs, so that repeats of a failure cost less time.
+
+A failure that the network link may cause must repeat (link_faults.py).  The repeats run side by
+side, each in groups of its own, and begin some seconds apart: a stall of the link or the target
+meets them at different requests.  After a failure all that are missing begin.  A case that fails
+by lateness according to a list begins them while its first attempt runs, if that takes long.
+
+An attempt that is not needed is cancelled.  But one that shows a violation which no link explains
+counts, whatever came before it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from time import monotonic
+from typing import Any, Self
+
+from fencepost.properties.judging.outcome import CaseResult
+
+APART_S = 4.0
+"""Seconds between the beginnings of two attempts: longer than a spike of the lag is."""
+
+
+@asynccontextmanager
+async def ended(tasks: Collection[asyncio.Task[Any]]) -> AsyncIterator[None]:
+    """Cancel the tasks that still run when the body is left, and wait for their end."""
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class FurtherAttempts:
+    """Attempts of one case that began before their turn.
+
+    `begin`: runs one; `places`: limits the number of attempts of all cases.
+    """
+
+    def __init__(
+        self, begin: Callable[[], Awaitable[CaseResult]], places: asyncio.Semaphore
+    ) -> None:
+        self._begin = begin
+        self._places = places
+        self._tasks: deque[asyncio.Task[CaseResult | None]] = deque()
+
+    async def __aenter__(self) -> Self:
+        """Return itself; nothing began yet."""
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Cancel the attempts that are not needed."""
+        await self.drop()
+
+    def begin(self, count: int) -> None:
+        """See that so many run or wait for their turn, each `APART_S` after the one before."""
+        missing = range(len(self._tasks), count)
+        tasks = [self._later((at - len(self._tasks) + 1) * APART_S) for at in missing]
+        self._tasks += map(asyncio.create_task, tasks)
+
+    async def next(self) -> CaseResult | None:
+        """Return the result of the next one; None: there is none, or no place for it."""
+        if not self._tasks:
+            return None
+        task = self._tasks.popleft()
+        try:
+            return await task
+        finally:
+            task.cancel()
+
+    def contradiction(self, holds: Callable[[CaseResult], bool]) -> CaseResult | None:
+        """Return the result of an ended one that holds, or None."""
+        ended = [t for t in self._tasks if t.done() and not t.cancelled() and not t.exception()]
+        results = (task.result() for task in ended)
+        return next((r for r in results if r is not None and holds(r)), None)
+
+    async def drop(self) -> None:
+        """Cancel those that are left."""
+        tasks = list(self._tasks)
+        self._tasks.clear()
+        async with ended(tasks):
+            pass
+
+    async def _later(self, seconds: float) -> CaseResult | None:
+        await asyncio.sleep(seconds)
+        if self._places.locked():
+            return None
+        async with self._places:
+            began = monotonic()
+            result = await self._begin()
+            return replace(result, seconds=monotonic() - began)
