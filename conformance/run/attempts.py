@@ -58,7 +58,7 @@ class FurtherAttempts:
         await self.drop()
 
     def begin(self, count: int) -> None:
-        """See that so many run or wait for their turn, each `APART_S` after the one before."""
+        """See that `count` of them run or wait, each begun `APART_S` after the one before."""
         missing = range(len(self._tasks), count)
         tasks = [self._later((at - len(self._tasks) + 1) * APART_S) for at in missing]
         self._tasks += map(asyncio.create_task, tasks)

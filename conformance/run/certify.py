@@ -502,12 +502,14 @@ class OpenTarget:
                 known_lag_ms = 0
             # A longer timeout helps an undecided case, not one that failed before.
             last = attempt >= _ATTEMPTS and not failures.results
-            begun = await further.next() if failures.results else None
-            if begun is None:
+            ahead = await further.next() if failures.results else None
+            if ahead is None:
                 began = time.monotonic()
-                begun = await self._attempt(entry, case, way, last=last, known_lag_ms=known_lag_ms)
-                begun = replace(begun, seconds=time.monotonic() - began)
-            result = replace(begun, attempts=attempt)
+                result = await self._attempt(entry, case, way, last=last, known_lag_ms=known_lag_ms)
+                result = replace(result, seconds=time.monotonic() - began)
+            else:
+                result = ahead
+            result = replace(result, attempts=attempt)
             if self._control is None or (refused_step and refused_step(result)):
                 return result
             if (cause := passing_cause(result, self._revision)) is None:

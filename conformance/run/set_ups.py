@@ -102,21 +102,21 @@ class SetUps:
                 if not _sends(self._written(entry, first, way), steps[0])
             ]
         )
-        begun = dict[SetUp, asyncio.Task[CaseResult]]()
+        running = dict[SetUp, asyncio.Task[CaseResult]]()
         if first.seconds > _LONG_S and not places.locked():
 
             async def begin(way: SetUp) -> CaseResult:
                 async with places:
                     return await attempt(way, partial(self._refused_step, entry, way))
 
-            begun = {way: asyncio.create_task(begin(way)) for way in ways}
-        async with ended(begun.values()):
+            running = {way: asyncio.create_task(begin(way)) for way in ways}
+        async with ended(running.values()):
             for way in ways:
                 case = self._written(entry, first, way)
                 if any(_sends(case, step) for step in steps):
                     continue
                 refused_step = partial(self._refused_step, entry, way)
-                result = await (begun.get(way) or attempt(way, refused_step))
+                result = await (running.get(way) or attempt(way, refused_step))
                 if (refused := refused_step(result)) is not None:
                     steps.append(refused)
                 elif result.outcome is Outcome.UNKNOWN:
