@@ -11,6 +11,8 @@ from msgspec import structs
 from support.runs import KAFKA_4, certificate, result_of
 
 from fencepost.conformance.cases import ENTRIES
+from fencepost.model.table.table import Level
+from fencepost.properties.judging.answer_diff import signature
 from fencepost.properties.judging.known_failures import KnownFailure
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 from fencepost.properties.judging.report import apply
@@ -23,6 +25,8 @@ from fencepost.traces.files.known_failure_lists import (
     of_no_use,
     read,
 )
+from fencepost.traces.files.run_trace import recording_of
+from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.report.report_folder import certificate_document
 
 FOLLOWER = "JOIN-STATIC-EMPTY-STABLE/follower"
@@ -191,3 +195,24 @@ def test_entries_are_drafted_from_a_certificate(tmp_path: Path) -> None:
         read(write(tmp_path / "draft.json", {**draft, "why": ""}))
     (known,) = apply([FAILS], read(write(tmp_path / "finished.json", finished)), KAFKA_4)
     assert known.outcome is Outcome.KNOWN_FAILURE
+
+
+FORMS = sorted(Path(__file__).with_name("kfake").glob("*.json"))
+
+
+@pytest.mark.parametrize("path", FORMS, ids=lambda path: path.stem)
+def test_a_fault_that_shows_in_the_order_of_a_map_is_listed_in_each_form(path: Path) -> None:
+    """Who is said to lead first depends on the order in which kfake iterates over its members."""
+    trace = TraceFile.read(path)
+    recording, verdict = recording_of(trace, "kfake"), trace.judge()
+    result = CaseResult(
+        recording.case,
+        Outcome.FAIL,
+        Level.MUST,
+        observed=signature(verdict, recording),
+        verdict=verdict,
+        recording=recording,
+    )
+    known = load("kfake", str(trace.provenance["implementation_version"]), (), frozenset())
+    (applied,) = apply([result], known, KAFKA_4)
+    assert applied.outcome is Outcome.KNOWN_FAILURE

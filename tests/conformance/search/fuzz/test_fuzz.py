@@ -200,10 +200,17 @@ def test_a_known_failure_is_told_and_not_found() -> None:
     raw = searched(structs.replace(entry, cause="pending-leave"), examines_listed=False)
     assert [(f.known, f.runs) for f in raw.listed] == [("as meant", 0)]
     assert (raw.known, raw.exit_code()) == (fuzzed.known, 0)
-    # An entry that has no cause covers its own case, whatever a plan looks like.
+    # An entry that has no cause covers its kind, which is counted and not examined.
     rule, observed = shown.fingerprint.by_observed
     alike = structs.replace(entry, rule=rule, observed=f"a {observed}")
-    assert searched(alike).exit_code() == 1
+    counted = searched(alike)
+    assert [(f.known, f.runs) for f in counted.listed] == [("as meant", 0)]
+    assert counted.exit_code() == 0
+    assert not any(line.startswith("known finding") for line in lines(counted))
+    assert any(
+        line.startswith("known, ") and line.endswith(": as meant") for line in lines(counted)
+    )
+    assert searched(structs.replace(alike, rule="SYNC-STABLE")).exit_code() == 1
 
 
 class _Dead(InProcessTarget):
