@@ -7,13 +7,17 @@ part ends, the others are left out, and all findings are reported.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from zlib import crc32
 
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.search.findings.tracked_bugs import Sighting
 from fencepost.model.history.words import plural
 from fencepost.properties.mutants.mutants import MUTANTS as ALL_MUTANTS
@@ -37,9 +41,11 @@ from tools.nightly.nightly_search import (
 from tools.nightly.schedule import (
     MODEL,
     MUTANTS,
+    TARGETS,
     TESTS,
     TRACES,
     Schedule,
+    newer_kafka,
     weights_of,
     why_not,
 )
@@ -131,7 +137,10 @@ class TargetTotals:
 
 @dataclass(slots=True)
 class Night:
-    """The state of a nightly run."""
+    """The state of a nightly run.
+
+    `newer_kafka`: a release in the registry that is newer than the one of every night, or "".
+    """
 
     options: NightOptions
     parts: list[NightPart] = field(default_factory=list)
@@ -140,6 +149,7 @@ class Night:
     mutant_results: list[MutantResult] = field(default_factory=list)
     stopped: bool = False
     seconds: float = 0.0
+    newer_kafka: str = ""
 
 
 OnPart = Callable[[NightPart], None]
@@ -151,18 +161,36 @@ async def run_night(options: NightOptions, stop: Stop, on_part: OnPart = lambda 
     began = time.monotonic()
     until = began + options.seconds - min(_REPORT_S, options.seconds / 10)
     schedule = Schedule(weights_of(options.parts, options.targets), until)
-    for name in weights_of(options.parts, options.targets):
-        part = NightPart(name)
-        start = time.monotonic()
-        part.share = schedule.begin(name, start)
-        if not part.share or not await _ran(night, part, stop):
-            part.status, part.result_text = SKIPPED, "no time was left for it"
-        part.seconds = time.monotonic() - start
-        night.parts.append(part)
-        on_part(part)
+    async with _newer_release(night, stop):
+        for name in weights_of(options.parts, options.targets):
+            part = NightPart(name)
+            start = time.monotonic()
+            part.share = schedule.begin(name, start)
+            if not part.share or not await _ran(night, part, stop):
+                part.status, part.result_text = SKIPPED, "no time was left for it"
+            part.seconds = time.monotonic() - start
+            night.parts.append(part)
+            on_part(part)
     night.stopped = stop.requested
     night.seconds = time.monotonic() - began
     return night
+
+
+@asynccontextmanager
+async def _newer_release(night: Night, stop: Stop) -> AsyncIterator[None]:
+    """Ask the registry for a newer Kafka beside all parts; nothing waits for its answer."""
+    if TARGETS not in night.options.parts or night.options.named or stop.requested:
+        yield
+        return
+    asking = asyncio.ensure_future(newer_kafka())
+    try:
+        yield
+    finally:
+        if not asking.done():
+            asking.cancel()
+        # Without a network nothing is known.
+        with contextlib.suppress(TargetUnavailableError, asyncio.CancelledError):
+            night.newer_kafka = await asking
 
 
 async def _ran(night: Night, part: NightPart, stop: Stop) -> bool:

@@ -307,6 +307,8 @@ class NightReport:
             gone = [part.name for part in self.night.parts if part.status == UNAVAILABLE]
             parts += [f"{', '.join(gone)} not available"] if gone else []
         parts += ["ended early"] if self.night.stopped else []
+        newer = self.night.newer_kafka
+        parts += [f"Kafka {newer} is out: certify kafka:{newer}"] if newer else []
         return "; ".join(parts)
 
     def to_json(self) -> dict[str, Any]:

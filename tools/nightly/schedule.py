@@ -12,19 +12,20 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 
-from fencepost.conformance.runtime.toolchain.found_tools import cache_folder
+from fencepost.conformance.runtime.toolchain.found_tools import cache_folder, newest_version
 from fencepost.traces.files.bounded import pip_install
 
 MODEL, MUTANTS, TRACES, TESTS, TARGETS = "model", "mutants", "traces", "tests", "targets"
 WEIGHTS: Mapping[str, float] = {MODEL: 10, MUTANTS: 18, TRACES: 10, TESTS: 17, TARGETS: 45}
 """The parts in their order, and the weight of each."""
 
-FIRST_TARGETS = ("mock", "kfake", "kafka:4.3.0")
+NEWEST_KAFKA = "4.4.0"
+FIRST_TARGETS = ("mock", "kfake", f"kafka:{NEWEST_KAFKA}")
 """Targets of every night."""
 OTHER_TARGETS = tuple(
     f"kafka:{version}"
     for version in (
-        *("4.1.1", "3.9.1+new", "3.9.1+old", "3.3.1", "3.1.2"),
+        *("4.3.0", "4.1.1", "3.9.1+new", "3.9.1+old", "3.3.1", "3.1.2"),
         *("2.8.0", "2.6.0", "2.4.1", "2.3.0"),
     )
 )
@@ -62,6 +63,15 @@ def targets_of(seed: int, seconds: float) -> tuple[str, ...]:
     first = seed * max(room, 1) % len(OTHER_TARGETS)
     turned = OTHER_TARGETS[first:] + OTHER_TARGETS[:first]
     return FIRST_TARGETS + turned[:room]
+
+
+async def newer_kafka() -> str:
+    """Return the newest release of Kafka in the registry, "" where it is the one of every night.
+
+    Raises TargetUnavailableError where the registry can't be asked.
+    """
+    newest = await newest_version("org.apache.kafka:kafka_2.13", NEWEST_KAFKA)
+    return "" if newest == NEWEST_KAFKA else newest
 
 
 def why_not(target: str) -> str:

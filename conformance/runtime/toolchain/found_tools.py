@@ -200,6 +200,7 @@ async def go_program(kind: str, source: Path, version: str) -> Path:
 
 _PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1"
 _MAVEN_S = 600.0
+_ASK_S = 60.0
 _EMPTY = "file://${basedir}/nothing"
 _OTHERS = ("gcs-maven-central-mirror",)
 """Repositories that poms of dependencies name beside Central; an empty folder stands for each,
@@ -220,6 +221,25 @@ async def copy_jars(folder: Path, pom: bytes) -> None:
     arguments = ("-q", "-B", "-Dstyle.color=never", "-f", str(file), f"{_PLUGIN}:copy-dependencies")
     where = f"-DoutputDirectory={folder / 'lib'}"
     await run_tool([maven, *arguments, "-DincludeScope=runtime", where], _MAVEN_S, folder)
+
+
+async def newest_version(artifact: str, least: str) -> str:
+    """Ask Maven's registry for the newest version of `group:artifact`, from `least` on.
+
+    Raises TargetUnavailableError.
+    """
+    maven = find_tool("mvn", _REMEDY)
+    with tempfile.TemporaryDirectory(prefix="fencepost-") as at:
+        file, listed = Path(at) / "pom.xml", Path(at) / "versions"
+        file.write_bytes(pom("newest", [f"{artifact}:[{least},)"]))
+        options = ("-q", "-B", "-U", "-Dstyle.color=never", "-DexcludeTransitive")
+        command = [maven, *options, f"-DoutputFile={listed}", "-f", str(file), f"{_PLUGIN}:collect"]
+        await run_tool(command, _ASK_S, Path(at))
+        text = listed.read_text(encoding="utf-8") if listed.is_file() else ""
+    match = re.search(rf"{re.escape(artifact)}:jar:([\w.-]+)", text)
+    if match is None:
+        raise TargetUnavailableError(f"Maven names no version of {artifact} from {least} on")
+    return match[1]
 
 
 def jars_in(folder: Path) -> list[Path]:

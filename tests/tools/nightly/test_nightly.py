@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,14 +15,19 @@ from support.night_findings import LONG_S, MUTANT, night_options
 from support.places import ROOT
 
 from fencepost.conformance.cli.cli import exit_code, main
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.search.findings.tracked_bugs import NEW, OPEN
+from fencepost.conformance.targets.brokers.kafka_version import NEWEST, parse_kafka_version
 from fencepost.properties.workers.processes import Stop
+from tools.nightly import schedule
 from tools.nightly.__main__ import nightly_command
 from tools.nightly.nightly import CUT, DONE, SKIPPED, NightPart, run_night
 from tools.nightly.nightly_report import NightReport
 from tools.nightly.schedule import (
     FIRST_TARGETS,
+    NEWEST_KAFKA,
     OTHER_TARGETS,
+    TARGETS,
     WEIGHTS,
     Schedule,
     targets_of,
@@ -86,6 +92,36 @@ async def test_a_part_that_is_ended_is_called_so(tmp_path: Path) -> None:
     await run_night(asked, stop, heard)
     assert [part.status for part in parts] == [DONE, SKIPPED]
     assert CUT not in {part.status for part in parts}
+
+
+@pytest.mark.parametrize(
+    ("named", "newest", "summary"),
+    [
+        (False, "4.9.0", "nothing new; Kafka 4.9.0 is out: certify kafka:4.9.0"),
+        (False, NEWEST_KAFKA, "nothing new"),
+        (False, "", "nothing new"),
+        (True, "4.9.0", "nothing new"),
+    ],
+)
+async def test_a_newer_kafka_is_named(
+    named: bool, newest: str, summary: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The registry is asked beside the searches; one that can't be asked fails no night."""
+
+    async def asked(artifact: str, least: str) -> str:
+        assert (artifact, least) == ("org.apache.kafka:kafka_2.13", NEWEST_KAFKA)
+        if not newest:
+            raise TargetUnavailableError("mvn failed with exit code 1")
+        return newest
+
+    monkeypatch.setattr(schedule, "newest_version", asked)
+    options = night_options(tmp_path, parts=(TARGETS,), targets=("model",), requests=50)
+    night = await run_night(replace(options, named=named), Stop())
+    assert NightReport.of(night, None).summary() == summary
+
+
+def test_the_kafka_of_every_night_is_the_newest_that_was_tried() -> None:
+    assert parse_kafka_version(NEWEST_KAFKA).number[:2] == NEWEST
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

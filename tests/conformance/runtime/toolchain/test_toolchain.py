@@ -625,3 +625,41 @@ async def test_a_child_gets_no_secrets_of_ours(
     await started.wait(PATIENCE_S)
     await started.end()
     assert log.read_text() == "['FENCEPOST_CACHE']\n"
+
+
+# The registry
+
+MAVEN = """\
+#!/bin/sh
+for word in "$@"; do case "$word" in -DoutputFile=*) out="${word#*=}";; esac; done
+echo "$@" > TOLD
+echo "   org.apache.kafka:kafka_2.13:jar:4.9.1:compile" > "$out"
+"""
+
+
+@pytest.fixture
+def maven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A Maven that notes its words and names a version."""
+    path = tmp_path / "mvn"
+    path.write_text(MAVEN.replace("TOLD", str(tmp_path / "told")))
+    path.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    return path
+
+
+def told(maven: Path) -> list[str]:
+    return maven.with_name("told").read_text().split()
+
+
+async def test_the_registry_names_the_newest_version(maven: Path) -> None:
+    newest = await found_tools.newest_version("org.apache.kafka:kafka_2.13", "4.4.0")
+    assert newest == "4.9.1"
+    words = told(maven)
+    assert words[-1].endswith(":collect")
+    assert "-U" in words  # else what it knew yesterday would be the answer
+
+
+@pytest.mark.usefixtures("maven")
+async def test_a_registry_that_names_none_is_told() -> None:
+    with pytest.raises(TargetUnavailableError, match=r"names no version of a:b from 1\.0 on"):
+        await found_tools.newest_version("a:b", "1.0")
