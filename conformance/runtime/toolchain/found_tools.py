@@ -4,7 +4,8 @@ If a tool is missing or too old, the error says what to install (exit code 69). 
 has a time limit.
 
 Entries of the user's cache are made once, then used offline.  Nobody sees half of an entry: a
-folder is made under another name, beside a lock, and renamed when it is complete.
+folder is made under another name, beside a lock, and renamed when it is complete.  It holds the
+checksums of its files; one that is damaged later is named, with the remedy.
 
 Maven resolves jars, among them those that Spark needs to read from Kafka.  It is called with a pom
 that asks for nothing else, and copies them, with all that they need, beside the pom.
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import os
 import re
 import shutil
@@ -139,6 +141,7 @@ async def cached(kind: str, version: str, make: Callable[[Path], Awaitable[None]
     """
     folder = cache_folder() / kind / version
     if folder.is_dir():
+        await _check(folder)
         return folder
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -157,12 +160,69 @@ async def cached(kind: str, version: str, make: Callable[[Path], Awaitable[None]
     return folder
 
 
+SUMS = ".sha256"
+"""The checksums of an entry's files, as `sha256sum -c` reads them."""
+_COMPILED = "__pycache__"
+
+
+async def _check(folder: Path) -> None:
+    """Hold an entry to its checksums, once in each process.
+
+    Raises TargetUnavailableError with the remedy for one that is damaged.
+    """
+    if folder in _whole:
+        return
+    damage = await asyncio.to_thread(_damage, folder)
+    if damage is not None:
+        raise TargetUnavailableError(
+            f"{folder} is damaged ({damage}): remove this folder; it is made again when it is "
+            "needed next"
+        )
+    _whole.add(folder)
+
+
+_whole: set[Path] = set()
+
+
+def _write_sums(folder: Path) -> None:
+    files = sorted(p for p in folder.rglob("*") if p.is_file() and _COMPILED not in p.parts)
+    lines = [f"{_sum(path)}  {path.relative_to(folder)}\n" for path in files]
+    (folder / SUMS).write_text("".join(lines), encoding="utf-8", errors="surrogateescape")
+
+
+def _damage(folder: Path) -> str | None:
+    """Return the file that is no longer what was cached, in words; None if all are."""
+    try:
+        text = (folder / SUMS).read_text(encoding="utf-8", errors="surrogateescape")
+    except FileNotFoundError:
+        return None  # of an older fencepost
+    except OSError as error:
+        return f"{SUMS} can't be read: {error.strerror}"
+    for line in text.splitlines():
+        digest, _, name = line.partition("  ")
+        try:
+            if _sum(folder / name) != digest:
+                return f"{name} has changed"
+        except FileNotFoundError:
+            return f"{name} is missing"
+        except OSError as error:
+            return f"{name} can't be read: {error.strerror}"
+    return None
+
+
+def _sum(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 async def _made(folder: Path, make: Callable[[Path], Awaitable[None]]) -> None:
     for left in folder.parent.glob(f".{folder.name}.*/"):  # of a process that was killed
-        shutil.rmtree(left, ignore_errors=True)
+        if left.stem == f".{folder.name}":
+            shutil.rmtree(left, ignore_errors=True)
     half = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:
         await make(half)
+        await asyncio.to_thread(_write_sums, half)
         os.rename(half, folder)  # noqa: PTH104  (atomic and at once)
     finally:
         with contextlib.suppress(FileNotFoundError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -185,7 +186,8 @@ async def make(folder):
     print("making", flush=True)
     sys.stdin.read()
     (folder / "whole").touch()
-print("found", sorted(p.name for p in asyncio.run(cached("kind", "1", make)).iterdir()), flush=True)
+folder = asyncio.run(cached("kind", "1", make))
+print("found", sorted(p.name for p in folder.glob("[!.]*")), flush=True)
 """
 
 
@@ -233,9 +235,48 @@ async def test_what_failed_is_made_again(in_cache: Path) -> None:
     with pytest.raises(TargetUnavailableError, match="no network"):
         await cached("kind", "1", fail)
     folder = await cached("kind", "1", succeed)
-    assert names(folder) == ["whole"]
+    assert names(folder) == [found_tools.SUMS, "whole"]
     assert names(in_cache) == [".1.lock", "1"]  # no halves
     assert await cached("kind", "1", fail) == folder
+
+
+@pytest.mark.parametrize(
+    ("harm", "problem"),
+    [
+        (lambda file: file.write_bytes(b"whole brokem"), "lib/jar has changed"),
+        (lambda file: file.write_bytes(b""), "lib/jar has changed"),
+        (lambda file: file.unlink(), "lib/jar is missing"),
+    ],
+)
+@pytest.mark.usefixtures("in_cache")
+async def test_a_damaged_entry_is_named_with_the_remedy(
+    harm: Callable[[Path], object], problem: str
+) -> None:
+    async def make(folder: Path) -> None:
+        (folder / "lib").mkdir()
+        (folder / "lib" / "jar").write_bytes(b"whole broken")
+
+    folder = await cached("kind", "1", make)
+    (folder / "more").touch()  # what a program keeps there
+    harm(folder / "lib" / "jar")
+    with pytest.raises(TargetUnavailableError) as raised:
+        await cached("kind", "1", make)
+    assert str(raised.value).startswith(f"{folder} is damaged ({problem}): remove this folder")
+    shutil.rmtree(folder)
+    assert await cached("kind", "1", make) == folder
+    found_tools._whole.discard(folder)
+    assert await cached("kind", "1", make) == folder
+
+
+def test_half_an_entry_of_a_killed_process_is_removed(in_cache: Path) -> None:
+    async def make(folder: Path) -> None:
+        (folder / "file").touch()
+
+    in_cache.mkdir(parents=True)
+    (in_cache / ".1.abcdefgh").mkdir()
+    (in_cache / ".1.0.abcdefgh").mkdir()  # of another version
+    asyncio.run(cached("kind", "1", make))
+    assert names(in_cache) == [".1.0.abcdefgh", ".1.lock", "1"]
 
 
 async def test_a_cache_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
