@@ -37,6 +37,7 @@ from fencepost.conformance.cli.options.target_options import (
     write_list,
     written_list_option,
 )
+from fencepost.conformance.run.attempts import RunningAttempts
 from fencepost.conformance.run.certificate_run import certificate_of, matching_entries, matching_ids
 from fencepost.conformance.run.certify import Options
 from fencepost.conformance.runtime.event_loop import run
@@ -132,8 +133,10 @@ def certify_command(
     if not as_json:
         for line in chosen.heading:
             console().print(line, soft_wrap=True)
-    with case_progress(len(entries), is_quiet=as_json) as show:
-        options = Options(Level[level.upper()], jobs, seed, matching_ids(entries, skip), show)
+    running = RunningAttempts()
+    with case_progress(len(entries), is_quiet=as_json, waiting=running.words) as show:
+        skipped = matching_ids(entries, skip)
+        options = Options(Level[level.upper()], jobs, seed, skipped, show, running=running)
         known = None if no_known_failures else lists
         certificate = run(
             certificate_of(held, judge, chosen, entries, options, known_failures=known, name=target)
@@ -195,10 +198,13 @@ def _afterwards(
 
 
 @contextmanager
-def case_progress(total: int, *, is_quiet: bool) -> Iterator[Callable[[CheckResult], None]]:
+def case_progress(
+    total: int, *, is_quiet: bool, waiting: Callable[[], str] = str
+) -> Iterator[Callable[[CheckResult], None]]:
     """Report progress on stderr: a bar, or lines where stderr is no terminal.
 
-    After Ctrl-C print the results until then.  `is_quiet`: no lines, as with `--json`.
+    After Ctrl-C print the results until then.  `is_quiet`: no lines, as with `--json`.  `waiting`:
+    returns what is being waited for, or "".
     """
     done: list[CheckResult] = []
 
@@ -208,7 +214,7 @@ def case_progress(total: int, *, is_quiet: bool) -> Iterator[Callable[[CheckResu
             show(result)
 
     try:
-        with _bar_or_lines(total, is_quiet=is_quiet) as show:
+        with _bar_or_lines(total, waiting, is_quiet=is_quiet) as show:
             yield listen
     except KeyboardInterrupt:
         if done and not is_quiet:
@@ -217,9 +223,11 @@ def case_progress(total: int, *, is_quiet: bool) -> Iterator[Callable[[CheckResu
 
 
 @contextmanager
-def _bar_or_lines(total: int, *, is_quiet: bool) -> Iterator[Callable[[CheckResult], None] | None]:
+def _bar_or_lines(
+    total: int, waiting: Callable[[], str], *, is_quiet: bool
+) -> Iterator[Callable[[CheckResult], None] | None]:
     if not sys.stderr.isatty():
-        lines = PlainProgress(total)
+        lines = PlainProgress(total, waiting=waiting)
         yield None if is_quiet else lines
         lines.end()
         return
@@ -227,15 +235,29 @@ def _bar_or_lines(total: int, *, is_quiet: bool) -> Iterator[Callable[[CheckResu
     from rich.progress import (  # noqa: PLC0415
         BarColumn,
         MofNCompleteColumn,
+        ProgressColumn,
+        Task,
         TextColumn,
         TimeElapsedColumn,
     )
     from rich.progress import Progress as Bar  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    class WaitColumn(ProgressColumn):
+        """Show what is being waited for, anew each time that the bar is drawn."""
+
+        def render(self, task: Task) -> Text:
+            del task
+            return Text(waiting())
 
     failed = 0
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
     with Bar(
-        *columns, TimeElapsedColumn(), console=Console(stderr=True, emoji=False), transient=True
+        *columns,
+        TimeElapsedColumn(),
+        WaitColumn(),
+        console=Console(stderr=True, emoji=False),
+        transient=True,
     ) as bar:
         task = bar.add_task("certifying", total=total)
 
@@ -251,9 +273,15 @@ def _bar_or_lines(total: int, *, is_quiet: bool) -> Iterator[Callable[[CheckResu
 class PlainProgress:
     """Lines for a log; none of a run that is over before the first is due."""
 
-    def __init__(self, total: int, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        total: int,
+        clock: Callable[[], float] = time.monotonic,
+        waiting: Callable[[], str] = str,
+    ) -> None:
         self._total = total
         self._clock = clock
+        self._waiting = waiting
         self._began = self._last = clock()
         self._done = self._failed = self._reported = 0
 
@@ -274,7 +302,8 @@ class PlainProgress:
         seconds = f"{self._last - self._began:.0f} s"
         failed = f"; {self._failed} failed, known failures included" if self._failed else ""
         done = f"{self._done} of {plural(self._total, 'case')} done after {seconds}{failed}"
-        click.echo(done, err=True)
+        waiting = self._waiting()
+        click.echo(f"{done}; {waiting}" if waiting else done, err=True)
 
 
 @click.command(

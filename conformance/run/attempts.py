@@ -13,16 +13,64 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from time import monotonic
 from typing import Any, Self
 
+from fencepost.model.history.words import plural
 from fencepost.properties.judging.outcome import CaseResult
 
 APART_S = 4.0
 """Seconds between the beginnings of two attempts: longer than a spike of the lag is."""
+
+
+class RunningAttempts:
+    """The attempts that run at this moment, and for how long their plans still wait."""
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._brokers = 0
+        self._ends = dict[object, float]()
+
+    @contextmanager
+    def until_broker(self) -> Iterator[Callable[[], None]]:
+        """Count an attempt that waits for its broker, until it calls what this yields."""
+        self._brokers += 1
+        waits = True
+
+        def begins() -> None:
+            nonlocal waits
+            self._brokers -= waits
+            waits = False
+
+        try:
+            yield begins
+        finally:
+            begins()
+
+    @contextmanager
+    def for_s(self, seconds: float) -> Iterator[None]:
+        """Count an attempt whose pauses take `seconds`, while the body runs."""
+        attempt = object()
+        self._ends[attempt] = self._clock() + seconds
+        try:
+            yield
+        finally:
+            del self._ends[attempt]
+
+    def words(self) -> str:
+        """Return what is being waited for, such as `5 cases wait for timeouts, about 20 s`."""
+        now = self._clock()
+        left = [end - now for end in self._ends.values() if end > now]
+        timeouts = f"{_cases_wait(len(left))} for timeouts, about {max(left, default=0):.0f} s"
+        brokers = f"{_cases_wait(self._brokers)} for a broker that starts"
+        return ", ".join([*([timeouts] if left else []), *([brokers] if self._brokers else [])])
+
+
+def _cases_wait(count: int) -> str:
+    return f"{plural(count, 'case')} wait{'s' if count == 1 else ''}"
 
 
 @asynccontextmanager

@@ -25,13 +25,13 @@ from collections.abc import (
 )
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 from fencepost.conformance.cases.case_registry import Entry, as_entry
 from fencepost.conformance.cases.script import SetUp
-from fencepost.conformance.run.attempts import FurtherAttempts
+from fencepost.conformance.run.attempts import FurtherAttempts, RunningAttempts
 from fencepost.conformance.run.latency_monitor import (
     CONTROL_APIS,
     Control,
@@ -286,7 +286,8 @@ class Options:
     stays unknown is tried on a real clock.  `persists`: run a plan to its end even after a
     violation.  `eager`: judge every plan while it runs on a real clock too, so that it can end at
     once.  `follows`: go on behind a violation that known departures explain.  `known_as`: the
-    target's name, where it is reached by another one.  `listed_late`: the ids of the cases that
+    target's name, where it is reached by another one.  `running`: where attempts
+    are counted while they run.  `listed_late`: the ids of the cases that
     fail by lateness according to a list, by the target's version.
     """
 
@@ -300,6 +301,7 @@ class Options:
     eager: bool = False
     follows: bool = False
     known_as: str = ""
+    running: RunningAttempts = field(default_factory=RunningAttempts)
     listed_late: Callable[[str], Collection[str]] = lambda _: ()
 
 
@@ -543,10 +545,17 @@ class OpenTarget:
             self._levels, delayed=bool(config.get(DELAY)), way=way or self.set_ups.usual
         )
 
-    def _scope(self, case: Plan, settings: Config) -> AbstractAsyncContextManager[AsyncCoordinator]:
+    @asynccontextmanager
+    async def _scope(self, case: Plan, settings: Config) -> AsyncIterator[AsyncCoordinator]:
+        """Yield a coordinator for a case, as soon as its broker is up."""
         if isinstance(self._target, Configurable):
-            return self._target.scope_with(case.id, _scope_needs(case, settings))
-        return self._target.scope(case.id, isolated=case.isolated, restarts=case.restarts)
+            scope = self._target.scope_with(case.id, _scope_needs(case, settings))
+        else:
+            scope = self._target.scope(case.id, isolated=case.isolated, restarts=case.restarts)
+        with self.options.running.until_broker() as begins:
+            async with scope as coordinator:
+                begins()
+                yield coordinator
 
     async def _attempt(
         self, entry: Entry, case: Plan, way: SetUp, *, last: bool = False, known_lag_ms: int = 0
@@ -615,7 +624,8 @@ class OpenTarget:
         run.recording.coordinator = coordinator_of(self.options.known_as or self._target.name)
         run.recording.calm_ms = min(_SPIKE_MS, calm)
         try:
-            recording = await run.run()
+            with self.options.running.for_s(0.0 if control is None else run.pauses_ms / 1000):
+                recording = await run.run()
         except (CaseUnsupportedError, UnsupportedError) as error:
             return unsupported(case, str(error))
         except CoordinatorFailure as error:

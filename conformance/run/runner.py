@@ -280,6 +280,11 @@ class CaseRun:
         self.recording.ended = time.monotonic()
         return self.recording
 
+    @property
+    def pauses_ms(self) -> int:
+        """Return the sum of the pauses of its case, in ms."""
+        return pauses_ms(self._case, self._times)
+
     def verdict(self) -> Verdict:
         """Return the oracle's verdict so far; on a real clock it allows for `patience_ms`."""
         return self._oracle.verdict()

@@ -19,7 +19,7 @@ def test_a_long_run_tells_a_log_now_and_then_how_far_it_is(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     clock = Mock(return_value=0.0)
-    progress = PlainProgress(5, clock)
+    progress = PlainProgress(5, clock, Mock(side_effect=["3 cases wait", ""]))
     for now, result in ((5, PASSES), (31, FAILS), (32, PASSES), (60, PASSES), (70.4, PASSES)):
         clock.return_value = now
         progress(result)
@@ -27,7 +27,7 @@ def test_a_long_run_tells_a_log_now_and_then_how_far_it_is(
     out, err = capsys.readouterr()
     assert out == ""
     assert err.splitlines() == [
-        "2 of 5 cases done after 31 s; 1 failed, known failures included",
+        "2 of 5 cases done after 31 s; 1 failed, known failures included; 3 cases wait",
         "5 of 5 cases done after 70 s; 1 failed, known failures included",
     ]
 

@@ -9,7 +9,7 @@ from support.runs import KAFKA_4, LEVELS
 
 from fencepost.conformance.cases.suites import find_suite
 from fencepost.conformance.run import attempts
-from fencepost.conformance.run.attempts import FurtherAttempts
+from fencepost.conformance.run.attempts import FurtherAttempts, RunningAttempts
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 
 CASE = find_suite("catalogue", KAFKA_4).entries[0].case(LEVELS, delayed=False)
@@ -83,3 +83,21 @@ async def test_a_violation_in_one_that_is_not_needed_is_not_lost() -> None:
         found = further.contradiction(lambda result: result.outcome is Outcome.FAIL)
         assert found is not None
         assert further.contradiction(lambda result: result.outcome is Outcome.PASS) is None
+
+
+def test_progress_says_what_is_being_waited_for() -> None:
+    now = 100.0
+    running = RunningAttempts(lambda: now)
+    assert running.words() == ""
+    with running.until_broker(), running.for_s(20.4), running.for_s(7):
+        assert running.words() == (
+            "2 cases wait for timeouts, about 20 s, 1 case waits for a broker that starts"
+        )
+        now = 110.0
+        with running.until_broker() as begins:
+            begins()
+            begins()
+            assert running.words() == (
+                "1 case waits for timeouts, about 10 s, 1 case waits for a broker that starts"
+            )
+    assert running.words() == ""

@@ -165,7 +165,7 @@ async def test_ids_that_are_asked_of_all_are_one_fault() -> None:
     ("lie", "most", "way"),
     [
         (no_dynamic_members, 30, "as static members"),
-        (no_new_static_joins, 10, "in JoinGroup up to 5"),
+        (no_new_static_joins, 11, "in JoinGroup up to 5"),
         (new_subscriptions_only, 6, "with subscriptions of version 3"),
     ],
 )
