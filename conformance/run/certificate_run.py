@@ -103,7 +103,10 @@ async def certificate_of(
     def listed_late(version: str) -> set[str]:
         return {e.case for e in listed(version) if e.observed.endswith((TOO_LATE, SILENT))}
 
-    options = replace(options, listed_late=listed_late)
+    def listed_at_all(version: str) -> set[str]:
+        return {entry.case for entry in listed(version)}
+
+    options = replace(options, listed_late=listed_late, listed=listed_at_all, goes_on=True)
     certificate = await certify(target, revision, entries, options)
     certificate = replace(certificate, versions=all_versions(), suite=suite.figures)
     # A run without all cases certifies nothing, so the certificate says it.

@@ -32,6 +32,7 @@ from typing import Any
 from fencepost.conformance.cases.case_registry import Entry, as_entry
 from fencepost.conformance.cases.script import SetUp
 from fencepost.conformance.run.attempts import FurtherAttempts, RunningAttempts
+from fencepost.conformance.run.going_on import may_go_on, onward, remark_of, reported
 from fencepost.conformance.run.latency_monitor import (
     CONTROL_APIS,
     Control,
@@ -285,10 +286,11 @@ class Options:
     `jobs` None: as many cases side by side as the target takes.  `attempts`: how often a case that
     stays unknown is tried on a real clock.  `persists`: run a plan to its end even after a
     violation.  `eager`: judge every plan while it runs on a real clock too, so that it can end at
-    once.  `follows`: go on behind a violation that known departures explain.  `known_as`: the
-    target's name, where it is reached by another one.  `running`: where attempts
-    are counted while they run.  `listed_late`: the ids of the cases that
-    fail by lateness according to a list, by the target's version.
+    once.  `follows`: go on behind a violation that known departures explain.  `goes_on`: let a case
+    go on behind a deviation that has nothing to do with its rules.  `known_as`: the target's name,
+    where it is reached by another one.  `running`: where attempts are counted while they run.
+    `listed_late`: the ids of the cases that fail by lateness according to a list, by the target's
+    version; `listed`: those of all that are listed.
     """
 
     level: Level = Level.SHOULD
@@ -300,9 +302,11 @@ class Options:
     persists: bool = False
     eager: bool = False
     follows: bool = False
+    goes_on: bool = False
     known_as: str = ""
     running: RunningAttempts = field(default_factory=RunningAttempts)
     listed_late: Callable[[str], Collection[str]] = lambda _: ()
+    listed: Callable[[str], Collection[str]] = lambda _: ()
 
 
 @asynccontextmanager
@@ -342,7 +346,7 @@ async def certify(
             advertised=dict(getattr(target, "advertised", hello.apis)),
             working=dict(hello.apis),
             broken=dict(getattr(target, "broken", {})),
-            remarks=tuple(getattr(target, "remarks", ())),
+            remarks=(*getattr(target, "remarks", ()), *remark_of(results)),
             results=tuple(results),
             coverage=coverage_of(revision, hello, results),
             seed=options.seed,
@@ -377,10 +381,12 @@ class OpenTarget:
         self.controls = controls
         self._levels = {rule.id: rule.level for _, rule in revision.rules()}
         self._listed_late = options.listed_late(target.provenance().version)
+        self._listed = options.listed(target.provenance().version)
         self._idle = {r.id: r.defensive for _, r in revision.rules() if r.defensive is not None}
         self._places = asyncio.Semaphore(self.places)
         self._turns = Turns()
         self.set_ups = SetUps(usual_way(hello.apis))
+        self._meters: dict[int, LagMeter] = {}
 
     async def run(self, entries: Iterable[Entry]) -> list[CaseResult]:
         """Run cases; return results in the catalogue's order.  Raises TargetUnavailableError."""
@@ -397,7 +403,19 @@ class OpenTarget:
                 ]
                 group.create_task(self._target.prepare(needs))  # cases begin when theirs is up
             cases = {entry.id: group.create_task(self._case(entry)) for entry in longest_first}
-        return [cases[entry.id].result() for entry in entries]
+        results = [cases[entry.id].result() for entry in entries]
+        if not self.options.goes_on:
+            return results
+        return reported(await side_by_side(map(self._onward, results)), self._revision)
+
+    async def _onward(self, result: CaseResult) -> CaseResult:
+        """Return the result of a case behind a deviation that is not its subject."""
+        if not may_go_on(result, self._revision):
+            return result
+        meter = self._meters.get(id(result.whole))
+        work = partial(onward, result, self._revision, meter, case_result)
+        behind, judged_s = timed(work) if self._control is None else await judged(work)
+        return await self._grade(replace(behind, judged_s=result.judged_s + judged_s))
 
     def with_options(self, options: Options) -> OpenTarget:
         """Return this target with other options; it runs no more cases side by side than before."""
@@ -608,6 +626,7 @@ class OpenTarget:
         hints = self._target.hints
         if last:
             hints = replace(hints, patience_ms=max(hints.patience_ms, _LAST_PATIENCE_MS))
+        goes_on = self.options.goes_on and case.id not in self._listed
         run = CaseRun(
             case,
             coordinator,
@@ -619,6 +638,7 @@ class OpenTarget:
             persists=self.options.persists,
             eager=self.options.eager,
             follows=self.options.follows,
+            goes_on=goes_on,
             lag_since=lambda since: _allowed_ms(control, since),
         )
         run.recording.coordinator = coordinator_of(self.options.known_as or self._target.name)
@@ -660,7 +680,13 @@ class OpenTarget:
             )
             recording.cleaned = cleaned
             judged_s += again_s
+        whole = None
+        if goes_on and verdict.violation is not None and not recording.moved:
+            if meter is not None:
+                self._meters[id(recording)] = meter
+            whole, recording = recording, recording.until(verdict.violation)
         result = case_result(case, recording, verdict, self._revision)
+        result = replace(result, whole=whole)
         if control is not None and is_cut_off(result):
             result = await excused_by_control(result, control.meter, began)
         return replace(result, judged_s=judged_s)

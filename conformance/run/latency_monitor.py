@@ -22,7 +22,7 @@ import asyncio
 import contextlib
 import itertools
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -35,6 +35,7 @@ from fencepost.model.coordinator import (
     Send,
     UnsupportedError,
 )
+from fencepost.model.history.events import Event
 from fencepost.model.messages.errors import MOVING, Error
 from fencepost.model.messages.messages import (
     HeartbeatRequest,
@@ -273,34 +274,46 @@ def lag_to_allow_ms(meter: LagMeter, began: float, ended: float) -> int:
     return max(lag_ms, GENEROUS_MS)
 
 
-def verdict_of(recording: Recording, revision: Revision, meter: LagMeter) -> Verdict:
+Judging = Callable[[Sequence[Event], int], Verdict]
+"""Judge a history with a lag, in ms."""
+
+
+def verdict_of(
+    recording: Recording, revision: Revision, meter: LagMeter, judging: Judging | None = None
+) -> Verdict:
     """Return the oracle's verdict; note the lag that it allowed for in the recording.
 
     Where the measured lag gives a violation, the history is judged with more and more lag.  A
-    violation that remains does not depend on lateness, and is reported.
+    violation that remains does not depend on lateness, and is reported.  `judging`: judges instead
+    of the oracle for the revision.
     """
+
+    def judged(history: Sequence[Event], lag_ms: int) -> Verdict:
+        return judge(revision, recording.config, list(history), lag_ms=lag_ms).verdict()
+
+    judging = judging or judged
     recording.measured_ms = meter.lag_ms(recording.began, recording.ended)
     lag = max(recording.written_for_ms, recording.measured_ms)
-    tight = _judge(recording, revision, lag)
+    tight = judging(recording.history, lag)
     if tight.violation is None:
         recording.lag_ms = lag
         hides = recording.calm_ms and lag > recording.calm_ms
-        if hides and _judge(recording, revision, recording.calm_ms).violation is not None:
+        if hides and judging(recording.history, recording.calm_ms).violation is not None:
             return replace(tight, unknown=_HIDDEN, used=frozenset())
         if tight.unknown is None and recording.settled:
-            ordered = judge(revision, recording.config, recording.in_order(), lag_ms=lag).verdict()
+            ordered = judging(recording.in_order(), lag)
             if ordered.violation is not None or ordered.unknown is not None:
                 return replace(tight, unknown=_DISORDERED, used=frozenset())
         return tight
     safe_lag = meter.safe_lag_ms(recording.began, recording.ended)
     patient_lag = max(recording.patience_ms, lag, safe_lag)
     any_lag = max(GENEROUS_MS, 10 * lag, 2 * patient_lag, _length_ms(recording))
-    patient = _judge(recording, revision, patient_lag)
+    patient = judging(recording.history, patient_lag)
     if patient.violation is not None:
         recording.lag_ms = patient_lag
         violation = _sharpen(patient.violation, tight.violation)
         patient = replace(patient, violation=violation)
-        if _judge(recording, revision, any_lag).violation is not None:
+        if judging(recording.history, any_lag).violation is not None:
             return patient
         late = replace(patient, violation=replace(violation, late=True))
     else:
@@ -317,10 +330,6 @@ def rests_on_lateness(verdict: Verdict) -> bool:
     """Return True if more evidence of the target's latency could change the verdict."""
     late = verdict.violation is not None and verdict.violation.late
     return late or verdict.unknown == _UNPROVEN
-
-
-def _judge(recording: Recording, revision: Revision, lag_ms: int) -> Verdict:
-    return judge(revision, recording.config, recording.history, lag_ms=lag_ms).verdict()
 
 
 def _length_ms(recording: Recording) -> int:

@@ -12,7 +12,9 @@ judged at its end anyway, so the oracle gets its events earlier only during a lo
 run does not wait for an answer that never comes.
 
 A run may go on behind a violation that known departures explain (`follows`): from there on the
-model with these departures judges, and a violation that it can't explain either ends the run.
+model with these departures judges, and a violation that it can't explain either ends the run.  It
+may also go on behind a deviation that is not the subject of its case (`own`): then an oracle judges
+that adopts such answers.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -32,6 +34,7 @@ from fencepost.model.coordinator import (
     Answer,
     AsyncCoordinator,
     Config,
+    CoordinatorFailure,
     Hello,
     Send,
     codes_in,
@@ -68,6 +71,7 @@ from fencepost.model.plans.times import Times, times_for
 from fencepost.model.revision import Revision
 from fencepost.properties.departures.attribution import attributed, departed_by
 from fencepost.properties.judging.answer_diff import Recording
+from fencepost.properties.oracle.behind import judge_behind
 from fencepost.properties.oracle.oracle import Oracle, judge
 from fencepost.properties.oracle.verdict import Verdict
 
@@ -84,7 +88,8 @@ class Listener:
     `every_s`: least seconds between two times at which `still_open` passes events on; 0: each event
     is passed on, at once unless that takes long; None: at once, even if that takes long, as on a
     virtual clock, where nothing is late.
-    `follows`: go on with an oracle that has the known departures that explain a violation.
+    `follows`: go on with an oracle that has the known departures that explain a violation.  `own`:
+    the rules that the case is about; go on behind what has nothing to do with them; None: don't.
     """
 
     def __init__(
@@ -95,11 +100,14 @@ class Listener:
         every_s: float | None,
         *,
         follows: bool = False,
+        own: Iterable[str] | None = None,
     ) -> None:
         self._revision = revision
         self._config = config
         self._first = self._oracle = Oracle(revision, config, lag_ms=lag_ms)
         self._follows = follows
+        self._own = None if own is None else frozenset(own)
+        self._keeps = follows or own is not None
         self._events: list[Event] = []
         self._every_s = every_s
         self._passed_on_s = time.monotonic()
@@ -126,8 +134,8 @@ class Listener:
         return self._oracle.violation is not None
 
     @property
-    def is_behind_departures(self) -> bool:
-        """Return True if there is a violation, and the known departures that explain it judge."""
+    def is_behind(self) -> bool:
+        """Return True if there was a violation, and an oracle that went on behind it judges."""
         return self._oracle is not self._first
 
     async def relax(self, history: list[Event], lag_ms: int) -> None:
@@ -137,7 +145,7 @@ class Listener:
 
     def _relax(self, history: list[Event], lag_ms: int) -> None:
         self._first = self._oracle = judge(self._revision, self._config, history, lag_ms=lag_ms)
-        self._events = list(history) if self._follows else []
+        self._events = list(history) if self._keeps else []
         self._waiting.clear()
         self._passed_on_s = time.monotonic()
         self._follow()
@@ -175,15 +183,24 @@ class Listener:
     def _pass_on(self, event: Event) -> None:
         was_open = self._oracle.open()
         self._oracle.observe(event)
-        if self._follows:
+        if self._keeps:
             self._events.append(event)
             if was_open:
                 self._follow()
 
     def _follow(self) -> None:
-        """Go on with the departures that explain the violation, if there are any."""
-        if not self._follows or self._oracle.violation is None:
+        """Go on behind the violation, if that is possible."""
+        if self._oracle.violation is None:
             return
+        if self._follows:
+            self._follow_departures()
+        if self._own is not None and not self.is_behind:
+            self._oracle = judge_behind(
+                self._revision, self._config, self._events, lag_ms=self.lag_ms, own=self._own
+            )
+
+    def _follow_departures(self) -> None:
+        """Go on with the departures that explain the violation, if there are any."""
         cause = attributed(self._revision, self._config, self._events, lag_ms=self.lag_ms).cause
         if cause:
             departed = departed_by(self._revision, cause)
@@ -215,8 +232,8 @@ class CaseRun:
     for a virtual clock.  `hints`: how to send requests to this target.  `persists`: run the plan to
     its end even after a violation, to see further violations.  `eager`: judge the plan while it
     runs, even if it is about no rule.  `follows`: go on behind a violation that known departures
-    explain.  `lag_since`: the lag that must be allowed by now for events since a time of the
-    monotonic clock.
+    explain; `goes_on`: behind one that has nothing to do with the rules of the case.
+    `lag_since`: the lag that must be allowed by now for events since a time of the monotonic clock.
     """
 
     def __init__(
@@ -232,6 +249,7 @@ class CaseRun:
         persists: bool = False,
         eager: bool = False,
         follows: bool = False,
+        goes_on: bool = False,
         lag_since: Callable[[float], int] = lambda _: 0,
     ) -> None:
         self._persists = persists
@@ -248,7 +266,12 @@ class CaseRun:
         patience = 0 if self._virtual else max(lag, hints.patience_for(self._times.session))
         every_s = 0.0 if case.rules or eager else SELDOM_S
         self._oracle = Listener(
-            revision, config, patience, None if self._virtual else every_s, follows=follows
+            revision,
+            config,
+            patience,
+            None if self._virtual else every_s,
+            follows=follows,
+            own=case.rules if goes_on and case.rules else None,
         )
         timers = self._times.session + self._times.rebalance
         self._unjudged_cap = timers if self._virtual else patience
@@ -269,7 +292,13 @@ class CaseRun:
         """
         self.recording.began = time.monotonic()
         for number, step in enumerate(self._case.steps, start=1):
-            await self._step(step, number)
+            try:
+                await self._step(step, number)
+            except (CaseUnsupportedError, CoordinatorFailure) as error:
+                if not self._oracle.is_behind:
+                    raise
+                # What came before is wrong, whatever the target lacks for the rest.
+                self.recording.stopped = str(error)
             self.recording.step_ends.append(self._clock())
             if self.recording.stopped or not await self._goes_on():
                 break
@@ -299,7 +328,8 @@ class CaseRun:
             if lag_ms > self._oracle.lag_ms:  # twice as much, or this is done at each wait
                 lag_ms = max(lag_ms, 2 * self._oracle.lag_ms)
                 await self._oracle.relax(self.recording.history, lag_ms)
-        return not self._oracle.is_violated  # an unknown verdict may be decided in the end
+        # An unknown verdict may be decided in the end, but not behind a deviation.
+        return self._oracle.open() or not (self._oracle.is_violated or self._oracle.is_behind)
 
     async def _step(self, step: PlanStep, number: int) -> None:
         match step:
@@ -447,7 +477,7 @@ class CaseRun:
         while (waiting := self._waiting(labels)) and await self._goes_on():
             if self._oracle.is_violated:  # the answers that are due are unknown from here on
                 cap = self._unjudged_cap
-            elif self._oracle.is_behind_departures:  # plans wait for the effects of short timers
+            elif self._oracle.is_behind:  # plans wait for the effects of short timers
                 cap = self._departed_cap
             if self._clock() - begun > cap:
                 self.recording.stopped = f"{', '.join(waiting)} waited for in vain"

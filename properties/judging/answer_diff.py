@@ -12,11 +12,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fencepost.model.coordinator import Config
-from fencepost.model.history.events import Disturbance, Event, Handled, Sent
+from fencepost.model.history.events import Answered, Disturbance, Event, Handled, Sent
 from fencepost.model.history.history import History
 from fencepost.model.history.words import (
     answer_words,
@@ -98,6 +98,32 @@ class Recording:
             sent += isinstance(event, Sent)
             events.append(event)
         return events
+
+    def until(self, violation: Violation) -> Recording:
+        """Return the recording up to the wrong answer, as if the run had ended with it.
+
+        A deviation ends no run, so nothing is cut after it.
+        """
+        ends = (
+            place
+            for place, event in enumerate(self.history, start=1)
+            if isinstance(event, Answered) and event.answer.id == violation.request_id
+        )
+        end = next(ends, len(self.history))
+        if end < len(self.history) and isinstance(self.history[end], Handled):
+            end += 1
+        if violation.wrong is Wrong.DEVIATION or end == len(self.history):
+            return self
+        history = self.history[:end]
+        answers = str([e.answer.body for e in history if isinstance(e, Answered)])
+        return replace(
+            self,
+            history=history,
+            names={member_id: who for member_id, who in self.names.items() if member_id in answers},
+            stopped=None,
+            completed=False,
+            step_ends=[end_ms for end_ms in self.step_ends if end_ms <= history[-1].at_ms],
+        )
 
     def gap(self) -> str | None:
         """Return the part of the plan that is missing in this recording; None if it is complete."""

@@ -14,6 +14,7 @@ from fencepost.model.classic.group import Group
 from fencepost.model.coordinator import Config
 from fencepost.model.history.events import Event
 from fencepost.model.revision import Revision
+from fencepost.properties.oracle.behind import judge_behind
 from fencepost.properties.oracle.candidate import Candidate
 from fencepost.properties.oracle.oracle import Oracle, judge
 from fencepost.properties.oracle.verdict import Verdict
@@ -41,10 +42,25 @@ class ModelState:
 
 
 def judge_again(
-    revision: Revision, config: Config, events: Iterable[Event], *, lag_ms: int, limit: int = LIMIT
+    revision: Revision,
+    config: Config,
+    events: Iterable[Event],
+    *,
+    lag_ms: int,
+    limit: int = LIMIT,
+    behind: Iterable[str] = (),
+    own: Iterable[str] = (),
 ) -> Verdict:
-    """Return the verdict about a recorded history."""
-    return judge(revision, config, list(events), lag_ms=lag_ms, limit=limit).verdict()
+    """Return the verdict about a recorded history.
+
+    `behind`: the requests whose wrong answers are adopted; `own`: the rules that are never excused.
+    """
+    ids = tuple(behind)
+    if not ids:
+        return judge(revision, config, list(events), lag_ms=lag_ms, limit=limit).verdict()
+    return judge_behind(
+        revision, config, events, lag_ms=lag_ms, own=own, only=ids, limit=limit
+    ).verdict()
 
 
 def model_states(

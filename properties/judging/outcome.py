@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Protocol
+from typing import Protocol, Self
 
 from fencepost.model.history.words import without_names
 from fencepost.model.plans.steps import Plan
@@ -111,6 +111,10 @@ class CheckResult:
         """Return the lag that was allowed for, in ms."""
         return 0
 
+    def without_going_on(self) -> Self:
+        """Return the result as it would be without going on behind a deviation."""
+        return self
+
     def is_covered_by(self, entry: KnownFailure) -> bool:
         """Tell if an entry that names the check is about what was seen in it."""
         # One that comes now and then is unknown if it didn't come each time.
@@ -126,13 +130,18 @@ class CheckResult:
 class CaseResult(CheckResult):
     """The result of a case of the catalogue, or of a plan.
 
-    `judged_s`: the processor time that it took to judge what was recorded.
+    `judged_s`: the processor time that it took to judge what was recorded.  `whole`: the recording,
+    if the run went on behind the failure.  `before`: the result without going on, if this one is
+    that of going on; `behind`: the deviations behind which it is.
     """
 
     case: Plan
     verdict: Verdict | None = None
     recording: Recording | None = None
     judged_s: float = 0.0
+    whole: Recording | None = field(default=None, compare=False)
+    before: Self | None = field(default=None, compare=False)
+    behind: tuple[Fingerprint, ...] = ()
 
     @property
     def has_trace(self) -> bool:
@@ -143,6 +152,10 @@ class CaseResult(CheckResult):
     def lag_ms(self) -> int:
         """Return the lag that was allowed for, in ms."""
         return 0 if self.recording is None else self.recording.lag_ms
+
+    def without_going_on(self) -> Self:
+        """Return the result as it would be without going on behind a deviation."""
+        return self if self.before is None else self.before
 
     def broken(self, revision: Revision) -> str | None:
         """Return the id of the rule that was broken, of the revision that judged."""

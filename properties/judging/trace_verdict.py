@@ -42,7 +42,8 @@ class TraceVerdict:
 
     `rule`: the rule that was broken, `rules`: those that took the request in; `request`: the id of
     the request whose answer is wrong; `because`: why the rule is so; `message`: one sentence;
-    `besides`: what else is wrong, the gravest first.
+    `besides`: what else is wrong, the gravest first; `behind`: the requests whose wrong answers
+    were adopted, so that what follows could be judged.
     """
 
     outcome: str
@@ -56,12 +57,14 @@ class TraceVerdict:
     because: str = ""
     message: str = ""
     besides: tuple[WrongBeside, ...] = ()
+    behind: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Return the verdict as a JSON object; `besides` is left out where there are none."""
+        """Return the verdict as a JSON object without `besides` and `behind` that are empty."""
         document = _listed(asdict(self))
-        if not self.besides:
-            del document["besides"]
+        for name in ("besides", "behind"):
+            if not document[name]:
+                del document[name]
         return document
 
     @property
@@ -119,6 +122,7 @@ def record_verdict(
         besides=tuple(
             WrongBeside(b.request_id, b.level.value, b.rule, b.difference) for b in verdict.besides
         ),
+        behind=verdict.behind,
     )
 
 

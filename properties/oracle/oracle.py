@@ -84,7 +84,7 @@ from fencepost.properties.oracle.answer_match import (
 from fencepost.properties.oracle.candidate import CLEANED, NOTED, Candidate, Emitted, merged
 from fencepost.properties.oracle.fingerprint import broken_rule, rule_levels
 from fencepost.properties.oracle.oracle_search import Search, TooManyError
-from fencepost.properties.oracle.verdict import Allowed, Verdict, Violation, Wait, Wrong
+from fencepost.properties.oracle.verdict import Allowed, Beside, Verdict, Violation, Wait, Wrong
 
 _YOUNG = 100
 """The part of the cleaner's interval for which a group counts as young after each request.
@@ -228,8 +228,13 @@ class Oracle:
         notes = tuple(f"{r}: {d}" for r, d in chosen.deviations if d.level is NOTED)
         if not worse:
             return Verdict(None, None, used, notes, len(best))
-        first = worse[0]
-        violation = Violation(
+        violation = self._deviation(chosen, worse[0])
+        withheld = self._search.withheld
+        return Verdict(violation, None, used, notes, len(best), worse[1:], withheld=withheld)
+
+    def _deviation(self, chosen: Candidate, first: Beside) -> Violation:
+        """Return the violation by an answer that is nearly right."""
+        return Violation(
             Wrong.DEVIATION,
             first.level,
             first.request_id,
@@ -239,8 +244,6 @@ class Oracle:
             tuple(sorted(self._search.decided.get(first.request_id, ()))),
             first.difference,
         )
-        withheld = self._search.withheld
-        return Verdict(violation, None, used, notes, len(best), worse[1:], withheld=withheld)
 
     # What the judge saw.
 

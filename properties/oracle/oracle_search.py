@@ -66,7 +66,8 @@ class Search:
 
     `requests`: all that were sent; `known`: the groups that they are about; `dropped`: those
     without a connection, and the time of its end; `deleted`: the deleted topics; `decided`: the
-    rules that decided each request, on any path; `still`: timers wait, a request is being handled
+    rules that decided each request, on any path; `performed`: these and all that followed from them
+    at once, such as those of the rows of a batch; `still`: timers wait, a request is being handled
     (virtual clock); `limit`: the most states for one event; `remembers`: true if candidates keep
     their provenance; `renewed`: the rule that began a join phase's timer anew, by group and timer,
     for timers that may still run; `young_ms`: least time without a request, in ms, after which the
@@ -81,6 +82,7 @@ class Search:
     known: set[str] = field(default_factory=set)
     dropped: dict[str, int] = field(default_factory=dict)
     decided: dict[str, set[str]] = field(default_factory=dict)
+    performed: dict[str, set[str]] = field(default_factory=dict)
     deleted: frozenset[str] = frozenset()
     still: bool = False
     remembers: bool = False
@@ -285,6 +287,7 @@ class Search:
                 )
                 for outcome in outcomes:
                     self.decided.setdefault(request_id, set()).add(outcome.rules[0])
+                    self.performed.setdefault(request_id, set()).update(outcome.rules)
                     following.append(self.became(state, group_id, outcome, span, incoming=incoming))
             states = following
         if not request.group_ids:

@@ -117,6 +117,7 @@ class Verdict:
     `besides`: the other deviations of the best explanation, the gravest first, each once; of a
     history that no explanation fits to its end, those of the best one before that.  `withheld`:
     the cleaner was not let remove a group that had just been used, which might explain it.
+    `behind`: the requests whose answers are wrong, too, and behind which it is the verdict.
     """
 
     violation: Violation | None
@@ -126,6 +127,7 @@ class Verdict:
     candidates: int
     besides: tuple[Beside, ...] = ()
     withheld: bool = field(default=False, compare=False)
+    behind: tuple[str, ...] = ()
 
 
 class Happened(msgspec.Struct, frozen=True):

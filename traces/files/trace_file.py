@@ -141,6 +141,7 @@ class TraceFile:
         verdict["rules"] = tuple(verdict["rules"])
         verdict["expected"] = tuple(Expected(**row) for row in verdict["expected"])
         verdict["besides"] = tuple(WrongBeside(**row) for row in verdict.get("besides", ()))
+        verdict["behind"] = tuple(verdict.get("behind", ()))
         senders: dict[str, str] = {}
         events: list[Event] = []
         for index, step in enumerate(document["steps"]):
@@ -178,7 +179,15 @@ class TraceFile:
         Raises TraceFileError for a revision that there isn't.
         """
         judge = revision or self._revision()
-        return judge_again(judge, self.config, self.events, lag_ms=self.lag_ms, limit=limit)
+        return judge_again(
+            judge,
+            self.config,
+            self.events,
+            lag_ms=self.lag_ms,
+            limit=limit,
+            behind=self.verdict.behind,
+            own=() if self.plan is None else self.plan["rules"],
+        )
 
     def model_states(self, *, limit: int = LIMIT) -> tuple[ModelState, ...]:
         """Return the model's state before the first step, then the one after each.

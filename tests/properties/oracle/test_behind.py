@@ -1,0 +1,84 @@
+"""Behind a deviation the oracle goes on, and excuses nothing of what the case is about."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import cache
+
+from fencepost.conformance.cases import entry
+from fencepost.conformance.run.certify import Options, certify
+from fencepost.conformance.targets.in_process import InProcessTarget
+from fencepost.model.history.events import Restarted
+from fencepost.model.revision import Revision
+from fencepost.model.revisions.base import KAFKA_4
+from fencepost.properties.judging.answer_diff import Recording
+from fencepost.properties.mutants.mutants import MUTANTS
+from fencepost.properties.oracle.behind import OracleBehind, judge_behind
+from fencepost.properties.oracle.oracle import judge
+
+FIRST = "HEARTBEAT-STABLE/in-a-stable-group"
+"""A case whose set-up meets a follower that assigns."""
+
+
+def revision_of(name: str) -> Revision:
+    return next(m.revision for m in MUTANTS.values() if m.name == name)
+
+
+@cache
+def recorded(name: str, case_id: str) -> Recording:
+    """Return the whole run of a case on a mutant, beyond its first violation."""
+    target = InProcessTarget(name, revision_of(name), "0")
+    options = Options(persists=True)
+    (result,) = asyncio.run(certify(target, KAFKA_4, [entry(case_id)], options)).results
+    assert result.recording is not None
+    return result.recording
+
+
+def behind(
+    recording: Recording, own: tuple[str, ...], only: tuple[str, ...] | None = None
+) -> OracleBehind:
+    history = recording.history
+    return judge_behind(KAFKA_4, recording.config, history, lag_ms=0, own=own, only=only)
+
+
+def test_goes_on_behind_what_is_not_the_subject() -> None:
+    recording = recorded("follower-assigns", FIRST)
+    plain = judge(KAFKA_4, recording.config, recording.history, lag_ms=0)
+    assert plain.violation is not None
+    oracle = behind(recording, ("HEARTBEAT-STABLE",))
+    assert oracle.open()
+    assert [each.request_id for each in oracle.excused] == [plain.violation.request_id]
+    assert "HEARTBEAT-STABLE" in oracle.verdict().used
+
+
+def test_rules_that_were_used_before_the_deviation_alone_do_not_count() -> None:
+    oracle = behind(recorded("follower-assigns", FIRST), ("HEARTBEAT-STABLE",))
+    assert "JOIN-PHASE-DELAY-OVER" not in oracle.verdict().used
+
+
+def test_the_subject_itself_is_never_excused() -> None:
+    recording = recorded("follower-assigns", FIRST)
+    plain = judge(KAFKA_4, recording.config, recording.history, lag_ms=0)
+    assert plain.violation is not None
+    for own in plain.violation.decided_by:
+        oracle = behind(recording, (own,))
+        assert oracle.violation == plain.violation
+        assert not oracle.excused
+
+
+def test_only_the_named_answers_are_excused() -> None:
+    recording = recorded("follower-assigns", FIRST)
+    oracle = behind(recording, ("HEARTBEAT-STABLE",), only=())
+    assert oracle.violation is not None
+    assert not oracle.excused
+    (first,) = behind(recording, ("HEARTBEAT-STABLE",)).excused
+    assert behind(recording, ("HEARTBEAT-STABLE",), only=(first.request_id,)).open()
+
+
+def test_nothing_is_said_of_what_a_failover_finds() -> None:
+    recording = recorded("follower-assigns", FIRST)
+    oracle = behind(recording, ("HEARTBEAT-STABLE",))
+    now = recording.history[-1].at_ms
+    oracle.observe(Restarted(now, now, ()))
+    assert oracle.unknown is not None
+    assert oracle.violation is None
