@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator
+from typing import Any
 
 import click
 import pytest
@@ -41,13 +42,14 @@ def test_there_are_some_to_try() -> None:
 def test_a_number_has_bounds_and_is_finite(name: str) -> None:
     option = NUMBERS[name]
     assert isinstance(option.type, Whole | Real)
+    kind: click.ParamType[Any] = option.type
     least, most = option.type.min, option.type.max
     assert least is not None
     assert most is not None
     beyond = [str(int(least) - 1), str(int(most) + 1), "1" + "0" * 30, "9" * 5000, "x", ""]
     for text in ("nan", "inf", "-inf", "1e999", "-1e999", *beyond):
         with pytest.raises(click.BadParameter):
-            option.type.convert(text, option, None)
+            kind.convert(text, option, None)
 
 
 @pytest.mark.parametrize(

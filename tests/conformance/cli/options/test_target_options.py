@@ -11,7 +11,7 @@ from support.command import run
 from support.in_this_process import invoke
 from support.tcp.secured import Authority, Guard, secured
 
-from fencepost.conformance.cli.options.target_options import KEY_PASSWORD, PASSWORD
+from fencepost.conformance.runtime.toolchain.child import KEY_PASSWORD, PASSWORD
 
 TARGET = "tcp://127.0.0.1:1"
 SASL = (

@@ -142,7 +142,7 @@ def test_an_entry_without_a_cause_covers_its_kind_and_no_other() -> None:
 def together(*names: str) -> Revision:
     """A coordinator with the faults of several mutants."""
     mutants = [find_mutant(name) for name in names]
-    differences = [difference for one in mutants for difference in one.differences]
+    differences = tuple(difference for one in mutants for difference in one.differences)
     return derive(KAFKA_4, " + ".join(names), "several faults", differences)
 
 

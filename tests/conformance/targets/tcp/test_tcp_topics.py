@@ -140,11 +140,11 @@ async def test_a_topic_that_cannot_be_made_breaks_no_rule(
     async with target.scope("one") as scope:
         with pytest.raises((UnsupportedError, HelperFailedError)) as caught:
             await scope.send(commit("r1"))
-    result = (
-        unsupported(case, str(caught.value))
-        if isinstance(caught.value, UnsupportedError)
-        else failed(case, caught.value)
-    )
+    refused = caught.value
+    if isinstance(refused, HelperFailedError):
+        result = failed(case, refused)
+    else:
+        result = unsupported(case, str(refused))
     assert (result.outcome, result.message) == (outcome, said)
 
 

@@ -7,7 +7,13 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from fencepost.traces.pipeline.storage.location import CorpusError, ManifestKind, Place, manifest
+from fencepost.traces.pipeline.storage.location import (
+    CorpusError,
+    Manifest,
+    ManifestKind,
+    Place,
+    manifest,
+)
 
 TABLE = pa.table({"shard": list(range(10_000)), "text": ["x" * (n % 97) for n in range(10_000)]})
 KIND = ManifestKind("f", 1, "noun", "make it anew", "give another")
@@ -53,4 +59,4 @@ def test_what_the_system_says_stays_the_system_s(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["{", "[" * 10**6, "9" * 5_000])
 def test_a_damaged_manifest_is_named(text: str) -> None:
     with pytest.raises(CorpusError, match=r"audit\.json: .*make it anew"):
-        manifest(text, "audit.json", KIND)
+        manifest(text, "audit.json", KIND, Manifest)
