@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 from contextlib import suppress
 from typing import Any, TextIO
 
-from fencepost.traces.files.text_files import OutputError
+from fencepost.traces.files.text_files import OutputError, escaped
 
 EXIT_OUTPUT = 74
 """Output can't be written; EX_IOERR of sysexits.h."""
@@ -40,6 +41,29 @@ class _Stderr(io.FileIO):
         return memoryview(data).nbytes
 
 
+class _Text(io.TextIOWrapper):
+    """Text for files and pipes: nothing in it steers the terminal of whoever reads it there."""
+
+    def write(self, text: str, /) -> int:
+        super().write(escaped(text))
+        return len(text)
+
+
+_STYLES = r"\x1b\[(?:(?:[0-4]|2[2-4]|[39][0-7]|[34]9|38;5;\d{1,3})(?:;(?!m)|(?=m)))*m"
+_BARS = r"\x1b\[(?:2K|\d{0,3}[AG]|\?25[lh])|\r"
+_OWN = {_STDOUT: re.compile(f"({_STYLES})"), _STDERR: re.compile(f"({_STYLES}|{_BARS})")}
+"""Sequences that are ours, by descriptor."""
+
+
+class _Terminal(io.TextIOWrapper):
+    """Text for a terminal: styles and bars are ours, other control characters are escaped."""
+
+    def write(self, text: str, /) -> int:
+        parts = _OWN[self.fileno()].split(text)  # text and our own sequences by turns
+        super().write("".join(p if n % 2 else escaped(p) for n, p in enumerate(parts)))
+        return len(text)
+
+
 def prepare() -> None:
     """Open closed descriptors, and write what an encoding lacks as escapes.
 
@@ -62,7 +86,8 @@ def _prepared(stream: TextIO | None, raw: type[io.FileIO], number: int) -> TextI
         return stream
     if stream is not None:
         stream.flush()
-    return io.TextIOWrapper(
+    kind = _Terminal if stream is not None and stream.isatty() else _Text
+    return kind(
         io.BufferedWriter(raw(number, "w", closefd=False)),
         encoding="utf-8" if stream is None else stream.encoding,
         errors="backslashreplace",

@@ -20,6 +20,7 @@ from rich.table import Table
 
 from fencepost.conformance.simulate.deployment_scenario import DeploymentScenario
 from fencepost.conformance.simulate.simulate import FIGURES, Cost, Variant, costs_json, percentiles
+from fencepost.traces.files.text_files import cell
 from fencepost.traces.report.report_writer import PlainReport, TemplatePage, write_report
 
 _DRAWN = 40
@@ -395,7 +396,7 @@ def runs_csv(variants: Sequence[Variant]) -> str:
     writer.writerow(["variant", "seed", *FIGURES])
     for variant in variants:
         for cost in variant.costs:
-            writer.writerow([cost.variant, cost.seed, *cost.figures().values()])
+            writer.writerow([cell(cost.variant), cost.seed, *cost.figures().values()])
     return text.getvalue()
 
 

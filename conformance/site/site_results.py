@@ -32,6 +32,7 @@ from fencepost.properties.judging.known_failures import UNEXPLAINED
 from fencepost.properties.requirements.requirement import AREAS, Requirement
 from fencepost.properties.requirements.requirements import in_area
 from fencepost.traces.files.bounded import read_json
+from fencepost.traces.files.text_files import file_inside
 from fencepost.traces.report.certificate_data import (
     FAILED,
     OUTCOMES,
@@ -277,8 +278,8 @@ class ClientResult:
     def html(self) -> str:
         """Return its page, with the traces that lie beside it."""
         names = [case["trace"] for case in self.document["cases"] if case["trace"] is not None]
-        there = {name: self.folder / name for name in names if (self.folder / name).is_file()}
-        traces = {name: read_json(path) for name, path in there.items()}
+        files = {name: file_inside(self.folder, name) for name in names}
+        traces = {name: read_json(path) for name, path in files.items() if path is not None}
         return ClientPage(self.document, traces).html()
 
 

@@ -11,6 +11,7 @@ the versions of everything that a verdict depends on.
 
 from __future__ import annotations
 
+import codecs
 import json
 from collections.abc import Iterator
 from functools import cache
@@ -145,7 +146,7 @@ def bounded_text(path: Path, limit: int = FILE_LIMIT) -> str:
     if len(data) > limit:
         raise DocumentError(path, "the file", f"has more than {limit} bytes")
     try:
-        return data.decode()
+        return data.removeprefix(codecs.BOM_UTF8).decode()
     except UnicodeDecodeError as error:
         raise DocumentError(path, f"byte {error.start}", "isn't UTF-8") from None
 

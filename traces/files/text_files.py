@@ -14,6 +14,7 @@ import contextlib
 import errno
 import fcntl
 import os
+import re
 import shutil
 import stat
 import tempfile
@@ -175,6 +176,35 @@ def _remove_abandoned(top: Path) -> None:
             with path.open("r+b") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(path.parent, ignore_errors=True)
+
+
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Characters that steer a terminal, or turn the direction of writing; not tab and newline."""
+
+
+def escaped(text: str) -> str:
+    r"""Return text in which each character that steers a terminal is an escape, as `\u001b`.
+
+    It is the escape of JSON, so that JSON stays what it was.
+    """
+    return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def cell(value: object) -> object:
+    """Return a value for CSV: a spreadsheet takes no text for a formula."""
+    if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return f"'{value}"
+    return value
+
+
+def file_inside(folder: Path, name: str) -> Path | None:
+    """Return the file of this name in a folder; None if there is none, or it lies elsewhere."""
+    try:
+        path = (folder / name).resolve()
+        is_there = path.is_relative_to(folder.resolve()) and path.is_file()
+    except (OSError, ValueError):  # a loop of links, a name that can't be one
+        return None
+    return folder / name if is_there else None
 
 
 def is_foreign_report(folder: Path) -> bool:

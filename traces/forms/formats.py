@@ -35,6 +35,7 @@ from fencepost.model.history.events import (
 from fencepost.model.history.words import answer_words, member, one_line, request_words, with_names
 from fencepost.model.messages.errors import error_name
 from fencepost.properties.judging.model_states import ModelState
+from fencepost.traces.files.text_files import cell
 from fencepost.traces.files.trace_file import TraceFile, read_document
 from fencepost.traces.forms.itf import from_itf_json, is_itf, to_itf_text
 from fencepost.traces.forms.mermaid import to_mermaid
@@ -79,11 +80,12 @@ def to_csv(trace: TraceFile) -> str:
             sends[step["id"]] = step
         about = sends.get(step.get("id", ""), {})
         group = str(about.get("body", {}).get("groupId", group))
-        rows.writerow(
+        row = (
             _observed(trace, step, about)
             | _known(trace, state, group)
             | {"wrong": _yes(_is_wrong(trace, step)), "explained": _yes(state.explained)}
         )
+        rows.writerow({name: cell(value) for name, value in row.items()})
     return written.getvalue()
 
 

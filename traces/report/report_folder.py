@@ -17,7 +17,7 @@ from fencepost.properties.judging.report import Certificate
 from fencepost.properties.requirements.requirement import AREAS
 from fencepost.properties.requirements.requirements import REQUIREMENTS
 from fencepost.traces.files.run_trace import trace_of
-from fencepost.traces.files.text_files import INDEX, refuse_wrong, trace_name
+from fencepost.traces.files.text_files import INDEX, file_inside, refuse_wrong, trace_name
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.report.certificate_data import read_certificate
 from fencepost.traces.report.certificate_diff import PAGE, CertificateDiff, diff_page
@@ -142,7 +142,8 @@ def certificate_from_folder(document: Mapping[str, Any], folder: Path) -> dict[s
     if isinstance(cases, Mapping):
         return {}  # the short form keeps no traces
     names = [case["trace"] for case in cases if case.get("trace") is not None]
-    existing = {n: TraceFile.read(folder / n) for n in names if (folder / n).is_file()}
+    files = {name: file_inside(folder, name) for name in names}
+    existing = {n: TraceFile.read(path) for n, path in files.items() if path is not None}
     return trace_pages(cases, existing)
 
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 
 from fencepost.conformance.targets.target_registry import DEFAULT_REVISION
 from fencepost.model.revisions.revisions import is_in_a_file
-from fencepost.traces.files.text_files import INDEX, is_foreign_report
+from fencepost.traces.files.text_files import INDEX, escaped, is_foreign_report
 
 _PLAIN_WIDTH = 160
 
@@ -235,12 +236,23 @@ def echo_json(value: Any) -> None:
     click.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
+class _SafeConsole(Console):
+    """A console whose only sequences for the terminal are its own: of styles."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """Yield what is printed, without the control characters of a text."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(escaped(segment.text), segment.style)
+
+
 def console() -> Console:
     """Return a console for stdout, as wide as the terminal, or else wide enough for tables.
 
     Text is printed as it is: a name such as `mine.py:NEW` holds what rich takes for an emoji.
     """
-    screen = Console(highlight=False, markup=False, emoji=False)
+    screen = _SafeConsole(highlight=False, markup=False, emoji=False)
     if not screen.is_terminal:
         screen.width = _PLAIN_WIDTH
     return screen

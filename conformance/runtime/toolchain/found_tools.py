@@ -31,7 +31,7 @@ from filelock import AsyncFileLock, Timeout
 
 from fencepost.conformance.runtime.toolchain.child import Child
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
-from fencepost.traces.files.bounded import last_bytes
+from fencepost.traces.files.bounded import DocumentError, bounded_text, last_bytes
 from fencepost.traces.files.text_files import temporary_folder
 
 _VERSION_S = 30.0
@@ -187,17 +187,17 @@ _whole: set[Path] = set()
 def _write_sums(folder: Path) -> None:
     files = sorted(p for p in folder.rglob("*") if p.is_file() and _COMPILED not in p.parts)
     lines = [f"{_sum(path)}  {path.relative_to(folder)}\n" for path in files]
-    (folder / SUMS).write_text("".join(lines), encoding="utf-8", errors="surrogateescape")
+    (folder / SUMS).write_text("".join(lines), encoding="utf-8")
 
 
 def _damage(folder: Path) -> str | None:
     """Return the file that is no longer what was cached, in words; None if all are."""
-    try:
-        text = (folder / SUMS).read_text(encoding="utf-8", errors="surrogateescape")
-    except FileNotFoundError:
+    if not (folder / SUMS).exists():
         return None  # of an older fencepost
-    except OSError as error:
-        return f"{SUMS} can't be read: {error.strerror}"
+    try:
+        text = bounded_text(folder / SUMS)
+    except DocumentError as error:
+        return f"{SUMS}: {error.problem}"
     for line in text.splitlines():
         digest, _, name = line.partition("  ")
         try:
@@ -235,7 +235,7 @@ _GO_S = 900.0
 
 def locked_go_version(source: Path, module: str) -> str:
     """Return the version of a module that the go.mod beside a program asks for."""
-    text = (source / "go.mod").read_text(encoding="utf-8")
+    text = bounded_text(source / "go.mod")
     match = re.search(rf"{re.escape(module)} (v\S+)", text)
     if match is None:
         raise RuntimeError(f"{source / 'go.mod'} names no version of {module}")
@@ -295,7 +295,7 @@ async def newest_version(artifact: str, least: str) -> str:
         options = ("-q", "-B", "-U", "-Dstyle.color=never", "-DexcludeTransitive")
         command = [maven, *options, f"-DoutputFile={listed}", "-f", str(file), f"{_PLUGIN}:collect"]
         await run_tool(command, _ASK_S, Path(at))
-        text = listed.read_text(encoding="utf-8") if listed.is_file() else ""
+        text = bounded_text(listed) if listed.is_file() else ""
     match = re.search(rf"{re.escape(artifact)}:jar:([\w.-]+)", text)
     if match is None:
         raise TargetUnavailableError(f"Maven names no version of {artifact} from {least} on")

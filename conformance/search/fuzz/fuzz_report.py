@@ -29,7 +29,7 @@ from fencepost.conformance.search.fuzz.tally import Tally
 from fencepost.model.history.words import how_often, plural
 from fencepost.model.revision import Revision
 from fencepost.properties.judging.outcome import Outcome
-from fencepost.traces.files.text_files import trace_name, write_texts
+from fencepost.traces.files.text_files import file_inside, trace_name, write_texts
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.report.certificate_data import FindingEntry, FindingSection
 from fencepost.traces.report.report_writer import FindingsPage, PlainReport, write_report
@@ -321,7 +321,8 @@ def traces_of(document: Mapping[str, Any], folder: Path) -> dict[str, TraceFile]
     rows = [row for key in _KINDS for row in document.get(key, ())]
     rows += document.get("before", {}).get("bugs", ())
     names = [row["trace"] for row in rows if row["trace"] is not None]
-    return {name: TraceFile.read(folder / name) for name in names if (folder / name).is_file()}
+    files = {name: file_inside(folder, name) for name in names}
+    return {n: TraceFile.read(path) for n, path in files.items() if path is not None}
 
 
 def _row_entry(row: Mapping[str, Any]) -> FindingEntry:

@@ -51,6 +51,9 @@ from fencepost.model.messages.messages import Api
 from fencepost.model.messages.shapes import ShapeError
 from fencepost.model.plans.steps import OperatorStep
 
+_NAME = 100
+"""Characters of the names that an adapter gives itself."""
+
 
 class LedgerError(Exception):
     """An answer that can't be.  `str()` completes the sentence "the adapter …"."""
@@ -252,8 +255,8 @@ class StdioCoordinator(AsyncCoordinator):
             if (api := self._apis.get(name)) is not None:
                 apis[name] = max(int(low), api.lowest), min(int(high), api.highest)
         return Hello(
-            reply["implementation"],
-            reply["version"],
+            shortened(reply["implementation"], _NAME),
+            shortened(reply["version"], _NAME),
             reply["clock"],
             {name: bounds for name, bounds in apis.items() if bounds[0] <= bounds[1]},
             frozenset(reply["features"]),
@@ -302,7 +305,8 @@ class StdioCoordinator(AsyncCoordinator):
         if "unsupported" in reply:
             self.is_spent = spent_before
             raise UnsupportedError(reply["unsupported"])
-        problem = f"it reports an error: {reply['error']} {shortened(reply.get('context', ''))}"
+        problem, context = shortened(reply["error"]), shortened(reply.get("context", ""))
+        problem = f"it reports an error: {problem} {context}"
         raise CoordinatorFailure(self._sentence(line, problem.rstrip(), None))
 
     async def _fail(self, line: bytes, problem: str, raw: bytes | None) -> CoordinatorFailure:

@@ -485,3 +485,43 @@ def test_who_is_gone_is_not_mistaken() -> None:
         assert child.stdin is not None
         child.stdin.close()
         assert is_gone(child.pid)
+
+
+_PRINTS = """
+import click
+from fencepost.conformance.cli.options.common_options import console
+from fencepost.conformance.runtime import standard_streams
+standard_streams.prepare()
+bad = "c1\\x1b]0;title\\x07\\x1b[2K\\x1b[8m\\x9b1m"
+console().print(bad, style="bold red")
+click.echo(bad)
+click.echo("Error: " + bad, err=True)
+"""
+SHOWN = r"c1\u001b]0;title"
+
+
+def test_no_sequence_of_a_name_reaches_a_terminal() -> None:
+    ours, theirs = os.openpty()
+    subprocess.run(
+        [sys.executable, "-c", _PRINTS],
+        stdout=theirs,
+        stderr=theirs,
+        check=True,
+        env={**os.environ, "TERM": "xterm"},
+    )
+    os.close(theirs)
+    written = os.read(ours, 10_000).decode()
+    os.close(ours)
+    assert written.count(SHOWN) == 3
+    assert "\x1b[1;31m" in written
+    out, _, _ = written.partition("Error: ")
+    assert set(re.findall("\x1b.{0,5}", out)) == {"\x1b[1;31", "\x1b[0m\r"}
+    assert not re.search("\x07|\x9b|\x1b\\[8m|\x1b]", written)
+
+
+def test_no_sequence_of_a_name_reaches_a_file() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", _PRINTS], capture_output=True, text=True, check=True
+    )
+    assert "\x1b" not in ran.stdout + ran.stderr
+    assert SHOWN in ran.stdout

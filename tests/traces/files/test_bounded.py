@@ -170,3 +170,9 @@ def test_whoever_reads_a_file_of_the_user_does_so_with_a_limit() -> None:
 )
 def test_a_reader_without_a_limit_is_caught(line: str) -> None:
     assert unbounded(f"def f():\n    {line}\n") == [line]
+
+
+def test_a_mark_before_json_is_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "bom.json"
+    path.write_bytes(b'\xef\xbb\xbf{"a": 1}')
+    assert read_json(path) == {"a": 1}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import subprocess
@@ -16,6 +17,9 @@ from fencepost.traces.files import text_files
 from fencepost.traces.files.text_files import (
     OutputError,
     ReportError,
+    cell,
+    escaped,
+    file_inside,
     is_foreign_report,
     opened_to_append,
     temporary_folder,
@@ -196,3 +200,27 @@ def test_the_folder_of_a_killed_run_is_removed_by_the_next_one(
             other.name,
         }
     assert [path.name for path in tmp_path.iterdir()] == ["fencepost-mine"]
+
+
+def test_what_steers_a_terminal_is_an_escape_of_json() -> None:
+    assert escaped("a\tb\n\x1b[2K\x9b\r\u202e") == "a\tb\n" + r"\u001b[2K\u009b\u000d\u202e"
+    assert json.loads(f'"{escaped(chr(27))}"') == chr(27)
+
+
+@pytest.mark.parametrize("text", ["=cmd|' /C calc'!A0", "+1", "-1", "@SUM(1)", "\tx", "\rx"])
+def test_a_spreadsheet_takes_no_text_for_a_formula(text: str) -> None:
+    assert cell(text) == f"'{text}"
+    assert cell(f"a{text}") == f"a{text}"
+    assert cell(-1) == -1
+
+
+def test_a_file_of_a_folder_lies_in_it(tmp_path: Path) -> None:
+    folder = tmp_path / "report"
+    (folder / "traces").mkdir(parents=True)
+    for path in (tmp_path / "secret", folder / "traces" / "a"):
+        path.write_text("{}")
+    (folder / "link").symlink_to(tmp_path / "secret")
+    assert file_inside(folder, "traces/a") == folder / "traces" / "a"
+    outside = ["../secret", "traces/../../secret", str(tmp_path / "secret"), "link", "traces", "b"]
+    for name in (*outside, "\0", "x" * 5000):
+        assert file_inside(folder, name) is None
