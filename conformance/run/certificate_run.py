@@ -100,8 +100,11 @@ async def certificate_of(
             return []
         return load(name or target.name, version, known_failures, aliases_of(target))
 
-    def listed_late(version: str) -> set[str]:
-        return {e.case for e in listed(version) if e.observed.endswith((TOO_LATE, SILENT))}
+    def listed_late(version: str) -> dict[str, bool]:
+        known = listed(version)
+        passing = {entry.case for entry in known if entry.intermittent}
+        late = (e.case for e in known if e.observed.endswith((TOO_LATE, SILENT)))
+        return {case: case not in passing for case in late}
 
     def listed_at_all(version: str) -> set[str]:
         return {entry.case for entry in listed(version)}

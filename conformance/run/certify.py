@@ -21,6 +21,7 @@ from collections.abc import (
     Callable,
     Collection,
     Iterable,
+    Mapping,
     Sequence,
 )
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
@@ -290,7 +291,7 @@ class Options:
     go on behind a deviation that has nothing to do with its rules.  `known_as`: the target's name,
     where it is reached by another one.  `running`: where attempts are counted while they run.
     `listed_late`: the ids of the cases that fail by lateness according to a list, by the target's
-    version; `listed`: those of all that are listed.
+    version, True: each time; `listed`: those of all that are listed.
     """
 
     level: Level = Level.SHOULD
@@ -305,7 +306,7 @@ class Options:
     goes_on: bool = False
     known_as: str = ""
     running: RunningAttempts = field(default_factory=RunningAttempts)
-    listed_late: Callable[[str], Collection[str]] = lambda _: ()
+    listed_late: Callable[[str], Mapping[str, bool]] = lambda _: {}
     listed: Callable[[str], Collection[str]] = lambda _: ()
 
 
@@ -529,7 +530,7 @@ class OpenTarget:
                 result = replace(result, seconds=time.monotonic() - began)
             else:
                 result = ahead
-            result = replace(result, attempts=attempt)
+            result = self._unhidden(entry, replace(result, attempts=attempt))
             if self._control is None or (refused_step and refused_step(result)):
                 return result
             if (cause := passing_cause(result, self._revision)) is None:
@@ -543,6 +544,18 @@ class OpenTarget:
         if (other := further.contradiction(self._is_proved)) is not None:
             return replace(other, attempts=attempt + 1)
         return failures.weigh(result)
+
+    def _unhidden(self, entry: Entry, result: CaseResult) -> CaseResult:
+        """Return a pass as unknown where lag would hide the lateness that is listed for the case.
+
+        So it is tried again when the target is calm.
+        """
+        if result.outcome is not Outcome.PASS or not self._listed_late.get(entry.id):
+            return result
+        if result.lag_ms <= LEAST_LAG_MS:
+            return result
+        why = f"its listed lateness would not be seen with {result.lag_ms} ms of lag"
+        return replace(result, outcome=Outcome.UNKNOWN, message=why)
 
     def _is_proved(self, result: CaseResult) -> bool:
         """Return True for a violation that nothing but the target explains."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
@@ -156,6 +156,28 @@ async def test_an_unknown_is_tried_three_times() -> None:
     assert target.scopes.count(NO_GROUP) == 3
     assert target.scopes.count(NO_GROUP_JOIN) == 1
     assert certificate.overall() is Overall.UNKNOWN
+
+
+@at_once
+async def test_a_pass_with_lag_that_hides_a_listed_lateness_is_tried_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lags = [LEAST_LAG_MS + 1, LEAST_LAG_MS + 1, LEAST_LAG_MS]
+    monkeypatch.setattr(CaseResult, "lag_ms", property(lambda _: lags[0]))
+
+    async def tried(listed: Mapping[str, bool]) -> CaseResult:
+        certificate = await certified(RealClockTarget(), NO_GROUP, listed_late=lambda _: listed)
+        return certificate.results[0]
+
+    hidden = await tried({NO_GROUP: True})
+    assert (hidden.outcome, hidden.attempts) == (Outcome.UNKNOWN, 3)
+    assert hidden.message == "its listed lateness would not be seen with 301 ms of lag"
+    often = await tried({NO_GROUP: False})
+    assert (often.outcome, often.attempts) == (Outcome.PASS, 1)
+    monkeypatch.setattr(CaseResult, "lag_ms", property(lambda _: lags.pop(0)))
+    calm = await tried({NO_GROUP: True})
+    assert calm.outcome is Outcome.PASS
+    assert calm.attempts == 2
 
 
 @at_once
