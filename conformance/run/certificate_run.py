@@ -24,6 +24,7 @@ from fencepost.model.revision import Revision
 from fencepost.model.suggestions import did_you_mean
 from fencepost.model.table.table import Level
 from fencepost.properties.judging.answer_diff import SILENT, TOO_LATE
+from fencepost.properties.judging.assumed_settings import fitting_words
 from fencepost.properties.judging.known_failures import KnownFailure, aliases_of
 from fencepost.properties.judging.report import Certificate, apply
 from fencepost.traces.files.bounded import all_versions
@@ -120,7 +121,9 @@ async def certificate_of(
         )
         certificate = replace(certificate, notes=notes)
     known = listed(certificate.provenance.version)
-    return replace(certificate, results=apply(certificate.results, known, revision))
+    results = apply(certificate.results, known, revision)
+    fitting = fitting_words(results, certificate.settings_source, revision)
+    return replace(certificate, results=results, remarks=(*fitting, *certificate.remarks))
 
 
 def matching_entries(suite: CaseSuite, globs: Sequence[str]) -> list[Entry]:

@@ -253,7 +253,7 @@ def apply(
     A result that is unknown, unsupported or skipped stays, since it says nothing about the list.
     There is one exception: a failure that its entry calls intermittent is known, too, where the
     case is unknown because it did not fail each time.  A case that is listed by the deviation
-    behind which it went on fails as listed.
+    behind which it went on fails as listed, and so does one that fails behind a listed one.
     """
     by_case: dict[str, list[KnownFailure]] = {}
     for entry in known:
@@ -266,8 +266,11 @@ def apply(
     def applied(result: ResultT) -> ResultT:
         entries = by_case.get(result.case.id, [])
         before = result.without_going_on()
-        if before is not result and any(map(before.is_covered_by, entries)):
-            return applied(before)
+        if before is not result:
+            is_own = any(map(before.is_covered_by, entries))
+            as_listed = applied(before)
+            if is_own or (result.outcome is Outcome.FAIL and as_listed.known is not None):
+                return as_listed
         if isinstance(result, CaseResult) and result.outcome is Outcome.FAIL and result.violation:
             names = departures_in(result.attribution(revision).cause)
             if names and all(name in by_cause for name in names):
