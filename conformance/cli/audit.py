@@ -58,8 +58,8 @@ _Log = TypeVar("_Log", RequestLog, ServerLog)
     type=click.Choice(["auto", *_KINDS]),
     default="auto",
     show_default=True,
-    help="What the files are.  They may be compressed (.gz).  Say it where nothing may have "
-    "happened to a group: that is then no error.",
+    help="What the files are.  They may be compressed (gzip, xz, bz2, zip, zstd).  Say it where "
+    "nothing may have happened to a group: that is then no error.",
 )
 @click.option(
     "--fail-on",

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 
 from fencepost.traces.audit.log_audit import SkippedLines
 from fencepost.traces.files.document_schema import Count, Document, DocumentSchema
+from fencepost.traces.logs.log_files import LogFileError
 from fencepost.traces.logs.request_log import is_included
 from fencepost.traces.logs.server_log import CoordinatorEvent, MessageKind, ServerLog
 from fencepost.traces.operations.operator_report import OperatorReport
@@ -154,13 +155,31 @@ class _Groups:
         analysis.take(event)
 
 
+_BACK_MS = 5_000
+"""Tolerance for dates that go back: threads that write, a clock that is set a little."""
+
+
+def _refuse_going_back(before: CoordinatorEvent | None, event: CoordinatorEvent) -> None:
+    """Raise LogFileError where dates go back: causes and durations would be made up."""
+    if before is None or event.at_ms >= before.at_ms - _BACK_MS:
+        return
+    back = f"{(before.at_ms - event.at_ms) / 1000:,.0f} s"
+    raise LogFileError(
+        f"{event.place} is dated {back} before {before.place}, so nothing after it can be judged: "
+        "if the file holds two logs, cut it there; if summer time ended, give --timezone"
+    )
+
+
 def audit_server_log(log: ServerLog, only: frozenset[str] = frozenset()) -> ServerLogRun:
-    """Audit `server.log` files to their end."""
+    """Audit `server.log` files to their end.  Raises LogFileError."""
     report = OperatorReport()
     groups = _Groups(only, report)
     events = 0
+    last: dict[str, CoordinatorEvent] = {}
     for event in log:
         events += 1
+        _refuse_going_back(last.get(event.broker), event)
+        last[event.broker] = event
         report.from_ms = min(report.from_ms or event.at_ms, event.at_ms)
         report.until_ms = max(report.until_ms or event.at_ms, event.at_ms)
         groups.take(event)

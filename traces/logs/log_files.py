@@ -12,9 +12,16 @@ since operators have the one in their configuration and scripts the other.
 
 from __future__ import annotations
 
+import bz2
+import codecs
+import contextlib
 import gzip
+import hashlib
 import heapq
+import io
+import lzma
 import re
+import zipfile
 import zlib
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -23,7 +30,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from itertools import islice
 from pathlib import Path
-from typing import IO, Generic, TypeVar
+from typing import IO, Any, Generic, Protocol, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from fencepost.traces.files.bounded import LINE_LIMIT, bounded_lines
@@ -168,6 +175,8 @@ def _zone(name: str) -> tzinfo:
         ) from error
 
 
+ENDS = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
+"""Errors of a compressed file that is cut off or damaged; others are an OSError without number."""
 BROKEN_FILE = "the rest of a compressed file that is cut off or damaged"
 FIRST_LINES = 2000
 """Lines in which a file's first date, or its kind, must appear."""
@@ -175,6 +184,14 @@ _PROGRESS_LINES = 5_000
 """Lines between two reports of progress."""
 
 _T = TypeVar("_T")
+
+
+class HasBytes(Protocol):
+    """A source of bytes."""
+
+    def read(self, size: int, /) -> bytes:
+        """Read as many bytes, or fewer at the end."""
+        ...
 
 
 class LogFileError(ValueError):
@@ -209,6 +226,23 @@ class Skipped:
         return {reason: (count, self.first[reason]) for reason, count in self.counts.items()}
 
 
+REPEATED = "of a file that is given twice"
+
+
+_BEGINNING = 1 << 16
+
+
+def _digest(path: Path, most: int = 0) -> tuple[bytes, int]:
+    """Return a digest of a file, of its first `most` bytes if there is a bound, and its lines."""
+    content, lines, left = hashlib.sha256(), 0, most or 1 << 62
+    with opened(path) as file, contextlib.suppress(OSError, *ENDS):
+        while left and (data := file.read(min(left, 1 << 20))):
+            content.update(data)
+            lines += data.count(b"\n")
+            left -= len(data)
+    return content.digest(), lines
+
+
 class LogFiles(ABC, Generic[_T]):
     """Log files as one stream of the contents of their lines.
 
@@ -232,7 +266,7 @@ class LogFiles(ABC, Generic[_T]):
         self.line_limit = line_limit
         self.progress = progress
         self.skipped = Skipped()
-        self.brokers = _by_broker(paths)
+        self.brokers = _by_broker(self._once(paths))
         if unknown := sorted(set(self.skew) - set(self.brokers)):
             raise LogFileError(
                 f"no log is of a broker {unknown[0]!r}; there are {', '.join(self.brokers)}"
@@ -240,6 +274,22 @@ class LogFiles(ABC, Generic[_T]):
         for broker, files in self.brokers.items():
             files.sort(key=lambda path: (self._first_ms(path), path.name))
             self.brokers[broker] = files
+
+    def _once(self, paths: Sequence[Path]) -> list[Path]:
+        """Leave out files that are the same as an earlier one, and say so."""
+        kept: dict[bytes, list[tuple[Path, bytes]]] = {}
+        left: list[Path] = []
+        for path in paths:
+            alike = kept.setdefault(_digest(path, _BEGINNING)[0], [])
+            digest, count = _digest(path) if alike else (b"", 0)
+            if count and digest in {known or _digest(first)[0] for first, known in alike}:
+                self.skipped.lines += count
+                self.skipped.skip(REPEATED, path.name, path.name, 1, 0)
+                self.skipped.counts[REPEATED] += count - 1
+                continue
+            alike.append((path, digest))
+            left.append(path)
+        return left
 
     @abstractmethod
     def of_line(self, broker: str, source: str, number: int, line: bytes, skew: int) -> _T | str:
@@ -288,7 +338,9 @@ class LogFiles(ABC, Generic[_T]):
                 else:
                     last_ms = self.at_ms(made)
                     yield made
-        except (EOFError, zlib.error, gzip.BadGzipFile):
+        except (OSError, *ENDS) as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise LogFileError(f"{source} can't be read ({error.strerror})") from error
             skipped.skip(BROKEN_FILE, broker, source, number + 1, last_ms)
         self._tell(lines, reported)
 
@@ -312,22 +364,123 @@ def first_lines(path: Path, limit: int = LINE_LIMIT) -> Iterator[bytes]:
     with opened(path) as lines:
         try:
             yield from islice(bounded_lines(lines, limit), FIRST_LINES)
-        except (EOFError, zlib.error, gzip.BadGzipFile):
+        except (OSError, *ENDS):
             return
 
 
+_HEAD = 512
+_UNREAD = {
+    b"\x04\x22\x4d\x18": "lz4",
+    b"7z\xbc\xaf\x27\x1c": "7-Zip",
+    b"Rar!\x1a\x07": "RAR",
+    b"\x1f\x9d": "compress",
+    b"\xff\x06\x00\x00sNaPpY": "Snappy",
+}
+_UTF_16 = {codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE}
+
+
+class _Unpacked(io.RawIOBase):
+    """The bytes of `source`, in UTF-8 where they are UTF-16.  `fileobj`: the file on the disk."""
+
+    def __init__(self, source: HasBytes, fileobj: IO[bytes]) -> None:
+        self._source, self.fileobj = source, fileobj
+        self._left = b""
+        with contextlib.suppress(OSError, *ENDS):  # comes again when it is read on
+            self._left = source.read(_HEAD)
+        self.is_tar = self._left[257:262] == b"ustar"
+        is_wide = self._left[:2] in _UTF_16
+        self._decoder = codecs.getincrementaldecoder("utf-16")("replace") if is_wide else None
+        self._left = self._as_utf_8(self._left)
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        """Read some bytes.  Raises what the unpacking raises."""
+        while not self._left and (data := self._source.read(1 << 16)):
+            self._left = self._as_utf_8(data)
+        count = min(len(buffer), len(self._left))
+        buffer[:count], self._left = self._left[:count], self._left[count:]
+        return count
+
+    def _as_utf_8(self, data: bytes) -> bytes:
+        return data if self._decoder is None else self._decoder.decode(data).encode()
+
+    def close(self) -> None:
+        """Close the file, too."""
+        super().close()
+        self.fileobj.close()
+
+
+class _Reader(io.BufferedReader):
+    """A reader of such bytes."""
+
+    fileobj: IO[bytes]
+
+
 def opened(path: Path) -> IO[bytes]:
-    """Open a log file, compressed or not.  Raises LogFileError."""
+    """Open a log file: plain, or in gzip, xz, bz2, zip or zstd; in UTF-8, or UTF-16 by its mark.
+
+    Raises LogFileError.
+    """
+    file = None
     try:
-        with path.open("rb") as file:
-            is_gzip = file.read(2) == b"\x1f\x8b"
-        if is_gzip:  # opened by gzip itself, or nobody would close it
-            return gzip.open(path, "rb")  # type: ignore[return-value]  # reads like a file
-        return path.open("rb", buffering=1 << 20)
-    except OSError as error:
+        file = path.open("rb", buffering=1 << 20)
+        head = file.read(_HEAD)
+        file.seek(0)
+        source = _source(path, file, head)
+        if source is file and head[:2] not in _UTF_16:
+            return file
+        raw = _Unpacked(source, file)
+    except (OSError, *ENDS, zipfile.BadZipFile, RuntimeError) as error:
+        if file is not None:
+            file.close()
+        reason = error.strerror or error if isinstance(error, OSError) else error
         raise LogFileError(
-            f"{path} can't be read ({error.strerror or error}); name a file that is there"
+            f"{path} can't be read ({reason}); name a file that is there and whole"
         ) from error
+    except BaseException:
+        if file is not None:
+            file.close()
+        raise
+    if raw.is_tar:
+        raw.close()
+        raise _unread(path, "a tar archive")
+    reader = _Reader(raw, 1 << 20)
+    reader.fileobj = file
+    return reader
+
+
+def _source(path: Path, file: IO[bytes], head: bytes) -> HasBytes:
+    """Return what reads the file's content.  Raises LogFileError."""
+    for mark, name in _UNREAD.items():
+        if head.startswith(mark):
+            raise _unread(path, f"compressed by {name}")
+    if head.startswith(b"\x1f\x8b"):
+        return gzip.GzipFile(fileobj=file)
+    if head.startswith(b"\xfd7zXZ\x00"):
+        return lzma.LZMAFile(file)
+    if head.startswith(b"BZh"):
+        return bz2.BZ2File(file)
+    if head.startswith(b"PK\x03\x04"):
+        archive = zipfile.ZipFile(file)
+        members = [member for member in archive.infolist() if not member.is_dir()]
+        if len(members) != 1:
+            raise _unread(path, f"a zip archive of {len(members)} files")
+        return archive.open(members[0])
+    if head.startswith(b"\x28\xb5\x2f\xfd"):
+        try:
+            import pyarrow as pa  # noqa: PLC0415  (an extra)
+        except ImportError:
+            raise _unread(path, "compressed by zstd") from None
+        unpacked: HasBytes = pa.CompressedInputStream(pa.PythonFile(file, "r"), "zstd")
+        return unpacked
+    return file
+
+
+def _unread(path: Path, kind: str) -> LogFileError:
+    return LogFileError(f"{path} is {kind}, which is not read: unpack it, and name the file in it")
 
 
 def _by_broker(paths: Sequence[Path]) -> dict[str, list[Path]]:

@@ -17,6 +17,7 @@ from support.places import ROOT, TESTS
 from fencepost.conformance.cli.cli import fencepost
 from fencepost.conformance.targets.tcp.namespacing import PREFIX
 from fencepost.traces.audit.server_log_audit import SCHEMA, ServerLogRun, audit_server_log
+from fencepost.traces.logs.log_files import LogFileError
 from fencepost.traces.logs.request_log import read_request_log
 from fencepost.traces.logs.server_log import ServerLog
 from fencepost.traces.operations import operator_words
@@ -204,3 +205,11 @@ def test_a_request_log_from_before_kafka_2_8_is_refused_by_name(tmp_path: Path) 
 def test_traces_are_known_without_being_asked_for() -> None:
     trace = ROOT / "traces" / "corpus" / "mutants" / "zombie-heartbeats.json"
     assert run(str(trace))[0] == 1
+
+
+def test_a_log_whose_dates_go_back_is_not_judged(tmp_path: Path) -> None:
+    text = gzip.decompress((FOLDER / "server-4.3.0.log.gz").read_bytes())
+    path = tmp_path / "server.log"
+    path.write_bytes(text + text)
+    with pytest.raises(LogFileError, match=r"server\.log:\d+ is dated [\d,]+ s before server\.log"):
+        audit_server_log(ServerLog([path]))

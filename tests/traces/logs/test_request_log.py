@@ -81,13 +81,13 @@ def test_a_line_without_end_is_passed_over_in_bounded_memory(
     other = padded.replace(b'"requestApiKey":12', b'"requestApiKey":1')
     path.write_bytes(gzip.compress(bomb + b"\n" + whole + padded + other + bomb))
     asked: list[int] = []
-    really = gzip.GzipFile.readline
+    really = gzip.GzipFile.read
 
-    def readline(file: gzip.GzipFile, size: int | None = -1) -> bytes:
+    def read_some(file: gzip.GzipFile, size: int | None = -1) -> bytes:
         asked.append(-1 if size is None else size)
         return really(file, size)
 
-    monkeypatch.setattr(gzip.GzipFile, "readline", readline)
+    monkeypatch.setattr(gzip.GzipFile, "read", read_some)
     log, exchanges = read(path, line_limit=10_000)
     assert [e.line for e in exchanges] == [2]
     assert dict(log.skipped.counts) == {TOO_LONG: 3, OTHER_API: 1}
