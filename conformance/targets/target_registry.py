@@ -16,7 +16,7 @@ from fencepost.conformance.targets.brokers.kafka_version import (
     parse_kafka_version,
 )
 from fencepost.conformance.targets.target import NO_LIMIT, Target
-from fencepost.conformance.targets.tcp.security import PLAINTEXT, Security
+from fencepost.conformance.targets.tcp.security import PLAINTEXT, Address, Security
 from fencepost.model.bad_input import BadInputError
 from fencepost.model.coordinator import CONFIG_DEFAULTS
 from fencepost.model.revision import Revision
@@ -49,7 +49,8 @@ class TargetOptions:
     here.  `jobs`: processes for `exec:`.  `logs`: a folder for the logs of what is started.
     `security`: TLS and SASL for a broker at an address.  `request_log`: an absolute path, to which
     a Kafka that is started here appends each request that it answers.  `grace_s`: what each command
-    of an adapter may take, in s, beside the time that it lets pass; None: the usual.
+    of an adapter may take, in s, beside the time that it lets pass; None: the usual.  `named_as`:
+    the address that a broker at an address names as its own, wherever it listens.
     """
 
     remote: bool = False
@@ -60,6 +61,7 @@ class TargetOptions:
     security: Security = PLAINTEXT
     request_log: Path | None = None
     grace_s: float | None = None
+    named_as: Address | None = None
 
     def broker_properties(self) -> dict[str, str]:
         """All settings for a broker that is started here, as its configuration has them."""
@@ -106,6 +108,7 @@ def find_target(name: str, options: TargetOptions) -> Target:
                 settings=options.settings,
                 capacity=SIDE_BY_SIDE,
                 security=options.security,
+                named_as=options.named_as,
             )
         case "kafka", True:
             from fencepost.conformance.targets.brokers.kafka import KafkaTarget

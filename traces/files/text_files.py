@@ -163,8 +163,10 @@ def temporary_folder() -> Iterator[Path]:
     _remove_abandoned(Path(tempfile.gettempdir()))
     with tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as name:
         folder = Path(name)
-        with (folder / _LOCK).open("wb") as lock:
+        unlocked = folder / f"{_LOCK}.new"
+        with unlocked.open("wb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
+            unlocked.rename(folder / _LOCK)  # another process never sees it without its lock
             yield folder
 
 

@@ -323,7 +323,9 @@ def _shared(target: Target, suite: OpenTarget, options: FuzzOptions) -> tuple[st
     """Name the target of the others: the broker that was started here, or one of their own."""
     address = getattr(target, "address", None)
     if isinstance(address, str):
-        return f"tcp://{address}", TargetOptions(settings=dict(suite.config))
+        named_as = getattr(target, "named_as", None)
+        settings = dict(suite.config)
+        return f"tcp://{address}", TargetOptions(settings=settings, named_as=named_as)
     return options.target, options.target_options
 
 

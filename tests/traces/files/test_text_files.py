@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import stat
@@ -10,6 +11,7 @@ import sys
 import tempfile
 import threading
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -224,3 +226,22 @@ def test_a_file_of_a_folder_lies_in_it(tmp_path: Path) -> None:
     outside = ["../secret", "traces/../../secret", str(tmp_path / "secret"), "link", "traces", "b"]
     for name in (*outside, "\0", "x" * 5000):
         assert file_inside(folder, name) is None
+
+
+def test_a_folder_is_not_taken_for_abandoned_before_it_has_its_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of three runs that began at once, one lost its folder to another between two calls."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    lock = fcntl.flock
+
+    def meanwhile(file: IO[bytes], how: int) -> None:
+        if not how & fcntl.LOCK_NB:
+            text_files._remove_abandoned(tmp_path)
+        lock(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", meanwhile)
+    with temporary_folder() as folder:
+        assert folder.is_dir()
+        text_files._remove_abandoned(tmp_path)
+        assert folder.is_dir()

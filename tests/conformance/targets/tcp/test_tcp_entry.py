@@ -19,6 +19,7 @@ from support.tcp.liars import (
 from support.tcp.tcp_scripts import OK, SHORT, advertising, beat, found, on, one, scoped, target
 
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
+from fencepost.conformance.targets.target_registry import TargetOptions, find_target
 from fencepost.conformance.targets.tcp.cluster_admin import Deadlines
 from fencepost.conformance.targets.tcp.security import Address, AddressError, parse_address
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
@@ -133,6 +134,19 @@ async def test_a_coordinator_that_cant_be_reached_is_named_with_the_broker_that_
         f"refused); 127.0.0.1:{broker.port}, which was asked, can be reached: correct the address "
         "that the broker advertises."
     )
+
+
+async def test_an_address_that_stands_for_the_broker_itself_is_not_looked_for() -> None:
+    """rivine names 127.0.0.1:9092, wherever it listens."""
+    async with raw(closing) as gone:
+        pass
+    there = {"nodeId": 1, "host": "127.0.0.1", "port": gone.port, "errorCode": 0}
+    named_as = Address("127.0.0.1", gone.port)
+    async with serve(on("FindCoordinator", lambda r: answer(r, found(r, there)))) as broker:
+        options = TargetOptions(named_as=named_as)
+        async with find_target(f"tcp://127.0.0.1:{broker.port}", options) as reached:
+            assert isinstance(reached, TcpTarget)
+            assert reached.anchor == Address("127.0.0.1", broker.port)
 
 
 async def test_a_broker_that_forbids_it_is_unavailable_at_once() -> None:
