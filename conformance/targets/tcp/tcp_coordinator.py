@@ -29,7 +29,7 @@ from fencepost.conformance.targets.tcp.broker_connection import (
     Stray,
 )
 from fencepost.conformance.targets.tcp.cluster_admin import Admin, AdminError, RefusedError
-from fencepost.conformance.targets.tcp.namespacing import OWN, Names, groups_in, lacks_topic
+from fencepost.conformance.targets.tcp.namespacing import OWN, PREFIX, Names, groups_in, lacks_topic
 from fencepost.conformance.targets.tcp.security import Address, AddressError, refusal
 from fencepost.conformance.wire.codec import encode_message
 from fencepost.model.coordinator import (
@@ -276,7 +276,8 @@ class TcpScope(AsyncCoordinator):
         if not self._cluster.is_alone:
             return False
         try:
-            named = [await self._cluster.admin.find_coordinator(g) for g in self._coordinators if g]
+            groups = [g for g in self._coordinators if g] or [f"{PREFIX}any"]
+            named = [await self._cluster.admin.find_coordinator(g) for g in groups]
         except (AdminError, AddressError):
             return False
         return set(named) == {self._cluster.anchor}

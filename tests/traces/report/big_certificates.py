@@ -32,8 +32,9 @@ TARGETS = (
     "kafka:4.3.0*3",
     "kfake",
     "tansu",
+    "rivine",
 )
-TOOLS = {"kafka": ("java", "mvn"), "kfake": ("go",), "tansu": ()}
+TOOLS = {"kafka": ("java", "mvn"), "kfake": ("go",), "tansu": (), "rivine": ("cargo",)}
 MOST_S = 1800
 """tansu answers each sync of a stranger after 5 s, and one case has dozens of them."""
 MOST_CASES = 3

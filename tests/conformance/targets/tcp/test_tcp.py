@@ -251,6 +251,13 @@ async def test_a_broker_that_is_alone_and_still_named_has_sent_nobody_away(
         assert await scope.stays() is not elsewhere
 
 
+async def test_a_broker_that_is_alone_is_found_by_any_group_where_a_case_names_none() -> None:
+    async with scoped(on("Heartbeat", lambda r: answer(r, {"errorCode": 16}))) as (scope, broker):
+        await one(scope, beat(group=""))
+        assert await scope.stays()
+        assert [r.api for r in broker.requests].count("FindCoordinator") == 2
+
+
 async def test_who_coordinates_is_looked_up_for_questions_about_all_groups_too() -> None:
     """A list of groups was asked of any broker after a failover, and said nothing of the group."""
     async with scoped(on("Heartbeat", lambda r: answer(r, {"errorCode": 16}))) as (scope, broker):
