@@ -118,23 +118,44 @@ def _tuples(relation: Relation, universe: Universe) -> list[tuple[Z, ...]]:
 
 
 class _Z3ModelReader:
-    """Reads a model, and gives names: ids m1, m2, members first; instances A, B."""
+    """Reads a model, and gives names: ids m1, m2, members first; instances A, B.
+
+    Things are sorted by what is true of them, not by Z3's own names, whose order means nothing.
+    """
 
     def __init__(self, model: Z, scene: Scene, universe: Universe) -> None:
         self._model = model
-        known = [scene.now.relations[relation.name] for relation in (sig.MEMBER, sig.PENDING)]
+        self._scene = scene
         self._names: dict[Sort, dict[str, str]] = {Sort.ID: {}, Sort.INSTANCE: {}}
         self.things: Universe = {}
-        for sort, constants in universe.items():
-            values = {str(value): value for value in map(self._value, constants)}
-            ordered = sorted(values)
-            if sort is Sort.ID:
-                ranks = {key: [not self.true(p.of(values[key])) for p in known] for key in values}
-                ordered.sort(key=ranks.__getitem__)
+        for sort in sorted(universe, key=lambda sort: sort is not Sort.ID):  # ids first
+            values = {str(value): value for value in map(self._value, universe[sort])}
+            traits = {key: self._traits(sort, value) for key, value in values.items()}
+            ordered = sorted(values, key=lambda key: (traits[key], key))
             self.things[sort] = [values[key] for key in ordered]
             for number, key in enumerate(ordered):
                 name = f"m{number + 1}" if sort is Sort.ID else chr(ord("A") + number)
                 self._names[sort][key] = name
+
+    def _traits(self, sort: Sort, value: Z) -> list[bool]:
+        """Return what is false of a thing, by which it is sorted, and of an instance's members."""
+        scene = self._scene
+        held = [
+            symbols.relations[relation.name].of(value)
+            for symbols in (scene.now, scene.then)
+            for relation in (sig.MEMBER, sig.PENDING, *sig.RELATIONS)
+            if relation.sorts == (sort,)
+        ]
+        held += [term == value for term in scene.terms.values() if term.sort() == value.sort()]
+        held += [
+            symbols.relations[relation.name].of(*(value if s is sort else other for s in sorts))
+            for symbols in (scene.now, scene.then)
+            for relation in sig.RELATIONS
+            if len(sorts := relation.sorts) == 2 and set(sorts) == {Sort.ID, Sort.INSTANCE}
+            for other in self.things.get(Sort.ID, ())
+            if sort is Sort.INSTANCE
+        ]
+        return [not self.true(fact) for fact in held]
 
     def _value(self, expression: Z) -> Z:
         return self._model.eval(expression, model_completion=True)

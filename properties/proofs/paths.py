@@ -189,7 +189,9 @@ def _number(number: Number | None, when: When, scene: Scene) -> Z:
     return group.numbers[number.name]
 
 
-def _answered(feature: Feature, values: frozenset[Hashable], scene: Scene, when: When) -> Z:
+def _answered(feature: Feature, answers: frozenset[Hashable], scene: Scene, when: When) -> Z:
+    # Z3's model depends on the order of its input, and a set has another one in each process.
+    values = sorted(answers, key=repr)
     if feature in sig.GROUP_FEATURES:
         group = scene.now if when is When.NOW else scene.then
         return z3.Or(*(group.states[feature] == STATES[value] for value in values))
