@@ -43,6 +43,7 @@ from fencepost.conformance.run.certify import Options
 from fencepost.conformance.runtime.event_loop import run
 from fencepost.conformance.targets.target_registry import (
     TargetOptions,
+    find_known_as,
     find_revision,
     find_target,
     revision_for,
@@ -82,6 +83,13 @@ _EVERY_S = 30.0
 )
 @click.option("--skip", multiple=True, metavar="GLOB", help="Skip these cases (may be repeated).")
 @known_failures_options
+@click.option(
+    "--as",
+    "known_as",
+    metavar="TARGET",
+    help="Judge it as this target: with the list of known failures of kafka:VERSION, kfake, tansu "
+    "or mock, and the revision of that Kafka.",
+)
 @written_list_option
 @older_option
 @click.option(
@@ -101,6 +109,7 @@ def certify_command(
     skip: tuple[str, ...],
     lists: tuple[Path, ...],
     no_known_failures: bool,
+    known_as: str | None,
     written: Path | None,
     old: Path | None,
     seed: int,
@@ -123,7 +132,8 @@ def certify_command(
     """
     before = None if old is None else read_certificate_file(old)
     kept = kept_entries(lists, written)
-    judge = find_revision(revision or revision_for(target))
+    listed_as = None if known_as is None else find_known_as(known_as)
+    judge = find_revision(revision or revision_for(target if known_as is None else known_as))
     logs = None if report is None else report.absolute() / "logs"
     held = find_target(
         target, replace(target_settings, jobs=jobs or target_settings.jobs, logs=logs)
@@ -139,7 +149,16 @@ def certify_command(
         options = Options(Level[level.upper()], jobs, seed, skipped, show, running=running)
         known = None if no_known_failures else lists
         certificate = run(
-            certificate_of(held, judge, chosen, entries, options, known_failures=known, name=target)
+            certificate_of(
+                held,
+                judge,
+                chosen,
+                entries,
+                replace(options, known_as=known_as or ""),
+                known_failures=known,
+                name=target,
+                known_as=listed_as,
+            )
         )
     if known is not None:
         version = certificate.provenance.version

@@ -13,6 +13,7 @@ from fencepost.conformance.cases.suites import CATALOGUE, CaseSuite, find_suite
 from fencepost.conformance.run.certify import Options, certify
 from fencepost.conformance.targets.target import Target
 from fencepost.conformance.targets.target_registry import (
+    KnownAs,
     TargetOptions,
     find_revision,
     find_target,
@@ -89,17 +90,22 @@ async def certificate_of(
     *,
     known_failures: Sequence[Path] | None = (),
     name: str | None = None,
+    known_as: KnownAs | None = None,
 ) -> Certificate:
     """Run cases of a suite, and mark the failures that are known.
 
-    `name`: what the target is called in lists of known failures, if not by its own name.  Raises
-    KnownFailuresError and TargetUnavailableError.
+    `name`: what the target is called in lists of known failures, if not by its own name;
+    `known_as`: the target whose list applies, too.  Raises KnownFailuresError and
+    TargetUnavailableError.
     """
 
     def listed(version: str) -> list[KnownFailure]:
         if known_failures is None:
             return []
-        return load(name or target.name, version, known_failures, aliases_of(target))
+        own = load(name or target.name, version, known_failures, aliases_of(target))
+        if known_as is None:
+            return own
+        return [*own, *load(known_as.name, known_as.version, (), known_as.aliases)]
 
     def listed_late(version: str) -> dict[str, bool]:
         known = listed(version)

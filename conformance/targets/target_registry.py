@@ -22,7 +22,9 @@ from fencepost.model.coordinator import CONFIG_DEFAULTS
 from fencepost.model.revision import Revision
 from fencepost.model.revisions import revisions
 from fencepost.model.suggestions import nearest
+from fencepost.properties.judging.known_failures import aliases_of
 from fencepost.traces.files.bounded import own_version
+from fencepost.traces.files.known_failure_lists import FOLDER
 
 FORMS = (
     "mock, model[:REVISION], mutant:NAME, kafka:VERSION[+old|+new][*NODES], kfake, "
@@ -182,6 +184,35 @@ def kafka_version(name: str) -> KafkaVersion:
         return parse_kafka_version(name.partition(":")[2])
     except KafkaVersionError as error:
         raise UnknownTargetError(str(error)) from None
+
+
+@dataclass(frozen=True, slots=True)
+class KnownAs:
+    """A target whose list of known failures is to apply, and its version; "" if that is unknown."""
+
+    name: str
+    version: str
+    aliases: frozenset[str]
+
+
+def find_known_as(name: str) -> KnownAs:
+    """Return the target whose list applies: `kafka:VERSION`, or another `KIND[:VERSION]`.
+
+    Raises UnknownTargetError for a target without a list, and for a Kafka without its release.
+    """
+    kind, _, version = name.partition(":")
+    kinds = sorted(path.stem for path in FOLDER.glob("*.json"))
+    if kind not in kinds:
+        raise UnknownTargetError(
+            f"no list of known failures is for {name!r}: there are lists for {', '.join(kinds)}"
+        )
+    if kind != "kafka":
+        return KnownAs(kind, version, frozenset())
+    if not version:
+        raise UnknownTargetError(
+            "each Kafka has failures of its own that are known: name its release, as in kafka:4.3.0"
+        )
+    return KnownAs(name, version.partition("+")[0], aliases_of(find_target(name, TargetOptions())))
 
 
 def revision_for(target_name: str) -> str:

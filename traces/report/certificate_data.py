@@ -94,7 +94,8 @@ class CertificateView:
     """A certificate.
 
     `summary`, `details`: the verdict in a line, and what belongs to it; `covered`, `missed`: rules;
-    `unreachable`: rules with the reason.
+    `unreachable`: rules with the reason; `settings`: each group setting with its value, and where
+    it is known from.
     """
 
     target: str
@@ -107,6 +108,7 @@ class CertificateView:
     missed: frozenset[str]
     unreachable: Mapping[str, str]
     details: tuple[str, ...] = ()
+    settings: tuple[tuple[str, str, str], ...] = ()
 
     @property
     def tone(self) -> str:
@@ -159,7 +161,22 @@ def read_certificate(document: Mapping[str, Any], revision: Revision) -> Certifi
         missed=missed - out.keys(),
         unreachable=out,
         details=tuple(document.get("details", ())),
+        settings=_settings(document),
     )
+
+
+def _settings(document: Mapping[str, Any]) -> tuple[tuple[str, str, str], ...]:
+    """Return name, value and source of the settings whose source is known, in words."""
+    config = document.get("config", {})
+    return tuple(
+        (key, "none" if config[key] is None else str(config[key]), _SOURCES.get(source, source))
+        for key, source in document.get("settings_source", {}).items()
+        if key in config
+    )
+
+
+_SOURCES = {"describe-configs": "read from the broker", "option": "given with --set"}
+"""The sources of a setting in words, where they are not words already."""
 
 
 def _case(row: Mapping[str, Any], levels: Mapping[str, str]) -> CaseRow:

@@ -71,3 +71,16 @@ def test_what_is_wrong_is_named(
 
 def test_without_lists_no_failure_is_known() -> None:
     assert run_certificate("model", cases=[ZOMBIE], known_failures=None).exit_code() == 0
+
+
+def test_the_list_of_another_target_applies() -> None:
+    ran = run("certify", "model", "--as", "kfake", "--case", ZOMBIE, "--json")
+    (row,) = (case for case in json.loads(ran.out)["cases"] if case["id"] == ZOMBIE)
+    assert row["outcome"] == "stale-known-failure"  # kfake fails here, and the model does not
+    assert run("certify", "model", "--as", "tansu", "--case", ZOMBIE).code == 0
+
+
+def test_a_kafka_judged_as_such_is_named_with_its_release() -> None:
+    ran = run("certify", "model", "--as", "kafka", "--case", ZOMBIE)
+    assert ran.code == 64
+    assert "kafka:4.3.0" in ran.err

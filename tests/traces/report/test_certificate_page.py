@@ -251,3 +251,16 @@ def test_a_screen_reader_stumbles_over_nothing(open_page: Open, text: str, theme
     page = open_page(text, "#trace-restart-session", theme=theme)
     found = Axe().run(page).response["violations"]
     assert [(f["id"], f["impact"], f["nodes"][0]["html"][:120]) for f in found] == []
+
+
+def test_settings_are_listed_with_where_they_are_known_from() -> None:
+    sources = {"group.max.size": "assumed", "group.min.session.timeout.ms": "describe-configs"}
+    config = {"group.max.size": None, "group.min.session.timeout.ms": 6000}
+    document = {**certificate(), "config": config, "settings_source": sources}
+    text = certificate_page([document], [{}])
+    rows = re.findall(r"<code>(group[^<]*)</code></th><td>([^<]*)</td><td>([^<]*)</td>", text)
+    assert rows == [
+        ("group.max.size", "none", "assumed"),
+        ("group.min.session.timeout.ms", "6000", "read from the broker"),
+    ]
+    assert "Group settings" not in certificate_page([{**document, "settings_source": {}}], [{}])
