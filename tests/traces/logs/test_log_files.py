@@ -7,6 +7,7 @@ import gzip
 import io
 import lzma
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -47,7 +48,7 @@ def as_utf_16(text: bytes, encoding: str = "utf-16") -> bytes:
     return text.decode().encode(encoding)
 
 
-PACKED = {
+PACKED: dict[str, Callable[[bytes], bytes]] = {
     "gzip": gzip.compress,
     "xz": lzma.compress,
     "bz2": bz2.compress,
