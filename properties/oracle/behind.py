@@ -73,6 +73,7 @@ class OracleBehind(Oracle):
         self._former: dict[str, dict[str, Member | None]] = {}
         self._reached: list[Candidate] = []
         self._likely_is_one = True
+        self._own_ids: set[str] = set()
 
     def observe(self, event: Event) -> None:
         """Take the next event of the history, in order of time."""
@@ -86,6 +87,7 @@ class OracleBehind(Oracle):
             super().observe(event)
             if isinstance(event, Answered) and self.unknown is None:
                 self._go_on(before, event)
+                self._own_ids.add((event.answer.body or {}).get("memberId", ""))
         except TableError:
             if not self._loose:
                 raise
@@ -200,7 +202,7 @@ class OracleBehind(Oracle):
         if not isinstance(observed, JoinGroupResponse):
             return False
         if expected.member_id.startswith(FRESH):
-            return observed.member_id in self._known_ids
+            return observed.member_id in self._own_ids
         return expected.member_id != observed.member_id
 
     def _violate(

@@ -125,3 +125,9 @@ def test_a_case_that_is_listed_by_the_deviation_fails_as_listed() -> None:
     assert known.message == zombie.before.message
     _, unlisted = apply([own, zombie], [], KAFKA_4)
     assert unlisted.outcome is Outcome.PASS
+
+
+def test_an_id_that_only_the_leader_was_told_of_is_that_of_its_own_join() -> None:
+    case_id = "JOIN-STATIC-EMPTY-STABLE/restart-of-a-follower"
+    (result,) = certified(liar("initial-delay-not-extended"), (case_id,)).results
+    assert kinds([result]) <= kinds([result.without_going_on()])
