@@ -185,6 +185,9 @@ class OracleBehind(Oracle):
             return bool(fields) and all(f == "memberId" or f.endswith("errorCode") for f in fields)
         if violation.wrong is not Wrong.ANSWER:
             return False
+        own_id = getattr(observed, "member_id", "")
+        if own_id in self._known_ids and own_id not in self._own_ids:
+            return False  # the leader was told of it, so this join took effect before
         answers = (candidate.emission(request.id) for candidate in self._reached)
         messages = [
             each.message for each in answers if each is not None and each.message is not None
