@@ -24,7 +24,6 @@ from fencepost.model.history.words import plural
 from fencepost.model.revision import Revision
 from fencepost.model.suggestions import did_you_mean
 from fencepost.model.table.table import Level
-from fencepost.properties.judging.answer_diff import SILENT, TOO_LATE
 from fencepost.properties.judging.assumed_settings import fitting_words
 from fencepost.properties.judging.known_failures import KnownFailure, aliases_of
 from fencepost.properties.judging.report import Certificate, apply
@@ -107,17 +106,9 @@ async def certificate_of(
             return own
         return [*own, *load(known_as.name, known_as.version, (), known_as.aliases)]
 
-    def listed_late(version: str) -> dict[str, bool]:
-        known = listed(version)
-        passing = {entry.case for entry in known if entry.intermittent}
-        late = (e.case for e in known if e.observed.endswith((TOO_LATE, SILENT)))
-        return {case: case not in passing for case in late}
-
-    def listed_at_all(version: str) -> set[str]:
-        return {entry.case for entry in listed(version)}
-
-    options = replace(options, listed_late=listed_late, listed=listed_at_all, goes_on=True)
-    certificate = await certify(target, revision, entries, options)
+    certificate = await certify(
+        target, revision, entries, replace(options, listed=listed, goes_on=True)
+    )
     certificate = replace(certificate, versions=all_versions(), suite=suite.figures)
     # A run without all cases certifies nothing, so the certificate says it.
     if unchosen := len(suite.entries) - len(entries):

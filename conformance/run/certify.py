@@ -19,9 +19,7 @@ import time
 from collections.abc import (
     AsyncIterator,
     Callable,
-    Collection,
     Iterable,
-    Mapping,
     Sequence,
 )
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
@@ -83,6 +81,7 @@ from fencepost.model.table.table import Level
 from fencepost.properties.departures.known_departures import coordinator_of
 from fencepost.properties.judging.answer_diff import Recording
 from fencepost.properties.judging.explain import sentence, signature
+from fencepost.properties.judging.known_failures import KnownFailure, ListedFailures
 from fencepost.properties.judging.outcome import CaseResult, Outcome, graded
 from fencepost.properties.judging.report import Certificate
 from fencepost.properties.judging.target_coverage import coverage_of, without_unreachable
@@ -290,8 +289,7 @@ class Options:
     once.  `follows`: go on behind a violation that known departures explain.  `goes_on`: let a case
     go on behind a deviation that has nothing to do with its rules.  `known_as`: the target's name,
     where it is reached by another one.  `running`: where attempts are counted while they run.
-    `listed_late`: the ids of the cases that fail by lateness according to a list, by the target's
-    version, True: each time; `listed`: those of all that are listed.
+    `listed`: the failures that a list has, by the target's version.
     """
 
     level: Level = Level.SHOULD
@@ -306,8 +304,7 @@ class Options:
     goes_on: bool = False
     known_as: str = ""
     running: RunningAttempts = field(default_factory=RunningAttempts)
-    listed_late: Callable[[str], Mapping[str, bool]] = lambda _: {}
-    listed: Callable[[str], Collection[str]] = lambda _: ()
+    listed: Callable[[str], Iterable[KnownFailure]] = lambda _: ()
 
 
 @asynccontextmanager
@@ -381,8 +378,7 @@ class OpenTarget:
         self._control = control
         self.controls = controls
         self._levels = {rule.id: rule.level for _, rule in revision.rules()}
-        self._listed_late = options.listed_late(target.provenance().version)
-        self._listed = options.listed(target.provenance().version)
+        self._listed = ListedFailures(options.listed(target.provenance().version))
         self._idle = {r.id: r.defensive for _, r in revision.rules() if r.defensive is not None}
         self._places = asyncio.Semaphore(self.places)
         self._turns = Turns()
@@ -500,7 +496,7 @@ class OpenTarget:
         further = FurtherAttempts(partial(self._attempt, entry, case, way), self._places)
         async with further:
             is_first_way = refused_step is None
-            if self._control is not None and is_first_way and entry.id in self._listed_late:
+            if self._control is not None and is_first_way and entry.id in self._listed.late:
                 further.begin(REQUIRED_REPEATS - 1)
             return await self._tried(entry, case, way, further, refused_step)
 
@@ -550,12 +546,16 @@ class OpenTarget:
 
         So it is tried again when the target is calm.
         """
-        if result.outcome is not Outcome.PASS or not self._listed_late.get(entry.id):
+        if result.outcome is not Outcome.PASS or not self._listed.late.get(entry.id):
             return result
         if result.lag_ms <= LEAST_LAG_MS:
             return result
         why = f"its listed lateness would not be seen with {result.lag_ms} ms of lag"
         return replace(result, outcome=Outcome.UNKNOWN, message=why)
+
+    def _goes_on(self, case: Plan, observed: str) -> bool:
+        """Tell if a case goes on behind a deviation, by its signature: not where it is listed."""
+        return not self._listed.covers(case.id, observed)
 
     def _is_proved(self, result: CaseResult) -> bool:
         """Return True for a violation that nothing but the target explains."""
@@ -639,7 +639,7 @@ class OpenTarget:
         hints = self._target.hints
         if last:
             hints = replace(hints, patience_ms=max(hints.patience_ms, _LAST_PATIENCE_MS))
-        goes_on = self.options.goes_on and case.id not in self._listed
+        goes_on = self.options.goes_on
         run = CaseRun(
             case,
             coordinator,
@@ -651,7 +651,7 @@ class OpenTarget:
             persists=self.options.persists,
             eager=self.options.eager,
             follows=self.options.follows,
-            goes_on=goes_on,
+            goes_on=partial(self._goes_on, case) if goes_on else None,
             lag_since=lambda since: _allowed_ms(control, since),
         )
         run.recording.coordinator = coordinator_of(self.options.known_as or self._target.name)
@@ -694,7 +694,8 @@ class OpenTarget:
             recording.cleaned = cleaned
             judged_s += again_s
         whole = None
-        if goes_on and verdict.violation is not None and not recording.moved:
+        went_on = goes_on and self._goes_on(case, signature(verdict, recording))
+        if went_on and verdict.violation is not None and not recording.moved:
             if meter is not None:
                 self._meters[id(recording)] = meter
             whole, recording = recording, recording.until(verdict.violation)

@@ -20,6 +20,7 @@ that adopts such answers.
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -70,7 +71,7 @@ from fencepost.model.plans.steps import (
 from fencepost.model.plans.times import Times, times_for
 from fencepost.model.revision import Revision
 from fencepost.properties.departures.attribution import attributed, departed_by
-from fencepost.properties.judging.answer_diff import Recording
+from fencepost.properties.judging.answer_diff import Recording, signature
 from fencepost.properties.oracle.behind import judge_behind
 from fencepost.properties.oracle.oracle import Oracle, judge
 from fencepost.properties.oracle.verdict import Verdict
@@ -101,7 +102,9 @@ class Listener:
         *,
         follows: bool = False,
         own: Iterable[str] | None = None,
+        may_go_on: Callable[[Verdict], bool] = lambda _: True,
     ) -> None:
+        self._may_go_on = may_go_on
         self._revision = revision
         self._config = config
         self._first = self._oracle = Oracle(revision, config, lag_ms=lag_ms)
@@ -194,7 +197,9 @@ class Listener:
             return
         if self._follows:
             self._follow_departures()
-        if self._own is not None and not self.is_behind:
+        if self._own is None or self.is_behind:
+            return
+        if self._may_go_on(self._first.verdict()):
             self._oracle = judge_behind(
                 self._revision, self._config, self._events, lag_ms=self.lag_ms, own=self._own
             )
@@ -232,7 +237,8 @@ class CaseRun:
     for a virtual clock.  `hints`: how to send requests to this target.  `persists`: run the plan to
     its end even after a violation, to see further violations.  `eager`: judge the plan while it
     runs, even if it is about no rule.  `follows`: go on behind a violation that known departures
-    explain; `goes_on`: behind one that has nothing to do with the rules of the case.
+    explain; `goes_on`: behind one that has nothing to do with the rules of the case, if this holds
+    for the signature of that one.
     `lag_since`: the lag that must be allowed by now for events since a time of the monotonic clock.
     """
 
@@ -249,7 +255,7 @@ class CaseRun:
         persists: bool = False,
         eager: bool = False,
         follows: bool = False,
-        goes_on: bool = False,
+        goes_on: Callable[[str], bool] | None = None,
         lag_since: Callable[[float], int] = lambda _: 0,
     ) -> None:
         self._persists = persists
@@ -271,8 +277,10 @@ class CaseRun:
             patience,
             None if self._virtual else every_s,
             follows=follows,
-            own=case.rules if goes_on and case.rules else None,
+            own=case.rules if goes_on is not None and case.rules else None,
+            may_go_on=self._may_go_on,
         )
+        self._goes_on_behind = goes_on
         timers = self._times.session + self._times.rebalance
         self._unjudged_cap = timers if self._virtual else patience
         short = self._times.short_session + self._times.short_rebalance
@@ -308,6 +316,12 @@ class CaseRun:
         self.recording.names = dict(self._knowledge.names)
         self.recording.ended = time.monotonic()
         return self.recording
+
+    def _may_go_on(self, verdict: Verdict) -> bool:
+        recording = dataclasses.replace(self.recording, names=dict(self._knowledge.names))
+        return self._goes_on_behind is not None and self._goes_on_behind(
+            signature(verdict, recording)
+        )
 
     @property
     def pauses_ms(self) -> int:

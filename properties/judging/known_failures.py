@@ -27,6 +27,7 @@ from msgspec import Meta
 
 from fencepost.properties.departures.attribution import departures_in
 from fencepost.properties.departures.known_departures import DEPARTURES
+from fencepost.properties.judging.answer_diff import SILENT, TOO_LATE
 from fencepost.properties.oracle.fingerprint import kind_in_words
 
 ANY_NUMBER = " #*"
@@ -119,6 +120,30 @@ class KnownFailure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     def reason(self) -> str:
         """Return the reason, with the link if there is one."""
         return f"{self.why} ({self.link})" if self.link else self.why
+
+
+class ListedFailures:
+    """The failures that are listed for a target, by their cases.
+
+    `late`: the cases that fail by lateness; True: each time.
+    """
+
+    def __init__(self, entries: Iterable[KnownFailure]) -> None:
+        self._entries: dict[str, list[KnownFailure]] = {}
+        for entry in entries:
+            self._entries.setdefault(entry.case, []).append(entry)
+        self.late = {
+            case: not any(entry.intermittent for entry in listed)
+            for case, listed in self._entries.items()
+            if any(entry.observed.endswith((TOO_LATE, SILENT)) for entry in listed)
+        }
+
+    def covers(self, case: str, observed: str) -> bool:
+        """Tell if a failure of a case is listed, by its signature."""
+        # An answer that is wrong as listed, and was waited for in vain at first, is the same.
+        answer = observed.removesuffix(f", {TOO_LATE}")
+        listed = self._entries.get(case, ())
+        return any(entry.shows_as(observed) or entry.shows_as(answer) for entry in listed)
 
 
 def note_of(reason: str) -> str:

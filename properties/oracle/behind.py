@@ -22,6 +22,7 @@ from msgspec.structs import replace
 from fencepost.model.classic.group import Group, Member
 from fencepost.model.coordinator import Answer, Config, codes_in
 from fencepost.model.history.events import Answered, Event, Restarted
+from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import JoinGroupResponse
 from fencepost.model.messages.shapes import Message, ShapeError
 from fencepost.model.revision import Revision
@@ -30,7 +31,13 @@ from fencepost.model.work import Incoming
 from fencepost.properties.oracle.answer_match import FRESH, ids_in
 from fencepost.properties.oracle.candidate import Candidate, merged
 from fencepost.properties.oracle.fingerprint import broken_rule, kind_of
-from fencepost.properties.oracle.loosened import adopted, can_adopt, in_any_phase, loosened
+from fencepost.properties.oracle.loosened import (
+    adopted,
+    can_adopt,
+    in_any_phase,
+    loosened,
+    named_by,
+)
 from fencepost.properties.oracle.oracle import Oracle
 from fencepost.properties.oracle.oracle_search import TooManyError
 from fencepost.properties.oracle.verdict import Violation, Wrong, nearest
@@ -40,6 +47,8 @@ _LIMIT = 5_000
 
 _MOST = 500
 """The most states to go on from behind a deviation."""
+
+_UNKNOWN = str(Error.UNKNOWN_MEMBER_ID.value)
 
 _STRANGE = "behind the deviation the group would be in a state that the model doesn't have"
 _LOST = "behind the deviation it isn't known what a failover finds"
@@ -192,11 +201,23 @@ class OracleBehind(Oracle):
         messages = [
             each.message for each in answers if each is not None and each.message is not None
         ]
+        if self._takes_for_member(request) and all(
+            set(_codes(message, request.version)) == {_UNKNOWN} for message in messages
+        ):
+            return False
         return bool(messages) and all(
             _codes(message, request.version) != _codes(observed, request.version)
             or self._has_another_id(message, observed)
             for message in messages
         )
+
+    def _takes_for_member(self, request: Incoming) -> bool:
+        """Return True if a request has an id that the coordinator handed out in the group.
+
+        Whoever was given an id by a wrong answer is a member by that, not by a second fault.
+        """
+        former = self._former.get(self._group_of(request.id), {})
+        return any(member_id in former for member_id, _ in named_by(request))
 
     def _has_another_id(self, expected: Message, observed: Message) -> bool:
         """Return True if a join is answered with the id of somebody else."""

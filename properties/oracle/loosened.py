@@ -225,7 +225,7 @@ def _without_parked(group: Group, request_id: str) -> Group:
     return group
 
 
-def _named(request: Incoming) -> list[tuple[str, str | None]]:
+def named_by(request: Incoming) -> list[tuple[str, str | None]]:
     """Return the member ids and instances that a request names."""
     message = request.message
     if isinstance(message, LeaveGroupRequest):
@@ -238,7 +238,7 @@ def _former_ids(
     group: Group, request: Incoming, former: Mapping[str, Member | None]
 ) -> Iterator[str]:
     """Yield the ids that a request means, by id or instance, and that are no members now."""
-    for sent, instance in _named(request):
+    for sent, instance in named_by(request):
         holders = [
             i for i, m in former.items() if m is not None and m.group_instance_id == instance
         ]
@@ -252,7 +252,7 @@ def _former_ids(
 def _callers(group: Group, request: Incoming) -> dict[str, None]:
     """Return the members, and pending ids, that a request is about: by id, and by instance."""
     ids: dict[str, None] = {}
-    for sent, instance in _named(request):
+    for sent, instance in named_by(request):
         holder = None if instance is None else group.holder(instance)
         known = (i for i in (sent, holder) if i is not None)
         ids |= dict.fromkeys(i for i in known if group.member(i) or i in group.pending)
