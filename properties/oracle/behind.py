@@ -40,7 +40,7 @@ from fencepost.properties.oracle.loosened import (
 )
 from fencepost.properties.oracle.oracle import Oracle
 from fencepost.properties.oracle.oracle_search import TooManyError
-from fencepost.properties.oracle.verdict import Violation, Wrong, nearest
+from fencepost.properties.oracle.verdict import Allowed, Violation, Wrong, nearest
 
 _LIMIT = 5_000
 """The most states for one event: fewer than the oracle's, since each answer is tried often."""
@@ -48,7 +48,8 @@ _LIMIT = 5_000
 _MOST = 500
 """The most states to go on from behind a deviation."""
 
-_UNKNOWN = str(Error.UNKNOWN_MEMBER_ID.value)
+_REFUSE_ID = (Error.UNKNOWN_MEMBER_ID, Error.UNKNOWN_SERVER_ERROR)
+"""Errors for an id that is no member's: nobody has it, or it is pending and brings an instance."""
 
 _STRANGE = "behind the deviation the group would be in a state that the model doesn't have"
 _LOST = "behind the deviation it isn't known what a failover finds"
@@ -189,6 +190,8 @@ class OracleBehind(Oracle):
 
     def _is_sure(self, violation: Violation, request: Incoming, observed: Message) -> bool:
         """Return True if an answer differs in what no phase and no generation decides."""
+        if self._was_handed_out(request) and all(map(_refuses_id, violation.allowed)):
+            return False
         if violation.wrong is Wrong.DEVIATION:
             fields = [allowed.difference.split(" ")[0] for allowed in violation.allowed]
             return bool(fields) and all(f == "memberId" or f.endswith("errorCode") for f in fields)
@@ -201,17 +204,13 @@ class OracleBehind(Oracle):
         messages = [
             each.message for each in answers if each is not None and each.message is not None
         ]
-        if self._takes_for_member(request) and all(
-            set(_codes(message, request.version)) == {_UNKNOWN} for message in messages
-        ):
-            return False
         return bool(messages) and all(
             _codes(message, request.version) != _codes(observed, request.version)
             or self._has_another_id(message, observed)
             for message in messages
         )
 
-    def _takes_for_member(self, request: Incoming) -> bool:
+    def _was_handed_out(self, request: Incoming) -> bool:
         """Return True if a request has an id that the coordinator handed out in the group.
 
         Whoever was given an id by a wrong answer is a member by that, not by a second fault.
@@ -343,6 +342,13 @@ def _is_late(violation: Violation) -> bool:
     return violation.wrong in {Wrong.SHAPE, Wrong.CLOSED, Wrong.SILENCE} or (
         is_answer and (chosen is None or " instead of " not in chosen.difference)
     )
+
+
+def _refuses_id(right: Allowed) -> bool:
+    """Return True if the right answer would refuse the member id of the request."""
+    code = (right.body or {}).get("errorCode")
+    name = right.difference.rpartition(" instead of ")[2]
+    return any(code == error.value or name == error.name for error in _REFUSE_ID)
 
 
 def _codes(message: Message, version: int) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import cache
+from pathlib import Path
 
 from fencepost.conformance.cases import entry
 from fencepost.conformance.run.certify import Options, certify
@@ -15,6 +16,7 @@ from fencepost.properties.judging.answer_diff import Recording
 from fencepost.properties.mutants.mutants import MUTANTS
 from fencepost.properties.oracle.behind import OracleBehind, judge_behind
 from fencepost.properties.oracle.oracle import judge
+from fencepost.traces.forms.formats import read_trace
 
 FIRST = "HEARTBEAT-STABLE/in-a-stable-group"
 """A case whose set-up meets a follower that assigns."""
@@ -82,3 +84,19 @@ def test_nothing_is_said_of_what_a_failover_finds() -> None:
     oracle.observe(Restarted(now, now, ()))
     assert oracle.unknown is not None
     assert oracle.violation is None
+
+
+def test_an_id_that_a_wrong_answer_handed_out_is_no_second_fault() -> None:
+    """A trace of nafka 0.1, which gives an id first to a static member, too, and takes it then."""
+    trace = read_trace(Path(__file__).with_name("nafka-second-process.json"))
+    oracle = judge_behind(
+        KAFKA_4,
+        trace.config,
+        trace.events,
+        lag_ms=trace.lag_ms,
+        own=("JOIN-STATIC-EMPTY-PREPARING",),
+    )
+    asked, *others = oracle.excused
+    assert (asked.request_id, asked.decided_by[0]) == ("r1", "JOIN-STATIC-EMPTY-NEW")
+    refused = ("UNKNOWN_MEMBER_ID", "UNKNOWN_SERVER_ERROR")
+    assert not [o for o in others if all(a.difference.endswith(refused) for a in o.allowed)]
