@@ -204,7 +204,8 @@ def _unhandled(candidate: Candidate, group_id: str, request_id: str) -> Candidat
     if group is not None:
         added = group.member(FRESH + request_id)
         group = _without_parked(group, request_id)
-        if added is not None and added.new:
+        # A static one may have been there, as another process; a dynamic one was not.
+        if added is not None and (added.new or added.group_instance_id is None):
             group = group.without_member(added.member_id)
         groups = candidate.with_group(group_id, group)
         candidate = replace(candidate, groups=groups)

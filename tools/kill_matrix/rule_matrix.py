@@ -252,7 +252,10 @@ def _answers_of(revision: Revision, api: str) -> dict[str, int]:
         )
         lowest_by_kind.pop("NONE", None)
         lowest_by_kind |= (
-            {"NONE": 0} if api == "SyncGroup" else {"NONE leads": 0, "NONE follows": 0}
+            # Parked syncs are refused, too, where the assignments can't be stored.
+            {"NONE": 0, "UNKNOWN_SERVER_ERROR": 0}
+            if api == "SyncGroup"
+            else {"NONE leads": 0, "NONE follows": 0}
         )
     return lowest_by_kind
 

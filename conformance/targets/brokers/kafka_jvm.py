@@ -19,6 +19,7 @@ from typing import Self
 from fencepost.conformance.runtime.toolchain.child import Child
 from fencepost.conformance.runtime.toolchain.found_tools import cached, run_tool
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
+from fencepost.traces.files.bounded import bounded_text
 
 _PROGRAM = "KafkaServers"
 _SOURCE = Path(__file__).parent / "kafka_program" / f"{_PROGRAM}.java"
@@ -53,7 +54,7 @@ async def compiled(java: str) -> Path | None:
         command = [javac, "-nowarn", "--release", _LEAST_JAVA, "-d", str(folder), str(_SOURCE)]
         await run_tool(command, _COMPILE_S, folder)
 
-    digest = hashlib.sha256(_SOURCE.read_bytes()).hexdigest()[:12]
+    digest = hashlib.sha256(bounded_text(_SOURCE).encode()).hexdigest()[:12]
     return await cached("kafka-servers", digest, build)
 
 
@@ -105,7 +106,7 @@ class SharedServer:
         """Return how it ended by itself, for a sentence; once it has."""
         if self._child.ended:
             return self._child.how_it_ended()
-        return f"ended ({self._ended.read_text(encoding='utf-8').strip()})"
+        return f"ended ({bounded_text(self._ended).strip()})"
 
     def last_line(self, interesting: Callable[[str], bool] = lambda _: True) -> str:
         """Return the last interesting line of its JVM's log."""
@@ -137,6 +138,6 @@ class DataTemplate:
                 return
         shutil.copytree(self._folder, data)
         meta = data / "meta.properties"
-        rows = meta.read_text(encoding="utf-8").splitlines()
+        rows = bounded_text(meta).splitlines()
         rows = [f"node.id={node}" if row.startswith("node.id=") else row for row in rows]
         meta.write_text("\n".join([*rows, ""]), encoding="utf-8")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
@@ -30,7 +30,8 @@ from fencepost.model.messages.errors import Error
 from fencepost.model.plans.times import LEAST_LAG_MS
 from fencepost.model.revision import Revision, SetRule, derive
 from fencepost.model.table.table import LEVELS, Level
-from fencepost.properties.judging.answer_diff import Recording
+from fencepost.properties.judging.answer_diff import TOO_LATE, Recording
+from fencepost.properties.judging.known_failures import KnownFailure
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 from fencepost.properties.judging.report import Certificate, Overall
 
@@ -165,17 +166,19 @@ async def test_a_pass_with_lag_that_hides_a_listed_lateness_is_tried_again(
     lags = [LEAST_LAG_MS + 1, LEAST_LAG_MS + 1, LEAST_LAG_MS]
     monkeypatch.setattr(CaseResult, "lag_ms", property(lambda _: lags[0]))
 
-    async def tried(listed: Mapping[str, bool]) -> CaseResult:
-        certificate = await certified(RealClockTarget(), NO_GROUP, listed_late=lambda _: listed)
+    async def tried(*, is_intermittent: bool) -> CaseResult:
+        late = f"a JoinGroup: NONE, {TOO_LATE}"
+        entry = KnownFailure("t", "*", NO_GROUP, "R", late, "why", "", is_intermittent)
+        certificate = await certified(RealClockTarget(), NO_GROUP, listed=lambda _: [entry])
         return certificate.results[0]
 
-    hidden = await tried({NO_GROUP: True})
+    hidden = await tried(is_intermittent=False)
     assert (hidden.outcome, hidden.attempts) == (Outcome.UNKNOWN, 3)
     assert hidden.message == "its listed lateness would not be seen with 301 ms of lag"
-    often = await tried({NO_GROUP: False})
+    often = await tried(is_intermittent=True)
     assert (often.outcome, often.attempts) == (Outcome.PASS, 1)
     monkeypatch.setattr(CaseResult, "lag_ms", property(lambda _: lags.pop(0)))
-    calm = await tried({NO_GROUP: True})
+    calm = await tried(is_intermittent=False)
     assert calm.outcome is Outcome.PASS
     assert calm.attempts == 2
 

@@ -26,6 +26,7 @@ BEHIND = Options(goes_on=True)
 MASKS = "follower-assigns"
 FENCING = "HEARTBEAT-INSTANCE-FENCED"
 ZOMBIE = f"{FENCING}/zombie-beats"
+FULL = "JOIN-GROUP-FULL/full-stable-group"
 
 
 def liar(*names: str) -> Revision:
@@ -102,9 +103,12 @@ def test_a_failure_behind_a_deviation_is_judged_again_from_its_trace() -> None:
     assert rejudge(read).same
 
 
-@pytest.mark.parametrize("name", [MASKS, "static-asked-for-id", "unknown-before-fenced"])
+@pytest.mark.parametrize(
+    "name", [MASKS, "static-asked-for-id", "unknown-before-fenced", "leader-without-members"]
+)
 def test_a_target_with_one_fault_is_accused_of_no_other(name: str) -> None:
-    results = certified(liar(name), [each.id for each in ENTRIES[::6]]).results
+    some = [each.id for each in ENTRIES[::6] if each.id != FULL]
+    results = certified(liar(name), [*some, FULL]).results
     before = [result.without_going_on() for result in results]
     assert kinds(results) <= kinds(before)
 
