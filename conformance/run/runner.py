@@ -76,6 +76,9 @@ from fencepost.properties.oracle.behind import judge_behind
 from fencepost.properties.oracle.oracle import Oracle, judge
 from fencepost.properties.oracle.verdict import Verdict
 
+_LONGEST_BEHIND_S = 30
+"""Seconds that a case may go on behind a deviation: a target may be late in each further step."""
+
 SELDOM_S = 5.0
 """Seconds between two times at which the oracle gets the events of a plan that waits."""
 
@@ -105,6 +108,7 @@ class Listener:
         may_go_on: Callable[[Verdict], bool] = lambda _: True,
     ) -> None:
         self._may_go_on = may_go_on
+        self._went_on_s: float | None = None
         self._revision = revision
         self._config = config
         self._first = self._oracle = Oracle(revision, config, lag_ms=lag_ms)
@@ -140,6 +144,11 @@ class Listener:
     def is_behind(self) -> bool:
         """Return True if there was a violation, and an oracle that went on behind it judges."""
         return self._oracle is not self._first
+
+    @property
+    def behind_s(self) -> float:
+        """Return the seconds since it went on behind a deviation that no departure explains."""
+        return 0.0 if self._went_on_s is None else time.monotonic() - self._went_on_s
 
     async def relax(self, history: list[Event], lag_ms: int) -> None:
         """Judge the history anew with more lag, and go on with that."""
@@ -200,6 +209,7 @@ class Listener:
         if self._own is None or self.is_behind:
             return
         if self._may_go_on(self._first.verdict()):
+            self._went_on_s = time.monotonic()
             self._oracle = judge_behind(
                 self._revision, self._config, self._events, lag_ms=self.lag_ms, own=self._own
             )
@@ -333,6 +343,11 @@ class CaseRun:
         return self._oracle.verdict()
 
     async def _goes_on(self) -> bool:
+        if not self._virtual and self._oracle.behind_s > _LONGEST_BEHIND_S:
+            self.recording.stopped = (
+                f"the case went on behind a deviation for {_LONGEST_BEHIND_S} s"
+            )
+            return False
         if self._persists or await self._oracle.still_open():
             return True
         if self._virtual:
@@ -432,12 +447,11 @@ class CaseRun:
         """Record answers.  `read_ms`: on a real clock, the time of reading, if not now."""
         for answer in answers:
             read = answer if self._virtual else self._stamped(answer, read_ms)
-            self._record(Answered(read))
             ask = self._open.pop(answer.id, None)
-            if ask is None or answer.body is None:
-                continue
-            self.recording.moved |= not MOVING.isdisjoint(codes_in(answer.body))
-            self._knowledge.learn(ask.who, ask.api, answer.body, self._bodies[answer.id])
+            if ask is not None and answer.body is not None:
+                self.recording.moved |= not MOVING.isdisjoint(codes_in(answer.body))
+                self._knowledge.learn(ask.who, ask.api, answer.body, self._bodies[answer.id])
+            self._record(Answered(read))  # last: a signature names the ids that it brings
 
     def _stamped(self, answer: Answer, read_ms: int | None) -> Answer:
         """Return the answer with the time when we read it, by our own clock."""

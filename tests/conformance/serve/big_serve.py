@@ -131,10 +131,7 @@ async def row(name: str, pool: ProcessPoolExecutor) -> Row:
     async with serving(f"mutant:{name}", settings) as address:
         target = TcpTarget(address, capacity=SIDE_BY_SIDE)
         there = await over_tcp(target, sample(name, here))
-        working = target.working
-        return Row(
-            here, there, frozenset(a for a, v in target.advertised.items() if working.get(a) != v)
-        )
+        return Row(here, there, frozenset(target.broken))
 
 
 def sample(name: str, here: dict[str, Outcome]) -> list[str]:
