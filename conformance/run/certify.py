@@ -304,7 +304,7 @@ class Options:
     goes_on: bool = False
     known_as: str = ""
     running: RunningAttempts = field(default_factory=RunningAttempts)
-    listed: Callable[[str], Iterable[KnownFailure]] = lambda _: ()
+    listed: Callable[[str], Sequence[KnownFailure]] = lambda _: ()
 
 
 @asynccontextmanager
@@ -553,9 +553,13 @@ class OpenTarget:
         why = f"its listed lateness would not be seen with {result.lag_ms} ms of lag"
         return replace(result, outcome=Outcome.UNKNOWN, message=why)
 
-    def _goes_on(self, case: Plan, observed: str) -> bool:
-        """Tell if a case goes on behind a deviation, by its signature: not where it is listed."""
-        return not self._listed.covers(case.id, observed)
+    def _goes_on(self, case: Plan, verdict: Verdict, recording: Recording) -> bool:
+        """Tell if a case goes on behind a deviation: not where that is listed."""
+        observed = signature(verdict, recording)
+        result = CaseResult(
+            case, Outcome.FAIL, case.level, "", observed, verdict=verdict, recording=recording
+        )
+        return not self._listed.covers(case.id, result.listed_rules(self._revision), observed)
 
     def _is_proved(self, result: CaseResult) -> bool:
         """Return True for a violation that nothing but the target explains."""
@@ -694,11 +698,11 @@ class OpenTarget:
             recording.cleaned = cleaned
             judged_s += again_s
         whole = None
-        went_on = goes_on and self._goes_on(case, signature(verdict, recording))
-        if went_on and verdict.violation is not None and not recording.moved:
+        violation = None if recording.moved or not goes_on else verdict.violation
+        if violation is not None and self._goes_on(case, verdict, recording):
             if meter is not None:
                 self._meters[id(recording)] = meter
-            whole, recording = recording, recording.until(verdict.violation)
+            whole, recording = recording, recording.until(violation)
         result = case_result(case, recording, verdict, self._revision)
         result = replace(result, whole=whole)
         if control is not None and is_cut_off(result):

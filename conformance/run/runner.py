@@ -71,7 +71,7 @@ from fencepost.model.plans.steps import (
 from fencepost.model.plans.times import Times, times_for
 from fencepost.model.revision import Revision
 from fencepost.properties.departures.attribution import attributed, departed_by
-from fencepost.properties.judging.answer_diff import Recording, signature
+from fencepost.properties.judging.answer_diff import Recording
 from fencepost.properties.oracle.behind import judge_behind
 from fencepost.properties.oracle.oracle import Oracle, judge
 from fencepost.properties.oracle.verdict import Verdict
@@ -248,7 +248,7 @@ class CaseRun:
     its end even after a violation, to see further violations.  `eager`: judge the plan while it
     runs, even if it is about no rule.  `follows`: go on behind a violation that known departures
     explain; `goes_on`: behind one that has nothing to do with the rules of the case, if this holds
-    for the signature of that one.
+    for the verdict and the recording so far.
     `lag_since`: the lag that must be allowed by now for events since a time of the monotonic clock.
     """
 
@@ -265,7 +265,7 @@ class CaseRun:
         persists: bool = False,
         eager: bool = False,
         follows: bool = False,
-        goes_on: Callable[[str], bool] | None = None,
+        goes_on: Callable[[Verdict, Recording], bool] | None = None,
         lag_since: Callable[[float], int] = lambda _: 0,
     ) -> None:
         self._persists = persists
@@ -329,9 +329,7 @@ class CaseRun:
 
     def _may_go_on(self, verdict: Verdict) -> bool:
         recording = dataclasses.replace(self.recording, names=dict(self._knowledge.names))
-        return self._goes_on_behind is not None and self._goes_on_behind(
-            signature(verdict, recording)
-        )
+        return self._goes_on_behind is not None and self._goes_on_behind(verdict, recording)
 
     @property
     def pauses_ms(self) -> int:

@@ -25,6 +25,7 @@ from typing import Annotated, NamedTuple, Self
 import msgspec
 from msgspec import Meta
 
+from fencepost.model.history.words import without_names
 from fencepost.properties.departures.attribution import departures_in
 from fencepost.properties.departures.known_departures import DEPARTURES
 from fencepost.properties.judging.answer_diff import SILENT, TOO_LATE
@@ -48,6 +49,9 @@ _COMPARE: Mapping[str, Callable[[int, int], bool]] = {
     ">": operator.gt,
     "<": operator.lt,
 }
+
+
+_GENERATION = re.compile(r"generation \d+")
 
 
 class KnownFailure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -116,6 +120,13 @@ class KnownFailure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
         parts = map(re.escape, self.observed.split(ANY_NUMBER))
         return re.fullmatch(_NUMBER.join(parts), observed) is not None
 
+    def covers(self, observed: str) -> bool:
+        """Tell if a failure with this signature is the one of this entry.
+
+        An answer that is wrong as listed, and was waited for in vain at first, is the same.
+        """
+        return self.shows_as(observed) or self.shows_as(observed.removesuffix(f", {TOO_LATE}"))
+
     @property
     def reason(self) -> str:
         """Return the reason, with the link if there is one."""
@@ -123,27 +134,43 @@ class KnownFailure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
 
 
 class ListedFailures:
-    """The failures that are listed for a target, by their cases.
+    """The failures that are listed for a target.
 
     `late`: the cases that fail by lateness; True: each time.
     """
 
-    def __init__(self, entries: Iterable[KnownFailure]) -> None:
-        self._entries: dict[str, list[KnownFailure]] = {}
+    def __init__(self, entries: Sequence[KnownFailure]) -> None:
+        self._own: dict[str, list[KnownFailure]] = {}
         for entry in entries:
-            self._entries.setdefault(entry.case, []).append(entry)
+            self._own.setdefault(entry.case, []).append(entry)
+        self._anywhere = {_look(e.rule, e.observed): e for e in reversed(entries) if e.anywhere}
         self.late = {
-            case: not any(entry.intermittent for entry in listed)
-            for case, listed in self._entries.items()
-            if any(entry.observed.endswith((TOO_LATE, SILENT)) for entry in listed)
+            case: not any(entry.intermittent for entry in own)
+            for case, own in self._own.items()
+            if any(entry.observed.endswith((TOO_LATE, SILENT)) for entry in own)
         }
 
-    def covers(self, case: str, observed: str) -> bool:
-        """Tell if a failure of a case is listed, by its signature."""
-        # An answer that is wrong as listed, and was waited for in vain at first, is the same.
-        answer = observed.removesuffix(f", {TOO_LATE}")
-        listed = self._entries.get(case, ())
-        return any(entry.shows_as(observed) or entry.shows_as(answer) for entry in listed)
+    def own(self, case: str) -> list[KnownFailure]:
+        """Return the entries of a case."""
+        return self._own.get(case, [])
+
+    def general(self, rules: Iterable[str], observed: str) -> KnownFailure | None:
+        """Return the entry for a failure that is known in all cases, or None.
+
+        `rules`: those by which a list may name it; `observed`: its signature.
+        """
+        looks = (_look(rule, observed) for rule in rules)
+        return next((self._anywhere[look] for look in looks if look in self._anywhere), None)
+
+    def covers(self, case: str, rules: Iterable[str], observed: str) -> bool:
+        """Tell if a failure of a case is listed, for the case or for all."""
+        own = any(entry.covers(observed) for entry in self.own(case))
+        return own or self.general(rules, observed) is not None
+
+
+def _look(rule: str, observed: str) -> tuple[str, str]:
+    """Return the part that is equal in all cases: the generation depends on the timers, too."""
+    return rule, _GENERATION.sub("generation …", without_names(observed))
 
 
 def note_of(reason: str) -> str:

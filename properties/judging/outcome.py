@@ -12,7 +12,7 @@ from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS, Level
 from fencepost.properties.departures.attribution import Attribution, attributed, departures_in
 from fencepost.properties.departures.known_departures import DEPARTURES
-from fencepost.properties.judging.answer_diff import TOO_LATE, Recording, signature
+from fencepost.properties.judging.answer_diff import Recording, signature
 from fencepost.properties.judging.known_failures import KnownFailure, note_of, stale_note
 from fencepost.properties.oracle.fingerprint import (
     TARGET_FAILED,
@@ -121,9 +121,7 @@ class CheckResult:
         is_failure = self.outcome is Outcome.FAIL or (
             self.outcome is Outcome.UNKNOWN and entry.intermittent
         )
-        # An answer that is wrong as listed, and was waited for in vain at first, is the same.
-        answer = self.observed.removesuffix(f", {TOO_LATE}")
-        return is_failure and (entry.shows_as(self.observed) or entry.shows_as(answer))
+        return is_failure and entry.covers(self.observed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ A target is certified if all tested cases hold and no case was left out.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,13 +12,13 @@ from enum import Enum
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from fencepost.model.coordinator import Config, Provenance
-from fencepost.model.history.words import made_by, plural, without_names
+from fencepost.model.history.words import made_by, plural
 from fencepost.model.plans.times import LEAST_LAG_MS
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS, Level
 from fencepost.properties.departures.attribution import departures_in
 from fencepost.properties.judging.answer_diff import TOO_LATE
-from fencepost.properties.judging.known_failures import KnownFailure, listed_as
+from fencepost.properties.judging.known_failures import KnownFailure, ListedFailures, listed_as
 from fencepost.properties.judging.outcome import (
     NOT_LISTED,
     UNTESTED,
@@ -242,9 +241,6 @@ class Certificate(Report[CaseResult]):
         return broken
 
 
-_GENERATION = re.compile(r"generation \d+")
-
-
 def apply(
     results: Iterable[ResultT], known: Sequence[KnownFailure], revision: Revision
 ) -> tuple[ResultT, ...]:
@@ -255,16 +251,13 @@ def apply(
     case is unknown because it did not fail each time.  A case that is listed by the deviation
     behind which it went on fails as listed, and so does one that fails behind a listed one.
     """
-    by_case: dict[str, list[KnownFailure]] = {}
-    for entry in known:
-        by_case.setdefault(entry.case, []).append(entry)
+    listed = ListedFailures(known)
     # A steady failure says best what the cause is; an intermittent one may have more to it.
     steady_first = sorted(known, key=lambda entry: entry.intermittent)
     by_cause = {entry.cause: entry for entry in reversed(steady_first) if entry.cause}
-    anywhere = {_look(e.rule, e.observed): e for e in reversed(known) if e.anywhere}
 
     def applied(result: ResultT) -> ResultT:
-        entries = by_case.get(result.case.id, [])
+        entries = listed.own(result.case.id)
         before = result.without_going_on()
         if before is not result:
             is_own = any(map(before.is_covered_by, entries))
@@ -278,9 +271,8 @@ def apply(
                 return _as_known(result, next(own, by_cause[names[0]]))
             # What no listed departure explains is none of theirs, whatever it looks like.
             entries = [e for e in entries if not e.cause or not e.shows_as(result.observed)]
-            looks = (_look(rule, result.observed) for rule in result.listed_rules(revision))
-            covering = (anywhere[look] for look in looks if look in anywhere)
-            general = next(covering, None) if not names else None
+            rules = () if names else result.listed_rules(revision)
+            general = listed.general(rules, result.observed)
             if general is not None and not any(e.shows_as(result.observed) for e in entries):
                 return _as_known(result, general)
         return _applied(result, entries)
@@ -306,11 +298,6 @@ def _applied(result: ResultT, entries: Sequence[KnownFailure]) -> ResultT:
         return replace(result, outcome=Outcome.UNKNOWN, message=message)
     message = f"listed as a known failure ({listed}), but passes: take it off the list"
     return replace(result, outcome=Outcome.STALE_KNOWN_FAILURE, message=message)
-
-
-def _look(rule: str, observed: str) -> tuple[str, str]:
-    """Return the part that is equal in all cases: the generation depends on the timers, too."""
-    return rule, _GENERATION.sub("generation …", without_names(observed))
 
 
 def _as_known(result: ResultT, entry: KnownFailure) -> ResultT:

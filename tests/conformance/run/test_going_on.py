@@ -131,6 +131,22 @@ def test_a_case_that_is_listed_by_the_deviation_fails_as_listed() -> None:
     assert unlisted.outcome is Outcome.PASS
 
 
+@pytest.mark.parametrize("is_general", [False, True])
+def test_a_case_does_not_go_on_behind_a_deviation_that_is_listed(*, is_general: bool) -> None:
+    own, zombie = certified(liar(MASKS), (OWN, ZOMBIE)).results
+    assert zombie.before is not None
+    (rule,) = {zombie.before.broken(KAFKA_4), own.broken(KAFKA_4)}
+    case = OWN if is_general else ZOMBIE
+    entry = KnownFailure(
+        "liar", "*", case, rule or "", zombie.before.observed, "a", "", False, is_general
+    )
+    (alone,) = certified(liar(MASKS), (ZOMBIE,), replace(BEHIND, listed=lambda _: [entry])).results
+    assert alone.observed == zombie.before.observed
+    assert alone.whole is None
+    (known,) = apply([alone], [entry], KAFKA_4)
+    assert known.outcome is Outcome.KNOWN_FAILURE
+
+
 def test_an_id_that_only_the_leader_was_told_of_is_that_of_its_own_join() -> None:
     case_id = "JOIN-STATIC-EMPTY-STABLE/restart-of-a-follower"
     (result,) = certified(liar("initial-delay-not-extended"), (case_id,)).results
