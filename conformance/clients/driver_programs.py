@@ -12,7 +12,6 @@ the cache has the library, its version and a digest of the sources, so a change 
 
 from __future__ import annotations
 
-import hashlib
 import re
 import shlex
 import shutil
@@ -25,6 +24,7 @@ from pathlib import Path
 from fencepost.conformance.runtime.toolchain.found_tools import (
     cached,
     copy_jars,
+    digest_of,
     find_tool,
     jars_in,
     pom,
@@ -169,11 +169,8 @@ async def _cached(name: str, sources: list[Path], build: Callable[[Path], Awaita
 
     Raises TargetUnavailableError.
     """
-    digest = hashlib.sha256()
-    for source in sources:
-        digest.update(source.read_bytes())
     try:
-        return await cached("clients", f"{name}-{digest.hexdigest()[:12]}", build)
+        return await cached("clients", f"{name}-{digest_of(sources)}", build)
     except TargetUnavailableError as error:
         raise TargetUnavailableError(f"the driver {name} can't be built: {error}") from error
 

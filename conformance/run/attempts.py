@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
-from contextlib import asynccontextmanager, contextmanager
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from time import monotonic
-from typing import Any, Self
+from typing import Self
 
+from fencepost.conformance.runtime.event_loop import cancel_all
 from fencepost.model.history.words import plural
 from fencepost.properties.judging.outcome import CaseResult
 
@@ -73,17 +73,6 @@ def _cases_wait(count: int) -> str:
     return f"{plural(count, 'case')} wait{'s' if count == 1 else ''}"
 
 
-@asynccontextmanager
-async def ended(tasks: Collection[asyncio.Task[Any]]) -> AsyncIterator[None]:
-    """Cancel the tasks that still run when the body is left, and wait for their end."""
-    try:
-        yield
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-
 class FurtherAttempts:
     """Attempts of one case that began before their turn.
 
@@ -107,19 +96,12 @@ class FurtherAttempts:
 
     def begin(self, count: int) -> None:
         """See that `count` of them run or wait, each begun `APART_S` after the one before."""
-        missing = range(len(self._tasks), count)
-        tasks = [self._later((at - len(self._tasks) + 1) * APART_S) for at in missing]
-        self._tasks += map(asyncio.create_task, tasks)
+        for number in range(1, count - len(self._tasks) + 1):
+            self._tasks.append(asyncio.create_task(self._later(number * APART_S)))
 
     async def next(self) -> CaseResult | None:
         """Return the result of the next one; None: there is none, or no place for it."""
-        if not self._tasks:
-            return None
-        task = self._tasks.popleft()
-        try:
-            return await task
-        finally:
-            task.cancel()
+        return await self._tasks.popleft() if self._tasks else None
 
     def contradiction(self, holds: Callable[[CaseResult], bool]) -> CaseResult | None:
         """Return the result of an ended one that holds, or None."""
@@ -131,14 +113,11 @@ class FurtherAttempts:
         """Cancel those that are left."""
         tasks = list(self._tasks)
         self._tasks.clear()
-        async with ended(tasks):
-            pass
+        await cancel_all(tasks)
 
     async def _later(self, seconds: float) -> CaseResult | None:
         await asyncio.sleep(seconds)
         if self._places.locked():
             return None
         async with self._places:
-            began = monotonic()
-            result = await self._begin()
-            return replace(result, seconds=monotonic() - began)
+            return await self._begin()

@@ -439,11 +439,10 @@ class OpenTarget:
         """
         async with self._places:
             await self._turns.turn(at_once=has_turn or self._control is None)
-            began = time.monotonic()
             result = await self._attempt(
                 as_entry(case), case, self.set_ups.usual, known_lag_ms=known_lag_ms
             )
-            return await self._grade(replace(result, seconds=time.monotonic() - began))
+            return await self._grade(result)
 
     @property
     def revision(self) -> Revision:
@@ -520,12 +519,9 @@ class OpenTarget:
             # A longer timeout helps an undecided case, not one that failed before.
             last = attempt >= _ATTEMPTS and not failures.results
             ahead = await further.next() if failures.results else None
-            if ahead is None:
-                began = time.monotonic()
-                result = await self._attempt(entry, case, way, last=last, known_lag_ms=known_lag_ms)
-                result = replace(result, seconds=time.monotonic() - began)
-            else:
-                result = ahead
+            result = ahead or await self._attempt(
+                entry, case, way, last=last, known_lag_ms=known_lag_ms
+            )
             result = self._unhidden(entry, replace(result, attempts=attempt))
             if self._control is None or (refused_step and refused_step(result)):
                 return result
@@ -594,6 +590,14 @@ class OpenTarget:
 
     async def _attempt(
         self, entry: Entry, case: Plan, way: SetUp, *, last: bool = False, known_lag_ms: int = 0
+    ) -> CaseResult:
+        """Run and judge a case once, and time that."""
+        began = time.monotonic()
+        result = await self._run(entry, case, way, last=last, known_lag_ms=known_lag_ms)
+        return replace(result, seconds=time.monotonic() - began)
+
+    async def _run(
+        self, entry: Entry, case: Plan, way: SetUp, *, last: bool, known_lag_ms: int
     ) -> CaseResult:
         try:
             settings = self._settings(entry)

@@ -28,7 +28,7 @@ from fencepost.model.revision import Revision
 from fencepost.properties.judging.answer_diff import Recording, signature
 from fencepost.properties.judging.explain import sentence
 from fencepost.properties.judging.outcome import CaseResult, Outcome
-from fencepost.properties.oracle.behind import OracleBehind, judge_behind
+from fencepost.properties.oracle.behind import judge_behind
 from fencepost.properties.oracle.fingerprint import Fingerprint, broken_rule, fingerprint_of
 from fencepost.properties.oracle.verdict import Beside, Verdict, Violation, Wrong
 
@@ -55,20 +55,17 @@ def onward(
     if recording is None or first is None:
         return result
     whole = replace(recording)
-    oracle: OracleBehind | None = None
+    own = result.case.rules
 
     def judging(history: Sequence[Event], lag_ms: int) -> Verdict:
-        nonlocal oracle
-        oracle = judge_behind(revision, whole.config, history, lag_ms=lag_ms, own=result.case.rules)
-        return oracle.verdict()
+        return judge_behind(revision, whole.config, history, lag_ms=lag_ms, own=own).verdict()
 
     verdict = (
         judging(whole.history, 0) if meter is None else verdict_of(whole, revision, meter, judging)
     )
-    at_last = judge_behind(
-        revision, whole.config, whole.history, lag_ms=whole.lag_ms, own=result.case.rules
-    )
-    excused = at_last.excused
+    excused = judge_behind(
+        revision, whole.config, whole.history, lag_ms=whole.lag_ms, own=own
+    ).excused
     if not excused or excused[0].request_id != first.request_id:
         return result
     kinds = tuple(dict.fromkeys(_kind(each, revision, whole) for each in excused))

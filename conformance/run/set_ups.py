@@ -19,7 +19,7 @@ from msgspec import structs
 
 from fencepost.conformance.cases.case_registry import Entry
 from fencepost.conformance.cases.script import Entering, SetUp
-from fencepost.conformance.run.attempts import ended
+from fencepost.conformance.runtime.event_loop import cancel_all
 from fencepost.model.history.words import plural
 from fencepost.model.messages.errors import Error
 from fencepost.model.plans.plan_order import DELAY
@@ -93,16 +93,10 @@ class SetUps:
         refused = self._refused_step(entry, self.usual, first)
         violation = first.violation
         is_its_rule = violation and not set(violation.decided_by).isdisjoint(first.case.rules)
-        steps = [] if refused is None or is_its_rule else [refused]
-        ways = (
-            []
-            if not steps
-            else [
-                way
-                for way in other_ways(self.usual)
-                if not _sends(self._written(entry, first, way), steps[0])
-            ]
-        )
+        if refused is None or is_its_rule:
+            return first
+        steps = [refused]
+        ways = list(other_ways(self.usual))
         running = dict[SetUp, asyncio.Task[CaseResult]]()
         if first.seconds > _LONG_S and not places.locked():
 
@@ -110,8 +104,9 @@ class SetUps:
                 async with places:
                     return await attempt(way, partial(self._refused_step, entry, way))
 
-            running = {way: asyncio.create_task(begin(way)) for way in ways}
-        async with ended(running.values()):
+            others = (w for w in ways if not _sends(self._written(entry, first, w), refused))
+            running = {way: asyncio.create_task(begin(way)) for way in others}
+        try:
             for way in ways:
                 case = self._written(entry, first, way)
                 if any(_sends(case, step) for step in steps):
@@ -126,6 +121,8 @@ class SetUps:
                     self._refused[entry.id] = first, way
                     note = f"{way}, since otherwise {first.observed}"
                     return replace(result, notes=(note, *result.notes))
+        finally:
+            await cancel_all(running.values())
         return first
 
     def with_refusals(self, results: list[CaseResult]) -> list[CaseResult]:

@@ -30,7 +30,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -108,6 +108,13 @@ async def side_by_side(work: Iterable[Coroutine[Any, Any, _Result]]) -> list[_Re
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(coroutine) for coroutine in work]
     return [task.result() for task in tasks]
+
+
+async def cancel_all(tasks: Collection[asyncio.Task[Any]]) -> None:
+    """Cancel the tasks that still run, and wait for the end of all."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 class Turns:

@@ -21,7 +21,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -213,6 +213,14 @@ def _damage(folder: Path) -> str | None:
 def _sum(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def digest_of(sources: Iterable[Path]) -> str:
+    """Return a digest of files of ours, for the version of what is built of them."""
+    digest = hashlib.sha256()
+    for source in sources:
+        digest.update(bounded_text(source).encode())
+    return digest.hexdigest()[:12]
 
 
 async def _made(folder: Path, make: Callable[[Path], Awaitable[None]]) -> None:

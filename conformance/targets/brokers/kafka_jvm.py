@@ -9,7 +9,6 @@ installed, each broker has its own process.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import os
 import shutil
 from collections.abc import Awaitable, Callable, Sequence
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Self
 
 from fencepost.conformance.runtime.toolchain.child import Child
-from fencepost.conformance.runtime.toolchain.found_tools import cached, run_tool
+from fencepost.conformance.runtime.toolchain.found_tools import cached, digest_of, run_tool
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.traces.files.bounded import bounded_text
 
@@ -54,8 +53,7 @@ async def compiled(java: str) -> Path | None:
         command = [javac, "-nowarn", "--release", _LEAST_JAVA, "-d", str(folder), str(_SOURCE)]
         await run_tool(command, _COMPILE_S, folder)
 
-    digest = hashlib.sha256(bounded_text(_SOURCE).encode()).hexdigest()[:12]
-    return await cached("kafka-servers", digest, build)
+    return await cached("kafka-servers", digest_of([_SOURCE]), build)
 
 
 class SharedJvm:

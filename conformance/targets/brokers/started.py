@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from fencepost.conformance.runtime.event_loop import cancel_all
 from fencepost.conformance.runtime.toolchain.child import Child, Server, free_ports
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.targets.target import NO_LIMIT, Hints, ScopeNeeds, Target
@@ -200,9 +201,7 @@ class StartedTarget(Target):
         """End all brokers; their data goes with them."""
         starting = list(self._brokers.values())
         self._brokers.clear()
-        for task in starting:
-            task.cancel()
-        await asyncio.gather(*starting, return_exceptions=True)
+        await cancel_all(starting)
         await self._stack.aclose()
         self._tcp = None
 

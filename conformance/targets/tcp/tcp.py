@@ -31,7 +31,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Self
 
-from fencepost.conformance.runtime.event_loop import STAGGER_S
+from fencepost.conformance.runtime.event_loop import STAGGER_S, cancel_all
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.targets.target import HelperFailedError, Hints, Target
 from fencepost.conformance.targets.tcp.broker_connection import (
@@ -140,9 +140,7 @@ class Failovers:
 
     async def close(self) -> None:
         """Give up; all waits are cancelled."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await cancel_all(list(self._tasks))
         for _, done in self._waiting:
             done.cancel()
 
