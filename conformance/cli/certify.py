@@ -263,7 +263,7 @@ def _bar_or_lines(
     from rich.text import Text  # noqa: PLC0415
 
     class WaitColumn(ProgressColumn):
-        """Show what is being waited for, anew each time that the bar is drawn."""
+        """Show the reason for the wait, which is read each time that the bar is drawn."""
 
         def render(self, task: Task) -> Text:
             del task

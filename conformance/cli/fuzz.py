@@ -211,10 +211,10 @@ class _News(FuzzListener):
 
     def examined(self, finding: PlanFinding, trace: TraceFile | None) -> None:
         """Print a finding, and write its files."""
-        self._number += 1
         if self._report is not None and trace is not None:
             write_trace(finding.case.id, trace, self._report)
-        if self._is_printed:
+        if self._is_printed and not finding.is_only_counted:
+            self._number += 1
             status = "" if self._earlier is None else self._earlier.status_of(finding)
             _echo(finding_lines(self._number, finding, self._revision, status))
 

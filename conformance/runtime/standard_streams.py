@@ -52,7 +52,7 @@ class _Text(io.TextIOWrapper):
 _STYLES = r"\x1b\[(?:(?:[0-4]|2[2-4]|[39][0-7]|[34]9|38;5;\d{1,3})(?:;(?!m)|(?=m)))*m"
 _BARS = r"\x1b\[(?:2K|\d{0,3}[AG]|\?25[lh])|\r"
 _OWN = {_STDOUT: re.compile(f"({_STYLES})"), _STDERR: re.compile(f"({_STYLES}|{_BARS})")}
-"""Sequences that are ours, by descriptor."""
+"""Sequences that fencepost itself writes, by file descriptor."""
 
 
 class _Terminal(io.TextIOWrapper):

@@ -138,7 +138,7 @@ class _Z3ModelReader:
                 self._names[sort][key] = name
 
     def _traits(self, sort: Sort, value: Z) -> list[bool]:
-        """Return what is false of a thing, by which it is sorted, and of an instance's members."""
+        """List for each fact about a thing, or about an instance's members, if it is false."""
         scene = self._scene
         held = [
             symbols.relations[relation.name].of(value)

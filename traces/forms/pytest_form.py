@@ -287,7 +287,7 @@ class _Test:
         request = self._requests[verdict.request or ""]
         bodies = [row.body for row in verdict.expected if row.body is not None]
         wrong = f"by rule {verdict.rule}" if verdict.rule else "by the model"
-        if verdict.wrong == "EARLY" or (verdict.wrong == "CLOSED" and not bodies):
+        if verdict.wrong in {"EARLY", "CLOSED"} and not bodies:
             yield from self._pause(at_ms, index)
             yield f"# {wrong} it waits"
             yield f"broker.waits({request.connection!r})"

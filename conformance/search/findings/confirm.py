@@ -85,6 +85,11 @@ class Finding(Generic[T, R, F]):
         """Tell if it was run again, and each run failed so."""
         return self.failed == self.runs > 0
 
+    @property
+    def is_only_counted(self) -> bool:
+        """Tell if it is listed and was not run again, so that its reason is counted and no more."""
+        return bool(self.known) and not self.runs
+
 
 @dataclass(frozen=True, slots=True)
 class Confirmation(Generic[R]):

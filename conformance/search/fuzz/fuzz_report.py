@@ -164,7 +164,8 @@ def progress_line(tally: Tally) -> str:
 def lines(fuzzed: FuzzResult) -> Iterator[str]:
     """Describe a run for people."""
     yield from search_lines(fuzzed)
-    for number, finding in enumerate(fuzzed.everything, start=1):
+    findings = [each for each in fuzzed.everything if not each.is_only_counted]
+    for number, finding in enumerate(findings, start=1):
         status = "" if fuzzed.since is None else fuzzed.since.status_of(finding)
         yield from finding_lines(number, finding, fuzzed.revision, status)
     yield from verdict_lines(fuzzed)
@@ -218,12 +219,7 @@ def search_lines(fuzzed: FuzzResult) -> Iterator[str]:
 def finding_lines(
     number: int, finding: PlanFinding, revision: Revision, status: str = ""
 ) -> Iterator[str]:
-    """Describe one finding.  `status`: since an earlier run, "" without one.
-
-    One that is listed and was not tried again has no lines: its reason is counted with the search.
-    """
-    if finding.known and not finding.runs:
-        return
+    """Describe one finding.  `status`: since an earlier run, "" without one."""
     sure = ["flaky"] * finding.is_flaky + ["unconfirmed"] * (not finding.runs)
     known = [status] if status else ["known"] * bool(finding.known)
     kind = " ".join([*known, *sure, "finding"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 import pytest
 from support.committed import ROWS, committed
@@ -11,7 +12,7 @@ from support.pasted import PASSED, run_pasted
 from fencepost.model.coordinator import Send
 from fencepost.model.history.events import Sent
 from fencepost.model.messages.draft_messages import TWO_LIST
-from fencepost.properties.judging.trace_verdict import TraceVerdict
+from fencepost.properties.judging.trace_verdict import Expected, TraceVerdict
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
 from fencepost.traces.forms.pytest_form import Literals, to_pytest
 
@@ -36,6 +37,18 @@ def test_it_tells_the_model_from_the_mutant(name: str) -> None:
 @pytest.mark.parametrize("name", ["full-group", "pending-leave", "protocol-twice"])
 def test_what_a_kafka_gets_wrong_the_model_does_right(name: str) -> None:
     assert run_pasted(committed(name), "kafka-4") == PASSED
+
+
+def test_an_early_answer_that_is_due_at_once_is_written_as_that_answer() -> None:
+    early = committed("no-initial-delay")
+    assert "broker.waits('A1')" in to_pytest(early)
+    due = Expected(
+        {**(early.verdict.observed or {}), "generationId": 2}, "JOIN-PHASE-DELAY-OVER", ""
+    )
+    at_once = replace(early, verdict=replace(early.verdict, expected=(due,)))
+    text = to_pytest(at_once)
+    assert "broker.waits('A1')" not in text
+    assert "'generation_id': Gen(2)" in text
 
 
 def test_the_metadata_of_an_offset_are_a_text() -> None:
