@@ -113,7 +113,7 @@ AREAS: Mapping[str, tuple[str, ...]] = {
     "heartbeats": ("HEARTBEAT-",),
     "leaves": ("LEAVE-",),
     "offsets": ("COMMIT-", "FETCH-"),
-    "describe, list": ("DESCRIBE-", "LIST-"),
+    "describe, list": ("DESCRIBE-", "LIST-", "DELETE-"),
     "sessions": ("SESSION-",),
     "failovers, cleanup": ("FAILOVER-", "TOPICS-DELETED", "CLEANUP-"),
 }

@@ -1,15 +1,19 @@
-"""DescribeGroups and ListGroups: the view of a group in each state."""
+"""DescribeGroups, ListGroups and DeleteGroups: what administrators see and delete in each state."""
 
 from __future__ import annotations
 
 from fencepost.conformance.cases.case_registry import Registry
+from fencepost.conformance.cases.offset_cases import commit_by_hand
 from fencepost.conformance.cases.script import RANGE, Script
+from fencepost.model.plans.steps import Ms
 
 CASES = Registry()
 case = CASES.case
 
 _INSTANCES = (("DescribeGroups", 4),)
 _LIST = (("ListGroups", 0),)
+_DELETE = (("DeleteGroups", 0),)
+_LEAVE = (("LeaveGroup", 3),)
 
 
 @case("DESCRIBE-ABSENT-LEGACY", apis=(("DescribeGroups", 0),))
@@ -140,3 +144,116 @@ def no_group_is_listed(s: Script) -> None:
     """A group that doesn't exist is not listed, though somebody asked for it."""
     s.beat("a", member_id="nobody", generation=1)
     s.list_groups()
+
+
+# A group is deleted once nobody is a member, and an absent static member is one.
+
+
+@case("DELETE-ABSENT", apis=_DELETE)
+def no_group_to_delete(s: Script) -> None:
+    """A group that doesn't exist can't be deleted, in any version."""
+    s.delete_groups()
+    s.delete_groups(at_most=1)
+
+
+@case("DELETE-MEMBERS", "HEARTBEAT-STABLE", apis=_DELETE)
+def stable_group_is_not_deleted(s: Script) -> None:
+    """A stable group is not deleted: its members, static or not, go on."""
+    s.stable("A1", "b")
+    s.delete_groups()
+    s.beat("A1", "b")
+
+
+@case("DELETE-MEMBERS", "JOIN-STATIC-EMPTY-STABLE", apis=_DELETE)
+def group_of_an_absent_static_member_is_not_deleted(s: Script) -> None:
+    """A static member that went without a leave is a member: it finds its place when it is back."""
+    s.stable("A1")
+    s.disconnect("A1")
+    s.delete_groups()
+    s.join("A2", wait=True)
+    s.sync("A2", wait=True)
+
+
+@case("DELETE-MEMBERS", "SESSION-EXPIRED", "DELETE-EMPTY", apis=_DELETE)
+def group_is_deleted_when_the_session_of_a_static_member_ended(s: Script) -> None:
+    """When the session of an absent static member is over, nobody is a member any more."""
+    s.says("A1", session=Ms("short session"))
+    s.stable("A1")
+    s.disconnect("A1")
+    s.delete_groups()
+    s.pause("short session")
+    s.delete_groups()
+    s.join("A2", wait=True)
+
+
+@case("DELETE-MEMBERS", "JOIN-MEMBER-PREPARING", apis=_DELETE)
+def rebalancing_group_is_not_deleted(s: Script) -> None:
+    """A group that prepares a rebalance is not deleted, and the rebalance ends as ever."""
+    s.preparing("a", "B1")
+    s.delete_groups()
+    s.join("a", "B1", wait=("a", "B1", "n"))
+
+
+@case("DELETE-MEMBERS", "SYNC-COMPLETING-LEADER", apis=_DELETE)
+def group_that_waits_for_syncs_is_not_deleted(s: Script) -> None:
+    """A group that waits for the assignment is not deleted."""
+    s.completing("a", "B1")
+    s.delete_groups()
+    s.synced("a", "B1")
+
+
+@case("DELETE-EMPTY", "HEARTBEAT-GROUP-ABSENT", "LIST-NO-GROUP", apis=(*_DELETE, *_LIST, *_LEAVE))
+def empty_group_is_deleted(s: Script) -> None:
+    """A group that all have left is deleted with its generation; an instance may begin it anew."""
+    s.stable("A1", "B1")
+    s.leave("A1")
+    s.leave("B1")
+    s.delete_groups()
+    s.beat("A1")
+    s.list_groups()
+    s.join("B2", wait=True)
+
+
+@case("DELETE-EMPTY", "FETCH-ANYBODY", "DELETE-ABSENT", apis=_DELETE)
+def offsets_go_with_their_group(s: Script) -> None:
+    """The offsets of a deleted group are gone; so is the group, which can't be deleted twice."""
+    commit_by_hand(s)
+    s.delete_groups()
+    s.fetch("admin")
+    s.delete_groups()
+
+
+@case("DELETE-EMPTY", "JOIN-GROUP-ABSENT", apis=_DELETE)
+def pending_id_goes_with_its_group(s: Script) -> None:
+    """An id that was handed out is no member: the group is deleted, and the id is unknown."""
+    commit_by_hand(s)
+    s.join("n", member_id="", wait=True)
+    s.delete_groups()
+    s.join("n", wait=True)
+
+
+@case("DELETE-EMPTY", "DELETE-MEMBERS", "DELETE-ABSENT", "HEARTBEAT-STABLE", apis=_DELETE)
+def several_groups(s: Script) -> None:
+    """Of several groups in one request each is deleted, or not, on its own."""
+    s.stable("A1")
+    commit_by_hand(s, group="h")
+    s.delete_groups("g", "h", "i")
+    s.beat("A1")
+
+
+@case(
+    "DELETE-EMPTY",
+    "LIST-NO-GROUP",
+    "HEARTBEAT-GROUP-ABSENT",
+    apis=(*_DELETE, *_LIST, *_LEAVE),
+    features=("restart",),
+)
+def deleted_group_stays_away(s: Script) -> None:
+    """A group that was deleted is not loaded by the next coordinator, nor are its instances."""
+    s.stable("A1")
+    s.leave("A1")
+    s.delete_groups()
+    s.restart()
+    s.list_groups()
+    s.beat("A1")
+    s.join("A2", wait=True)

@@ -337,6 +337,10 @@ class Script:
         fields: dict[str, Any] = {"states_filter": states} if states else {}
         self.ask("admin", "ListGroups", version=version, at_most=at_most, **fields)
 
+    def delete_groups(self, *groups: str, at_most: int | None = None) -> None:
+        """Send DeleteGroups from a connection of its own."""
+        self.ask("admin", "DeleteGroups", at_most=at_most, groups_names=groups or ("g",))
+
     def _member_fields(
         self,
         who: str,

@@ -199,7 +199,6 @@ VERSIONS: Mapping[str, tuple[int, int]] = {
     "InitProducerId": (0, 5),
     "OffsetForLeaderEpoch": (2, 4),
     "DescribeConfigs": (1, 4),
-    "DeleteGroups": (0, 2),
     "DescribeCluster": (0, 2),
 }
 """All versions that the codec can write; older ones of Produce and Fetch have older records."""
@@ -218,8 +217,7 @@ class BrokerApis:
     """The APIs of a broker beside the group protocol.
 
     `nodes`: the address of each, in answers to clients; `apis`: the group APIs and their versions;
-    `groups`: finds the coordinators of groups, and deletes groups; `release`: the Kafka that it
-    passes for.
+    `groups`: finds the coordinators of groups; `release`: the Kafka that it passes for.
     """
 
     def __init__(
@@ -288,8 +286,6 @@ class BrokerApis:
                 return {"responses": [self._delete(row) for row in rows]}
             case "DescribeConfigs":
                 return {"results": [self._describe(row) for row in body["resources"]]}
-            case "DeleteGroups":
-                return {"results": [self._gone(name, node) for name in body["groupsNames"]]}
             case _:
                 raise ValueError(f"{request.api} is no API of a broker's surroundings")
 
@@ -443,16 +439,6 @@ class BrokerApis:
             "resourceName": name,
             "configs": rows,
         }
-
-    def _gone(self, group_id: str, node: int) -> dict[str, Any]:
-        code = Code.INVALID_GROUP_ID
-        if group_id and self._groups.node_of(group_id) != node:
-            code = Code.NOT_COORDINATOR
-        elif group_id:
-            deleted = self._groups.running.delete(group_id)
-            code = Code.NONE if deleted else Code.NON_EMPTY_GROUP
-            code = Code.GROUP_ID_NOT_FOUND if deleted is None else code
-        return {"groupId": group_id, "errorCode": code}
 
 
 def _version_rows(versions: Mapping[str, tuple[int, int]]) -> list[dict[str, Any]]:

@@ -13,7 +13,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from msgspec.structs import replace
 
 from fencepost.model.classic.group import SESSION, Group, first_timer
-from fencepost.model.classic.vocabulary import GroupState
 from fencepost.model.coordinator import Answer, Send, UnsupportedError
 from fencepost.model.history.events import TopicsDeleted
 from fencepost.model.machine import Machine
@@ -226,17 +225,6 @@ class RunningModel:
         for request_id in dropped:
             del self.open[request_id]
         return dropped
-
-    def delete(self, group_id: str) -> bool | None:
-        """Delete a group with its offsets; False if it is not Empty, None if there is none."""
-        group = self.groups.get(group_id)
-        if group is None:
-            return None
-        if group.state is not GroupState.EMPTY:
-            return False
-        del self.groups[group_id]
-        self._changed.add(group_id)
-        return True
 
     def _next_due(self) -> tuple[int, str, Timer] | None:
         """Return the next timer, or the next removal of an unused group where that is sooner."""

@@ -287,7 +287,6 @@ API_KEYS: dict[str, int] = {
     "OffsetForLeaderEpoch": 23,
     "DescribeConfigs": 32,
     "SaslAuthenticate": 36,
-    "DeleteGroups": 42,
     "ElectLeaders": 43,
     "AlterPartitionReassignments": 45,
     "DescribeCluster": 60,

@@ -14,6 +14,9 @@ from fencepost.model.messages.messages import (
     CommittedPartition,
     CommittedTopic,
     CommitTopic,
+    DeletedGroup,
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
     DescribedGroup,
     DescribeGroupsRequest,
     DescribeGroupsResponse,
@@ -135,6 +138,9 @@ def refused_message(message: Message, version: int, code: int) -> Message:
         case DescribeGroupsRequest():
             described = (DescribedGroup(group_id=g, error_code=code) for g in message.groups)
             return DescribeGroupsResponse(groups=tuple(described))
+        case DeleteGroupsRequest():
+            deleted = (DeletedGroup(group_id=g, error_code=code) for g in message.groups_names)
+            return DeleteGroupsResponse(results=tuple(deleted))
         case ListGroupsRequest():
             return ListGroupsResponse(error_code=code)
         case _:

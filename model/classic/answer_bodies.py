@@ -24,6 +24,8 @@ from fencepost.model.messages.messages import (
     CommitPartition,
     CommittedPartition,
     CommittedTopic,
+    DeletedGroup,
+    DeleteGroupsResponse,
     DescribedGroup,
     DescribedMember,
     DescribeGroupsResponse,
@@ -301,6 +303,12 @@ def list_answer(
                 ),
             )
     return ListGroupsResponse(error_code=_code(rule), groups=rows)
+
+
+def delete_answer(group_id: str, rule: Rule) -> DeleteGroupsResponse:
+    """Make the row of a group that is deleted, or not."""
+    row = DeletedGroup(group_id=group_id, error_code=_code(rule))
+    return DeleteGroupsResponse(results=(row,))
 
 
 def answer_not_coordinator(work: ClassicWork) -> None:

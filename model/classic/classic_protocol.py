@@ -21,6 +21,7 @@ CLASSIC: Protocol[Group, ClassicWork] = Protocol(
         "OffsetFetch",
         "DescribeGroups",
         "ListGroups",
+        "DeleteGroups",
     ),
     columns=COLUMNS,
     steps=STEPS,

@@ -27,6 +27,7 @@ from fencepost.model.messages.draft_messages import (
     TwoListLeaveGroupRequest,
 )
 from fencepost.model.messages.messages import (
+    DeleteGroupsRequest,
     DescribeGroupsRequest,
     HeartbeatRequest,
     JoinGroupRequest,
@@ -215,6 +216,25 @@ def list_groups(
     return (unchanged(group, request, rows, rule.id),)
 
 
+def delete_group(
+    machine: Machine,
+    group: Group | None,
+    request: Incoming,
+    message: DeleteGroupsRequest,
+    span: Span,
+    here: Availability,
+    group_id: str,
+) -> tuple[Outcome, ...]:
+    """Handle a DeleteGroups for one of its groups."""
+    point = (features.group_id(group_id), here, features.state(group))
+    rule = machine.decide("DeleteGroups", point)
+    outcomes = []
+    for done in machine.perform(ClassicWork(group, span, request), rule):
+        done.emit(request.id, answer_bodies.delete_answer(group_id, rule))
+        outcomes.append(done.outcome())
+    return tuple(outcomes)
+
+
 def leave(
     machine: Machine,
     group: Group | None,
@@ -313,6 +333,7 @@ HANDLERS: Mapping[type[Message], Handler] = {
     OffsetFetchRequest: fetch,
     DescribeGroupsRequest: describe,
     ListGroupsRequest: list_groups,
+    DeleteGroupsRequest: delete_group,
     MemberNameJoinGroupRequest: draft,
     TwoListLeaveGroupRequest: draft,
     TupleListLeaveGroupRequest: draft,

@@ -165,6 +165,8 @@ def request_words(api: str, version: int, body: Body, names: Names) -> str:
     groups = [g.get("groupId") if isinstance(g, Mapping) else g for g in body.get("groups") or ()]
     if groups and groups != [_DEFAULT_GROUP]:
         parts.append("groups " + ", ".join(map(quoted, groups)))
+    if named := body.get("groupsNames"):
+        parts.append("groups " + ", ".join(map(quoted, named)))
     parts += [f"leaves: {_leaver(r, names)}" for r in _draft_leavers(body)]
     return f"{api} v{version}" + (f" ({', '.join(parts)})" if parts else "")
 
@@ -189,6 +191,10 @@ def answer_words(api: str, body: Body | None, names: Names) -> str:
         parts += [f"{at} {error_name(p.get('errorCode', 0))}" for at, p in _partitions(body)]
     if api in {"DescribeGroups", "ListGroups"}:
         parts += [_group(row, names) for row in body.get("groups", ())]
+    parts += [
+        f"{quoted(row.get('groupId'))} {error_name(row.get('errorCode', 0))}"
+        for row in body.get("results", ())
+    ]
     return ", ".join(parts) or "an empty answer"
 
 

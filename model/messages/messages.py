@@ -8,8 +8,8 @@ one.
 Bodies are the JSON objects of the adapter protocol: camelCase names as in Kafka's message
 definitions, bytes as base64, a field present exactly when its version has it.
 
-The order: DescribeGroups and ListGroups, of administration; JoinGroup, SyncGroup, Heartbeat and
-LeaveGroup, of members; OffsetCommit and OffsetFetch.
+The order: DescribeGroups, ListGroups and DeleteGroups, of administration; JoinGroup, SyncGroup,
+Heartbeat and LeaveGroup, of members; OffsetCommit and OffsetFetch.
 
 Source: Kafka's message definitions up to 4.4, for the classic group protocol; the drafts' messages
 are in `fencepost.model.classic.draft_translation`.
@@ -110,6 +110,28 @@ class ListGroupsResponse(Message, frozen=True, kw_only=True):
     throttle_time_ms: Annotated[int, wire("throttleTimeMs", INT32, "1+", optional=True)] = 0
     error_code: Annotated[int | str, wire("errorCode", ERROR, "0+")]
     groups: Annotated[tuple[ListedGroup, ...], wire("groups", ListOf(ListedGroup), "0+")] = ()
+
+
+class DeleteGroupsRequest(Message, frozen=True, kw_only=True):
+    """A request to delete groups, several at once, with their offsets."""
+
+    API: ClassVar[str] = "DeleteGroups"
+    groups_names: Annotated[tuple[str, ...], wire("groupsNames", ListOf(STRING), "0+")]
+
+
+class DeletedGroup(Message, frozen=True, kw_only=True):
+    """The outcome for one group."""
+
+    group_id: Annotated[str, wire("groupId", STRING, "0+")]
+    error_code: Annotated[int | str, wire("errorCode", ERROR, "0+")]
+
+
+class DeleteGroupsResponse(Message, frozen=True, kw_only=True):
+    """The answer: a row for each group of the request."""
+
+    API: ClassVar[str] = "DeleteGroups"
+    throttle_time_ms: Annotated[int, wire("throttleTimeMs", INT32, "0+", optional=True)] = 0
+    results: Annotated[tuple[DeletedGroup, ...], wire("results", ListOf(DeletedGroup), "0+")] = ()
 
 
 class JoinProtocol(Message, frozen=True, kw_only=True):
@@ -398,6 +420,9 @@ __all__ = [
     "CommitTopic",
     "CommittedPartition",
     "CommittedTopic",
+    "DeleteGroupsRequest",
+    "DeleteGroupsResponse",
+    "DeletedGroup",
     "DescribeGroupsRequest",
     "DescribeGroupsResponse",
     "DescribedGroup",
@@ -456,6 +481,7 @@ APIS: dict[str, Api] = {
         Api("OffsetFetch", 9, 0, 9, 6, OffsetFetchRequest, OffsetFetchResponse),
         Api("DescribeGroups", 15, 0, 6, 5, DescribeGroupsRequest, DescribeGroupsResponse),
         Api("ListGroups", 16, 0, 5, 3, ListGroupsRequest, ListGroupsResponse),
+        Api("DeleteGroups", 42, 0, 2, 2, DeleteGroupsRequest, DeleteGroupsResponse),
     )
 }
 
@@ -489,6 +515,8 @@ def groups_of(message: Message, version: int) -> list[str] | None:
     match message:
         case DescribeGroupsRequest():
             return list(dict.fromkeys(message.groups))
+        case DeleteGroupsRequest():
+            return list(dict.fromkeys(message.groups_names))
         case ListGroupsRequest():
             return None
         case OffsetFetchRequest() if version >= _SEVERAL_SINCE:
@@ -501,6 +529,8 @@ def about_nothing(request: Message) -> Message:
     """Make the answer to a request that names no group at all."""
     if isinstance(request, OffsetFetchRequest):
         return OffsetFetchResponse()
+    if isinstance(request, DeleteGroupsRequest):
+        return DeleteGroupsResponse()
     return DescribeGroupsResponse()
 
 
@@ -511,5 +541,8 @@ def merged(messages: list[Message]) -> Message:
         case DescribeGroupsResponse() | ListGroupsResponse() | OffsetFetchResponse():
             rows: Any = tuple(row for m in messages for row in getattr(m, "groups", ()))
             return replace(first, groups=rows)
+        case DeleteGroupsResponse():
+            deleted: Any = tuple(row for m in messages for row in getattr(m, "results", ()))
+            return replace(first, results=deleted)
         case _:
             return first

@@ -166,6 +166,7 @@ def groups_of_plan(steps: tuple[PlanStep, ...]) -> list[str]:
         names += _named(ask.fields, "group_id")
         if ask.api == "DescribeGroups":
             names += [name for name in ask.fields.get("groups", ()) if isinstance(name, str)]
+        names += [name for name in ask.fields.get("groups_names", ()) if isinstance(name, str)]
     return list(dict.fromkeys(names))
 
 

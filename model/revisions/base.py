@@ -26,6 +26,7 @@ _TABLES = {
         offsets.FETCH,
         describe_list.DESCRIBE,
         describe_list.LIST,
+        describe_list.DELETE,
         timers.SESSION,
         timers.JOIN_PHASE,
         timers.SYNC_PHASE,
@@ -37,7 +38,7 @@ _TABLES = {
 
 
 def versions(*pairs: tuple[int, int]) -> dict[str, tuple[int, int]]:
-    """Return version ranges by API, in the order of the eight APIs."""
+    """Return version ranges by API, in the order of the protocol's APIs."""
     return dict(zip(CLASSIC.apis, pairs, strict=True))
 
 
@@ -46,7 +47,7 @@ KAFKA_4 = Revision(
     "what a correct current coordinator does",
     CLASSIC,
     _TABLES,
-    versions((0, 9), (0, 5), (0, 4), (0, 5), (2, 9), (1, 9), (0, 6), (0, 5)),
+    versions((0, 9), (0, 5), (0, 4), (0, 5), (2, 9), (1, 9), (0, 6), (0, 5), (0, 2)),
 )
 
 RULES = {rule.id: rule for _, rule in KAFKA_4.rules()}

@@ -129,16 +129,16 @@ GATES = (
 )
 
 # Highest versions by first release: JoinGroup, SyncGroup, Heartbeat, LeaveGroup, OffsetCommit,
-# OffsetFetch, DescribeGroups, ListGroups.
+# OffsetFetch, DescribeGroups, ListGroups, DeleteGroups.
 _HIGHEST: tuple[tuple[Release, tuple[int, ...]], ...] = (
-    ((2, 3), (5, 3, 3, 2, 7, 5, 3, 2)),
-    ((2, 4), (6, 4, 4, 4, 8, 6, 5, 3)),
-    ((2, 5), (7, 5, 4, 4, 8, 7, 5, 3)),
-    ((2, 6), (7, 5, 4, 4, 8, 7, 5, 4)),
-    ((3, 0), (7, 5, 4, 4, 8, 8, 5, 4)),
-    ((3, 2), (9, 5, 4, 5, 8, 8, 5, 4)),
-    ((3, 7), (9, 5, 4, 5, 9, 9, 5, 4)),
-    ((3, 8), (9, 5, 4, 5, 9, 9, 5, 5)),
+    ((2, 3), (5, 3, 3, 2, 7, 5, 3, 2, 1)),
+    ((2, 4), (6, 4, 4, 4, 8, 6, 5, 3, 2)),
+    ((2, 5), (7, 5, 4, 4, 8, 7, 5, 3, 2)),
+    ((2, 6), (7, 5, 4, 4, 8, 7, 5, 4, 2)),
+    ((3, 0), (7, 5, 4, 4, 8, 8, 5, 4, 2)),
+    ((3, 2), (9, 5, 4, 5, 8, 8, 5, 4, 2)),
+    ((3, 7), (9, 5, 4, 5, 9, 9, 5, 4, 2)),
+    ((3, 8), (9, 5, 4, 5, 9, 9, 5, 5, 2)),
 )
 RELEASES: tuple[Release, ...] = (
     *((2, minor) for minor in range(3, 9)),

@@ -24,6 +24,7 @@ from fencepost.properties.logic.classic_signature import (
     CALLER,
     CLEANUP,
     DEFERRED,
+    DELETE_GROUPS,
     EVENT,
     FAILOVER,
     FRESH,
@@ -81,7 +82,7 @@ from fencepost.properties.logic.logic import (
 
 _EVERY_STEP = "every request, row of a leave, timer, failover and cleanup, on every group"
 FAILS_OVER = is_now(EVENT, FAILOVER)
-STARTS_ANEW = is_now(EVENT, FAILOVER, CLEANUP)
+STARTS_ANEW = is_now(EVENT, FAILOVER, CLEANUP, DELETE_GROUPS)
 JOINS = is_now(EVENT, JOIN_GROUP)
 _LEAVES = is_now(EVENT, LEAVE_ROW, "LeaveGroup")
 _JOIN_PHASE = is_now(EVENT, JOIN_PHASE)

@@ -31,6 +31,7 @@ from fencepost.model.classic.effects import Do
 from fencepost.model.messages.draft_messages import DraftLeaveGroupResponse
 from fencepost.model.messages.errors import Error, error_name
 from fencepost.model.messages.messages import (
+    DeleteGroupsResponse,
     DescribedGroup,
     DescribeGroupsResponse,
     JoinGroupResponse,
@@ -103,6 +104,8 @@ def meaning(message: Message | None) -> Meaning:
             return Meaning(error_name(next((c for c in codes if c != _NONE), _NONE)))
         case DescribeGroupsResponse():
             return Meaning(error_name(_NONE), rest=tuple(_described(g) for g in message.groups))
+        case DeleteGroupsResponse():
+            return Meaning(error_name(_NONE), rest=(message.results,))
         case ListGroupsResponse():
             return Meaning(error_name(message.error_code), rest=(message.groups,))
         case OffsetFetchResponse():

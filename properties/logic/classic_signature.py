@@ -99,6 +99,7 @@ ANSWER = Feature("answer", (None, *Error), "the error (or NONE) that is answered
 CLASSIC_SIGNATURE = Signature(GROUP_RELATIONS, GROUP_FEATURES, EVENT_TERMS)
 
 JOIN_GROUP = "JoinGroup"
+DELETE_GROUPS = "DeleteGroups"
 LEAVE_ROW = "LeaveGroup member"
 SESSION_END = "session timeout"
 JOIN_PHASE = "join phase"

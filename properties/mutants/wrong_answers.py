@@ -46,8 +46,10 @@ from fencepost.properties.mutants.mutant import (
     Mutant,
     added,
     also,
+    but,
     mutant,
     only,
+    without,
 )
 
 
@@ -156,6 +158,24 @@ ANSWERS: tuple[Mutant, ...] = (
         "leaves of version 1 and 2 are answered in the shape of version 3, with rows",
         SHAPE,
         answer_versions={("LeaveGroup", 1): 3, ("LeaveGroup", 2): 3},
+    ),
+    mutant(
+        "members-deleted",
+        "a group is deleted with its members, also with static ones that are away",
+        GUARD,
+        but("DELETE-MEMBERS", effect=(Do.FORGET,), answer=Error.NONE),
+    ),
+    mutant(
+        "deleted-group-stays",
+        "a group that is deleted stays, with its generation and its offsets",
+        ANSWER,
+        without("DELETE-EMPTY", Do.FORGET),
+    ),
+    mutant(
+        "empty-group-undeletable",
+        "a group without members can't be deleted",
+        GUARD,
+        but("DELETE-EMPTY", effect=(), answer=Error.NON_EMPTY_GROUP),
     ),
     mutant(
         "empty-group-unlisted",

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from fencepost.model.messages.errors import Error, error_name
 from fencepost.model.messages.messages import (
+    DeleteGroupsResponse,
     DescribedGroup,
     DescribeGroupsResponse,
     FetchedTopic,
@@ -271,6 +272,12 @@ def _compare(m: _Matcher, expected: Message, observed: Message, order: tuple[Any
         case ListGroupsResponse(), ListGroupsResponse():
             m.error("errorCode", expected.error_code, observed.error_code)
             m.same("groups", _listed(expected), _listed(observed))
+        case DeleteGroupsResponse(), DeleteGroupsResponse():
+            rows = {row.group_id: row.error_code for row in observed.results}
+            m.same("results", sorted(r.group_id for r in expected.results), sorted(rows))
+            for deleted in expected.results:
+                at = f"results[{deleted.group_id}].errorCode"
+                m.error(at, deleted.error_code, rows[deleted.group_id])
         case _:
             if hasattr(expected, "error_code") and type(expected) is type(observed):
                 m.error("errorCode", expected.error_code, getattr(observed, "error_code", 0))

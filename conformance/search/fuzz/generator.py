@@ -218,6 +218,9 @@ BOUNDARY_VALUES: tuple[BoundaryValue, ...] = (
     BoundaryValue("groups", "empty", _of(("",))),
     BoundaryValue("groups", "both", lambda _, about: (about.home, about.elsewhere)),
     BoundaryValue("groups", "unknown", _of(("nowhere",))),
+    BoundaryValue("groups_names", "none", _of(())),
+    BoundaryValue("groups_names", "both", lambda _, about: (about.home, about.elsewhere)),
+    BoundaryValue("groups_names", "unknown", _of(("nowhere",))),
     BoundaryValue("states_filter", "Stable", _of(("Stable",))),
     BoundaryValue("states_filter", "Empty", _of(("Empty", "Dead"))),
     BoundaryValue("states_filter", "unknown", _of(("Nonsense",))),
@@ -436,6 +439,8 @@ class Drawer:
             "describe": 0.5,
             "list": 0.3,
         }
+        if "DeleteGroups" in self._dry_run.hello.apis:
+            weights["delete"] = 0.3
         if member is None:
             replaces = group is not None and group.holder(instance_of(who) or "") is not None
             weights["join"] = 4.0 if state is GroupState.STABLE and not replaces else 12.0
@@ -456,7 +461,7 @@ class Drawer:
             api, kind = "JoinGroup", "join"
             versions = self._dry_run.hello.versions(api)
         version = random.choice(versions) if random.random() < _OLD else versions[-1]
-        sender = "admin" if kind in {"describe", "list"} else who
+        sender = "admin" if kind in {"describe", "list", "delete"} else who
         fields = self._fields(who, kind)
         word = api
         if random.random() < _BENT:
@@ -567,6 +572,8 @@ class Drawer:
                 }
             case "describe":
                 return {"groups": (home,)}
+            case "delete":
+                return {"groups_names": (home,)}
             case "list":
                 return {"states_filter": (), "types_filter": ()}
             case _:
@@ -602,6 +609,7 @@ _API = {
     "fetch": "OffsetFetch",
     "describe": "DescribeGroups",
     "list": "ListGroups",
+    "delete": "DeleteGroups",
 }
 
 

@@ -199,7 +199,9 @@ def _moved(ask: Request, group: str, other: str) -> Request:
 
     def named(value: Any, name: str) -> Any:
         if isinstance(value, str):
-            of_group = name == "group_id" or (name == "groups" and ask.api == "DescribeGroups")
+            of_group = name in {"group_id", "groups_names"} or (
+                name == "groups" and ask.api == "DescribeGroups"
+            )
             return other if of_group and value == group else value
         if isinstance(value, tuple):
             return tuple(named(item, name) for item in value)

@@ -55,6 +55,9 @@ class Names:
             out["groups"] = [self.group(g) if isinstance(g, str) else g for g in groups]
         elif isinstance(groups, list):
             out["groups"] = [self.request(api, g) if isinstance(g, dict) else g for g in groups]
+        named = out.get("groupsNames")
+        if isinstance(named, list):
+            out["groupsNames"] = [self.group(g) if isinstance(g, str) else g for g in named]
         topics = out.get("topics")
         if isinstance(topics, list):
             out["topics"] = list(self._to_cluster(topics))
@@ -82,6 +85,8 @@ class Names:
                 for row in out["groups"]
                 if api != "ListGroups" or row["groupId"].startswith(self.prefix)
             ]
+        if "results" in out:
+            out["results"] = [self._row(row) for row in out["results"]]
         return self._row(out)
 
     def _row(self, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -114,7 +119,7 @@ def lacks_topic(body: Mapping[str, Any]) -> bool:
 def groups_in(body: Mapping[str, Any]) -> list[str]:
     """Return the group ids that a request names, wherever its API has them."""
     named = [body["groupId"]] if isinstance(body.get("groupId"), str) else []
-    for row in body.get("groups") or ():
+    for row in (*(body.get("groups") or ()), *(body.get("groupsNames") or ())):
         group_id = row.get("groupId") if isinstance(row, dict) else row
         if isinstance(group_id, str):
             named.append(group_id)

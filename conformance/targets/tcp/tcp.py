@@ -237,6 +237,8 @@ def harmless(api: str, version: int, group_id: str) -> dict[str, Any]:
             return groups if version >= 8 else {"groupId": group_id}
         case "DescribeGroups":
             return {"groups": [group_id]}
+        case "DeleteGroups":
+            return {"groupsNames": [group_id]}
         case _:
             return {}
 

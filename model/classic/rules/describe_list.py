@@ -1,4 +1,4 @@
-"""DescribeGroups and ListGroups: a group as administrators see it."""
+"""DescribeGroups, ListGroups and DeleteGroups: a group as administrators see and delete it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fencepost.model.classic.rules import rule_sources as src
 from fencepost.model.classic.vocabulary import STATE, GroupState
 from fencepost.model.messages.errors import Error
 from fencepost.model.table.expr import negate
-from fencepost.model.table.shared_features import COORDINATOR, version_feature
+from fencepost.model.table.shared_features import COORDINATOR, GROUP_ID, version_feature
 from fencepost.model.table.table import Level, Rule, Table
 
 DESCRIBE_VERSION = version_feature(6)
@@ -100,6 +100,48 @@ LIST = Table(
             level=Level.SHOULD,
             source=src.KAFKA_ADMIN,
             because="a group that doesn't exist is not listed",
+        ),
+    ),
+)
+
+DELETE = Table(
+    "DeleteGroups",
+    (GROUP_ID, COORDINATOR, STATE),
+    common_checks.entry_checks("DELETE", empty_group_id=True),
+    (
+        Rule(
+            "DELETE-ABSENT",
+            when(state=ABSENT),
+            answer=Error.GROUP_ID_NOT_FOUND,
+            level=Level.SHOULD,
+            source=src.KAFKA_DELETING,
+            because="there is no such group to delete",
+        ),
+        Rule(
+            "DELETE-DEAD",
+            when(state=DEAD),
+            answer=Error.GROUP_ID_NOT_FOUND,
+            level=Level.SHOULD,
+            source=src.KAFKA_DELETING,
+            because="the group is being unloaded",
+            defensive=src.NEVER_DEAD,
+        ),
+        Rule(
+            "DELETE-EMPTY",
+            when(state=GroupState.EMPTY),
+            (Do.FORGET,),
+            Error.NONE,
+            level=Level.SHOULD,
+            source=src.KAFKA_DELETING,
+            because="nobody is a member, so the group goes with its offsets and its pending ids",
+        ),
+        Rule(
+            "DELETE-MEMBERS",
+            when(state=(PREPARING, COMPLETING, STABLE)),
+            answer=Error.NON_EMPTY_GROUP,
+            level=Level.SHOULD,
+            source=src.KAFKA_DELETING,
+            because="a group with members stays, also one of absent static members alone",
         ),
     ),
 )

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
+from zlib import crc32
 
 import pytest
 from support.real_clock import RealClockTarget
@@ -171,7 +172,9 @@ async def test_ids_that_are_asked_of_all_are_one_fault() -> None:
 )
 async def test_whatever_is_refused_most_cases_are_judged(lie: Lie, most: int, way: str) -> None:
     """What still fails are acts that the case is about, for which there is no other way."""
-    certificate = await certified(LyingTarget(lie), *(case.id for case in ENTRIES[::4]))
+    certificate = await certified(
+        LyingTarget(lie), *(case.id for case in ENTRIES if crc32(case.id.encode()) % 4 == 2)
+    )
     assert 0 < len(failed(certificate)) < most
     assert way in certificate.notes[0]
     assert {r.outcome for r in certificate.results} == {Outcome.PASS, Outcome.FAIL}

@@ -140,7 +140,7 @@ async def test_a_group_with_members_is_not_deleted(broker: ModelBroker) -> None:
             assert [row["errorCode"] for row in rows] == [
                 expected,
                 Code.GROUP_ID_NOT_FOUND,
-                Code.INVALID_GROUP_ID,
+                Code.GROUP_ID_NOT_FOUND,
             ]
             await one.ask("LeaveGroup", 0, {"groupId": "g", "memberId": member})
 

@@ -58,6 +58,7 @@ def body_of(api: str, version: int) -> dict[str, Any]:
         else {"groupId": "g", "memberId": "m"},
         "DescribeGroups": {"groups": ["g"]},
         "ListGroups": {},
+        "DeleteGroups": {"groupsNames": ["g"]},
     }
     return bodies.get(api, {"groupId": "g", "memberId": "m"})
 

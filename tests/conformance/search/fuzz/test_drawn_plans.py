@@ -139,6 +139,7 @@ def test_every_boundary_value_is_drawn() -> None:
         "OffsetFetch",
         "DescribeGroups",
         "ListGroups",
+        "DeleteGroups",
     }
 
 
@@ -153,6 +154,17 @@ def test_every_version_and_all_kinds_of_fault_are_drawn() -> None:
     assert any(isinstance(step, Disconnect) for step in steps)
     assert any(ask.connection for ask in asks)
     assert {ask.fields.get("group_id") for ask in asks} >= {"g", "h", ""}
+
+
+def test_groups_are_deleted_where_the_target_can_delete_them() -> None:
+    def deletions(hello: Hello) -> int:
+        made = planner(2, hello)
+        steps = [step for _ in range(60) for step in made.next().case.steps]
+        return sum(isinstance(step, Request) and step.api == "DeleteGroups" for step in steps)
+
+    assert deletions(HELLO) > 10
+    older = {api: bounds for api, bounds in HELLO.apis.items() if api != "DeleteGroups"}
+    assert deletions(replace(HELLO, apis=older)) == 0
 
 
 def test_nobody_asks_a_shared_broker_what_the_group_of_no_name_holds() -> None:
@@ -194,7 +206,7 @@ def test_plans_that_some_coordinators_die_of_are_run_alone() -> None:
 def test_on_a_real_clock_each_setting_has_its_share_and_some_plans_fail_over() -> None:
     hello = replace(HELLO, clock="real", features=frozenset({"disconnect", "restart"}))
     configs = [(dict(s), Machine(KAFKA_4, s).config) for s in REAL_SETTINGS]
-    made = Planner(PlanContext(KAFKA_4, hello, Hints(), 300, configs), 1)
+    made = Planner(PlanContext(KAFKA_4, hello, Hints(), 300, configs), 2)
     drawn_plans = [made.next().case for _ in range(200)]
     shares = [
         sum(plan.needs.config == s for plan in drawn_plans) / len(drawn_plans)
