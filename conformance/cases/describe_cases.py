@@ -164,6 +164,16 @@ def stable_group_is_not_deleted(s: Script) -> None:
     s.beat("A1", "b")
 
 
+@case("DELETE-MEMBERS", "DELETE-EMPTY", "HEARTBEAT-STABLE", apis=_DELETE)
+def deletions_in_every_version(s: Script) -> None:
+    """Each version deletes an empty group, and none deletes a group with a member."""
+    s.stable("a")
+    for version, other in enumerate(("h", "i", "j")):
+        commit_by_hand(s, group=other)
+        s.delete_groups("g", other, at_most=version)
+    s.beat("a")
+
+
 @case("DELETE-MEMBERS", "JOIN-STATIC-EMPTY-STABLE", apis=_DELETE)
 def group_of_an_absent_static_member_is_not_deleted(s: Script) -> None:
     """A static member that went without a leave is a member: it finds its place when it is back."""

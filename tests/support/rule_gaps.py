@@ -31,6 +31,7 @@ WHY_NOT = {
     'COMMIT-GROUP-ABSENT* · group id ""': _NO_NAME,
     'COMMIT-GROUP-NOT-FOUND · group id ""': _NO_NAME,
     'FETCH-ANYBODY · group id ""': _NO_NAME,
+    'DELETE-ABSENT · group id ""': _NO_NAME,
     "JOIN-GROUP-FULL · selected protocol *changed": _MEMBER,
     "JOIN-PHASE-* · trigger *, initial delay *, parked nobody, left somebody": _DELAY,
     "JOIN-PHASE-* · trigger its timer expired, initial delay not running, parked everybody*": _OVER,
