@@ -233,7 +233,7 @@ def offsets_go_with_their_group(s: Script) -> None:
     s.delete_groups()
 
 
-@case("DELETE-EMPTY", "JOIN-GROUP-ABSENT", apis=_DELETE)
+@case("DELETE-EMPTY", "JOIN-GROUP-ABSENT", apis=(*_DELETE, ("JoinGroup", 4)))
 def pending_id_goes_with_its_group(s: Script) -> None:
     """An id that was handed out is no member: the group is deleted, and the id is unknown."""
     commit_by_hand(s)
