@@ -16,6 +16,7 @@ from fencepost.traces.files.document_schema import Count, Document, DocumentSche
 from fencepost.traces.logs.log_files import LogFileError
 from fencepost.traces.logs.request_log import is_included
 from fencepost.traces.logs.server_log import CoordinatorEvent, MessageKind, ServerLog
+from fencepost.traces.operations.group_analysis import GroupAnalysis
 from fencepost.traces.operations.operator_report import OperatorReport
 from fencepost.traces.operations.operator_rows import Cause, Rebalance, Remedy
 from fencepost.traces.operations.operator_words import (
@@ -31,7 +32,7 @@ from fencepost.traces.operations.operator_words import (
     unshown,
 )
 from fencepost.traces.operations.ownership_picture import life_picture
-from fencepost.traces.operations.server_analysis import ServerAnalysis
+from fencepost.traces.operations.server_events import ServerEvents
 from fencepost.traces.pages.trace_page import PageTrace, page_with_traces
 
 FORMAT: Final = "fencepost-server-log-audit"
@@ -123,7 +124,8 @@ class _Groups:
     def __init__(self, only: frozenset[str], report: OperatorReport) -> None:
         self._only = only
         self._report = report
-        self.analyses: dict[str, ServerAnalysis] = {}
+        self.analyses: dict[str, GroupAnalysis] = {}
+        self._readers: dict[str, ServerEvents] = {}
         self._since: dict[str, int] = {}
         """The beginning of each broker's log (ms)."""
         self.own: set[str] = set()
@@ -149,10 +151,18 @@ class _Groups:
             return
         analysis = self.analyses.get(group)
         if analysis is None:
-            analysis = ServerAnalysis(group, self._report.add, since_ms)
-            self.analyses[group] = analysis
+            analysis = GroupAnalysis(group, self._report.add, hears=False, since_ms=since_ms)
+            self.analyses[group], self._readers[group] = analysis, ServerEvents()
         self._report.cannot_show(group, UNSEEN_NEW if event.is_new else UNSEEN)
-        analysis.take(event)
+        for each in self._readers[group].take(event):
+            analysis.take(each)
+
+    def end(self, now_ms: int) -> None:
+        """End the log."""
+        for group in sorted(self.analyses):
+            for event in self._readers[group].end():
+                self.analyses[group].take(event)
+            self.analyses[group].end(now_ms)
 
 
 _BACK_MS = 5_000
@@ -183,8 +193,7 @@ def audit_server_log(log: ServerLog, only: frozenset[str] = frozenset()) -> Serv
         report.from_ms = min(report.from_ms or event.at_ms, event.at_ms)
         report.until_ms = max(report.until_ms or event.at_ms, event.at_ms)
         groups.take(event)
-    for name in sorted(groups.analyses):
-        groups.analyses[name].end(report.until_ms or 0)
+    groups.end(report.until_ms or 0)
     report.groups = len(groups.analyses)
     skipped = log.skipped
     return ServerLogRun(

@@ -1,18 +1,35 @@
-"""Follow one group: its members, replacements and departures, in the order of the answers.
+"""Follow one group: its members, replacements, departures and rebalances.
 
-Other modules make life lines, rebalances and deployments of it.  Bodies are read as the log has
-them; the judge reports wrong ones.
+There is one analysis for all sources: a reader makes events of a request log (`request_events`), of
+server.log (`server_events`) or of a simulation.  Other modules make life lines, rebalances and
+deployments of what happens here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from fencepost.model.messages.errors import MOVING, Error
-from fencepost.traces.logs.request_log import LoggedExchange
+from fencepost.traces.operations.group_events import (
+    Assigned,
+    Begun,
+    Emptied,
+    Fenced,
+    GroupEvent,
+    Heard,
+    Joined,
+    Left,
+    Loaded,
+    Moved,
+    Named,
+    Prepared,
+    Removed,
+    Sender,
+    Unknown,
+)
 from fencepost.traces.operations.operator_rows import (
     NOT_POLLED,
+    Cause,
     End,
     MembersLeft,
     PollTimeout,
@@ -21,14 +38,7 @@ from fencepost.traces.operations.operator_rows import (
     StaticLeave,
     ThrownOut,
 )
-from fencepost.traces.operations.ownership import (
-    FencedRequest,
-    LifeLines,
-    LogMember,
-    Roster,
-    commit_code,
-    offers_of,
-)
+from fencepost.traces.operations.ownership import LifeLines, LogMember, Roster, offers_of
 from fencepost.traces.operations.rebalances import Join, MemberLeave, Rebalances, Round
 from fencepost.traces.operations.restarts import (
     Arrival,
@@ -39,74 +49,93 @@ from fencepost.traces.operations.restarts import (
     alone,
 )
 
-_NONE = Error.NONE.value
-_UNKNOWN = Error.UNKNOWN_MEMBER_ID.value
-_REBALANCE = Error.REBALANCE_IN_PROGRESS.value
-_REQUIRED = Error.MEMBER_ID_REQUIRED.value
-_FENCED = Error.FENCED_INSTANCE_ID.value
 _QUIET_MS = 6 * 60_000
-"""A group without a line for this long beyond its members' timeouts is over; a rebalance parks
+"""A group without a request for this long beyond its members' timeouts is over; a rebalance parks
 everybody for five minutes by default."""
 _PENDING = 1000
 _PURGE_EVERY = 500
-"""Number of a group's own lines, so that the lines of other groups have no influence."""
+"""Number of a group's own events, so that those of other groups have no influence."""
+_UNSEEN = "a member that joined during a rebalance"
 
 
 class GroupAnalysis:
-    """The analysis of one group, line by line; finished rows go to `emit`.
+    """The analysis of one group, event by event; finished rows go to `emit`.
 
-    `is_first`: no line before showed this group, so the log may begin in the middle of its life.
+    `hears`: the source has every request of a member, so that silence is evidence.  `since_ms`: the
+    source begins then, in the middle of the group's life; None: it has the whole life.
     """
 
-    def __init__(self, group: str, emit: Callable[[Row], None], *, is_first: bool = True) -> None:
+    def __init__(
+        self, group: str, emit: Callable[[Row], None], *, hears: bool, since_ms: int | None
+    ) -> None:
         self.group = group
         self._emit = emit
-        self._is_first = is_first
-        self._begin()
+        self._hears = hears
+        self._begin(since_ms)
 
-    def _begin(self) -> None:
+    def _begin(self, since_ms: int | None) -> None:
         self.over_ms = 0
-        self._taken = 0
+        self._taken = self._nameless = 0
         self._roster = Roster()
-        self._pending: dict[str, None] = {}
+        self._pending: dict[str, Named] = {}
         self._confirmed = -1
-        self._start = LogStart()
+        self._start = LogStart(since_ms)
         self._matcher = RestartMatcher(self._start)
         self._deployments = Deployments(self.group, self._emit, self._start)
         self._lines = LifeLines(self.group, self._emit, self._deployments.remove_restart)
         self._rebalances = Rebalances(
             self.group, self._matcher, self._emit, self._deployments.add_rebalance
         )
+        self._count: int | None = None
+        """Number of members of the last generation, where the source counts them."""
+        self._assigned: Assigned | None = None
+        """The last assignment, if no rebalance began since."""
+        self._unseen: list[Begun] = []
+        """For each member that the source doesn't name the generation in which it was at first."""
 
-    def take(self, x: LoggedExchange) -> None:
-        """Take the next exchange that names this group."""
-        if self._is_first:
-            self._is_first, self._start.at_ms = False, x.at_ms
-        if self.over_ms and x.answered_ms > self.over_ms:
-            self.end(self.over_ms)
-            self._begin()
-        self.over_ms = max(self.over_ms, x.answered_ms + _QUIET_MS)
+    def take(self, event: GroupEvent) -> None:
+        """Take the next event."""
+        if self._hears:
+            if self.over_ms and event.done_ms > self.over_ms:
+                self.end(self.over_ms)
+                self._begin(None)
+            self.over_ms = max(self.over_ms, event.done_ms + _QUIET_MS)
         self._taken += 1
         if self._taken % _PURGE_EVERY == 0:
-            self._purge(x.answered_ms)
-        match x.api:
-            case "Heartbeat" | "SyncGroup":
-                code = x.answer_body["errorCode"]
-                self._member_request(x, x.request_body, code)
-                if code == _NONE and x.api == "Heartbeat":
-                    self._confirmed = x.request_body["generationId"]  # so it has begun
-                if code == _NONE and x.api == "SyncGroup":
-                    self._synced(x)
-            case "OffsetCommit":
-                if x.request_body.get("memberId"):
-                    self._member_request(x, x.request_body, commit_code(x.answer_body))
-            case "JoinGroup":
-                self._join(x)
-            case "LeaveGroup":
-                self._leave(x)
+            self._purge(event.done_ms)
+        match event:
+            case Heard():
+                self._heard(event)
+            case Joined():
+                self._joined(event)
+            case Named():
+                self._pending[event.member_id] = event
+                if len(self._pending) > _PENDING:
+                    del self._pending[next(iter(self._pending))]
+            case Left():
+                self._left(event)
+            case Removed():
+                self._removed(event)
+            case Fenced():
+                self._fenced(event)
+            case Unknown():
+                self._thrown_out(event, event.member_id, event.sender.process)
+            case Moved():
+                self._rebalances.note_move(event.done_ms)
+            case Prepared():
+                self._prepared(event)
+            case Begun():
+                self._begun(event)
+            case Assigned():
+                self._assigned = event
+                self._rebalances.note_assignment(event.generation, event.done_ms)
+            case Emptied():
+                self._emptied()
+            case Loaded():
+                self._rebalances.forget()
 
     def _purge(self, now_ms: int) -> None:
-        """Emit and forget the rows that no later line can change."""
+        """Emit and forget the rows that no later event can change."""
         self._lines.purge(now_ms)
         self._rebalances.purge(now_ms)
         self._deployments.purge(now_ms, self._rebalances.first_open_ms)
@@ -114,20 +143,28 @@ class GroupAnalysis:
 
     def end(self, now_ms: int) -> None:
         """End the group, or the log."""
-        left, expired = [0, 0], []
+        left, expired = [0, len(self._unseen)], []
         settled, settings = self._rebalances.is_settled, self._roster.settings()
         for member in list(self._roster.members.values()):
             deadline_ms = member.deadline_ms
-            if deadline_ms is None:
+            if deadline_ms is None and self._hears:
                 self._remove(member, End.UNKNOWN, None)
-            elif now_ms - deadline_ms > member.rebalance_ms * (not settled(member)):
+            elif (
+                self._hears
+                and deadline_ms is not None
+                and now_ms - deadline_ms > member.rebalance_ms * (not settled(member))
+            ):
                 self._remove(member, End.SILENT, deadline_ms)
                 expired.append(deadline_ms)
             else:
                 self._remove(member, End.STILL_THERE, None)
                 left[member.instance_id is None] += 1
-        static, dynamic = left if self._roster.complete else (None, None)
-        since_ms = self._rebalances.unfinished_ms(expired) if any(left) else None
+        assigned = self._assigned
+        logged = (None, None) if assigned is None else (assigned.static, assigned.dynamic)
+        static, dynamic = left if self._roster.complete else logged
+        since_ms = self._rebalances.open_ms
+        if self._hears:
+            since_ms = self._rebalances.unfinished_ms(expired) if any(left) else None
         self._emit(MembersLeft(self.group, static, dynamic, since_ms, *settings))
         self._lines.close()
         self._rebalances.close()
@@ -135,117 +172,128 @@ class GroupAnalysis:
 
     # Requests of members
 
-    def _member_request(self, x: LoggedExchange, body: Mapping[str, Any], code: int) -> None:
+    def _heard(self, event: Heard) -> None:
         """Take a heartbeat, a sync or a commit."""
-        member = self._roster.members.get(body["memberId"])
-        if code in {_NONE, _REBALANCE}:
-            if member is None:
-                replaced = self._lines.was_replaced(body.get("groupInstanceId"), body["memberId"])
-                if replaced or self._matcher.left_after(body["memberId"], x.at_ms):
-                    return  # handled before the join or leave that ended it, and written after it
-                member = self._stranger(x, body)
-            member.restart_session(x)
-            if code == _REBALANCE:
-                self._rebalances.note_notice(member.member_id, x.answered_ms)
-                self._extend(x, member.rebalance_ms)
-        elif code == _FENCED:
-            self._fenced(x, body["memberId"], body.get("groupInstanceId"), began=False)
-        elif code == _UNKNOWN:
-            self._thrown_out(x, body["memberId"])
-        elif code in MOVING:
-            self._rebalances.note_move(x.answered_ms)
+        member = self._roster.members.get(event.member_id)
+        if member is None:
+            replaced = self._lines.was_replaced(event.instance_id, event.member_id)
+            gone = replaced or self._matcher.left_after(event.member_id, event.at_ms)
+            if not gone:  # else handled before the join or leave that ended it, and written after
+                member = LogMember.of(event, begins=False, heard_ms=event.at_ms)
+                self._take_over(member)
+                self._roster.add(member)
+        if member is not None:
+            member.restart_session(event)
+            if event.is_notified:
+                self._rebalances.note_notice(member.member_id, event.done_ms)
+                self._extend(event, member.rebalance_ms)
+        if event.confirms is not None:
+            self._confirmed = event.confirms
+        if event.assigned is not None:
+            if member is not None:
+                member.synced = event.assigned
+            self._rebalances.note_assignment(event.assigned, event.done_ms)
 
-    def _stranger(self, x: LoggedExchange, body: Mapping[str, Any]) -> LogMember:
-        """Add a member that joined before the log began."""
-        member = LogMember.of(x, body["memberId"], begins=False, heard_ms=x.at_ms)
-        self._take_over(member)
-        self._roster.add(member)
-        return member
+    def _extend(self, event: GroupEvent, ms: int) -> None:
+        if self._hears:
+            self.over_ms = max(self.over_ms, event.done_ms + ms + _QUIET_MS)
 
-    def _extend(self, x: LoggedExchange, ms: int) -> None:
-        self.over_ms = max(self.over_ms, x.answered_ms + ms + _QUIET_MS)
-
-    def _synced(self, x: LoggedExchange) -> None:
-        generation = x.request_body["generationId"]
-        if (member := self._roster.members.get(x.request_body["memberId"])) is not None:
-            member.synced = generation
-        self._rebalances.note_assignment(generation, x.answered_ms)
+    def _fenced(self, event: Fenced) -> None:
+        holder = self._roster.holder(event.instance_id)
+        if event.holder_id:
+            holder = self._roster.find(event.holder_id, event.instance_id)
+        self._lines.add_fencing(event, holder)
 
     # Joins
 
-    def _join(self, x: LoggedExchange) -> None:
-        body, answer = x.request_body, x.answer_body
-        code = answer["errorCode"]
-        if code == _NONE:
-            self._joined(x)
-        elif code == _REQUIRED:
-            self._pending[answer["memberId"]] = None
-            if len(self._pending) > _PENDING:
-                del self._pending[next(iter(self._pending))]
-        elif code == _FENCED:
-            sent_id = body["memberId"]
-            member_id = sent_id or answer["memberId"]
-            self._fenced(x, member_id, body.get("groupInstanceId"), began=not sent_id)
-        elif code == _UNKNOWN and body["memberId"]:
-            self._thrown_out(x, body["memberId"])
-        elif code in MOVING:
-            self._rebalances.note_move(x.answered_ms)
+    def _joined(self, event: Joined) -> None:
+        if event.sent_id is None:
+            self._came(event)
+        else:
+            self._join(event, event.sent_id)
 
-    def _joined(self, x: LoggedExchange) -> None:
-        body, answer = x.request_body, x.answer_body
-        member_id, sent_id = answer["memberId"], body["memberId"]
-        round_ = self._round(x)
+    def _came(self, event: Joined, *, is_new: bool = True) -> LogMember:
+        """Add a member that the source names, without its request.
+
+        `is_new` false: its arrival was counted before, without its name.
+        """
+        self._pending.pop(event.member_id, None)
+        known = self._roster.members.get(event.member_id)
+        if known is not None:
+            return known
+        member = LogMember.of(event, begins=True, heard_ms=event.at_ms)
+        if not member.member_id:
+            self._nameless += 1
+            member.is_nameless = True
+            member.member_id = f"{member.instance_id}-?{self._nameless}"
+            member.process = Process(member.member_id, "")
+        if event.replaces is not None:
+            old = Process(event.replaces, "")
+            self._known(event.replaces, event, event.instance_id, old)
+        came = Arrival(member.process, member.instance_id, event.at_ms, new_id=member.member_id)
+        if event.replaces is None:
+            self._rebalances.note_arrival(came)
+        if is_new:
+            self._take_over(member)
+        self._roster.add(member)
+        self._matcher.add_arrival(came)
+        return member
+
+    def _join(self, event: Joined, sent_id: str) -> None:
+        """Take a join with its request and answer."""
+        member_id = event.member_id
+        round_ = self._round(event)
         fresh = not sent_id or sent_id in self._pending
         self._pending.pop(sent_id, None)
         known = self._roster.members.get(member_id)
-        takes_part = x.at_ms <= round_.completed_ms and member_id not in round_.joins
-        holder = self._roster.holder(body.get("groupInstanceId"))
-        if takes_part and fresh and holder is not None and self._had_expired(holder, x):
+        takes_part = event.at_ms <= round_.completed_ms and member_id not in round_.joins
+        holder = self._roster.holder(event.instance_id)
+        if takes_part and fresh and holder is not None and self._had_expired(holder, event):
             round_.evidence.expired.append(self._remove(holder, End.EXPIRED, holder.deadline_ms))
             holder = None
         old = known or holder
         old_offers = old.offers if old is not None else ()
-        member = known or LogMember.of(x, member_id, begins=fresh, heard_ms=x.answered_ms)
-        member.session_ms = body["sessionTimeoutMs"]
-        member.rebalance_ms = max(body.get("rebalanceTimeoutMs", -1), member.session_ms or 0)
-        member.offers = offers_of(body["protocols"])
+        member = known or LogMember.of(event, begins=fresh, heard_ms=event.done_ms)
+        member.session_ms = event.session_ms
+        member.rebalance_ms = event.rebalance_ms or 0
+        member.offers = offers_of(event.protocols)
         if known is not None:
-            member.restart_session(x)
+            member.restart_session(event)
         else:
             self._add(member, fresh=fresh)
         if takes_part:
-            leads = answer["leader"] == member_id
-            row = (x.at_ms, fresh, leads, member, old, old_offers, member.offers)
+            row = (event.at_ms, fresh, event.leads, member, old, old_offers, member.offers)
             round_.joins[member_id] = Join(*row)
-        if answer["members"]:
-            self._compare(round_, answer["members"])
+        if event.listed:
+            self._compare(round_, event.listed)
         if fresh and (before := self._matcher.former_member(member)) is not None:
-            self._thrown_out(x, before.member_id)  # it noticed the end of its session by itself
-        self._extend(x, max(member.session_ms or 0, member.rebalance_ms))
+            # It noticed the end of its session by itself.
+            self._thrown_out(event, before.member_id, event.sender.process)
+        self._extend(event, max(member.session_ms or 0, member.rebalance_ms))
 
-    def _had_expired(self, holder: LogMember, x: LoggedExchange) -> bool:
+    def _had_expired(self, holder: LogMember, event: Joined) -> bool:
         """Return True if a static member's session was over before this join for its instance id.
 
         A holder with a parked request would have got FENCED_INSTANCE_ID.
         """
         deadline_ms = holder.deadline_ms
-        overdue = deadline_ms is not None and deadline_ms < x.at_ms
+        overdue = deadline_ms is not None and deadline_ms < event.at_ms
         return overdue and not self._lines.knows_fenced(holder)
 
-    def _round(self, x: LoggedExchange) -> Round:
+    def _round(self, event: Joined) -> Round:
         """Return the round of the generation in the answer to a join."""
-        generation = x.answer_body["generationId"]
+        generation = event.generation or 0
         current = self._rebalances.current
         if current is not None and current.generation == generation:
             return current
-        self._purge(x.answered_ms)
+        self._purge(event.done_ms)
         if generation == 1:
             self._start.at_ms = None
         known = self._roster.complete or generation == 1
         before = len(self._roster.members) + self._rebalances.gone
         # The answer to a static member that is restarted has the current generation.
         is_new = current is not None or generation != self._confirmed
-        row = (generation, x.answered_ms, x.place, before)
+        row = (generation, event.done_ms, event.place, before)
         return self._rebalances.begin(*row, known=known, is_new=is_new)
 
     def _add(self, member: LogMember, *, fresh: bool) -> None:
@@ -253,8 +301,8 @@ class GroupAnalysis:
         self._take_over(member)
         self._roster.add(member)
         if fresh:
-            came = Arrival(member.process, member.instance_id, member.from_ms)
-            self._matcher.arrivals.append(came)
+            row = (member.process, member.instance_id, member.from_ms)
+            self._matcher.add_arrival(Arrival(*row, new_id=member.member_id))
 
     def _take_over(self, member: LogMember) -> None:
         """Remove the member that held its instance id until now."""
@@ -271,7 +319,7 @@ class GroupAnalysis:
         self._roster.remove(holder)
         self._note_silence(holder)
 
-    def _compare(self, round_: Round, rows: list[dict[str, Any]]) -> None:
+    def _compare(self, round_: Round, rows: Sequence[Mapping[str, Any]]) -> None:
         """Compare the roster with the leader's list: members that are not in it are gone."""
         ids = {row["memberId"] for row in rows}
         instances = {row.get("groupInstanceId") for row in rows} - {None}
@@ -294,19 +342,85 @@ class GroupAnalysis:
             for member_id in ids
         )
 
+    # Rebalances of which the source tells
+
+    def _prepared(self, event: Prepared) -> None:
+        if event.generation == 0:
+            self._roster.complete, self._start.at_ms = True, None
+        self._assigned = None
+        if event.process is not None:
+            known = self._roster.find(event.member_id, event.instance_id)
+            if known is None and event.cause is Cause.NEW_MEMBER:
+                row = (event.at_ms, event.done_ms, event.place, event.member_id, event.instance_id)
+                self._came(Joined(*row, Sender(event.process)))
+        self._rebalances.note_stated(event)
+
+    def _begun(self, event: Begun) -> None:
+        for named in list(self._pending.values()):
+            row = (named.at_ms, named.done_ms, named.place, named.member_id, None)
+            self._came(Joined(*row, Sender(named.process)))
+        self._purge(event.done_ms)
+        before, known = self._count or 0, self._count is not None
+        begun = (event.generation, event.done_ms, event.place, before)
+        round_ = self._rebalances.begin(*begun, known=known, is_new=True)
+        self._count = round_.listed = event.members
+        if not event.names_all and (event.members is None or not self._roster.complete):
+            self._rebalances.unnamed.append(event.at_ms)
+        elif self._roster.complete and event.members is not None:
+            # The old coordinator doesn't log a member that joins while a rebalance runs.
+            for _ in range(event.members - len(self._roster.members) - len(self._unseen)):
+                self._unseen.append(event)
+                self._rebalances.unnamed.append(event.at_ms)
+                self._deployments.add_arrival(_UNSEEN, event.at_ms)
+
+    def _emptied(self) -> None:
+        self._rebalances.forget()
+        self._unseen.clear()
+        for member in list(self._roster.members.values()):
+            self._remove(member, End.UNKNOWN, None)
+        self._count, self._assigned, self._start.at_ms = 0, None, None
+        self._roster.complete = True
+
     # Ends
+
+    def _known(
+        self, member_id: str, event: GroupEvent, instance_id: str | None, process: Process
+    ) -> LogMember:
+        """Return a member; add it, with `process`, if no event before showed it."""
+        member = self._roster.find(member_id, instance_id or process.client_id)
+        holder = self._roster.holder(instance_id)
+        if member is None and holder is not None and not member_id:
+            return holder
+        if member is not None:
+            return member
+        if holder is not None:
+            self._remove(holder, End.UNKNOWN, None)
+        if instance_id is None and self._unseen:
+            first = self._unseen.pop(0)
+            row = (first.at_ms, first.done_ms, first.place, member_id, None)
+            return self._came(Joined(*row, Sender(process)), is_new=False)
+        known = (member_id, instance_id, process, event.at_ms)
+        member = LogMember(*known, begins=False, heard_ms=event.at_ms, place=event.place)
+        self._roster.add(member)
+        return member
 
     def _remove(
         self, member: LogMember, end: End, until_ms: int | None, by: Process | None = None
     ) -> Departure:
-        gone = Departure(
-            member, until_ms or member.heard_ms, alone(member, self._roster.members.values())
-        )
+        at_ms = until_ms or member.heard_ms
+        is_exact = self._hears or end in {End.LEFT, End.REMOVED}
+        heard_ms = min(member.heard_ms, at_ms) if self._hears else at_ms
+        if not is_exact and (open_ms := self._rebalances.open_ms) is not None:
+            # Had it been alive, it would have joined the rebalance that waited for it.
+            heard_ms = min(at_ms, open_ms - 1)
+        is_alone = self._roster.complete and not self._unseen
+        is_alone = is_alone and alone(member, self._roster.members.values())
+        gone = Departure(member, at_ms, end, heard_ms, is_exact, is_alone)
         self._roster.remove(member)
         self._lines.end(member, end, until_ms, by)
         self._note_silence(member)
         if end not in {End.STILL_THERE, End.SILENT, End.UNKNOWN}:
-            self._matcher.departures.append(gone)
+            self._matcher.add_departure(gone)
             self._deployments.add_departure(gone.who, gone.at_ms)
         return gone
 
@@ -314,7 +428,13 @@ class GroupAnalysis:
         if (near := member.near(self.group)) is not None:
             self._emit(near)
 
-    def _thrown_out(self, x: LoggedExchange, member_id: str) -> None:
+    def _removed(self, event: Removed) -> None:
+        """Take a member that the coordinator removed."""
+        self._pending.pop(event.member_id, None)
+        member = self._known(event.member_id, event, None, event.process)
+        self._rebalances.note_expiry(self._remove(member, event.end, event.at_ms), event.at_ms)
+
+    def _thrown_out(self, event: GroupEvent, member_id: str, process: Process) -> None:
         """Note a living process, as its request shows, whose session as a member expired.
 
         It sends that request as this member, or over this member's connection.
@@ -322,76 +442,46 @@ class GroupAnalysis:
         member = self._roster.members.get(member_id)
         if member is not None:
             deadline_ms = member.deadline_ms
-            expired = deadline_ms is not None and deadline_ms <= x.answered_ms
+            expired = deadline_ms is not None and deadline_ms <= event.done_ms
             gone = self._remove(member, End.EXPIRED if expired else End.UNKNOWN, deadline_ms)
             if expired:
-                self._rebalances.note_expiry(gone, x.answered_ms)
+                self._rebalances.note_expiry(gone, event.done_ms)
         else:
             past = (g.member for g in self._matcher.departures if g.member.member_id == member_id)
             member = next(past, None)
         if member is None or member.session_ms is None:
             return
-        silent_ms = x.at_ms - member.heard_ms
+        silent_ms = event.at_ms - member.heard_ms
         is_known = any(came.member_id == member_id for came in self._matcher.arrivals)
         if is_known or silent_ms < member.session_ms:
             return
-        process = Process(x.client_id, x.host)
-        self._matcher.arrivals.append(Arrival(process, member.instance_id, x.at_ms, member_id))
-        row = (member.instance_id, member_id, process, x.at_ms, silent_ms, member.session_ms)
-        self._emit(ThrownOut(self.group, *row, x.place))
+        self._matcher.add_arrival(Arrival(process, member.instance_id, event.at_ms, member_id))
+        row = (member.instance_id, member_id, process, event.at_ms, silent_ms, member.session_ms)
+        self._emit(ThrownOut(self.group, *row, event.place))
 
-    def _fenced(
-        self, x: LoggedExchange, member_id: str, instance_id: str | None, *, began: bool
-    ) -> None:
-        if instance_id is None:
+    def _left(self, event: Left) -> None:
+        """Take a LeaveGroup that removed a member."""
+        if self._pending.pop(event.member_id, None) is not None:
             return
-        process = Process(x.client_id, x.host)
-        times = (x.at_ms, x.answered_ms)
-        row = (instance_id, member_id, process, *times, x.api, began, x.place)
-        fenced = FencedRequest(*row, address=x.address)
-        self._lines.add_fencing(fenced, self._roster.holder(instance_id))
-
-    def _leave(self, x: LoggedExchange) -> None:
-        body, answer = x.request_body, x.answer_body
-        if answer["errorCode"] in MOVING:
-            self._rebalances.note_move(x.answered_ms)
-            return
-        if "members" in body:
-            rows = [
-                (row["memberId"], row.get("groupInstanceId"), row.get("reason") or "")
-                for row in body["members"]
-            ]
-            codes = [row["errorCode"] for row in answer["members"]]
-        else:
-            rows, codes = [(body["memberId"], None, "")], [answer["errorCode"]]
-        for (member_id, instance_id, reason), code in zip(rows, codes, strict=False):
-            if code == _FENCED:
-                self._fenced(x, member_id, instance_id, began=False)
-            elif code == _NONE:
-                if NOT_POLLED in reason:
-                    process = Process(x.client_id, x.host)
-                    self._emit(PollTimeout(self.group, instance_id, process, x.at_ms, x.place))
-                self._left(x, member_id, instance_id)
-
-    def _left(self, x: LoggedExchange, member_id: str, instance_id: str | None) -> None:
-        """Remove a member that a LeaveGroup removed."""
-        by = Process(x.client_id, x.host)
-        member = self._roster.members.get(member_id) or self._roster.holder(instance_id)
-        instance_id = instance_id if member is None else member.instance_id
+        place, is_first = event.place, event.member_id not in self._roster.members
+        process = event.process or event.by or Process("", "")
+        member = self._known(event.member_id, event, event.instance_id, process)
+        is_first = is_first and member.place == place
+        instance_id, itself = member.instance_id, event.itself
+        if event.by is not None and itself is None:
+            itself = member.process == event.by
+            if is_first:
+                itself = None if event.member_id else False  # who knows its member id sends it
+        if event.process is not None:
+            member.process = event.process
+        by = event.by or member.process
+        if NOT_POLLED in event.reason:
+            who = (instance_id, member.process)
+            self._emit(PollTimeout(self.group, *who, event.at_ms, place))
         if instance_id is not None:
-            itself = None if member is None else member.process == by
-            if itself is None and not member_id:
-                itself = False  # whoever knows its own member id sends it
-            process = None if member is None else member.process
-            gone_id = member_id if member is None else member.member_id
-            row = (instance_id, gone_id, process, by, itself, x.at_ms)
-            self._emit(StaticLeave(self.group, *row, x.place))
-        if member is None:
-            self._pending.pop(member_id, None)
-            return
-        itself = member.process == by
-        end = End.LEFT if itself else End.REMOVED
-        gone = self._remove(member, end, x.at_ms, None if itself else by)
-        self._rebalances.note_leave(
-            MemberLeave(x.at_ms, gone, is_static=member.instance_id is not None and itself)
-        )
+            whose = None if is_first and event.process is None else member.process
+            row = (instance_id, member.member_id, whose, by, itself, event.at_ms)
+            self._emit(StaticLeave(self.group, *row, place))
+        end = End.REMOVED if itself is False else End.LEFT
+        gone = self._remove(member, end, event.at_ms, by if itself is False else None)
+        self._rebalances.note_leave(MemberLeave(event.at_ms, gone, itself))

@@ -33,6 +33,7 @@ from fencepost.traces.operations.operator_rows import (
     StaticLeave,
     ThrownOut,
 )
+from fencepost.traces.operations.request_events import request_events
 
 BUCKETS_MS = (100, 500, 1_000, 5_000, 10_000, 30_000, 60_000, 300_000)
 """Upper bounds of the buckets of durations; Kafka waits 300 s at most by default."""
@@ -389,11 +390,12 @@ class OperatorAudit:
             return
         story = self._stories.get(group)
         if story is None:
-            is_first = group not in self._names
+            since_ms = None if group in self._names else exchange.at_ms
             self._names.add(group)
-            story = GroupAnalysis(group, report.add, is_first=is_first)
+            story = GroupAnalysis(group, report.add, hears=True, since_ms=since_ms)
             self._stories[group] = story
-        story.take(exchange)
+        for event in request_events(exchange):
+            story.take(event)
 
     def finish(self, until_ms: int | None = None) -> OperatorReport:
         """End the audit and return the report.

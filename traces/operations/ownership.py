@@ -21,10 +21,9 @@ import binascii
 import struct
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any
 
-from fencepost.model.messages.errors import MOVING, Error
-from fencepost.traces.logs.request_log import LoggedExchange
+from fencepost.traces.operations.group_events import Fenced, Heard, Joined
 from fencepost.traces.operations.operator_rows import (
     End,
     FencingChain,
@@ -39,14 +38,6 @@ from fencepost.traces.operations.operator_rows import (
 NEAR = 0.6
 """Least part of a session timeout that counts as near it: with usual intervals, two heartbeats of
 three are lost."""
-
-_OF_MEMBERS = frozenset(
-    {
-        Error.UNKNOWN_MEMBER_ID.value,
-        Error.REBALANCE_IN_PROGRESS.value,
-        Error.FENCED_INSTANCE_ID.value,
-    }
-)
 
 Offers = tuple[tuple[str, Any], ...]
 
@@ -78,14 +69,15 @@ class LogMember:
     """HOST:PORT of its first request; "" where the log doesn't have it."""
     connection: str = ""
     """The connection of its last request, as in a request log; no other process has it."""
+    is_nameless: bool = False
+    """True if its member id is a stand-in: the log hasn't had the real one yet."""
 
     @classmethod
-    def of(cls, x: LoggedExchange, member_id: str, *, begins: bool, heard_ms: int) -> Self:
-        """Make the member that sent a request."""
-        instance_id = x.request_body.get("groupInstanceId")
-        row = (member_id, instance_id, Process(x.client_id, x.host), x.at_ms)
-        made = cls(*row, begins=begins, heard_ms=heard_ms, place=x.place, address=x.address)
-        made.connection = x.connection
+    def of(cls, event: Heard | Joined, *, begins: bool, heard_ms: int) -> LogMember:
+        """Make the member of an event."""
+        row = (event.member_id, event.instance_id, event.sender.process, event.at_ms)
+        made = cls(*row, begins=begins, heard_ms=heard_ms, place=event.place)
+        made.address, made.connection = event.sender.address, event.sender.connection
         return made
 
     @property
@@ -93,14 +85,14 @@ class LogMember:
         """End of its session without a further request; None where its timeout is unknown."""
         return None if self.session_ms is None else self.heard_ms + self.session_ms
 
-    def restart_session(self, x: LoggedExchange) -> None:
+    def restart_session(self, event: Heard | Joined) -> None:
         """Note a request that restarts the member's session timer."""
-        silent_ms = x.at_ms - self.heard_ms
+        silent_ms = event.at_ms - self.heard_ms
         if silent_ms > self.longest_ms:
-            self.longest_ms, self.longest_at_ms = silent_ms, x.at_ms
-            self.longest_place = x.place
-        self.heard_ms = max(self.heard_ms, x.answered_ms)
-        self.connection = x.connection
+            self.longest_ms, self.longest_at_ms = silent_ms, event.at_ms
+            self.longest_place = event.place
+        self.heard_ms = max(self.heard_ms, event.done_ms)
+        self.connection = event.sender.connection
 
     def near(self, group: str) -> NearTimeout | None:
         """Return a row if the member was once close to its session timeout, else None."""
@@ -130,6 +122,20 @@ class Roster:
         """Return the member that holds an instance id."""
         member_id = None if instance_id is None else self.instances.get(instance_id)
         return None if member_id is None else self.members.get(member_id)
+
+    def find(self, member_id: str, instance_id: str | None) -> LogMember | None:
+        """Return a member by its id, or by its instance id if its id was not known yet."""
+        member = self.members.get(member_id)
+        if member is not None or instance_id is None:
+            return member
+        holder = self.holder(instance_id)
+        if holder is None or not holder.is_nameless or not member_id:
+            return None
+        self.remove(holder)
+        holder.member_id, holder.is_nameless = member_id, False
+        holder.process = Process(member_id, "")
+        self.add(holder)
+        return holder
 
     def settings(self) -> tuple[int | None, tuple[str, ...]]:
         """Return the longest session timeout of the members, and the assignors that all offer."""
@@ -179,39 +185,10 @@ def _topics(metadata: str) -> object:
     return frozenset(topics) if at <= len(raw) and count >= 0 else metadata
 
 
-def commit_code(body: Mapping[str, Any]) -> int:
-    """Return the error code of a commit for the member; NONE if only partitions had errors."""
-    for topic in body["topics"]:
-        for partition in topic["partitions"]:
-            code: int = partition["errorCode"]
-            if code in _OF_MEMBERS or code in MOVING:
-                return code
-    return Error.NONE.value
-
-
 PATIENCE_MS = 10 * 60_000
 """Greatest time between two related events."""
 _MOST_HANDOVERS = 20
 _REMEMBERED = 32
-
-
-@dataclass(frozen=True, slots=True)
-class FencedRequest:
-    """A request with the answer FENCED_INSTANCE_ID.
-
-    `began`: it was the join that made the member id, so no other process knew that id; `address`:
-    HOST:PORT, "" where the log doesn't have it.
-    """
-
-    instance_id: str
-    member_id: str
-    process: Process
-    arrived_ms: int
-    answered_ms: int
-    api: str
-    began: bool
-    place: str
-    address: str = ""
 
 
 @dataclass(slots=True)
@@ -222,13 +199,13 @@ class _Past:
     by: LogMember
     at_ms: int
     handover: _Turn | None = None
-    fencing: FencedRequest | None = None
+    fencing: Fenced | None = None
 
     @property
     def was_alive(self) -> bool:
         """True if it sent a request after it was replaced."""
         fencing = self.fencing
-        return fencing is not None and not fencing.began and fencing.arrived_ms >= self.at_ms
+        return fencing is not None and not fencing.began and fencing.at_ms >= self.at_ms
 
 
 @dataclass(slots=True)
@@ -286,7 +263,7 @@ class _Instance:
     id: str
     chain: _Chain | None = None
     past: dict[str, _Past] = field(default_factory=dict)
-    waiting: list[FencedRequest] = field(default_factory=list)
+    waiting: list[Fenced] = field(default_factory=list)
 
 
 class LifeLines:
@@ -320,7 +297,7 @@ class LifeLines:
         for fenced in waiting:
             self._match(known, fenced)
 
-    def add_fencing(self, fenced: FencedRequest, holder: LogMember | None) -> None:
+    def add_fencing(self, fenced: Fenced, holder: LogMember | None) -> None:
         """Note a fenced request; `holder`: the member that holds the instance id, if known yet."""
         known = self._instances.setdefault(fenced.instance_id, _Instance(fenced.instance_id))
         if fenced.member_id in known.past:
@@ -353,7 +330,7 @@ class LifeLines:
         for known in self._instances.values():
             for fenced in known.waiting:
                 if fenced.began:
-                    self._line(_parked(fenced), End.REPLACED, fenced.answered_ms, None)
+                    self._line(_parked(fenced), End.REPLACED, fenced.done_ms, None)
             known.waiting.clear()
             self._forget(known, None)
             self._flush(known)
@@ -382,22 +359,22 @@ class LifeLines:
         if len(known.past) > _REMEMBERED:
             self._past_line(known.past.pop(next(iter(known.past))))
 
-    def _match(self, known: _Instance, fenced: FencedRequest) -> None:
+    def _match(self, known: _Instance, fenced: Fenced) -> None:
         past = known.past.get(fenced.member_id)
         if past is None or past.fencing is not None:
             return
-        if fenced.answered_ms - past.at_ms > PATIENCE_MS:
+        if fenced.done_ms - past.at_ms > PATIENCE_MS:
             return
         past.fencing = fenced
-        past.member.fenced_ms = fenced.answered_ms
+        past.member.fenced_ms = fenced.done_ms
         if not past.was_alive:
             return
         self._alive(known.id, past.at_ms)
         if past.handover is not None:
-            past.handover.fenced_ms = fenced.answered_ms
+            past.handover.fenced_ms = fenced.done_ms
             if known.chain is not None:
                 known.chain.fenced += 1
-                known.chain.fenced_processes.add(fenced.process)
+                known.chain.fenced_processes.add(fenced.sender.process)
 
     def _forget(self, known: _Instance, now_ms: int | None) -> None:
         for member_id, past in list(known.past.items()):
@@ -407,10 +384,10 @@ class LifeLines:
     def _past_line(self, past: _Past) -> None:
         self._line(past.member, End.REPLACED, past.at_ms, past.by.process)
         fencing, process = past.fencing, past.member.process
-        if fencing is not None and past.by.process == fencing.process == process:
+        if fencing is not None and past.by.process == fencing.sender.process == process:
             second = past.was_alive and past.by.synced >= 0
-            row = (process, fencing.answered_ms, fencing.api, past.was_alive, second, past.at_ms)
-            where = (fencing.address, past.by.address, fencing.place)
+            row = (process, fencing.done_ms, fencing.api, past.was_alive, second, past.at_ms)
+            where = (fencing.sender.address, past.by.address, fencing.place)
             self._emit(SelfFencing(self._group, fencing.instance_id, *row, *where))
 
     def _line(self, member: LogMember, end: End, until_ms: int | None, by: Process | None) -> None:
@@ -449,20 +426,20 @@ class LifeLines:
         )
 
 
-def _parked(fenced: FencedRequest) -> LogMember:
+def _parked(fenced: Fenced) -> LogMember:
     """Make the member of a join that was fenced while it was parked."""
-    return replace(_stranger(fenced), begins=True, fenced_ms=fenced.answered_ms)
+    return replace(_stranger(fenced), begins=True, fenced_ms=fenced.done_ms)
 
 
-def _stranger(fenced: FencedRequest) -> LogMember:
+def _stranger(fenced: Fenced) -> LogMember:
     """Make a member whose only line is a fenced request."""
     return LogMember(
         fenced.member_id,
         fenced.instance_id,
-        fenced.process,
-        fenced.arrived_ms,
+        fenced.sender.process,
+        fenced.at_ms,
         begins=False,
-        heard_ms=fenced.arrived_ms,
+        heard_ms=fenced.at_ms,
         place=fenced.place,
-        address=fenced.address,
+        address=fenced.sender.address,
     )

@@ -1,9 +1,10 @@
 """Find the cause of every rebalance.
 
-A broker parks the joins of a rebalance and answers them all at its end, so only then does the log
-show the first event: a new member, a leave, an expired session, or a member that joined again by
-itself.  An event after the first REBALANCE_IN_PROGRESS is no cause.  The earliest candidate is the
-cause; the others are listed beside it.  Then the module waits for the member's return, which
+A source may state it: a coordinator writes its reason in server.log.  Else it is inferred.  A
+broker parks the joins of a rebalance and answers them all at its end, so only then does a request
+log show the first event: a new member, a leave, an expired session, or a member that joined again
+by itself.  An event after the first REBALANCE_IN_PROGRESS is no cause.  The earliest candidate is
+the cause; the others are listed beside it.  Then the module waits for the member's return, which
 decides if static membership, or a longer session timeout, would have avoided the rebalance.
 """
 
@@ -13,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from fencepost.traces.operations.group_events import Prepared
 from fencepost.traces.operations.operator_rows import Cause, Process, Rebalance, Remedy, Row
 from fencepost.traces.operations.ownership import PATIENCE_MS, LogMember, Offers, subscription
 from fencepost.traces.operations.restarts import Arrival, Departure, RestartMatcher, long_enough_ms
@@ -37,11 +39,16 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class MemberLeave:
-    """A LeaveGroup that removed a member."""
+    """A LeaveGroup that removed a member.  `itself`: its own; None where that is not known."""
 
     at_ms: int
     gone: Departure
-    is_static: bool
+    itself: bool | None
+
+    @property
+    def is_static(self) -> bool:
+        """True if a static member sent it, as far as is known."""
+        return self.gone.member.instance_id is not None and self.itself is not False
 
 
 @dataclass(slots=True)
@@ -50,9 +57,12 @@ class RebalanceEvidence:
 
     `sign_ms`: time of the first REBALANCE_IN_PROGRESS; `notified`: members that got it; `moved_ms`:
     time of the first answer that the group is at another broker; `expired`: members that are gone
-    without a leave.
+    without a leave; `stated`: the cause, where the source states it; `arrivals`: members that it
+    names beside that.
     """
 
+    stated: Prepared | None = None
+    arrivals: list[Arrival] = field(default_factory=list)
     sign_ms: int | None = None
     notified: set[str] = field(default_factory=set)
     moved_ms: int | None = None
@@ -89,7 +99,7 @@ class _Candidate:
     who: Process
     gone: Departure | None = None
     came: Arrival | None = None
-    static_leave: bool = False
+    leave: MemberLeave | None = None
     is_reaction: bool = False
     """It came after the first REBALANCE_IN_PROGRESS, from a member that may have got that."""
 
@@ -113,6 +123,8 @@ class Rebalances:
         self._on_row = on_row
         self._evidence = RebalanceEvidence()
         self._rounds: deque[Round] = deque()
+        self.unnamed: deque[int] = deque(maxlen=_REMEMBERED)
+        """Times in ms at which dynamic members may have joined that the source doesn't name."""
 
     @property
     def current(self) -> Round | None:
@@ -134,6 +146,12 @@ class Rebalances:
         signs += [gone.at_ms for gone in evidence.expired]
         signs += [] if evidence.sign_ms is None else [evidence.sign_ms]
         return min(signs, default=None)
+
+    @property
+    def open_ms(self) -> int | None:
+        """Start of the rebalance that the source states, and that has no generation yet."""
+        stated = self._evidence.stated
+        return None if stated is None else stated.at_ms
 
     def is_settled(self, member: LogMember) -> bool:
         """Return True if no join or sync of a member can be parked."""
@@ -157,10 +175,23 @@ class Rebalances:
         last = self.current
         stable = last is None or last.stable_ms is not None
         evidence, self._evidence = self._evidence, RebalanceEvidence()
+        place = place if evidence.stated is None else evidence.stated.place
         round_ = Round(generation, at_ms, place, evidence, before, known, stable, is_new)
         round_.stable_ms = None if is_new else at_ms
         self._rounds.append(round_)
         return self._rounds[-1]
+
+    def note_stated(self, prepared: Prepared) -> None:
+        """Note the cause of a rebalance that begins, as the source states it."""
+        self._evidence.stated = prepared
+
+    def note_arrival(self, came: Arrival) -> None:
+        """Note a member that came, in a source that states causes."""
+        self._evidence.arrivals.append(came)
+
+    def forget(self) -> None:
+        """Forget the events since the last generation: the group is empty, or was loaded."""
+        self._evidence = RebalanceEvidence()
 
     def note_notice(self, member_id: str, at_ms: int) -> None:
         """Note that a member got REBALANCE_IN_PROGRESS."""
@@ -208,22 +239,16 @@ class Rebalances:
     def _judge(self, round_: Round) -> None:
         if not round_.is_new:
             return
-        last_ms = _sign(round_)
-        candidates = sorted(self._candidates(round_), key=lambda c: (c.at_ms, c.cause.value, c.who))
-        first = next((c for c in candidates if c.at_ms <= last_ms and not c.is_reaction), None)
-        others = {c.cause for c in candidates}
-        if first is not None:
-            others.discard(first.cause)
-        remedy, away_ms = self._remedy(first)
-        unclear = self._unclear(first) if remedy in {Remedy.NOTHING, Remedy.UNKNOWN} else ""
-        remedy = Remedy.UNKNOWN if unclear else remedy
-        helps = remedy in {Remedy.STATIC, Remedy.LONGER_SESSION} and away_ms is not None
-        session_ms = long_enough_ms(away_ms) if helps and away_ms is not None else None
-        if helps and session_ms is None:
-            remedy = Remedy.NOTHING
+        stated = round_.evidence.stated
+        if stated is not None:
+            start_ms, (first, others) = stated.at_ms, self._stated(stated, round_.evidence)
+        else:
+            first, others = self._inferred(round_)
+            start_ms = first.at_ms if first is not None else _sign(round_)
+        others.discard(Cause.UNKNOWN if first is None else first.cause)
+        saved = self._remedy(first)
         gone = None if first is None or first.came is not None else first.gone
         self._on_row(round_.completed_ms, None if gone is None else (gone.at_ms, gone.who))
-        start_ms = first.at_ms if first is not None else last_ms
         self._emit(
             Rebalance(
                 self._group,
@@ -236,14 +261,49 @@ class Rebalances:
                 tuple(sorted(others, key=lambda cause: cause.value)),
                 round_.before if round_.all_known else None,
                 round_.listed,
-                remedy,
-                away_ms,
-                session_ms,
-                unclear,
+                saved.remedy,
+                saved.away_ms,
+                saved.session_ms,
+                saved.unclear,
                 round_.place,
                 None if round_.stable_ms is None else round_.stable_ms - start_ms,
             )
         )
+
+    def _inferred(self, round_: Round) -> tuple[_Candidate | None, set[Cause]]:
+        """Find the earliest candidate for the cause, and the causes of all."""
+        last_ms = _sign(round_)
+        candidates = sorted(self._candidates(round_), key=lambda c: (c.at_ms, c.cause.value, c.who))
+        first = next((c for c in candidates if c.at_ms <= last_ms and not c.is_reaction), None)
+        return first, {c.cause for c in candidates}
+
+    def _stated(
+        self, stated: Prepared, evidence: RebalanceEvidence
+    ) -> tuple[_Candidate | None, set[Cause]]:
+        """Find the event of the cause that the source states, and the causes beside it."""
+        others = {Cause.NEW_MEMBER} if evidence.arrivals else set()
+        others |= {Cause.LEAVE} if evidence.departures else set()
+        others |= {Cause.EXPIRY} if evidence.expired else set()
+        who = stated.process or Process("", "")
+        first = _Candidate(stated.at_ms, stated.cause, who)
+        match stated.cause:
+            case Cause.NEW_MEMBER:
+                row = (who, stated.instance_id, stated.at_ms)
+                named = (c for c in evidence.arrivals if c.new_id == stated.member_id)
+                came = next(named, Arrival(*row, new_id=stated.member_id))
+                gone = self._matcher.departure_before(came)
+                first = _Candidate(stated.at_ms, stated.cause, came.process, gone, came)
+            case Cause.LEAVE if evidence.departures:
+                leave = evidence.departures[0]
+                gone, who = leave.gone, leave.gone.member.process
+                first = _Candidate(stated.at_ms, stated.cause, who, gone, leave=leave)
+            case Cause.EXPIRY if evidence.expired:
+                same = (g for g in evidence.expired if g.member.member_id == stated.member_id)
+                gone = next(same, evidence.expired[0])
+                first = _Candidate(stated.at_ms, stated.cause, gone.member.process, gone)
+            case Cause.LEAVE | Cause.EXPIRY:
+                first = _Candidate(stated.at_ms, stated.cause, Process("", ""))
+        return first, others
 
     def _candidates(self, round_: Round) -> Sequence[_Candidate]:
         candidates = [
@@ -252,7 +312,7 @@ class Rebalances:
                 Cause.LEAVE,
                 leave.gone.member.process,
                 gone=leave.gone,
-                static_leave=leave.is_static,
+                leave=leave,
             )
             for leave in round_.evidence.departures
         ]
@@ -269,31 +329,68 @@ class Rebalances:
             if cause is None or (cause in _REACTIONS and is_reaction):
                 continue
             member = join.member
-            came = Arrival(member.process, member.instance_id, join.arrived_ms)
+            row = (member.process, member.instance_id, join.arrived_ms)
+            came = Arrival(*row, new_id=member.member_id)
             gone = self._matcher.departure_before(came) if cause is Cause.NEW_MEMBER else None
-            row = (join.arrived_ms, cause, member.process, gone, came)
-            candidates.append(_Candidate(*row, is_reaction=is_reaction))
+            event = (join.arrived_ms, cause, member.process, gone, came)
+            candidates.append(_Candidate(*event, is_reaction=is_reaction))
         return candidates
 
-    def _remedy(self, first: _Candidate | None) -> tuple[Remedy, int | None]:
+    def _remedy(self, first: _Candidate | None) -> _Saved:
+        """Find what would have avoided a rebalance, or why that is unknown."""
         if first is None:
-            return Remedy.UNKNOWN, None
-        came = first.came
-        if came is None and first.gone is not None:
-            came = self._matcher.return_of(first.gone)
-        return remedy_of(first.gone, came, is_static_leave=first.static_leave)
+            return _Saved(Remedy.UNKNOWN, unclear=CAUSE_UNSEEN)
+        gone, came = first.gone, first.came
+        if came is None and gone is not None:
+            came = self._matcher.return_of(gone)
+        is_static_leave = first.leave is not None and first.leave.is_static
+        remedy, away_ms = remedy_of(gone, came, is_static_leave=is_static_leave)
+        unclear = ""
+        if remedy is Remedy.NOTHING:
+            unclear = self._unclear(first, came)
+        elif remedy is Remedy.NO_LEAVE and first.leave is not None and first.leave.itself is None:
+            unclear = SENDER_UNSEEN
+        if unclear:
+            return _Saved(Remedy.UNKNOWN, away_ms, None, unclear)
+        if away_ms is None or remedy not in {Remedy.STATIC, Remedy.LONGER_SESSION}:
+            return _Saved(remedy, away_ms)
+        session_ms = long_enough_ms(away_ms)
+        return _Saved(remedy if session_ms is not None else Remedy.NOTHING, away_ms, session_ms)
 
-    def _unclear(self, first: _Candidate | None) -> str:
+    def _unclear(self, first: _Candidate, came: Arrival | None) -> str:
         """Return the reason why the remedy of a rebalance is unknown, or ""."""
-        if first is None:
+        gone = first.gone
+        if first.cause is Cause.UNKNOWN:
             return CAUSE_UNSEEN
-        came = first.came if first.gone is None and first.cause is Cause.NEW_MEMBER else None
-        before = came is not None and self._matcher.start.is_near(came.at_ms, PATIENCE_MS)
-        return BEFORE_LOG if before else ""
+        if gone is None and first.cause in {Cause.LEAVE, Cause.EXPIRY}:
+            return GOER_UNSEEN
+        if self._matcher.is_unclear(gone, came):
+            return SAME_NAME
+        if gone is None and came is not None and first.cause is Cause.NEW_MEMBER:
+            near = self._matcher.start.is_near(came.at_ms, PATIENCE_MS)
+            return BEFORE_LOG if near else ""
+        if gone is None or gone.member.instance_id is not None:
+            return ""
+        later = (ms for ms in self.unnamed if 0 <= ms - gone.at_ms <= PATIENCE_MS)
+        return UNNAMED if any(later) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Saved:
+    """A remedy against a rebalance; `unclear`: why it is unknown, else ""."""
+
+    remedy: Remedy
+    away_ms: int | None = None
+    session_ms: int | None = None
+    unclear: str = ""
 
 
 CAUSE_UNSEEN = "the log doesn't show its cause"
 BEFORE_LOG = "the log begins less than ten minutes before, and who had left then is not in it"
+SAME_NAME = "several processes have its client id, and server.log names no hosts"
+UNNAMED = "this coordinator doesn't log a dynamic member that joins while a rebalance runs"
+GOER_UNSEEN = "the log doesn't show who went"
+SENDER_UNSEEN = "the log doesn't show whether the static member or an administrator sent LeaveGroup"
 """Reasons why the remedy of a rebalance may be unknown."""
 
 
@@ -307,12 +404,13 @@ def remedy_of(
         return Remedy.NO_LEAVE, None if came is None else came.at_ms - gone.at_ms
     if came is None:
         return Remedy.NOTHING, None
-    away_ms = came.at_ms - min(gone.member.heard_ms, gone.at_ms)
+    away_ms = came.at_ms - gone.heard_ms if gone.is_exact else None
     is_dynamic = gone.member.instance_id is None
     alive = came.member_id is not None
     return (Remedy.STATIC if is_dynamic and not alive else Remedy.LONGER_SESSION), away_ms
 
 
+_REMEMBERED = 1000
 _LATE_MS = 100
 """Delay with which a broker may notice an expiry that a log shows by its answers only."""
 _REACTIONS = frozenset({Cause.LEADER_REJOIN, Cause.MEMBER_REJOIN})

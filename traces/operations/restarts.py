@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from fencepost.traces.operations.operator_rows import Deployment, Process, Row
+from fencepost.traces.operations.operator_rows import Deployment, End, Process, Row
 from fencepost.traces.operations.ownership import PATIENCE_MS, LogMember
 
 _MOST_DEPARTURES = 1000
@@ -31,10 +31,17 @@ _LATE_MS = 100
 
 @dataclass(frozen=True, slots=True)
 class Departure:
-    """The departure of a member at `at_ms`.  `alone`: no other member had its client id."""
+    """The departure of a member at `at_ms`.
+
+    `heard_ms`: its last sign of life, or the latest time of it if not `is_exact`; `alone`: no other
+    member had its client id.
+    """
 
     member: LogMember
     at_ms: int
+    end: End
+    heard_ms: int
+    is_exact: bool
     alone: bool
 
     @property
@@ -42,20 +49,16 @@ class Departure:
         """Its instance id, or the client id of a dynamic member."""
         return self.member.instance_id or self.member.process.client_id
 
-    @property
-    def has_expired(self) -> bool:
-        """True if it went at the end of its session."""
-        return self.at_ms == self.member.deadline_ms
-
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A process that joined, or (`member_id`) that still sent requests as a removed member."""
+    """A process that joined as `new_id`, or that still sent requests as a removed `member_id`."""
 
     process: Process
     instance_id: str | None
     at_ms: int
     member_id: str | None = None
+    new_id: str = ""
 
 
 @dataclass(slots=True)
@@ -76,11 +79,24 @@ class RestartMatcher:
     start: LogStart
     departures: deque[Departure] = field(default_factory=lambda: deque(maxlen=_MOST_DEPARTURES))
     arrivals: deque[Arrival] = field(default_factory=lambda: deque(maxlen=_MOST_DEPARTURES))
+    _pairs: dict[str, _Pairs] = field(default_factory=dict)
+    """By client id; forgotten with each departure and arrival of that client id."""
+
+    def add_departure(self, gone: Departure) -> None:
+        """Add a departure."""
+        self.departures.append(gone)
+        self._pairs.pop(gone.member.process.client_id, None)
+
+    def add_arrival(self, came: Arrival) -> None:
+        """Add an arrival."""
+        self.arrivals.append(came)
+        self._pairs.pop(came.process.client_id, None)
 
     def purge(self, now_ms: int) -> None:
         """Forget departures and arrivals that are too old to match."""
         for queue in (self.departures, self.arrivals):
             while queue and now_ms - queue[0].at_ms > 3 * PATIENCE_MS:
+                self._pairs.clear()
                 queue.popleft()
 
     def left_after(self, member_id: str, arrived_ms: int) -> bool:
@@ -92,14 +108,14 @@ class RestartMatcher:
         """Find the expired member on the connection of a new one, if its process is the same."""
         mine = (g for g in reversed(self.departures) if g.member.connection == new.connection != "")
         last = next(mine, None)
-        if last is None or not last.has_expired or last.member.process != new.process:
+        if last is None or last.end is not End.EXPIRED or last.member.process != new.process:
             return None
         return last.member if last.member.instance_id == new.instance_id else None
 
     def return_of(self, gone: Departure) -> Arrival | None:
         """Find the return of a member: a request of its living process first, else a join."""
-        since, until = gone.member.heard_ms, gone.at_ms + PATIENCE_MS
-        fits = (c for c in self.arrivals if since < c.at_ms <= until and _matches(gone, c))
+        since, until = gone.heard_ms, gone.at_ms + PATIENCE_MS
+        fits = (c for c in self.arrivals if since < c.at_ms <= until and self._matches(gone, c))
         return min(fits, key=lambda came: (came.member_id is None, came.at_ms), default=None)
 
     def departure_before(self, came: Arrival) -> Departure | None:
@@ -109,9 +125,7 @@ class RestartMatcher:
             (
                 gone
                 for gone in reversed(self.departures)
-                if since <= gone.at_ms
-                and gone.member.heard_ms < came.at_ms
-                and _matches(gone, came)
+                if since <= gone.at_ms and gone.heard_ms < came.at_ms and self._matches(gone, came)
             ),
             None,
         )
@@ -123,29 +137,93 @@ class RestartMatcher:
         """
         if gone is not None:
             until_ms = gone.at_ms + PATIENCE_MS
-            near = (c for c in self.arrivals if gone.at_ms <= c.at_ms <= until_ms)
+            near = (c for c in self.arrivals if gone.heard_ms <= c.at_ms <= until_ms)
             return any(_may_match(gone, c) for c in near)
         if came is None:
             return False
         since_ms = came.at_ms - PATIENCE_MS
-        near_departures = (g for g in self.departures if since_ms <= g.at_ms <= came.at_ms)
+        near_departures = (
+            g for g in self.departures if since_ms <= g.at_ms and g.heard_ms <= came.at_ms
+        )
         return any(_may_match(g, came) for g in near_departures)
+
+    def _matches(self, gone: Departure, came: Arrival) -> bool:
+        old = gone.member
+        if came.member_id is not None:
+            return came.member_id == old.member_id
+        if old.instance_id is not None or came.instance_id is not None:
+            return old.instance_id == came.instance_id
+        if old.process.client_id != came.process.client_id:
+            return False
+        if gone.alone or (old.process.host and old.process == came.process):
+            return True
+        return _has_no_host(gone, came) and self._by_time(gone) is came
+
+    def _by_time(self, gone: Departure) -> Arrival | None:
+        """Return the arrival that follows a departure of the same client id, if that is certain."""
+        name = gone.member.process.client_id
+        if name not in self._pairs:
+            departures = [g for g in self.departures if g.member.process.client_id == name]
+            arrivals = [c for c in self.arrivals if c.process.client_id == name]
+            self._pairs[name] = _paired(departures, arrivals)
+        return self._pairs[name].get(gone.member.member_id)
+
+
+_Pairs = dict[str, Arrival]
+"""The member id of a departure → the arrival that followed."""
+
+
+def _paired(departures: Iterable[Departure], arrivals: Iterable[Arrival]) -> _Pairs:
+    """Pair departures and arrivals of processes that share a client id, where time is certain.
+
+    A pair is certain where one is out at a time, and the last one of a series came back; in a
+    series that begins with an arrival each process comes before the one that it replaces goes.
+    Where who goes is who came last, one process goes and comes.
+    """
+    series: list[tuple[Departure, Arrival]] = []
+    pairs: _Pairs = {}
+    out: list[Departure] = []
+    last_ms, several = 0, False  # several were out at once, and not all are back
+
+    def close(*, is_back: bool) -> None:
+        new_ids = {came.new_id for _, came in series}
+        goers = [*(gone for gone, _ in series), *out]
+        if is_back or any(gone.member.member_id in new_ids for gone in goers):
+            pairs.update((gone.member.member_id, came) for gone, came in series)
+        series.clear()
+
+    events: list[tuple[int, int, Departure | Arrival]] = [
+        *((gone.heard_ms, 0, gone) for gone in departures if gone.member.instance_id is None),
+        *((came.at_ms, 1, came) for came in arrivals if came.instance_id is came.member_id is None),
+    ]
+    for at_ms, _, event in sorted(events, key=lambda each: each[:2]):
+        if at_ms - last_ms > PATIENCE_MS:
+            close(is_back=not out)
+            out, several = [], False
+        last_ms = at_ms
+        if isinstance(event, Departure):
+            if out:
+                close(is_back=False)
+                several = True
+            out.append(event)
+        elif len(out) == 1 and not several:
+            series.append((out.pop(), event))
+        else:
+            close(is_back=not out)
+            out = out[1:]
+            several = several and bool(out)
+    close(is_back=not out)
+    return pairs
+
+
+def _has_no_host(gone: Departure, came: Arrival) -> bool:
+    return not (gone.member.process.host and came.process.host)
 
 
 def _may_match(gone: Departure, came: Arrival) -> bool:
-    is_dynamic = gone.member.instance_id is None and came.instance_id is None
-    return is_dynamic and gone.member.process.client_id == came.process.client_id
-
-
-def _matches(gone: Departure, came: Arrival) -> bool:
-    old = gone.member
-    if came.member_id is not None:
-        return came.member_id == old.member_id
-    if old.instance_id is not None or came.instance_id is not None:
-        return old.instance_id == came.instance_id
-    if gone.alone and old.process.client_id == came.process.client_id:
-        return True
-    return old.process == came.process and bool(came.process.host)
+    is_dynamic = gone.member.instance_id is None and came.instance_id is came.member_id is None
+    same = gone.member.process.client_id == came.process.client_id
+    return is_dynamic and same and _has_no_host(gone, came)
 
 
 def alone(member: LogMember, members: Iterable[LogMember]) -> bool:

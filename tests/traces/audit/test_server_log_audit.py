@@ -24,7 +24,7 @@ from fencepost.traces.operations import operator_words
 from fencepost.traces.operations.operator_report import OperatorReport
 from fencepost.traces.operations.operator_rows import Cause, End
 from fencepost.traces.operations.operator_words import operator_problems
-from fencepost.traces.operations.server_analysis import SENDER_UNSEEN
+from fencepost.traces.operations.rebalances import SENDER_UNSEEN
 
 FOLDER = TESTS / "traces" / "server_logs"
 VERSIONS = ("2.8.0", "3.9.1+old", "3.9.1+new", "4.3.0")

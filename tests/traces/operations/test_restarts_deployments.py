@@ -90,10 +90,8 @@ def test_a_row_waits_until_the_cost_is_known() -> None:
     assert rows == [Deployment("g", 0, 1_000, 2, 2, 1, begins=True, ends=True)]
 
 
-@pytest.mark.parametrize(("whole", "cost"), [(True, 6), (False, 4)])
-def test_a_deployment_that_the_log_cuts_says_that_it_may_have_cost_more(
-    whole: bool, cost: int
-) -> None:
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_deployment_that_the_log_cuts_says_that_it_may_have_cost_more(whole: bool) -> None:
     log = ModelLog()
     log.form(*(pods := [log.pod(number) for number in (1, 2, 3)]))
     log.run(90)
@@ -102,7 +100,7 @@ def test_a_deployment_that_the_log_cuts_says_that_it_may_have_cost_more(
     log.run(60)
     report = reported(log.exchanges[start:])
     (row,) = report.deployments.rows
-    assert (row.rebalances, row.begins) == (cost, whole)
+    assert (row.rebalances, row.begins) == (6, whole)
     said = "It may have cost more: the log begins in the middle of it"
     assert any(said in line for line in operator_summary(report)) is not whole
 

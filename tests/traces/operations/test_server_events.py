@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fencepost.traces.operations.operator_rows import Cause, Process
-from fencepost.traces.operations.server_analysis import ids_in, name_in, process_of, stated_cause
+from fencepost.traces.operations.server_events import ids_in, name_in, process_of, stated_cause
 
 ID = "pod-1-2623169f-271d-4e1f-ae23-2007b27b180e"
 

@@ -9,8 +9,7 @@ from fencepost.traces.logs.server_log import ServerLog
 from fencepost.traces.operations.operator_report import OperatorReport
 from fencepost.traces.operations.operator_rows import Cause, End, Remedy
 from fencepost.traces.operations.operator_words import operator_json, operator_summary
-from fencepost.traces.operations.rebalances import BEFORE_LOG
-from fencepost.traces.operations.server_analysis import SAME_NAME, UNNAMED
+from fencepost.traces.operations.rebalances import BEFORE_LOG, SAME_NAME, UNNAMED
 
 UUID = "2623169f-271d-4e1f-ae23-2007b27b1{:03}"
 
@@ -127,9 +126,35 @@ def test_an_administrator_who_removes_several_members_names_none_of_them(tmp_pat
     ]
 
 
-def test_of_processes_with_one_client_id_it_is_unknown_who_came_back(tmp_path: Path) -> None:
+def test_of_processes_with_one_client_id_one_that_is_out_alone_comes_back(tmp_path: Path) -> None:
     found = both(tmp_path, *restarted("consumer-g-1", "consumer-g-1"))
-    assert found == [*2 * [(Remedy.NOTHING, "")], *2 * [(Remedy.UNKNOWN, SAME_NAME)]]
+    assert found == [*2 * [(Remedy.NOTHING, "")], *2 * [(Remedy.STATIC, "")]]
+
+
+def test_of_two_processes_with_one_client_id_that_are_out_it_is_unknown_who_came_back(
+    tmp_path: Path,
+) -> None:
+    name = "consumer-g-1"
+    lines = [(0, joins(name, n, n - 1)) for n in (1, 2, 3)]
+    lines += [(1, stable(3, 3))]
+    for second, number in ((10, 2), (12, 3)):
+        lines += [(second, left(name, number, "closed")), (second, leaves(name, number, 3))]
+        lines += [(second + 1, stable(4, 2))]
+    for second, number in ((20, 4), (90, 5)):
+        lines += [(second, joins(name, number, 5)), (second + 1, stable(6, number - 2))]
+    found = both(tmp_path, *lines)
+    assert found[-4:] == 4 * [(Remedy.UNKNOWN, SAME_NAME)]
+
+
+def test_processes_that_come_before_those_they_replace_go_are_no_restarts(tmp_path: Path) -> None:
+    name = "consumer-g-1"
+    lines = [(0, joins(name, 1, 3)), (1, stable(4, 2))]
+    for n in (1, 2, 3):
+        lines += [(10 * n, joins(name, 10 + n, 4)), (10 * n + 1, stable(5, 3))]
+        gone = (left(name, n, "closed"), leaves(name, n, 5), stable(6, 2))
+        lines += [(10 * n + 5, text) for text in gone]
+    found = both(tmp_path, *lines)
+    assert {remedy for remedy, _ in found[1:-1]} == {Remedy.UNKNOWN}
 
 
 def test_who_never_comes_back_would_not_have_been_helped(tmp_path: Path) -> None:

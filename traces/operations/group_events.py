@@ -1,0 +1,195 @@
+"""The events of a group, as any source shows them: what the one analysis of a group takes.
+
+A reader makes them of a request log, of server.log, or of a simulation.  A source that doesn't show
+a fact leaves it None, or empty where it is a text: unknown is a value, and no other way through the
+analysis.  Times are ms since 1970; `place` is the `FILE:LINE` of the evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fencepost.traces.operations.operator_rows import Cause, End, Process
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """The sender of a request: its process, and its address HOST:PORT and connection if known."""
+
+    process: Process
+    address: str = ""
+    connection: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupEvent:
+    """An event of a group.
+
+    `at_ms`: a request arrived, or the line was written; `done_ms`: it was answered, the same time
+    where the source has one time only.
+    """
+
+    at_ms: int
+    done_ms: int
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class Heard(GroupEvent):
+    """A member's request that was answered well, or with REBALANCE_IN_PROGRESS (`is_notified`).
+
+    `confirms`: the generation that has begun, as the answer shows; `assigned`: the generation whose
+    assignment the answer brought.
+    """
+
+    member_id: str
+    instance_id: str | None
+    sender: Sender
+    is_notified: bool
+    confirms: int | None = None
+    assigned: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown(GroupEvent):
+    """A member's request that was answered UNKNOWN_MEMBER_ID."""
+
+    member_id: str
+    sender: Sender
+
+
+@dataclass(frozen=True, slots=True)
+class Fenced(GroupEvent):
+    """A request that was answered FENCED_INSTANCE_ID.
+
+    `began`: it was the join that made the member id; `holder_id`: the member id that holds the
+    instance id, "" where the source doesn't name it.
+    """
+
+    instance_id: str
+    member_id: str
+    sender: Sender
+    api: str
+    began: bool
+    holder_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Moved(GroupEvent):
+    """An answer that the group is at another broker."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded(GroupEvent):
+    """A coordinator read the group from its log: it leads the partition now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named(GroupEvent):
+    """A dynamic member was given an id, to join with."""
+
+    member_id: str
+    process: Process
+
+
+@dataclass(frozen=True, slots=True)
+class PendingExpired(GroupEvent):
+    """A member id that was given, and not used within the session timeout, was removed."""
+
+    member_id: str
+    process: Process
+
+
+@dataclass(frozen=True, slots=True)
+class Joined(GroupEvent):
+    """A member joined.
+
+    `sent_id`: the member id in its request, None where the source doesn't show it; `replaces`: the
+    member id that held its instance id, if the source names it.  `generation`, `leads`, `listed`
+    (the leader's list of members), `session_ms`, `rebalance_ms`, `protocols`, `protocol` (its
+    type): as in the messages.
+    """
+
+    member_id: str
+    instance_id: str | None
+    sender: Sender
+    sent_id: str | None = None
+    replaces: str | None = None
+    generation: int | None = None
+    leads: bool = False
+    listed: Sequence[Mapping[str, Any]] = ()
+    session_ms: int | None = None
+    rebalance_ms: int | None = None
+    protocols: Sequence[Mapping[str, Any]] = ()
+    protocol: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Left(GroupEvent):
+    """A LeaveGroup removed a member.
+
+    `by`: the process that sent it; `itself`: the member did; both None where not known.  `process`,
+    `session_ms`, `rebalance_ms`: of the member, where the source has them.
+    """
+
+    member_id: str
+    instance_id: str | None
+    by: Process | None
+    itself: bool | None
+    reason: str = ""
+    process: Process | None = None
+    session_ms: int | None = None
+    rebalance_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Removed(GroupEvent):
+    """The coordinator removed a member: its session expired, or it did not join in time."""
+
+    member_id: str
+    process: Process
+    end: End
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared(GroupEvent):
+    """A rebalance begins, and the source states its cause.
+
+    `member_id`: of whom the reason tells, `process`: the same; `reason`: its words as they stand;
+    `generation`: the one before.
+    """
+
+    cause: Cause
+    member_id: str
+    instance_id: str | None
+    process: Process | None
+    reason: str
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Begun(GroupEvent):
+    """A generation begins.
+
+    `members`: their number; `names_all`: the source names each member that joins.
+    """
+
+    generation: int
+    members: int | None
+    names_all: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned(GroupEvent):
+    """The leader's assignment of a generation is there, with the members by kind where known."""
+
+    generation: int
+    static: int | None = None
+    dynamic: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Emptied(GroupEvent):
+    """The group has no member any more."""

@@ -1,0 +1,189 @@
+"""Read the events of a group in the messages of its coordinator in `server.log`.
+
+A coordinator writes the reason of each rebalance.  It names members by their ids: that of a dynamic
+member begins with its client id, that of a static one with its instance id.  Hosts, heartbeats and
+answers are not in this log.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from fencepost.traces.logs.server_log import CoordinatorEvent, MessageKind
+from fencepost.traces.operations.group_events import (
+    Assigned,
+    Begun,
+    Emptied,
+    Fenced,
+    GroupEvent,
+    Joined,
+    Left,
+    Loaded,
+    Named,
+    Prepared,
+    Removed,
+    Sender,
+)
+from fencepost.traces.operations.operator_rows import Cause, End, Process
+
+_UUID = re.compile(r"-[A-Za-z0-9_-]{22}$|-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+_REASONS: tuple[tuple[re.Pattern[str], Cause], ...] = tuple(
+    (re.compile(pattern), cause)
+    for pattern, cause in (
+        (r"^Adding new member (?P<who>.+?)(?: with group instance ?id|;|$)", Cause.NEW_MEMBER),
+        (r"^[Rr]emoving member (?P<who>.*?) on LeaveGroup", Cause.LEAVE),
+        (r"^explicit `LeaveGroup` request for \((?P<who>.*?)\) members", Cause.LEAVE),
+        (r"^[Rr]emoving member (?P<who>.+?) on heartbeat expiration", Cause.EXPIRY),
+        (r"^[Rr]emoving .* on pending sync request expiration", Cause.EXPIRY),
+        (r"^[Ll]eader (?P<who>.+?) re-joining group during", Cause.LEADER_REJOIN),
+        (r"^Updating metadata for (?:static )?member (?P<who>[^\s;]+)", Cause.MEMBER_REJOIN),
+        (r"will change because static member (?P<who>\S+)", Cause.MEMBER_REJOIN),
+        (r"^Freshly-loaded group", Cause.FAILOVER),
+        (r"\(member: (?P<who>[^()]+)\)", Cause.UNKNOWN),
+    )
+)
+
+
+def stated_cause(reason: str) -> tuple[Cause, str]:
+    """Return the cause in a coordinator's reason, and the member id in it."""
+    for pattern, cause in _REASONS:
+        if match := pattern.search(reason):
+            return cause, match.groupdict().get("who") or ""
+    return Cause.UNKNOWN, ""
+
+
+def process_of(member_id: str, instance_id: str | None) -> Process:
+    """Return the process of a member: a client id if the member is dynamic, else its member id."""
+    return Process(name_in(member_id) if instance_id is None else member_id, "")
+
+
+def name_in(member_id: str) -> str:
+    """Return the client id or instance id that a member id begins with."""
+    return _UUID.sub("", member_id)
+
+
+def ids_in(members: str) -> list[str]:
+    """Return the member ids of a printed list."""
+    return re.findall(r"memberId=([^,)]+)", members) or list(filter(None, members.split(", ")))
+
+
+class ServerEvents:
+    """The events of one group in its coordinator's messages."""
+
+    def __init__(self) -> None:
+        self._leaving: list[CoordinatorEvent] = []
+        self._named: tuple[str, ...] | None = None
+        """The member ids that the LeaveGroup of the open rebalance named, or (old coordinator since
+        3.2) that it removed; None: none caused it."""
+        self._names_joins = False
+        """True if this release logs the ids of dynamic members that join."""
+
+    def take(self, message: CoordinatorEvent) -> Iterator[GroupEvent]:
+        """Take the next message; yield the events that it completes.
+
+        A leave waits for the line that prepares its rebalance, which has more details and stands
+        before or after it.
+        """
+        if message.kind is MessageKind.LEFT:
+            self._leaving.append(message)
+            return
+        is_prepared = message.kind is MessageKind.PREPARING
+        if is_prepared and stated_cause(message.fields["reason"])[0] is Cause.LEAVE:
+            yield from self._events(message)
+            yield from self.end()
+        else:
+            yield from self.end()
+            yield from self._events(message)
+
+    def end(self) -> Iterator[GroupEvent]:
+        """Yield the events of the leaves that wait."""
+        leaving, self._leaving = self._leaving, []
+        for message in leaving:
+            yield self._left(message)
+
+    def _events(self, message: CoordinatorEvent) -> Iterator[GroupEvent]:
+        at = (message.at_ms, message.at_ms, message.place)
+        member_id, instance_id = message.member_id, message.instance_id
+        process = process_of(member_id, instance_id)
+        match message.kind:
+            case MessageKind.PREPARING:
+                yield self._prepared(message)
+            case MessageKind.STABILIZED:
+                self._named = None
+                members = message.fields.get("members")
+                count = None if members is None else int(members)
+                names_all = message.is_new or self._names_joins
+                yield Begun(*at, message.generation or 0, count, names_all)
+            case MessageKind.ASSIGNED:
+                yield _assigned(message)
+            case MessageKind.EMPTY:
+                self._named = None
+                yield Emptied(*at)
+            case MessageKind.NAMED:
+                self._names_joins = True
+                yield Named(*at, member_id, process)
+            case MessageKind.JOINED:
+                yield Joined(*at, member_id, instance_id, Sender(process))
+            case MessageKind.REPLACED:
+                old_id = message.fields["old"]
+                yield Joined(*at, member_id, instance_id, Sender(process), replaces=old_id)
+            case MessageKind.FENCED:
+                api, holder_id = (message.fields.get(name, "") for name in ("operation", "holder"))
+                who = (*at, instance_id or "", member_id, Sender(process))
+                yield Fenced(*who, api, began=False, holder_id=holder_id)
+            case MessageKind.FAILED:
+                yield Removed(*at, member_id, process, End.EXPIRED)
+            case MessageKind.DROPPED:
+                for gone_id in ids_in(message.fields.get("members", "")):
+                    yield Removed(*at, gone_id, process_of(gone_id, None), End.DROPPED)
+            case MessageKind.LOADED:
+                self._named = None
+                yield Loaded(*at)
+
+    def _prepared(self, message: CoordinatorEvent) -> Prepared:
+        reason = message.fields["reason"]
+        cause, who = stated_cause(reason)
+        self._named = tuple(ids_in(who)) if cause is Cause.LEAVE else None
+        instance_id = None
+        if cause is Cause.NEW_MEMBER and "Some(" in reason:
+            instance_id = reason.partition("Some(")[2].partition(")")[0]
+        process = process_of(who, instance_id) if who else None
+        at = (message.at_ms, message.at_ms, message.place)
+        return Prepared(*at, cause, who, instance_id, process, reason, message.generation or 0)
+
+    def _left(self, message: CoordinatorEvent) -> Left:
+        at = (message.at_ms, message.at_ms, message.place)
+        process, session_ms = process_of(message.member_id, message.instance_id), None
+        if "client_id" in message.fields:
+            process = Process(message.fields["client_id"], message.fields["host"])
+            session_ms = int(message.fields["session_ms"])
+        reason = message.fields.get("reason", "")
+        itself = self._left_itself(message)
+        by = Process("an administrator", "") if itself is False else None
+        who = (*at, message.member_id, message.instance_id)
+        return Left(*who, by, itself, reason, process, session_ms)
+
+    def _left_itself(self, message: CoordinatorEvent) -> bool | None:
+        """Return True if a member sent its LeaveGroup itself; None if the log doesn't show it.
+
+        An administrator names the instance id alone, and a member its own id.  The line that
+        prepares the rebalance has the ids of the request; where the other line has the client id,
+        too, it has the member's id for any sender.
+        """
+        named = self._named
+        if named == ():
+            return False
+        reason = message.fields.get("reason", "")
+        if "by an admin" in reason:
+            return False
+        is_named = "client_id" not in message.fields and message.member_id in (named or ())
+        return True if is_named or "consumer" in reason else None
+
+
+def _assigned(message: CoordinatorEvent) -> Assigned:
+    at = (message.at_ms, message.at_ms, message.place)
+    if "static" not in message.fields:
+        return Assigned(*at, message.generation or 0)
+    everyone, static = int(message.fields["everyone"]), int(message.fields["static"])
+    return Assigned(*at, message.generation or 0, static, everyone - static)
