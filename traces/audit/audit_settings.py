@@ -20,7 +20,7 @@ from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.traces.files.bounded import LINE_LIMIT
-from fencepost.traces.logs.log_files import DEFAULT_PATTERN, LogDates
+from fencepost.traces.logs.log_dates import DEFAULT_PATTERN, LogDates
 from fencepost.traces.logs.request_log import LoggedExchange
 
 DELAY = "group.initial.rebalance.delay.ms"

@@ -13,9 +13,10 @@ from typing import Any, Final, Literal
 
 from fencepost.traces.audit.log_audit import SkippedLines
 from fencepost.traces.files.document_schema import Count, Document, DocumentSchema
+from fencepost.traces.logs.coordinator_messages import MessageKind
 from fencepost.traces.logs.log_files import LogFileError
 from fencepost.traces.logs.request_log import is_included
-from fencepost.traces.logs.server_log import CoordinatorEvent, MessageKind, ServerLog
+from fencepost.traces.logs.server_log import CoordinatorEvent, ServerLog
 from fencepost.traces.operations.group_analysis import GroupAnalysis
 from fencepost.traces.operations.operator_report import OperatorReport
 from fencepost.traces.operations.operator_rows import Cause, Rebalance, Remedy
@@ -38,7 +39,6 @@ from fencepost.traces.pages.trace_page import PageTrace, page_with_traces
 FORMAT: Final = "fencepost-server-log-audit"
 VERSION: Final = 1
 UNJUDGED = "unjudged"
-_MOST_IDS = 100_000
 
 NOT_COVERED = (
     "whether the broker's answers are right",
@@ -119,7 +119,7 @@ UNSEEN_NEW = UNSEEN | {"fenced"}
 
 
 class _Groups:
-    """The groups of a log, and the groups of replaced member ids."""
+    """The groups of a log; `lost`: requests of members whose group it doesn't name."""
 
     def __init__(self, only: frozenset[str], report: OperatorReport) -> None:
         self._only = only
@@ -130,21 +130,14 @@ class _Groups:
         """The beginning of each broker's log (ms)."""
         self.own: set[str] = set()
         self.lost = 0
-        self._replaced: dict[str, str] = {}
 
     def take(self, event: CoordinatorEvent) -> None:
         """Take the next line."""
         group = event.group
         since_ms = self._since.setdefault(event.broker, event.at_ms)
-        if event.kind is MessageKind.FENCED and not group:
-            group = self._replaced.get(event.member_id, "")
-            if not group:
-                self.lost += 1
-                return
-        if event.kind is MessageKind.REPLACED:
-            self._replaced[event.fields["old"]] = group
-            if len(self._replaced) > _MOST_IDS:
-                del self._replaced[next(iter(self._replaced))]
+        if not group:
+            self.lost += event.kind in {MessageKind.FENCED, MessageKind.REPLACED}
+            return
         if not is_included(group, self._only):
             if not self._only:
                 self.own.add(group)

@@ -3,11 +3,6 @@
 Files may be gzipped, rotated, and of several brokers.  A broker's files are read in the order of
 their first date; the lines of several brokers are merged by time.  Lines that are not read are
 counted by reason.
-
-Read the dates of log lines.
-
-Patterns of Log4j (`yyyy-MM-dd HH:mm:ss,SSS`) and of strptime (`%Y-%m-%d …`) are both accepted,
-since operators have the one in their configuration and scripts the other.
 """
 
 from __future__ import annotations
@@ -20,160 +15,18 @@ import hashlib
 import heapq
 import io
 import lzma
-import re
 import zipfile
 import zlib
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, tzinfo
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Generic, Protocol, TypeVar
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from fencepost.traces.files.bounded import LINE_LIMIT, bounded_lines
-
-DEFAULT_PATTERN = "yyyy-MM-dd HH:mm:ss,SSS"
-_LOG4J = {
-    "yyyy": "%Y",
-    "yy": "%y",
-    "MMMM": "%B",
-    "MMM": "%b",
-    "MM": "%m",
-    "dd": "%d",
-    "HH": "%H",
-    "hh": "%I",
-    "mm": "%M",
-    "ss": "%S",
-    "SSSSSS": "%f",
-    "SSS": "%f",
-    "a": "%p",
-    "Z": "%z",
-    "XXX": "%z",
-}
-_NAMED = {
-    "ISO8601": "yyyy-MM-dd HH:mm:ss,SSS",
-    "ABSOLUTE": "HH:mm:ss,SSS",
-    "DATE": "dd MMM yyyy HH:mm:ss,SSS",
-}
-_TEXTS = {
-    "Y": r"\d{4}",
-    "y": r"\d{2}",
-    "B": r"\w+",
-    "b": r"\w{3}",
-    "m": r"\d{2}",
-    "d": r"\d{2}",
-    "H": r"\d{2}",
-    "I": r"\d{2}",
-    "M": r"\d{2}",
-    "S": r"\d{2}",
-    "f": r"\d{1,6}",
-    "p": r"[APap][Mm]",
-    "z": r"(?:Z|[+-]\d{2}:?\d{2})",
-}
-
-
-class DatePatternError(ValueError):
-    """A date pattern or time zone that can't be used.  `str()` names it and the remedy."""
-
-
-class LogDates:
-    """Reads the dates of a log.
-
-    `resolution_ms`: how coarse they are.  Raises DatePatternError.
-    """
-
-    def __init__(self, pattern: str = DEFAULT_PATTERN, timezone: str = "UTC") -> None:
-        self._zone = _zone(timezone)
-        self._format = strptime_pattern(pattern)
-        self._text = re.compile(_text(self._format))
-        self.resolution_ms = 1 if "%f" in self._format else 1000
-        self._plain = self._format == "%Y-%m-%d %H:%M:%S,%f"
-        self._second = b""
-        self._second_ms = 0
-
-    def read(self, head: bytes) -> int | None:
-        """Read the date at the start of a line, ms since 1970; None if it has none."""
-        if self._plain and head[:1] == b"[" and head[20:21] == b"," and head[24:25] == b"]":
-            if head[1:20] != self._second:  # most lines share their second with the one before
-                at_ms = self._parsed(head[1:24].decode(errors="replace"))
-                if at_ms is None:
-                    return None
-                self._second, self._second_ms = head[1:20], at_ms - at_ms % 1000
-            millis = head[21:24]
-            return self._second_ms + int(millis) if millis.isdigit() else None
-        match = self._text.search(head.decode(errors="replace"))
-        return None if match is None else self._parsed(match[0])
-
-    def _parsed(self, text: str) -> int | None:
-        try:
-            date = datetime.strptime(text, self._format)  # noqa: DTZ007 - the zone is an option
-        except ValueError:
-            return None
-        if date.tzinfo is None:
-            date = date.replace(tzinfo=self._zone)
-        since = date - datetime(1970, 1, 1, tzinfo=UTC)
-        return (since.days * 86_400 + since.seconds) * 1000 + since.microseconds // 1000
-
-
-def strptime_pattern(pattern: str) -> str:
-    """Convert the pattern to strptime's form.  Raises DatePatternError."""
-    pattern = _NAMED.get(pattern, pattern)
-    if "%" not in pattern:
-        pattern = _from_log4j(pattern)
-    used = set(re.findall("%(.)", pattern))
-    if unknown := sorted(used - set(_TEXTS) - {"%"}):
-        raise DatePatternError(
-            f"the date pattern {pattern!r} has %{unknown[0]}, which is not read; "
-            f"use {', '.join('%' + letter for letter in _TEXTS)}"
-        )
-    if not (used & {"Y", "y"} and used & {"m", "b", "B"} and {"d", "M"} <= used):
-        raise DatePatternError(
-            f"the date pattern {pattern!r} tells no full date; name year, month, day and time, "
-            f"such as {DEFAULT_PATTERN!r}"
-        )
-    return pattern
-
-
-def _from_log4j(pattern: str) -> str:
-    made = ""
-    tokens = re.compile(r"'([^']*)'|([A-Za-z])\2*|[^A-Za-z']")
-    for token in tokens.finditer(pattern):
-        text = token[0]
-        if token[1] is not None:
-            made += token[1]
-        elif text[0].isalpha():
-            if text not in _LOG4J:
-                raise DatePatternError(
-                    f"the date pattern {pattern!r} has {text!r}, which is not read; "
-                    f"use {', '.join(_LOG4J)}, or strptime's words"
-                )
-            made += _LOG4J[text]
-        else:
-            made += text
-    return made
-
-
-def _text(pattern: str) -> str:
-    made = ""
-    for token in re.finditer(r"%(.)|(.)", pattern, re.DOTALL):
-        letter = token[1]
-        made += _TEXTS.get(letter, "%") if letter else re.escape(token[2])
-    return made
-
-
-def _zone(name: str) -> tzinfo:
-    if name.upper() in {"UTC", "Z"}:
-        return UTC
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise DatePatternError(
-            f"there is no time zone {name!r}; name one of the tz database, such as Europe/Berlin"
-        ) from error
-
+from fencepost.traces.logs.log_dates import LogDates
 
 ENDS = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
 """Errors of a compressed file that is cut off or damaged; others are an OSError without number."""
@@ -203,13 +56,14 @@ class Skipped:
     """The lines that were skipped, by reason.
 
     `counts`: numbers of lines, by reason; `first`: the place of the first of each reason;
-    `listeners`: called for each with its broker, place and reason, and the time of the line before
-    (ms).
+    `examples`: its text, where a reason has one; `listeners`: called for each with its broker,
+    place and reason, and the time of the line before (ms).
     """
 
     lines: int = 0
     counts: Counter[str] = field(default_factory=Counter)
     first: dict[str, str] = field(default_factory=dict)
+    examples: dict[str, str] = field(default_factory=dict)
     listeners: list[Callable[[str, str, str, int], None]] = field(default_factory=list)
 
     def skip(self, reason: str, broker: str, source: str, line: int, at_ms: int) -> None:
@@ -266,6 +120,7 @@ class LogFiles(ABC, Generic[_T]):
         self.line_limit = line_limit
         self.progress = progress
         self.skipped = Skipped()
+        self._names = _names(paths)
         self.brokers = _by_broker(self._once(paths))
         if unknown := sorted(set(self.skew) - set(self.brokers)):
             raise LogFileError(
@@ -284,7 +139,8 @@ class LogFiles(ABC, Generic[_T]):
             digest, count = _digest(path) if alike else (b"", 0)
             if count and digest in {known or _digest(first)[0] for first, known in alike}:
                 self.skipped.lines += count
-                self.skipped.skip(REPEATED, path.name, path.name, 1, 0)
+                name = self.name_of(path)
+                self.skipped.skip(REPEATED, name, name, 1, 0)
                 self.skipped.counts[REPEATED] += count - 1
                 continue
             alike.append((path, digest))
@@ -313,7 +169,7 @@ class LogFiles(ABC, Generic[_T]):
     @property
     def files(self) -> tuple[str, ...]:
         """The names of all files."""
-        return tuple(path.name for files in self.brokers.values() for path in files)
+        return tuple(self.name_of(path) for files in self.brokers.values() for path in files)
 
     def _of_broker(self, broker: str) -> Iterator[_T]:
         for path in self.brokers[broker]:
@@ -322,26 +178,39 @@ class LogFiles(ABC, Generic[_T]):
     def of_file(self, broker: str, path: Path) -> Iterator[_T]:
         """Yield the contents of the lines of one file of a broker.  Raises LogFileError."""
         with opened(path) as lines:
-            yield from self._read(broker, path.name, lines)
+            yield from self._read(broker, self.name_of(path), lines)
+
+    def name_of(self, path: Path) -> str:
+        """Return the name of a file in a place: with its folders where several share a name."""
+        return self._names.get(path, path.name)
 
     def _read(self, broker: str, source: str, lines: IO[bytes]) -> Iterator[_T]:
         skipped, skew = self.skipped, self.skew.get(broker, 0)
-        number = last_ms = reported = 0
+        last_ms = 0
+        for number, line in self.numbered(source, lines):
+            made = BROKEN_FILE if line is None else self.of_line(broker, source, number, line, skew)
+            if isinstance(made, str):
+                skipped.skip(made, broker, source, number, last_ms)
+            else:
+                last_ms = self.at_ms(made)
+                yield made
+
+    def numbered(self, source: str, lines: IO[bytes]) -> Iterator[tuple[int, bytes | None]]:
+        """Yield the lines of a file with their numbers; last None, where the rest is damaged.
+
+        Raises LogFileError.
+        """
+        number = reported = 0
         try:
             for number, line in enumerate(bounded_lines(lines, self.line_limit), start=1):
-                skipped.lines += 1
+                self.skipped.lines += 1
                 if self.progress is not None and number % _PROGRESS_LINES == 0:
                     reported = self._tell(lines, reported)
-                made = self.of_line(broker, source, number, line, skew)
-                if isinstance(made, str):
-                    skipped.skip(made, broker, source, number, last_ms)
-                else:
-                    last_ms = self.at_ms(made)
-                    yield made
+                yield number, line
         except (OSError, *ENDS) as error:
             if isinstance(error, OSError) and error.errno is not None:
                 raise LogFileError(f"{source} can't be read ({error.strerror})") from error
-            skipped.skip(BROKEN_FILE, broker, source, number + 1, last_ms)
+            yield number + 1, None
         self._tell(lines, reported)
 
     def _tell(self, lines: IO[bytes], reported: int) -> int:
@@ -483,16 +352,29 @@ def _unread(path: Path, kind: str) -> LogFileError:
     return LogFileError(f"{path} is {kind}, which is not read: unpack it, and name the file in it")
 
 
+def _names(paths: Sequence[Path]) -> dict[Path, str]:
+    """Return a name for each file: its own, behind as many folders as tell it from the others."""
+    parts = {path: path.resolve().parts for path in paths}
+    names: dict[Path, str] = {}
+    for path, own in parts.items():
+        others = [each for each in parts.values() if each != own]
+        for count in range(1, len(own) + 1):
+            if all(each[-count:] != own[-count:] for each in others):
+                break
+        names[path] = "/".join(own[-count:])
+    return names
+
+
 def _by_broker(paths: Sequence[Path]) -> dict[str, list[Path]]:
     """Return the files of each broker.
 
     The broker is the folder where the files are in several, else the part of the name before
     `.log`: `kafka-request.log.2026-11-21-06.gz` and `kafka-request.log` are of one broker.
     """
-    folders = {path.resolve().parent for path in paths}
-    by_folder = len({folder.name for folder in folders}) == len(folders) > 1
+    folders = sorted({path.resolve().parent for path in paths})
+    labels = _names(folders) if len(folders) > 1 else {}
     files_: dict[str, list[Path]] = {}
     for path in paths:
-        stem = path.name.partition(".log")[0]
-        files_.setdefault(path.resolve().parent.name if by_folder else stem, []).append(path)
+        label = labels.get(path.resolve().parent) or path.name.partition(".log")[0]
+        files_.setdefault(label, []).append(path)
     return files_

@@ -1,52 +1,70 @@
 """Read the lines of group coordinators in Kafka's `server.log`; tell the kind of a log file.
 
-Both coordinators are read: the old one (Scala, to Kafka 3.9) and the new one (Java, since 3.7).
-Their words differ, also from release to release; the patterns here are of lines that real brokers
-wrote.  Lines about groups of the new consumer protocol (KIP-848) are passed over and counted.
+A line is read in any layout: of log4j and its successors, with what collectors put around it, as
+JSON, exported, pasted.  What a coordinator says of a group is an event, or is passed over for a
+reason, or is unread, which an audit says.  Groups of other protocols are counted by their names.
 
-Source: the loggers of `GroupCoordinator`, `GroupMetadata` and `GroupMetadataManager`.
+Source: `coordinator_messages` for the words.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
+from itertools import pairwise
 from pathlib import Path
+from typing import IO
 
-from fencepost.traces.files.bounded import is_too_long
-from fencepost.traces.logs.log_files import LogFileError, LogFiles, first_lines
-from fencepost.traces.logs.request_log import MARK, NO_DATE, TOO_LONG
+from fencepost.traces.files.bounded import FILE_LIMIT, is_too_long
+from fencepost.traces.logs.coordinator_messages import (
+    ANY,
+    Message,
+    MessageKind,
+    is_about_group,
+    is_of_coordinator,
+    mended,
+    other_protocol,
+    passed_over,
+    read_message,
+)
+from fencepost.traces.logs.log_files import (
+    BROKEN_FILE,
+    LogFileError,
+    LogFiles,
+    first_lines,
+    opened,
+)
+from fencepost.traces.logs.log_records import (
+    BACK_MS,
+    MOST_PARTS,
+    begins_document,
+    document_records,
+    is_newest_first,
+    json_records,
+    unwrapped,
+    wrap_width,
+)
+from fencepost.traces.logs.request_log import MARK, TOO_LONG
 
 OTHER_LINE = "no line of a group coordinator about a group"
-OTHER_PROTOCOL = "about a group of the new consumer protocol (KIP-848)"
-
-
-class MessageKind(Enum):
-    """The kind of a coordinator's message."""
-
-    PREPARING = "a rebalance is prepared"
-    STABILIZED = "all have joined"
-    ASSIGNED = "the leader's assignment was received"
-    EMPTY = "the group is empty"
-    NAMED = "a dynamic member was given an id, to join with"
-    JOINED = "a member joined"
-    REPLACED = "a static member was replaced"
-    FENCED = "a request was answered FENCED_INSTANCE_ID"
-    FAILED = "a member's session expired"
-    LEFT = "a member left"
-    DROPPED = "members that did not join or sync in time were removed"
-    LOADED = "a group was read by a new coordinator"
+OTHER_PROTOCOL = "about a group of another protocol (consumer, share or streams)"
+PASSED_OVER = "of a group coordinator, but about no member: another line says it, too"
+UNREAD = "about a group, in words or a layout that is not read"
+UNDATED = "about a group, but without a date that is read"
+UNPLACED = "about a member whose group the log doesn't name"
 
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorEvent:
     """A line of a coordinator.
 
-    `group` is empty where the line doesn't name it.  `member_id`: its subject; the new id of a
-    replacement (empty where the line lacks it).  `is_new`: the new coordinator wrote it.  `fields`:
-    further words of the line, by the names of the patterns.
+    `group` is empty where neither the line nor another one about the member names it.  `member_id`:
+    its subject; the new id of a replacement (empty where the line lacks it).  `is_new`: the new
+    coordinator wrote it.  `fields`: further words of the line, by the names of the patterns:
+    `reason` as it stands, `statement` of the client in it, `client_id`, `host`, `protocols`,
+    `session_ms`, `rebalance_ms`, `partition`.
     """
 
     source: str
@@ -67,205 +85,126 @@ class CoordinatorEvent:
         return f"{self.source}:{self.line}"
 
 
-_GROUP = r"(?P<group>.+?)"
-_ANY_STATE = r"(?:(?P<state>\w+) state|state (?P<state2>\w+))"
-_PARTITION = r"(?: \(__consumer_offsets-\d+\))?"
-_MEMBER = r"(?P<member_id>.+?)"
-_INSTANCE = r"(?P<instance>.+?)"
-_PATTERNS: tuple[tuple[MessageKind, str, str], ...] = (
-    (
-        MessageKind.PREPARING,
-        "Preparing to rebalance group",
-        (
-            rf"Preparing to rebalance group {_GROUP} in state (?P<state>\w+) with old generation "
-            rf"(?P<generation>-?\d+){_PARTITION} \(reason: (?P<reason>.*?)\)\.?"
-        ),
-    ),
-    (
-        MessageKind.STABILIZED,
-        "Stabilized group",
-        (
-            rf"Stabilized group {_GROUP} generation (?P<generation>\d+){_PARTITION}"
-            r"(?: with (?P<members>\d+) members)?\.?"
-        ),
-    ),
-    (
-        MessageKind.ASSIGNED,
-        "Assignment received from leader",
-        (
-            rf"Assignment received from leader (?:{_MEMBER} )?for group {_GROUP} for "
-            r"generation (?P<generation>\d+)"
-            r"(?:\. The group has (?P<everyone>\d+) members, (?P<static>\d+) of which are static\.?"
-            r"|\. The group has .*?)?"
-        ),
-    ),
-    (
-        MessageKind.EMPTY,
-        "is now empty",
-        rf"Group {_GROUP} with generation (?P<generation>\d+) is now empty{_PARTITION}\.?",
-    ),
-    (
-        MessageKind.REPLACED,
-        "rejoins, assigning new member id",
-        (
-            rf"Static member (?:Some\({_INSTANCE}\)|(?P<instance2>.+?)) of group {_GROUP} with "
-            rf"unknown member id rejoins, assigning new member id {_MEMBER}, while old member "
-            r"(?:id )?(?P<old>.+?) will be removed\."
-        ),
-    ),
-    (
-        MessageKind.REPLACED,
-        "Replacing previously mapped member",
-        (
-            rf"Static member with groupInstanceId={_INSTANCE} and unknown member id joins group "
-            rf"{_GROUP} in {_ANY_STATE}\. Replacing previously mapped member (?P<old>.+?) "
-            r"with this groupInstanceId\."
-        ),
-    ),
-    (
-        MessageKind.JOINED,
-        "Static member with groupInstanceId=",
-        (
-            rf"Static member with groupInstanceId={_INSTANCE} and unknown member id joins group "
-            rf"{_GROUP} in {_ANY_STATE}\. Created a new member id {_MEMBER} for this member "
-            r"and add(?:ed)? to the group\."
-        ),
-    ),
-    (
-        MessageKind.JOINED,
-        "Adding new static member",
-        (
-            rf"Adding new static member Some\({_INSTANCE}\) to group "
-            rf"{_GROUP} with member id {_MEMBER}\."
-        ),
-    ),
-    (
-        MessageKind.JOINED,
-        "ynamic ",
-        (
-            rf"Dynamic [Mm]ember with unknown member id joins group {_GROUP} in {_ANY_STATE}\. "
-            rf"Created a new member id {_MEMBER} (?:for this member and add to the group|"
-            r"and added the member to the group)\."
-        ),
-    ),
-    (
-        MessageKind.NAMED,
-        "ynamic ",
-        (
-            rf"Dynamic member with unknown member id joins group {_GROUP} in {_ANY_STATE}\. "
-            rf"Created a new member id {_MEMBER} and request(?:ing)? the member to "
-            r"rejoin with this id\."
-        ),
-    ),
-    (
-        MessageKind.FENCED,
-        "is fenced by",
-        (
-            rf"Request memberId={_MEMBER} for static member with groupInstanceId="
-            rf"{_INSTANCE} is fenced by (?:current|existing) memberId=(?P<holder>.+?) during "
-            r"operation (?P<operation>.+?)"
-        ),
-    ),
-    (
-        MessageKind.FENCED,
-        "will respond with instance fenced error",
-        (
-            rf"given member\.id {_MEMBER} is identified as a known static member "
-            rf"{_INSTANCE}, but not matching the expected member\.id (?P<holder>.+?) during "
-            r"(?P<operation>.+?), will respond with instance fenced error"
-        ),
-    ),
-    (
-        MessageKind.FAILED,
-        "has failed, removing it",
-        rf"Member {_MEMBER} in group {_GROUP} has failed, removing it from the group\.?",
-    ),
-    (
-        MessageKind.LEFT,
-        "has left, removing it",
-        (
-            rf"Member\[group\.instance\.id (?:Some\({_INSTANCE}\)|None), member\.id "
-            rf"{_MEMBER}\] in group {_GROUP} has left, removing it from the group"
-        ),
-    ),
-    (
-        MessageKind.LEFT,
-        "Member MemberMetadata(",
-        (
-            rf"Member MemberMetadata\(memberId={_MEMBER}, groupInstanceId=(?:Some\("
-            rf"{_INSTANCE}\)|None), clientId=(?P<client_id>.*?), clientHost=/?(?P<host>.*?), "
-            r"sessionTimeoutMs=(?P<session_ms>\d+), .*\) has left group "
-            rf"{_GROUP} through explicit `LeaveGroup`(?:; client reason: (?P<reason>.*?))?"
-        ),
-    ),
-    (
-        MessageKind.LEFT,
-        "has left group through explicit",
-        (
-            rf"\[Group {_GROUP}\] (?:(?:Dynamic|Static|Pending) )?[Mm]ember {_MEMBER}"
-            rf"(?: with instance id {_INSTANCE})? has left group through explicit `LeaveGroup` "
-            r"request; client reason: (?P<reason>.*?)"
-        ),
-    ),
-    (
-        MessageKind.DROPPED,
-        "removed ",
-        (
-            rf"Group {_GROUP} removed (?:dynamic )?members who haven't (?:joined|sent their sync "
-            rf"requests?): (?:Set|HashSet|List)?[(\[{{](?P<members>.*)[)\]}}]"
-        ),
-    ),
-    (
-        MessageKind.LOADED,
-        "Loading group metadata for",
-        rf"Loading group metadata for {_GROUP} with generation (?P<generation>-?\d+)\.?",
-    ),
-)
-_READ = tuple(
-    (kind, mark.encode(), re.compile(pattern + r"(?: \([\w.$]+\))?\s*$"))
-    for kind, mark, pattern in _PATTERNS
-)
-_NEW_PROTOCOL = b"[GroupId "
-_NEW_COORDINATOR = b"[GroupCoordinator id="
-"""The beginning of the new coordinator's messages; of the old one's: `[GroupCoordinator 1]`."""
-_OWN = frozenset({"group", "member_id", "instance", "instance2", "generation", "state2"})
+_ENDS = re.compile(rb"Group[\w.$]*(?::\d+)?\)|\}\s*$")
+"""The logger behind a message, or the end of JSON: the line was not wrapped."""
+_OF_ITS_OWN = re.compile(r"^\s+at |^Caused by|^\w+(?:\.\w+)+(?:Exception|Error)|^--|\[Group")
+_HEAD = 400
+"""Characters before a message in which its date is looked for."""
+_LONG_HEAD = 2000
+"""Bytes of any line in which a date is looked for."""
+_EXAMPLE = 300
+_SAMPLE = 60
+"""Characters of a text by which its line is found in a JSON document."""
+_SURVEYED = 200
+"""Lines of coordinators that show the order of a file."""
+_MOST_IDS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Survey:
+    """The form of a file: newest first, wrapped at a width, one JSON document."""
+
+    is_newest_first: bool = False
+    width: int | None = None
+    is_document: bool = False
 
 
 class ServerLog(LogFiles[CoordinatorEvent]):
-    """The `server.log` files of brokers as one stream of their coordinators' messages."""
+    """The `server.log` files of brokers as one stream of their coordinators' messages.
+
+    `other_groups`: the protocol of each group that is not classic, by name.
+    """
+
+    def __init__(self, paths: Sequence[Path], **settings: object) -> None:
+        self.other_groups: dict[str, str] = {}
+        self._groups: dict[str, str] = {}
+        """The group of each member id, as far as lines name it."""
+        self._are_groups_known = False
+        super().__init__(paths, **settings)  # type: ignore[arg-type]
+
+    @property
+    def unread(self) -> int:
+        """The number of lines about groups that are not understood."""
+        return self.skipped.counts[UNREAD] + self.skipped.counts[UNDATED]
 
     def of_line(
         self, broker: str, source: str, number: int, line: bytes, skew: int
     ) -> CoordinatorEvent | str:
         """Read a coordinator's message in a line; return the reason if it has none."""
+        if _may_be_several(line):
+            return next(self._of_several((broker, source, number), line, skew))
+        return self._of_one((broker, source, number), line, skew)
+
+    def _of_one(
+        self, where: tuple[str, str, int], line: bytes, skew: int
+    ) -> CoordinatorEvent | str:
+        """Read a line that has one message at most, and no JSON."""
         if is_too_long(line, self.line_limit):
             return TOO_LONG
-        for kind, mark, pattern in _READ:
-            at = line.find(mark)
-            if at < 0:
-                continue
-            match = pattern.search(line.decode(errors="replace"))
-            if match is None:
-                continue
-            at_ms = self.dates.read(line[:120])
+        if b"roup" not in line and b"static member" not in line:
+            return OTHER_LINE
+        text = line.decode(errors="replace")
+        message = read_message(text)
+        if message is None:
+            reason = self._unread(text)
+            if reason is not UNREAD:
+                return reason
+        if message is None or "*" in text or "\x1b" in text:
+            return next(self._of_record(where, text, None, skew))
+        head = text[max(0, message.start - _HEAD) : message.start]
+        at_ms = self.dates.around(head, text[message.end :])
+        return UNDATED if at_ms is None else _event(where, at_ms - skew, message, text)
+
+    def _of_several(
+        self, where: tuple[str, str, int], line: bytes, skew: int
+    ) -> Iterator[CoordinatorEvent | str]:
+        """Yield the messages in a line that may be JSON, or have several."""
+        records = json_records(line, is_of_coordinator) if b'"' in line else None
+        if not records or is_too_long(line, self.line_limit):
+            records = [(line.decode(errors="replace"), None)]
+        for text, at in records:
+            yield from self._of_record(where, text, at, skew)
+
+    def _of_record(
+        self, where: tuple[str, str, int], text: str, at: object, skew: int
+    ) -> Iterator[CoordinatorEvent | str]:
+        """Yield the messages in a text whose time is `at`, unless the text has its own."""
+        message = read_message(text)
+        if message is None or "*" in text or "\x1b" in text:
+            whole = mended(text)
+            message = message if whole == text else read_message(whole)
+            text = whole
+        if message is None:
+            yield self._unread(text)
+            return
+        begin = 0
+        while message is not None:
+            behind = text.find("[GroupCoordinator ", message.end)
+            following = None if behind < 0 else read_message(text, behind)
+            until = len(text) if following is None else following.start
+            head = text[max(begin, message.start - _HEAD) : message.start]
+            at_ms = self.dates.around(head, text[message.end : until])
+            if at_ms is None and at is not None:
+                at_ms = self.dates.at(at)
             if at_ms is None:
-                return NO_DATE
-            words = {name: text for name, text in match.groupdict().items() if text is not None}
-            generation = words.get("generation")
-            return CoordinatorEvent(
-                source,
-                number,
-                broker,
-                at_ms - skew,
-                kind,
-                words.get("group", ""),
-                words.get("member_id", ""),
-                words.get("instance") or words.get("instance2"),
-                None if generation is None else int(generation),
-                _NEW_COORDINATOR in line,
-                {name: text for name, text in words.items() if name not in _OWN},
-            )
-        return OTHER_PROTOCOL if _NEW_PROTOCOL in line else OTHER_LINE
+                yield UNDATED
+            else:
+                yield _event(where, at_ms - skew, message, text)
+            begin, message = message.end, following
+
+    def _unread(self, text: str) -> str:
+        """Return the reason why a text is no event."""
+        if not is_of_coordinator(text):
+            return OTHER_LINE
+        other = other_protocol(text)
+        if other is not None:
+            group, protocol = other
+            if protocol != self.other_groups.get(group) and len(self.other_groups) < _MOST_IDS:
+                self.other_groups[group] = _narrower(protocol, self.other_groups.get(group))
+            return OTHER_PROTOCOL
+        if passed_over(text) is not None:
+            return PASSED_OVER
+        return UNREAD if is_about_group(text) else OTHER_LINE
 
     def at_ms(self, item: CoordinatorEvent) -> int:
         """Return when the line was written."""
@@ -273,12 +212,262 @@ class ServerLog(LogFiles[CoordinatorEvent]):
 
     def date_of(self, line: bytes) -> int | None:
         """Return the date of any line."""
-        return self.dates.read(line[:120])
+        return self.dates.first(line[:_LONG_HEAD].decode(errors="replace"))
+
+    def of_file(self, broker: str, path: Path) -> Iterator[CoordinatorEvent]:
+        """Yield the events of one file, the oldest first.  Raises LogFileError."""
+        survey = self._survey(path)
+        events = self._events(broker, path, survey)
+        yield from self._placed(_oldest_first(list(events)) if survey.is_newest_first else events)
+
+    def _survey(self, path: Path) -> _Survey:
+        """Look at the first lines of a file."""
+        lengths: list[int] = []
+        events: list[CoordinatorEvent] = []
+        first = b""
+        for line in first_lines(path, self.line_limit):
+            first = first or line.strip()
+            text = line.decode(errors="replace")
+            lengths.append(len(text.rstrip("\r\n")))
+            if b"roup" in line and len(events) < _SURVEYED:
+                self.dates.learn(text)
+                made = self.of_line("", path.name, 0, line, 0)
+                if isinstance(made, CoordinatorEvent):
+                    events.append(made)
+        if begins_document(first) and self._document(path) is not None:
+            return _Survey(is_document=True)
+        times = [event.at_ms for event in events]
+        orders = _contradictions(events), _contradictions(events[::-1])
+        return _Survey(is_newest_first(times, *orders), wrap_width(lengths))
+
+    @staticmethod
+    def _document(path: Path) -> list[tuple[str, object]] | None:
+        """Return the records of a file that is one JSON document of a size that is read at once."""
+        with opened(path) as file:
+            text = file.read(FILE_LIMIT + 1)
+        return document_records(text, is_of_coordinator) if len(text) <= FILE_LIMIT else None
+
+    def _events(self, broker: str, path: Path, survey: _Survey) -> Iterator[CoordinatorEvent]:
+        """Yield the events of a file in the order of its lines; count the lines without one."""
+        source, skew, skipped = self.name_of(path), self.skew.get(broker, 0), self.skipped
+        last_ms = 0
+        for number, made, text in self._contents(broker, source, path, survey, skew):
+            if not isinstance(made, str):
+                last_ms = made.at_ms
+                yield made
+                continue
+            if made in {UNREAD, UNDATED} and made not in skipped.examples:
+                skipped.examples[made] = text.decode(errors="replace").strip()[:_EXAMPLE]
+            skipped.skip(made, broker, source, number, last_ms)
+
+    def _contents(
+        self, broker: str, source: str, path: Path, survey: _Survey, skew: int
+    ) -> Iterator[tuple[int, CoordinatorEvent | str, bytes]]:
+        """Yield each event, or reason of a line without one, with its line and its text."""
+        if survey.is_document:
+            yield from self._of_document(broker, source, path, skew)
+            return
+        with opened(path) as lines:
+            for number, line in self._whole_lines(source, lines, survey.width):
+                if line is None:
+                    yield number, BROKEN_FILE, b""
+                    continue
+                where = broker, source, number
+                if _may_be_several(line):
+                    for made in self._of_several(where, line, skew):
+                        yield number, made, line
+                else:
+                    yield number, self._of_one(where, line, skew), line
+
+    def _of_document(
+        self, broker: str, source: str, path: Path, skew: int
+    ) -> Iterator[tuple[int, CoordinatorEvent | str, bytes]]:
+        """Yield the events of a JSON document; a record's line is that of its text."""
+        with opened(path) as file:
+            lines = file.read().splitlines()
+        self.skipped.lines += len(lines)
+        at_line = 0
+        for text, at in self._document(path) or ():
+            begin = text.strip()[:_SAMPLE].encode()
+            at_line = next((n for n in range(at_line, len(lines)) if begin in lines[n]), at_line)
+            where = broker, source, at_line + 1
+            for made in self._of_record(where, text, at, skew):
+                yield at_line + 1, made, text.encode()
+
+    def _whole_lines(
+        self, source: str, lines: IO[bytes], width: int | None
+    ) -> Iterator[tuple[int, bytes | None]]:
+        """Yield the lines of a file, those that a window wrapped as one."""
+        held: list[tuple[int, bytes]] = []
+        for number, line in self.numbered(source, lines):
+            if held:
+                if line is not None and len(held) < MOST_PARTS and self._goes_on(line):
+                    held.append((number, line))
+                    continue
+                yield from _rejoined(held, width)
+                held = []
+            if (
+                line is not None
+                and b"roup" in line
+                and line[-2:] != b")\n"
+                and not _ENDS.search(line)
+            ):
+                held = [(number, line)]
+            else:
+                yield number, line
+        yield from _rejoined(held, width)
+
+    def _goes_on(self, line: bytes) -> bool:
+        """Return True if a line may be the rest of the one before: it has no date of its own."""
+        text = line.decode(errors="replace")
+        if not text.strip() or _OF_ITS_OWN.search(text):
+            return False
+        return self.dates.first(text[:_HEAD]) is None
+
+    def _placed(self, events: Iterable[CoordinatorEvent]) -> Iterator[CoordinatorEvent]:
+        """Name the group of messages about members of which other lines name it."""
+        for event in events:
+            if event.group or event.kind not in _WITHOUT_GROUP:
+                if event.kind is MessageKind.REPLACED:
+                    self._learn(event)
+                yield event
+                continue
+            group = self._group_of(event)
+            if not group and not self._are_groups_known:
+                self._learn_all()
+                group = self._group_of(event)
+            placed = replace(event, group=group)
+            self._learn(placed)
+            yield placed
+
+    def _group_of(self, event: CoordinatorEvent) -> str:
+        ids = _ids(event)
+        return next((self._groups[each] for each in ids if each in self._groups), "")
+
+    def _learn(self, event: CoordinatorEvent) -> None:
+        """Remember the group of a replaced member, and of its successor."""
+        if event.kind is MessageKind.REPLACED and event.group:
+            for each in _ids(event):
+                self._groups[each] = event.group
+            while len(self._groups) > _MOST_IDS:
+                del self._groups[next(iter(self._groups))]
+
+    def _learn_all(self) -> None:
+        """Read all files for the groups of members, which a later line may name."""
+        self._are_groups_known = True
+        reader = ServerLog([], dates=self.dates, line_limit=self.line_limit)
+        known: dict[str, str] = {}
+        same: dict[str, set[str]] = {}
+        for broker, paths in self.brokers.items():
+            for path in paths:
+                for event in reader._events(broker, path, self._survey(path)):
+                    ids = _ids(event)
+                    if event.group:
+                        known.update((each, event.group) for each in ids)
+                    elif event.kind in _WITHOUT_GROUP:
+                        for each in ids:
+                            same.setdefault(each, set()).update(ids)
+        reached = [each for each in same if each in known]
+        while reached:
+            here = reached.pop()
+            for other in same[here]:
+                if other not in known:
+                    known[other] = known[here]
+                    reached.append(other)
+        self._groups |= {each: known[each] for each in same if each in known}
+
+
+_WITHOUT_GROUP = frozenset({MessageKind.FENCED, MessageKind.REPLACED})
+_IN_REASON = re.compile(r"\bmember (\S+) (?:with group instance|on |during )")
+
+
+def _ids(event: CoordinatorEvent) -> list[str]:
+    """Return the member ids in a message."""
+    fields = event.fields
+    named = _IN_REASON.search(fields.get("reason", ""))
+    ids = [event.member_id, fields.get("old", ""), fields.get("holder", "")]
+    return [each for each in [*ids, named[1] if named else ""] if each]
+
+
+def _event(
+    where: tuple[str, str, int], at_ms: int, message: Message, text: str
+) -> CoordinatorEvent:
+    broker, source, number = where
+    return CoordinatorEvent(
+        source,
+        number,
+        broker,
+        at_ms,
+        message.kind,
+        message.group,
+        message.member_id,
+        message.instance_id,
+        message.generation,
+        "GroupCoordinator id=" in text or "apache.kafka.coord" in text or "o.a.k.c.g." in text,
+        message.fields,
+    )
+
+
+def _may_be_several(line: bytes) -> bool:
+    return b'"' in line or line.count(b"[GroupCoordinator ") > 1
+
+
+def _may_go_on(line: bytes) -> bool:
+    """Return True if a coordinator's line may have been cut by a window."""
+    return b"roup" in line and line[-2:] != b")\n" and not _ENDS.search(line)
+
+
+def _narrower(protocol: str, known: str | None) -> str:
+    return known if protocol == ANY and known is not None else protocol
+
+
+def _rejoined(held: list[tuple[int, bytes]], width: int | None) -> Iterator[tuple[int, bytes]]:
+    """Yield some lines as one, if together they are a message that the first alone is not."""
+    if len(held) > 1:
+        parts = [line.decode(errors="replace") for _, line in held]
+        whole = unwrapped(parts, width)
+        if read_message(whole) is not None and (width or read_message(parts[0]) is None):
+            yield held[0][0], whole.encode()
+            return
+    yield from held
+
+
+_STAGES = {MessageKind.PREPARING: 0, MessageKind.STABILIZED: 1, MessageKind.ASSIGNED: 2}
+
+
+def _contradictions(events: Sequence[CoordinatorEvent]) -> int:
+    """Return how often the generations of a group go back in this order of lines."""
+    last: dict[str, tuple[int, int]] = {}
+    count = 0
+    for event in events:
+        stage = _STAGES.get(event.kind)
+        if stage is None or event.generation is None:
+            continue
+        here = event.generation + (stage == 0), stage
+        count += here < last.get(event.group, here)
+        last[event.group] = here
+    return count
+
+
+def _oldest_first(events: list[CoordinatorEvent]) -> list[CoordinatorEvent]:
+    """Turn a file round that has its newest line first.  Raises LogFileError where that fails."""
+    for newer, older in pairwise(events):
+        if older.at_ms > newer.at_ms + BACK_MS:
+            raise LogFileError(
+                f"{older.place} is dated after {newer.place}, but the lines before it have the "
+                "newest first: sort the file by time, the oldest first"
+            )
+    turned = events[::-1]
+    by_time = sorted(events, key=lambda event: event.at_ms)  # lines of one ms keep their order
+    return min((turned, by_time), key=_contradictions)
 
 
 _LEVEL = re.compile(rb"\b(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b")
 _TRACE = re.compile(rb'"format"\s*:\s*"fencepost-trace"')
-_COORDINATOR = re.compile(rb"\[Group(?:Coordinator|MetadataManager) ")
+_COORDINATOR = re.compile(
+    rb"\[Group(?:Coordinator|MetadataManager) |coordinator\.group\.|\b[\w.]+\.c\.g\.Group"
+    rb"|\(Group(?:Coordinator|Metadata)"
+)
 _QUOTED_BYTES = 60
 
 
@@ -305,7 +494,11 @@ def log_kind(path: Path) -> LogKind:
             return LogKind.SERVER
         if _TRACE.search(line):
             return LogKind.TRACE
-        if kind is None and _LEVEL.search(line[:80]):
+        if (b"roup" in line or b"static member" in line) and read_message(
+            line.decode(errors="replace")
+        ):
+            return LogKind.SERVER
+        if kind is None and _LEVEL.search(line[:_LONG_HEAD]):
             kind = LogKind.SERVER
     if kind is None:
         beginning = first[:_QUOTED_BYTES].decode(errors="replace")

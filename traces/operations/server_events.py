@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from fencepost.traces.logs.server_log import CoordinatorEvent, MessageKind
+from fencepost.traces.logs.coordinator_messages import MessageKind
+from fencepost.traces.logs.server_log import CoordinatorEvent
 from fencepost.traces.operations.group_events import (
     Assigned,
     Begun,

@@ -26,7 +26,7 @@ from fencepost.properties.worlds.scope import ACTS, Scope, ScopeError
 from fencepost.traces.audit.audit_results import UNKNOWN, VIOLATED
 from fencepost.traces.audit.audit_settings import Gaps, LogOptions
 from fencepost.traces.files.bounded import LINE_LIMIT, pip_install
-from fencepost.traces.logs.log_files import DEFAULT_PATTERN, DatePatternError
+from fencepost.traces.logs.log_dates import DEFAULT_PATTERN, DatePatternError
 
 if TYPE_CHECKING:
     from fencepost.traces.pipeline.corpus.shard_jobs import JobEngine

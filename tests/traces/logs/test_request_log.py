@@ -13,7 +13,8 @@ from fencepost.model.messages.messages import (
     HeartbeatResponse,
     OffsetCommitRequest,
 )
-from fencepost.traces.logs.log_files import BROKEN_FILE, DatePatternError, LogDates, LogFileError
+from fencepost.traces.logs.log_dates import DatePatternError, LogDates
+from fencepost.traces.logs.log_files import BROKEN_FILE, LogFileError
 from fencepost.traces.logs.request_log import (
     BAD_JSON,
     NO_REQUEST,

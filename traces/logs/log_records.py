@@ -1,0 +1,176 @@
+"""Find the records in lines that people export, copy and paste.
+
+A line may be JSON with the message and its time as fields, also nested or in lists; a file may be
+one JSON document; a window may have wrapped long lines.  Exports often have the newest line first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import orjson
+
+Record = tuple[str, object]
+"""The text of a record, and its time where a field beside the text has it, else None."""
+_MESSAGES = (
+    *("message", "msg", "log", "line", "@message", "_raw", "raw", "text", "MESSAGE", "body"),
+    *("short_message", "full_message", "textPayload", "event", "original", "content"),
+)
+_TIMES = (
+    *("@timestamp", "timestamp", "time", "ts", "_time", "@t", "datetime", "date", "asctime"),
+    *("timeMillis", "timestamp_ms", "eventTime", "timeStamp", "Timestamp", "TimeGenerated"),
+    *("_SOURCE_REALTIME_TIMESTAMP", "__REALTIME_TIMESTAMP", "instant", "ingestionTime"),
+)
+_DEEPEST = 12
+_BEGINS_JSON = re.compile(rb"[\[{]\s*[\"\[{]")
+
+
+def json_records(line: bytes, is_of_interest: Callable[[str], bool]) -> list[Record] | None:
+    """Return the chosen records in the JSON of a line; None if it has no JSON.
+
+    JSON may stand behind a prefix, such as the name of a container.
+    """
+    begin = _BEGINS_JSON.search(line)
+    if begin is None:
+        return None
+    end = max(line.rfind(b"}"), line.rfind(b"]")) + 1
+    try:
+        value = orjson.loads(line[begin.start() : end])
+    except orjson.JSONDecodeError:
+        return None
+    return list(_records(value, None, is_of_interest, 0))
+
+
+def document_records(text: bytes, is_of_interest: Callable[[str], bool]) -> list[Record] | None:
+    """Return the chosen records of a file that is one JSON document; None if it is none."""
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
+    return list(_records(value, None, is_of_interest, 0))
+
+
+def begins_document(first: bytes) -> bool:
+    """Return True if the first line of a file may be that of a JSON document of many lines."""
+    first = first.strip()
+    return first in {b"[", b"{"} or (_BEGINS_JSON.match(first) is not None and not _is_json(first))
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return False
+    return True
+
+
+def _records(
+    value: Any, at: object, is_of_interest: Callable[[str], bool], depth: int
+) -> Iterator[Record]:
+    if depth > _DEEPEST:
+        return
+    if isinstance(value, str):
+        if value.lstrip()[:1] == "{":
+            inner = json_records(value.encode(), is_of_interest)
+            if inner is not None:
+                yield from ((text, at if time is None else time) for text, time in inner)
+                return
+        if is_of_interest(value):
+            yield value, at
+    elif isinstance(value, dict):
+        yield from _of_object(value, at, is_of_interest, depth)
+    elif isinstance(value, list):
+        if len(value) == 2 and isinstance(value[1], str) and not isinstance(value[0], list | dict):
+            yield from _records(
+                value[1], value[0], is_of_interest, depth + 1
+            )  # [time, line], as Loki
+            return
+        for each in value:
+            yield from _records(each, at, is_of_interest, depth + 1)
+
+
+def _of_object(
+    value: Mapping[str, Any], at: object, is_of_interest: Callable[[str], bool], depth: int
+) -> Iterator[Record]:
+    """Yield the records of an object: of its own text, else of the first value that has some."""
+    at = next((_time(value[name]) for name in _TIMES if value.get(name)), at)
+    texts = {name: text for name, text in value.items() if isinstance(text, str)}
+    names = [name for name in _MESSAGES if name in texts] + [
+        name for name in texts if name not in _MESSAGES
+    ]
+    chosen = next((name for name in names if is_of_interest(texts[name])), None)
+    if chosen is not None:
+        # The logger may be the field that shows whose line it is, and the message another.
+        is_logger = chosen not in _MESSAGES and names[0] in _MESSAGES
+        text = texts[names[0] if is_logger else chosen]
+        if text.lstrip()[:1] == "{":
+            yield from _records(text, at, is_of_interest, depth + 1)
+            return
+        yield f"{text} ({texts[chosen]})" if is_logger else text, at
+        return
+    for inner in value.values():
+        records = list(_records(inner, at, is_of_interest, depth + 1))
+        if records:
+            yield from records
+            return
+
+
+def _time(value: object) -> object:
+    """Return a time as it stands; of log4j's `instant` its ms."""
+    if isinstance(value, dict):
+        seconds = value.get("epochSecond")
+        nanos = value.get("nanoOfSecond", 0)
+        if isinstance(seconds, int) and isinstance(nanos, int):
+            return seconds * 1000 + nanos // 1_000_000
+        return None
+    return value
+
+
+# Lines that a window wrapped
+
+MOST_PARTS = 12
+_LEAST_WIDTH = 40
+_QUOTE = re.compile(r"^(?:[>|│║]\s?)+")
+
+
+def wrap_width(lengths: Sequence[int]) -> int | None:
+    """Return the width at which a window cut lines, where several lines have just that length."""
+    counts = Counter(length for length in lengths if length >= _LEAST_WIDTH)
+    if not counts:
+        return None
+    widest = max(counts)
+    return widest if counts[widest] > 1 and len(lengths) > counts[widest] else None
+
+
+def unwrapped(parts: Sequence[str], width: int | None) -> str:
+    """Join the parts of a line: without a space where a window cut it at its width."""
+    made = parts[0].rstrip("\r\n")
+    for before, part in pairwise(parts):
+        clean = _QUOTE.sub("", part.rstrip("\r\n"))
+        is_cut = width is not None and len(before.rstrip("\r\n")) == width
+        made = made + clean if is_cut else f"{made.rstrip()} {clean.lstrip()}"
+    return made
+
+
+# Order
+
+BACK_MS = 5_000
+"""Tolerance for dates that go back: threads that write, a clock that is set a little."""
+
+
+def is_newest_first(times: Sequence[int], forward: int, backward: int) -> bool:
+    """Return True if the lines of a file certainly stand with the newest first.
+
+    `times`: of its first lines, in ms; `forward`, `backward`: how often generations contradict each
+    order.  Times that fall by less than the tolerance are no evidence without generations.
+    """
+    steps = [after - before for before, after in pairwise(times)]
+    falls = sum(step < 0 for step in steps)
+    rises = sum(step > 0 for step in steps)
+    if falls <= rises or any(step > BACK_MS for step in steps):
+        return False
+    return sum(steps) < -BACK_MS or forward > backward == 0
