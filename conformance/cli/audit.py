@@ -27,7 +27,7 @@ from fencepost.traces.audit.log_audit import audit_log
 from fencepost.traces.audit.server_log_audit import audit_server_log
 from fencepost.traces.logs.log_files import LogFileError
 from fencepost.traces.logs.request_log import OTHER_API, RequestLog
-from fencepost.traces.logs.server_log import LogKind, ServerLog, common_kind
+from fencepost.traces.logs.server_log import UNREAD, LogKind, ServerLog, common_kind
 from fencepost.traces.report.audit_folder import LogRun, audit_lines, write_audit, write_metrics
 
 _KINDS = {kind.value: kind for kind in (LogKind.REQUESTS, LogKind.SERVER, LogKind.TRACE)}
@@ -112,7 +112,12 @@ def audit_command(
     except LogFileError as error:
         raise click.UsageError(str(error)) from error
     if unknown := sorted(set(log_settings.groups) - set(run.groups)):
-        raise click.UsageError(f"no line names the group {unknown[0]!r}")
+        protocol = run.other_groups.get(unknown[0])
+        raise click.UsageError(
+            f"no line names the group {unknown[0]!r}"
+            if protocol is None
+            else f"the group {unknown[0]!r} is of another protocol ({protocol}): not judged"
+        )
     # Files first: whoever reads the text may stop in the middle of it.
     if report is not None:
         write_audit(run, report)
@@ -130,7 +135,8 @@ def _requests(files: Sequence[Path], log_settings: LogOptions, *, may_be_quiet: 
     """Audit request logs; quiet ones have requests, but none about groups.  Raises LogFileError."""
     with _opened(RequestLog, files, log_settings) as log:
         run = audit_log(log, log_settings.settings(), frozenset(log_settings.groups))
-    if not run.exchanges and not (may_be_quiet and log.skipped.counts[OTHER_API]):
+    is_quiet = bool(run.other_groups) or (may_be_quiet and log.skipped.counts[OTHER_API] > 0)
+    if not run.exchanges and not is_quiet:
         raise click.UsageError(
             f"no line of {files[0]} can be read; is it a request log (the logger "
             "kafka.request.logger at DEBUG), and is --date-pattern that of the appender?"
@@ -143,13 +149,20 @@ def _server(files: Sequence[Path], log_settings: LogOptions, *, may_be_quiet: bo
     _refuse(_VERDICTS, "what is judged, and server.log has no answers to judge")
     with _opened(ServerLog, files, log_settings) as log:
         run = audit_server_log(log, frozenset(log_settings.groups))
-    if not run.events and not may_be_quiet:
+    if run.events or may_be_quiet or run.other_groups:
+        return run
+    for unread in run.unread:
+        if unread.reason is UNREAD:
+            return run
         raise click.UsageError(
-            f"no line of {files[0]} is one of a group coordinator about a group; does this broker "
-            "coordinate groups, is the level of kafka.coordinator.group and "
-            "org.apache.kafka.coordinator.group INFO, and is --date-pattern that of the appender?"
+            f"{unread.lines} lines of a group coordinator have no date that is read; is "
+            f"--date-pattern that of the appender?  {unread.first}: {unread.example}"
         )
-    return run
+    raise click.UsageError(
+        f"no line of {files[0]} is one of a group coordinator about a group; does this broker "
+        "coordinate groups, and is the level of kafka.coordinator.group and "
+        "org.apache.kafka.coordinator.group INFO?"
+    )
 
 
 def _say(run: LogRun, *, as_json: bool) -> None:

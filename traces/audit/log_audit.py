@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Final, Literal, Self
 
+import msgspec
 from msgspec import Meta
 
 from fencepost.properties.oracle.oracle_search import FOREVER
@@ -243,6 +244,15 @@ class SkippedRequests(SkippedLines, frozen=True):
     first: FileLine
 
 
+def by_protocol(groups: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """Return the names of groups, in order, by their protocol."""
+    protocols = sorted(set(groups.values()))
+    return {
+        protocol: tuple(sorted(name for name, of in groups.items() if of == protocol))
+        for protocol in protocols
+    }
+
+
 class OutcomeCounts(Document, frozen=True):
     """The number of groups with each outcome."""
 
@@ -255,7 +265,8 @@ class AuditDocument(Document, frozen=True, kw_only=True):
     """The result of an audit.
 
     `assumed`: the assumption behind every such audit, in a sentence; `exchanges`: number of lines;
-    `own_groups`: groups of fencepost itself, which are left out.
+    `own_groups`: groups of fencepost itself, which are left out; `other_groups`: groups that
+    are not judged, by their protocol.
     """
 
     format: Literal["fencepost-audit"] = FORMAT
@@ -274,6 +285,7 @@ class AuditDocument(Document, frozen=True, kw_only=True):
     counts: OutcomeCounts
     groups: tuple[GroupEntry, ...]
     operator: dict[str, Any]
+    other_groups: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
 
 
 SCHEMA = DocumentSchema(
@@ -290,7 +302,8 @@ class AuditRun:
     """The result of auditing a log.
 
     `skipped`: lines that were passed over, by reason, with the place of the first; `lines`: all;
-    `own_groups`: how many groups of fencepost itself were left out.
+    `own_groups`: how many groups of fencepost itself were left out; `other_groups`: the protocol of
+    groups that are not classic, by name.
     """
 
     settings: AuditSettings
@@ -302,6 +315,7 @@ class AuditRun:
     evidence: dict[str, tuple[AuditViolation, Segment | None]]
     report: OperatorReport
     own_groups: int = 0
+    other_groups: dict[str, str] = field(default_factory=dict)
 
     def count(self, outcome: str) -> int:
         """Return how many groups have this outcome."""
@@ -324,6 +338,7 @@ class AuditRun:
             lines=self.lines,
             exchanges=self.exchanges,
             own_groups=self.own_groups,
+            other_groups=by_protocol(self.other_groups),
             skipped=SkippedRequests.of(self.skipped),
             outcome=self.outcome,
             counts=OutcomeCounts(
@@ -365,4 +380,5 @@ def audit_log(
         audit.evidence,
         operator.finish(),
         len(audit.own),
+        {name: protocol for name, protocol in log.other_groups.items() if is_included(name, only)},
     )

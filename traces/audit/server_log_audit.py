@@ -7,16 +7,25 @@ the others.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from fencepost.traces.audit.log_audit import SkippedLines
+import msgspec
+
+from fencepost.traces.audit.audit_results import UNKNOWN
+from fencepost.traces.audit.log_audit import SkippedLines, by_protocol
 from fencepost.traces.files.document_schema import Count, Document, DocumentSchema
 from fencepost.traces.logs.coordinator_messages import MessageKind
 from fencepost.traces.logs.log_files import LogFileError
 from fencepost.traces.logs.request_log import is_included
-from fencepost.traces.logs.server_log import CoordinatorEvent, ServerLog
+from fencepost.traces.logs.server_log import (
+    UNDATED,
+    UNREAD,
+    CoordinatorEvent,
+    ServerLog,
+    UnreadLines,
+)
 from fencepost.traces.operations.group_analysis import GroupAnalysis
 from fencepost.traces.operations.operator_report import OperatorReport
 from fencepost.traces.operations.operator_rows import Cause, Rebalance, Remedy
@@ -53,12 +62,22 @@ NOT_COVERED = (
 """The subjects that only a request log covers."""
 
 
+class UnreadGroupLines(Document, frozen=True):
+    """Lines about groups that were not understood: `first`, the place of the first; its text."""
+
+    reason: str
+    lines: Count
+    first: str
+    example: str
+
+
 class ServerLogDocument(Document, frozen=True, kw_only=True):
     """The result of an audit of `server.log`.
 
     `events`: number of lines; `own_groups`: groups of fencepost itself, which are left out;
     `unplaced_fencings`: fenced requests of members whose group the log does not show; `not_shown`:
-    facts that only a request log can show.
+    facts that only a request log can show; `unread`: lines that the figures lack; `other_groups`:
+    groups that are not judged, by their protocol.
     """
 
     format: Literal["fencepost-server-log-audit"] = FORMAT
@@ -71,6 +90,8 @@ class ServerLogDocument(Document, frozen=True, kw_only=True):
     not_shown: tuple[str, ...]
     skipped: tuple[SkippedLines, ...]
     operator: dict[str, Any]
+    unread: tuple[UnreadGroupLines, ...] = ()
+    other_groups: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
 
 
 SCHEMA = DocumentSchema(
@@ -86,7 +107,9 @@ class ServerLogRun:
     """The result of auditing `server.log`.
 
     `skipped`: lines that were passed over, by reason, with the place of the first; `lines`: all;
-    `events`: those that were read; `lost`: fencings of members whose group the log doesn't name.
+    `events`: those that were read; `lost`: fencings of members whose group the log doesn't name;
+    `unread`: lines about groups that were not understood; `other_groups`: the protocol of groups
+    that are not classic, by name.
     """
 
     files: tuple[str, ...]
@@ -97,7 +120,18 @@ class ServerLogRun:
     report: OperatorReport
     own_groups: int
     lost: int
-    outcome: str = UNJUDGED
+    unread: tuple[UnreadLines, ...] = ()
+    other_groups: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def outcome(self) -> str:
+        """Unknown where lines about groups were not understood; else the broker is unjudged."""
+        return UNKNOWN if self.unread else UNJUDGED
+
+    @property
+    def unread_count(self) -> int:
+        """The number of lines about groups that were not understood."""
+        return sum(each.lines for each in self.unread)
 
     def document(self) -> ServerLogDocument:
         """Return the report, as `server-log-audit-1` describes it."""
@@ -110,7 +144,26 @@ class ServerLogRun:
             not_shown=NOT_COVERED,
             skipped=SkippedLines.of(self.skipped),
             operator=operator_json(self.report),
+            unread=tuple(
+                UnreadGroupLines(each.reason, each.lines, each.first, each.example)
+                for each in self.unread
+            ),
+            other_groups=by_protocol(self.other_groups),
         )
+
+
+def unread_words(lines: Sequence[UnreadLines]) -> Iterator[str]:
+    """Yield what was not understood, with an example and the remedy."""
+    for each in lines:
+        yield f"{times(each.lines, 'line')} {each.reason} (the first is {each.first}):"
+        yield f"  {each.example}"
+        yield f"  {_REMEDY_OF[each.reason]}"
+
+
+_REMEDY_OF = {
+    UNREAD: "Report it with the version of your Kafka, so that it is read.",
+    UNDATED: "Give --date-pattern, that of the appender, such as 'dd/MM/yyyy HH:mm:ss'.",
+}
 
 
 UNSEEN = frozenset({"ping-pong", "self-fencing", "short-session"})
@@ -198,6 +251,8 @@ def audit_server_log(log: ServerLog, only: frozenset[str] = frozenset()) -> Serv
         report,
         len(groups.own),
         groups.lost,
+        log.unread,
+        {name: protocol for name, protocol in log.other_groups.items() if is_included(name, only)},
     )
 
 
@@ -219,11 +274,12 @@ def audit_page(
     judged: Sequence[Judged] = (),
     traces: Mapping[str, PageTrace] | None = None,
     not_covered: Sequence[str] = (),
+    unread: Sequence[UnreadLines] = (),
 ) -> str:
     """Make the page.
 
     `judged`: every group; `traces`: of violated ones, by name; `not_covered`: subjects that the log
-    lacks.
+    lacks; `unread`: lines about groups that were not understood.
     """
     counts = {word: sum(1 for g in judged if g.outcome == word) for word in _OUTCOMES}
     problems_ = operator_problems(report)
@@ -231,9 +287,10 @@ def audit_page(
     (day, moments), (file, lines) = _moments(rebalances), _lines(rebalances)
     return page_with_traces(
         "audit.html",
-        _heading(report, counts),
+        _heading(report, counts, unread),
         traces or {},
-        outcome=_worst(counts, len(problems_)),
+        outcome="unknown" if unread else _worst(counts, len(problems_)),
+        unread=list(unread_words(unread)),
         facts=_facts(report, counts if judged else {}),
         judged=[g for g in judged if g.outcome != "explained"][:_ROWS],
         unexplained=counts["violated"] + counts["unknown"],
@@ -282,12 +339,23 @@ def _worst(counts: Mapping[str, int], problem_count: int) -> str:
     )
 
 
-def _heading(report: OperatorReport, counts: Mapping[str, int]) -> str:
+def unread_heading(lines: Sequence[UnreadLines]) -> str:
+    """Return the sentence about lines that were not understood; "" if all were."""
+    count = sum(each.lines for each in lines)
+    be = "was" if count == 1 else "were"
+    return f"{times(count, 'line')} about groups {be} not understood" if count else ""
+
+
+def _heading(
+    report: OperatorReport, counts: Mapping[str, int], unread: Sequence[UnreadLines]
+) -> str:
     counts_text = ", ".join(f"{counts[w]:,} {w}" for w in reversed(_OUTCOMES) if counts[w])
     groups = times(sum(counts.values()) or report.groups, "group")
     problems = problems_text(report)
+    beside = f"; {unread_heading(unread)}" if unread else ""
     return (
         f"{problems[0].upper()}{problems[1:]}; {groups}{': ' if counts_text else ''}{counts_text}"
+        f"{beside}"
     )
 
 

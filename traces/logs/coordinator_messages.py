@@ -17,6 +17,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from fencepost.traces.logs.log_files import ANY_PROTOCOL
+
 
 class MessageKind(Enum):
     """The kind of a coordinator's message."""
@@ -410,7 +412,7 @@ PASSED: tuple[tuple[str, str], ...] = (
 )
 """Fragments of messages that say nothing new about a group's members, each with the reason."""
 
-CONSUMER, SHARE, STREAMS, ANY = "consumer", "share", "streams", "consumer, share or streams"
+CONSUMER, SHARE, STREAMS, ANY = "consumer", "share", "streams", ANY_PROTOCOL
 """The protocols of groups that are not classic."""
 _OTHER: tuple[tuple[re.Pattern[str], str | None], ...] = tuple(
     (re.compile(pattern), protocol)
@@ -433,7 +435,10 @@ _WHO = re.compile(
     r"\[Group(?:Coordinator|MetadataManager|Id)? [^\]]+\]|\bGroup(?:Coordinator|Metadata)"
     r"(?:Manager|Service|Shard)?\b|coordinator\.group\.|\bClassicGroup\b"
 )
-_ABOUT = re.compile(r"\b[Gg]roup\b(?! coordinator)|\[Group(?:Id)? |\b[Mm]ember\b|\bgeneration\b")
+_ABOUT = re.compile(
+    r"(?<![\w.-])[Gg]roups? (?!coordinator\b)[^\s(]|\[Group(?:Id)?[ =]|\bgeneration \d"
+    r"|(?<![\w.-])[Mm]ember(?:s|Metadata)?\b(?![.-])"
+)
 _LOGGER = re.compile(
     r"[\s\"'`,;|]*\((?:[\w$]+\.)*(?:Group|Classic|Delayed|Coordinator)\w*(?::\d+)?\)"
 )

@@ -80,6 +80,10 @@ class Skipped:
         return {reason: (count, self.first[reason]) for reason, count in self.counts.items()}
 
 
+ANY_PROTOCOL = "consumer, share or streams"
+"""The protocol of a group that is not classic, where a line shows no more."""
+_MOST_OTHERS = 100_000
+
 REPEATED = "of a file that is given twice"
 
 
@@ -101,7 +105,8 @@ class LogFiles(ABC, Generic[_T]):
     """Log files as one stream of the contents of their lines.
 
     `skew`: broker → ms that its clock is ahead; `brokers`: the log's brokers, with their files;
-    `line_limit`: bytes; a line with more is passed over.  `progress`: called with the bytes of the
+    `other_groups`: the protocol of each group that is not classic, by name; `line_limit`: bytes; a
+    line with more is passed over.  `progress`: called with the bytes of the
     files that were read since the last call.
     Raises LogFileError for a file that can't be opened, or a skew of no broker.
     """
@@ -120,6 +125,7 @@ class LogFiles(ABC, Generic[_T]):
         self.line_limit = line_limit
         self.progress = progress
         self.skipped = Skipped()
+        self.other_groups: dict[str, str] = {}
         self._names = _names(paths)
         self.brokers = _by_broker(self._once(paths))
         if unknown := sorted(set(self.skew) - set(self.brokers)):
@@ -165,6 +171,14 @@ class LogFiles(ABC, Generic[_T]):
         if len(streams) == 1:
             return streams[0]
         return heapq.merge(*streams, key=self.at_ms)
+
+    def note_other(self, group: str, protocol: str) -> None:
+        """Note a group of another protocol; ANY_PROTOCOL tells less than what is known."""
+        known = self.other_groups.get(group)
+        if known is None and len(self.other_groups) >= _MOST_OTHERS:
+            return
+        if known is None or protocol != ANY_PROTOCOL:
+            self.other_groups[group] = protocol
 
     @property
     def files(self) -> tuple[str, ...]:

@@ -140,6 +140,14 @@ _BY_ID = 10
 """The version of OffsetCommit that says topics by id, and is else as the one before."""
 
 
+_GROUP_ID = re.compile(rb'"groupId":\s*"((?:[^"\\\\]|\\\\.)*)"')
+_OTHER_PROTOCOLS = {
+    **dict.fromkeys((b"68", b"69"), "consumer"),
+    **dict.fromkeys((b"76", b"77", b"78", b"79"), "share"),
+    **dict.fromkeys((b"88", b"89"), "streams"),
+}
+"""APIs whose requests are about groups that are not classic, by key: heartbeats, descriptions."""
+
 OTHER_LINE = "no line of the request logger"
 OTHER_API = "a request of another API"
 BAD_JSON = "cut off or garbled"
@@ -152,6 +160,12 @@ TOO_LONG = "longer than a line may be (--line-limit)"
 
 class RequestLog(LogFiles[LoggedExchange]):
     """Request logs as one stream of exchanges, in the order of the answers; see LogFiles."""
+
+    def _note_other(self, key: bytes, line: bytes, begin: int) -> None:
+        """Note the group of a request that only groups of other protocols send."""
+        group = _GROUP_ID.search(line, begin)
+        if group is not None:
+            self.note_other(group[1].decode(errors="replace"), _OTHER_PROTOCOLS[key])
 
     def of_line(
         self, broker: str, source: str, number: int, line: bytes, skew: int
@@ -167,6 +181,8 @@ class RequestLog(LogFiles[LoggedExchange]):
         key = _KEY.search(line, begin)
         api = None if key is None else _NAMES.get(key[1])
         if api is None:
+            if key is not None and key[1] in _OTHER_PROTOCOLS:
+                self._note_other(key[1], line, begin)
             return OTHER_API if key is not None else TOO_LONG if cut else BAD_JSON
         if cut:
             return TOO_LONG

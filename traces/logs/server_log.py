@@ -19,7 +19,6 @@ from typing import IO
 
 from fencepost.traces.files.bounded import FILE_LIMIT, is_too_long
 from fencepost.traces.logs.coordinator_messages import (
-    ANY,
     Message,
     MessageKind,
     is_about_group,
@@ -88,6 +87,21 @@ class CoordinatorEvent:
 _ENDS = re.compile(rb"Group[\w.$]*(?::\d+)?\)|\}\s*$")
 """The logger behind a message, or the end of JSON: the line was not wrapped."""
 _OF_ITS_OWN = re.compile(r"^\s+at |^Caused by|^\w+(?:\.\w+)+(?:Exception|Error)|^--|\[Group")
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadLines:
+    """Lines about groups that are not understood.
+
+    `reason`: UNREAD or UNDATED; `first`: place of the first, `example`: its text.
+    """
+
+    reason: str
+    lines: int
+    first: str
+    example: str
+
+
 _HEAD = 400
 """Characters before a message in which its date is looked for."""
 _LONG_HEAD = 2000
@@ -110,22 +124,23 @@ class _Survey:
 
 
 class ServerLog(LogFiles[CoordinatorEvent]):
-    """The `server.log` files of brokers as one stream of their coordinators' messages.
-
-    `other_groups`: the protocol of each group that is not classic, by name.
-    """
+    """The `server.log` files of brokers as one stream of their coordinators' messages."""
 
     def __init__(self, paths: Sequence[Path], **settings: object) -> None:
-        self.other_groups: dict[str, str] = {}
         self._groups: dict[str, str] = {}
         """The group of each member id, as far as lines name it."""
         self._are_groups_known = False
         super().__init__(paths, **settings)  # type: ignore[arg-type]
 
     @property
-    def unread(self) -> int:
-        """The number of lines about groups that are not understood."""
-        return self.skipped.counts[UNREAD] + self.skipped.counts[UNDATED]
+    def unread(self) -> tuple[UnreadLines, ...]:
+        """The lines about groups that are not understood, by reason."""
+        skipped = self.skipped
+        return tuple(
+            UnreadLines(reason, count, skipped.first[reason], skipped.examples[reason])
+            for reason in (UNREAD, UNDATED)
+            if (count := skipped.counts[reason])
+        )
 
     def of_line(
         self, broker: str, source: str, number: int, line: bytes, skew: int
@@ -198,9 +213,7 @@ class ServerLog(LogFiles[CoordinatorEvent]):
             return OTHER_LINE
         other = other_protocol(text)
         if other is not None:
-            group, protocol = other
-            if protocol != self.other_groups.get(group) and len(self.other_groups) < _MOST_IDS:
-                self.other_groups[group] = _narrower(protocol, self.other_groups.get(group))
+            self.note_other(*other)
             return OTHER_PROTOCOL
         if passed_over(text) is not None:
             return PASSED_OVER
@@ -415,10 +428,6 @@ def _may_be_several(line: bytes) -> bool:
 def _may_go_on(line: bytes) -> bool:
     """Return True if a coordinator's line may have been cut by a window."""
     return b"roup" in line and line[-2:] != b")\n" and not _ENDS.search(line)
-
-
-def _narrower(protocol: str, known: str | None) -> str:
-    return known if protocol == ANY and known is not None else protocol
 
 
 def _rejoined(held: list[tuple[int, bytes]], width: int | None) -> Iterator[tuple[int, bytes]]:

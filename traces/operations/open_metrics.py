@@ -33,9 +33,21 @@ class _Gauge:
     samples: Iterable[_Sample]
 
 
-def metrics_text(report: OperatorReport, *, is_open: bool) -> str:
-    """Return the figures of a report as text; `is_open`: as OpenMetrics, which has an end."""
-    lines = [line for gauge in _gauges(report) for line in _lines(gauge)]
+def metrics_text(
+    report: OperatorReport,
+    *,
+    is_open: bool,
+    unread: int | None = None,
+    others: Mapping[str, int] | None = None,
+) -> str:
+    """Return the figures of a report as text.
+
+    `is_open`: as OpenMetrics, which has an end.  `unread`: lines about groups that were not
+    understood, None where the log has no such lines; `others`: numbers of groups by another
+    protocol.
+    """
+    gauges = [*_gauges(report), *_beside(unread, others or {})]
+    lines = [line for gauge in gauges for line in _lines(gauge)]
     return "\n".join([*lines, *(["# EOF"] if is_open else [])]) + "\n"
 
 
@@ -139,6 +151,20 @@ def _gauges(report: OperatorReport) -> Iterator[_Gauge]:
             for kind in KINDS
             if report.shows(group, kind)
         ],
+    )
+
+
+def _beside(unread: int | None, others: Mapping[str, int]) -> Iterator[_Gauge]:
+    """Yield the figures of what the others lack."""
+    yield _Gauge(
+        "fencepost_unread_lines",
+        "Lines about groups that were not understood, so that the other figures lack them.",
+        [] if unread is None else [({}, unread)],
+    )
+    yield _Gauge(
+        "fencepost_other_groups",
+        "Groups of the consumer, share or Streams protocol, which are not judged.",
+        [({"protocol": protocol}, count) for protocol, count in sorted(others.items())],
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -19,12 +20,20 @@ from fencepost.traces.audit.audit_results import (
     AuditViolation,
     GroupResult,
 )
-from fencepost.traces.audit.log_audit import ASSUMED, AuditRun
-from fencepost.traces.audit.server_log_audit import NOT_COVERED, Judged, ServerLogRun, audit_page
+from fencepost.traces.audit.log_audit import ASSUMED, AuditRun, by_protocol
+from fencepost.traces.audit.server_log_audit import (
+    NOT_COVERED,
+    Judged,
+    ServerLogRun,
+    audit_page,
+    unread_heading,
+    unread_words,
+)
 from fencepost.traces.audit.window_trace import window_trace
 from fencepost.traces.files.bounded import own_version
 from fencepost.traces.files.text_files import write_text, write_texts
 from fencepost.traces.files.trace_file import TraceFile
+from fencepost.traces.logs.server_log import UNDATED, UNREAD
 from fencepost.traces.operations.open_metrics import metrics_text
 from fencepost.traces.operations.operator_words import operator_summary, problems_text
 from fencepost.traces.pages.trace_page import PageTrace
@@ -37,6 +46,7 @@ LogRun = AuditRun | ServerLogRun
 def audit_lines(run: LogRun) -> Iterator[str]:
     """Yield the audit in lines of text."""
     yield from _server_lines(run) if isinstance(run, ServerLogRun) else _request_lines(run)
+    yield from _other_groups(run.other_groups)
     yield from _passed_over(run.skipped)
     if run.own_groups:
         yield f"Left out: {plural(run.own_groups, 'group')} of fencepost itself (--group NAME)."
@@ -45,11 +55,17 @@ def audit_lines(run: LogRun) -> Iterator[str]:
 def _server_lines(run: ServerLogRun) -> Iterator[str]:
     problems = problems_text(run.report)
     yield f"{problems[0].upper()}{problems[1:]}; {plural(len(run.groups), 'group')}, not judged."
+    if run.unread:
+        yield f"{unread_heading(run.unread)}, so this is not all:"
+        for line in unread_words(run.unread):
+            yield f"  {line}"
     yield ""
     yield from operator_summary(run.report)
     if run.lost:
-        fenced = plural(run.lost, "more request")
-        yield f"{fenced} of members whose group the log doesn't show: FENCED_INSTANCE_ID."
+        yield (
+            f"{plural(run.lost, 'more line')} about static members that were fenced or replaced: "
+            "the log doesn't show their group."
+        )
     yield ""
     yield (
         f"Read: {plural(run.events, 'line')} of a group coordinator, of "
@@ -102,12 +118,24 @@ def _violation_lines(violation: AuditViolation, run: AuditRun) -> Iterator[str]:
         yield f"    {violation.rule} ({violation.level}): {rule.because or rule.source}"
 
 
+def _other_groups(groups: Mapping[str, str]) -> Iterator[str]:
+    """Yield the groups that are not classic, by protocol."""
+    for protocol, names in by_protocol(groups).items():
+        few = ", ".join(names[:_MOST])
+        more = f" and {len(names) - _MOST:,} more" if len(names) > _MOST else ""
+        yield (
+            f"Not judged: {plural(len(names), 'group')} of another protocol ({protocol}): "
+            f"{few}{more}."
+        )
+
+
 def _passed_over(skipped: Mapping[str, tuple[int, str]]) -> Iterator[str]:
-    if not skipped:
+    passed = sorted(each for each in skipped.items() if each[0] not in {UNREAD, UNDATED})
+    if not passed:
         return
     yield ""
     yield "Passed over:"
-    for reason, (count, first) in sorted(skipped.items()):
+    for reason, (count, first) in passed:
         yield f"  {plural(count, 'line')}: {reason} (the first is {first})"
 
 
@@ -127,7 +155,8 @@ def write_audit(run: LogRun, folder: Path) -> None:
         for name, (group_id, trace) in traces.items()
     }
     uncovered = NOT_COVERED if isinstance(run, ServerLogRun) else ()
-    texts["index.html"] = audit_page(run.report, judged, pages, uncovered)
+    unread = run.unread if isinstance(run, ServerLogRun) else ()
+    texts["index.html"] = audit_page(run.report, judged, pages, uncovered, unread)
     write_texts(texts, folder, "--report")
 
 
@@ -136,7 +165,9 @@ def write_metrics(run: LogRun, path: Path) -> None:
 
     Raises ReportError, OutputError.
     """
-    text = metrics_text(run.report, is_open=path.suffix == ".om")
+    unread = run.unread_count if isinstance(run, ServerLogRun) else None
+    counts = Counter(run.other_groups.values())
+    text = metrics_text(run.report, is_open=path.suffix == ".om", unread=unread, others=counts)
     write_text(path, text, "give --prometheus another file")
 
 
