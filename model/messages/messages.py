@@ -17,7 +17,7 @@ are in `fencepost.model.classic.draft_translation`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -32,6 +32,7 @@ from fencepost.model.messages.shapes import (
     STRING,
     ListOf,
     Message,
+    ShapeError,
     Wire,
     wire,
     wire_fields,
@@ -468,6 +469,16 @@ class Api:
     flexible: int
     request: type[Message]
     response: type[Message]
+
+    def readable_answer(
+        self, body: Mapping[str, Any], version: int
+    ) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+        """Return the readable part of an answer, and the errors in it, a sentence each."""
+        try:
+            self.response.from_body(body, version)
+        except ShapeError as error:
+            return self.response.readable_part(body), (str(error),)
+        return body, ()
 
 
 APIS: dict[str, Api] = {

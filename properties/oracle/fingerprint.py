@@ -25,10 +25,10 @@ from typing import Any
 
 from fencepost.model.history.events import Event, Sent
 from fencepost.model.history.words import without_names
-from fencepost.model.messages.errors import error_name
+from fencepost.model.messages.errors import Error, error_name
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import Level, Rule
-from fencepost.properties.oracle.verdict import Violation, Wrong, nearest
+from fencepost.properties.oracle.verdict import Allowed, Violation, Wrong, nearest
 
 _FIELD = re.compile(r"[A-Za-z.]+")
 
@@ -107,18 +107,39 @@ def rule_levels(revision: Revision) -> Mapping[str, Level]:
     return {rule.id: rule.level for _, rule in revision.rules()}
 
 
+_REFUSALS = frozenset(
+    error.value
+    for error in (
+        Error.MEMBER_ID_REQUIRED,
+        Error.INCONSISTENT_GROUP_PROTOCOL,
+        Error.INVALID_SESSION_TIMEOUT,
+        Error.INVALID_GROUP_ID,
+    )
+)
+"""Codes by which a request is refused before it waits.  All others may also end its wait."""
+
+
 def broken_rule(violation: Violation, revision: Revision) -> Rule | None:
-    """Return the rule that gives the right answer; where none is due yet, the rule that waits."""
+    """Return the rule that gives the right answer; where none is due yet, the rule that waits.
+
+    Of a request that was refused instead of taken in, it is the rule that takes it in.
+    """
     chosen = nearest(violation.allowed)
     ids = [chosen.rule] if chosen is not None else []
     if violation.wait is not None:
         ids.append(violation.wait.rule)
+    if (violation.observed or {}).get("errorCode") in _REFUSALS and not _is_refused(chosen):
+        ids = [*violation.decided_by, *ids]
     for rule_id in (*ids, *violation.decided_by):
         try:
             return revision.rule(rule_id)
         except KeyError:
             continue
     return None
+
+
+def _is_refused(allowed: Allowed | None) -> bool:
+    return allowed is not None and bool((allowed.body or {}).get("errorCode"))
 
 
 def fingerprint_of(

@@ -137,16 +137,14 @@ class TraceFile:
                 f"is {loop}, which is no step",
                 "name the step that follows the last",
             )
-        verdict = dict(document["verdict"])
-        verdict["rules"] = tuple(verdict["rules"])
-        verdict["expected"] = tuple(Expected(**row) for row in verdict["expected"])
-        verdict["besides"] = tuple(WrongBeside(**row) for row in verdict.get("besides", ()))
-        verdict["behind"] = tuple(verdict.get("behind", ()))
         senders: dict[str, str] = {}
+        requests: dict[str, Send] = {}
         events: list[Event] = []
         for index, step in enumerate(document["steps"]):
             try:
-                events.append(_event(step, senders))
+                events.append(event := _event(step, requests))
+                if isinstance(event, Sent):
+                    senders[event.request.id] = step["member"]
             except (ShapeError, _StepError) as error:
                 raise TraceFileError(
                     where,
@@ -164,7 +162,7 @@ class TraceFile:
             events=tuple(events),
             senders=senders,
             names=document["names"],
-            verdict=TraceVerdict(**verdict),
+            verdict=_verdict(document["verdict"], requests, where),
             provenance=document["provenance"],
             loop=loop,
         )
@@ -262,21 +260,48 @@ class _StepError(ValueError):
     """A step that contradicts the steps before it."""
 
 
-def _event(step: Mapping[str, Any], senders: dict[str, str]) -> Event:
+def _verdict(document: Mapping[str, Any], requests: Mapping[str, Send], where: str) -> TraceVerdict:
+    """Read a verdict; of the observed answer the readable part.  Raises TraceFileError."""
+    fields = dict(document)
+    fields["rules"] = tuple(fields["rules"])
+    fields["expected"] = tuple(Expected(**row) for row in fields["expected"])
+    fields["besides"] = tuple(WrongBeside(**row) for row in fields.get("besides", ()))
+    fields["behind"] = tuple(fields.get("behind", ()))
+    request = requests.get(fields["request"] or "")
+    if request is not None:
+        api = ALL_APIS[request.api]
+        if fields["observed"] is not None:
+            fields["observed"] = api.response.readable_part(fields["observed"])
+        for index, row in enumerate(fields["expected"]):
+            try:
+                if row.body is not None:
+                    api.response.from_body(row.body, request.version)
+            except ShapeError as error:
+                place = f"$.verdict.expected[{index}].body"
+                raise TraceFileError(where, place, str(error), "record the trace again") from error
+    return TraceVerdict(**fields)
+
+
+def _event(step: Mapping[str, Any], requests: dict[str, Send]) -> Event:
     earliest, latest = step["at_ms"]
     if earliest > latest:
         raise _StepError(f"at_ms {earliest} to {latest} ends before it begins")
     match step["do"]:
         case "send":
             request = _request(step)
-            if request.id in senders:
+            if request.id in requests:
                 raise _StepError(f"request id {request.id!r} was used before")
-            senders[request.id] = step["member"]
+            requests[request.id] = request
             return Sent(earliest, request, latest)
         case "answer":
-            if step["id"] not in senders:
+            if step["id"] not in requests:
                 raise _StepError(f"answers {step['id']!r}, which was not sent before")
-            return Answered(Answer(step["id"], latest, step["body"], tuple(step["findings"])))
+            request, body = requests[step["id"]], step["body"]
+            findings = tuple(step["findings"])
+            if body is not None:
+                body, wrong = ALL_APIS[request.api].readable_answer(body, request.version)
+                findings = findings or wrong
+            return Answered(Answer(request.id, latest, body, findings))
         case do:
             return EVENTS[do].of_row((earliest, latest), step)
 

@@ -48,7 +48,6 @@ from fencepost.model.coordinator import (
 )
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.messages import Api
-from fencepost.model.messages.shapes import ShapeError
 from fencepost.model.plans.steps import OperatorStep
 
 _NAME = 100
@@ -112,11 +111,7 @@ class Ledger:
         api = self._apis.get(request.api)
         if body is None or api is None or not api.lowest <= request.version <= api.highest:
             return Answer(request.id, at_ms, body)
-        try:
-            api.response.from_body(body, request.version)
-        except ShapeError as error:
-            return Answer(request.id, at_ms, api.response.readable_part(body), (str(error),))
-        return Answer(request.id, at_ms, body)
+        return Answer(request.id, at_ms, *api.readable_answer(body, request.version))
 
     def _end(self, request_id: str, how: str) -> Send:
         request = self._open.pop(request_id, None)

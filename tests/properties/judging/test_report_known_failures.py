@@ -132,7 +132,8 @@ def test_of_wrong_bytes_a_list_may_name_the_rule_that_took_the_request_in() -> N
         ("bytes 'too few' instead of 'as the version says'", Outcome.KNOWN_FAILURE),
         ("generationId 7 instead of -1", Outcome.FAIL),
     ):
-        violation = replace(FAILS.violation, decided_by=("JOIN-PENDING",), detail=detail)
+        taken_in = replace(FAILS.violation, decided_by=("JOIN-PENDING",), observed={"errorCode": 0})
+        violation = replace(taken_in, detail=detail)
         failed = replace(FAILS, verdict=replace(FAILS.verdict, violation=violation))
         assert apply([failed], [general], KAFKA_4)[0].outcome is outcome
 

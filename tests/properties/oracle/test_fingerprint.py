@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from support.told import Told
 
 from fencepost.model.coordinator import Answer
+from fencepost.model.messages.errors import Error
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.properties.oracle.fingerprint import (
     Fingerprint,
@@ -65,3 +66,22 @@ def test_a_wrong_field_of_a_refusal_breaks_the_rule_that_refuses(fields: dict[st
     rule = broken_rule(violation, KAFKA_4)
     assert rule is not None
     assert rule.id == "LEAVE-MEMBER-PREPARING"
+
+
+@pytest.mark.parametrize(
+    ("error", "rule_id"),
+    [
+        (Error.MEMBER_ID_REQUIRED, "JOIN-STATIC-EMPTY-NEW"),
+        (Error.UNKNOWN_MEMBER_ID, "JOIN-PHASE-DELAY-OVER"),  # a wait may end so, too
+    ],
+)
+def test_a_refusal_breaks_the_rule_that_takes_the_request_in(error: Error, rule_id: str) -> None:
+    world = Told(config={"group.initial.rebalance.delay.ms": 0})
+    reply = world.join("A1")
+    world.wait(1)
+    refused = world.told(reply, errorCode=error.value, generationId=-1, leader="", members=[])
+    violation = world.judged(refused).verdict().violation
+    assert violation is not None
+    rule = broken_rule(violation, KAFKA_4)
+    assert rule is not None
+    assert rule.id == rule_id

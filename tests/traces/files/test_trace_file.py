@@ -104,6 +104,20 @@ def test_the_truth_holds_when_judged_again() -> None:
     assert verdict.unknown is None
 
 
+def test_of_an_answer_with_values_of_other_types_the_readable_part_is_kept() -> None:
+    """As of an adapter's: it is found wrong, and no page or list stumbles over it."""
+    made = document("steps", 1, "body", value={"errorCode": [0], "throttleTimeMs": 0})
+    read = TraceFile.from_json(made)
+    (answer, _) = (e.answer for e in read.events if isinstance(e, Answered))
+    assert answer.body == {"throttleTimeMs": 0}
+    assert answer.findings == ("errorCode: is [0], not error",)
+    violation = read.judge().violation
+    assert violation is not None
+    assert violation.wrong is Wrong.SHAPE
+    seen = TraceFile.from_json(document("verdict", "observed", value={"errorCode": None}))
+    assert seen.verdict.observed == {}
+
+
 def test_a_revision_that_there_is_not_is_named() -> None:
     document = trace().to_json() | {"revision": "kafka-5000"}
     with pytest.raises(TraceFileError, match=r"\$\.revision"):
@@ -117,6 +131,9 @@ def document(*path: str | int, value: Any) -> Any:
         place = place[key]
     place[path[-1]] = value
     return made
+
+
+EXPECTED = "$.verdict.expected[0].body"
 
 
 @pytest.mark.parametrize(
@@ -138,6 +155,7 @@ def document(*path: str | int, value: Any) -> Any:
         (document("steps", 3, "id", value="r1"), "$.steps[3]"),
         (document("steps", 2, "body", value=None), "$.steps[2]"),
         (document("verdict", "wrong", value="EVIL"), "$.verdict.wrong"),
+        (document("verdict", "expected", 0, "body", value={"errorCode": []}), EXPECTED),
         (document("provenance", "seed", value=1.5), "$.provenance.seed"),
     ],
 )

@@ -108,6 +108,9 @@ class Shard:
         return f"{self.source.folder}/shard-{self.number:06d}.parquet"
 
 
+MOST_SHARDS = 1_000_000
+"""A shard is a file, and all of them are listed in memory."""
+
 _Many = Annotated[int, Meta(ge=1, le=2**63 - 1)]
 
 
@@ -138,6 +141,16 @@ class Recipe:
     made_by: str = field(default_factory=tool_version)
     part: bool = False
 
+    @property
+    def has_too_many_shards(self) -> bool:
+        """Return True if its shards are more than `MOST_SHARDS`."""
+        return self.traces > MOST_SHARDS * self.per_shard
+
+    @property
+    def size(self) -> str:
+        """Return its size, compared with the most shards, for a message."""
+        return f"{self.traces:,} traces in shards of {self.per_shard:,} need more shards than"
+
     def shards(self) -> list[Shard]:
         """Return every shard, model by model."""
         shards: list[Shard] = []
@@ -163,16 +176,25 @@ class Recipe:
             except KeyError as error:
                 raise CorpusError(f"{where}: {error.args[0]}; {_KIND.other}") from error
         sizes = (kept.seed, kept.traces, kept.models, kept.per_shard)
-        return cls(*sizes, kept.made_by, kept.part)
+        recipe = cls(*sizes, kept.made_by, kept.part)
+        if recipe.has_too_many_shards:
+            raise CorpusError(f"{where}: {recipe.size} {MOST_SHARDS:,}; {_KIND.other}")
+        return recipe
 
 
 def corpus_recipe(
     *, seed: int, traces: int, revisions: Sequence[str], mutants: Sequence[str], per_shard: int
 ) -> Recipe:
-    """Make a recipe of revisions and mutants, each named once.  Raises KeyError if unknown."""
+    """Make a recipe of revisions and mutants, each named once.
+
+    Raises KeyError for one that is unknown, and CorpusError for too many shards.
+    """
     names = (*revisions, *(MUTANT + name.removeprefix(MUTANT) for name in mutants))
     models = tuple(dict.fromkeys(TraceSource.of(name).name for name in names))
-    return Recipe(seed, traces, models, per_shard)
+    recipe = Recipe(seed, traces, models, per_shard)
+    if recipe.has_too_many_shards:
+        raise CorpusError(f"{recipe.size} {MOST_SHARDS:,}: make the shards larger")
+    return recipe
 
 
 _WORDS = pa.list_(pa.string())

@@ -89,6 +89,7 @@ def test_a_manifest_of_another_version_is_refused() -> None:
         ("traces", 0, r"`int` >= 1 - at `\$\.traces`"),
         ("traces", "12", r"`int`, got `str` - at `\$\.traces`"),
         ("traces", 10**30, r"`\$\.traces`"),
+        ("traces", 10**15, "need more shards than 1,000,000"),
         ("per_shard", 0, r"`\$\.per_shard`"),
         ("models", [], r"`\$\.models`"),
         ("models", ["kafka-9"], "kafka-9"),
