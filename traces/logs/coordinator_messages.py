@@ -408,6 +408,10 @@ PASSED: tuple[tuple[str, str], ...] = (
     ("Shutting down", NO_GROUP),
     ("Shutdown complete", NO_GROUP),
     ("hit an unexpected exception", NO_GROUP),
+    ("an unknown group type", NO_GROUP),
+    ("UNCERTAIN barrier", NO_GROUP),
+    ("StoredDescriptionTopologyEpoch", NO_GROUP),
+    ("Unknown group metadata", NO_GROUP),
     ("does not support", NO_GROUP),
 )
 """Fragments of messages that say nothing new about a group's members, each with the reason."""
@@ -418,7 +422,7 @@ _OTHER: tuple[tuple[re.Pattern[str], str | None], ...] = tuple(
     (re.compile(pattern), protocol)
     for pattern, protocol in (
         (r"\[GroupId (?P<group>[^\]]+)\]\[MemberId ", STREAMS),
-        (r"\[GroupId (?P<group>[^\]]+)\] .*\bstreams\b", STREAMS),
+        (r"\[GroupId (?P<group>[^\]]+)\] .*\b[Ss]treams\b", STREAMS),
         (r"\[GroupId (?P<group>[^\]]+)\] .*\bshare (?:group|protocol)\b", SHARE),
         (r"\[GroupId (?P<group>[^\]]+)\] .*\bconsumer group\b", CONSUMER),
         (r"\[GroupId[ =](?P<group>[^\]]+)\] .*\bfor group epoch\b", ANY),
@@ -427,6 +431,7 @@ _OTHER: tuple[tuple[re.Pattern[str], str | None], ...] = tuple(
          r"(?P<group>\S+?)(?=\.?(?:\s|$|[\"'`|]))"), None),
         (r"(?P<protocol>share|streams) group (?:id )?(?P<group>[^\s{]+)", None),
         (r"\b(?:up|down)grade (?:the )?(?:classic |consumer )?group (?P<group>\S+)", CONSUMER),
+        (r"\bconsumer group (?P<group>\S+) (?:to|with the) classic", CONSUMER),
         (r"\[GroupId (?P<group>[^\]]+)\]", ANY),
     )
 )  # fmt: skip
