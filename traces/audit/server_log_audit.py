@@ -30,18 +30,20 @@ from fencepost.traces.operations.group_analysis import GroupAnalysis
 from fencepost.traces.operations.operator_report import OperatorReport
 from fencepost.traces.operations.operator_rows import Cause, Rebalance, Remedy
 from fencepost.traces.operations.operator_words import (
-    at,
     at_end,
     causes_by_group,
     cut,
     operator_json,
-    operator_problems,
     problems_text,
-    seconds,
-    times,
     unshown,
 )
 from fencepost.traces.operations.ownership_picture import life_picture
+from fencepost.traces.operations.problem_words import (
+    at,
+    operator_problems,
+    seconds,
+    times,
+)
 from fencepost.traces.operations.server_events import ServerEvents
 from fencepost.traces.pages.trace_page import PageTrace, page_with_traces
 

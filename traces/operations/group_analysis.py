@@ -7,6 +7,8 @@ deployments of what happens here.
 
 from __future__ import annotations
 
+import re
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -22,24 +24,46 @@ from fencepost.traces.operations.group_events import (
     Loaded,
     Moved,
     Named,
+    NameExpired,
+    NameReturned,
+    NameUsed,
     Prepared,
     Removed,
     Sender,
     Unknown,
 )
+from fencepost.traces.operations.loops import Loops
 from fencepost.traces.operations.operator_rows import (
     NOT_POLLED,
     Cause,
     End,
+    Expiration,
+    Failover,
+    GroupKind,
+    LastExpired,
     MembersLeft,
+    PendingId,
     PollTimeout,
     Process,
+    Restart,
     Row,
     StaticLeave,
     ThrownOut,
 )
-from fencepost.traces.operations.ownership import LifeLines, LogMember, Roster, offers_of
-from fencepost.traces.operations.rebalances import Join, MemberLeave, Rebalances, Round
+from fencepost.traces.operations.ownership import (
+    PATIENCE_MS,
+    LifeLines,
+    LogMember,
+    Roster,
+    offers_of,
+)
+from fencepost.traces.operations.rebalances import (
+    Join,
+    JudgedRebalance,
+    MemberLeave,
+    Rebalances,
+    Round,
+)
 from fencepost.traces.operations.restarts import (
     Arrival,
     Departure,
@@ -56,6 +80,13 @@ _PENDING = 1000
 _PURGE_EVERY = 500
 """Number of a group's own events, so that those of other groups have no influence."""
 _UNSEEN = "a member that joined during a rebalance"
+_CONNECT = re.compile(r"connect-(?:\d+|.+:\d+)")
+"""The client id of a Connect worker where none is set."""
+_CONNECT_PROTOCOLS = frozenset({"sessioned", "compatible", "default"})
+_STREAMS = "-StreamThread-"
+_AFTER_LOAD_MS = 30 * 60_000
+"""Longest session timeout that Kafka allows by default: members from before a failover that are
+gone expire by then."""
 
 
 class GroupAnalysis:
@@ -83,9 +114,20 @@ class GroupAnalysis:
         self._matcher = RestartMatcher(self._start)
         self._deployments = Deployments(self.group, self._emit, self._start)
         self._lines = LifeLines(self.group, self._emit, self._deployments.remove_restart)
-        self._rebalances = Rebalances(
-            self.group, self._matcher, self._emit, self._deployments.add_rebalance
-        )
+        self._loops = Loops(self.group, self._emit)
+        self._rebalances = Rebalances(self.group, self._matcher, self._add_rebalance)
+        self._restarted: deque[str] = deque(maxlen=_PENDING)
+        """The member ids of which a restart was counted: going and coming may be two rebalances."""
+        self._expired: deque[Departure] = deque()
+        self._poll_timeouts: deque[tuple[Departure, int | None]] = deque()
+        """Departures, the latter with max.poll.interval.ms, whose return may still come."""
+        self._last: Departure | None = None
+        """The member whose end of session left the group empty."""
+        self._loaded: Loaded | None = None
+        self._after_load: list[int] = []
+        """Times at which members from before the load expired."""
+        self._kind = GroupKind.CONSUMER
+        self._is_kind_known = False
         self._count: int | None = None
         """Number of members of the last generation, where the source counts them."""
         self._assigned: Assigned | None = None
@@ -109,9 +151,17 @@ class GroupAnalysis:
             case Joined():
                 self._joined(event)
             case Named():
+                self._note_kind(event.process)
                 self._pending[event.member_id] = event
                 if len(self._pending) > _PENDING:
                     del self._pending[next(iter(self._pending))]
+            case NameUsed():
+                row = (event.at_ms, event.done_ms, event.place, event.member_id, None)
+                self._came(Joined(*row, Sender(event.process)))
+            case NameReturned():
+                self._pending.pop(event.member_id, None)
+            case NameExpired():
+                self._name_expired(event)
             case Left():
                 self._left(event)
             case Removed():
@@ -133,11 +183,17 @@ class GroupAnalysis:
                 self._emptied()
             case Loaded():
                 self._rebalances.forget()
+                self._end_load()
+                self._loaded = event
 
     def _purge(self, now_ms: int) -> None:
         """Emit and forget the rows that no later event can change."""
         self._lines.purge(now_ms)
         self._rebalances.purge(now_ms)
+        self._loops.purge(now_ms)
+        self._emit_gone(now_ms)
+        if self._loaded is not None and now_ms - self._loaded.at_ms > _AFTER_LOAD_MS:
+            self._end_load()
         self._deployments.purge(now_ms, self._rebalances.first_open_ms)
         self._matcher.purge(now_ms)
 
@@ -165,10 +221,97 @@ class GroupAnalysis:
         since_ms = self._rebalances.open_ms
         if self._hears:
             since_ms = self._rebalances.unfinished_ms(expired) if any(left) else None
-        self._emit(MembersLeft(self.group, static, dynamic, since_ms, *settings))
+        last = None
+        if self._last is not None:
+            who = (self._last.member.instance_id, self._last.member.process)
+            last = LastExpired(self.group, *who, self._last.at_ms, self._last.place)
+        row = (self.group, static, dynamic, since_ms, *settings, self._kind, last)
+        self._emit(MembersLeft(*row))
         self._lines.close()
         self._rebalances.close()
+        if (going_on := self._rebalances.open) is not None and going_on.process is not None:
+            self._loops.add_open(going_on.cause, going_on.process, going_on.at_ms)
+        self._loops.close()
+        self._emit_gone(None)
+        self._end_load()
         self._deployments.close(now_ms)
+
+    def _add_rebalance(self, judged: JudgedRebalance) -> None:
+        """Emit a rebalance, and the restart that it shows."""
+        row, gone, came, lost = judged.row, judged.gone, judged.came, judged.lost
+        self._deployments.add_rebalance(
+            row.completed_ms, None if lost is None else (lost.at_ms, lost.who)
+        )
+        self._emit(row)
+        if lost is None or not lost.is_poll_timeout:
+            self._loops.add(judged)
+        if gone is None or came is None or came.member_id is not None:
+            return
+        back = self._matcher.return_of(gone)
+        if gone.is_poll_timeout or not gone.is_exact or (back and back.member_id is not None):
+            return  # the process lived, or may have
+        member = gone.member
+        if member.member_id in self._restarted:
+            return
+        self._restarted.append(member.member_id)
+        who = (member.instance_id, member.process, gone.end, gone.at_ms, came.at_ms)
+        away_ms = came.at_ms - gone.heard_ms
+        self._emit(Restart(self.group, *who, away_ms, member.session_ms, gone.place))
+
+    def _emit_gone(self, now_ms: int | None) -> None:
+        """Emit the departures whose return no later event can show; None: there is none."""
+        while self._expired and _is_old(self._expired[0], now_ms):
+            gone = self._expired.popleft()
+            member, came = gone.member, self._matcher.return_of(gone)
+            unclear = came is None and self._matcher.is_unclear(gone, None)
+            lived = came is not None and came.member_id is not None if self._hears else None
+            self._emit(
+                Expiration(
+                    self.group,
+                    member.instance_id,
+                    member.member_id,
+                    member.process,
+                    gone.end,
+                    gone.at_ms,
+                    member.from_ms if member.begins else None,
+                    gone.assigned_ms,
+                    None if came is None else came.at_ms,
+                    unclear,
+                    lived,
+                    gone.place,
+                )
+            )
+        while self._poll_timeouts and _is_old(self._poll_timeouts[0][0], now_ms):
+            gone, interval_ms = self._poll_timeouts.popleft()
+            came = self._matcher.return_of(gone) or self._matcher.next_of(gone)
+            late_ms = None if came is None else came.at_ms - gone.at_ms
+            who = (gone.member.instance_id, gone.member.process, gone.at_ms, gone.place)
+            self._emit(PollTimeout(self.group, *who, interval_ms, late_ms))
+
+    def _end_load(self) -> None:
+        """Emit the failover, if the coordinator has read the group in this log."""
+        loaded, expired_ms = self._loaded, self._after_load
+        self._loaded, self._after_load = None, []
+        if loaded is not None:
+            until_ms = max(expired_ms, default=None)
+            row = (self.group, loaded.at_ms, len(expired_ms), until_ms, loaded.place)
+            self._emit(Failover(*row))
+
+    def _note_kind(self, process: Process, protocol: str = "", protocols: str = "") -> None:
+        """Note what kind of group it is: messages tell it for certain, and client ids mostly."""
+        if protocol or protocols:
+            self._is_kind_known = True
+            names = set(re.findall(r"[\w-]+", protocols)) & _CONNECT_PROTOCOLS
+            is_connect = protocol == "connect" or bool(names)
+        elif self._is_kind_known:
+            return
+        else:
+            is_connect = _CONNECT.fullmatch(process.client_id) is not None
+        if is_connect:
+            self._kind = GroupKind.CONNECT
+        elif _STREAMS in process.client_id:
+            self._kind = GroupKind.STREAMS
+        self._rebalances.can_be_static = self._kind is not GroupKind.CONNECT
 
     # Requests of members
 
@@ -218,6 +361,8 @@ class GroupAnalysis:
         `is_new` false: its arrival was counted before, without its name.
         """
         self._pending.pop(event.member_id, None)
+        self._note_kind(event.sender.process)
+        self._last = None
         known = self._roster.members.get(event.member_id)
         if known is not None:
             return known
@@ -242,6 +387,8 @@ class GroupAnalysis:
     def _join(self, event: Joined, sent_id: str) -> None:
         """Take a join with its request and answer."""
         member_id = event.member_id
+        self._note_kind(event.sender.process, event.protocol)
+        self._last = None
         round_ = self._round(event)
         fresh = not sent_id or sent_id in self._pending
         self._pending.pop(sent_id, None)
@@ -249,7 +396,8 @@ class GroupAnalysis:
         takes_part = event.at_ms <= round_.completed_ms and member_id not in round_.joins
         holder = self._roster.holder(event.instance_id)
         if takes_part and fresh and holder is not None and self._had_expired(holder, event):
-            round_.evidence.expired.append(self._remove(holder, End.EXPIRED, holder.deadline_ms))
+            expired = (holder, End.EXPIRED, holder.deadline_ms, None, event.place)
+            round_.evidence.expired.append(self._remove(*expired))
             holder = None
         old = known or holder
         old_offers = old.offers if old is not None else ()
@@ -308,7 +456,8 @@ class GroupAnalysis:
         """Remove the member that held its instance id until now."""
         instance_id = member.instance_id
         if instance_id is None:
-            self._deployments.add_arrival(member.process.client_id, member.from_ms)
+            who = (member.process.client_id, member.from_ms, member.member_id)
+            self._deployments.add_arrival(*who)
             return
         holder = self._roster.holder(instance_id)
         self._lines.take_over(holder, member)
@@ -336,7 +485,8 @@ class GroupAnalysis:
             expired = deadline_ms is not None and deadline_ms <= max(sign_ms, round_.completed_ms)
             end = End.EXPIRED if expired else End.DROPPED
             at_ms = deadline_ms if expired and deadline_ms is not None else round_.completed_ms
-            round_.evidence.expired.append(self._remove(member, end, at_ms))
+            gone = self._remove(member, end, at_ms, None, round_.place)
+            round_.evidence.expired.append(gone)
         round_.all_fresh = all(
             (join := round_.joins.get(member_id)) is not None and join.fresh and join.old is None
             for member_id in ids
@@ -349,6 +499,7 @@ class GroupAnalysis:
             self._roster.complete, self._start.at_ms = True, None
         self._assigned = None
         if event.process is not None:
+            self._note_kind(event.process)
             known = self._roster.find(event.member_id, event.instance_id)
             if known is None and event.cause is Cause.NEW_MEMBER:
                 row = (event.at_ms, event.done_ms, event.place, event.member_id, event.instance_id)
@@ -374,6 +525,8 @@ class GroupAnalysis:
                 self._deployments.add_arrival(_UNSEEN, event.at_ms)
 
     def _emptied(self) -> None:
+        last = self._matcher.departures[-1] if self._matcher.departures else None
+        self._last = last if last is not None and last.end is End.EXPIRED else None
         self._rebalances.forget()
         self._unseen.clear()
         for member in list(self._roster.members.values()):
@@ -405,7 +558,14 @@ class GroupAnalysis:
         return member
 
     def _remove(
-        self, member: LogMember, end: End, until_ms: int | None, by: Process | None = None
+        self,
+        member: LogMember,
+        end: End,
+        until_ms: int | None,
+        by: Process | None = None,
+        place: str = "",
+        *,
+        is_poll_timeout: bool = False,
     ) -> Departure:
         at_ms = until_ms or member.heard_ms
         is_exact = self._hears or end in {End.LEFT, End.REMOVED}
@@ -415,14 +575,35 @@ class GroupAnalysis:
             heard_ms = min(at_ms, open_ms - 1)
         is_alone = self._roster.complete and not self._unseen
         is_alone = is_alone and alone(member, self._roster.members.values())
-        gone = Departure(member, at_ms, end, heard_ms, is_exact, is_alone)
+        current = self._rebalances.current
+        assigned_ms = None if current is None else current.stable_ms
+        row = (member, at_ms, end, heard_ms, is_exact, is_alone, place, is_poll_timeout)
+        gone = Departure(*row, assigned_ms)
         self._roster.remove(member)
         self._lines.end(member, end, until_ms, by)
         self._note_silence(member)
         if end not in {End.STILL_THERE, End.SILENT, End.UNKNOWN}:
             self._matcher.add_departure(gone)
-            self._deployments.add_departure(gone.who, gone.at_ms)
+            member_id = "" if member.instance_id is not None else member.member_id
+            self._deployments.add_departure(gone.who, gone.at_ms, member_id)
+        if end in {End.EXPIRED, End.DROPPED}:
+            self._expired.append(gone)
+            loaded = self._loaded
+            if loaded is not None and (not member.begins or member.from_ms < loaded.at_ms):
+                self._after_load.append(at_ms)
+        if self._hears:
+            is_last = self._roster.complete and not self._roster.members
+            self._last = gone if is_last and end in {End.EXPIRED, End.SILENT} else None
         return gone
+
+    def _name_expired(self, event: NameExpired) -> None:
+        """Take a member id that was handed out, and was not used in time."""
+        named = self._pending.pop(event.member_id, None)
+        open_ms = self._rebalances.open_ms
+        since_ms = None if named is None else named.at_ms
+        held_ms = 0 if open_ms is None else event.at_ms - max(open_ms, since_ms or 0)
+        who = (event.process, event.member_id)
+        self._emit(PendingId(self.group, None, *who, since_ms, event.at_ms, held_ms, event.place))
 
     def _note_silence(self, member: LogMember) -> None:
         if (near := member.near(self.group)) is not None:
@@ -432,7 +613,8 @@ class GroupAnalysis:
         """Take a member that the coordinator removed."""
         self._pending.pop(event.member_id, None)
         member = self._known(event.member_id, event, None, event.process)
-        self._rebalances.note_expiry(self._remove(member, event.end, event.at_ms), event.at_ms)
+        gone = self._remove(member, event.end, event.at_ms, None, event.place)
+        self._rebalances.note_expiry(gone, event.at_ms)
 
     def _thrown_out(self, event: GroupEvent, member_id: str, process: Process) -> None:
         """Note a living process, as its request shows, whose session as a member expired.
@@ -443,7 +625,8 @@ class GroupAnalysis:
         if member is not None:
             deadline_ms = member.deadline_ms
             expired = deadline_ms is not None and deadline_ms <= event.done_ms
-            gone = self._remove(member, End.EXPIRED if expired else End.UNKNOWN, deadline_ms)
+            end = End.EXPIRED if expired else End.UNKNOWN
+            gone = self._remove(member, end, deadline_ms, None, event.place)
             if expired:
                 self._rebalances.note_expiry(gone, event.done_ms)
         else:
@@ -475,13 +658,22 @@ class GroupAnalysis:
         if event.process is not None:
             member.process = event.process
         by = event.by or member.process
-        if NOT_POLLED in event.reason:
-            who = (instance_id, member.process)
-            self._emit(PollTimeout(self.group, *who, event.at_ms, place))
+        member.session_ms = member.session_ms or event.session_ms
+        self._note_kind(member.process, protocols=event.protocols)
+        is_poll_timeout = NOT_POLLED in event.reason
         if instance_id is not None:
             whose = None if is_first and event.process is None else member.process
             row = (instance_id, member.member_id, whose, by, itself, event.at_ms)
             self._emit(StaticLeave(self.group, *row, place))
         end = End.REMOVED if itself is False else End.LEFT
-        gone = self._remove(member, end, event.at_ms, by if itself is False else None)
+        remover = by if itself is False else None
+        how = (event.at_ms, remover, place)
+        gone = self._remove(member, end, *how, is_poll_timeout=is_poll_timeout)
+        if is_poll_timeout:
+            interval_ms = event.rebalance_ms or member.rebalance_ms or None
+            self._poll_timeouts.append((gone, interval_ms))
         self._rebalances.note_leave(MemberLeave(event.at_ms, gone, itself))
+
+
+def _is_old(gone: Departure, now_ms: int | None) -> bool:
+    return now_ms is None or now_ms - gone.at_ms > 2 * PATIENCE_MS

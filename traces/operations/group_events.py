@@ -87,19 +87,34 @@ class Loaded(GroupEvent):
 
 
 @dataclass(frozen=True, slots=True)
-class Named(GroupEvent):
-    """A dynamic member was given an id, to join with."""
+class NameUsed(GroupEvent):
+    """A dynamic member joined with the id that was handed out to it."""
 
     member_id: str
     process: Process
 
 
 @dataclass(frozen=True, slots=True)
-class PendingExpired(GroupEvent):
-    """A member id that was given, and not used within the session timeout, was removed."""
+class Named(GroupEvent):
+    """A member id was handed out, to join with."""
 
     member_id: str
     process: Process
+
+
+@dataclass(frozen=True, slots=True)
+class NameExpired(GroupEvent):
+    """A member id that was handed out, and not used within the session timeout, was removed."""
+
+    member_id: str
+    process: Process
+
+
+@dataclass(frozen=True, slots=True)
+class NameReturned(GroupEvent):
+    """A client left with a member id that was handed out to it, before it had joined."""
+
+    member_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +146,7 @@ class Left(GroupEvent):
     """A LeaveGroup removed a member.
 
     `by`: the process that sent it; `itself`: the member did; both None where not known.  `process`,
-    `session_ms`, `rebalance_ms`: of the member, where the source has them.
+    `session_ms`, `rebalance_ms`, `protocols` (names): of the member, where the source has them.
     """
 
     member_id: str
@@ -142,6 +157,7 @@ class Left(GroupEvent):
     process: Process | None = None
     session_ms: int | None = None
     rebalance_ms: int | None = None
+    protocols: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +173,8 @@ class Removed(GroupEvent):
 class Prepared(GroupEvent):
     """A rebalance begins, and the source states its cause.
 
-    `member_id`: of whom the reason tells, `process`: the same; `reason`: its words as they stand;
-    `generation`: the one before.
+    `member_id`: of whom the reason tells, `process`: the same; `reason`: its words as they stand,
+    `client_reason`: those of the client in it; `generation`: the one before.
     """
 
     cause: Cause
@@ -166,6 +182,7 @@ class Prepared(GroupEvent):
     instance_id: str | None
     process: Process | None
     reason: str
+    client_reason: str
     generation: int
 
 
@@ -173,7 +190,8 @@ class Prepared(GroupEvent):
 class Begun(GroupEvent):
     """A generation begins.
 
-    `members`: their number; `names_all`: the source names each member that joins.
+    `members`: their number, None where the source doesn't count them; `names_all`: the source names
+    each member that joins.
     """
 
     generation: int

@@ -127,6 +127,41 @@ def _gauges(report: OperatorReport) -> Iterator[_Gauge]:
         of(lambda f: f.thrown_out, "short-session"),
     )
     yield _Gauge(
+        "fencepost_expirations",
+        "Members whose session expired, or that did not join a rebalance in time.",
+        of(lambda f: f.expirations),
+    )
+    yield _Gauge(
+        "fencepost_expirations_for_good",
+        "Of these, members that did not come back.",
+        of(lambda f: f.never_back),
+    )
+    yield _Gauge(
+        "fencepost_group_lost",
+        "Whether the last member of the group expired, and none came since.",
+        of(lambda f: f.last is not None),
+    )
+    yield _Gauge(
+        "fencepost_restarts",
+        "Restarts of members that cost a rebalance.",
+        of(lambda f: f.came_back),
+    )
+    yield _Gauge(
+        "fencepost_loops",
+        "Loops: one cause of rebalances, or takeovers, again and again.",
+        of(lambda f: f.loops),
+    )
+    yield _Gauge(
+        "fencepost_unused_member_ids",
+        "Member ids that were handed out and not used.",
+        of(lambda f: f.pending),
+    )
+    yield _Gauge(
+        "fencepost_failovers",
+        "How often a coordinator read the group: it has another one, or that was started again.",
+        of(lambda f: f.failovers),
+    )
+    yield _Gauge(
         "fencepost_members",
         "Members at the end of the log.",
         [

@@ -8,7 +8,7 @@ operators watch: rebalances and their durations, fencings, members by kind.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -20,14 +20,22 @@ from fencepost.traces.operations.operator_rows import (
     Cause,
     Deployment,
     End,
+    Expiration,
+    ExpiredTogether,
+    Failover,
     FencingChain,
+    GroupKind,
+    LastExpired,
     LifeLine,
+    Loop,
     MembersLeft,
     NearTimeout,
+    PendingId,
     PollTimeout,
     Process,
     Rebalance,
     Remedy,
+    Restart,
     Row,
     SelfFencing,
     StaticLeave,
@@ -50,7 +58,10 @@ class GroupFigures:
     expired, alive or not; `restarts`, `cost`: the restarts of `deployments`, and the rebalances
     that they cost; `static`, `dynamic`: members at the end of the log, None where it doesn't show
     all; `rebalancing_ms`: start of a rebalance that wasn't over then; `session_ms`, `assignors`: of
-    these members, as far as the log shows them.
+    these members, as far as the log shows them; `expirations`: members that the coordinator
+    removed, `never_back`: of these, those that surely did not come back; `came_back`: all restarts
+    with a rebalance; `pending`: member ids that were handed out and not used; `last`: the last
+    member, if it expired and none came since.
     """
 
     causes: Counter[Cause] = field(default_factory=Counter)
@@ -70,6 +81,14 @@ class GroupFigures:
     rebalancing_ms: int | None = None
     session_ms: int | None = None
     assignors: tuple[str, ...] = ()
+    expirations: int = 0
+    never_back: int = 0
+    came_back: int = 0
+    pending: int = 0
+    loops: int = 0
+    failovers: int = 0
+    kind: GroupKind = GroupKind.CONSUMER
+    last: LastExpired | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -105,6 +124,18 @@ class GroupFigures:
                 self.static, self.dynamic = row.static, row.dynamic
                 self.rebalancing_ms = row.rebalancing_ms
                 self.session_ms, self.assignors = row.session_ms, row.assignors
+                self.kind, self.last = row.kind, row.last
+            case Expiration():
+                self.expirations += 1
+                self.never_back += row.back_ms is None and not row.is_unclear
+            case Restart():
+                self.came_back += 1
+            case PendingId():
+                self.pending += 1
+            case Loop():
+                self.loops += 1
+            case Failover():
+                self.failovers += 1
             case _:
                 pass
 
@@ -139,7 +170,7 @@ class LimitedRows(Generic[_R]):
         return sorted(self._rows, key=self._order)[: self.most]
 
 
-ProblemRow = FencingChain | SelfFencing | StaticLeave | ThrownOut | PollTimeout
+ProblemRow = FencingChain | SelfFencing | StaticLeave | ThrownOut | PollTimeout | Loop | PendingId
 
 
 @dataclass(slots=True)
@@ -147,7 +178,9 @@ class Recurring:
     """A problem with all its occurrences: of one kind, group, and instance id or process.
 
     `count`: takeovers, fencings, leaves or removals; `days`: of these, in days since 1970;
-    `longest_ms`: the longest silence of a member that was removed.
+    `longest_ms`: the longest silence of a member that was removed, or the longest time without
+    poll(), or the longest wait for an id that was not used; `shortest_ms`: the shortest time from
+    an assignment to the next rebalance of a loop.
     """
 
     kind: str
@@ -155,6 +188,7 @@ class Recurring:
     last: ProblemRow
     count: int = 0
     longest_ms: int = 0
+    shortest_ms: int | None = None
     days: set[int] = field(default_factory=set)
     names: set[Process] = field(default_factory=set)
 
@@ -170,11 +204,21 @@ class Recurring:
             case StaticLeave():
                 self.count += 1
                 self.names.add(row.process or row.by)
-            case ThrownOut() | SelfFencing() | PollTimeout():
+            case Loop():
+                self.count += row.count
+                self.names.add(row.process)
+            case ThrownOut() | SelfFencing() | PollTimeout() | PendingId():
                 self.count += 1
                 self.names.add(row.process)
-        if isinstance(row, ThrownOut):
-            self.longest_ms = max(self.longest_ms, row.silent_ms)
+        match row:
+            case ThrownOut():
+                self.longest_ms = max(self.longest_ms, row.silent_ms)
+            case PendingId():
+                self.longest_ms = max(self.longest_ms, row.held_ms)
+            case Loop() if row.lasted_ms is not None:
+                self.shortest_ms = min(self.shortest_ms or row.lasted_ms, row.lasted_ms)
+            case PollTimeout() if row.late_ms is not None and row.interval_ms is not None:
+                self.longest_ms = max(self.longest_ms, row.interval_ms + row.late_ms)
 
     @property
     def from_ms(self) -> int:
@@ -192,7 +236,16 @@ class Recurring:
         return _ended_ms(self.last)
 
 
-KINDS = ("ping-pong", "fenced", "self-fencing", "static-leave", "short-session", "poll-timeout")
+KINDS = (
+    "ping-pong",
+    "fenced",
+    "loop",
+    "pending-id",
+    "self-fencing",
+    "static-leave",
+    "short-session",
+    "poll-timeout",
+)
 """The kinds of problems, the worst first."""
 
 
@@ -209,14 +262,21 @@ def _kind(row: ProblemRow) -> str | None:
             return "short-session"
         case PollTimeout():
             return "poll-timeout"
+        case Loop():
+            return "loop"
+        case PendingId():
+            return "pending-id"
 
 
 def _began_ms(row: ProblemRow) -> int:
-    return row.from_ms if isinstance(row, FencingChain) else row.at_ms
+    return row.from_ms if isinstance(row, _SPANS) else row.at_ms
 
 
 def _ended_ms(row: ProblemRow) -> int:
-    return row.until_ms if isinstance(row, FencingChain) else row.at_ms
+    return row.until_ms if isinstance(row, _SPANS) else row.at_ms
+
+
+_SPANS = (FencingChain, Loop)
 
 
 def _place(row: ProblemRow) -> str:
@@ -268,6 +328,23 @@ class OperatorReport:
     deployments: LimitedRows[Deployment] = field(
         default_factory=lambda: LimitedRows(lambda r: (r.from_ms, r.group))
     )
+    restarts: LimitedRows[Restart] = field(
+        default_factory=lambda: LimitedRows(lambda r: (r.at_ms, r.group, r.back_ms, r.place))
+    )
+    expirations: LimitedRows[Expiration] = field(
+        default_factory=lambda: LimitedRows(lambda r: (r.at_ms, r.group, r.member_id, r.place))
+    )
+    pending_ids: LimitedRows[PendingId] = field(
+        default_factory=lambda: LimitedRows(lambda r: (r.at_ms, r.group, r.member_id))
+    )
+    loops: LimitedRows[Loop] = field(
+        default_factory=lambda: LimitedRows(
+            lambda r: (-r.count, r.from_ms, r.group, str(r.process), r.place)
+        )
+    )
+    failovers: LimitedRows[Failover] = field(
+        default_factory=lambda: LimitedRows(lambda r: (r.at_ms, r.group, r.place))
+    )
     figures: dict[str, GroupFigures] = field(default_factory=lambda: defaultdict(GroupFigures))
     """Figures by group."""
     causes: Counter[Cause] = field(default_factory=Counter)
@@ -313,6 +390,16 @@ class OperatorReport:
                 self.near_timeouts.add(row)
             case Deployment():
                 self.deployments.add(row)
+            case Restart():
+                self.restarts.add(row)
+            case Expiration():
+                self.expirations.add(row)
+            case PendingId():
+                self.pending_ids.add(row)
+            case Loop():
+                self.loops.add(row)
+            case Failover():
+                self.failovers.add(row)
             case Rebalance():
                 self.rebalances.add(row)
                 self.causes[row.cause] += 1
@@ -325,13 +412,76 @@ class OperatorReport:
         kind = _kind(row)
         if kind is not None:
             who = row.instance_id or str(getattr(row, "process", ""))
+            if isinstance(row, Loop) and row.cause is not None:
+                who = row.cause.value  # several processes in turn are one loop
             self.recurring.setdefault((kind, row.group, who), Recurring(kind, row, row)).add(row)
 
     @property
     def problems(self) -> list[Recurring]:
         """The problems: the worst kind first, then the most frequent, then by begin."""
-        problems = self.recurring.values()
+        problems = [p for p in self.recurring.values() if not self._is_repeated(p)]
         return sorted(problems, key=lambda p: (KINDS.index(p.kind), -p.count, *_order(p.first)))
+
+    @property
+    def together(self) -> list[ExpiredTogether]:
+        """The members of any groups that expired at nearly the same time."""
+        return list(expired_together(self.expirations.rows, self.failovers.rows))
+
+    def _is_repeated(self, problem: Recurring) -> bool:
+        """Return True if another problem is about the same events as a loop."""
+        if not isinstance(problem.first, Loop) or problem.first.cause not in _OF_OTHER_KINDS:
+            return False
+        return any(
+            other.kind in _MORE_EXACT
+            and other.first.group == problem.first.group
+            and problem.names <= other.names
+            for other in self.recurring.values()
+        )
+
+
+_OF_OTHER_KINDS = frozenset({Cause.LEAVE, Cause.EXPIRY})
+_MORE_EXACT = frozenset({"static-leave", "short-session", "poll-timeout"})
+_TOGETHER_MS = 1_000
+_SEVERAL = 3
+
+
+def expired_together(
+    expirations: Iterable[Expiration], failovers: Iterable[Failover]
+) -> Iterator[ExpiredTogether]:
+    """Find members of any groups that expired at nearly the same time: several are no chance.
+
+    Those of before a failover are its consequence, and are not among them.
+    """
+    spans = [(row.group, row.at_ms, row.until_ms or 0) for row in failovers if row.expired]
+    series: list[Expiration] = []
+    for row in expirations:
+        if row.end is not End.EXPIRED:
+            continue
+        if any(group == row.group and at <= row.at_ms <= until for group, at, until in spans):
+            continue
+        if series and row.at_ms - series[-1].at_ms > _TOGETHER_MS:
+            yield from _together(series)
+            series = []
+        series.append(row)
+    yield from _together(series)
+
+
+def _together(series: list[Expiration]) -> Iterator[ExpiredTogether]:
+    if len(series) < _SEVERAL:
+        return
+    returns = [row.back_ms - row.at_ms for row in series if row.back_ms is not None]
+    yield ExpiredTogether(
+        tuple(sorted({row.group for row in series})),
+        series[0].at_ms,
+        series[-1].at_ms,
+        len(series),
+        len(returns),
+        sum(row.is_unclear for row in series),
+        sum(row.instance_id is not None for row in series),
+        max(returns, default=None),
+        tuple(sorted({row.process for row in series})),
+        series[0].place,
+    )
 
 
 def _is_plain_commit(body: Mapping[str, Any]) -> bool:

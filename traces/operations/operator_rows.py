@@ -147,6 +147,9 @@ class Cause(Enum):
     LEAVE = "leave"
     EXPIRY = "expiry"
     FAILOVER = "failover"
+    NOT_STORED = "assignment not stored"
+    OTHER = "another reason"
+    """The log has its words, which fencepost doesn't know."""
     UNKNOWN = "unknown"
 
 
@@ -157,10 +160,11 @@ class Remedy(Enum):
     STATIC = "static membership"
     LONGER_SESSION = "a longer session timeout"
     NO_LEAVE = "no LeaveGroup from the static member"
+    LONGER_POLL = "a longer max.poll.interval.ms"
     UNKNOWN = "unknown"
 
 
-AVOIDING = (Remedy.STATIC, Remedy.LONGER_SESSION, Remedy.NO_LEAVE)
+AVOIDING = (Remedy.STATIC, Remedy.LONGER_SESSION, Remedy.NO_LEAVE, Remedy.LONGER_POLL)
 """The remedies that are settings."""
 
 
@@ -171,7 +175,9 @@ class Rebalance(RowPart, frozen=True):
     first assignment, None if another rebalance came first.  `who`: the process that caused it;
     `also`: further causes before it was over.  `away_ms`: absence of `who`, where that decides the
     remedy; `session_ms`: a session timeout that would have been long enough; `unclear`: the reason
-    why the remedy is unknown, else "".  `duration_ms`: from `start_ms` to `stable_ms`.
+    why the remedy is unknown, else "".  `duration_ms`: from `start_ms` to `stable_ms`.  `reason`:
+    the coordinator's words, and `client_reason` the client's, where the log has them.
+    `expired_ms`: where `who` had expired, from the end of its session to its return.
     """
 
     group: str
@@ -190,6 +196,9 @@ class Rebalance(RowPart, frozen=True):
     unclear: str
     place: str
     duration_ms: int | None
+    reason: str = ""
+    client_reason: str = ""
+    expired_ms: int | None = None
 
 
 class Deployment(RowPart, frozen=True):
@@ -236,7 +245,105 @@ for `max.poll.interval.ms`."""
 
 
 class PollTimeout(RowPart, frozen=True):
-    """A member that left because its living process did not call poll()."""
+    """A member that left because its living process did not call poll().
+
+    `interval_ms`: its max.poll.interval.ms; `late_ms`: how much later it joined again; None where
+    the log doesn't show it.
+    """
+
+    group: str
+    instance_id: str | None
+    process: Process
+    at_ms: int
+    place: str
+    interval_ms: int | None = None
+    late_ms: int | None = None
+
+
+class Restart(RowPart, frozen=True):
+    """A process that went, and came back as a new member.
+
+    `end`: how it went, at `at_ms`; `away_ms`: from its last sign of life to its join, at `back_ms`;
+    `session_ms`: its session timeout, where the log has it.
+    """
+
+    group: str
+    instance_id: str | None
+    process: Process
+    end: End
+    at_ms: int
+    back_ms: int
+    away_ms: int
+    session_ms: int | None
+    place: str
+
+
+class Expiration(RowPart, frozen=True):
+    """A member whose session expired, or that did not join a rebalance in time (`end`).
+
+    `joined_ms`: time of its join, `assigned_ms`: of the latest assignment before; `back_ms`: of its
+    return, None: it has none, or (`is_unclear`) others with its client id joined; `lived`: its
+    process was alive.  None where the log doesn't show it.
+    """
+
+    group: str
+    instance_id: str | None
+    member_id: str
+    process: Process
+    end: End
+    at_ms: int
+    joined_ms: int | None
+    assigned_ms: int | None
+    back_ms: int | None
+    is_unclear: bool
+    lived: bool | None
+    place: str
+
+
+class PendingId(RowPart, frozen=True):
+    """A member id that was handed out at `named_ms`, not used, and removed at `at_ms`.
+
+    `held_ms`: how long a rebalance waited for it; 0: none did.
+    """
+
+    group: str
+    instance_id: str | None
+    process: Process
+    member_id: str
+    named_ms: int | None
+    at_ms: int
+    held_ms: int
+    place: str
+
+
+class Loop(RowPart, frozen=True):
+    """One cause of rebalances, or of takeovers, again and again, from `from_ms` to `until_ms`.
+
+    `cause` is None for takeovers of an instance id.  `every_ms`: between two, on median;
+    `lasted_ms`: from an assignment to the next rebalance, on median; None: not known.  `stayed_ms`,
+    `away_ms`: of members that went and came, on median.  `reason`, `client_reason`: as in
+    Rebalance, of the first; `members`: the most that the group had, where the log shows it.
+    """
+
+    group: str
+    instance_id: str | None
+    cause: Cause | None
+    process: Process
+    from_ms: int
+    until_ms: int
+    count: int
+    every_ms: int
+    lasted_ms: int | None
+    stayed_ms: int | None
+    away_ms: int | None
+    members: int | None
+    reason: str
+    client_reason: str
+    place: str
+
+
+class LastExpired(RowPart, frozen=True):
+    """A group whose last member expired, and that had none since."""
 
     group: str
     instance_id: str | None
@@ -245,12 +352,53 @@ class PollTimeout(RowPart, frozen=True):
     place: str
 
 
+class ExpiredTogether(RowPart, frozen=True):
+    """Members that expired at nearly the same time.
+
+    `back`: the number of those that came back, the last after `back_after_ms`; `unclear`: of how
+    many that is unknown; `static`: how many were static.
+    """
+
+    groups: tuple[str, ...]
+    from_ms: int
+    until_ms: int
+    count: int
+    back: int
+    unclear: int
+    static: int
+    back_after_ms: int | None
+    processes: tuple[Process, ...]
+    place: str
+
+
+class Failover(RowPart, frozen=True):
+    """A coordinator that read a group: it leads the partition since `at_ms`.
+
+    `expired`: members from before that expired after it, the last at `until_ms`.
+    """
+
+    group: str
+    at_ms: int
+    expired: int
+    until_ms: int | None
+    place: str
+
+
+class GroupKind(Enum):
+    """The kind of a group's members, as far as the log shows it."""
+
+    CONSUMER = "consumers"
+    CONNECT = "Connect workers"
+    STREAMS = "Streams threads"
+
+
 class MembersLeft(RowPart, frozen=True):
     """State of a group at the end of the log.
 
     `static`, `dynamic`: number of its members; None where the log doesn't show all of them.
     `rebalancing_ms`: start of a rebalance that wasn't over; None: there is none.
     `session_ms`: their longest session timeout; `assignors`: those that all offer; as far as known.
+    `kind`: of its members; `last`: the last member, if its session expired and none came since.
     """
 
     group: str
@@ -259,6 +407,8 @@ class MembersLeft(RowPart, frozen=True):
     rebalancing_ms: int | None = None
     session_ms: int | None = None
     assignors: tuple[str, ...] = ()
+    kind: GroupKind = GroupKind.CONSUMER
+    last: LastExpired | None = None
 
 
 Row = (
@@ -271,5 +421,10 @@ Row = (
     | ThrownOut
     | NearTimeout
     | PollTimeout
+    | Restart
+    | Expiration
+    | PendingId
+    | Loop
+    | Failover
     | MembersLeft
 )

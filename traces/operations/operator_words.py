@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from itertools import groupby
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -23,95 +22,40 @@ from fencepost.traces.operations.operator_report import (
     KINDS,
     LimitedRows,
     OperatorReport,
-    Recurring,
 )
 from fencepost.traces.operations.operator_rows import (
     AVOIDING,
     Cause,
     Deployment,
+    End,
+    Expiration,
+    ExpiredTogether,
+    Failover,
     FencingChain,
+    GroupKind,
     LifeLine,
+    Loop,
     NearTimeout,
-    PollTimeout,
-    Process,
+    PendingId,
     Rebalance,
     Remedy,
-    RowPart,
+    Restart,
     SelfFencing,
     StaticLeave,
     ThrownOut,
 )
-from fencepost.traces.operations.restarts import long_enough_ms
+from fencepost.traces.operations.problem_words import (
+    OperatorProblem,
+    at,
+    often,
+    operator_problems,
+    seconds,
+    short,
+    times,
+)
 
 K = TypeVar("K")
 R = TypeVar("R")
-
-
-class OperatorProblem(RowPart, frozen=True):
-    """A problem with clients, with all its occurrences.
-
-    `kind`: a word for programs; `names`: the processes; `count`: of occurrences, on `days` days.
-    """
-
-    kind: str
-    group: str
-    instance_id: str | None
-    names: tuple[str, ...]
-    count: int
-    days: int
-    first_ms: int
-    last_ms: int
-    says: str
-    remedy: str
-    place: str
-
-
-def operator_problems(report: OperatorReport) -> list[OperatorProblem]:
-    """Return the problems of a report, the worst first."""
-    return [_problem(problem, report) for problem in report.problems]
-
-
-def _problem(problem: Recurring, report: OperatorReport) -> OperatorProblem:
-    says, remedy = _sentences(problem)
-    if (
-        problem.kind == "fenced"
-        and problem.count > 1
-        and not report.shows(problem.first.group, "ping-pong")
-    ):
-        says += _MAY_BE_SHARED
-    return OperatorProblem(
-        problem.kind,
-        problem.first.group,
-        problem.first.instance_id,
-        tuple(map(str, sorted(problem.names))),
-        problem.count,
-        len(problem.days),
-        problem.from_ms,
-        problem.until_ms,
-        says,
-        remedy,
-        problem.place,
-    )
-
-
-def _sentences(problem: Recurring) -> tuple[str, str]:
-    """Return the sentences of a problem: a description, and a remedy."""
-    match problem.first:
-        case FencingChain() as first:
-            return _ping_pong(problem, first) if first.ping_pong else _fenced(problem, first)
-        case SelfFencing() as first:
-            return _doubled(problem, first) if first.second else _self_fencing(problem, first)
-        case StaticLeave() as first:
-            return _static_leave(problem, first)
-        case ThrownOut():
-            return _short_session(problem)
-        case PollTimeout() as first:
-            return _poll_timeout(problem, first)
-
-
-def at(ms: int) -> str:
-    """Format a time (ms since 1970)."""
-    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def problems_text(report: OperatorReport) -> str:
@@ -120,169 +64,6 @@ def problems_text(report: OperatorReport) -> str:
     if not report.unshown:
         return f"{times(count, 'problem')} with clients"
     return f"{times(count, 'problem') if count else 'no problem'} with clients shown in this log"
-
-
-def _clock(ms: int) -> str:
-    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%H:%M:%S")
-
-
-def seconds(ms: int) -> str:
-    """Format a duration (ms) in seconds or minutes."""
-    return f"{ms / 1000:.1f} s" if ms < 120_000 else f"{ms / 60_000:.0f} min"
-
-
-def times(count: int, word: str) -> str:
-    """Format a count with its word: `1 restart`, `2 restarts`."""
-    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
-
-
-def often(count: int) -> str:
-    """Format a number of occurrences: `once`, `twice`, `3 times`."""
-    return {1: "once", 2: "twice"}.get(count, f"{count:,} times")
-
-
-def _names(processes: Sequence[Process]) -> str:
-    texts = [str(process) for process in processes]
-    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
-
-
-def rhythm(problem: Recurring) -> str:
-    """Format times of a problem: `at …`, `3 times …`, `5 times a day, on 59 days, last on …`."""
-    days = len(problem.days)
-    if days > 1:
-        a_day = problem.count / days
-        rate = f"{often(round(a_day))} a day" if a_day >= 1.5 else often(problem.count)
-        return f"{rate}, on {days:,} days, last on {at(problem.until_ms)}"
-    if problem.from_ms == problem.until_ms and problem.count == 1:
-        return f"at {at(problem.from_ms)}"
-    until = f"between {at(problem.from_ms)} and {_clock(problem.until_ms)}"
-    return until if problem.count == 1 else f"{often(problem.count)} {until}"
-
-
-def _ping_pong(problem: Recurring, row: FencingChain) -> tuple[str, str]:
-    return (
-        (
-            f"{_names(sorted(problem.names))} share group.instance.id {row.instance_id} in group "
-            f"{row.group}: it was taken over {rhythm(problem)}, and each fenced the other."
-        ),
-        "Give each process its own group.instance.id, for example the name of its pod.",
-    )
-
-
-_OWN_ID = (
-    "Give each process its own group.instance.id. If the second is to replace the first, end the "
-    "first, and start the second when it is gone. FENCED_INSTANCE_ID is fatal: let the fenced "
-    "consumer end."
-)
-
-
-_MAY_BE_SHARED = (
-    " This log can't tell whether processes share the id, or restarts overlap: many takeovers in a "
-    "short time mean that they share it."
-)
-
-
-def _fenced(problem: Recurring, row: FencingChain) -> tuple[str, str]:
-    """Describe a process that lost its instance id while alive, and the process that took it."""
-    turn = row.decisive
-    old, new = turn.from_process, turn.to_process
-    notice = "" if turn.told_ms is None else f"; the first was told at {at(turn.told_ms)}"
-    more = "" if problem.count == 1 else f" Such takeovers: {rhythm(problem)}."
-    return (
-        (
-            f"{old} was fenced while it was alive: {new} took its group.instance.id "
-            f"{row.instance_id} in group {row.group} at {at(turn.at_ms)}{notice}.{more}"
-        ),
-        _OWN_ID,
-    )
-
-
-def _doubled(problem: Recurring, row: SelfFencing) -> tuple[str, str]:
-    more = "" if problem.count == 1 else f" It happened {rhythm(problem)}."
-    return (
-        (
-            f"{row.process} was fenced while it was alive: a second process with the same "
-            f"client.id on that host{_ports(row)} took its group.instance.id {row.instance_id} in "
-            f"group {row.group} at {at(row.taken_ms)}, and the first was told at "
-            f"{at(row.at_ms)}.{more}"
-        ),
-        _OWN_ID,
-    )
-
-
-def _ports(row: SelfFencing) -> str:
-    """Name the ports of both processes, where the log has them; they may be one process's."""
-    old, new = (each.rpartition(":")[2] for each in (row.address, row.by_address))
-    return f" (from port {new}; the first was at port {old})" if old and new else ""
-
-
-def _self_fencing(problem: Recurring, row: SelfFencing) -> tuple[str, str]:
-    return (
-        (
-            f"{row.process}, static member {row.instance_id} of group {row.group}, was fenced "
-            f"{rhythm(problem)} by a later join of its own{_ports(row)}, while it was alive."
-        ),
-        (
-            "Either a join whose answer was lost was handled after a later one, or two processes "
-            "with one client.id run on that host. Check that it is not the second. Then give the "
-            "client a longer request timeout, and restart it when it ends with the fatal error."
-        ),
-    )
-
-
-def _static_leave(problem: Recurring, row: StaticLeave) -> tuple[str, str]:
-    surely = "" if row.itself else " (probably: the log doesn't show who sent it)"
-    return (
-        (
-            f"{_names(sorted(problem.names))} left group {row.group} with a LeaveGroup "
-            f"{rhythm(problem)}, though it is static member {row.instance_id}{surely}. "
-            "Its partitions moved at once."
-        ),
-        (
-            "A static member should close without LeaveGroup: update the client library, or change "
-            "the setting that makes it leave on close. Nothing to do if the group was made smaller."
-        ),
-    )
-
-
-def _short_session(problem: Recurring) -> tuple[str, str]:
-    """Describe all removals of a member whose process was alive."""
-    last, longest = problem.last, problem.longest_ms
-    assert isinstance(last, ThrownOut)  # noqa: S101  (for the type checker)
-    known = f" as {last.instance_id}" if last.instance_id is not None else ""
-    last_at = f", last at {at(last.at_ms)}" if len(problem.days) == 1 else ""
-    how = often(problem.count) if len(problem.days) == 1 else f"{rhythm(problem)},"
-    return (
-        (
-            f"{last.process} was removed from group {last.group}{known} "
-            f"{how} while it was alive{last_at}: it was "
-            f"silent for up to {seconds(longest)}, and its session timeout is "
-            f"{seconds(last.session_ms)}."
-        ),
-        _longer_session(longest),
-    )
-
-
-def _poll_timeout(problem: Recurring, row: PollTimeout) -> tuple[str, str]:
-    return (
-        (
-            f"{_names(sorted(problem.names))} left group {row.group} {rhythm(problem)}, while it "
-            "was alive: its poll() was not called for max.poll.interval.ms."
-        ),
-        (
-            "Process fewer records for each poll (max.poll.records), or set a longer "
-            "max.poll.interval.ms."
-        ),
-    )
-
-
-def _longer_session(silent_ms: int) -> str:
-    enough = long_enough_ms(silent_ms)
-    why = (
-        "find out why it is silent (garbage collection, no CPU time, a bad network, poll() not "
-        "called)"
-    )
-    return f"Set session.timeout.ms to {enough} or more, or {why}." if enough else f"F{why[1:]}."
 
 
 _MOST = 5
@@ -299,7 +80,9 @@ def operator_summary(report: OperatorReport) -> list[str]:
     problems = operator_problems(report)
     counts = f"{times(report.rebalances.count, 'rebalance')} in {times(report.groups, 'group')}"
     span = f"From {at(report.from_ms)} to {at(report.until_ms)}"
-    lines = [f"{span}: {problems_text(report)}, {counts}."]
+    expired = report.expirations.count
+    expired_text = f", {times(expired, 'member')} expired" if expired else ""
+    lines = [f"{span}: {problems_text(report)}, {counts}{expired_text}."]
     number = 0
     for kind, same in groupby(problems, key=lambda problem: problem.kind):
         alike = list(same)
@@ -309,9 +92,10 @@ def operator_summary(report: OperatorReport) -> list[str]:
         if (more := len(alike) - _MOST) > 0:
             number += more
             lines += ["", f"   And {more:,} more of this kind ({kind}); the JSON has all."]
-    lacks = list(unshown(report))
+    lacks, expired_lines = list(unshown(report)), list(expirations(report))
     rest = (*_rebalances(report), *_others(report), *at_end(report))
-    return [*lines, *([""] if lacks else []), *lacks, *rest]
+    parts = (lacks, expired_lines)
+    return [*lines, *(line for part in parts if part for line in ("", *part)), *rest]
 
 
 def at_end(report: OperatorReport) -> Iterator[str]:
@@ -321,7 +105,17 @@ def at_end(report: OperatorReport) -> Iterator[str]:
     rebalancing = [f"{group} (since {at(ms)})" for ms, group in open_]
     if rebalancing:
         yield f"Still rebalancing at the end of the log: {_some(rebalancing)}."
-    if empty := [group for group, f in figures if f.is_empty]:
+    lost = [
+        f"{group} (since {at(f.last.at_ms)}, {f.last.process})"
+        for group, f in figures
+        if f.last is not None
+    ]
+    if lost:
+        yield (
+            f"Lost the last member when its session expired, and had none since: {_some(lost)}. "
+            "Nobody consumes their topics."
+        )
+    if empty := [group for group, f in figures if f.is_empty and f.last is None]:
         yield f"Without a member at the end of the log: {_some(empty)}."
 
 
@@ -355,6 +149,8 @@ def _rebalances(report: OperatorReport) -> Iterator[str]:
     if helped:
         yield f"What would have avoided some: {', '.join(helped)}."
     yield from _sessions(report)
+    yield from _of_expired(report)
+    yield from _kinds(report)
     for why, count in sorted(report.unclear.items()):
         yield f"What would have avoided {count:,} is unknown: {why}."
     span = (report.until_ms or 0) - (report.from_ms or 0)
@@ -406,11 +202,78 @@ def _sessions(report: OperatorReport) -> Iterator[str]:
             f"{len(needed):,} of these; how long members were away before the other {others:,}, "
             "the log doesn't show"
         )
-    yield f"A session.timeout.ms of {max(needed)} would have been enough for {which}."
+    enough_ms, today_ms = max(needed), _today_ms(report)
+    if today_ms is not None and today_ms >= enough_ms:
+        yield (
+            f"A session.timeout.ms of {enough_ms} would have been enough for {which}; today's "
+            f"{today_ms} is."
+        )
+    else:
+        today = "" if today_ms is None else f" Today's is {today_ms}."
+        yield f"A session.timeout.ms of {enough_ms} would have been enough for {which}.{today}"
     yield (
         "That is for the fewest rebalances; for the least time without a consumer another one may "
         "be better (fencepost advise)."
     )
+
+
+def _today_ms(report: OperatorReport) -> int | None:
+    """Return the shortest session timeout of members that were restarted, if the log shows it."""
+    needed = {row.group for row in report.rebalances.rows if row.session_ms is not None}
+    known = [row.session_ms for row in report.restarts.rows if row.group in needed]
+    return min((each for each in known if each is not None), default=None)
+
+
+def _of_expired(report: OperatorReport) -> Iterator[str]:
+    """Yield lines about rebalances of members that expired, and what static membership needs."""
+    saved = {Remedy.STATIC, Remedy.LONGER_SESSION}
+    rows = [
+        row for row in report.rebalances.rows if row.remedy in saved and row.expired_ms is not None
+    ]
+    late = [row.expired_ms or 0 for row in rows if row.away_ms is None and row.expired_ms]
+    if late:
+        who = "is of a member" if len(late) == 1 else "are of members"
+        yield (
+            f"{len(late):,} of these {who} that expired and came back up to {short(max(late))} "
+            "later. That takes a session.timeout.ms longer than the silence (today's session) and "
+            "this absence together; static membership alone doesn't avoid it. This log doesn't "
+            "show if the process lived: then find out why it was silent."
+        )
+    waits = [row for row in rows if row.expired_ms == 0 and row.duration_ms is not None]
+    if waits:
+        worst = max(waits, key=lambda row: (row.duration_ms or 0, -row.start_ms))
+        yield (
+            f"{times(len(waits), 'new member')} had to wait for "
+            f"{'its' if len(waits) == 1 else 'their'} dead predecessor, whose session had to end "
+            f"first: {worst.who} in group {worst.group} for {short(worst.duration_ms or 0)} from "
+            f"{at(worst.start_ms)} [{worst.place}]. A static member takes the place of its "
+            "predecessor at once."
+        )
+
+
+_STREAMS = (
+    "Groups of Streams threads: {}. Their members join again by themselves while tasks move "
+    "(probing rebalances); they close without LeaveGroup by default, so that each restart of a "
+    "dynamic member waits for its session: group.instance.id keeps the tasks."
+)
+
+
+def _kinds(report: OperatorReport) -> Iterator[str]:
+    """Yield lines about groups that are not of plain consumers."""
+    for group in _of_kind(report, GroupKind.CONNECT)[:_MOST_GROUPS]:
+        away = [row.back_ms - row.at_ms for row in report.restarts.rows if row.group == group]
+        longest = f", here up to {short(max(away))}" if away else ""
+        yield (
+            f"{group} is a group of Connect workers: they can't be static members. "
+            "scheduled.rebalance.max.delay.ms (300000 by default) keeps the tasks of a worker for "
+            f"it while it is away{longest}; each restart still costs its rebalances."
+        )
+    if streams := _of_kind(report, GroupKind.STREAMS):
+        yield _STREAMS.format(_some(streams))
+
+
+def _of_kind(report: OperatorReport, kind: GroupKind) -> list[str]:
+    return [group for group, f in sorted(report.figures.items()) if f.kind is kind]
 
 
 _CUT = "It may have cost more: the log {} in the middle of it"
@@ -423,7 +286,147 @@ def cut(deployment: Deployment) -> str:
     return _CUT.format(" and ".join(words)) if words else ""
 
 
+def _restarts(report: OperatorReport) -> Iterator[str]:
+    """Yield lines about restarts that rebalances show; going and coming are one."""
+    by_group: dict[str, list[Restart]] = {}
+    for row in report.restarts.rows:
+        by_group.setdefault(row.group, []).append(row)
+    most = sorted(by_group.items(), key=lambda item: (-len(item[1]), item[0]))
+    for group, rows in most[:_MOST]:
+        known = [row.away_ms for row in rows]
+        count = report.figures[group].came_back
+        yield f"Restarts in group {group}: {count:,}, away for {_span(known)}."
+    if (more := len(most) - _MOST) > 0:
+        yield f"And restarts in {times(more, 'more group')}; the JSON has them."
+
+
+def expirations(report: OperatorReport) -> Iterator[str]:
+    """Yield lines about members that expired: who, when, how long after the join, and the return.
+
+    Those of one group that have one name are one line.
+    """
+    count = report.expirations.count
+    if not count:
+        return
+    never = sum(figures.never_back for figures in report.figures.values())
+    never_text = f"; {never:,} never came back" if never else ""
+    yield f"Members that expired: {count:,}{never_text}."
+    together = report.together
+    for series in together[:_MOST]:
+        yield f"  {_together(series)} [{series.place}]"
+    if (more := len(together) - _MOST) > 0:
+        yield f"  and {often(more)} more; the JSON has them."
+    by_name: dict[tuple[str, str], list[Expiration]] = {}
+    alone = (row for row in report.expirations.rows if not _is_among(row, together))
+    for row in alone:
+        by_name.setdefault((row.group, row.instance_id or str(row.process)), []).append(row)
+    most = sorted(by_name.items(), key=lambda item: (-len(item[1]), item[1][0].at_ms, item[0]))
+    for (group, name), rows in most[:_MOST_EXPIRED]:
+        yield f"  {name} in {group}: {_expired(rows)} [{rows[0].place}]"
+    if (more := len(most) - _MOST_EXPIRED) > 0:
+        yield f"  and {times(more, 'more member')}; the JSON has them."
+
+
+_MOST_EXPIRED = 12
+_STOOD_STILL = (
+    "Several at once are hardly chance: their host, their network or the broker stood still. Look "
+    "there (garbage collection, a full disk, a virtual machine that was moved)."
+)
+_SHUT_DOWN = "Static members send no LeaveGroup when they are stopped: it may be a shutdown."
+
+
+def _together(row: ExpiredTogether) -> str:
+    """Describe members that expired at nearly the same time."""
+    groups = f"group {row.groups[0]}" if len(row.groups) == 1 else _groups_text(row.groups)
+    names = _some([str(process) for process in row.processes])
+    back = f"{row.back:,} came back"
+    if row.back == row.count:
+        back = "all came back"
+    elif not row.back:
+        back = "who came back is unknown" if row.unclear else "none came back"
+    if row.back_after_ms is not None:
+        back += f", the last {short(row.back_after_ms)} later"
+    is_stop = not row.back and row.static == row.count
+    return (
+        f"{row.count:,} members of {groups}, {names}, together at {at(row.from_ms)}, within "
+        f"{short(row.until_ms - row.from_ms)}; {back}. {_SHUT_DOWN if is_stop else _STOOD_STILL}"
+    )
+
+
+def _is_among(row: Expiration, together: Sequence[ExpiredTogether]) -> bool:
+    return any(
+        series.from_ms <= row.at_ms <= series.until_ms and row.group in series.groups
+        for series in together
+    )
+
+
+def _groups_text(groups: Sequence[str]) -> str:
+    return f"{times(len(groups), 'group')} ({_some(list(groups))})"
+
+
+def _expired(rows: Sequence[Expiration]) -> str:
+    """Describe the expirations of one member, or of members with one name."""
+    first, last = rows[0], rows[-1]
+    when = f"at {at(first.at_ms)}"
+    if len(rows) > 1:
+        when = f"{often(len(rows))} from {at(first.at_ms)} to {at(last.at_ms)}"
+    parts = [when]
+    if stayed := [row.at_ms - row.joined_ms for row in rows if row.joined_ms is not None]:
+        parts.append(f"{_span(stayed)} after its join")
+    if since := [row.at_ms - row.assigned_ms for row in rows if row.assigned_ms is not None]:
+        parts.append(f"{_span(since)} after an assignment")
+    if dropped := sum(row.end is End.DROPPED for row in rows):
+        parts.append(f"{often(dropped)} since it did not join a rebalance in time")
+    back = [row.back_ms - row.at_ms for row in rows if row.back_ms is not None]
+    if later := [each for each in back if each >= 0]:
+        parts.append(f"back {_span(later)} later")
+    if before := [-each for each in back if each < 0]:
+        parts.append(f"its successor had come {_span(before)} before")
+    never = sum(row.back_ms is None and not row.is_unclear for row in rows)
+    if never:
+        parts.append("never back" if never == len(rows) else f"{often(never)} never back")
+    if unclear := sum(row.is_unclear for row in rows):
+        parts.append(f"{often(unclear)} it is unknown whether it came back")
+    return ", ".join(parts)
+
+
+def _span(durations: Sequence[int]) -> str:
+    low, high = short(min(durations)), short(max(durations))
+    return low if low == high else f"{low} to {high}"
+
+
+def _failovers(report: OperatorReport) -> Iterator[str]:
+    """Yield lines about coordinators that read groups, and the members that expired after that."""
+    near: list[list[Failover]] = []
+    for row in report.failovers.rows:
+        if near and row.at_ms - near[-1][-1].at_ms <= _FAILOVER_MS:
+            near[-1].append(row)
+        else:
+            near.append([row])
+    for rows in near[:_MOST]:
+        names = sorted({row.group for row in rows})
+        expired = sum(row.expired for row in rows)
+        ends = [row.until_ms for row in rows if row.until_ms is not None]
+        after = ""
+        if ends:
+            after = (
+                f" {times(expired, 'member')} from before expired up to "
+                f"{short(max(ends) - rows[0].at_ms)} later: they did not go on after the failover, "
+                "or came back with new member ids."
+            )
+        yield (
+            f"The coordinator of {times(len(names), 'group')} ({_some(names)}) changed or started "
+            f"again at {at(rows[0].at_ms)} [{rows[0].place}].{after}"
+        )
+    if (more := len(near) - _MOST) > 0:
+        yield f"And {more:,} more such changes; the JSON has them."
+
+
+_FAILOVER_MS = 60_000
+
+
 def _others(report: OperatorReport) -> Iterator[str]:
+    yield from _restarts(report)
     dearest = sorted(report.deployments.rows, key=lambda row: -row.rebalances)
     for deployment in dearest[:_MOST]:
         yield (
@@ -441,6 +444,7 @@ def _others(report: OperatorReport) -> Iterator[str]:
         yield f"{row.by} removed {row.instance_id}{whose} from {row.group} at {at(row.at_ms)}."
     if (more := len(removed) - _MOST) > 0:
         yield f"And {more:,} more static members were removed by others; the JSON has them."
+    yield from _failovers(report)
     if report.near_timeouts.count:
         worst = report.near_timeouts.rows[0]
         yield (
@@ -484,7 +488,9 @@ class GroupAtEnd(Document, frozen=True):
 
     Members are null where the log doesn't show all of them; `rebalancing_ms` is the start of a
     rebalance that wasn't over, or null.  `session_ms`: the longest session timeout of its members;
-    `assignors`: those that all members offer; both where the log shows them.
+    `assignors`: those that all members offer; both where the log shows them.  `kind`: of its
+    members, as far as the log shows it; `last_expired_ms`: time at which its last member expired,
+    if none came since.
     """
 
     group: str
@@ -493,6 +499,8 @@ class GroupAtEnd(Document, frozen=True):
     rebalancing_ms: int | None
     session_ms: int | None
     assignors: tuple[str, ...]
+    kind: GroupKind
+    last_expired_ms: int | None
 
 
 class HourCount(Document, frozen=True):
@@ -529,6 +537,12 @@ class OperatorDocument(Document, frozen=True):
     rebalances_by_group: tuple[GroupCauses, ...]
     at_end: tuple[GroupAtEnd, ...]
     rebalances_by_hour: tuple[HourCount, ...]
+    restarts: Kept[Restart]
+    expirations: Kept[Expiration]
+    expired_together: tuple[ExpiredTogether, ...]
+    pending_ids: Kept[PendingId]
+    loops: Kept[Loop]
+    failovers: Kept[Failover]
     chains: Kept[FencingChain]
     self_fencings: Kept[SelfFencing]
     static_leaves: Kept[StaticLeave]
@@ -574,6 +588,8 @@ def operator_json(report: OperatorReport) -> dict[str, Any]:
                 rebalancing_ms=f.rebalancing_ms,
                 session_ms=f.session_ms,
                 assignors=f.assignors,
+                kind=f.kind,
+                last_expired_ms=None if f.last is None else f.last.at_ms,
             )
             for group, f in groups
         ),
@@ -581,6 +597,12 @@ def operator_json(report: OperatorReport) -> dict[str, Any]:
             HourCount(hour_ms=hour, rebalances=count)
             for hour, count in sorted(report.by_hour.items())
         ),
+        restarts=Kept.of(report.restarts),
+        expirations=Kept.of(report.expirations),
+        expired_together=tuple(report.together),
+        pending_ids=Kept.of(report.pending_ids),
+        loops=Kept.of(report.loops),
+        failovers=Kept.of(report.failovers),
         chains=Kept.of(report.chains),
         self_fencings=Kept.of(report.self_fencings),
         static_leaves=Kept.of(report.static_leaves),

@@ -21,6 +21,7 @@ import binascii
 import struct
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from statistics import median
 from typing import Any
 
 from fencepost.traces.operations.group_events import Fenced, Heard, Joined
@@ -29,6 +30,7 @@ from fencepost.traces.operations.operator_rows import (
     FencingChain,
     Handover,
     LifeLine,
+    Loop,
     NearTimeout,
     Process,
     Row,
@@ -185,9 +187,27 @@ def _topics(metadata: str) -> object:
     return frozenset(topics) if at <= len(raw) and count >= 0 else metadata
 
 
+_TURNS = 5
+_NEAR = 2
+_MOST_NEAR = 0.7
+
+
+def is_regular(turns: list[int]) -> bool:
+    """Return True if durations between events, in ms, are those of a loop.
+
+    There are enough of them, and most are near their median.
+    """
+    if len(turns) < _TURNS - 1:
+        return False
+    middle = median(turns)
+    near = sum(middle / _NEAR - 1 <= turn <= middle * _NEAR + 1 for turn in turns)
+    return near >= _MOST_NEAR * len(turns)
+
+
 PATIENCE_MS = 10 * 60_000
 """Greatest time between two related events."""
 _MOST_HANDOVERS = 20
+_MOST_DISTANCES = 1000
 _REMEMBERED = 32
 
 
@@ -233,12 +253,16 @@ class _Chain:
     fenced: int = 0
     returns: int = 0
     turns: list[_Turn] = field(default_factory=list)
+    distances: list[int] = field(default_factory=list)
+    """Times between two handovers."""
     processes: dict[Process, LogMember] = field(default_factory=dict)
     """Process at that time → its member: server.log has some member ids only later."""
     losers: set[Process] = field(default_factory=set)
     fenced_processes: set[Process] = field(default_factory=set)
 
     def add(self, turn: _Turn) -> None:
+        if self.count and len(self.distances) < _MOST_DISTANCES:
+            self.distances.append(turn.at_ms - self.until_ms)
         self.until_ms = max(self.until_ms, turn.at_ms)
         self.count += 1
         self.returns += turn.new.process in self.losers
@@ -409,7 +433,10 @@ class LifeLines:
 
     def _flush(self, known: _Instance) -> None:
         chain, known.chain = known.chain, None
-        if chain is None or not (chain.fenced_processes or chain.is_ping_pong):
+        if chain is None:
+            return
+        if not (chain.fenced_processes or chain.is_ping_pong):
+            self._emit_loop(known.id, chain)
             return
         self._emit(
             FencingChain(
@@ -424,6 +451,17 @@ class LifeLines:
                 tuple(turn.row() for turn in chain.turns),
             )
         )
+
+    def _emit_loop(self, instance_id: str, chain: _Chain) -> None:
+        """Emit takeovers that come too often for restarts; if the old process lived is unknown."""
+        if not is_regular(chain.distances):
+            return
+        first = chain.turns[0]
+        middle_ms = int(median(chain.distances))
+        who, span = first.new.process, (chain.from_ms, chain.until_ms)
+        none = (None, None, None, None, "", "")
+        row = (who, *span, chain.count, middle_ms, *none, first.place)
+        self._emit(Loop(self._group, instance_id, None, *row))
 
 
 def _parked(fenced: Fenced) -> LogMember:

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from fencepost.traces.operations.operator_report import OperatorReport
 from fencepost.traces.operations.operator_rows import LifeLine
-from fencepost.traces.operations.operator_words import at
+from fencepost.traces.operations.problem_words import at
 
 _DRAWN = 40
 _WIDTH, _ROW, _LEFT, _TOP = 1000, 26, 220, 22

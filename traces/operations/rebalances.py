@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from fencepost.traces.operations.group_events import Prepared
-from fencepost.traces.operations.operator_rows import Cause, Process, Rebalance, Remedy, Row
+from fencepost.traces.operations.operator_rows import Cause, End, Process, Rebalance, Remedy
 from fencepost.traces.operations.ownership import PATIENCE_MS, LogMember, Offers, subscription
 from fencepost.traces.operations.restarts import Arrival, Departure, RestartMatcher, long_enough_ms
 
@@ -104,23 +104,43 @@ class _Candidate:
     """It came after the first REBALANCE_IN_PROGRESS, from a member that may have got that."""
 
 
-class Rebalances:
-    """The rebalances of one group.  Rows go to `emit` as soon as no later line can change them.
+@dataclass(frozen=True, slots=True)
+class JudgedRebalance:
+    """A rebalance that no later event can change.
 
-    `on_row`: called then, too, with the time of completion, and the departure that caused it.
+    `who`: the process that caused it; `gone`, `came`: the departure and the arrival that its remedy
+    is about; `before_ms`: time of the assignment before it, None where it is not known.
+    """
+
+    row: Rebalance
+    who: Process
+    gone: Departure | None
+    came: Arrival | None
+    before_ms: int | None
+
+    @property
+    def lost(self) -> Departure | None:
+        """The departure that caused it."""
+        return self.gone if self.row.cause in {Cause.LEAVE, Cause.EXPIRY} else None
+
+
+class Rebalances:
+    """The rebalances of one group: each goes to `on_row` as soon as no later event can change it.
+
+    `can_be_static`: False for members that can't be static, such as Connect workers.
     """
 
     def __init__(
         self,
         group: str,
         matcher: RestartMatcher,
-        emit: Callable[[Row], None],
-        on_row: Callable[[int, tuple[int, str] | None], None],
+        on_row: Callable[[JudgedRebalance], None],
     ) -> None:
         self._group = group
         self._matcher = matcher
-        self._emit = emit
         self._on_row = on_row
+        self.can_be_static = True
+        self._before_ms: int | None = None
         self._evidence = RebalanceEvidence()
         self._rounds: deque[Round] = deque()
         self.unnamed: deque[int] = deque(maxlen=_REMEMBERED)
@@ -150,8 +170,7 @@ class Rebalances:
     @property
     def open_ms(self) -> int | None:
         """Start of the rebalance that the source states, and that has no generation yet."""
-        stated = self._evidence.stated
-        return None if stated is None else stated.at_ms
+        return None if self.open is None else self.open.at_ms
 
     def is_settled(self, member: LogMember) -> bool:
         """Return True if no join or sync of a member can be parked."""
@@ -192,6 +211,11 @@ class Rebalances:
     def forget(self) -> None:
         """Forget the events since the last generation: the group is empty, or was loaded."""
         self._evidence = RebalanceEvidence()
+
+    @property
+    def open(self) -> Prepared | None:
+        """The cause of a rebalance that has no generation yet, where the source states it."""
+        return self._evidence.stated
 
     def note_notice(self, member_id: str, at_ms: int) -> None:
         """Note that a member got REBALANCE_IN_PROGRESS."""
@@ -247,28 +271,34 @@ class Rebalances:
             start_ms = first.at_ms if first is not None else _sign(round_)
         others.discard(Cause.UNKNOWN if first is None else first.cause)
         saved = self._remedy(first)
-        gone = None if first is None or first.came is not None else first.gone
-        self._on_row(round_.completed_ms, None if gone is None else (gone.at_ms, gone.who))
-        self._emit(
-            Rebalance(
-                self._group,
-                round_.generation,
-                start_ms,
-                round_.completed_ms,
-                round_.stable_ms,
-                first.cause if first is not None else Cause.UNKNOWN,
-                str(first.who) if first is not None and first.who.client_id else "",
-                tuple(sorted(others, key=lambda cause: cause.value)),
-                round_.before if round_.all_known else None,
-                round_.listed,
-                saved.remedy,
-                saved.away_ms,
-                saved.session_ms,
-                saved.unclear,
-                round_.place,
-                None if round_.stable_ms is None else round_.stable_ms - start_ms,
-            )
+        gone, came = saved.pair
+        expired_ms = None
+        if gone is not None and came is not None and gone.end in {End.EXPIRED, End.DROPPED}:
+            expired_ms = max(came.at_ms - gone.at_ms, 0)
+        row = Rebalance(
+            self._group,
+            round_.generation,
+            start_ms,
+            round_.completed_ms,
+            round_.stable_ms,
+            first.cause if first is not None else Cause.UNKNOWN,
+            str(first.who) if first is not None and first.who.client_id else "",
+            tuple(sorted(others, key=lambda cause: cause.value)),
+            round_.before if round_.all_known else None,
+            round_.listed,
+            saved.remedy,
+            saved.away_ms,
+            saved.session_ms,
+            saved.unclear,
+            round_.place,
+            None if round_.stable_ms is None else round_.stable_ms - start_ms,
+            "" if stated is None else stated.reason,
+            "" if stated is None else stated.client_reason,
+            expired_ms,
         )
+        who = Process("", "") if first is None else first.who
+        before_ms, self._before_ms = self._before_ms, round_.stable_ms
+        self._on_row(JudgedRebalance(row, who, gone, came, before_ms))
 
     def _inferred(self, round_: Round) -> tuple[_Candidate | None, set[Cause]]:
         """Find the earliest candidate for the cause, and the causes of all."""
@@ -345,23 +375,30 @@ class Rebalances:
             came = self._matcher.return_of(gone)
         is_static_leave = first.leave is not None and first.leave.is_static
         remedy, away_ms = remedy_of(gone, came, is_static_leave=is_static_leave)
-        unclear = ""
+        saved = _Saved(remedy, away_ms, pair=(gone, came))
+        if gone is not None and gone.is_poll_timeout:
+            return replace(saved, remedy=Remedy.LONGER_POLL)
         if remedy is Remedy.NOTHING:
             unclear = self._unclear(first, came)
-        elif remedy is Remedy.NO_LEAVE and first.leave is not None and first.leave.itself is None:
-            unclear = SENDER_UNSEEN
-        if unclear:
-            return _Saved(Remedy.UNKNOWN, away_ms, None, unclear)
+            return replace(saved, remedy=Remedy.UNKNOWN, unclear=unclear) if unclear else saved
+        if remedy is Remedy.NO_LEAVE and first.leave is not None and first.leave.itself is None:
+            return replace(saved, remedy=Remedy.UNKNOWN, unclear=SENDER_UNSEEN)
+        if remedy is Remedy.STATIC and not self.can_be_static:
+            return replace(saved, remedy=Remedy.NOTHING)
         if away_ms is None or remedy not in {Remedy.STATIC, Remedy.LONGER_SESSION}:
-            return _Saved(remedy, away_ms)
+            return saved
         session_ms = long_enough_ms(away_ms)
-        return _Saved(remedy if session_ms is not None else Remedy.NOTHING, away_ms, session_ms)
+        if session_ms is None:
+            return replace(saved, remedy=Remedy.NOTHING)
+        return replace(saved, session_ms=session_ms)
 
     def _unclear(self, first: _Candidate, came: Arrival | None) -> str:
         """Return the reason why the remedy of a rebalance is unknown, or ""."""
         gone = first.gone
         if first.cause is Cause.UNKNOWN:
             return CAUSE_UNSEEN
+        if first.cause is Cause.OTHER:
+            return OTHER_REASON
         if gone is None and first.cause in {Cause.LEAVE, Cause.EXPIRY}:
             return GOER_UNSEEN
         if self._matcher.is_unclear(gone, came):
@@ -377,18 +414,20 @@ class Rebalances:
 
 @dataclass(frozen=True, slots=True)
 class _Saved:
-    """A remedy against a rebalance; `unclear`: why it is unknown, else ""."""
+    """A remedy against a rebalance, for a `pair`; `unclear`: why it is unknown, else ""."""
 
     remedy: Remedy
     away_ms: int | None = None
     session_ms: int | None = None
     unclear: str = ""
+    pair: tuple[Departure | None, Arrival | None] = (None, None)
 
 
 CAUSE_UNSEEN = "the log doesn't show its cause"
 BEFORE_LOG = "the log begins less than ten minutes before, and who had left then is not in it"
 SAME_NAME = "several processes have its client id, and server.log names no hosts"
 UNNAMED = "this coordinator doesn't log a dynamic member that joins while a rebalance runs"
+OTHER_REASON = "fencepost doesn't know the broker's reason; it is shown as it stands"
 GOER_UNSEEN = "the log doesn't show who went"
 SENDER_UNSEEN = "the log doesn't show whether the static member or an administrator sent LeaveGroup"
 """Reasons why the remedy of a rebalance may be unknown."""

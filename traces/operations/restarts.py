@@ -12,7 +12,7 @@ instance id.  The cost of a member that doesn't come back is no deployment's.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -34,7 +34,8 @@ class Departure:
     """The departure of a member at `at_ms`.
 
     `heard_ms`: its last sign of life, or the latest time of it if not `is_exact`; `alone`: no other
-    member had its client id.
+    member had its client id; `is_poll_timeout`: its living process did not call poll();
+    `assigned_ms`: time of the latest assignment before.
     """
 
     member: LogMember
@@ -43,6 +44,9 @@ class Departure:
     heard_ms: int
     is_exact: bool
     alone: bool
+    place: str = ""
+    is_poll_timeout: bool = False
+    assigned_ms: int | None = None
 
     @property
     def who(self) -> str:
@@ -117,6 +121,20 @@ class RestartMatcher:
         since, until = gone.heard_ms, gone.at_ms + PATIENCE_MS
         fits = (c for c in self.arrivals if since < c.at_ms <= until and self._matches(gone, c))
         return min(fits, key=lambda came: (came.member_id is None, came.at_ms), default=None)
+
+    def next_of(self, gone: Departure) -> Arrival | None:
+        """Find the next arrival with the client id of a process that surely lives.
+
+        None where another process of that client id was out, too.
+        """
+        name, until_ms = gone.member.process.client_id, gone.at_ms + 3 * PATIENCE_MS
+        later = (c for c in self.arrivals if gone.at_ms <= c.at_ms <= until_ms)
+        came = next((c for c in later if c.process.client_id == name), None)
+        if came is None:
+            return None
+        goers = (g for g in self.departures if g.member.process.client_id == name)
+        is_certain = all(g is gone or not gone.at_ms <= g.at_ms <= came.at_ms for g in goers)
+        return came if is_certain else None
 
     def departure_before(self, came: Arrival) -> Departure | None:
         """Find the last departure of the process before its arrival."""
@@ -247,12 +265,23 @@ TimedName = tuple[int, str]
 
 @dataclass(slots=True)
 class _Cluster:
-    """Departures and arrivals close together; `begins`: its beginning is in the log."""
+    """Departures and arrivals close together; `begins`: its beginning is in the log.
+
+    `came`: the member ids that arrived; `others`: those that went and had not come in it, by name.
+    """
 
     until_ms: int
     begins: bool
     departures: list[TimedName] = field(default_factory=list)
     arrivals: list[TimedName] = field(default_factory=list)
+    came: set[str] = field(default_factory=set)
+    others: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+
+    def processes(self, names: Iterable[str]) -> int:
+        """Count the processes of these restarts; several may have one name."""
+        return sum(
+            min(max(len(self.others[name]), 1), count) for name, count in Counter(names).items()
+        )
 
     def restarts(self) -> tuple[list[tuple[TimedName, TimedName]], set[TimedName]]:
         """Match arrivals with earlier departures: of the same name, else the last one.
@@ -291,18 +320,21 @@ class Deployments:
         self._over: deque[_Cluster] = deque()
         self._rebalances: deque[tuple[int, TimedName | None]] = deque(maxlen=_MOST_REBALANCES)
 
-    def add_departure(self, who: str, at_ms: int) -> None:
-        """Note that a member left, or was removed."""
+    def add_departure(self, who: str, at_ms: int, member_id: str = "") -> None:
+        """Note that a member left, or was removed; `member_id`: of a dynamic one."""
         cluster = self._near(at_ms)
         if cluster is None:
             begins = not self._start.is_near(at_ms, GAP_MS)
             cluster = self._cluster = _Cluster(at_ms, begins)
+        if member_id and member_id not in cluster.came and len(cluster.others) < _MOST_REBALANCES:
+            cluster.others[who].add(member_id)
         self._add(cluster, cluster.departures, (at_ms, who))
 
-    def add_arrival(self, who: str, at_ms: int) -> None:
-        """Note that a new member joined."""
+    def add_arrival(self, who: str, at_ms: int, member_id: str = "") -> None:
+        """Note that a new member joined; `member_id`: of a dynamic one."""
         cluster = self._near(at_ms)
         if cluster is not None and len(cluster.arrivals) < len(cluster.departures):
+            cluster.came.add(member_id)
             self._add(cluster, cluster.arrivals, (at_ms, who))
 
     def add_restart(self, who: str, at_ms: int) -> None:
@@ -341,8 +373,8 @@ class Deployments:
     def _emit_row(self, cluster: _Cluster, now_ms: int) -> None:
         pairs, lost = cluster.restarts()
         ends = all(now_ms - at_ms > GAP_MS for at_ms, _ in lost)
-        members = {went[1] for went, _ in pairs}
-        if len(members) < 2:
+        processes = cluster.processes(went[1] for went, _ in pairs)
+        if processes < 2:
             return
         from_ms = min(went[0] for went, _ in pairs)
         until_ms = max(came[0] for _, came in pairs)
@@ -351,7 +383,7 @@ class Deployments:
             for at_ms, gone in self._rebalances
             if from_ms <= at_ms <= until_ms + GAP_MS and gone not in lost
         )
-        row = (from_ms, until_ms, len(pairs), len(members), rebalances, cluster.begins, ends)
+        row = (from_ms, until_ms, len(pairs), processes, rebalances, cluster.begins, ends)
         self._emit(Deployment(self._group, *row))
 
     @staticmethod

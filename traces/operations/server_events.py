@@ -22,6 +22,9 @@ from fencepost.traces.operations.group_events import (
     Left,
     Loaded,
     Named,
+    NameExpired,
+    NameReturned,
+    NameUsed,
     Prepared,
     Removed,
     Sender,
@@ -41,7 +44,9 @@ _REASONS: tuple[tuple[re.Pattern[str], Cause], ...] = tuple(
         (r"^Updating metadata for (?:static )?member (?P<who>[^\s;]+)", Cause.MEMBER_REJOIN),
         (r"will change because static member (?P<who>\S+)", Cause.MEMBER_REJOIN),
         (r"^Freshly-loaded group", Cause.FAILOVER),
-        (r"\(member: (?P<who>[^()]+)\)", Cause.UNKNOWN),
+        (r"^error when storing group assignment.*\(member: (?P<who>[^()]+)\)", Cause.NOT_STORED),
+        (r"^error when storing group assignment", Cause.NOT_STORED),
+        (r"member:? (?P<who>\S+-[0-9a-f]{8}-[0-9a-f-]{27})", Cause.OTHER),
     )
 )
 
@@ -51,7 +56,7 @@ def stated_cause(reason: str) -> tuple[Cause, str]:
     for pattern, cause in _REASONS:
         if match := pattern.search(reason):
             return cause, match.groupdict().get("who") or ""
-    return Cause.UNKNOWN, ""
+    return (Cause.OTHER if reason.strip() else Cause.UNKNOWN), ""
 
 
 def process_of(member_id: str, instance_id: str | None) -> Process:
@@ -124,6 +129,12 @@ class ServerEvents:
             case MessageKind.NAMED:
                 self._names_joins = True
                 yield Named(*at, member_id, process)
+            case MessageKind.USED:
+                yield NameUsed(*at, member_id, process)
+            case MessageKind.NAME_EXPIRED:
+                yield NameExpired(*at, member_id, process)
+            case MessageKind.NAME_RETURNED:
+                yield NameReturned(*at, member_id)
             case MessageKind.JOINED:
                 yield Joined(*at, member_id, instance_id, Sender(process))
             case MessageKind.REPLACED:
@@ -151,19 +162,25 @@ class ServerEvents:
             instance_id = reason.partition("Some(")[2].partition(")")[0]
         process = process_of(who, instance_id) if who else None
         at = (message.at_ms, message.at_ms, message.place)
-        return Prepared(*at, cause, who, instance_id, process, reason, message.generation or 0)
+        client_reason = message.fields.get("said") or reason.partition("; client reason: ")[2]
+        about = (*at, cause, who, instance_id, process, reason, client_reason)
+        return Prepared(*about, message.generation or 0)
 
     def _left(self, message: CoordinatorEvent) -> Left:
         at = (message.at_ms, message.at_ms, message.place)
-        process, session_ms = process_of(message.member_id, message.instance_id), None
+        process = process_of(message.member_id, message.instance_id)
         if "client_id" in message.fields:
             process = Process(message.fields["client_id"], message.fields["host"])
-            session_ms = int(message.fields["session_ms"])
-        reason = message.fields.get("reason", "")
+        session_ms, rebalance_ms = (
+            int(message.fields[name]) if name in message.fields else None
+            for name in ("session_ms", "rebalance_ms")
+        )
+        reason = message.fields.get("said") or message.fields.get("reason", "")
+        protocols = message.fields.get("protocols", "")
         itself = self._left_itself(message)
         by = Process("an administrator", "") if itself is False else None
         who = (*at, message.member_id, message.instance_id)
-        return Left(*who, by, itself, reason, process, session_ms)
+        return Left(*who, by, itself, reason, process, session_ms, rebalance_ms, protocols)
 
     def _left_itself(self, message: CoordinatorEvent) -> bool | None:
         """Return True if a member sent its LeaveGroup itself; None if the log doesn't show it.
@@ -175,7 +192,7 @@ class ServerEvents:
         named = self._named
         if named == ():
             return False
-        reason = message.fields.get("reason", "")
+        reason = message.fields.get("said") or message.fields.get("reason", "")
         if "by an admin" in reason:
             return False
         is_named = "client_id" not in message.fields and message.member_id in (named or ())

@@ -13,8 +13,9 @@ from fencepost.traces.audit.server_log_audit import Judged, audit_page, audit_se
 from fencepost.traces.logs.request_log import read_request_log
 from fencepost.traces.logs.server_log import ServerLog
 from fencepost.traces.operations.operator_report import OperatorReport
-from fencepost.traces.operations.operator_words import cut, operator_problems
+from fencepost.traces.operations.operator_words import cut
 from fencepost.traces.operations.ownership_picture import life_picture
+from fencepost.traces.operations.problem_words import operator_problems
 from fencepost.traces.operations.rebalances import BEFORE_LOG
 
 LOG = TESTS / "traces" / "request_logs" / "kafka-4.3.0.log.gz"
@@ -74,7 +75,7 @@ def test_life_lines_tell_who_and_when_without_being_pointed_at() -> None:
 def test_what_a_log_cannot_show_is_said_where_problems_are() -> None:
     log = ServerLog([TESTS / "traces" / "server_logs" / "server-4.3.0.log.gz"])
     text = text_of(audit_page(audit_server_log(log).report))
-    assert text.startswith(" 1 problem with clients shown in this log; 11 groups")
+    assert text.startswith(" 2 problems with clients shown in this log; 11 groups")
     assert "whether a process was alive when another took its group.instance.id" in text
     assert "a red end" not in text
     assert "payments-1 6 new member 3, leave 3" in text

@@ -23,7 +23,7 @@ from fencepost.traces.logs.server_log import ServerLog
 from fencepost.traces.operations import operator_words
 from fencepost.traces.operations.operator_report import OperatorReport
 from fencepost.traces.operations.operator_rows import Cause, End
-from fencepost.traces.operations.operator_words import operator_problems
+from fencepost.traces.operations.problem_words import operator_problems
 from fencepost.traces.operations.rebalances import SENDER_UNSEEN
 
 FOLDER = TESTS / "traces" / "server_logs"
@@ -70,7 +70,7 @@ def test_a_problem_cites_the_line_that_shows_it(version: str) -> None:
     lines = gzip.decompress(log.read_bytes()).decode().splitlines()
     for problem in operator_problems(audited(version).report):
         line = lines[int(problem.place.removeprefix(f"{log.name}:")) - 1]
-        told = re.search(r"at [0-9-]+ ([0-9:]{8}) UTC", problem.says)
+        told = re.search(r"(?:at|between) [0-9-]+ ([0-9:]{8}) UTC", problem.says)
         assert told is not None
         assert told[1] in line
         assert str(problem.instance_id) in line
@@ -149,7 +149,7 @@ def test_the_command_says_what_only_a_request_log_shows(tmp_path: Path) -> None:
     log = str(FOLDER / "server-4.3.0.log.gz")
     code, text = run(log, "--report", str(tmp_path))
     assert code == 0
-    assert text.startswith("1 problem with clients shown in this log; 11 groups, not judged.")
+    assert text.startswith("2 problems with clients shown in this log; 11 groups, not judged.")
     assert "Not shown in this log: whether a process was alive when another took its" in text
     assert "Only a request log shows:" in text
     assert run(log, "--fail-on", "problems")[0] == 1

@@ -19,12 +19,8 @@ from fencepost.traces.logs.request_log import LoggedExchange, read_request_log
 from fencepost.traces.operations import operator_report
 from fencepost.traces.operations.operator_report import LimitedRows, OperatorAudit, OperatorReport
 from fencepost.traces.operations.operator_rows import Cause, Process, Remedy, StaticLeave, ThrownOut
-from fencepost.traces.operations.operator_words import (
-    SCHEMA,
-    operator_json,
-    operator_problems,
-    operator_summary,
-)
+from fencepost.traces.operations.operator_words import SCHEMA, operator_json, operator_summary
+from fencepost.traces.operations.problem_words import operator_problems
 
 RECORDED = TESTS / "traces" / "request_logs"
 EXAMPLES = RECORDED.parent.parent.parent / "examples" / "request-logs"

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from support.places import ROOT
 
-from fencepost.traces.operations import operator_words
+from fencepost.traces.operations import operator_words, problem_words
 from fencepost.traces.operations.operator_report import OperatorReport
 from fencepost.traces.operations.operator_rows import FencingChain, Handover, Process, StaticLeave
-from fencepost.traces.operations.operator_words import OperatorProblem, operator_problems
+from fencepost.traces.operations.problem_words import OperatorProblem, operator_problems
 from fencepost.traces.operations.restarts import LADDER_MS
 
 PAGE = (ROOT / "docs" / "operators" / "audit.md").read_text("utf-8")
@@ -57,7 +57,7 @@ def test_takeovers_that_come_again_may_be_of_a_shared_id_where_the_log_tells_no_
 def sentences() -> list[str]:
     """The texts of the modules that make sentences, with a blank for what is filled in."""
     found = []
-    for module in (operator_words, operator_words):
+    for module in (operator_words, problem_words):
         tree = ast.parse(Path(str(module.__file__)).read_text("utf-8"))
         for node in ast.walk(tree):
             if isinstance(node, ast.JoinedStr):
@@ -75,7 +75,7 @@ def are_said(quote: str) -> bool:
 def test_the_page_quotes_what_is_said() -> None:
     table = PAGE.partition("| in the report |")[2].partition("\n\n")[0]
     quotes = [row.split("|")[1].strip() for row in table.splitlines()[2:]]
-    assert len(quotes) == 9
+    assert len(quotes) == 12
     assert [quote for quote in quotes if not are_said(quote)] == []
     assert not are_said("came near their session timeout")
 

@@ -22,7 +22,16 @@ ID = "pod-1-2623169f-271d-4e1f-ae23-2007b27b180e"
         (f"removing member {ID} on heartbeat expiration.", Cause.EXPIRY, ID),
         (f"leader {ID} re-joining group during Stable", Cause.LEADER_REJOIN, ID),
         (f"Updating metadata for member {ID} during Stable", Cause.MEMBER_REJOIN, ID),
-        ("something else", Cause.UNKNOWN, ""),
+        ("something else", Cause.OTHER, ""),
+        (f"another thing about member {ID} that is new", Cause.OTHER, ID),
+        (
+            f"error when storing group assignment during SyncGroup (member: {ID})",
+            Cause.NOT_STORED,
+            ID,
+        ),
+        (f"Adding new member {ID}", Cause.NEW_MEMBER, ID),
+        (f"Adding new member {ID} with group instanceid None", Cause.NEW_MEMBER, ID),
+        ("", Cause.UNKNOWN, ""),
     ],
 )
 def test_a_reason_names_a_cause_and_whom_it_is_about(reason: str, cause: Cause, who: str) -> None:

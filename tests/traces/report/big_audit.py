@@ -21,7 +21,7 @@ from fencepost.traces.audit.audit_settings import AuditSettings
 from fencepost.traces.audit.log_audit import AuditRun, audit_log
 from fencepost.traces.logs.request_log import RequestLog
 from fencepost.traces.operations.operator_rows import Cause
-from fencepost.traces.operations.operator_words import operator_problems
+from fencepost.traces.operations.problem_words import operator_problems
 
 GROUPS = 200
 FENCED = b'"errorCode":82'

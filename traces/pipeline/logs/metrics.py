@@ -29,7 +29,7 @@ from matplotlib.figure import Figure
 
 from fencepost.model.history.words import plural
 from fencepost.traces.operations.operator_rows import Cause, Remedy
-from fencepost.traces.operations.operator_words import seconds
+from fencepost.traces.operations.problem_words import seconds
 from fencepost.traces.pages.html import page
 from fencepost.traces.pipeline.corpus.corpus import DONE
 from fencepost.traces.pipeline.corpus.shard_jobs import JobEngine, Merge

@@ -65,7 +65,7 @@ from fencepost.traces.operations.operator_rows import (
     Row,
     ThrownOut,
 )
-from fencepost.traces.operations.operator_words import operator_problems
+from fencepost.traces.operations.problem_words import operator_problems
 from fencepost.traces.pipeline.corpus.corpus import DONE
 from fencepost.traces.pipeline.corpus.shard_jobs import JobEngine, unwatched
 from fencepost.traces.pipeline.storage.location import (

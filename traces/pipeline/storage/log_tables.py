@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from fencepost.traces.audit.audit_results import UnjudgedSegment
 from fencepost.traces.operations import operator_rows as rows
-from fencepost.traces.operations.operator_words import OperatorProblem
+from fencepost.traces.operations.problem_words import OperatorProblem
 
 FORMAT = "fencepost-log-audit"
 VERSION = 1

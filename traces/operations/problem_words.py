@@ -1,0 +1,409 @@
+"""Write the problems with clients as sentences: what happened, how often, and what to do.
+
+Processes are named by client id and host; times are UTC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from fencepost.traces.operations.operator_report import OperatorReport, Recurring
+from fencepost.traces.operations.operator_rows import (
+    Cause,
+    FencingChain,
+    GroupKind,
+    Loop,
+    PendingId,
+    PollTimeout,
+    Process,
+    RowPart,
+    SelfFencing,
+    StaticLeave,
+    ThrownOut,
+)
+from fencepost.traces.operations.restarts import long_enough_ms
+
+
+class OperatorProblem(RowPart, frozen=True):
+    """A problem with clients, with all its occurrences.
+
+    `kind`: a word for programs; `names`: the processes; `count`: of occurrences, on `days` days.
+    """
+
+    kind: str
+    group: str
+    instance_id: str | None
+    names: tuple[str, ...]
+    count: int
+    days: int
+    first_ms: int
+    last_ms: int
+    says: str
+    remedy: str
+    place: str
+
+
+def operator_problems(report: OperatorReport) -> list[OperatorProblem]:
+    """Return the problems of a report, the worst first."""
+    return [_problem(problem, report) for problem in report.problems]
+
+
+def _problem(problem: Recurring, report: OperatorReport) -> OperatorProblem:
+    kind = (
+        report.figures[problem.first.group].kind if problem.first.group in report.figures else None
+    )
+    says, remedy = _sentences(problem, kind)
+    if (
+        problem.kind == "fenced"
+        and problem.count > 1
+        and not report.shows(problem.first.group, "ping-pong")
+    ):
+        says += _MAY_BE_SHARED
+    return OperatorProblem(
+        problem.kind,
+        problem.first.group,
+        problem.first.instance_id,
+        tuple(map(str, sorted(problem.names))),
+        problem.count,
+        len(problem.days),
+        problem.from_ms,
+        problem.until_ms,
+        says,
+        remedy,
+        problem.place,
+    )
+
+
+def _sentences(problem: Recurring, kind: GroupKind | None) -> tuple[str, str]:
+    """Return the sentences of a problem: a description, and a remedy."""
+    match problem.first:
+        case FencingChain() as first:
+            return _ping_pong(problem, first) if first.ping_pong else _fenced(problem, first)
+        case SelfFencing() as first:
+            return _doubled(problem, first) if first.second else _self_fencing(problem, first)
+        case StaticLeave() as first:
+            return _static_leave(problem, first)
+        case ThrownOut():
+            return _short_session(problem)
+        case PollTimeout() as first:
+            return _poll_timeout(problem, first)
+        case Loop() as first:
+            return _takeovers(first) if first.cause is None else _loop(problem, first, kind)
+        case PendingId() as first:
+            return _pending_id(problem, first)
+
+
+def at(ms: int) -> str:
+    """Format a time (ms since 1970)."""
+    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def _clock(ms: int) -> str:
+    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%H:%M:%S")
+
+
+def seconds(ms: int) -> str:
+    """Format a duration (ms) in seconds or minutes."""
+    return f"{ms / 1000:.1f} s" if ms < 120_000 else f"{ms / 60_000:.0f} min"
+
+
+def short(ms: int) -> str:
+    """Format a duration (ms) in ms, seconds or minutes."""
+    return f"{ms} ms" if ms < 1_000 else seconds(ms)
+
+
+def times(count: int, word: str) -> str:
+    """Format a count with its word: `1 restart`, `2 restarts`."""
+    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
+
+
+def often(count: int) -> str:
+    """Format a number of occurrences: `once`, `twice`, `3 times`."""
+    return {1: "once", 2: "twice"}.get(count, f"{count:,} times")
+
+
+def _names(processes: Sequence[Process]) -> str:
+    texts = [str(process) for process in processes]
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
+
+
+def rhythm(problem: Recurring) -> str:
+    """Format times of a problem: `at …`, `3 times …`, `5 times a day, on 59 days, last on …`."""
+    days = len(problem.days)
+    if days > 1:
+        a_day = problem.count / days
+        rate = f"{often(round(a_day))} a day" if a_day >= 1.5 else often(problem.count)
+        return f"{rate}, on {days:,} days, last on {at(problem.until_ms)}"
+    if problem.from_ms == problem.until_ms and problem.count == 1:
+        return f"at {at(problem.from_ms)}"
+    until = f"between {at(problem.from_ms)} and {_clock(problem.until_ms)}"
+    return until if problem.count == 1 else f"{often(problem.count)} {until}"
+
+
+def _ping_pong(problem: Recurring, row: FencingChain) -> tuple[str, str]:
+    return (
+        (
+            f"{_names(sorted(problem.names))} share group.instance.id {row.instance_id} in group "
+            f"{row.group}: it was taken over {rhythm(problem)}, and each fenced the other."
+        ),
+        "Give each process its own group.instance.id, for example the name of its pod.",
+    )
+
+
+_OWN_ID = (
+    "Give each process its own group.instance.id. If the second is to replace the first, end the "
+    "first, and start the second when it is gone. FENCED_INSTANCE_ID is fatal: let the fenced "
+    "consumer end."
+)
+
+
+_MAY_BE_SHARED = (
+    " This log can't tell whether processes share the id, or restarts overlap: many takeovers in a "
+    "short time mean that they share it."
+)
+
+
+def _fenced(problem: Recurring, row: FencingChain) -> tuple[str, str]:
+    """Describe a process that lost its instance id while alive, and the process that took it."""
+    turn = row.decisive
+    old, new = turn.from_process, turn.to_process
+    notice = "" if turn.told_ms is None else f"; the first was told at {at(turn.told_ms)}"
+    more = "" if problem.count == 1 else f" Such takeovers: {rhythm(problem)}{_every(row)}."
+    return (
+        (
+            f"{old} was fenced while it was alive: {new} took its group.instance.id "
+            f"{row.instance_id} in group {row.group} at {at(turn.at_ms)}{notice}.{more}"
+        ),
+        _OWN_ID,
+    )
+
+
+def _every(row: FencingChain) -> str:
+    """Format how often an instance id was taken over."""
+    return (
+        f", one every {short((row.until_ms - row.from_ms) // (row.count - 1))}"
+        if row.count > 2
+        else ""
+    )
+
+
+def _doubled(problem: Recurring, row: SelfFencing) -> tuple[str, str]:
+    more = "" if problem.count == 1 else f" It happened {rhythm(problem)}."
+    return (
+        (
+            f"{row.process} was fenced while it was alive: a second process with the same "
+            f"client.id on that host{_ports(row)} took its group.instance.id {row.instance_id} in "
+            f"group {row.group} at {at(row.taken_ms)}, and the first was told at "
+            f"{at(row.at_ms)}.{more}"
+        ),
+        _OWN_ID,
+    )
+
+
+def _ports(row: SelfFencing) -> str:
+    """Name the ports of both processes, where the log has them; they may be one process's."""
+    old, new = (each.rpartition(":")[2] for each in (row.address, row.by_address))
+    return f" (from port {new}; the first was at port {old})" if old and new else ""
+
+
+def _self_fencing(problem: Recurring, row: SelfFencing) -> tuple[str, str]:
+    return (
+        (
+            f"{row.process}, static member {row.instance_id} of group {row.group}, was fenced "
+            f"{rhythm(problem)} by a later join of its own{_ports(row)}, while it was alive."
+        ),
+        (
+            "Either a join whose answer was lost was handled after a later one, or two processes "
+            "with one client.id run on that host. Check that it is not the second. Then give the "
+            "client a longer request timeout, and restart it when it ends with the fatal error."
+        ),
+    )
+
+
+def _static_leave(problem: Recurring, row: StaticLeave) -> tuple[str, str]:
+    surely = "" if row.itself else " (probably: the log doesn't show who sent it)"
+    return (
+        (
+            f"{_names(sorted(problem.names))} left group {row.group} with a LeaveGroup "
+            f"{rhythm(problem)}, though it is static member {row.instance_id}{surely}. "
+            "Its partitions moved at once."
+        ),
+        (
+            "A static member should close without LeaveGroup: update the client library, or change "
+            "the setting that makes it leave on close. Nothing to do if the group was made smaller."
+        ),
+    )
+
+
+def _short_session(problem: Recurring) -> tuple[str, str]:
+    """Describe all removals of a member whose process was alive."""
+    last, longest = problem.last, problem.longest_ms
+    assert isinstance(last, ThrownOut)  # noqa: S101  (for the type checker)
+    known = f" as {last.instance_id}" if last.instance_id is not None else ""
+    last_at = f", last at {at(last.at_ms)}" if len(problem.days) == 1 else ""
+    how = often(problem.count) if len(problem.days) == 1 else f"{rhythm(problem)},"
+    return (
+        (
+            f"{last.process} was removed from group {last.group}{known} "
+            f"{how} while it was alive{last_at}: it was "
+            f"silent for up to {seconds(longest)}, and its session timeout is "
+            f"{seconds(last.session_ms)}."
+        ),
+        _longer_session(longest),
+    )
+
+
+def _poll_timeout(problem: Recurring, row: PollTimeout) -> tuple[str, str]:
+    interval_ms, longest_ms = row.interval_ms, problem.longest_ms
+    limit = "" if interval_ms is None else f", {seconds(interval_ms)}"
+    longest = ""
+    enough = "set a longer max.poll.interval.ms"
+    if longest_ms:
+        longest = (
+            f" It joined again when it called poll(): up to {longest_ms / 1000:.1f} s after the "
+            "call before."
+        )
+        enough = f"set max.poll.interval.ms above {-(-longest_ms // 1000) * 1000}"
+    return (
+        (
+            f"{_names(sorted(problem.names))} left group {row.group} {rhythm(problem)}, while it "
+            f"was alive: its poll() was not called for max.poll.interval.ms{limit}.{longest}"
+        ),
+        (
+            f"Process fewer records for each poll (max.poll.records), or {enough}. Static "
+            "membership and a longer session don't help: it sends heartbeats all the time."
+        ),
+    )
+
+
+_BRIEF_MS = 1_000
+_LOOPS = {
+    Cause.NEW_MEMBER: "joined group {} as a new member",
+    Cause.LEADER_REJOIN: "joined group {} again as its leader",
+    Cause.MEMBER_REJOIN: "joined group {} again with other metadata",
+    Cause.CHANGED_SUBSCRIPTION: "joined group {} again with another subscription",
+    Cause.LEAVE: "left group {}",
+    Cause.EXPIRY: "expired in group {}",
+    Cause.FAILOVER: "was in group {} when its coordinator changed",
+    Cause.NOT_STORED: "got no assignment in group {}, because the coordinator could not store it",
+    Cause.OTHER: "caused a rebalance of group {} for a reason that fencepost doesn't know",
+    Cause.UNKNOWN: "group {} rebalanced, for a cause that the log doesn't show",
+}
+
+
+def _loop(problem: Recurring, row: Loop, kind: GroupKind | None) -> tuple[str, str]:
+    """Describe rebalances of one cause that come again and again, with their rhythm."""
+    assert row.cause is not None  # noqa: S101  (for the type checker)
+    names = [process for process in sorted(problem.names) if str(process) and process.client_id]
+    who = _names(names) if names else "Somebody"
+    event = _LOOPS[row.cause].format(row.group)
+    if row.cause is Cause.UNKNOWN:
+        who = "Each time"
+    turn = " in turn" if len(names) > 1 else ""
+    sentences = [f"A loop: {who}{turn} {event} {rhythm(problem)}, one every {short(row.every_ms)}."]
+    if row.stayed_ms is not None:
+        ended = "expired" if row.cause is Cause.EXPIRY else "went"
+        sentences.append(f"It {ended} {short(row.stayed_ms)} after its join.")
+    if row.away_ms is not None:
+        sentences.append(f"It was back {short(row.away_ms)} later.")
+    lasted_ms = problem.shortest_ms
+    if lasted_ms is not None and lasted_ms < _BRIEF_MS and row.stayed_ms is None:
+        sentences.append(f"A generation ended {short(lasted_ms)} after its assignment.")
+    if row.cause is Cause.NEW_MEMBER:
+        sentences.append("No line shows that it went, and the group never had a second member.")
+    if row.client_reason and row.client_reason != "not provided":
+        sentences.append(f'The client\'s reason: "{row.client_reason}".')
+    if row.cause in {Cause.OTHER, Cause.NOT_STORED}:
+        sentences.append(f'The broker\'s reason: "{row.reason}".')
+    return " ".join(sentences), _against_loop(row, kind)
+
+
+_AGAINST = {
+    Cause.LEADER_REJOIN: (
+        "A leader joins again when the partitions of its topics change, or seem to: look in its "
+        "log for a change of metadata or of its subscription, and for a topic pattern that "
+        "matches topics that come and go. Update its client library."
+    ),
+    Cause.MEMBER_REJOIN: (
+        "Each join has other metadata, and each begins a rebalance: look in its log for the "
+        "reason of the rejoin, and update its client library."
+    ),
+    Cause.LEAVE: (
+        "Find out why it closes its consumer each time: a process that crashes or is restarted, a "
+        "health check, a job that ends, or code that makes a consumer for each poll."
+    ),
+    Cause.EXPIRY: (
+        "Find out why it sends no heartbeat: a process that crashes, a garbage collection, no CPU "
+        "time, a client that blocks. A longer session.timeout.ms helps only if it is longer than "
+        "each silence; the log doesn't show if its process lived."
+    ),
+    Cause.NOT_STORED: (
+        "The cause is in the brokers: __consumer_offsets lacks in-sync replicas "
+        "(min.insync.replicas). Bring the brokers back; the clients need no change."
+    ),
+}
+
+
+def _against_loop(row: Loop, kind: GroupKind | None) -> str:
+    """Return what to do against a loop."""
+    if row.cause is Cause.NEW_MEMBER:
+        known = ""
+        if "instanceid" in row.reason:
+            known = (
+                " Kafka 2.3.0 has such a fault (KAFKA-8653): a member that joins with JoinGroup v0 "
+                "has no rebalance timeout and is dropped at once. Update the broker to 2.3.1 or "
+                "later, or the client library to one that sends a later version."
+            )
+        return f"The coordinator dropped each member when the next one joined.{known}"
+    if row.cause is Cause.MEMBER_REJOIN and kind is GroupKind.CONNECT:
+        return (
+            "A Connect worker joins again while its view of the configuration topic differs from "
+            "the leader's: look in its log for the offset that it waits for, see that the "
+            "configuration topic is compacted and has one partition, restart this worker, and "
+            "update Connect."
+        )
+    return _AGAINST.get(row.cause or Cause.UNKNOWN, "Look in the log of the client at these times.")
+
+
+def _takeovers(row: Loop) -> tuple[str, str]:
+    until = f"between {at(row.from_ms)} and {_clock(row.until_ms)}"
+    return (
+        (
+            f"group.instance.id {row.instance_id} of group {row.group} went to a new member "
+            f"{often(row.count)} {until}, one every {short(row.every_ms)}. That is no deployment: "
+            "two processes share the id, or one crashes again and again. This log doesn't show "
+            "which, since it doesn't show if the old process lived."
+        ),
+        (
+            "Count the processes that have this group.instance.id. If there are two, give each "
+            "its own, for example the name of its pod. If there is one, look in its log for why "
+            "it ends."
+        ),
+    )
+
+
+def _pending_id(problem: Recurring, row: PendingId) -> tuple[str, str]:
+    held = ""
+    if problem.longest_ms:
+        held = f" A rebalance waited for that up to {seconds(problem.longest_ms)}."
+    return (
+        (
+            f"{row.process} got a member id of group {row.group} {rhythm(problem)} and never "
+            f"joined with it: the broker removed the id at the end of the session timeout.{held}"
+        ),
+        (
+            "Find out who asks for a member id and doesn't join: a client that gives up before the "
+            "answer (a short request timeout), that is closed while it starts, or that asks twice. "
+            "A rebalance waits for such an id as long as that client's session.timeout.ms."
+        ),
+    )
+
+
+def _longer_session(silent_ms: int) -> str:
+    enough = long_enough_ms(silent_ms)
+    why = (
+        "find out why it is silent (garbage collection, no CPU time, a bad network, poll() not "
+        "called)"
+    )
+    return f"Set session.timeout.ms to {enough} or more, or {why}." if enough else f"F{why[1:]}."
