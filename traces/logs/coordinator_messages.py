@@ -93,7 +93,7 @@ _PATTERNS: tuple[tuple[MessageKind, str, str], ...] = (
         MessageKind.ASSIGNED,
         "Assignment received from leader",
         (
-            rf"Assignment received from leader (?:{_MEMBER} )?for group {_GROUP} for generation "
+            rf"Assignment received from leader (?:{_MEMBER} )??for group {_GROUP} for generation "
             r"(?P<generation>\d+)(?!\d)"
             r"(?:\. ?The group has (?P<everyone>\d+) members, (?P<static>\d+) of which are static)?"
         ),
@@ -448,7 +448,8 @@ _LOGGER = re.compile(
     r"[\s\"'`,;|]*\((?:[\w$]+\.)*(?:Group|Classic|Delayed|Coordinator)\w*(?::\d+)?\)"
 )
 _BEHIND = re.compile(
-    r"[\"`|│║\t\r\n]| - \w+=| \[[\w-]+[\w:.-]*\]\s*$|\s+\((?:[\w$]+\.)+\w+(?::\d+)?\)"
+    r"[\"`|│║\t\r\n\x1b]|\\[nrt]|</?\w+>| - \w+=| \[[\w-]+[\w:.-]*\]\s*$"
+    r"|\s+\((?:[\w$]+\.)+\w+(?::\d+)?\)"
 )
 """Ends of a message that has none of its own: a quote, a border, a suffix of the layout."""
 _ESCAPE = re.compile("\x1b\\[[0-9;]*[A-Za-z]")

@@ -82,7 +82,10 @@ _FORMS: tuple[tuple[re.Pattern[str], tuple[int, int, int, int]], ...] = tuple(
     )
 )
 """Each form with its groups of year, month and day, and the first group of its clock."""
-_SINCE_1970 = re.compile(r"(?<![\w.:-])1\d{9}(?:\.\d{1,9}|\d{3}|\d{6}|\d{9})?(?![\w.:-])")
+_SINCE_1970 = re.compile(r"(?<![\w.-])1\d{9}(?:\.\d{1,9}|\d{3}|\d{6}|\d{9})?(?![\w.:-])")
+_MAY_BE_DATE = re.compile(r"\d{8}|\d:\d\d:")
+_MS_DIGITS = 13
+"""Digits of a time in ms: a shorter number beside a date is no time."""
 _COLONS = 2
 """Colons of a time of day: a text with fewer has no date."""
 
@@ -148,7 +151,7 @@ class LogDates:
             if at_ms is not None and head.count(":", 25) < _COLONS:
                 return at_ms
         match = _ISO.match(head, self._at)
-        if match is not None and head.count(":", match.end()) < _COLONS:
+        if match is not None and not _MAY_BE_DATE.search(head, match.end()):
             return self._of_parts(match, (1, 2, 3, 4))
         return self._free(head, is_last=True) or self._free(tail, is_last=False)
 
@@ -184,9 +187,11 @@ class LogDates:
                 at = match.start() if is_last else -match.start()
                 if best is None or at > best[0]:
                     best = at, match, groups
+        numbers = list(_SINCE_1970.finditer(text))
+        if numbers and is_last and best is not None and numbers[-1].start() > best[0]:
+            best = None if len(numbers[-1][0]) >= _MS_DIGITS else best
         if best is None:
-            number = _SINCE_1970.search(text)
-            return None if number is None else since_1970(float(number[0]))
+            return since_1970(float(numbers[-1 if is_last else 0][0])) if numbers else None
         _, match, groups = best
         if match.re is _ISO:
             self._at = match.start() if is_last else self._at
