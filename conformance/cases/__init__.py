@@ -23,6 +23,7 @@ from fencepost.conformance.cases import (
     sessions,
     storing,
     syncs,
+    transaction_cases,
     version_cases,
 )
 from fencepost.conformance.cases.case_registry import Entry, Registry
@@ -46,6 +47,7 @@ _REGISTRIES: tuple[Registry, ...] = tuple(
         pending_members,
         check_order,
         version_cases,
+        transaction_cases,
     )
 )
 

@@ -23,6 +23,8 @@ from fencepost.model.messages.messages import (
     JoinProtocol,
     LeavingMember,
     SyncAssignment,
+    TxnCommitPartition,
+    TxnCommitTopic,
 )
 from fencepost.model.plans.steps import (
     AssignmentsIfLeader,
@@ -301,6 +303,22 @@ class Script:
         rows = [part(partition_index=i, committed_metadata=m) for i, m in enumerate(metadata)]
         topics = (CommitTopic(name=topic, partitions=tuple(rows)),)
         self.ask(who, "OffsetCommit", **self._member_fields(who, topics=topics, **fields))
+
+    def transact(
+        self,
+        who: str,
+        *,
+        offset: int = 1,
+        topic: str = "t",
+        metadata: Sequence[str] = ("",),
+        **fields: Any,
+    ) -> None:
+        """Send TxnOffsetCommit, in a transaction that is then committed; else as `commit`."""
+        part = partial(TxnCommitPartition, committed_offset=offset)
+        rows = [part(partition_index=i, committed_metadata=m) for i, m in enumerate(metadata)]
+        topics = (TxnCommitTopic(name=topic, partitions=tuple(rows)),)
+        named = self._member_fields(who, topics=topics, transactional_id=who, **fields)
+        self.ask(who, "TxnOffsetCommit", **named)
 
     def fetch(
         self,

@@ -10,60 +10,60 @@ from fencepost.model.plans.steps import Ms
 CASES = Registry()
 case = CASES.case
 
-_METADATA = {"offset.metadata.max.bytes": 4096}
+METADATA_SETTING = {"offset.metadata.max.bytes": 4096}
 """Kafka's default, so that no broker is started for it."""
-_LONGEST, _TOO_LONG = "m" * 4096, "m" * 4097
-_RECORDS = {"message.max.bytes": 2000}
-_PADDING = 2000
-_LARGE = (("range", subscription("t") + bytes(_PADDING)),)
+_LONGEST, TOO_LONG = "m" * 4096, "m" * 4097
+RECORD_SETTING = {"message.max.bytes": 2000}
+PADDING = 2000
+_LARGE = (("range", subscription("t") + bytes(PADDING)),)
 
 
-@case("COMMIT-METADATA", "FETCH-ANYBODY", "HEARTBEAT-STABLE", config=_METADATA)
+@case("COMMIT-METADATA", "FETCH-ANYBODY", "HEARTBEAT-STABLE", config=METADATA_SETTING)
 def metadata_too_long_in_one_of_two_partitions(s: Script) -> None:
     """Metadata that are too long refuse their own offset; the other one is stored."""
     s.stable("a")
-    s.commit("a", offset=3, metadata=(_LONGEST, _TOO_LONG))
+    s.commit("a", offset=3, metadata=(_LONGEST, TOO_LONG))
     s.fetch("a", partitions=(0, 1))
-    s.commit("a", offset=4, metadata=(_TOO_LONG,))
+    s.commit("a", offset=4, metadata=(TOO_LONG,))
     s.fetch("a")
     s.beat("a")
 
 
-@case("COMMIT-METADATA", "COMMIT-INSTANCE-FENCED", "HEARTBEAT-STABLE", config=_METADATA)
+@case("COMMIT-METADATA", "COMMIT-INSTANCE-FENCED", "HEARTBEAT-STABLE", config=METADATA_SETTING)
 def fenced_before_metadata_are_looked_at(s: Script) -> None:
     """A process that was replaced is told so, however long its metadata are."""
     s.stable("A1", "b")
     s.join("A2", wait=True)
     s.beat("b")
-    s.commit("A1", metadata=(_TOO_LONG,))
-    s.commit("A2", metadata=(_TOO_LONG,))
+    s.commit("A1", metadata=(TOO_LONG,))
+    s.commit("A2", metadata=(TOO_LONG,))
     s.beat("A2")
 
 
-@case("COMMIT-OUTSIDE-METADATA", "FETCH-ANYBODY", config=_METADATA)
+@case("COMMIT-OUTSIDE-METADATA", "FETCH-ANYBODY", config=METADATA_SETTING)
 def metadata_too_long_by_hand(s: Script) -> None:
     """Without a group, too, only the offset with metadata that are too long is refused."""
-    commit_by_hand(s, 3, metadata=("", _TOO_LONG))
+    commit_by_hand(s, 3, metadata=("", TOO_LONG))
     s.fetch("admin", partitions=(0, 1))
     s.describe(at_most=5)
 
 
-@case("COMMIT-TOO-LARGE", "FETCH-ANYBODY", "HEARTBEAT-STABLE", config=_RECORDS)
+@case("COMMIT-TOO-LARGE", "FETCH-ANYBODY", "HEARTBEAT-STABLE", config=RECORD_SETTING)
 def offsets_too_large(s: Script) -> None:
     """Offsets that can't be written are refused, all of the commit, and those before stay."""
     s.stable("a")
     s.commit("a", offset=3)
-    s.commit("a", offset=4, metadata=("", "m" * _PADDING))
+    s.commit("a", offset=4, metadata=("", "m" * PADDING))
     s.fetch("a", partitions=(0, 1))
     s.commit("a", offset=5)
     s.fetch("a")
     s.beat("a")
 
 
-@case("COMMIT-OUTSIDE-TOO-LARGE", "FETCH-ANYBODY", config=_RECORDS)
+@case("COMMIT-OUTSIDE-TOO-LARGE", "FETCH-ANYBODY", config=RECORD_SETTING)
 def offsets_too_large_by_hand(s: Script) -> None:
     """The same by hand, without a group."""
-    commit_by_hand(s, 4, metadata=("m" * _PADDING,))
+    commit_by_hand(s, 4, metadata=("m" * PADDING,))
     s.fetch("admin")
 
 
@@ -72,14 +72,14 @@ def offsets_too_large_by_hand(s: Script) -> None:
     "SYNC-PREPARING",
     "HEARTBEAT-PREPARING",
     "SYNC-COMPLETING-LEADER",
-    config=_RECORDS,
+    config=RECORD_SETTING,
 )
 def assignment_too_large(s: Script) -> None:
     """Nobody is given an assignment that can't be stored; a smaller one of a new rebalance is."""
     names = ("A1", "B1", "c")
     s.completing(*names)
     s.sync("B1", settle=True)
-    s.sync("A1", assign=names, padding=_PADDING, wait=("A1", "B1"))
+    s.sync("A1", assign=names, padding=PADDING, wait=("A1", "B1"))
     s.settle()
     s.sync("c", wait=True)
     s.beat(*names)
@@ -90,11 +90,11 @@ def assignment_too_large(s: Script) -> None:
     s.beat(*names)
 
 
-@case("SYNC-COMPLETING-LEADER-TOO-LARGE", "LEAVE-MEMBER-PREPARING", config=_RECORDS)
+@case("SYNC-COMPLETING-LEADER-TOO-LARGE", "LEAVE-MEMBER-PREPARING", config=RECORD_SETTING)
 def last_leave_after_an_assignment_too_large(s: Script) -> None:
     """A leader that can't go on leaves; the group is Empty, and another member begins again."""
     s.completing("a")
-    s.sync("a", assign=("a",), padding=_PADDING, wait=True)
+    s.sync("a", assign=("a",), padding=PADDING, wait=True)
     s.settle()
     s.leave_legacy("a")
     s.describe(at_most=3)
@@ -106,7 +106,7 @@ def last_leave_after_an_assignment_too_large(s: Script) -> None:
     "HEARTBEAT-STABLE",
     "SYNC-STABLE",
     "HEARTBEAT-INSTANCE-FENCED",
-    config=_RECORDS,
+    config=RECORD_SETTING,
 )
 def replacement_too_large(s: Script) -> None:
     """A process that can't be stored replaces nobody; another one does."""
@@ -123,7 +123,7 @@ def replacement_too_large(s: Script) -> None:
     "JOIN-STATIC-EMPTY-STABLE-TOO-LARGE",
     "JOIN-FOLLOWER-STABLE-SAME",
     "HEARTBEAT-STABLE",
-    config=_RECORDS,
+    config=RECORD_SETTING,
 )
 def subscription_of_a_replacement_too_large(s: Script) -> None:
     """The subscription of a process that can't be stored isn't kept: nothing changed for others."""
@@ -135,35 +135,35 @@ def subscription_of_a_replacement_too_large(s: Script) -> None:
     s.wait("B1")
 
 
-@case("COMMIT-METADATA", "HEARTBEAT-STABLE", config=_METADATA)
+@case("COMMIT-METADATA", "HEARTBEAT-STABLE", config=METADATA_SETTING)
 def refused_metadata_keep_alive(s: Script) -> None:
     """A commit keeps a member also if its metadata are too long."""
-    _commit_in_time(s, _TOO_LONG)
+    _commit_in_time(s, TOO_LONG)
 
 
-@case("COMMIT-TOO-LARGE", "HEARTBEAT-STABLE", config=_RECORDS)
+@case("COMMIT-TOO-LARGE", "HEARTBEAT-STABLE", config=RECORD_SETTING)
 def refused_offsets_keep_alive(s: Script) -> None:
     """A commit keeps a member also if it can't be written."""
-    _commit_in_time(s, "m" * _PADDING)
+    _commit_in_time(s, "m" * PADDING)
 
 
-@case("COMMIT-METADATA", "COMMIT-OUTSIDE-METADATA", config=_METADATA)
+@case("COMMIT-METADATA", "COMMIT-OUTSIDE-METADATA", config=METADATA_SETTING)
 def metadata_too_long_in_every_version(s: Script) -> None:
     """Metadata that are too long are refused in each version, also while the group rebalances."""
     for version in range(2, 9):
-        commit_by_hand(s, version, metadata=(_TOO_LONG,), version=version)
+        commit_by_hand(s, version, metadata=(TOO_LONG,), version=version)
     s.stable("a", "B1")
     for version in range(2, 9):
-        s.commit("a", offset=version, metadata=(_TOO_LONG,), at_most=version, instance=None)
+        s.commit("a", offset=version, metadata=(TOO_LONG,), at_most=version, instance=None)
     s.join("C1", settle=True)
-    s.commit("a", metadata=(_TOO_LONG,))
-    s.commit("B1", metadata=(_TOO_LONG,))
+    s.commit("a", metadata=(TOO_LONG,))
+    s.commit("B1", metadata=(TOO_LONG,))
 
 
-@case("COMMIT-TOO-LARGE", "COMMIT-OUTSIDE-TOO-LARGE", config=_RECORDS)
+@case("COMMIT-TOO-LARGE", "COMMIT-OUTSIDE-TOO-LARGE", config=RECORD_SETTING)
 def offsets_too_large_in_every_version(s: Script) -> None:
     """Offsets that can't be written are refused in each version, also in a rebalance."""
-    large = ("m" * _PADDING,)
+    large = ("m" * PADDING,)
     for version in range(2, 9):
         commit_by_hand(s, version, metadata=large, version=version)
     s.settle()
@@ -176,17 +176,17 @@ def offsets_too_large_in_every_version(s: Script) -> None:
     s.commit("B1", metadata=large)
 
 
-@case("SYNC-COMPLETING-LEADER-TOO-LARGE", config=_RECORDS)
+@case("SYNC-COMPLETING-LEADER-TOO-LARGE", config=RECORD_SETTING)
 def assignment_too_large_in_every_version(s: Script) -> None:
     """Each version of SyncGroup is told that the assignment can't be stored."""
     for version in range(6):
         who, group = f"a{version}", f"g{version}"
         s.completing(who, group=group)
-        s.sync(who, assign=(who,), padding=_PADDING, group=group, at_most=version, wait=True)
+        s.sync(who, assign=(who,), padding=PADDING, group=group, at_most=version, wait=True)
         s.settle()
 
 
-@case("JOIN-STATIC-EMPTY-STABLE-TOO-LARGE", "HEARTBEAT-STABLE", config=_RECORDS)
+@case("JOIN-STATIC-EMPTY-STABLE-TOO-LARGE", "HEARTBEAT-STABLE", config=RECORD_SETTING)
 def replacement_of_the_leader_too_large(s: Script) -> None:
     """A process that can't be stored doesn't replace the leader, either."""
     s.stable("A1")
@@ -195,11 +195,11 @@ def replacement_of_the_leader_too_large(s: Script) -> None:
     s.beat("A1")
 
 
-@case("COMMIT-OUTSIDE-METADATA", "DESCRIBE-UNSTABLE", "LIST-GROUP", config=_METADATA)
+@case("COMMIT-OUTSIDE-METADATA", "DESCRIBE-UNSTABLE", "LIST-GROUP", config=METADATA_SETTING)
 def group_of_a_refused_commit(s: Script) -> None:
     """Once it has members, a group that began with a refused commit is seen as any other."""
     commit_by_hand(s, 3, group="h")
-    commit_by_hand(s, 3, metadata=(_TOO_LONG,))
+    commit_by_hand(s, 3, metadata=(TOO_LONG,))
     s.completing("A1")
     s.describe()
     s.list_groups()
@@ -210,14 +210,14 @@ def group_of_a_refused_commit(s: Script) -> None:
     "COMMIT-OUTSIDE-METADATA",
     "SYNC-COMPLETING-LEADER-TOO-LARGE",
     "HEARTBEAT-PREPARING",
-    config={**_METADATA, **_RECORDS},
+    config={**METADATA_SETTING, **RECORD_SETTING},
 )
 def assignment_too_large_after_a_refused_commit(s: Script) -> None:
     """An assignment that can't be stored leaves the members, whatever the group began with."""
     commit_by_hand(s, 3, group="h")
-    commit_by_hand(s, 3, metadata=(_TOO_LONG,))
+    commit_by_hand(s, 3, metadata=(TOO_LONG,))
     s.completing("A1")
-    s.sync("A1", assign=("A1",), padding=_PADDING, wait=True)
+    s.sync("A1", assign=("A1",), padding=PADDING, wait=True)
     s.settle()
     s.beat("A1")
 

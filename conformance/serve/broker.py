@@ -36,6 +36,7 @@ from fencepost.conformance.serve.group_coordinator import GroupCoordinator
 from fencepost.conformance.serve.topic_log import Topics
 from fencepost.conformance.targets.tcp.broker_connection import MAX_FRAME
 from fencepost.conformance.targets.tcp.security import Address
+from fencepost.conformance.targets.tcp.transactions import COMMIT
 from fencepost.conformance.wire.codec import (
     API_KEYS,
     RequestFrame,
@@ -313,7 +314,11 @@ class ModelBroker:
             advertised[FIRST_NODE] = Address(HOST, self._advertised_port)
         self._cluster = BrokerApis(
             advertised,
-            {name: bounds for name, bounds in self.revision.apis.items() if name in APIS},
+            {
+                name: bounds
+                for name, bounds in self.revision.apis.items()
+                if name in APIS and name != COMMIT  # there are no transactions
+            },
             self.settings,
             self.groups,
             self.topics,

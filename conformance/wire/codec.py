@@ -285,6 +285,8 @@ API_KEYS: dict[str, int] = {
     "DeleteTopics": 20,
     "InitProducerId": 22,
     "OffsetForLeaderEpoch": 23,
+    "AddOffsetsToTxn": 25,
+    "EndTxn": 26,
     "DescribeConfigs": 32,
     "SaslAuthenticate": 36,
     "ElectLeaders": 43,

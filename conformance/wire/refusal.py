@@ -38,6 +38,9 @@ from fencepost.model.messages.messages import (
     OffsetFetchResponse,
     SyncGroupRequest,
     SyncGroupResponse,
+    TxnCommitTopic,
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
 )
 from fencepost.model.messages.shapes import Message
 
@@ -123,6 +126,9 @@ def refused_message(message: Message, version: int, code: int) -> Message:
             return LeaveGroupResponse(error_code=code)
         case OffsetCommitRequest():
             return OffsetCommitResponse(topics=tuple(_committed(t, code) for t in message.topics))
+        case TxnOffsetCommitRequest():
+            rows = tuple(_committed(t, code) for t in message.topics)
+            return TxnOffsetCommitResponse(topics=rows)
         case OffsetFetchRequest() if version >= _SEVERAL_SINCE:
             groups = (
                 FetchedGroup(group_id=g.group_id, topics=(), error_code=code)
@@ -147,7 +153,7 @@ def refused_message(message: Message, version: int, code: int) -> Message:
             raise TypeError(f"{message.API} is no API of groups")
 
 
-def _committed(topic: CommitTopic, code: int) -> CommittedTopic:
+def _committed(topic: CommitTopic | TxnCommitTopic, code: int) -> CommittedTopic:
     rows = (
         CommittedPartition(partition_index=p.partition_index, error_code=code)
         for p in topic.partitions

@@ -22,6 +22,8 @@ from fencepost.model.classic.vocabulary import GroupState
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import (
     CommitPartition,
+    CommitRequest,
+    CommitResponse,
     CommittedPartition,
     CommittedTopic,
     DeletedGroup,
@@ -42,12 +44,14 @@ from fencepost.model.messages.messages import (
     ListedGroup,
     ListGroupsRequest,
     ListGroupsResponse,
-    OffsetCommitRequest,
     OffsetCommitResponse,
     OffsetFetchRequest,
     OffsetFetchResponse,
     SyncGroupRequest,
     SyncGroupResponse,
+    TxnCommitPartition,
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
 )
 from fencepost.model.messages.shapes import Message
 from fencepost.model.table.table import Echo, Rule
@@ -76,7 +80,7 @@ def assign(group: Group, sync: SyncGroupRequest) -> Group:
     return replace(group, members=members)
 
 
-def commit_fits(commit: OffsetCommitRequest, limit: int | None) -> tuple[bool, ...]:
+def commit_fits(commit: CommitRequest, limit: int | None) -> tuple[bool, ...]:
     """Return True if these offsets fit into one batch, False if not; both if that is open."""
     rows = [(t.name, p) for t in commit.topics for p in t.partitions]
     if limit is None or not rows:
@@ -85,7 +89,7 @@ def commit_fits(commit: OffsetCommitRequest, limit: int | None) -> tuple[bool, .
     return _fits(texts + len(rows) * _bytes(commit.group_id), len(rows), limit)
 
 
-def is_long(row: CommitPartition, most: int | None) -> bool:
+def is_long(row: CommitPartition | TxnCommitPartition, most: int | None) -> bool:
     """Return True if an offset's metadata are longer than `most`; Java counts UTF-16 units."""
     text = row.committed_metadata
     return text is not None and most is not None and len(text.encode("utf-16-le")) > 2 * most
@@ -168,8 +172,8 @@ _ROW_ERRORS = frozenset(
 
 
 def split_topics(
-    message: OffsetCommitRequest, missing: Callable[[str], bool], most: int | None
-) -> tuple[OffsetCommitRequest, frozenset[str]]:
+    message: CommitRequest, missing: Callable[[str], bool], most: int | None
+) -> tuple[CommitRequest, frozenset[str]]:
     """Return the commit without topics that don't exist, and the names of these topics.
 
     Offsets whose metadata are longer than `most` are removed, too.
@@ -186,8 +190,8 @@ def split_topics(
 
 
 def commit_answer(
-    message: OffsetCommitRequest, rule: Rule, missing: frozenset[str], most: int | None
-) -> OffsetCommitResponse:
+    message: CommitRequest, rule: Rule, missing: frozenset[str], most: int | None
+) -> CommitResponse:
     """Make the answer to a commit: the rule's error for each partition of a topic that exists.
 
     `most`: the greatest length of metadata; longer ones have their own error.
@@ -195,7 +199,7 @@ def commit_answer(
     unknown = Error.UNKNOWN_TOPIC_OR_PARTITION.value
     by_row = rule.answer in _ROW_ERRORS
 
-    def code(topic: str, row: CommitPartition) -> int | str:
+    def code(topic: str, row: CommitPartition | TxnCommitPartition) -> int | str:
         if topic in missing:
             return unknown
         long = by_row and is_long(row, most)
@@ -214,6 +218,8 @@ def commit_answer(
         )
         for t in message.topics
     )
+    if isinstance(message, TxnOffsetCommitRequest):
+        return TxnOffsetCommitResponse(topics=topics)
     return OffsetCommitResponse(topics=topics)
 
 

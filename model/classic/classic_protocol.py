@@ -22,6 +22,7 @@ CLASSIC: Protocol[Group, ClassicWork] = Protocol(
         "DescribeGroups",
         "ListGroups",
         "DeleteGroups",
+        "TxnOffsetCommit",
     ),
     columns=COLUMNS,
     steps=STEPS,

@@ -83,15 +83,20 @@ TABLES: dict[str, frozenset[Enum]] = {
         }
     ),
     "OffsetCommit": frozenset({Do.STORE_OFFSETS}),
+    "TxnOffsetCommit": frozenset({Do.STORE_OFFSETS}),
     "OffsetFetch": frozenset({Do.ANSWER_OFFSETS}),
     "LeaveGroup": frozenset({Do.ANSWER_ROWS, Do.ANSWER_ROWS_UNKNOWN}),
     "DescribeGroups": frozenset({Do.ANSWER_DESCRIPTION}),
     "ListGroups": frozenset({Do.ANSWER_LISTED, Do.ANSWER_UNLISTED}),
     "join phase": frozenset({Do.EXTEND_DELAY, Do.POSTPONE, Do.COMPLETE_JOIN}),
 }
-"""Steps that read a request of one kind, or a wait, and belong to that table alone."""
-HOME: dict[Enum, str] = {do: table for table, steps in TABLES.items() for do in steps}
-"""Step → the one table that it belongs to."""
+"""Steps that read a request of some kinds, or a wait, and belong to these tables alone."""
+HOME: dict[Enum, tuple[str, ...]] = {
+    do: tuple(table for table, steps in TABLES.items() if do in steps)
+    for do in Do
+    if any(do in steps for steps in TABLES.values())
+}
+"""Step → the tables that it belongs to."""
 
 
 @dataclass(frozen=True, slots=True)

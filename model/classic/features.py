@@ -29,6 +29,7 @@ from fencepost.model.classic.vocabulary import (
 )
 from fencepost.model.coordinator import METADATA_LIMIT, RECORD_LIMIT, Config
 from fencepost.model.messages.messages import (
+    CommitRequest,
     HeartbeatRequest,
     JoinGroupRequest,
     OffsetCommitRequest,
@@ -265,7 +266,7 @@ def sync_points(
 
 def member_point(
     group: Group | None,
-    request: HeartbeatRequest | OffsetCommitRequest,
+    request: HeartbeatRequest | CommitRequest,
     here: Availability = Availability.HERE,
 ) -> Point:
     """Make the point of a heartbeat, or the middle part of a commit's."""
@@ -282,21 +283,23 @@ def member_point(
 def commit_points(
     group: Group | None,
     version: int,
-    commit: OffsetCommitRequest,
-    kept: OffsetCommitRequest,
+    commit: CommitRequest,
+    kept: CommitRequest,
     config: Config,
     here: Availability = Availability.HERE,
 ) -> tuple[Point, ...]:
     """Make the points of a commit: two where the size of the record is unknown.
 
     `kept`: the commit without topics that don't exist, and without metadata that are too long.
+    Only a commit outside of a transaction is decided by its version.
     """
     known = {t.name for t in kept.topics}
     most = config[METADATA_LIMIT]
     long = any(is_long(p, most) for t in commit.topics if t.name in known for p in t.partitions)
+    versions = (version,) if isinstance(commit, OffsetCommitRequest) else ()
     return tuple(
         (
-            version,
+            *versions,
             not known and bool(commit.topics),
             *member_point(group, commit, here),
             _RECORDS[fits],

@@ -27,6 +27,7 @@ from fencepost.model.messages.draft_messages import (
     TwoListLeaveGroupRequest,
 )
 from fencepost.model.messages.messages import (
+    CommitRequest,
     DeleteGroupsRequest,
     DescribeGroupsRequest,
     HeartbeatRequest,
@@ -36,6 +37,7 @@ from fencepost.model.messages.messages import (
     OffsetCommitRequest,
     OffsetFetchRequest,
     SyncGroupRequest,
+    TxnOffsetCommitRequest,
 )
 from fencepost.model.messages.shapes import Message
 from fencepost.model.protocol import Write
@@ -135,12 +137,15 @@ def commit(
     machine: Machine,
     group: Group | None,
     request: Incoming,
-    message: OffsetCommitRequest,
+    message: CommitRequest,
     span: Span,
     here: Availability,
     group_id: str,
 ) -> tuple[Outcome, ...]:
-    """Handle an OffsetCommit."""
+    """Handle an OffsetCommit, or a TxnOffsetCommit.
+
+    The transaction of the latter holds nothing else, and is committed at once.
+    """
     most = machine.config[METADATA_LIMIT]
     kept, missing = answer_bodies.split_topics(
         message, lambda name: name in request.deleted or machine.missing(name), most
@@ -152,7 +157,7 @@ def commit(
     for point in features.commit_points(
         group, request.version, message, kept, machine.config, here
     ):
-        rule = machine.decide("OffsetCommit", point)
+        rule = machine.decide(message.API, point)
         work = ClassicWork(group, span, inner)
         work.caller, work.instance = message.member_id, message.group_instance_id
         works = machine.perform(work, rule)
@@ -330,6 +335,7 @@ HANDLERS: Mapping[type[Message], Handler] = {
     HeartbeatRequest: heartbeat,
     LeaveGroupRequest: leave,
     OffsetCommitRequest: commit,
+    TxnOffsetCommitRequest: commit,
     OffsetFetchRequest: fetch,
     DescribeGroupsRequest: describe,
     ListGroupsRequest: list_groups,

@@ -33,10 +33,10 @@ from fencepost.model.classic.vocabulary import GroupState
 from fencepost.model.coordinator import Config
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import (
+    CommitRequest,
     JoinGroupRequest,
     JoinGroupResponse,
     JoinMember,
-    OffsetCommitRequest,
     SyncGroupRequest,
     SyncGroupResponse,
 )
@@ -339,7 +339,7 @@ def end_restart(work: ClassicWork, member_id: str) -> bool:
 def store_offsets(work: ClassicWork) -> None:
     """Store the offsets at once: they survive a failover."""
     assert work.request is not None
-    assert isinstance(work.request.message, OffsetCommitRequest)
+    assert isinstance(work.request.message, CommitRequest)
     kept = {(o.topic, o.partition): o for o in work.group.offsets}
     for topic in work.request.message.topics:
         for part in topic.partitions:

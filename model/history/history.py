@@ -27,10 +27,18 @@ from fencepost.model.messages.messages import (
     OffsetCommitRequest,
     OffsetCommitResponse,
     SyncGroupRequest,
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
 )
 from fencepost.model.messages.shapes import Message
 
-_MEMBERS = HeartbeatRequest | JoinGroupRequest | OffsetCommitRequest | SyncGroupRequest
+_MEMBERS = (
+    HeartbeatRequest
+    | JoinGroupRequest
+    | OffsetCommitRequest
+    | SyncGroupRequest
+    | TxnOffsetCommitRequest
+)
 Request = TypeVar("Request")
 Answer = TypeVar("Answer")
 
@@ -159,7 +167,7 @@ def answer_error(answer: object) -> int | None:
     match answer:
         case None:
             return None
-        case OffsetCommitResponse(topics=topics):
+        case OffsetCommitResponse(topics=topics) | TxnOffsetCommitResponse(topics=topics):
             rows = chain.from_iterable(topic.partitions for topic in topics)
         case LeaveGroupResponse(members=members) if members:
             rows = iter(members)  # type: ignore[assignment]

@@ -9,7 +9,7 @@ Bodies are the JSON objects of the adapter protocol: camelCase names as in Kafka
 definitions, bytes as base64, a field present exactly when its version has it.
 
 The order: DescribeGroups, ListGroups and DeleteGroups, of administration; JoinGroup, SyncGroup,
-Heartbeat and LeaveGroup, of members; OffsetCommit and OffsetFetch.
+Heartbeat and LeaveGroup, of members; OffsetCommit, TxnOffsetCommit and OffsetFetch.
 
 Source: Kafka's message definitions up to 4.4, for the classic group protocol; the drafts' messages
 are in `fencepost.model.classic.draft_translation`.
@@ -27,6 +27,7 @@ from fencepost.model.messages.shapes import (
     BOOL,
     BYTES,
     ERROR,
+    INT16,
     INT32,
     INT64,
     STRING,
@@ -347,6 +348,55 @@ class OffsetCommitResponse(Message, frozen=True, kw_only=True):
     topics: Annotated[tuple[CommittedTopic, ...], wire("topics", ListOf(CommittedTopic), "0+")] = ()
 
 
+class TxnCommitPartition(Message, frozen=True, kw_only=True):
+    """One partition's offset to store when the transaction ends."""
+
+    partition_index: Annotated[int, wire("partitionIndex", INT32, "0+")]
+    committed_offset: Annotated[int, wire("committedOffset", INT64, "0+")]
+    committed_leader_epoch: Annotated[int, wire("committedLeaderEpoch", INT32, "2+")] = -1
+    committed_metadata: Annotated[
+        str | None, wire("committedMetadata", STRING, "0+", nullable="0+")
+    ] = ""
+
+
+class TxnCommitTopic(Message, frozen=True, kw_only=True):
+    """One topic's partitions to commit in a transaction."""
+
+    name: Annotated[str, wire("name", STRING, "0+")]
+    partitions: Annotated[
+        tuple[TxnCommitPartition, ...], wire("partitions", ListOf(TxnCommitPartition), "0+")
+    ]
+
+
+class TxnOffsetCommitRequest(Message, frozen=True, kw_only=True):
+    """A commit in a transaction: it names the member only from version 3 on (KIP-447)."""
+
+    API: ClassVar[str] = "TxnOffsetCommit"
+    transactional_id: Annotated[str, wire("transactionalId", STRING, "0+")]
+    group_id: Annotated[str, wire("groupId", STRING, "0+")]
+    producer_id: Annotated[int, wire("producerId", INT64, "0+")] = 0
+    producer_epoch: Annotated[int, wire("producerEpoch", INT16, "0+")] = 0
+    generation_id: Annotated[int, wire("generationId", INT32, "3+")] = -1
+    member_id: Annotated[str, wire("memberId", STRING, "3+")] = ""
+    group_instance_id: Annotated[
+        str | None, wire("groupInstanceId", STRING, "3+", nullable="3+")
+    ] = None
+    topics: Annotated[tuple[TxnCommitTopic, ...], wire("topics", ListOf(TxnCommitTopic), "0+")]
+
+
+class TxnOffsetCommitResponse(Message, frozen=True, kw_only=True):
+    """The answer to a commit in a transaction: a row for each partition."""
+
+    API: ClassVar[str] = "TxnOffsetCommit"
+    throttle_time_ms: Annotated[int, wire("throttleTimeMs", INT32, "0+", optional=True)] = 0
+    topics: Annotated[tuple[CommittedTopic, ...], wire("topics", ListOf(CommittedTopic), "0+")] = ()
+
+
+CommitRequest = OffsetCommitRequest | TxnOffsetCommitRequest
+"""A commit of offsets, in a transaction or not."""
+CommitResponse = OffsetCommitResponse | TxnOffsetCommitResponse
+
+
 class FetchTopic(Message, frozen=True, kw_only=True):
     """One topic's partitions, to fetch their offsets."""
 
@@ -418,6 +468,8 @@ __all__ = [
     "APIS",
     "Api",
     "CommitPartition",
+    "CommitRequest",
+    "CommitResponse",
     "CommitTopic",
     "CommittedPartition",
     "CommittedTopic",
@@ -453,6 +505,10 @@ __all__ = [
     "SyncAssignment",
     "SyncGroupRequest",
     "SyncGroupResponse",
+    "TxnCommitPartition",
+    "TxnCommitTopic",
+    "TxnOffsetCommitRequest",
+    "TxnOffsetCommitResponse",
     "carried_fields",
     "groups_of",
 ]
@@ -493,6 +549,7 @@ APIS: dict[str, Api] = {
         Api("DescribeGroups", 15, 0, 6, 5, DescribeGroupsRequest, DescribeGroupsResponse),
         Api("ListGroups", 16, 0, 5, 3, ListGroupsRequest, ListGroupsResponse),
         Api("DeleteGroups", 42, 0, 2, 2, DeleteGroupsRequest, DeleteGroupsResponse),
+        Api("TxnOffsetCommit", 28, 0, 5, 3, TxnOffsetCommitRequest, TxnOffsetCommitResponse),
     )
 }
 

@@ -42,6 +42,7 @@ class Scalar:
 STRING = Scalar("string")
 BYTES = Scalar("bytes")
 BOOL = Scalar("bool")
+INT16 = Scalar("int16")
 INT32 = Scalar("int32")
 INT64 = Scalar("int64")
 ERROR = Scalar("error")
@@ -120,8 +121,8 @@ Write = Callable[[Any, str], dict[str, Any]]
 IsCarried = Callable[[Any], bool]
 """Message → True if a body of the version can carry all of it."""
 
-_INT_BOUNDS = {"int32": 2**31, "int64": 2**63}
-_EXACT = {"string": "str", "bool": "bool", "error": "int", "int32": "int", "int64": "int"}
+_INT_BOUNDS = {"int16": 2**15, "int32": 2**31, "int64": 2**63}
+_EXACT = {"string": "str", "bool": "bool", "error": "int", **dict.fromkeys(_INT_BOUNDS, "int")}
 _ABSENT = object()
 
 

@@ -23,6 +23,7 @@ _TABLES = {
         leave.TABLE,
         leave.MEMBER_TABLE,
         offsets.COMMIT,
+        offsets.TXN_COMMIT,
         offsets.FETCH,
         describe_list.DESCRIBE,
         describe_list.LIST,
@@ -47,7 +48,7 @@ KAFKA_4 = Revision(
     "what a correct current coordinator does",
     CLASSIC,
     _TABLES,
-    versions((0, 9), (0, 5), (0, 4), (0, 5), (2, 9), (1, 9), (0, 6), (0, 5), (0, 2)),
+    versions((0, 9), (0, 5), (0, 4), (0, 5), (2, 9), (1, 9), (0, 6), (0, 5), (0, 2), (0, 5)),
 )
 
 RULES = {rule.id: rule for _, rule in KAFKA_4.rules()}

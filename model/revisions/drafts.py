@@ -61,7 +61,7 @@ MEMBER_NAME_DRAFT = derive(
         ),
     ),
     {
-        **versions((0, 3), (0, 2), (0, 2), (0, 2), (2, 6), (1, 5), (0, 3), (0, 2), (0, 1)),
+        **versions((0, 3), (0, 2), (0, 2), (0, 2), (2, 6), (1, 5), (0, 3), (0, 2), (0, 1), (0, 2)),
         MEMBER_NAME: (4, 4),
     },
     empty_instance_is_none=True,

@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
-from fencepost.model.classic.cells import EMPTY, MEMBER, UNKNOWN, when
+from fencepost.model.classic.cells import (
+    ABSENT,
+    DEAD,
+    EMPTY,
+    MEMBER,
+    NONE,
+    PENDING,
+    UNKNOWN,
+    UNMAPPED,
+    when,
+)
 from fencepost.model.classic.effects import Do
 from fencepost.model.classic.rules import rule_sources as src
+from fencepost.model.classic.rules.offsets import ANONYMOUS_TXN
+from fencepost.model.classic.vocabulary import Generation, GroupState
 from fencepost.model.messages.errors import Error
-from fencepost.model.revision import DropRule, Gate, Release, Revision, SetRule, derive
+from fencepost.model.revision import Difference, DropRule, Gate, Release, Revision, SetRule, derive
 from fencepost.model.revisions.base import KAFKA_4, RULES, versions
-from fencepost.model.table.shared_features import Room
+from fencepost.model.table.expr import all_of, negate
+from fencepost.model.table.shared_features import Record, Room
 from fencepost.model.table.table import Level
 
 _OLDER = "KIP-848 (another coordinator); seen on 2.8.0 and 3.9.1 (old)"
+_TXN = "TxnOffsetCommit"
+_BEFORE_3_3 = f"{src.KAFKA_447}; seen on 3.0.2 to 3.2.3, and otherwise on 3.3.2"
+_BEFORE_3 = f"{src.KAFKA_447}; seen on 2.5.1 to 2.8.2, and otherwise on 3.0.2"
+_NAMELESS_TXN = when(generation=Generation.NEGATIVE, mid=EMPTY, inst=(NONE, UNMAPPED))
 
 GATES = (
     Gate(
@@ -50,6 +67,126 @@ GATES = (
                 _OLDER,
             )
             for rule in ("COMMIT-TOO-LARGE", "COMMIT-OUTSIDE-TOO-LARGE")
+        ),
+    ),
+    Gate(
+        (4, 0, 0),
+        "a commit in a transaction to a group that doesn't exist has an illegal generation",
+        (
+            SetRule(
+                _TXN,
+                RULES["TXN-COMMIT-GROUP-ABSENT"].but(
+                    effect=(Do.CREATE_GROUP,),
+                    answer=Error.UNKNOWN_MEMBER_ID,
+                    because="the group comes to exist first, and then has no members",
+                ),
+                "KIP-848 (another coordinator); seen on 3.3.2 to 3.9.1 (old)",
+            ),
+            *(
+                SetRule(_TXN, RULES[rule].but(answer=Error.INVALID_COMMIT_OFFSET_SIZE), _OLDER)
+                for rule in ("TXN-COMMIT-TOO-LARGE", "TXN-COMMIT-OUTSIDE-TOO-LARGE")
+            ),
+        ),
+    ),
+    Gate(
+        (3, 3, 0),
+        "a commit in a transaction without a generation may name any member of an empty group",
+        (
+            SetRule(
+                _TXN,
+                RULES["TXN-COMMIT-GROUP-ABSENT"].but(
+                    guard=all_of(when(state=ABSENT), negate(ANONYMOUS_TXN)),
+                    effect=(Do.CREATE_GROUP,),
+                    answer=Error.UNKNOWN_MEMBER_ID,
+                    because="the group comes to exist first, and then has no members",
+                ),
+                _BEFORE_3_3,
+            ),
+            SetRule(
+                _TXN,
+                RULES["TXN-COMMIT-OUTSIDE-TOO-LARGE"].but(
+                    guard=all_of(ANONYMOUS_TXN, when(record=Record.TOO_LARGE)),
+                    answer=Error.INVALID_COMMIT_OFFSET_SIZE,
+                ),
+                _BEFORE_3_3,
+            ),
+            SetRule(
+                _TXN,
+                RULES["TXN-COMMIT-OUTSIDE-METADATA"].but(
+                    guard=all_of(ANONYMOUS_TXN, when(metadata=True))
+                ),
+                _BEFORE_3_3,
+            ),
+            SetRule(
+                _TXN,
+                RULES["TXN-COMMIT-NO-MEMBERS"].but(
+                    guard=all_of(when(state=(ABSENT, GroupState.EMPTY)), ANONYMOUS_TXN),
+                    because="nobody is a member, and the commit names none",
+                ),
+                _BEFORE_3_3,
+            ),
+        ),
+    ),
+    Gate(
+        (3, 0, 0),
+        "a commit in a transaction that names a member, instance or generation is held to each",
+        (
+            SetRule(
+                _TXN,
+                RULES["TXN-COMMIT-GROUP-ABSENT"].but(
+                    guard=when(state=ABSENT, mid=UNKNOWN),
+                    effect=(Do.CREATE_GROUP,),
+                    answer=Error.UNKNOWN_MEMBER_ID,
+                    because="the group comes to exist first, and then has no members",
+                ),
+                _BEFORE_3,
+            ),
+            SetRule(
+                _TXN,
+                RULES["TXN-COMMIT-OUTSIDE-TOO-LARGE"].but(
+                    guard=all_of(_NAMELESS_TXN, when(record=Record.TOO_LARGE)),
+                    answer=Error.INVALID_COMMIT_OFFSET_SIZE,
+                ),
+                _BEFORE_3,
+            ),
+            SetRule(
+                _TXN,
+                RULES["TXN-COMMIT-OUTSIDE-METADATA"].but(
+                    guard=all_of(_NAMELESS_TXN, when(metadata=True))
+                ),
+                _BEFORE_3,
+            ),
+            SetRule(
+                _TXN,
+                RULES["TXN-COMMIT-NO-MEMBERS"].but(
+                    guard=all_of(when(state=(ABSENT, GroupState.EMPTY)), _NAMELESS_TXN),
+                    because="nobody is a member, and the commit names none",
+                ),
+                _BEFORE_3,
+            ),
+            SetRule(_TXN, RULES["TXN-COMMIT-ANONYMOUS"].but(guard=_NAMELESS_TXN), _BEFORE_3),
+            DropRule(_TXN, "TXN-COMMIT-INSTANCE-UNMAPPED", _BEFORE_3),
+            SetRule(
+                _TXN,
+                RULES["TXN-COMMIT-UNKNOWN-MEMBER"].but(guard=when(mid=(PENDING, UNKNOWN))),
+                _BEFORE_3,
+            ),
+            SetRule(
+                _TXN,
+                RULES["TXN-COMMIT-ILLEGAL-GENERATION"].but(
+                    guard=when(generation=(Generation.BEFORE, Generation.AFTER)),
+                    effect=(Do.CREATE_GROUP,),
+                ),
+                _BEFORE_3,
+            ),
+            SetRule(
+                _TXN,
+                RULES["TXN-COMMIT-MEMBER"].but(
+                    guard=negate(when(state=DEAD)),
+                    because="what the commit names is right, or it names nothing",
+                ),
+                _BEFORE_3,
+            ),
         ),
     ),
     Gate(
@@ -129,16 +266,16 @@ GATES = (
 )
 
 # Highest versions by first release: JoinGroup, SyncGroup, Heartbeat, LeaveGroup, OffsetCommit,
-# OffsetFetch, DescribeGroups, ListGroups, DeleteGroups.
+# OffsetFetch, DescribeGroups, ListGroups, DeleteGroups, TxnOffsetCommit.
 _HIGHEST: tuple[tuple[Release, tuple[int, ...]], ...] = (
-    ((2, 3), (5, 3, 3, 2, 7, 5, 3, 2, 1)),
-    ((2, 4), (6, 4, 4, 4, 8, 6, 5, 3, 2)),
-    ((2, 5), (7, 5, 4, 4, 8, 7, 5, 3, 2)),
-    ((2, 6), (7, 5, 4, 4, 8, 7, 5, 4, 2)),
-    ((3, 0), (7, 5, 4, 4, 8, 8, 5, 4, 2)),
-    ((3, 2), (9, 5, 4, 5, 8, 8, 5, 4, 2)),
-    ((3, 7), (9, 5, 4, 5, 9, 9, 5, 4, 2)),
-    ((3, 8), (9, 5, 4, 5, 9, 9, 5, 5, 2)),
+    ((2, 3), (5, 3, 3, 2, 7, 5, 3, 2, 1, 2)),
+    ((2, 4), (6, 4, 4, 4, 8, 6, 5, 3, 2, 2)),
+    ((2, 5), (7, 5, 4, 4, 8, 7, 5, 3, 2, 3)),
+    ((2, 6), (7, 5, 4, 4, 8, 7, 5, 4, 2, 3)),
+    ((3, 0), (7, 5, 4, 4, 8, 8, 5, 4, 2, 3)),
+    ((3, 2), (9, 5, 4, 5, 8, 8, 5, 4, 2, 3)),
+    ((3, 7), (9, 5, 4, 5, 9, 9, 5, 4, 2, 3)),
+    ((3, 8), (9, 5, 4, 5, 9, 9, 5, 5, 2, 4)),
 )
 RELEASES: tuple[Release, ...] = (
     *((2, minor) for minor in range(3, 9)),
@@ -188,9 +325,16 @@ def release(version: Release, *, ahead: Gate | None = None) -> Revision:
         KAFKA_4,
         name,
         "; ".join(["Apache Kafka " + name[6:], *(f"not yet: {g.about}" for g in gates)]),
-        tuple(d for gate in gates for d in gate.before),
+        tuple({_rule_of(d): d for gate in gates for d in gate.before}.values()),
         versions(*((0, high) for high in highest)),
     )
+
+
+def _rule_of(difference: Difference) -> tuple[str, str]:
+    """Return the table and the rule; of two gates about one rule, the older change counts."""
+    if isinstance(difference, DropRule):
+        return difference.table, difference.rule_id
+    return difference.table, difference.rule.id
 
 
 def _full(version: Release) -> Release:

@@ -44,8 +44,9 @@ class Need:
 class Steps:
     """The steps of a protocol's rules, and the places where each can be done.
 
-    `members`: the closed list.  `tables`: steps that can be done in no other table than this.
-    `needs`: conditions at the place of a step; a step that isn't there can be done anywhere.
+    `members`: the closed list.  `tables`: table → steps that can be done there, and in no table
+    that doesn't list them.  `needs`: conditions at the place of a step; a step that isn't there can
+    be done anywhere.
     `where`: makes the place of the first step from the value of each feature at a point (None for a
     feature that the table doesn't have).  `answers`: steps that answer the request or let it wait,
     so that the rule has no `answer`.  `example`: a step to name in remedies.  `without_request`:
@@ -65,18 +66,21 @@ class Steps:
     welcomes: Mapping[str, str] = field(default_factory=dict)
     rule_faults: Callable[[Table, Rule], Iterator[str]] = lambda _table, _rule: iter(())
 
-    def home(self, do: Enum) -> str | None:
-        """Return the one table that a step belongs to; None if it can be done in several."""
-        return next((table for table, steps in self.tables.items() if do in steps), None)
+    def homes(self, do: Enum) -> tuple[str, ...]:
+        """Return the tables that a step belongs to; none if it can be done in any."""
+        return tuple(table for table, steps in self.tables.items() if do in steps)
 
 
 def step_faults(table: Table, rule: Rule, steps: Steps) -> Iterator[str]:
     """Yield steps that are another table's, and fields of the rule that don't go with its steps."""
     for do in rule.effect:
-        home = steps.home(do)
-        if home not in {None, table.name}:
-            yield f'{rule.id}: the step "{do.value}" belongs to table {home}, not to {table.name}'
-        elif home is None and table.name in steps.only_answer:
+        homes = steps.homes(do)
+        if homes and table.name not in homes:
+            belongs = " or ".join(homes)
+            yield (
+                f'{rule.id}: the step "{do.value}" belongs to table {belongs}, not to {table.name}'
+            )
+        elif not homes and table.name in steps.only_answer:
             yield (
                 f'{rule.id}: the step "{do.value}" would not be done: a rule of table {table.name} '
                 "answers and changes nothing; leave it out"

@@ -25,15 +25,16 @@ from fencepost.model.history.history import HistoryExchange
 from fencepost.model.messages.draft_messages import MemberNameJoinGroupRequest
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import (
+    CommitResponse,
     HeartbeatRequest,
     JoinGroupRequest,
     JoinGroupResponse,
     LeaveGroupRequest,
     LeaveGroupResponse,
     OffsetCommitRequest,
-    OffsetCommitResponse,
     SyncGroupRequest,
     SyncGroupResponse,
+    TxnOffsetCommitRequest,
     groups_of,
 )
 from fencepost.model.messages.shapes import Message, ShapeError
@@ -223,7 +224,7 @@ def _claims(exchange: PlacedExchange) -> Iterator[Claim]:
         case JoinGroupRequest() | SyncGroupRequest() | HeartbeatRequest():
             error: int | str = getattr(answer, "error_code", NONE)
             yield Claim(request.group_id, request.member_id, request.group_instance_id, error)
-        case OffsetCommitRequest() if isinstance(answer, OffsetCommitResponse):
+        case OffsetCommitRequest() | TxnOffsetCommitRequest() if isinstance(answer, CommitResponse):
             errors = {p.error_code for t in answer.topics for p in t.partitions} - {_SAYS_NOTHING}
             if errors and request.generation_id >= 0:
                 error = NONE if NONE in errors else next(iter(errors))

@@ -185,15 +185,16 @@ OF_OPERATORS = (
     _property(
         "members-commit-and-nobody-else",
         "A commit is accepted from a member of the generation unless assignments are awaited, from "
-        "others only without a generation and while the group is Empty.",
-        f"{src.KAFKA_COMMIT}; {src.KAFKA_8487}",
+        "others only without a generation and while the group is Empty.  In a transaction it is "
+        "accepted in each state, also from who names neither member nor generation.",
+        f"{src.KAFKA_COMMIT}; {src.KAFKA_8487}; {src.KAFKA_TXN_COMMIT}",
         "commits to groups that exist",
         waits.commit_answered,
         waits.commits,
     ),
     _property(
         "a-commit-keeps-alive",
-        "A commit of a member that is accepted starts its session anew.",
+        "A commit of a member that is accepted, outside of a transaction, starts its session anew.",
         f"{src.KIP_ROLLING}; {src.KAFKA_COMMIT}",
         "commits that are told NONE",
         waits.commit_kept_alive,

@@ -326,7 +326,7 @@ ANSWERED_BEFORE_FENCING = frozenset(
     {
         *(
             f"{api}-{check}"
-            for api in ("JOIN", "SYNC", "HEARTBEAT", "LEAVE", "COMMIT")
+            for api in ("JOIN", "SYNC", "HEARTBEAT", "LEAVE", "COMMIT", "TXN-COMMIT")
             for check in _BEFORE_FENCING
         ),
         "JOIN-SESSION-TIMEOUT-INVALID",
@@ -338,6 +338,10 @@ ANSWERED_BEFORE_FENCING = frozenset(
         "COMMIT-EMPTY-GROUP",
         "COMMIT-OUTSIDE-METADATA",
         "COMMIT-OUTSIDE-TOO-LARGE",
+        "TXN-COMMIT-TOPICS-UNKNOWN",
+        "TXN-COMMIT-NO-MEMBERS",
+        "TXN-COMMIT-OUTSIDE-METADATA",
+        "TXN-COMMIT-OUTSIDE-TOO-LARGE",
     }
 )
 """The rules that answer a zombie before the holder of the instance is looked up."""

@@ -16,6 +16,8 @@ from fencepost.model.classic.group import JOIN, SESSION, Group, Member
 from fencepost.model.classic.vocabulary import GroupState
 from fencepost.model.messages.errors import Error, error_name
 from fencepost.model.messages.messages import (
+    CommitRequest,
+    CommitResponse,
     DescribeGroupsRequest,
     DescribeGroupsResponse,
     HeartbeatRequest,
@@ -23,10 +25,9 @@ from fencepost.model.messages.messages import (
     JoinGroupResponse,
     ListGroupsRequest,
     ListGroupsResponse,
-    OffsetCommitRequest,
-    OffsetCommitResponse,
     SyncGroupRequest,
     SyncGroupResponse,
+    TxnOffsetCommitRequest,
 )
 from fencepost.model.work import Incoming, Timer
 from fencepost.properties.claims.step_checks import NONE, answers, joined, members, own_answer
@@ -192,7 +193,7 @@ def sync_outlasts(view: StepView) -> str | None:
     return None
 
 
-Sender = HeartbeatRequest | SyncGroupRequest | OffsetCommitRequest
+Sender = HeartbeatRequest | SyncGroupRequest | CommitRequest
 
 
 def present(group: Group | None, message: Sender) -> bool:
@@ -253,16 +254,13 @@ def other_protocol_refused(view: StepView) -> str | None:
     return None if view.after == view.before else "a SyncGroup that was refused changed the group"
 
 
-Caller = HeartbeatRequest | SyncGroupRequest | OffsetCommitRequest
-
-
-def _calling(view: StepView) -> Caller | None:
+def _calling(view: StepView) -> Sender | None:
     """Return a request of a member, of a group that has some."""
     event, before = view.event, view.before
     if before is None or not before.members or not isinstance(event, Incoming):
         return None
     message = event.message
-    if isinstance(message, HeartbeatRequest | SyncGroupRequest | OffsetCommitRequest):
+    if isinstance(message, Sender):
         return message
     return None
 
@@ -270,7 +268,7 @@ def _calling(view: StepView) -> Caller | None:
 def error(view: StepView) -> int | str | None:
     """Return the error in the answer to the step's request; None: no answer, or rows differ."""
     message = own_answer(view)
-    if isinstance(message, OffsetCommitResponse):
+    if isinstance(message, CommitResponse):
         codes = {p.error_code for topic in message.topics for p in topic.partitions}
         return codes.pop() if len(codes) == 1 else None
     if isinstance(message, HeartbeatResponse | SyncGroupResponse):
@@ -327,7 +325,7 @@ def late_refused(view: StepView) -> str | None:
 def refused_commit(view: StepView) -> bool:
     """Return True if a commit was refused."""
     event = view.event
-    if not isinstance(event, Incoming) or not isinstance(event.message, OffsetCommitRequest):
+    if not isinstance(event, Incoming) or not isinstance(event.message, CommitRequest):
         return False
     return error(view) not in {NONE, None}
 
@@ -341,10 +339,10 @@ def offsets(view: StepView) -> str | None:
     return None if before == after else "a commit was refused and its offset was stored"
 
 
-def _commit(view: StepView) -> tuple[OffsetCommitRequest, int | str] | None:
+def _commit(view: StepView) -> tuple[CommitRequest, int | str] | None:
     """Return the commit of the step, and the error of all its rows."""
     event = view.event
-    if not isinstance(event, Incoming) or not isinstance(event.message, OffsetCommitRequest):
+    if not isinstance(event, Incoming) or not isinstance(event.message, CommitRequest):
         return None
     code = error(view)
     return None if code is None else (event.message, code)
@@ -381,12 +379,7 @@ def commit_answered(view: StepView) -> str | None:
     if commit is None or group is None:
         return None
     message, code = commit
-    if group.state is GroupState.EMPTY:
-        may = True if message.generation_id < 0 else None
-    elif group.state is GroupState.COMPLETING:
-        may = False
-    else:
-        may = present(group, message)
+    may = _may_commit(group, message)
     if may is None or may is (code == NONE):
         return None
     who = f"{message.member_id or 'somebody who is no member'} in generation"
@@ -396,10 +389,22 @@ def commit_answered(view: StepView) -> str | None:
     )
 
 
+def _may_commit(group: Group, message: CommitRequest) -> bool | None:
+    """Return True if a commit must be accepted, False if it must be refused; None: either."""
+    if group.state is GroupState.EMPTY:
+        return True if message.generation_id < 0 else None
+    if isinstance(message, TxnOffsetCommitRequest):
+        named = bool(message.member_id) or message.group_instance_id is not None
+        return present(group, message) or (message.generation_id < 0 and not named)
+    return group.state is not GroupState.COMPLETING and present(group, message)
+
+
 def member_commits(view: StepView) -> bool:
-    """Return True if a member's commit was accepted."""
+    """Return True if a member's commit was accepted, outside of a transaction."""
     commit = _commit(view)
-    return commit is not None and accepted(view) and present(view.before, commit[0])
+    if commit is None or isinstance(commit[0], TxnOffsetCommitRequest):
+        return False
+    return accepted(view) and present(view.before, commit[0])
 
 
 def commit_kept_alive(view: StepView) -> str | None:

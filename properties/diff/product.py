@@ -40,6 +40,7 @@ from fencepost.model.messages.messages import (
     OffsetCommitResponse,
     OffsetFetchResponse,
     SyncGroupResponse,
+    TxnOffsetCommitResponse,
 )
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revision import Revision
@@ -99,7 +100,7 @@ def meaning(message: Message | None) -> Meaning:
             return Meaning(error_name(next((c for c in codes if c != _NONE), _NONE)))
         case DraftLeaveGroupResponse():
             return Meaning(error_name(message.error_code))
-        case OffsetCommitResponse():
+        case OffsetCommitResponse() | TxnOffsetCommitResponse():
             codes = tuple(p.error_code for topic in message.topics for p in topic.partitions)
             return Meaning(error_name(next((c for c in codes if c != _NONE), _NONE)))
         case DescribeGroupsResponse():

@@ -15,6 +15,7 @@ from itertools import product
 from fencepost.model.classic.effects import Do
 from fencepost.model.classic.vocabulary import (
     DELAY,
+    GENERATION,
     LATE,
     MID,
     PROTOCOL_FIT,
@@ -22,6 +23,7 @@ from fencepost.model.classic.vocabulary import (
     SUBJECT,
     Delay,
     Fit,
+    Generation,
     GroupState,
     Late,
     Mid,
@@ -42,6 +44,7 @@ from fencepost.model.table.shared_features import (
     Record,
     Room,
 )
+from fencepost.model.table.table import Rule, Table
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 from fencepost.properties.judging.report import CertificateCoverage
 
@@ -101,7 +104,8 @@ def without_unreachable(
 Allowed = Callable[[Feature, Hashable], bool]
 
 _FAILOVER, _DELETION, _CLEANER = "failover", "topics deleted", "cleanup"
-_NO_TOPIC = "COMMIT-TOPICS-UNKNOWN"
+_NO_TOPICS = frozenset({"COMMIT-TOPICS-UNKNOWN", "TXN-COMMIT-TOPICS-UNKNOWN"})
+_NAMES_NOBODY = "TXN-COMMIT-ANONYMOUS"
 _ROWS = {"LeaveGroup member": "LeaveGroup"}
 _OF_MEMBERS = {"session timeout": "JoinGroup", "join phase": "JoinGroup", "sync phase": "SyncGroup"}
 _IDS_FIRST = 4
@@ -124,10 +128,12 @@ def unreachable(revision: Revision, hello: Hello, configs: Sequence[Config]) -> 
             reasons[rule.id] = "no topic of the target can be deleted"
         elif table.name == _CLEANER and not any(config.get(_CLEANUP) for config in configs):
             reasons[rule.id] = f"the target removes no unused groups ({_CLEANUP})"
-        elif rule.id == _NO_TOPIC and "missing-topics" not in hello.features:
+        elif rule.id in _NO_TOPICS and "missing-topics" not in hello.features:
             reasons[rule.id] = "the target has no topics that don't exist"
         elif api in revision.apis and api not in hello.apis:
             reasons[rule.id] = f"the target has no {api}"
+        elif not _carries(api, "memberId", hello) and _asks_for_a_member(rule, table):
+            reasons[rule.id] = f"the target has {_spoken(api, hello)}, which name no member"
         elif Do.POSTPONE in rule.effect and not _names_instances("JoinGroup", hello):
             reasons[rule.id] = _no_static(hello)
         else:
@@ -220,6 +226,17 @@ def _wants_of_members(api: str, hello: Hello) -> Iterator[tuple[str, Allowed]]:
             "the target has no SyncGroup",
             lambda feature, value: feature.name != STATE.name or value is not GroupState.STABLE,
         )
+
+
+def _asks_for_a_member(rule: Rule, table: Table) -> bool:
+    """Return True for a rule of transactions that no commit reaches that names nobody."""
+    ids = [known.id for known in table.rules()]
+    if _NAMES_NOBODY not in ids:
+        return False
+    behind = ids.index(rule.id) > ids.index(_NAMES_NOBODY)
+    return behind or not _is_open(
+        rule.guard, lambda feature, value: feature is not GENERATION or value is Generation.NEGATIVE
+    )
 
 
 def _no_static(hello: Hello) -> str:

@@ -20,7 +20,14 @@ from fencepost.model.suggestions import did_you_mean
 from fencepost.properties.mutants.mutant import Mutant
 from fencepost.properties.mutants.past_bugs import HISTORY
 from fencepost.properties.mutants.wrong_answers import ANSWERS, GHOSTS
-from fencepost.properties.mutants.wrong_members import COMMITS, HEARTBEATS, JOIN, LEAVES, REPLACED
+from fencepost.properties.mutants.wrong_members import (
+    COMMITS,
+    HEARTBEATS,
+    JOIN,
+    LEAVES,
+    REPLACED,
+    TRANSACTIONS,
+)
 from fencepost.properties.mutants.wrong_rebalances import REBALANCES, SYNCS, TIMERS
 
 BREAKS: Mapping[str, tuple[str, ...]] = {
@@ -229,6 +236,7 @@ MUTANTS: Mapping[str, Mutant] = _collected(
     HEARTBEATS,
     LEAVES,
     COMMITS,
+    TRANSACTIONS,
     TIMERS,
     ANSWERS,
 )

@@ -14,7 +14,11 @@ from fencepost.model.classic.group import SESSION, Group
 from fencepost.model.classic.perform import join_answer
 from fencepost.model.classic.vocabulary import MID, STATE, GroupState, Mid
 from fencepost.model.messages.errors import Error
-from fencepost.model.messages.messages import JoinGroupResponse, SyncGroupResponse
+from fencepost.model.messages.messages import (
+    JoinGroupResponse,
+    SyncGroupResponse,
+    TxnOffsetCommitResponse,
+)
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revisions.base import RULES
 from fencepost.model.table.expr import all_of, negate
@@ -234,6 +238,128 @@ COMMITS: tuple[Mutant, ...] = (
         "an administrator can't set the offsets of a group without members",
         GUARD,
         only("COMMIT-EMPTY-GROUP", negate(STATE.among(GroupState.EMPTY))),
+    ),
+)
+
+
+def _knows_all_topics(message: Message) -> Message:
+    if not isinstance(message, TxnOffsetCommitResponse):
+        return message
+    unknown, none = Error.UNKNOWN_TOPIC_OR_PARTITION.value, Error.NONE.value
+    topics = tuple(
+        replace(
+            topic,
+            partitions=tuple(
+                replace(row, error_code=none if row.error_code == unknown else row.error_code)
+                for row in topic.partitions
+            ),
+        )
+        for topic in message.topics
+    )
+    return replace(message, topics=topics)
+
+
+TRANSACTIONS: tuple[Mutant, ...] = (
+    mutant(
+        "zombie-transacts",
+        "a replaced process may still commit in a transaction: fencing is not checked there",
+        ANSWER,
+        but("TXN-COMMIT-INSTANCE-FENCED", effect=_STORED, answer=Error.NONE),
+    ),
+    mutant(
+        "zombie-transacts-unknown",
+        "a replaced process that commits in a transaction is unknown, not fenced",
+        GUARD,
+        dropped("TXN-COMMIT-INSTANCE-FENCED"),
+    ),
+    mutant(
+        "stranger-transacts",
+        "an id that is of no member may commit in a transaction",
+        ANSWER,
+        but("TXN-COMMIT-UNKNOWN-MEMBER", effect=_STORED, answer=Error.NONE),
+    ),
+    mutant(
+        "unmapped-instance-transacts",
+        "an instance that nobody holds is not looked up where a member commits in a transaction",
+        GUARD,
+        dropped("TXN-COMMIT-INSTANCE-UNMAPPED"),
+    ),
+    mutant(
+        "transaction-generation-unchecked",
+        "a member may commit in a transaction for a generation that is over",
+        GUARD,
+        dropped("TXN-COMMIT-ILLEGAL-GENERATION"),
+    ),
+    mutant(
+        "transaction-needs-member",
+        "a commit in a transaction must name a member, as every other commit does",
+        ANSWER,
+        but("TXN-COMMIT-ANONYMOUS", effect=(), answer=Error.UNKNOWN_MEMBER_ID),
+    ),
+    mutant(
+        "empty-group-refuses-transactions",
+        "a commit in a transaction is refused while nobody is a member",
+        ANSWER,
+        but("TXN-COMMIT-NO-MEMBERS", effect=(), answer=Error.UNKNOWN_MEMBER_ID),
+    ),
+    mutant(
+        "absent-group-transacts",
+        "a commit in a transaction for a group that doesn't exist is taken in any generation",
+        ANSWER,
+        but("TXN-COMMIT-GROUP-ABSENT", effect=_STORED, answer=Error.NONE),
+    ),
+    mutant(
+        "nameless-group-transacts",
+        "a transaction may hold offsets of a group without a name",
+        GUARD,
+        dropped("TXN-COMMIT-GROUP-ID-INVALID"),
+    ),
+    mutant(
+        "transaction-completing-refused",
+        "a commit in a transaction is refused in CompletingRebalance, as every other commit is",
+        GUARD,
+        added(
+            "TXN-COMMIT-MEMBER",
+            RULES["TXN-COMMIT-MEMBER"].but(
+                id="TXN-COMMIT-COMPLETING",
+                guard=STATE.among(GroupState.COMPLETING),
+                effect=(),
+                answer=Error.REBALANCE_IN_PROGRESS,
+            ),
+        ),
+        but("TXN-COMMIT-MEMBER", guard=STATE.among(GroupState.PREPARING, GroupState.STABLE)),
+    ),
+    mutant(
+        "transaction-forgotten",
+        "a commit of a member in a transaction is told NONE and not stored",
+        EFFECT,
+        without("TXN-COMMIT-MEMBER", Do.STORE_OFFSETS),
+    ),
+    mutant(
+        "transaction-keeps-alive",
+        "a commit in a transaction restarts the session timer, as every other commit does",
+        TIMER,
+        but("TXN-COMMIT-MEMBER", effect=(Do.RESTART_SESSION, Do.STORE_OFFSETS)),
+    ),
+    mutant(
+        "transaction-topics-unchecked",
+        "a commit in a transaction for a topic that doesn't exist is told NONE",
+        ANSWER,
+        distort=_knows_all_topics,
+    ),
+    mutant(
+        "transaction-size-unchecked",
+        "a transaction's offsets that are too large to be stored are told NONE",
+        ANSWER,
+        but("TXN-COMMIT-TOO-LARGE", answer=Error.NONE),
+        but("TXN-COMMIT-OUTSIDE-TOO-LARGE", answer=Error.NONE),
+    ),
+    mutant(
+        "transaction-metadata-refuse-all",
+        "metadata that are too long refuse all offsets of a transaction, and not their own alone",
+        ANSWER,
+        but("TXN-COMMIT-METADATA", effect=(), answer=Error.OFFSET_METADATA_TOO_LARGE),
+        but("TXN-COMMIT-OUTSIDE-METADATA", effect=(), answer=Error.OFFSET_METADATA_TOO_LARGE),
     ),
 )
 

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from fencepost.model.messages.errors import Error, error_name
 from fencepost.model.messages.messages import (
+    CommitResponse,
     DeleteGroupsResponse,
     DescribedGroup,
     DescribeGroupsResponse,
@@ -30,6 +31,7 @@ from fencepost.model.messages.messages import (
     OffsetCommitResponse,
     OffsetFetchResponse,
     SyncGroupResponse,
+    TxnOffsetCommitResponse,
 )
 from fencepost.model.messages.shapes import Message
 from fencepost.model.table.table import LEVELS, Level
@@ -260,6 +262,8 @@ def _compare(m: _Matcher, expected: Message, observed: Message, order: tuple[Any
             _leave(m, expected, observed)
         case OffsetCommitResponse(), OffsetCommitResponse():
             _commit(m, expected, observed)
+        case TxnOffsetCommitResponse(), TxnOffsetCommitResponse():
+            _commit(m, expected, observed)
         case OffsetFetchResponse(), OffsetFetchResponse():
             _fetch(m, expected, observed)
         case DescribeGroupsResponse(), DescribeGroupsResponse():
@@ -329,8 +333,8 @@ def _leave(m: _Matcher, expected: LeaveGroupResponse, observed: LeaveGroupRespon
         )
 
 
-def _commit(m: _Matcher, expected: OffsetCommitResponse, observed: OffsetCommitResponse) -> None:
-    def codes(answer: OffsetCommitResponse) -> dict[tuple[str, int], Any]:
+def _commit(m: _Matcher, expected: CommitResponse, observed: CommitResponse) -> None:
+    def codes(answer: CommitResponse) -> dict[tuple[str, int], Any]:
         return {
             (t.name, p.partition_index): p.error_code for t in answer.topics for p in t.partitions
         }

@@ -19,6 +19,8 @@ from fencepost.model.classic.group import JOIN, SESSION, SYNC, WRITE, Group, Mem
 from fencepost.model.classic.vocabulary import GroupState
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import (
+    CommitRequest,
+    CommitResponse,
     HeartbeatResponse,
     JoinGroupRequest,
     JoinGroupResponse,
@@ -30,6 +32,8 @@ from fencepost.model.messages.messages import (
     OffsetCommitResponse,
     SyncGroupRequest,
     SyncGroupResponse,
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
 )
 from fencepost.model.messages.shapes import Message
 from fencepost.model.work import Incoming
@@ -57,6 +61,7 @@ def can_adopt(observed: Message) -> bool:
         HeartbeatResponse,
         LeaveGroupResponse,
         OffsetCommitResponse,
+        TxnOffsetCommitResponse,
     )
     return isinstance(observed, kinds)
 
@@ -310,7 +315,9 @@ def _groups_after(
                 known = tuple(_callers(group, request))
                 for size in range(1, len(known) + 1):
                     yield from (_without(group, gone) for gone in combinations(known, size))
-        case OffsetCommitRequest(), OffsetCommitResponse():
+        case OffsetCommitRequest() | TxnOffsetCommitRequest(), _ if isinstance(
+            observed, CommitResponse
+        ):
             yield group
             yield _committed(group or Group(), message)
         case _:
@@ -417,7 +424,7 @@ def _without(group: Group, gone: Iterable[str]) -> Group:
     )
 
 
-def _committed(group: Group, commit: OffsetCommitRequest) -> Group:
+def _committed(group: Group, commit: CommitRequest) -> Group:
     kept = {(o.topic, o.partition): o for o in group.offsets}
     for topic in commit.topics:
         for part in topic.partitions:

@@ -124,7 +124,14 @@ def _set_of(change: Becomes) -> SetClosure:
 Effects = Mapping[Enum, AbstractEffect]
 _FIRES = {SESSION: SESSION_FIRES, JOIN: JOIN_TIMER_FIRES, SYNC: SYNC_TIMER_FIRES}
 _OWN_ANSWERS = frozenset(
-    {"OffsetCommit", "OffsetFetch", "DescribeGroups", "ListGroups", "DeleteGroups"}
+    {
+        "OffsetCommit",
+        "TxnOffsetCommit",
+        "OffsetFetch",
+        "DescribeGroups",
+        "ListGroups",
+        "DeleteGroups",
+    }
 )
 _CHANGES: dict[tuple[Enum, ...], Formula] = {}
 _ABSTRACT_STATE: Mapping[Hashable, Formula] = {state: is_now(STATE, state) for state in GroupState}

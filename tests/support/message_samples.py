@@ -6,10 +6,14 @@ from typing import Any
 
 from fencepost.model.messages.shapes import ListOf, Message, Scalar, wire_fields
 
+NEWER = frozenset({"DeleteGroups", "TxnOffsetCommit"})
+"""APIs that the model has learnt since the plans of seeds were kept."""
+
 VALUES: dict[str, Any] = {
     "string": "xyž",
     "bytes": "AAEC",
     "bool": True,
+    "int16": 300,
     "int32": 7000,
     "int64": 2**40 * 1000,
     "error": 25,

@@ -151,9 +151,10 @@ def page() -> str:
 
 def _lines() -> Iterator[str]:
     yield from (_TITLE, _STEPS)
-    for table in (*TABLES, None):
-        yield f"### {'In any table' if table is None else f'In table {table}'}\n"
-        yield from (_step(do) for do in Do if HOME.get(do) == table)
+    homes = sorted(set(HOME.values()), key=lambda tables: list(TABLES).index(tables[0]))
+    for tables in (*homes, ()):
+        yield f"### {'In table ' + ' and '.join(tables) if tables else 'In any table'}\n"
+        yield from (_step(do) for do in Do if HOME.get(do, ()) == tables)
     yield _ECHO
     yield from (f"| `{echo}` | {echo.value} |" for echo in Echo)
     yield from ("", _COLUMNS)

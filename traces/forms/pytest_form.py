@@ -131,13 +131,14 @@ _LEAST_SLACK_MS = 30
 _LATE_S = 0.5
 """The longest delay of the right answer, in s, where the recorded fault is a missing answer."""
 _NOTEWORTHY_MS = 500
+_IN_TRANSACTION = "TxnOffsetCommit"
 _NO_WORD = re.compile(r"[^a-z0-9]+")
 
 
 def to_pytest(trace: TraceFile) -> str:
     """Return the text of the module: the same for the same trace.
 
-    Raises TraceFileError for requests that no Kafka knows.
+    Raises TraceFileError for requests that no Kafka knows, and for those of transactions.
     """
     for event in trace.events:
         if isinstance(event, Sent) and event.request.api not in APIS:
@@ -146,6 +147,13 @@ def to_pytest(trace: TraceFile) -> str:
                 event.request.id,
                 f"is {with_article(event.request.api)}, which never was in a release",
                 "convert it to another form; `adapter` has all",
+            )
+        if isinstance(event, Sent) and event.request.api == _IN_TRANSACTION:
+            raise TraceFileError(
+                "the trace",
+                event.request.id,
+                f"is {with_article(_IN_TRANSACTION)}, which needs a transaction around it",
+                "convert it to another form, or run `fencepost replay`, which makes one",
             )
     body = "\n".join(f"        {line}" for line in _Test(trace).lines())
     return (

@@ -38,6 +38,8 @@ from fencepost.model.messages.messages import (
     JoinProtocol,
     LeavingMember,
     SyncAssignment,
+    TxnCommitPartition,
+    TxnCommitTopic,
     carried_fields,
 )
 from fencepost.model.plans.plan_order import DELAY
@@ -441,6 +443,8 @@ class Drawer:
         }
         if "DeleteGroups" in self._dry_run.hello.apis:
             weights["delete"] = 0.3
+        if "TxnOffsetCommit" in self._dry_run.hello.apis:
+            weights["transact"] = 0.6
         if member is None:
             replaces = group is not None and group.holder(instance_of(who) or "") is not None
             weights["join"] = 4.0 if state is GroupState.STABLE and not replaces else 12.0
@@ -554,16 +558,13 @@ class Drawer:
             case "beat":
                 return {**member, "generation_id": GenerationOf(who)}
             case "commit":
-                part = CommitPartition(
-                    partition_index=0,
-                    committed_offset=random.randrange(9),
-                    committed_metadata="m" * self._more(),
-                )
+                part = CommitPartition(**self._offset())
                 topics = (CommitTopic(name=self._topic(), partitions=(part,)),)
-                anonymous = random.random() < 0.2
-                if anonymous:
-                    return {**group, "member_id": "", "generation_id": -1, "topics": topics}
-                return {**member, "generation_id": GenerationOf(who), "topics": topics}
+                return {**self._committer(who), "topics": topics}
+            case "transact":
+                row = TxnCommitPartition(**self._offset())
+                rows = (TxnCommitTopic(name=self._topic(), partitions=(row,)),)
+                return {**self._committer(who), "transactional_id": who, "topics": rows}
             case "fetch":
                 return {
                     **group,
@@ -578,6 +579,21 @@ class Drawer:
                 return {"states_filter": (), "types_filter": ()}
             case _:
                 return {**group, "member_id": IdOf(who), "members": self._rows(who, kind)}
+
+    def _offset(self) -> dict[str, Any]:
+        return {
+            "partition_index": 0,
+            "committed_offset": self._random.randrange(9),
+            "committed_metadata": "m" * self._more(),
+        }
+
+    def _committer(self, who: str) -> dict[str, Any]:
+        """Return the fields that name who commits: a member, or sometimes nobody."""
+        group = {"group_id": self._participants.homes[who]}
+        if self._random.random() < 0.2:
+            return {**group, "member_id": "", "generation_id": -1}
+        member = {"member_id": IdOf(who), "group_instance_id": instance_of(who)}
+        return {**group, **member, "generation_id": GenerationOf(who)}
 
     def _topic(self) -> str:
         return OWN if self._deletes and self._random.random() < _OWN else "t"
@@ -610,6 +626,7 @@ _API = {
     "describe": "DescribeGroups",
     "list": "ListGroups",
     "delete": "DeleteGroups",
+    "transact": "TxnOffsetCommit",
 }
 
 

@@ -64,6 +64,7 @@ _COMMON = {
     "offsets.topic.replication.factor": "1",
     "offsets.topic.num.partitions": "1",
     "offsets.retention.check.interval.ms": str(_NEVER_MS),
+    "transaction.state.log.num.partitions": "1",
     "transaction.state.log.replication.factor": "1",
     "transaction.state.log.min.isr": "1",
     "group.initial.rebalance.delay.ms": "0",

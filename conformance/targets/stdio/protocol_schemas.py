@@ -219,6 +219,8 @@ def _scalar(name: str) -> dict[str, Any]:
             return {"type": "boolean"}
         case "error":
             return {"type": ["integer", "string"]}
+        case "int16":
+            return {"type": "integer", "minimum": -(2**15), "maximum": 2**15 - 1}
         case "int32":
             return {"type": "integer", "minimum": -(2**31), "maximum": 2**31 - 1}
         case "int64":

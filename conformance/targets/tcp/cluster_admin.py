@@ -16,6 +16,7 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, TypeVar
 
 from fencepost.conformance.targets.target import NO_LIMIT
@@ -63,6 +64,10 @@ _HIGHEST = {
     "Produce": 8,
     "ElectLeaders": 2,
     "AlterPartitionReassignments": 0,
+    "InitProducerId": 4,
+    "AddOffsetsToTxn": 3,
+    "EndTxn": 3,
+    "OffsetFetch": 7,
 }
 _BATCHES_SINCE = 3
 _NONE_IF_HUGE = {
@@ -107,6 +112,13 @@ class AccessError(AdminError):
 
     def __init__(self, at: Address, api: str, refused: str) -> None:
         super().__init__(f"{at} answered {api} with {refused}: {_ACCESS}")
+
+
+class KeyType(Enum):
+    """The kind of name that FindCoordinator is asked about."""
+
+    GROUP = 0
+    TRANSACTION = 1
 
 
 class Admin:
@@ -256,8 +268,8 @@ class Admin:
         code = body.get("errorCode", 0)
         return f"it answered {error_name(code)}." if code else ""
 
-    async def find_coordinator(self, group_id: str) -> Address:
-        """Return the address of a group's coordinator, asked for until the answer is NONE.
+    async def find_coordinator(self, name: str, *, of: KeyType = KeyType.GROUP) -> Address:
+        """Return the address of a group's or producer's coordinator, asked for until it is NONE.
 
         Raises AdminError after the deadline, at once for an error that time doesn't heal, and for a
         broker that can't be reached as soon as a connection should have been made.
@@ -265,7 +277,9 @@ class Admin:
         problem = "it did not answer"
         reached = time.monotonic()
         batch = self.version_of("FindCoordinator") >= 4
-        key = {"coordinatorKeys": [group_id]} if batch else {"key": group_id}
+        key: dict[str, Any] = {"coordinatorKeys": [name]} if batch else {"key": name}
+        if of is not KeyType.GROUP:
+            key["keyType"] = of.value
 
         async def attempt() -> Address | None:
             nonlocal problem, reached
@@ -285,15 +299,14 @@ class Admin:
                 return self._named(row)
             problem = f"it answered {error_name(code)}"
             if code not in MOVING:
-                raise RefusedError(f"FindCoordinator for {group_id!r}", code)
+                raise RefusedError(f"FindCoordinator for {name!r}", code)
             return None
 
-        address = await _repeat(attempt, self._deadlines.coordinator_s)
+        address = await repeat(attempt, self._deadlines.coordinator_s)
         if address is None:
             most = self._deadlines.coordinator_s
             raise AdminError(
-                f"{self.bootstrap} named no coordinator for {group_id!r} within {most:g} s: "
-                f"{problem}"
+                f"{self.bootstrap} named no coordinator for {name!r} within {most:g} s: {problem}"
             )
         return address
 
@@ -379,7 +392,7 @@ class Admin:
             answer = await self.call("Metadata", {"topics": [{"name": name}]})
             return True if any(_is_led(row) for row in answer["topics"]) else None
 
-        if not await _repeat(attempt, self._deadlines.answer_s):
+        if not await repeat(attempt, self._deadlines.answer_s):
             raise AdminError(f"the topic {name} has no leader")
 
     async def delete_topic(self, name: str, at: Address | None) -> None:
@@ -396,7 +409,7 @@ class Admin:
                 code = Error.UNKNOWN_TOPIC_OR_PARTITION.value
                 return True if all(row["errorCode"] == code for row in rows) else None
 
-            if not await _repeat(attempt, self._deadlines.answer_s):
+            if not await repeat(attempt, self._deadlines.answer_s):
                 raise AdminError(f"{at} still knows the topic {name}, which was deleted")
 
     async def groups(self, prefix: str, at: Address) -> list[str]:
@@ -440,7 +453,7 @@ def _reason(error: OSError) -> str:
     return error.strerror or str(error)
 
 
-async def _repeat(attempt: Callable[[], Awaitable[_T | None]], most_s: float) -> _T | None:
+async def repeat(attempt: Callable[[], Awaitable[_T | None]], most_s: float) -> _T | None:
     """Repeat `attempt`, ever more slowly, and return its first result; None after `most_s`."""
     end, pause = time.monotonic() + most_s, 0.02
     try:

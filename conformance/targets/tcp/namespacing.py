@@ -50,6 +50,8 @@ class Names:
         out = dict(body)
         if isinstance(out.get("groupId"), str):
             out["groupId"] = self.group(out["groupId"])
+        if isinstance(out.get("transactionalId"), str):
+            out["transactionalId"] = f"{self.prefix}{out['transactionalId']}"
         groups = out.get("groups")
         if api == "DescribeGroups" and isinstance(groups, list):
             out["groups"] = [self.group(g) if isinstance(g, str) else g for g in groups]

@@ -60,6 +60,7 @@ from fencepost.conformance.targets.tcp.security import (
     refusal,
 )
 from fencepost.conformance.targets.tcp.tcp_coordinator import TcpScope
+from fencepost.conformance.targets.tcp.transactions import COMMIT, NEEDED, Transaction, Transactions
 from fencepost.model.coordinator import (
     CONFIG_DEFAULTS,
     AsyncCoordinator,
@@ -232,6 +233,8 @@ def harmless(api: str, version: int, group_id: str) -> dict[str, Any]:
             return {"groupId": group_id, **rows}
         case "OffsetCommit":
             return {"groupId": group_id, "generationIdOrMemberEpoch": 1, "memberId": _MEMBER}
+        case "TxnOffsetCommit":
+            return {"transactionalId": group_id, **member}
         case "OffsetFetch":
             groups = {"groups": [{"groupId": group_id, "memberEpoch": -1}]}
             return groups if version >= 8 else {"groupId": group_id}
@@ -405,6 +408,7 @@ class TcpTarget(Target):
         self._temporary = temporary
         self.may_refuse = not temporary
         """True if there may be rules of access, so that a refusal is no fault of the protocol."""
+        self._transactions = Transactions(self.admin, deadlines.coordinator_s)
         self._topics: dict[str, asyncio.Future[None]] = {}
         """Topics of ours, which may exist: each is made once."""
         self._numbers = itertools.count(1)
@@ -420,7 +424,7 @@ class TcpTarget(Target):
                 min(api.highest, versions[name][1]),
             )
             for name, api in APIS.items()
-            if name in versions
+            if name in versions and (name != COMMIT or versions.keys() >= NEEDED)
         }
         return {name: bounds for name, bounds in both.items() if bounds[0] <= bounds[1]}
 
@@ -559,15 +563,27 @@ class TcpTarget(Target):
 
         Raises UnsupportedError where the broker refuses it, HelperFailedError where it fails.
         """
-        with _helping():
+        with _helping("topics that are made for a case"):
             await self._made_once(name)
 
     async def delete_topic(self, name: str) -> None:
         """Delete such a topic, until no broker knows it.  Raises as `make_topic`."""
-        with _helping():
+        with _helping("topics that are made for a case"):
             await self._made_once(name)  # else it could not be told from one that was deleted
             await self.admin.delete_topic(name, self._controller)
             await self.admin.forgotten(name)
+
+    async def begin_transaction(self, name: str, group_id: str) -> Transaction:
+        """Begin a transaction with offsets of a group.  Raises as `make_topic`."""
+        with _helping("transactions"):
+            return await self._transactions.begin(name, group_id)
+
+    async def commit_transaction(
+        self, transaction: Transaction, body: Mapping[str, Any], at: Address
+    ) -> None:
+        """Commit the transaction of a TxnOffsetCommit.  Raises as `make_topic`."""
+        with _helping("transactions"):
+            await self._transactions.commit(transaction, body, at)
 
     def describe(self) -> Hello:
         """Return the greeting of each scope."""
@@ -684,11 +700,11 @@ def _back_from_a_restart() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _helping() -> Iterator[None]:
-    """Tell a topic that can't be made or deleted from a failure of the group protocol."""
+def _helping(with_what: str) -> Iterator[None]:
+    """Tell a topic that can't be made, or a transaction, from a failure of the group protocol."""
     try:
         yield
     except (AccessError, RefusedError) as error:
-        raise UnsupportedError(f"topics that are made for a case: {error}") from error
+        raise UnsupportedError(f"{with_what}: {error}") from error
     except (AdminError, AddressError) as error:
         raise HelperFailedError(str(error)) from error

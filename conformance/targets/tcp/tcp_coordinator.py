@@ -14,7 +14,7 @@ import asyncio
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -28,9 +28,15 @@ from fencepost.conformance.targets.tcp.broker_connection import (
     Reply,
     Stray,
 )
-from fencepost.conformance.targets.tcp.cluster_admin import Admin, AdminError, RefusedError
+from fencepost.conformance.targets.tcp.cluster_admin import (
+    Admin,
+    AdminError,
+    Deadlines,
+    RefusedError,
+)
 from fencepost.conformance.targets.tcp.namespacing import OWN, PREFIX, Names, groups_in, lacks_topic
 from fencepost.conformance.targets.tcp.security import Address, AddressError, refusal
+from fencepost.conformance.targets.tcp.transactions import COMMIT, Transaction
 from fencepost.conformance.wire.codec import encode_message
 from fencepost.model.coordinator import (
     Answer,
@@ -54,6 +60,7 @@ class Cluster(Protocol):
     """The broker, or the brokers, behind a scope."""
 
     admin: Admin
+    deadlines: Deadlines
     lines: ConnectionPool
     settings: dict[str, int | None]
     anchor: Address
@@ -98,6 +105,16 @@ class Cluster(Protocol):
         """Delete such a topic, until no broker knows it.  Raises as `make_topic`."""
         ...
 
+    async def begin_transaction(self, name: str, group_id: str) -> Transaction:
+        """Begin a transaction with offsets of a group.  Raises as `make_topic`."""
+        ...
+
+    async def commit_transaction(
+        self, transaction: Transaction, body: Mapping[str, Any], at: Address
+    ) -> None:
+        """Commit the transaction of a TxnOffsetCommit.  Raises as `make_topic`."""
+        ...
+
     async def restart(self, hang_up: Callable[[], None]) -> float:
         """Let the broker fail over; `hang_up` is called just before.
 
@@ -112,7 +129,7 @@ _MAX_STRAYS = 20
 _MOST_IDS = 1000
 """The most request ids to remember: more than a case has; a control asks for hours."""
 
-_FOUNDING = {"JoinGroup", "OffsetCommit"}  # the requests that make a group
+_FOUNDING = {"JoinGroup", "OffsetCommit", COMMIT}  # the requests that make a group
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +204,12 @@ class TcpScope(AsyncCoordinator):
         if request.api in _FOUNDING and group_ids[0]:
             self._cluster.made(group_ids[0], line.broker)
 
+        transaction = None
+        if request.api == COMMIT:
+            name = body["transactionalId"]
+            transaction = await self._cluster.begin_transaction(name, group_ids[0])
+            body = {**body, **transaction.fields}
+
         def write(correlation_id: int) -> bytes:
             client = request.client_id
             return encode_message(
@@ -200,8 +223,22 @@ class TcpScope(AsyncCoordinator):
         self._ids[request.id] = None
         if len(self._ids) > _MOST_IDS:
             self._ids.popitem(last=False)
+        if transaction is not None:
+            answers = await self._until_answered(request)
+            await self._cluster.commit_transaction(transaction, body, line.broker)
+            return answers + self._take()
         await asyncio.sleep(0)
         return self._take()
+
+    async def _until_answered(self, request: Send) -> list[Answer]:
+        """Return the answers up to that to this request; without one, those within a deadline."""
+        answers: list[Answer] = []
+        end = self._clock() + self._cluster.deadlines.answer_s
+        while (left := end - self._clock()) > 0:
+            answers += await self.advance(math.ceil(left * 1000))
+            if any(answer.id == request.id for answer in answers):
+                break
+        return answers
 
     def _check(self, request: Send) -> dict[str, Any]:
         """Return the body with the names of the cluster."""

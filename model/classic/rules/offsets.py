@@ -1,4 +1,4 @@
-"""OffsetCommit and OffsetFetch: members write offsets, anybody reads them."""
+"""OffsetCommit, TxnOffsetCommit and OffsetFetch: members write offsets, anybody reads them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fencepost.model.classic.rules import common_checks
 from fencepost.model.classic.rules import rule_sources as src
 from fencepost.model.classic.vocabulary import GENERATION, MID, STATE, Generation, GroupState
 from fencepost.model.messages.errors import Error
-from fencepost.model.table.expr import negate
+from fencepost.model.table.expr import all_of, any_of, negate
 from fencepost.model.table.shared_features import (
     COORDINATOR,
     GROUP_ID,
@@ -167,6 +167,103 @@ COMMIT = Table(
             level=Level.SHOULD,
             source=src.KAFKA_COMMIT,
             because="the member is in the generation",
+        ),
+    ),
+)
+
+_MEMBERLESS_TXN = when(state=_MEMBERLESS, generation=Generation.NEGATIVE)
+ANONYMOUS_TXN = when(generation=Generation.NEGATIVE, mid=EMPTY, inst=NONE)
+OUTSIDE_TXN = any_of(_MEMBERLESS_TXN, ANONYMOUS_TXN)
+
+TXN_COMMIT = Table(
+    "TxnOffsetCommit",
+    (TOPICS, GROUP_ID, COORDINATOR, STATE, MID, INST, GENERATION, RECORD, METADATA),
+    (
+        Rule(
+            "TXN-COMMIT-TOPICS-UNKNOWN",
+            when(topics=True),
+            answer=Error.UNKNOWN_TOPIC_OR_PARTITION,
+            level=Level.SHOULD,
+            source=src.KAFKA_TXN_COMMIT,
+            because="a partition that doesn't exist is refused before the group is looked at",
+        ),
+        *common_checks.entry_checks("TXN-COMMIT"),
+        common_checks.dead("TXN-COMMIT"),
+        Rule(
+            "TXN-COMMIT-GROUP-ABSENT",
+            when(state=ABSENT, generation=_NOT_NEGATIVE),
+            answer=Error.ILLEGAL_GENERATION,
+            level=Level.SHOULD,
+            source=src.KAFKA_TXN_COMMIT,
+            because="a group that doesn't exist has no generation",
+        ),
+        Rule(
+            "TXN-COMMIT-OUTSIDE-TOO-LARGE",
+            all_of(OUTSIDE_TXN, when(record=Record.TOO_LARGE)),
+            (Do.CREATE_GROUP,),
+            Error.UNKNOWN_SERVER_ERROR,
+            level=Level.SHOULD,
+            source=src.KAFKA_STORING,
+            because="offsets that can't be written are not stored",
+        ),
+        Rule(
+            "TXN-COMMIT-OUTSIDE-METADATA",
+            all_of(OUTSIDE_TXN, when(metadata=True)),
+            (Do.STORE_OFFSETS,),
+            Error.NONE,
+            level=Level.SHOULD,
+            source=src.KAFKA_METADATA,
+            because=_ROWS_ALONE,
+        ),
+        Rule(
+            "TXN-COMMIT-NO-MEMBERS",
+            _MEMBERLESS_TXN,
+            (Do.STORE_OFFSETS,),
+            Error.NONE,
+            level=Level.SHOULD,
+            source=src.KAFKA_TXN_COMMIT,
+            because="nobody is a member, so a producer outside of the group may set offsets",
+        ),
+        Rule(
+            "TXN-COMMIT-ANONYMOUS",
+            ANONYMOUS_TXN,
+            (Do.STORE_OFFSETS,),
+            Error.NONE,
+            level=Level.SHOULD,
+            source=f"{src.KAFKA_447}; {src.KAFKA_TXN_COMMIT}",
+            because="until version 3 a commit in a transaction named no member: the producer's "
+            "epoch alone fences, so it is accepted in each state of the group",
+        ),
+        *common_checks.validate("TXN-COMMIT"),
+        common_checks.illegal_generation("TXN-COMMIT"),
+        Rule(
+            "TXN-COMMIT-TOO-LARGE",
+            when(record=Record.TOO_LARGE),
+            answer=Error.UNKNOWN_SERVER_ERROR,
+            level=Level.SHOULD,
+            source=src.KAFKA_STORING,
+            because="offsets that can't be written are not stored",
+        ),
+        Rule(
+            "TXN-COMMIT-METADATA",
+            when(metadata=True),
+            (Do.STORE_OFFSETS,),
+            Error.NONE,
+            level=Level.SHOULD,
+            source=src.KAFKA_METADATA,
+            because=_ROWS_ALONE,
+        ),
+    ),
+    (
+        Rule(
+            "TXN-COMMIT-MEMBER",
+            when(state=(PREPARING, COMPLETING, STABLE)),
+            (Do.STORE_OFFSETS,),
+            Error.NONE,
+            level=Level.SHOULD,
+            source=src.KAFKA_TXN_COMMIT,
+            because="the member is in the generation, whether it has its assignment or not; the "
+            "session goes on, because the request comes from a producer",
         ),
     ),
 )

@@ -35,6 +35,8 @@ KAFKA_VALIDATE = "Kafka: validation of member and instance, fencing first"
 KAFKA_SYNC = "Kafka: handling of syncs by state"
 KAFKA_HEARTBEAT = "Kafka: handling of heartbeats by state"
 KAFKA_COMMIT = "Kafka: handling of commits by state"
+KAFKA_447 = "KIP-447 (TxnOffsetCommit version 3)"
+KAFKA_TXN_COMMIT = "Kafka: handling of commits in transactions; seen on 2.5.1 to 4.3.0"
 KAFKA_ADMIN = "Kafka: administration of groups"
 KAFKA_DELETING = "KIP-229 (DeleteGroups); seen on 2.3.0 to 4.3.0"
 KAFKA_TIMERS = "Kafka: timers of the group coordinator"
@@ -115,7 +117,7 @@ _SEAT = Safety("one-assignment-per-seat")
 
 _OF_A_SENDER: Mapping[str, tuple[Basis, ...]] = {
     f"{prefix}-{name}": basis
-    for prefix in ("SYNC", "HEARTBEAT", "COMMIT")
+    for prefix in ("SYNC", "HEARTBEAT", "COMMIT", "TXN-COMMIT")
     for name, basis in (
         ("INSTANCE-FENCED", (_SWEPT, _ZOMBIE)),
         ("INSTANCE-UNMAPPED", (_ZOMBIE,)),

@@ -28,6 +28,7 @@ BEFORE_INSTANCES = {
     "LeaveGroup": 2,
     "OffsetCommit": 6,
     "DescribeGroups": 3,
+    "TxnOffsetCommit": 2,
 }
 FEW = ("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup")
 BEFORE_IDS = {**BEFORE_INSTANCES, "JoinGroup": 3}

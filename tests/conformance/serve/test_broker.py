@@ -46,7 +46,9 @@ async def is_well(broker: ModelBroker) -> bool:
 async def test_every_version_that_it_advertises_works(broker: ModelBroker) -> None:
     async with TcpTarget(str(broker.address)) as target:
         assert target.broken == {}
-        assert target.working == dict(KAFKA_4.apis)
+        apis = dict(KAFKA_4.apis)
+        del apis["TxnOffsetCommit"]  # it has no transactions
+        assert target.working == apis
         assert target.settings == broker.settings
         assert set(target.settings_source.values()) == {"describe-configs"}
         assert target.topic_problem is None

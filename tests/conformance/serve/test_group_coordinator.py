@@ -50,6 +50,7 @@ def body_of(api: str, version: int) -> dict[str, Any]:
     bodies: dict[str, dict[str, Any]] = {
         "JoinGroup": {"groupId": "g", "memberId": "m", "protocols": []},
         "OffsetCommit": {"groupId": "g", "topics": [topic]},
+        "TxnOffsetCommit": {"groupId": "g", "transactionalId": "t", "topics": [topic]},
         "OffsetFetch": {"groups": [{"groupId": "g", "topics": [asked]}]}
         if version >= 8
         else {"groupId": "g", "topics": [asked]},

@@ -136,7 +136,7 @@ def point_of(table: str, group: Group, mid: str, inst: str | None) -> Point:
 
 
 def orders(table: str) -> Iterator[tuple[Do, ...]]:
-    there = [do for do in Do if HOME.get(do, table) == table]
+    there = [do for do in Do if table in HOME.get(do, (table,))]
     yield from ((do,) for do in there)
     yield from product(there, there)
     yield from product(REMOVALS, there, there)

@@ -48,7 +48,7 @@ WRONG: dict[str, tuple[SetRule, str]] = {
     "reason": (but("JOIN-PENDING", because=""), "JOIN-PENDING: say why it does so"),
     "other table": (
         but("JOIN-PENDING", effect=(Do.STORE_OFFSETS, Do.PARK_JOIN), because=NEW),
-        'JOIN-PENDING: the step "store the offsets" belongs to table OffsetCommit, not to',
+        'the step "store the offsets" belongs to table OffsetCommit or TxnOffsetCommit, not to',
     ),
     "unanswered": (
         but("HEARTBEAT-STABLE", "Heartbeat", answer=None, because=NEW),

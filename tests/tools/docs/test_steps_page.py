@@ -28,7 +28,9 @@ def test_every_step_is_there_once_under_its_table() -> None:
         for section in sections
         for name in re.findall(r"^\*\*`Do\.([A-Z_]+)`\*\*", section, re.MULTILINE)
     }
-    assert found == {do.name: f"In table {HOME[do]}" if do in HOME else "In any table" for do in Do}
+    assert found == {
+        do.name: f"In table {' and '.join(HOME[do])}" if do in HOME else "In any table" for do in Do
+    }
 
 
 def test_every_name_is_where_the_page_says() -> None:

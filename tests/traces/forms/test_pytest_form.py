@@ -71,12 +71,16 @@ def test_without_a_broker_it_is_skipped() -> None:
     assert "group.initial.rebalance.delay.ms=1000" in text
 
 
-def test_what_no_kafka_knows_is_refused() -> None:
-    request = Send("r1", "a", "a", TWO_LIST, 0, {})
+@pytest.mark.parametrize(
+    ("api", "why"),
+    [(TWO_LIST, "never was in a release"), ("TxnOffsetCommit", "needs a transaction around it")],
+)
+def test_what_a_pasted_test_can_not_send_is_refused(api: str, why: str) -> None:
+    request = Send("r1", "a", "a", api, 0, {})
     trace = TraceFile(
         "kafka-4", None, "virtual", 0, {}, None, (Sent(0, request),), {}, {}, TraceVerdict("holds")
     )
-    with pytest.raises(TraceFileError, match="never was in a release"):
+    with pytest.raises(TraceFileError, match=why):
         to_pytest(trace)
 
 

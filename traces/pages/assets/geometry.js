@@ -4,7 +4,7 @@ const RULER = 24, GROUP = 52, ROW = 60, LETTER = 6.3, LEAST = 54;
 const SHORT = {
   JoinGroup: "Join", SyncGroup: "Sync", Heartbeat: "Heartbeat", LeaveGroup: "Leave",
   OffsetCommit: "Commit", OffsetFetch: "Fetch", DescribeGroups: "Describe", ListGroups: "List",
-  DeleteGroups: "Delete",
+  DeleteGroups: "Delete", TxnOffsetCommit: "Txn commit",
 };
 const NOBODYS = { restart: "failover", "delete-topics": "topics deleted" };
 

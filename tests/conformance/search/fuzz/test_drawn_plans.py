@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import cast
 
 import pytest
+from support.message_samples import NEWER
 
 from fencepost.conformance.cases.script import RANGE, ROUNDROBIN, Script
 from fencepost.conformance.run.certify import Options, open_target
@@ -140,6 +141,7 @@ def test_every_boundary_value_is_drawn() -> None:
         "DescribeGroups",
         "ListGroups",
         "DeleteGroups",
+        "TxnOffsetCommit",
     }
 
 
@@ -156,15 +158,16 @@ def test_every_version_and_all_kinds_of_fault_are_drawn() -> None:
     assert {ask.fields.get("group_id") for ask in asks} >= {"g", "h", ""}
 
 
-def test_groups_are_deleted_where_the_target_can_delete_them() -> None:
-    def deletions(hello: Hello) -> int:
+@pytest.mark.parametrize("newer", sorted(NEWER))
+def test_an_api_is_drawn_where_the_target_has_it(newer: str) -> None:
+    def drawn(hello: Hello) -> int:
         made = planner(2, hello)
         steps = [step for _ in range(60) for step in made.next().case.steps]
-        return sum(isinstance(step, Request) and step.api == "DeleteGroups" for step in steps)
+        return sum(isinstance(step, Request) and step.api == newer for step in steps)
 
-    assert deletions(HELLO) > 10
-    older = {api: bounds for api, bounds in HELLO.apis.items() if api != "DeleteGroups"}
-    assert deletions(replace(HELLO, apis=older)) == 0
+    assert drawn(HELLO) > 10
+    older = {api: bounds for api, bounds in HELLO.apis.items() if api != newer}
+    assert drawn(replace(HELLO, apis=older)) == 0
 
 
 def test_nobody_asks_a_shared_broker_what_the_group_of_no_name_holds() -> None:
@@ -337,13 +340,14 @@ def test_limits_are_rare_and_change_nothing_where_there_are_none() -> None:
 def test_with_limits_much_can_not_be_stored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drawn_plans, "_LIMITED", 1)
     context = PlanContext(KAFKA_4, HELLO, Hints(), 0, [(LIMITED, Machine(KAFKA_4, LIMITED).config)])
-    planner = Planner(context, 4)
-    used = {rule for _ in range(100) for rule in planner.next().reached.rules}
+    planner = Planner(context, 2)
+    used = {rule for _ in range(200) for rule in planner.next().reached.rules}
     assert {
         "SYNC-COMPLETING-LEADER-TOO-LARGE",
         "JOIN-STATIC-EMPTY-STABLE-TOO-LARGE",
         "COMMIT-TOO-LARGE",
         "COMMIT-METADATA",
+        "TXN-COMMIT-TOO-LARGE",
     } <= used
 
 

@@ -1,6 +1,6 @@
 """Every seed draws the plans that it drew before the searches were one: digests of 20 each.
 
-The target deletes no groups, as all did then.
+The target deletes no groups and has no transactions, as all did then.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from support.message_samples import NEWER
 
 from fencepost.conformance.search.fuzz.drawn_plans import SETTINGS, PlanContext, Planner
 from fencepost.conformance.targets.in_process import ModelCoordinator
@@ -19,7 +20,7 @@ from fencepost.model.plans.spelling import plan_json
 from fencepost.model.revisions.base import KAFKA_4
 
 _MODEL = ModelCoordinator(KAFKA_4).hello()
-HELLO = replace(_MODEL, apis={a: v for a, v in _MODEL.apis.items() if a != "DeleteGroups"})
+HELLO = replace(_MODEL, apis={a: v for a, v in _MODEL.apis.items() if a not in NEWER})
 REAL = replace(HELLO, clock="real", features=HELLO.features - {"restart"})
 # fmt: off
 ON_A_VIRTUAL_CLOCK = (

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, cast
 
 import pytest
 from msgspec import structs
+from support.message_samples import NEWER
 from support.runs import without_delay
 from support.virtual_clock import at_once
 
@@ -426,7 +427,7 @@ async def test_who_waits_for_a_broker_takes_no_room_from_others() -> None:
 
     waiting = Waiting(20)
     config = Machine(KAFKA_4, {}).config
-    apis = {a: v for a, v in waiting.hello.apis.items() if a != "DeleteGroups"}
+    apis = {a: v for a, v in waiting.hello.apis.items() if a not in NEWER}
     hello = replace(waiting.hello, apis=apis)
     settings = [({}, config), (LIMITED, {**config, **LIMITED})]
     context = PlanContext(KAFKA_4, hello, Hints(), 300, settings)

@@ -101,7 +101,7 @@ async def test_a_topic_that_stays_is_a_failure(
 
     async with target.scope("one") as scope:
         assert await told(scope, commit("r1"), "errorCode") == [0, 0]
-        monkeypatch.setattr(cluster_admin, "_repeat", never)
+        monkeypatch.setattr(cluster_admin, "repeat", never)
         with pytest.raises(CoordinatorFailure, match=r"still knows the topic .*-own, which was"):
             await scope.operate(DeleteTopics(("own",)))
 

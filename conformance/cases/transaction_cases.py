@@ -1,0 +1,332 @@
+"""TxnOffsetCommit: who may commit offsets in a transaction, in each state of the group.
+
+Each transaction holds one commit, and is committed right after it.  No case reads the other
+offsets of a commit of which one is refused for its metadata: Kafka's coordinator of 2.8.0 may lose
+them, by the order of a hash table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fencepost.conformance.cases.case_registry import Registry
+from fencepost.conformance.cases.check_order import Sender, in_an_empty_group, in_every_state
+from fencepost.conformance.cases.script import NOBODY, Script
+from fencepost.conformance.cases.storing import (
+    METADATA_SETTING,
+    PADDING,
+    RECORD_SETTING,
+    TOO_LONG,
+)
+from fencepost.model.plans.steps import GenerationOf, IdOf, Ms
+
+CASES = Registry()
+case = CASES.case
+
+_TXN = (("TxnOffsetCommit", 3),)
+_OLD = (("TxnOffsetCommit", 0),)
+
+
+def transact_by_hand(s: Script, offset: int = 1, **fields: Any) -> None:
+    """Commit in a transaction without member, instance and generation, as before version 3."""
+    s.transact("admin", offset=offset, member_id="", generation=-1, instance=None, **fields)
+
+
+def transactions(s: Script, who: str = "b", **fields: Any) -> Callable[[Sender], None]:
+    """Return a function that commits a sender's offset in a transaction."""
+
+    def ask(sender: Sender) -> None:
+        member_id, instance = sender
+        commit = {"generation": GenerationOf(who), **fields}
+        s.transact("x", offset=3, member_id=member_id, instance=instance, **commit)
+
+    return ask
+
+
+@case("TXN-COMMIT-TOPICS-UNKNOWN", "TXN-COMMIT-MEMBER", apis=_TXN, features=("missing-topics",))
+def transaction_for_a_missing_topic(s: Script) -> None:
+    """A topic that doesn't exist is refused before the group is looked at: nobody is fenced."""
+    s.stable("A1")
+    s.join("A2", wait=True)
+    s.transact("A1", topic="missing-t")
+    s.transact("A2", topic="missing-t")
+    s.transact("A2", offset=5)
+
+
+@case("TXN-COMMIT-TOPICS-UNKNOWN", "FETCH-ANYBODY", apis=_OLD, features=("missing-topics",))
+def transaction_by_hand_for_a_missing_topic(s: Script) -> None:
+    """A topic that doesn't exist is refused, with a group and without."""
+    transact_by_hand(s, topic="missing-t")
+    s.stable("a")
+    transact_by_hand(s, 5)
+    transact_by_hand(s, 6, topic="missing-t")
+    s.fetch("a")
+
+
+@case("TXN-COMMIT-GROUP-ID-INVALID", apis=_OLD)
+def transaction_for_no_group_name(s: Script) -> None:
+    """A transaction can't hold offsets of a group without a name."""
+    transact_by_hand(s, group="")
+    transact_by_hand(s, group="", at_most=2)
+
+
+@case("TXN-COMMIT-GROUP-ABSENT", "FETCH-ANYBODY", apis=_TXN)
+def generation_without_a_group_in_a_transaction(s: Script) -> None:
+    """A member of long ago can't commit, when its group is gone."""
+    s.transact("a", offset=5, member_id=NOBODY, generation=3)
+    s.transact("A1", offset=6, member_id=NOBODY, generation=1)
+    s.fetch("a")
+
+
+@case("TXN-COMMIT-NO-MEMBERS", "FETCH-ANYBODY", apis=_OLD)
+def transaction_without_a_group(s: Script) -> None:
+    """Without a generation offsets are stored, though there is no group."""
+    transact_by_hand(s, 7)
+    s.fetch("admin")
+    s.describe(at_most=5)
+
+
+@case("TXN-COMMIT-NO-MEMBERS", "FETCH-ANYBODY", apis=_TXN)
+def transaction_for_an_empty_group(s: Script) -> None:
+    """While nobody is a member a producer outside of the group may set offsets."""
+    s.stable("a")
+    s.transact("a", offset=5)
+    s.leave("a")
+    transact_by_hand(s, 2)
+    s.fetch("admin")
+
+
+@case("TXN-COMMIT-UNKNOWN-MEMBER", "FETCH-ANYBODY", apis=_TXN)
+def member_that_left_transacts(s: Script) -> None:
+    """Who left can't commit in the generation that it had, and nobody else is there to."""
+    s.stable("a", "B1")
+    s.transact("a", offset=5)
+    s.leave("a")
+    s.transact("a", offset=6)
+    s.leave("B1")
+    s.transact("B1", offset=7)
+    s.fetch("admin")
+
+
+@case("TXN-COMMIT-ANONYMOUS", "FETCH-ANYBODY", "HEARTBEAT-STABLE", apis=_TXN)
+def transaction_that_names_nobody(s: Script) -> None:
+    """A commit that names no member is accepted: stable, rebalancing, and before the syncs."""
+    s.stable("a", "B1")
+    transact_by_hand(s, 1)
+    s.fetch("admin")
+    s.enter("n", settle=True)
+    transact_by_hand(s, 2)
+    s.fetch("admin")
+    s.join("a", "B1", wait=("a", "B1", "n"))
+    transact_by_hand(s, 3)
+    s.fetch("admin")
+    s.synced("a", "B1", "n")
+    s.beat("a", "B1", "n")
+
+
+@case("TXN-COMMIT-ANONYMOUS", "TXN-COMMIT-NO-MEMBERS", "FETCH-ANYBODY", apis=_OLD)
+def transactions_before_members_were_named(s: Script) -> None:
+    """Up to version 2 a transaction's commit can't name a member: anybody may commit."""
+    for version in range(3):
+        transact_by_hand(s, version, at_most=version)
+    s.fetch("admin")
+    s.stable("a")
+    for version in range(3):
+        transact_by_hand(s, 5 + version, at_most=version)
+    s.fetch("a")
+
+
+@case("TXN-COMMIT-MEMBER", "FETCH-ANYBODY", apis=_TXN)
+def members_transact(s: Script) -> None:
+    """Members commit in transactions, static ones with their instance or by their id alone."""
+    s.stable("A1", "b")
+    s.transact("A1", offset=5)
+    s.fetch("b")
+    s.transact("b", offset=6)
+    s.fetch("b")
+    s.transact("A1", offset=7, instance=None)
+    s.fetch("A1")
+
+
+@case("TXN-COMMIT-MEMBER", "COMMIT-COMPLETING", "FETCH-ANYBODY", apis=_TXN)
+def members_transact_in_a_rebalance(s: Script) -> None:
+    """A transaction is accepted from members before they have their assignment, a commit is not."""
+    s.preparing("A1", "b")
+    s.transact("A1", offset=5)
+    s.fetch("b")
+    s.join("A1", "b", wait=("A1", "b", "n"))
+    s.commit("b", offset=6)
+    s.transact("b", offset=7)
+    s.fetch("b")
+    s.synced("A1", "b", "n")
+
+
+@case("TXN-COMMIT-INSTANCE-FENCED", "FETCH-ANYBODY", "TXN-COMMIT-MEMBER", apis=_TXN)
+def zombie_transacts_in_every_state(s: Script) -> None:
+    """Offsets in a transaction of a process that was replaced never land, in no state."""
+    s.stable("A1", "B1")
+    s.transact("B1", offset=4)
+    s.join("B2", wait=True)
+    s.transact("B1", offset=5)
+    s.fetch("B1")
+    s.enter("n", settle=True)
+    s.transact("B1", offset=6)
+    s.join("A1", "B2", wait=("A1", "B2", "n"))
+    s.transact("B1", offset=7)
+    s.fetch("B1")
+    s.transact("B2", offset=8)
+    s.fetch("B1")
+
+
+@case("TXN-COMMIT-INSTANCE-FENCED", "FETCH-ANYBODY", apis=_TXN)
+def transaction_for_the_instance_of_another(s: Script) -> None:
+    """A wrong or unknown id with a held instance is fenced, whatever generation it names."""
+    s.stable("A1", "b")
+    s.transact("A1", offset=4)
+    s.transact("b", offset=5, instance="A")
+    s.transact("b", offset=6, instance="A", member_id=NOBODY)
+    s.transact("b", offset=7, instance="A", member_id="", generation=-1)
+    s.transact("b", offset=8, instance="A", generation=GenerationOf("b", plus=9))
+    s.fetch("b")
+
+
+@case("TXN-COMMIT-INSTANCE-UNMAPPED", "FETCH-ANYBODY", apis=_TXN)
+def transaction_for_an_instance_that_nobody_holds(s: Script) -> None:
+    """A member that speaks for an instance without a holder can't commit in a transaction."""
+    s.stable("a")
+    s.transact("a", offset=4)
+    s.transact("a", offset=5, instance="X")
+    s.transact("a", offset=6, instance="X", generation=-1, member_id="")
+    s.fetch("a")
+
+
+@case("TXN-COMMIT-UNKNOWN-MEMBER", "FETCH-ANYBODY", apis=_TXN)
+def unknown_members_transact(s: Script) -> None:
+    """Unknown and pending ids can't commit in a transaction, whatever generation they name."""
+    s.stable("a")
+    s.transact("a", offset=4)
+    s.transact("a", offset=5, member_id=NOBODY)
+    s.transact("a", offset=6, member_id=NOBODY, generation=-1)
+    s.transact("a", offset=7, member_id=NOBODY, generation=GenerationOf("a", plus=1))
+    s.join("n", member_id="", wait=True)
+    s.transact("a", offset=8, member_id=IdOf("n"))
+    s.fetch("a")
+
+
+@case("TXN-COMMIT-UNKNOWN-MEMBER", "FETCH-ANYBODY", apis=_TXN)
+def zombie_without_its_instance_transacts(s: Script) -> None:
+    """A process that was replaced is unknown where it names its id alone."""
+    s.stable("A1", "B1")
+    s.join("B2", wait=True)
+    s.transact("B1", offset=5, instance=None)
+    s.fetch("A1")
+
+
+@case("TXN-COMMIT-ILLEGAL-GENERATION", "FETCH-ANYBODY", apis=_TXN)
+def members_of_another_generation_transact(s: Script) -> None:
+    """Members of an earlier or a later generation can't commit in a transaction, in no state."""
+    s.stable("A1", "b")
+    s.transact("A1", offset=4)
+    for who in ("A1", "b"):
+        s.transact(who, offset=5, generation=GenerationOf(who, plus=-1))
+        s.transact(who, offset=6, generation=GenerationOf(who, plus=4))
+    s.preparing("A1", "b")
+    s.transact("A1", offset=7, generation=GenerationOf("A1", plus=1))
+    s.join("A1", "b", wait=("A1", "b", "n"))
+    s.transact("A1", offset=8, generation=GenerationOf("A1", plus=-1))
+    s.fetch("b")
+
+
+@case("TXN-COMMIT-ILLEGAL-GENERATION", "FETCH-ANYBODY", apis=_TXN)
+def members_without_a_generation_transact(s: Script) -> None:
+    """Who names a member must name its generation, too."""
+    s.stable("A1", "b")
+    s.transact("A1", offset=4)
+    s.transact("A1", offset=5, generation=-1)
+    s.transact("b", offset=6, generation=-1)
+    s.transact("b", offset=7, generation=GenerationOf("b", plus=1))
+    s.fetch("admin")
+
+
+@case("TXN-COMMIT-INSTANCE-FENCED", "TXN-COMMIT-UNKNOWN-MEMBER", apis=_TXN)
+def strangers_transact_in_every_state(s: Script) -> None:
+    """Transactions of members that are not what they say are refused; nothing is stored."""
+    in_every_state(s, transactions(s))
+    s.fetch("b")
+
+
+@case("TXN-COMMIT-INSTANCE-UNMAPPED", "TXN-COMMIT-UNKNOWN-MEMBER", apis=_TXN)
+def strangers_transact_in_an_empty_group(s: Script) -> None:
+    """Who names a generation of an Empty group can't commit to it in a transaction."""
+    in_an_empty_group(s, transactions(s))
+    s.fetch("b")
+
+
+@case("SESSION-EXPIRED", "TXN-COMMIT-MEMBER", "TXN-COMMIT-UNKNOWN-MEMBER", apis=_TXN)
+def transactions_keep_nobody_alive(s: Script) -> None:
+    """A member that only commits in transactions is removed when its session is over."""
+    s.says("b", session=Ms("short session"))
+    s.stable("A1", "b")
+    s.pause("short session", minus=True)
+    s.transact("b", offset=4)
+    s.pause("short session", minus=True)
+    s.transact("b", offset=5)
+    s.beat("A1")
+    s.fetch("A1")
+
+
+@case("FAILOVER-STABLE", "FETCH-ANYBODY", apis=_TXN, features=("restart",))
+def transactions_survive_a_failover(s: Script) -> None:
+    """Offsets that were committed in a transaction are there after a failover."""
+    s.stable("A1", "b")
+    s.transact("A1", offset=5)
+    s.restart()
+    s.fetch("A1")
+    s.transact("b", offset=6)
+    s.fetch("A1")
+
+
+@case("TXN-COMMIT-METADATA", "FETCH-ANYBODY", apis=_TXN, config=METADATA_SETTING)
+def metadata_too_long_in_a_transaction(s: Script) -> None:
+    """Metadata that are too long refuse their own offset alone, and nobody is fenced later."""
+    s.stable("A1")
+    s.transact("A1", offset=3)
+    s.transact("A1", offset=4, metadata=(TOO_LONG,))
+    s.fetch("A1")
+    s.join("A2", wait=True)
+    s.transact("A1", offset=5, metadata=(TOO_LONG,))
+    s.transact("A2", offset=6, metadata=("", TOO_LONG))
+
+
+@case("TXN-COMMIT-OUTSIDE-METADATA", "FETCH-ANYBODY", apis=_OLD, config=METADATA_SETTING)
+def metadata_too_long_in_a_transaction_by_hand(s: Script) -> None:
+    """The same where the commit names nobody, with a group and without."""
+    transact_by_hand(s, 3)
+    transact_by_hand(s, 4, metadata=(TOO_LONG,))
+    s.fetch("admin")
+    s.stable("a")
+    transact_by_hand(s, 5, metadata=(TOO_LONG,))
+    s.fetch("admin")
+    transact_by_hand(s, 6, metadata=("", TOO_LONG))
+
+
+@case("TXN-COMMIT-TOO-LARGE", "FETCH-ANYBODY", apis=_TXN, config=RECORD_SETTING)
+def transaction_too_large(s: Script) -> None:
+    """Offsets that can't be written are refused, all of the commit, and those before stay."""
+    s.stable("A1")
+    s.transact("A1", offset=3)
+    s.transact("A1", offset=4, metadata=("", "m" * PADDING))
+    s.fetch("A1", partitions=(0, 1))
+    s.transact("A1", offset=5)
+    s.fetch("A1")
+
+
+@case("TXN-COMMIT-OUTSIDE-TOO-LARGE", "FETCH-ANYBODY", apis=_OLD, config=RECORD_SETTING)
+def transaction_too_large_by_hand(s: Script) -> None:
+    """The same where the commit names nobody, with a group and without."""
+    transact_by_hand(s, 4, metadata=("", "m" * PADDING))
+    s.fetch("admin", partitions=(0, 1))
+    s.stable("a")
+    transact_by_hand(s, 5, metadata=("", "m" * PADDING))
+    s.fetch("admin", partitions=(0, 1))
