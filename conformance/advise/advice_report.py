@@ -43,6 +43,7 @@ from fencepost.conformance.advise.known_facts import (
 )
 from fencepost.conformance.simulate.deployment_scenario import Spread
 from fencepost.model.history.words import plural
+from fencepost.traces.operations.operator_rows import Remedy
 from fencepost.traces.report.report_writer import PlainReport, TemplatePage, write_report
 
 
@@ -103,6 +104,7 @@ def advice_words(
             f"{as_good}."
         )
     yield from _sum_words(advice, inputs)
+    yield from _shorter_words(advice, inputs)
     yield from _static_words(advice, restarts)
     yield from _beat_words(advice)
     yield from _close_words(advice)
@@ -158,6 +160,22 @@ def _leave(inputs: Sequence[str]) -> str:
 
 def _point_of(advice: Advice, setting: SettingCost) -> CurvePoint:
     return next(each for each in advice.curve if each.session_s == setting.session_s)
+
+
+def _shorter_words(advice: Advice, inputs: Sequence[str]) -> Iterator[str]:
+    """Explain a session that is shorter than today's: it is not for the sake of restarts."""
+    best, today = advice.advised, advice.today
+    if "session_s" not in inputs or best.session_s >= today.session_s:
+        return
+    enough = "is enough for the restarts, too"
+    if outlives(today.known, today.session_s) > FEW:
+        enough = "is not long enough for the restarts, either"
+    yield (
+        f"A session of {best.session_s:g} s is shorter than today's {today.session_s:g} s, which "
+        f"{enough}: with the shorter one a dead host is noticed "
+        f"{today.session_s - best.session_s:g} s sooner. Keep today's if a process that lives may "
+        f"be silent for longer than {best.session_s - best.heartbeat_s:g} s."
+    )
 
 
 def _static_words(advice: Advice, restarts: int | None) -> Iterator[str]:
@@ -347,8 +365,35 @@ def log_words(advice: Advice, log: LogFacts) -> Iterator[str]:
         f"What is advised would have avoided {len(avoided)} of the {rebalances}"
         f"{f', which took {stopped_s:.1f} s' if avoided else ''}."
     )
+    yield from _audit_words(log, len(avoided))
     if log.left_out:
         yield "The log has more rows than an audit keeps; only those are counted."
+
+
+def _audit_words(log: LogFacts, avoided: int) -> Iterator[str]:
+    """Explain how this advice, which avoids some rebalances, and an audit's remedies differ."""
+    saved = sum(row["remedy"] in _SAVING for row in log.rebalances)
+    if saved > avoided:
+        yield (
+            f"fencepost audit of this log says that {saved} rebalances would have been avoided by "
+            "static membership or a longer session: it counts rebalances. This advice is for the "
+            "least time without a consumer, since what a static process had waits for its restart."
+        )
+    if log.not_polled:
+        enough = "" if log.poll_ms is None else f" above {log.poll_ms}"
+        yield (
+            f"{log.not_polled} of the rebalances are of live processes that did not call poll(): "
+            f"no session timeout avoids them; max.poll.interval.ms{enough} does, or fewer records "
+            "for each poll."
+        )
+    if log.expired:
+        yield (
+            f"{log.expired} of the rebalances are of members that expired: how long they were "
+            "silent, and if they were restarted, the log doesn't show. They are no restarts here."
+        )
+
+
+_SAVING = frozenset({Remedy.STATIC.value, Remedy.LONGER_SESSION.value})
 
 
 def _setting_words(advice: Advice, log: LogFacts) -> Iterator[str]:

@@ -32,7 +32,7 @@ from fencepost.traces.files.bounded import DocumentError, read_json
 from fencepost.traces.logs.log_files import LogFileError
 from fencepost.traces.logs.request_log import RequestLog
 from fencepost.traces.logs.server_log import LogKind, ServerLog, common_kind
-from fencepost.traces.operations.operator_rows import Remedy
+from fencepost.traces.operations.operator_rows import GroupKind, Remedy
 from fencepost.traces.operations.operator_words import operator_json
 
 WEEK_S = 7 * 24 * 3600
@@ -336,7 +336,9 @@ class LogFacts:
     `restarts_s`: how long members were away that came back, where a rebalance tells; `free`: static
     members that came back without one; `rebalances`: all rows of the group; `left_out`: true if the
     report counts more rows than it lists; `session_s`: of members, if it shows; `shared`: instance
-    ids that several processes take from each other.
+    ids that several processes take from each other; `not_polled`: rebalances of live processes that
+    did not call poll(), `poll_ms`: a max.poll.interval.ms that would have avoided them, if it
+    shows; `expired`: members that expired, of which it isn't known how long they were silent.
     """
 
     group: str
@@ -347,6 +349,9 @@ class LogFacts:
     left_out: bool
     session_s: float | None
     shared: tuple[str, ...]
+    not_polled: int
+    poll_ms: int | None
+    expired: int
     facts: Mapping[str, Any]
 
     def avoided(self, form: Form, session_s: float) -> list[Report]:
@@ -405,9 +410,10 @@ def log_facts(report: Report, group: str | None) -> LogFacts:
     lines = [row for row in report["life_lines"]["rows"] if row["group"] == group]
     if not rows and not lines:
         raise AdviceError(f"the log shows nothing of a group {group!r}; it has {_groups(report)}")
+    _refuse_connect(report, group)
     lasted_s = ((report["until_ms"] or 0) - (report["from_ms"] or 0)) / 1000
-    back = [row for row in rows if row["away_ms"] is not None and not _lived(row, thrown)]
-    restarts_s = tuple(sorted(max(row["away_ms"], 1) / 1000 for row in back))
+    restarts = _restarts(report, group, rows, thrown)
+    restarts_s = tuple(sorted(max(row["away_ms"], 1) / 1000 for row in restarts))
     facts: dict[str, Any] = {}
     if sizes := [row["members_after"] for row in rows if row["members_after"]]:
         facts["members"] = max(sizes)
@@ -418,7 +424,8 @@ def log_facts(report: Report, group: str | None) -> LogFacts:
     facts |= _at_end(report, group)
     if silences:
         facts["pause_s"] = max(row["silent_ms"] for row in silences) / 1000
-    sessions = [row["session_ms"] / 1000 for row in silences if row["session_ms"]]
+    known = [*silences, *restarts] if "restarts" in report else silences
+    sessions = [row["session_ms"] / 1000 for row in known if row["session_ms"]]
     if sessions and "session_s" not in facts:
         facts["session_s"] = max(sessions)
     chains = report.get("chains", {"rows": ()})["rows"]
@@ -433,6 +440,13 @@ def log_facts(report: Report, group: str | None) -> LogFacts:
             "crashes": round((len(expired) - len(gone)) / weeks, 3),
             "deaths": round(len(gone) / weeks, 3),
         }
+    polls = [row["remedy"] == Remedy.LONGER_POLL.value for row in rows]
+    late = [
+        problem["longest_ms"]
+        for problem in report.get("problems", ())
+        if problem["kind"] == "poll-timeout" and problem["group"] == group
+        if problem.get("longest_ms")
+    ]
     free = sum(row["end"] == "replaced" and row["fenced_ms"] is None for row in lines)
     tables = ("rebalances", "thrown_out", "life_lines", "deployments", "near_timeouts")
     left_out = any(report[name]["count"] > len(report[name]["rows"]) for name in tables)
@@ -445,7 +459,37 @@ def log_facts(report: Report, group: str | None) -> LogFacts:
         left_out,
         facts.get("session_s"),
         tuple(sorted(shared)),
+        sum(polls),
+        max(late, default=None),
+        sum(row["away_ms"] is None and bool(row.get("expired_ms")) for row in rows),
         facts,
+    )
+
+
+def _restarts(
+    report: Report, group: str, rows: Sequence[Report], thrown: Sequence[Report]
+) -> Sequence[Report]:
+    """List the restarts of a group, each once; older audits have them in their rebalances only."""
+    if "restarts" in report:
+        return [row for row in report["restarts"]["rows"] if row["group"] == group]
+    return [row for row in rows if row["away_ms"] is not None and not _lived(row, thrown)]
+
+
+def _refuse_connect(report: Report, group: str) -> None:
+    """Raise AdviceError for a group of Connect workers, of which no setting here is true."""
+    row = next((row for row in report.get("at_end", ()) if row["group"] == group), None)
+    if row is None or row.get("kind") != GroupKind.CONNECT.value:
+        return
+    away = [
+        (row["back_ms"] - row["at_ms"]) / 1000
+        for row in report["restarts"]["rows"]
+        if row["group"] == group
+    ]
+    longest = f", here up to {max(away):.1f} s" if away else ""
+    raise AdviceError(
+        f"{group} is a group of Connect workers, which can't be static members: set "
+        "scheduled.rebalance.max.delay.ms (300000 by default) longer than a worker is away"
+        f"{longest}; advise is for consumers"
     )
 
 
@@ -457,6 +501,19 @@ def facts_of(log: LogFacts | None, options: Mapping[str, Any]) -> dict[str, Any]
             f"several processes of group {log.group} take {', '.join(log.shared)} from each other "
             "(fencepost audit tells which), so the log shows no restart: give each process its own "
             "group.instance.id first, or say with --restart-s how long a restart takes"
+        )
+    if log is not None and "restart_s" not in facts and log.not_polled:
+        enough = "" if log.poll_ms is None else f" above {log.poll_ms}"
+        raise AdviceError(
+            f"{log.not_polled} rebalances of group {log.group} are of live processes that did not "
+            f"call poll(): set max.poll.interval.ms{enough}, or process fewer records for each "
+            "poll. That is no restart; say with --restart-s how long one takes"
+        )
+    if log is not None and "restart_s" not in facts and log.expired:
+        raise AdviceError(
+            f"{log.expired} rebalances of group {log.group} are of members that expired. How long "
+            "they were silent, and if they were restarted, server.log doesn't show: give "
+            "--restart-s, or a request log"
         )
     return facts
 

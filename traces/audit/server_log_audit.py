@@ -183,6 +183,8 @@ class _Groups:
         self._readers: dict[str, ServerEvents] = {}
         self._since: dict[str, int] = {}
         """The beginning of each broker's log (ms)."""
+        self._partitions: dict[str, set[str]] = {}
+        """The groups of each partition of __consumer_offsets, as far as lines name it."""
         self.own: set[str] = set()
         self.lost = 0
 
@@ -190,8 +192,12 @@ class _Groups:
         """Take the next line."""
         group = event.group
         since_ms = self._since.setdefault(event.broker, event.at_ms)
+        partition = event.fields.get("partition", "")
         if not group:
             self.lost += event.kind in {MessageKind.FENCED, MessageKind.REPLACED}
+            if event.kind is MessageKind.PARTITION_LOADED:
+                for name in sorted(self._partitions.get(partition, ())):
+                    self._analyse(name, event)
             return
         if not is_included(group, self._only):
             if not self._only:
@@ -201,9 +207,14 @@ class _Groups:
         if analysis is None:
             analysis = GroupAnalysis(group, self._report.add, hears=False, since_ms=since_ms)
             self.analyses[group], self._readers[group] = analysis, ServerEvents()
+        if partition:
+            self._partitions.setdefault(partition, set()).add(group)
         self._report.cannot_show(group, UNSEEN_NEW if event.is_new else UNSEEN)
-        for each in self._readers[group].take(event):
-            analysis.take(each)
+        self._analyse(group, event)
+
+    def _analyse(self, group: str, message: CoordinatorEvent) -> None:
+        for event in self._readers[group].take(message):
+            self.analyses[group].take(event)
 
     def end(self, now_ms: int) -> None:
         """End the log."""

@@ -84,6 +84,7 @@ _CONNECT = re.compile(r"connect-(?:\d+|.+:\d+)")
 """The client id of a Connect worker where none is set."""
 _CONNECT_PROTOCOLS = frozenset({"sessioned", "compatible", "default"})
 _STREAMS = "-StreamThread-"
+_ONE_LOAD_MS = 60_000
 _AFTER_LOAD_MS = 30 * 60_000
 """Longest session timeout that Kafka allows by default: members from before a failover that are
 gone expire by then."""
@@ -182,9 +183,7 @@ class GroupAnalysis:
             case Emptied():
                 self._emptied()
             case Loaded():
-                self._rebalances.forget()
-                self._end_load()
-                self._loaded = event
+                self._load(event)
 
     def _purge(self, now_ms: int) -> None:
         """Emit and forget the rows that no later event can change."""
@@ -287,6 +286,14 @@ class GroupAnalysis:
             late_ms = None if came is None else came.at_ms - gone.at_ms
             who = (gone.member.instance_id, gone.member.process, gone.at_ms, gone.place)
             self._emit(PollTimeout(self.group, *who, interval_ms, late_ms))
+
+    def _load(self, event: Loaded) -> None:
+        """Take a load of the group, or of its partition: several lines may tell of one."""
+        if self._loaded is not None and event.at_ms - self._loaded.at_ms <= _ONE_LOAD_MS:
+            return
+        self._rebalances.forget()
+        self._end_load()
+        self._loaded = event
 
     def _end_load(self) -> None:
         """Emit the failover, if the coordinator has read the group in this log."""

@@ -28,7 +28,8 @@ from fencepost.traces.operations.restarts import long_enough_ms
 class OperatorProblem(RowPart, frozen=True):
     """A problem with clients, with all its occurrences.
 
-    `kind`: a word for programs; `names`: the processes; `count`: of occurrences, on `days` days.
+    `kind`: a word for programs; `names`: the processes; `count`: of occurrences, on `days` days;
+    `longest_ms`: the longest silence, time without poll(), or wait, where the kind has one.
     """
 
     kind: str
@@ -42,6 +43,7 @@ class OperatorProblem(RowPart, frozen=True):
     says: str
     remedy: str
     place: str
+    longest_ms: int | None = None
 
 
 def operator_problems(report: OperatorReport) -> list[OperatorProblem]:
@@ -72,6 +74,7 @@ def _problem(problem: Recurring, report: OperatorReport) -> OperatorProblem:
         says,
         remedy,
         problem.place,
+        problem.longest_ms or None,
     )
 
 

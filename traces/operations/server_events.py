@@ -149,7 +149,7 @@ class ServerEvents:
             case MessageKind.DROPPED:
                 for gone_id in ids_in(message.fields.get("members", "")):
                     yield Removed(*at, gone_id, process_of(gone_id, None), End.DROPPED)
-            case MessageKind.LOADED:
+            case MessageKind.LOADED | MessageKind.PARTITION_LOADED:
                 self._named = None
                 yield Loaded(*at)
 
@@ -162,7 +162,7 @@ class ServerEvents:
             instance_id = reason.partition("Some(")[2].partition(")")[0]
         process = process_of(who, instance_id) if who else None
         at = (message.at_ms, message.at_ms, message.place)
-        client_reason = message.fields.get("said") or reason.partition("; client reason: ")[2]
+        client_reason = message.fields.get("statement", "")
         about = (*at, cause, who, instance_id, process, reason, client_reason)
         return Prepared(*about, message.generation or 0)
 
@@ -175,7 +175,7 @@ class ServerEvents:
             int(message.fields[name]) if name in message.fields else None
             for name in ("session_ms", "rebalance_ms")
         )
-        reason = message.fields.get("said") or message.fields.get("reason", "")
+        reason = message.fields.get("statement", "")
         protocols = message.fields.get("protocols", "")
         itself = self._left_itself(message)
         by = Process("an administrator", "") if itself is False else None
@@ -192,7 +192,7 @@ class ServerEvents:
         named = self._named
         if named == ():
             return False
-        reason = message.fields.get("said") or message.fields.get("reason", "")
+        reason = message.fields.get("statement", "")
         if "by an admin" in reason:
             return False
         is_named = "client_id" not in message.fields and message.member_id in (named or ())

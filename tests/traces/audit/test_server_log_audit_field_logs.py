@@ -1,0 +1,214 @@
+"""Logs as operators have them, made from public reports: each tells what hurt."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+from support.places import TESTS
+
+from fencepost.traces.audit.server_log_audit import ServerLogRun, audit_server_log
+from fencepost.traces.logs.server_log import ServerLog
+from fencepost.traces.operations.open_metrics import metrics_text
+from fencepost.traces.operations.operator_report import OperatorReport
+from fencepost.traces.operations.operator_rows import Cause, GroupKind, Loop, Remedy
+from fencepost.traces.operations.operator_words import operator_json, operator_summary
+
+FOLDER = TESTS / "traces" / "field_logs"
+
+
+@cache
+def audited(beginning: str) -> ServerLogRun:
+    (path,) = FOLDER.glob(f"{beginning}-*.log.gz")
+    return audit_server_log(ServerLog([path]))
+
+
+def reported(beginning: str) -> OperatorReport:
+    return audited(beginning).report
+
+
+def text_of(beginning: str) -> str:
+    return "\n".join(operator_summary(reported(beginning)))
+
+
+def the_loop(beginning: str) -> Loop:
+    (problem,) = reported(beginning).problems
+    assert isinstance(problem.first, Loop)
+    return problem.first
+
+
+def test_a_connect_worker_that_joins_each_five_ms_is_one_loop() -> None:
+    report, loop = reported("01"), the_loop("01")
+    assert report.causes == {Cause.MEMBER_REJOIN: 12}
+    assert (loop.process.client_id, loop.count, loop.every_ms) == ("connect-1", 12, 5)
+    assert report.figures["etl-connect"].kind is GroupKind.CONNECT
+    assert report.avoidable == 0
+    text = text_of("01")
+    assert "one every 5 ms" in text
+    assert "scheduled.rebalance.max.delay.ms" in text
+    assert "avoided some" not in text
+
+
+def test_members_of_several_groups_that_expire_at_once_are_one_event() -> None:
+    report = reported("03")
+    (series,) = report.together
+    assert (series.count, len(series.groups), series.back) == (12, 3, 12)
+    assert series.until_ms - series.from_ms <= 20
+    text = text_of("03")
+    assert text.count("Several at once are hardly chance") == 1
+    assert "all came back, the last 62.1 s later" in text
+    assert "consumer-agents-b-34 in" not in text  # the one line names it
+
+
+def test_members_that_join_again_and_again_in_turn_are_one_loop_with_the_known_fault() -> None:
+    report = reported("05")
+    assert report.causes == {Cause.NEW_MEMBER: 15}
+    (problem,) = report.problems
+    assert (problem.kind, problem.count, len(problem.names)) == ("loop", 15, 3)
+    text = text_of("05")
+    assert "A generation ended 3 ms after its assignment." in text
+    assert "the group never had a second member" in text
+    assert "KAFKA-8653" in text
+
+
+def test_a_leader_that_joins_again_every_8_6_s() -> None:
+    loop = the_loop("07")
+    assert (loop.cause, loop.count) == (Cause.LEADER_REJOIN, 15)
+    assert 8_200 <= loop.every_ms <= 9_000
+    assert "15 times between" in text_of("07")
+
+
+def test_a_new_member_that_waits_for_its_dead_predecessor() -> None:
+    (row,) = reported("09").rebalances.rows
+    assert (row.cause, row.remedy, row.expired_ms) == (Cause.NEW_MEMBER, Remedy.STATIC, 0)
+    assert "had to wait for its dead predecessor" in text_of("09")
+    assert "for 42.3 s from" in text_of("09")
+
+
+@pytest.mark.parametrize("log", ["11", "28", "29", "31", "32", "33", "36", "38"])
+def test_going_and_coming_are_one_restart(log: str) -> None:
+    report = reported(log)
+    assert (report.restarts.count, report.rebalances.count) == (6, 12)
+    assert report.remedies == {Remedy.STATIC: 12}
+    assert {row.session_ms for row in report.restarts.rows} == {30_000}
+    text = text_of(log)
+    assert "A session.timeout.ms of 6000 would have been enough for all of these; today's" in text
+    assert "30000 is." in text
+    assert "Restarts in group spans: 6, away for 2.0 s." in text
+
+
+def test_members_that_expire_some_time_after_the_assignment() -> None:
+    rows = reported("13").expirations.rows
+    assert [row.at_ms - (row.assigned_ms or 0) for row in rows] == 3 * [16_100]
+    assert [row.back_ms is None for row in rows] == [False, False, True]
+    assert "16.1 s after an assignment" in text_of("13")
+
+
+def test_ids_that_were_not_used_hold_the_group() -> None:
+    rows = reported("15").pending_ids.rows
+    assert len(rows) == 3
+    assert all(44_900 < row.held_ms < 45_100 for row in rows)
+    (problem,) = reported("15").problems
+    assert (problem.kind, problem.count) == ("pending-id", 3)
+    assert "A rebalance waited for that up to 45.0 s." in text_of("15")
+
+
+def test_an_assignment_that_could_not_be_stored_is_the_cause_with_the_reason_as_it_stands() -> None:
+    loop = the_loop("17")
+    assert (loop.cause, loop.count) == (Cause.NOT_STORED, 8)  # the last one goes on
+    assert '"error when storing group assignment during SyncGroup (member: ' in text_of("17")
+
+
+@pytest.mark.parametrize(
+    ("log", "groups"), [("20", {"wf-authoring", "wf-enrichment"}), ("m2", {"g"})]
+)
+def test_groups_that_lost_their_last_member(log: str, groups: set[str]) -> None:
+    report = reported(log)
+    lost = {group for group, figures in report.figures.items() if figures.last is not None}
+    assert lost == groups
+    text = text_of(log)
+    assert all(f"{group} (since " in text for group in groups)
+    rows = operator_json(report)["at_end"]
+    assert {row["group"] for row in rows if row["last_expired_ms"] is not None} == groups
+    figures = metrics_text(report, is_open=False)
+    assert all(f'fencepost_group_lost{{group="{group}"}} 1' in figures for group in groups)
+
+
+def test_poll_timeouts_are_told_once_with_a_value_that_is_long_enough() -> None:
+    report = reported("23")
+    (problem,) = report.problems
+    assert (problem.kind, problem.count) == ("poll-timeout", 6)
+    assert 361_000 <= problem.longest_ms < 365_000
+    assert report.remedies == {Remedy.LONGER_POLL: 12}
+    text = text_of("23")
+    assert "set max.poll.interval.ms above 364000" in text
+    assert "session.timeout.ms" not in text
+
+
+def test_takeovers_of_living_processes_have_a_rhythm() -> None:
+    (problem,) = reported("24a").problems
+    assert (problem.kind, problem.count) == ("fenced", 10)
+    assert "10 times between 2025-09-12 08:00:00 UTC and 08:01:43, one every 11.5 s" in text_of(
+        "24a"
+    )
+
+
+@pytest.mark.parametrize("log", ["40a", "40c"])
+def test_a_rolling_deployment_is_four_restarts_however_the_processes_are_called(log: str) -> None:
+    report = reported(log)
+    away = [row.away_ms for row in report.restarts.rows]
+    assert len(away) == 4
+    assert 16_600 < min(away) <= max(away) < 19_800
+    assert {row.session_ms for row in report.rebalances.rows} == {30_000}
+    (deployment,) = report.deployments.rows
+    assert (deployment.restarts, deployment.processes, deployment.rebalances) == (4, 4, 8)
+    assert report.problems == []
+
+
+def test_a_rolling_restart_of_connect_workers() -> None:
+    report = reported("42")
+    assert report.figures["etl"].kind is GroupKind.CONNECT
+    assert report.restarts.count == 3
+    assert report.avoidable == 0
+    text = text_of("42")
+    assert "scheduled.rebalance.max.delay.ms" in text
+    assert "while it is away, here up to 49.2 s" in text
+    assert report.problems == []
+
+
+def test_what_an_expired_member_needs_of_static_membership_is_said() -> None:
+    report, loop = reported("45"), the_loop("45")
+    assert report.expirations.count == 6
+    assert (loop.cause, loop.count) == (Cause.EXPIRY, 6)
+    assert {row.lived for row in report.expirations.rows} == {None}
+    text = text_of("45")
+    assert "longer than the silence (today's session) and this absence together" in text
+    assert "doesn't show if the process lived" in text
+    assert report.restarts.count == 0
+
+
+def test_a_real_broker_of_2_4() -> None:
+    report = reported("50")
+    (problem,) = report.problems
+    assert (problem.kind, problem.first.instance_id, problem.count) == ("fenced", "orders-2", 2)
+    rows = [row for row in report.rebalances.rows if row.group == "emails"]
+    causes = [row.cause for row in rows]
+    assert causes == [Cause.NEW_MEMBER, Cause.NEW_MEMBER, Cause.LEAVE, Cause.NEW_MEMBER]
+
+
+@pytest.mark.parametrize("log", ["51", "53"])
+def test_a_real_broker_of_4_3(log: str) -> None:
+    report = reported(log)
+    assert report.rebalances.count == 19
+    assert report.figures["crashing"].remedies[Remedy.STATIC] == 1
+    assert {row.session_ms for row in report.rebalances.rows} <= {None, 10_000}
+
+
+def test_a_log_that_begins_in_the_middle_guesses_no_pairs() -> None:
+    rows = reported("52").rebalances.rows
+    assert {row.session_ms for row in rows} <= {None, 6_000, 10_000}
+
+
+def test_four_lines_are_a_leave_and_a_rebalance() -> None:
+    (row,) = reported("m1").rebalances.rows
+    assert (row.cause, row.who) == (Cause.LEAVE, "rdkafka (172.18.0.1)")
