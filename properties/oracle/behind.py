@@ -14,7 +14,7 @@ be, the verdict is unknown.  `used` counts from the first deviation on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -84,6 +84,7 @@ class OracleBehind(Oracle):
         self._reached: list[Candidate] = []
         self._likely_is_one = True
         self._own_ids: set[str] = set()
+        self._excused_bytes = False
 
     def observe(self, event: Event) -> None:
         """Take the next event of the history, in order of time."""
@@ -125,6 +126,17 @@ class OracleBehind(Oracle):
         self.violation = None
         group_id = self._group_of(answer.id)
         is_own = self._is_own(differs)
+        if group_id not in self._loose and (
+            states := self._with_right_bytes(before, differs, event)
+        ):
+            is_counted = not self._excused_bytes
+            if is_counted and (is_own or not self._may_excuse(answer.id)):
+                self._candidates, self.violation = before, differs
+                return
+            self._go_on_from(states, observed)
+            self.excused += [differs] * is_counted
+            self._excused_bytes = True
+            return
         is_counted = not self._is_repeated(differs, request.api)
         # The coordinator may have departed from the model once more, in a state that is known.
         states = self._forgiven(differs) or self._adopted(before, group_id, event, observed)
@@ -143,13 +155,32 @@ class OracleBehind(Oracle):
                 is_counted = differs.wrong is not Wrong.DEVIATION or self._likely_is_one
         if is_own and not is_counted:
             self.unknown = _HIDDEN
-        elif is_counted and (is_own or not (self._only is None or answer.id in self._only)):
+        elif is_counted and (is_own or not self._may_excuse(answer.id)):
             self._candidates, self.violation = before, differs
         else:
             self._go_on_from(states, observed)
             self._loose.add(group_id)
             if is_counted:
                 self.excused.append(differs)
+
+    def _may_excuse(self, request_id: str) -> bool:
+        return self._only is None or request_id in self._only
+
+    def _with_right_bytes(
+        self, before: list[Candidate], violation: Violation, event: Answered
+    ) -> list[Candidate]:
+        """Return the states after the answer with other bytes of clients, if it is right so."""
+        for allowed in violation.allowed:
+            body = _mended(event.answer.body or {}, allowed)
+            if body is None:
+                continue
+            self._candidates = before
+            self._answered(replace(event, answer=replace(event.answer, body=body)))
+            differs = self._difference(event.answer.id)
+            self.violation = None
+            if differs is None:
+                return self._candidates
+        return []
 
     def _is_repeated(self, violation: Violation, api: str) -> bool:
         """Return True if an answer is wrong as an earlier one: to such a request, in such a way."""
@@ -342,6 +373,26 @@ def _is_late(violation: Violation) -> bool:
     return violation.wrong in {Wrong.SHAPE, Wrong.CLOSED, Wrong.SILENCE} or (
         is_answer and (chosen is None or " instead of " not in chosen.difference)
     )
+
+
+def _mended(body: Mapping[str, Any], allowed: Allowed) -> dict[str, Any] | None:
+    """Return an answer with the bytes of clients of the right one; None if other fields differ."""
+    right = allowed.body or {}
+    if allowed.difference.startswith("assignment "):
+        return {**body, "assignment": right["assignment"]}
+    if not allowed.difference.startswith("members.metadata "):
+        return None
+    rows, expected = body["members"], right["members"]
+    if len(rows) != len(expected):
+        return None
+    by_id = {row["memberId"]: row["metadata"] for row in expected}
+    others = [row["metadata"] for row in expected if row["memberId"].startswith(FRESH)]
+    if any(row["memberId"] not in by_id for row in rows) and len(set(others)) > 1:
+        return None  # whose bytes they are isn't known
+    return {
+        **body,
+        "members": [{**row, "metadata": by_id.get(row["memberId"], *others[:1])} for row in rows],
+    }
 
 
 def _refuses_id(right: Allowed) -> bool:

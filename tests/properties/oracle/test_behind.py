@@ -6,16 +6,21 @@ import asyncio
 from functools import cache
 from pathlib import Path
 
+from msgspec.structs import replace
+from support.told import Told
+
 from fencepost.conformance.cases import entry
 from fencepost.conformance.run.certify import Options, certify
 from fencepost.conformance.targets.in_process import InProcessTarget
-from fencepost.model.history.events import Restarted
+from fencepost.model.coordinator import Answer
+from fencepost.model.history.events import Answered, Event, Restarted
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.properties.judging.answer_diff import Recording
 from fencepost.properties.mutants.mutants import MUTANTS
 from fencepost.properties.oracle.behind import OracleBehind, judge_behind
 from fencepost.properties.oracle.oracle import judge
+from fencepost.properties.oracle.verdict import Wrong
 from fencepost.traces.forms.formats import read_trace
 
 FIRST = "HEARTBEAT-STABLE/in-a-stable-group"
@@ -100,3 +105,28 @@ def test_an_id_that_a_wrong_answer_handed_out_is_no_second_fault() -> None:
     assert (asked.request_id, asked.decided_by[0]) == ("r1", "JOIN-STATIC-EMPTY-NEW")
     refused = ("UNKNOWN_MEMBER_ID", "UNKNOWN_SERVER_ERROR")
     assert not [o for o in others if all(a.difference.endswith(refused) for a in o.allowed)]
+
+
+def test_after_wrong_bytes_of_a_client_the_states_stay_known() -> None:
+    """nafka writes subscriptions anew, and doesn't wait for the members: two faults are named."""
+    config: dict[str, int | None] = {"group.initial.rebalance.delay.ms": 0}
+    world = Told(config=config)
+    world.stable("a")
+    waits = world.admit("b")
+    assert waits.error == "parked"
+    body = {"errorCode": 0, "generationId": 2, "leader": "a-1", "memberId": "b-1", "members": []}
+    body |= {"protocolType": "consumer", "protocolName": "range", "skipAssignment": False}
+    at_once = Answered(Answer(waits._id, world.now, body))
+    history: list[Event] = [*map(_with_other_metadata, world.history), at_once]
+    oracle = judge_behind(KAFKA_4, config, history, lag_ms=0, own=("LEAVE-MEMBER",))
+    other_bytes, early = oracle.excused
+    assert other_bytes.allowed[0].difference.startswith("members.metadata is ")
+    assert early.wrong is Wrong.EARLY
+
+
+def _with_other_metadata(event: Event) -> Event:
+    if not isinstance(event, Answered) or not (event.answer.body or {}).get("members"):
+        return event
+    body = event.answer.body or {}
+    rows = [{**row, "metadata": "b3RoZXI="} for row in body["members"]]
+    return Answered(replace(event.answer, body={**body, "members": rows}))
