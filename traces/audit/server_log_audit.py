@@ -33,6 +33,8 @@ from fencepost.traces.operations.operator_words import (
     at_end,
     causes_by_group,
     cut,
+    expirations,
+    notes,
     operator_json,
     problems_text,
     unshown,
@@ -42,6 +44,7 @@ from fencepost.traces.operations.problem_words import (
     at,
     operator_problems,
     seconds,
+    short,
     times,
 )
 from fencepost.traces.operations.server_events import ServerEvents
@@ -326,6 +329,9 @@ def audit_page(
         moments=moments,
         file=file,
         lines=lines,
+        expired=list(expirations(report)),
+        expirations=report.expirations.rows[:_ROWS],
+        notes=list(notes(report)),
         near=report.near_timeouts.rows[:_ROWS],
         life_lines=report.life_lines.rows[:_ROWS],
         picture=life_picture(report),
@@ -333,6 +339,7 @@ def audit_page(
         not_shown=not_covered,
         at=at,
         seconds=seconds,
+        short=short,
         times=times,
         saved=_saved,
     )

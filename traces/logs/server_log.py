@@ -402,10 +402,17 @@ def _ids(event: CoordinatorEvent) -> list[str]:
     return [each for each in [*ids, named[1] if named else ""] if each]
 
 
+_TOPIC = "topic=__consumer_offsets partition="
+"""The text of the new coordinator before the number of a group's partition."""
+
+
 def _event(
     where: tuple[str, str, int], at_ms: int, message: Message, text: str
 ) -> CoordinatorEvent:
     broker, source, number = where
+    if (at := text.find(_TOPIC)) >= 0:
+        begin = at + len(_TOPIC)
+        message.fields["partition"] = text[begin : text.find("]", begin)]
     return CoordinatorEvent(
         source,
         number,

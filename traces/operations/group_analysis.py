@@ -189,7 +189,7 @@ class GroupAnalysis:
         """Emit and forget the rows that no later event can change."""
         self._lines.purge(now_ms)
         self._rebalances.purge(now_ms)
-        self._loops.purge(now_ms)
+        self._loops.purge(now_ms - 2 * PATIENCE_MS)  # all rebalances before are judged
         self._emit_gone(now_ms)
         if self._loaded is not None and now_ms - self._loaded.at_ms > _AFTER_LOAD_MS:
             self._end_load()

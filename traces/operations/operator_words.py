@@ -10,6 +10,7 @@ In the JSON times are ms since 1970, durations ms; values that are not in the lo
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -153,6 +154,7 @@ def _rebalances(report: OperatorReport) -> Iterator[str]:
     yield from _kinds(report)
     for why, count in sorted(report.unclear.items()):
         yield f"What would have avoided {count:,} is unknown: {why}."
+    yield from _reasons(report)
     span = (report.until_ms or 0) - (report.from_ms or 0)
     if span >= _HOUR_MS:
         hour, most = max(report.by_hour.items(), key=lambda item: (item[1], -item[0]))
@@ -251,11 +253,54 @@ def _of_expired(report: OperatorReport) -> Iterator[str]:
         )
 
 
+def _reasons(report: OperatorReport) -> Iterator[str]:
+    """Yield lines with reasons as they stand: of the broker where it is not known, of clients."""
+    rows = report.rebalances.rows
+    other = Counter(
+        _without_ids(row.reason.partition("; client reason: ")[0])
+        for row in rows
+        if row.cause is Cause.OTHER
+    )
+    of_clients = Counter(
+        _without_ids(row.client_reason)
+        for row in rows
+        if row.client_reason and not row.client_reason.startswith(_USUAL)
+    )
+    for whose, counts in (("The broker's reasons", other), ("Clients' reasons", of_clients)):
+        most = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+        if most:
+            text = "; ".join(f'"{reason}" {count:,}' for reason, count in most[:_MOST])
+            more = f"; and {len(most) - _MOST:,} more" if len(most) > _MOST else ""
+            yield f"{whose}, as they stand: {text}{more}."
+
+
+_USUAL = (
+    "not provided",
+    "need to re-join with the given member-id",
+    "rebalance failed due to MemberIdRequiredException",
+)
+"""Reasons of clients that say no more than the cause."""
+_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def _without_ids(reason: str) -> str:
+    return _ID.sub("…", reason)
+
+
 _STREAMS = (
     "Groups of Streams threads: {}. Their members join again by themselves while tasks move "
     "(probing rebalances); they close without LeaveGroup by default, so that each restart of a "
     "dynamic member waits for its session: group.instance.id keeps the tasks."
 )
+
+
+def notes(report: OperatorReport) -> Iterator[str]:
+    """Yield lines about the kinds of groups, reasons, restarts and failovers."""
+    yield from _kinds(report)
+    yield from _of_expired(report)
+    yield from _reasons(report)
+    yield from _restarts(report)
+    yield from _failovers(report)
 
 
 def _kinds(report: OperatorReport) -> Iterator[str]:

@@ -348,6 +348,9 @@ _AGAINST = {
 }
 
 
+_PROBING = frozenset({Cause.MEMBER_REJOIN, Cause.LEADER_REJOIN})
+
+
 def _against_loop(row: Loop, kind: GroupKind | None) -> str:
     """Return what to do against a loop."""
     if row.cause is Cause.NEW_MEMBER:
@@ -359,6 +362,12 @@ def _against_loop(row: Loop, kind: GroupKind | None) -> str:
                 "later, or the client library to one that sends a later version."
             )
         return f"The coordinator dropped each member when the next one joined.{known}"
+    if row.cause in _PROBING and kind is GroupKind.STREAMS:
+        return (
+            "Streams begins a probing rebalance every probing.rebalance.interval.ms (10 minutes by "
+            "default) while a task warms up on another instance. It ends when the task has caught "
+            "up (acceptable.recovery.lag); if it doesn't, look at why the state is never restored."
+        )
     if row.cause is Cause.MEMBER_REJOIN and kind is GroupKind.CONNECT:
         return (
             "A Connect worker joins again while its view of the configuration topic differs from "

@@ -7,7 +7,11 @@ from functools import cache
 import pytest
 from support.places import TESTS
 
-from fencepost.traces.audit.server_log_audit import ServerLogRun, audit_server_log
+from fencepost.traces.audit.server_log_audit import (
+    ServerLogRun,
+    audit_page,
+    audit_server_log,
+)
 from fencepost.traces.logs.server_log import ServerLog
 from fencepost.traces.operations.open_metrics import metrics_text
 from fencepost.traces.operations.operator_report import OperatorReport
@@ -212,3 +216,13 @@ def test_a_log_that_begins_in_the_middle_guesses_no_pairs() -> None:
 def test_four_lines_are_a_leave_and_a_rebalance() -> None:
     (row,) = reported("m1").rebalances.rows
     assert (row.cause, row.who) == (Cause.LEAVE, "rdkafka (172.18.0.1)")
+
+
+def test_the_page_has_what_hurt() -> None:
+    page = audit_page(reported("45"))
+    assert "Members that expired" in page
+    assert "kafkajs in mailer: 6 times from" in page
+    assert "<td>66.9 s</td><td>64.0 s</td><td>23.9 s later</td>" in page
+    assert "A loop: kafkajs expired in group mailer" in page
+    assert "Lost the last member when its session expired" in audit_page(reported("20"))
+    assert "scheduled.rebalance.max.delay.ms" in audit_page(reported("42"))

@@ -7,7 +7,7 @@ from pathlib import Path
 from fencepost.traces.audit.server_log_audit import audit_server_log
 from fencepost.traces.logs.server_log import ServerLog
 from fencepost.traces.operations.operator_report import OperatorReport
-from fencepost.traces.operations.operator_rows import Cause, End, Remedy
+from fencepost.traces.operations.operator_rows import Cause, End, GroupKind, Remedy
 from fencepost.traces.operations.operator_words import operator_json, operator_summary
 from fencepost.traces.operations.rebalances import BEFORE_LOG, SAME_NAME, UNNAMED
 
@@ -250,3 +250,70 @@ def test_members_are_counted_only_where_the_log_shows_all_of_them(tmp_path: Path
     assert counted(*begun) == (None, None)
     assert counted(*begun, tells) == (1, 2)
     assert counted(*begun, tells, (20, leaves("c", 3, 8))) == (None, None)
+
+
+def line(second: int, text: str, broker: int = 1) -> str:
+    """A line of the new coordinator, of partition 3."""
+    where = f"[GroupCoordinator id={broker} topic=__consumer_offsets partition=3]"
+    logger = "(org.apache.kafka.coordinator.group.GroupMetadataManager)"
+    return f"[2026-11-23 12:{second // 60:02}:{second % 60:02},000] INFO {where} {text} {logger}\n"
+
+
+def test_members_from_before_a_failover_that_expire_after_it(tmp_path: Path) -> None:
+    member = f"a-{UUID.format(1)}"
+    before = [line(0, joins("a", 1, 0)), line(1, stable(1, 1))]
+    loaded = (
+        "[2026-11-23 12:00:10,000] INFO [GroupCoordinator id=2] Finished loading of metadata from "
+        "__consumer_offsets-3 with epoch 4 in 12ms where 1ms was spent in the scheduler. Loaded 4 "
+        "records which total to 400 bytes. "
+        "(org.apache.kafka.coordinator.common.runtime.CoordinatorRuntime)\n"
+    )
+    after = [
+        line(55, f"Member {member} in group g has failed, removing it from the group.", 2),
+        line(55, preparing(1, f"removing member {member} on heartbeat expiration."), 2),
+        line(55, "Group g with generation 2 is now empty.", 2),
+    ]
+    for broker, lines in (("b-1", before), ("b-2", [loaded, *after])):
+        (tmp_path / broker).mkdir()
+        (tmp_path / broker / "server.log").write_text("".join(lines))
+    report = audit_server_log(ServerLog([tmp_path / b / "server.log" for b in ("b-1", "b-2")]))
+    (row,) = report.report.failovers.rows
+    assert (row.group, row.expired, (row.until_ms or 0) - row.at_ms) == ("g", 1, 45_000)
+    text = "\n".join(operator_summary(report.report))
+    assert "The coordinator of 1 group (g) changed or started again at" in text
+    assert "1 member from before expired up to 45.0 s later" in text
+
+
+def test_a_reason_that_is_not_known_is_shown_as_it_stands(tmp_path: Path) -> None:
+    member = f"a-{UUID.format(1)}"
+    reason = f"the moon is full for member {member}; client reason: tired"
+    report = told(tmp_path, (0, preparing(4, reason)), (1, stable(5, 2)))
+    (row,) = report.rebalances.rows
+    assert (row.cause, row.who, row.reason) == (Cause.OTHER, "a", reason)
+    text = "\n".join(operator_summary(report))
+    assert 'The broker\'s reasons, as they stand: "the moon is full for member a-…" 1.' in text
+    assert 'Clients\' reasons, as they stand: "tired" 1.' in text
+
+
+def test_takeovers_that_come_too_often_for_restarts_are_a_loop(tmp_path: Path) -> None:
+    joined = "Static member with groupInstanceId=i-1 and unknown member id joins group g in Stable"
+    replaced = "state. Replacing previously mapped member i-1-{} with this groupInstanceId."
+    lines = [(11 * n, f"{joined} {replaced.format(UUID.format(n))}") for n in range(9)]
+    report = told(tmp_path, *lines)
+    (problem,) = report.problems
+    assert (problem.kind, problem.first.instance_id, problem.count) == ("loop", "i-1", 9)
+    assert "one every 11.0 s. That is no deployment" in "\n".join(operator_summary(report))
+    assert told(tmp_path, *lines[:4]).problems == []
+
+
+def test_streams_threads_that_probe_are_told_apart(tmp_path: Path) -> None:
+    member = f"app-StreamThread-1-consumer-{UUID.format(1)}"
+    lines = []
+    for n in range(6):
+        reason = f"Updating metadata for member {member} during Stable; client reason: not provided"
+        lines += [(600 * n, preparing(n + 4, reason)), (600 * n + 1, stable(n + 5, 2))]
+    report = told(tmp_path, *[(second % 3600, text) for second, text in lines])
+    assert report.figures["g"].kind is GroupKind.STREAMS
+    text = "\n".join(operator_summary(report))
+    assert "one every 10 min" in text
+    assert "probing.rebalance.interval.ms" in text
