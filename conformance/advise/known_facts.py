@@ -31,7 +31,7 @@ from fencepost.traces.audit.server_log_audit import audit_server_log
 from fencepost.traces.files.bounded import DocumentError, read_json
 from fencepost.traces.logs.log_files import LogFileError
 from fencepost.traces.logs.request_log import RequestLog
-from fencepost.traces.logs.server_log import LogKind, ServerLog, common_kind
+from fencepost.traces.logs.server_log import LogKind, ServerLog, common_kind, files_in
 from fencepost.traces.operations.operator_rows import GroupKind, Remedy
 from fencepost.traces.operations.operator_words import operator_json
 
@@ -367,7 +367,10 @@ def _is_avoided(row: Report, form: Form, session_s: float) -> bool:
 
 
 def read_reports(files: Sequence[Path], group: str | None) -> Report:
-    """Read the operator's report of logs, or of the one JSON of an audit.  Raises AdviceError."""
+    """Read the operator's report of logs, or of the one JSON of an audit.  Raises AdviceError.
+
+    Its `unread_lines`: the number of lines about groups that were not understood.
+    """
     if documents := [file for file in files if file.suffix == ".json"]:
         if len(files) > 1:
             raise AdviceError(f"{documents[0]}: give the JSON of one audit, and nothing beside it")
@@ -375,10 +378,11 @@ def read_reports(files: Sequence[Path], group: str | None) -> Report:
     log_options = LogOptions()
     only = frozenset({group} if group else ())
     try:
+        files = files_in(files)
         kind = common_kind(files)
         if kind is LogKind.SERVER:
-            server_log = ServerLog(files, dates=log_options.dates())
-            return operator_json(audit_server_log(server_log, only).report)
+            run = audit_server_log(ServerLog(files, dates=log_options.dates()), only)
+            return {**operator_json(run.report), "unread_lines": run.unread_count}
         if kind is LogKind.REQUESTS:
             log = RequestLog(files, dates=log_options.dates())
             requests = audit_log(log, log_options.settings(), only)
@@ -398,7 +402,8 @@ def _read_json(path: Path) -> Report:
     if not isinstance(document, dict) or document.get("format") not in _FORMATS:
         raise AdviceError(f"{path} is not the JSON of an audit: give what audit --json printed")
     report: Report = document["operator"]
-    return report
+    unread = sum(each["lines"] for each in document.get("unread", ()))
+    return {**report, "unread_lines": unread}
 
 
 def log_facts(report: Report, group: str | None) -> LogFacts:

@@ -34,6 +34,7 @@ from fencepost.conformance.cli.options.log_options import (
     restart_options,
     resume_option,
 )
+from fencepost.model.history.words import plural
 
 
 @click.command("advise", epilog=exit_codes())
@@ -41,7 +42,7 @@ from fencepost.conformance.cli.options.log_options import (
     "logs",
     nargs=-1,
     metavar="[LOG...]",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=click.Path(exists=True, path_type=Path),
 )
 @click.option("--group", metavar="NAME", help="The group, where logs have several.")
 @click.option("--members", type=Whole(), metavar="N", help="So many processes.")
@@ -118,7 +119,14 @@ def advise_command(
     options["restart_s"] = restart_duration(values["restart_s"], values["restart_p95_s"])
     if group is not None and not logs:
         raise AdviceError(f"--group {group} is for logs, and none is given")
-    log = log_facts(read_reports(logs, group), group) if logs else None
+    audited = read_reports(logs, group) if logs else {}
+    if unread := audited.get("unread_lines"):
+        click.echo(
+            f"Warning: {plural(unread, 'line')} about groups not understood, so the log may show "
+            "more than this; fencepost audit shows an example.",
+            err=True,
+        )
+    log = log_facts(audited, group) if logs else None
     facts = facts_of(log, {name: value for name, value in options.items() if value is not None})
     advice = advice_for(known_group(facts))
     document = advice_document(advice, log, list(facts)).plain()

@@ -27,7 +27,7 @@ from fencepost.traces.audit.log_audit import audit_log
 from fencepost.traces.audit.server_log_audit import audit_server_log
 from fencepost.traces.logs.log_files import LogFileError
 from fencepost.traces.logs.request_log import OTHER_API, RequestLog
-from fencepost.traces.logs.server_log import UNREAD, LogKind, ServerLog, common_kind
+from fencepost.traces.logs.server_log import UNREAD, LogKind, ServerLog, common_kind, files_in
 from fencepost.traces.report.audit_folder import LogRun, audit_lines, write_audit, write_metrics
 
 _KINDS = {kind.value: kind for kind in (LogKind.REQUESTS, LogKind.SERVER, LogKind.TRACE)}
@@ -48,10 +48,10 @@ _Log = TypeVar("_Log", RequestLog, ServerLog)
     epilog=exit_codes(
         "all groups are explained",
         "a group is violated, or there is what --fail-on names",
-        "none is violated, but one is unknown",
+        "none is violated, but one is unknown, or lines about groups were not understood",
     ),
 )
-@files_argument("files", "FILE...")
+@files_argument("files", "FILE...", folders=True)
 @click.option(
     "--format",
     "form",
@@ -95,11 +95,13 @@ def audit_command(
     three results.  Explained: some run of the model gives every answer.  Violated: with the first
     line that no run gives.  Unknown: with the reason.  A log need not start when the group did.
 
-    Put each broker's files in a folder of their own, or name them BROKER.log.  A trace is judged as
-    a whole, by the revision that it names or by --revision.
+    Of a folder all logs in it are read.  Put each broker's files in a folder of their own, or name
+    them BROKER.log.  A trace is judged as a whole, by the revision that it names or by --revision.
     """
     try:
-        kind = _KINDS[form] if form in _KINDS else common_kind(files)
+        named = _KINDS.get(form)
+        files = tuple(files_in(files, named))
+        kind = named or common_kind(files)
         if kind is LogKind.TRACE:
             return _traces(files, log_settings.groups, as_json=as_json, report=report)
         if kind is LogKind.OLD_REQUESTS:

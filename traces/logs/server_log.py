@@ -9,6 +9,7 @@ Source: `coordinator_messages` for the words.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -498,32 +499,62 @@ class LogKind(Enum):
 
 def log_kind(path: Path) -> LogKind:
     """Return the kind of a file, by its first lines.  Raises LogFileError for an unknown one."""
-    kind = None
+    return _kind_and_evidence(path)[0]
+
+
+def _kind_and_evidence(path: Path) -> tuple[LogKind, bool]:
+    """Return the kind of a file; False for a log of a program, with no line of a coordinator."""
+    is_log = False
     first = b""
     for line in first_lines(path):
         first = first or line.strip()
         start = line.find(MARK)
         if start >= 0:
             is_json = line[start + len(MARK) :].lstrip()[:1] == b"{"
-            return LogKind.REQUESTS if is_json else LogKind.OLD_REQUESTS
-        if _COORDINATOR.search(line):
-            return LogKind.SERVER
+            return LogKind.REQUESTS if is_json else LogKind.OLD_REQUESTS, True
         if _TRACE.search(line):
-            return LogKind.TRACE
-        if (b"roup" in line or b"static member" in line) and read_message(
-            line.decode(errors="replace")
+            return LogKind.TRACE, True
+        if _COORDINATOR.search(line) or (
+            (b"roup" in line or b"static member" in line)
+            and read_message(line.decode(errors="replace")) is not None
         ):
-            return LogKind.SERVER
-        if kind is None and _LEVEL.search(line[:_LONG_HEAD]):
-            kind = LogKind.SERVER
-    if kind is None:
+            return LogKind.SERVER, True
+        is_log = is_log or _LEVEL.search(line[:_LONG_HEAD]) is not None
+    if not is_log:
         beginning = first[:_QUOTED_BYTES].decode(errors="replace")
         problem = f"begins with {beginning!r}" if beginning else "is empty"
         raise LogFileError(
             f"{path} is neither a request log of Kafka, nor its server.log, nor a trace: "
             f"it {problem}"
         )
-    return kind
+    return LogKind.SERVER, False
+
+
+def files_in(paths: Iterable[Path], kind: LogKind | None = None) -> list[Path]:
+    """Return some files, and those of some folders that are logs, of one kind if that is named.
+
+    Of a broker's folder the logs without a line of a coordinator are left out where others have
+    some, and the copy of server.log that a start script writes as `.out`.  Raises LogFileError for
+    a folder without such a file.
+    """
+    files: list[Path] = []
+    for path in paths:
+        if not path.is_dir():
+            files.append(path)
+            continue
+        kinds: dict[Path, tuple[LogKind, bool]] = {}
+        for file in sorted(each for each in path.rglob("*") if each.is_file()):
+            if not file.name.startswith("."):
+                with contextlib.suppress(LogFileError):
+                    kinds[file] = _kind_and_evidence(file)
+        chosen = [file for file in kinds if kind is None or kinds[file][0] is kind]
+        clear = [file for file in chosen if kinds[file][1]] or chosen
+        logs = [file for file in clear if file.suffix != ".out"] or clear
+        if not logs:
+            name = "log of Kafka or trace" if kind is None else kind.value
+            raise LogFileError(f"the folder {path} has no {name}: name a folder with the logs")
+        files += logs
+    return files
 
 
 def common_kind(paths: Iterable[Path]) -> LogKind:
@@ -535,6 +566,6 @@ def common_kind(paths: Iterable[Path]) -> LogKind:
         (first_kind, first), (second_kind, second) = list(kinds.items())[:2]
         raise LogFileError(
             f"{first} is of the kind {first_kind.value}, and {second} of the kind "
-            f"{second_kind.value}; audit one kind at a time"
+            f"{second_kind.value}; audit one kind at a time (of a folder: --format)"
         )
     return next(iter(kinds))

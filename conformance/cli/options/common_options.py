@@ -215,14 +215,14 @@ def output_option(
     )
 
 
-def files_argument(name: str, metavar: str) -> Callable[[Any], Any]:
-    """One file or more, that exist."""
+def files_argument(name: str, metavar: str, *, folders: bool = False) -> Callable[[Any], Any]:
+    """One file or more, that exist; `folders`: or folders."""
     return click.argument(
         name,
         nargs=-1,
         required=True,
         metavar=metavar,
-        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        type=click.Path(exists=True, dir_okay=folders, path_type=Path),
     )
 
 

@@ -104,3 +104,14 @@ def test_what_can_not_be_is_one_sentence(arguments: tuple[str, ...], said: str) 
     assert done.code == 64
     assert said in done.err
     assert "Traceback" not in done.err
+
+
+def test_a_log_that_is_not_understood_whole_is_said_to_be(tmp_path: Path) -> None:
+    log = str(ROOT / "tests" / "traces" / "field_logs" / "11-rdkafka-leave-and-come.log.gz")
+    strange = "[2024-11-20 19:08:22,974] INFO [GroupCoordinator 1]: Group g dances for member m"
+    (tmp_path / "server.log").write_text(strange)
+    options = ("--members", "3", "--partitions", "6", "--group", "spans")
+    assert invoke("advise", log, *options).err == ""
+    assert (
+        "1 line about groups not understood" in invoke("advise", log, str(tmp_path), *options).err
+    )

@@ -185,6 +185,7 @@ def test_groups_of_fencepost_itself_are_left_out_unless_they_are_asked_for(tmp_p
         (["--group", "nobody"], "no line names the group 'nobody'"),
         (["--lag", "9"], "--lag is for what is judged"),
         (["--date-pattern", "dd.MM.yyyy HH:mm:ss"], "is --date-pattern that of the appender?"),
+        (["--date-pattern", "dd.MM.yyyy HH:mm:ss"], "have no date that is read"),
     ],
 )
 def test_what_does_not_fit_is_refused(options: list[str], says: str) -> None:
@@ -213,3 +214,67 @@ def test_a_log_whose_dates_go_back_is_not_judged(tmp_path: Path) -> None:
     path.write_bytes(text + text)
     with pytest.raises(LogFileError, match=r"server\.log:\d+ is dated [\d,]+ s before server\.log"):
         audit_server_log(ServerLog([path]))
+
+
+OLD = "[2026-11-23 15:30:25,424] INFO [GroupCoordinator 1]: "
+NEW = "[2026-11-23 15:30:25,424] INFO [GroupCoordinator id=1 topic=__consumer_offsets partition=0] "
+EMPTY = f"{OLD}Group orders with generation 3 is now empty (__consumer_offsets-0)\n"
+STRANGE = f"{OLD}Group orders dances with generation 3 (kafka.coordinator.group.GroupCoordinator)\n"
+
+
+def test_a_line_that_is_not_understood_is_never_silence(tmp_path: Path) -> None:
+    path, figures = tmp_path / "server.log", tmp_path / "figures.prom"
+    path.write_text(EMPTY + STRANGE)
+    options = ("--report", str(tmp_path / "report"), "--prometheus", str(figures))
+    for gate in ((), ("--fail-on", "avoidable"), ("--fail-on", "problems")):
+        code, text = run(str(path), *options, *gate)
+        assert code == 2
+    assert "1 line about groups was not understood" in text
+    assert "the first is server.log:2" in text
+    assert STRANGE.strip() in text
+    assert "fencepost_unread_lines 1\n" in figures.read_text()
+    document = json.loads((tmp_path / "report" / "audit.json").read_text())
+    (unread,) = document["unread"]
+    assert (unread["lines"], unread["first"], unread["example"]) == (
+        1,
+        "server.log:2",
+        STRANGE.strip(),
+    )
+    Draft202012Validator(SCHEMA.schema()).validate(document)
+    page = (tmp_path / "report" / "index.html").read_text()
+    assert "Not understood, so missing below" in page
+    assert "1 line about groups was not understood" in page
+    path.write_text(STRANGE)
+    assert run(str(path))[0] == 2
+    path.write_text(EMPTY)
+    assert run(str(path), *options)[0] == 0
+    assert "fencepost_unread_lines 0\n" in figures.read_text()
+
+
+def test_groups_of_other_protocols_are_named_and_not_judged(tmp_path: Path) -> None:
+    path, figures = tmp_path / "server.log", tmp_path / "figures.prom"
+    path.write_text(
+        f"{NEW}[GroupId cart] Member m-1 joins the consumer group using the consumer protocol.\n"
+        f"{NEW}[GroupId jobs] Member m-2 joins the share group using the share protocol.\n"
+    )
+    code, text = run(str(path), "--prometheus", str(figures))
+    assert code == 0
+    assert "0 groups, not judged" in text
+    assert "Not judged: 1 group of another protocol (consumer): cart." in text
+    assert 'fencepost_other_groups{protocol="share"} 1' in figures.read_text()
+    assert "is of another protocol (consumer): not judged" in run(str(path), "--group", "cart")[1]
+
+
+def test_a_folder_is_read_and_places_name_it(tmp_path: Path) -> None:
+    for broker in ("broker-1", "broker-2"):
+        (tmp_path / broker).mkdir()
+        (tmp_path / broker / "server.log").write_text(STRANGE if broker[-1] == "2" else EMPTY)
+        (tmp_path / broker / "kafkaServer.out").write_text(EMPTY)
+        (tmp_path / broker / "controller.log").write_text("[2026-11-23 15:30:25,424] INFO up (x)\n")
+        (tmp_path / broker / "notes.bin").write_bytes(b"\0\1\2")
+    code, text = run(str(tmp_path))
+    assert code == 2
+    assert "of 2 lines of 2 files" in text
+    assert "the first is broker-2/server.log:1" in text
+    (tmp_path / "empty").mkdir()
+    assert "has no log of Kafka or trace" in run(str(tmp_path / "empty"))[1]

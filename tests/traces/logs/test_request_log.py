@@ -13,6 +13,8 @@ from fencepost.model.messages.messages import (
     HeartbeatResponse,
     OffsetCommitRequest,
 )
+from fencepost.traces.audit.audit_settings import AuditSettings
+from fencepost.traces.audit.log_audit import audit_log
 from fencepost.traces.logs.log_dates import DatePatternError, LogDates
 from fencepost.traces.logs.log_files import BROKEN_FILE, LogFileError
 from fencepost.traces.logs.request_log import (
@@ -246,3 +248,16 @@ def test_a_pattern_that_can_t_be_used_is_refused(pattern: str, says: str) -> Non
 def test_a_zone_that_is_not_there_is_refused() -> None:
     with pytest.raises(DatePatternError, match="no time zone 'Mars/Olympus'"):
         LogDates(timezone="Mars/Olympus")
+
+
+@pytest.mark.parametrize(
+    ("key", "protocol"), [(68, "consumer"), (76, "share"), (78, "share"), (88, "streams")]
+)
+def test_groups_of_other_protocols_are_named(tmp_path: Path, key: int, protocol: str) -> None:
+    path = tmp_path / "kafka-request.log"
+    other = beat(NOON).replace(b'"requestApiKey":12', f'"requestApiKey":{key}'.encode())
+    path.write_bytes(other + beat(NOON))
+    log, exchanges = read(path)
+    assert len(exchanges) == 1
+    assert log.other_groups == {"g": protocol}
+    assert audit_log(RequestLog([path]), AuditSettings()).other_groups == {"g": protocol}
