@@ -39,6 +39,10 @@ states it.
 """
 
 
+MOVES = "move-coordinator"
+"""The feature, and the command, that a coordinator moves to another broker that runs."""
+
+
 class UnsupportedError(Exception):
     """Raised for a request or feature that a coordinator doesn't offer; no failure of it.
 
@@ -187,6 +191,13 @@ class Coordinator(Protocol):
         """Fail over: load the stored groups, and nothing else (feature `restart`)."""
         ...
 
+    def move(self) -> Dropped:
+        """Move to another broker, or back; this one goes on (feature `move-coordinator`).
+
+        All connections stay, and whoever waits is answered.
+        """
+        raise UnsupportedError(MOVES)
+
     def operate(self, step: OperatorStep) -> Sequence[Answer]:
         """Do what an operator does (feature: the step's name); answers as in `send`."""
         raise UnsupportedError(step.do)
@@ -222,6 +233,10 @@ class AsyncCoordinator(Protocol):
     async def restart(self) -> Dropped:
         """Fail over: load the stored groups, and nothing else (feature `restart`)."""
         ...
+
+    async def move(self) -> Dropped:
+        """Move to another broker, or back; this one goes on (feature `move-coordinator`)."""
+        raise UnsupportedError(MOVES)
 
     async def operate(self, step: OperatorStep) -> Sequence[Answer]:
         """Do what an operator does (feature: the step's name); return when it is done."""

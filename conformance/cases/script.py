@@ -34,6 +34,7 @@ from fencepost.model.plans.steps import (
     Failover,
     GenerationOf,
     IdOf,
+    MoveCoordinator,
     Ms,
     Pause,
     PlanStep,
@@ -409,6 +410,10 @@ class Script:
     def restart(self) -> None:
         """Fail the coordinator over."""
         self.steps.append(Failover())
+
+    def move(self) -> None:
+        """Move the coordinator to another broker, or back."""
+        self.steps.append(MoveCoordinator())
 
     def delete_topics(self, *topics: str) -> None:
         """Delete topics."""

@@ -23,7 +23,7 @@ import asyncio
 import dataclasses
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -36,6 +36,7 @@ from fencepost.model.coordinator import (
     AsyncCoordinator,
     Config,
     CoordinatorFailure,
+    Dropped,
     Hello,
     Send,
     codes_in,
@@ -46,6 +47,7 @@ from fencepost.model.history.events import (
     Disconnected,
     Event,
     Handled,
+    Moved,
     Passed,
     Restarted,
     Sent,
@@ -60,6 +62,7 @@ from fencepost.model.plans.steps import (
     Await,
     Disconnect,
     Failover,
+    MoveCoordinator,
     OperatorStep,
     Pause,
     Plan,
@@ -377,19 +380,23 @@ class CaseRun:
                 for request_id in dropped.dropped:
                     self._open.pop(request_id, None)
             case Failover():
-                await self._restart()
+                await self._take_over(self._coordinator.restart, Restarted)
+            case MoveCoordinator():
+                await self._take_over(self._coordinator.move, Moved)
             case OperatorStep():
                 begun = self._clock()
                 answers = await self._coordinator.operate(step)
                 self._record(step.happened(begun, self._clock()))
                 self._take(answers)
 
-    async def _restart(self) -> None:
+    async def _take_over(
+        self, call: Callable[[], Awaitable[Dropped]], kind: type[Restarted | Moved]
+    ) -> None:
         begun = self._clock()
-        dropped = await self._coordinator.restart()
+        dropped = await call()
         lost = dropped.dropped
         if dropped.outage is None:
-            self._record(Restarted(begun, self._clock(), dropped.dropped))
+            self._record(kind(begun, self._clock(), dropped.dropped))
             moved = self.recording.moved
             self._take(dropped.answers)
             self.recording.moved = moved  # the restart may answer so
@@ -399,7 +406,7 @@ class CaseRun:
                 self._take([answer], min(begun, self._since_origin(read)))
             parked = [a for a in dropped.late if self._open[a.id].api in _DELAYED_APIS]
             lost = (*lost, *(a.id for a in dropped.late if a not in parked))
-            self._record(Restarted(begun, self._clock(), lost, down + 1))
+            self._record(kind(begun, self._clock(), lost, down + 1))
             moved = self.recording.moved
             self._take(parked)
             self.recording.moved = moved
@@ -517,6 +524,7 @@ class CaseRun:
                 continue
             deadline = self._oracle.next_deadline_ms(looked_ms)
             if deadline is None:
+                await self._advance(0)  # an answer that is due now has not come
                 self.recording.stopped = f"{', '.join(waiting)}: nothing left that could answer"
                 return
             await self._advance(deadline - self._now)

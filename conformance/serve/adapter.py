@@ -29,6 +29,7 @@ from fencepost.conformance.targets.stdio.protocol_schemas import (
 )
 from fencepost.model.coordinator import (
     CONFIG_DEFAULTS,
+    MOVES,
     Answer,
     Coordinator,
     CoordinatorFailure,
@@ -134,6 +135,9 @@ class _Session:
             case "restart":
                 self._require(name)
                 return self._dropped(self._coordinator.restart())
+            case _ if name == MOVES:
+                self._require(name)
+                return {"answers": self._answers(self._coordinator.move().answers)}
             case _ if (kind := OPERATIONS.get(name)) is not None:
                 self._require(name)
                 step = msgspec.convert({f: command[f] for f in kind.__struct_fields__}, kind)

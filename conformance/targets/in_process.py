@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self
 from fencepost.conformance.targets.model_coordinator import RunningModel
 from fencepost.conformance.targets.target import Hints
 from fencepost.model.coordinator import (
+    MOVES,
     Answer,
     Config,
     Coordinator,
@@ -54,7 +55,7 @@ class ModelCoordinator(Coordinator):
             self._version,
             "virtual",
             dict(self._revision.apis),
-            frozenset({"restart", "disconnect", "missing-topics", *OPERATIONS}),
+            frozenset({"restart", MOVES, "disconnect", "missing-topics", *OPERATIONS}),
         )
 
     def reset(self, config: Config) -> Reset:
@@ -101,6 +102,10 @@ class ModelCoordinator(Coordinator):
         self._running.open.clear()
         return Dropped(tuple(answers), dropped)
 
+    def move(self) -> Dropped:
+        """Move: as a failover, but for the connections, which stay with all that is open."""
+        return Dropped(tuple(self._running.fail_over()), ())
+
     def operate(self, step: OperatorStep) -> list[Answer]:
         """Do what an operator does; nothing is answered."""
         self._running.operate(step)
@@ -139,6 +144,10 @@ class InProcessCoordinator:
     async def restart(self) -> Dropped:
         """Like the inner one's."""
         return self._inner.restart()
+
+    async def move(self) -> Dropped:
+        """Like the inner one's."""
+        return self._inner.move()
 
     async def operate(self, step: OperatorStep) -> list[Answer]:
         """Like the inner one's."""

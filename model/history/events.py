@@ -163,15 +163,13 @@ class Disconnected(Disturbance, frozen=True):
         return f"close({self.connection!r})"
 
 
-class Restarted(Disturbance, frozen=True):
-    """The coordinator failed over at some time between `begun_ms` and `at_ms`.
+class Takeover(Disturbance, frozen=True):
+    """Another coordinator loaded the groups at some time between `begun_ms` and `at_ms`.
 
-    `dropped`: requests that get no answer any more.  `down_ms`: the time at which the old
-    coordinator had surely ended, if that is known more exactly.
+    `dropped`: requests that get no answer any more, or were refused unread.  `down_ms`: the time at
+    which the old coordinator surely had the groups no longer, if that is known more exactly.
     """
 
-    do = "restart"
-    lane = "restart"
     between = ("begun_ms", "at_ms")
     evidence = frozenset({"dropped", "down_ms"})
 
@@ -179,6 +177,13 @@ class Restarted(Disturbance, frozen=True):
     at_ms: int
     dropped: tuple[str, ...] = ()
     down_ms: int | None = None
+
+
+class Restarted(Takeover, frozen=True):
+    """The coordinator failed over: whoever waited was answered, or lost its connection."""
+
+    do = "restart"
+    lane = "restart"
 
     def words(self) -> str:
         """Return a sentence about it for a list of steps."""
@@ -191,6 +196,25 @@ class Restarted(Disturbance, frozen=True):
     def call(self) -> str:
         """Return the call that does it again, in a test for pytest."""
         return "restart()"
+
+
+class Moved(Takeover, frozen=True):
+    """The coordinator moved to another broker, and the one before went on.
+
+    No connection was lost, so each request that waited gets an answer: `dropped` has only those
+    that came after the groups were unloaded, and were refused.
+    """
+
+    do = "move-coordinator"
+    lane = "move-coordinator"
+
+    def words(self) -> str:
+        """Return a sentence about it for a list of steps."""
+        return "the coordinator moves to another broker"
+
+    def call(self) -> str:
+        """Return the call that does it again, in a test for pytest."""
+        return "move()"
 
 
 class TopicsDeleted(Disturbance, frozen=True):
@@ -228,7 +252,7 @@ class TopicsDeleted(Disturbance, frozen=True):
         return f"delete({list(self.topics)!r})"
 
 
-Event = Sent | Answered | Handled | Passed | Disconnected | Restarted | TopicsDeleted
+Event = Sent | Answered | Handled | Passed | Disconnected | Restarted | Moved | TopicsDeleted
 EVENTS: Mapping[str, type[Event]] = {kind.do: kind for kind in get_args(Event)}
 """The classes of events by their names in traces and tables."""
 OPERATED = frozenset(

@@ -32,6 +32,7 @@ from fencepost.model.plans.steps import (
     Failover,
     GenerationOf,
     IdOf,
+    MoveCoordinator,
     Ms,
     Pause,
     Plan,
@@ -329,6 +330,6 @@ def races(steps: Steps) -> frozenset[tuple[str, str]]:
                 loose.add(label)
             case Await(labels=labels):
                 loose.difference_update(labels)
-            case Settle() | Pause() | Failover():
+            case Settle() | Pause() | Failover() | MoveCoordinator():
                 loose.clear()
     return frozenset(pairs)

@@ -144,6 +144,10 @@ class Failover(Step, tag="move", frozen=True):
     """The coordinator fails over."""
 
 
+class MoveCoordinator(Step, frozen=True):
+    """The coordinator moves to another broker, or back; the one before unloads its groups."""
+
+
 class OperatorStep(Step, frozen=True):
     """Something that an operator does to the cluster while groups go on.
 
@@ -173,7 +177,7 @@ class DeleteTopics(OperatorStep, frozen=True):
 OPERATIONS: Mapping[str, type[OperatorStep]] = {kind.do: kind for kind in (DeleteTopics,)}
 """The operations of an operator, by name."""
 
-PlanStep = Request | Await | Pause | Settle | Disconnect | Failover | DeleteTopics
+PlanStep = Request | Await | Pause | Settle | Disconnect | Failover | MoveCoordinator | DeleteTopics
 
 
 class Needs(msgspec.Struct, frozen=True):
@@ -201,8 +205,8 @@ class Plan(msgspec.Struct, frozen=True):
 
     @property
     def restarts(self) -> bool:
-        """True if the coordinator fails over in it."""
-        return any(isinstance(step, Failover) for step in self.steps)
+        """True if another coordinator takes over in it."""
+        return any(isinstance(step, Failover | MoveCoordinator) for step in self.steps)
 
 
 # What a consumer's user does, and what is done to its process.
@@ -367,6 +371,8 @@ def describe(step: PlanStep) -> str:
             return f"{step.who} drops its connection"
         case Failover():
             return "the coordinator fails over"
+        case MoveCoordinator():
+            return "the coordinator moves to another broker"
         case DeleteTopics():
             return f"the topic{'s' * (len(step.topics) > 1)} {', '.join(step.topics)} deleted"
 

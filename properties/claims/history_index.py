@@ -18,8 +18,8 @@ from fencepost.model.history.events import (
     Event,
     Handled,
     Passed,
-    Restarted,
     Sent,
+    Takeover,
 )
 from fencepost.model.history.history import HistoryExchange
 from fencepost.model.messages.draft_messages import MemberNameJoinGroupRequest
@@ -139,7 +139,7 @@ class Reading(tuple[Event, ...]):  # noqa: SLOT001  (it keeps what it found)
     @cached_property
     def takeovers(self) -> tuple[int, ...]:
         """Places of failovers."""
-        return tuple(n for n, event in enumerate(self) if isinstance(event, Restarted))
+        return tuple(n for n, event in enumerate(self) if isinstance(event, Takeover))
 
     def epoch(self, exchange: PlacedExchange) -> int:
         """Return the number of failovers before its answer; -1 if one came in between."""

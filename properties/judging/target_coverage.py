@@ -29,7 +29,7 @@ from fencepost.model.classic.vocabulary import (
     Mid,
     Subject,
 )
-from fencepost.model.coordinator import METADATA_LIMIT, RECORD_LIMIT, Config, Hello, spans
+from fencepost.model.coordinator import METADATA_LIMIT, MOVES, RECORD_LIMIT, Config, Hello, spans
 from fencepost.model.messages.messages import APIS, carried_forms
 from fencepost.model.revision import Revision
 from fencepost.model.table.expr import Expr, Feature, compile_closure, features_of
@@ -122,7 +122,7 @@ def unreachable(revision: Revision, hello: Hello, configs: Sequence[Config]) -> 
         api = _ROWS.get(table.name) or _OF_MEMBERS.get(table.name) or table.name
         if rule.defensive is not None:
             reasons[rule.id] = rule.defensive
-        elif table.name == _FAILOVER and "restart" not in hello.features:
+        elif table.name == _FAILOVER and hello.features.isdisjoint({"restart", MOVES}):
             reasons[rule.id] = "the target can't be made to fail over"
         elif table.name == _DELETION and "delete-topics" not in hello.features:
             reasons[rule.id] = "no topic of the target can be deleted"

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from fencepost.model.classic.classic_work import ClassicWork, Effect
 from fencepost.model.classic.effects import Do
-from fencepost.model.classic.group import JOIN, SESSION, Group, InitialDelay, Member
+from fencepost.model.classic.group import JOIN, SESSION, SYNC, Group, InitialDelay, Member
 from fencepost.model.classic.perform import join_members
 from fencepost.model.classic.vocabulary import (
     DELAY,
@@ -395,6 +395,26 @@ def _impatient(_: Group, work: ClassicWork) -> None:
     work.set_timer(SESSION, member.member_id, member.session_timeout_ms)
 
 
+def _silent(_: Group, work: ClassicWork) -> None:
+    work.emissions.clear()
+
+
+def _old_phases(before: Group, work: ClassicWork) -> None:
+    kept = (timer for timer in before.timers if timer.kind in {JOIN, SYNC})
+    work.group = work.group.with_timers(kept)
+
+
+def _old_sessions(before: Group, work: ClassicWork) -> None:
+    known = {timer.subject for timer in work.group.timers}
+    kept = (t for t in before.timers if t.kind == SESSION and t.subject in known)
+    work.group = work.group.with_timers(kept)
+
+
+def _old_pending(before: Group, work: ClassicWork) -> None:
+    kept = (t for t in before.timers if t.kind == SESSION and t.subject in before.pending)
+    work.group = replace(work.group.with_timers(kept), pending=before.pending)
+
+
 def _no_sessions(_: Group, work: ClassicWork) -> None:
     work.group = replace(work.group, timers=())
 
@@ -478,6 +498,30 @@ TIMERS: tuple[Mutant, ...] = (
         "a new coordinator counts generations from 0",
         EFFECT,
         twists={Do.RELOAD: afterwards(_first_generation)},
+    ),
+    mutant(
+        "unload-answers-nobody",
+        "a coordinator that unloads a group leaves the joins and syncs that wait unanswered",
+        EFFECT,
+        twists={do: afterwards(_silent) for do in (Do.RELOAD, Do.FORGET)},
+    ),
+    mutant(
+        "unload-keeps-phases",
+        "the timers of a rebalance outlive the unload, and strike when the group is loaded again",
+        TIMER,
+        twists={Do.RELOAD: afterwards(_old_phases)},
+    ),
+    mutant(
+        "unload-keeps-sessions",
+        "sessions outlive the unload: whoever is loaded again has no whole session timeout",
+        TIMER,
+        twists={Do.RELOAD: afterwards(_old_sessions)},
+    ),
+    mutant(
+        "unload-keeps-pending",
+        "ids that were handed out outlive the unload, and are known when the group is loaded again",
+        EFFECT,
+        twists={Do.RELOAD: afterwards(_old_pending)},
     ),
     mutant(
         "deletion-keeps-offsets",

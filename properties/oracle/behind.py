@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from fencepost.model.classic.group import Group, Member
 from fencepost.model.coordinator import Answer, Config, codes_in
-from fencepost.model.history.events import Answered, Event, Restarted
+from fencepost.model.history.events import Answered, Event, Takeover
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import JoinGroupResponse
 from fencepost.model.messages.shapes import Message, ShapeError
@@ -90,7 +90,7 @@ class OracleBehind(Oracle):
         """Take the next event of the history, in order of time."""
         if not self.open():
             return
-        if self._loose and isinstance(event, Restarted):
+        if self._loose and isinstance(event, Takeover):
             self.unknown = _LOST
             return
         before = self._candidates

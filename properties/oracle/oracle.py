@@ -9,7 +9,8 @@ is wrong.
 The terms, each used in this sense only:
 
 - **History**: the events with times in ms: requests sent, answers read, lost connections, restarts
-  of the coordinator, topics deleted, time without an answer (see `fencepost.model.history.events`).
+  and moves of the coordinator, topics deleted, time without an answer (see
+  `fencepost.model.history.events`).
 - **Step**: an event inside the coordinator: a request *takes effect*, or a timer *fires*. If the
   settings allow it, an unused group may be removed at any time; that counts as a timer, too.  Steps
   can't be observed, only answers.
@@ -63,8 +64,8 @@ from fencepost.model.history.events import (
     Event,
     Handled,
     Passed,
-    Restarted,
     Sent,
+    Takeover,
 )
 from fencepost.model.machine import Machine
 from fencepost.model.messages.draft_messages import ALL_APIS
@@ -266,8 +267,8 @@ class Oracle:
                     self._passed(event.at_ms, timers=True)
                 case Disconnected():
                     self._search.dropped |= dict.fromkeys(event.dropped, event.at_ms)
-                case Restarted():
-                    self._restarted(event)
+                case Takeover():
+                    self._taken_over(event)
                 case Disturbance():
                     self._operated(event)
         except TooManyError:
@@ -410,7 +411,7 @@ class Oracle:
             if e.message is not None and e.latest + self.lag_ms < limit
         ]
 
-    def _restarted(self, event: Restarted) -> None:
+    def _taken_over(self, event: Takeover) -> None:
         self._search.dropped |= dict.fromkeys(event.dropped, event.begun_ms)
         if not self._exact:
             self._passed(event.begun_ms, timers=True)

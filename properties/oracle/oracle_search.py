@@ -17,7 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from fencepost.model.classic.group import JOIN, Group
-from fencepost.model.history.events import Disturbance, Restarted, TopicsDeleted
+from fencepost.model.history.events import Disturbance, Takeover, TopicsDeleted
 from fencepost.model.machine import Machine
 from fencepost.model.messages.messages import about_nothing, groups_of
 from fencepost.model.messages.messages import merged as merged_rows
@@ -130,7 +130,7 @@ class Search:
             self.requests[parts[-1]] = Request(nobodys, (group_id,), *event.span, done=event)
         return [replace(c, unapplied=(*c.unapplied, *parts)) for c in candidates]
 
-    def failed_over(self, event: Restarted, candidates: list[Candidate]) -> list[Candidate]:
+    def failed_over(self, event: Takeover, candidates: list[Candidate]) -> list[Candidate]:
         """Return the candidates after the coordinator failed over, without the dropped requests."""
         after: list[Candidate] = []
         for candidate in candidates:

@@ -9,6 +9,7 @@ from typing import Any
 from support.places import ROOT
 
 from fencepost.conformance.targets.stdio.protocol_schemas import check_command, check_reply
+from fencepost.model.coordinator import MOVES
 
 EXCHANGE = ROOT / "examples" / "adapter-exchange.txt"
 
@@ -36,7 +37,7 @@ def departures(argv: list[str]) -> list[str]:
         if name == "disconnect" and name not in offered:
             offered.discard("restart")  # its join is parked still, and is answered then
         if name == "hello" or (
-            name in {"disconnect", "restart", "delete-topics"} and name not in offered
+            name in {"disconnect", "restart", MOVES, "delete-topics"} and name not in offered
         ):
             continue
         if "config" in reply:

@@ -18,6 +18,7 @@ from fencepost.conformance.targets.in_process import ModelCoordinator
 from fencepost.conformance.targets.target import Hints
 from fencepost.model.coordinator import (
     CONFIG_DEFAULTS,
+    MOVES,
     Answer,
     AsyncCoordinator,
     Config,
@@ -124,7 +125,7 @@ class RealClockModel(AsyncCoordinator):
     async def hello(self) -> Hello:
         """The model's, but its clock runs and nobody can restart it."""
         hello = self._inner.hello()
-        return replace(hello, clock="real", features=hello.features - {"restart"})
+        return replace(hello, clock="real", features=hello.features - {"restart", MOVES})
 
     async def reset(self, config: Config) -> Reset:
         """Begin again; the settings are fixed, as a broker's."""

@@ -95,6 +95,13 @@ class Broker:
             self.close(name)
         subprocess.run(shlex.split(command), check=True, timeout=6 * SECONDS)  # noqa: S603
 
+    def move(self) -> None:
+        """Let another broker coordinate: BROKER_MOVE is a command that does it and waits."""
+        command = os.environ.get("BROKER_MOVE")
+        if not command:
+            raise unittest.SkipTest("set BROKER_MOVE, a command that moves the coordinator")
+        subprocess.run(shlex.split(command), check=True, timeout=6 * SECONDS)  # noqa: S603
+
     def create(self, topics: dict[str, int]) -> None:
         """Create topics with so many partitions each, unless they exist."""
         rows = [

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fencepost.model.coordinator import Send
-from fencepost.model.history.events import Answered, Disturbance, Restarted, Sent
+from fencepost.model.history.events import Answered, Disturbance, Sent, Takeover
 from fencepost.model.history.history import History
 from fencepost.model.history.step_lines import Line, show_wrong_field, step_lines
 from fencepost.model.history.words import Body, wrong_field
@@ -96,7 +96,7 @@ def _beside(
     restarts = [
         index
         for index, line in enumerate(lines)
-        if any(isinstance(trace.events[e], Restarted) for e in line.events)
+        if any(isinstance(trace.events[e], Takeover) for e in line.events)
     ]
     done: dict[Disturbance, int] = {
         event: index

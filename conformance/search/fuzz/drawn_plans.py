@@ -34,10 +34,10 @@ from fencepost.conformance.search.fuzz.generator import (
     is_about_unnamed_group,
 )
 from fencepost.conformance.targets.target import Hints
-from fencepost.model.coordinator import Config, Hello
+from fencepost.model.coordinator import MOVES, Config, Hello
 from fencepost.model.plans.plan_order import DELAY
 from fencepost.model.plans.spelling import written
-from fencepost.model.plans.steps import Failover, Needs, Plan, PlanStep, Request
+from fencepost.model.plans.steps import Failover, MoveCoordinator, Needs, Plan, PlanStep, Request
 from fencepost.model.plans.times import Times, blurred, times_for
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import Level
@@ -271,7 +271,7 @@ class Planner:
         fails_over = settings in REAL_SETTINGS[:FAILING_OVER] and self._number % _FAILOVER_EACH == 0
         if hello.clock == "virtual":
             return hello
-        lacks = set() if fails_over else {"restart"}
+        lacks = set() if fails_over else {"restart", MOVES}
         lacks |= set() if self._config(settings).get(CLEANER) else {"delete-topics"}
         return replace(hello, features=hello.features - lacks)
 
@@ -319,7 +319,7 @@ def is_risky(steps: Iterable[PlanStep]) -> bool:
     """
     first: dict[object, set[str]] = {}
     for step in steps:
-        if isinstance(step, Failover):
+        if isinstance(step, Failover | MoveCoordinator):
             return True
         if isinstance(step, Request) and step.api == "JoinGroup":
             offered = step.fields.get("protocols") or ()

@@ -20,7 +20,7 @@ from msgspec import structs
 from fencepost.conformance.run.runner import CaseUnsupportedError, bound_request, pause_ms
 from fencepost.conformance.targets.model_coordinator import RunningModel
 from fencepost.model.classic.group import Group
-from fencepost.model.coordinator import Answer, Config, Hello, Send
+from fencepost.model.coordinator import MOVES, Answer, Config, Hello, Send
 from fencepost.model.machine import Machine
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.plans.bind import Knowledge
@@ -29,6 +29,7 @@ from fencepost.model.plans.steps import (
     DeleteTopics,
     Disconnect,
     Failover,
+    MoveCoordinator,
     Pause,
     Plan,
     PlanStep,
@@ -52,7 +53,7 @@ _FAILOVERS_REAL = 2
 class PlannedStep:
     """A step without its waits; `hurry`: the next step does not wait for it; `word`: its kind."""
 
-    step: Request | Pause | Disconnect | Failover | DeleteTopics
+    step: Request | Pause | Disconnect | Failover | MoveCoordinator | DeleteTopics
     hurry: bool = False
     word: str = ""
 
@@ -164,7 +165,7 @@ class DryRun:
             case Disconnect():
                 self._disconnect(step)
             case Failover():
-                if not self._may_fail_over():
+                if not self._may_take_over("restart"):
                     return False
                 self._read()
                 self.steps.append(step)
@@ -172,6 +173,12 @@ class DryRun:
                 self._model.open.clear()
                 self._parked.clear()
                 self._unread.clear()
+            case MoveCoordinator():
+                if not self._may_take_over(MOVES):
+                    return False
+                self._read()
+                self.steps.append(step)
+                self._take(self._model.fail_over())
             case DeleteTopics(topics=topics):
                 if "delete-topics" not in self.hello.features or self._model.deleted & {*topics}:
                     return False
@@ -202,7 +209,7 @@ class DryRun:
                 return [*model.handle(request, message), *model.advance_to(model.now_ms)]
             case Pause():
                 return model.advance_to(self._now + pause_ms(step, self.times))
-            case Failover():
+            case Failover() | MoveCoordinator():
                 return model.fail_over()
             case DeleteTopics(topics=topics):
                 model.delete_topics(topics)
@@ -255,10 +262,10 @@ class DryRun:
                 self._unread[ask.label] = connection
                 self.knowledge.learn(ask.who, ask.api, answer.body or {}, body)
 
-    def _may_fail_over(self) -> bool:
-        if "restart" not in self.hello.features:
+    def _may_take_over(self, feature: str) -> bool:
+        if feature not in self.hello.features:
             return False
-        before = sum(isinstance(step, Failover) for step in self.steps)
+        before = sum(isinstance(step, Failover | MoveCoordinator) for step in self.steps)
         return self.hello.clock == "virtual" or before < _FAILOVERS_REAL
 
     def _read(self) -> None:

@@ -28,7 +28,7 @@ from fencepost.conformance.search.fuzz.dry_run import DryRun, PlannedStep
 from fencepost.conformance.targets.tcp.namespacing import OWN
 from fencepost.model.classic.group import Member
 from fencepost.model.classic.vocabulary import GroupState
-from fencepost.model.coordinator import METADATA_LIMIT, RECORD_LIMIT, Config
+from fencepost.model.coordinator import METADATA_LIMIT, MOVES, RECORD_LIMIT, Config
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.messages import (
     CommitPartition,
@@ -51,6 +51,7 @@ from fencepost.model.plans.steps import (
     Failover,
     GenerationOf,
     IdOf,
+    MoveCoordinator,
     Ms,
     Pause,
     ProtocolOf,
@@ -277,6 +278,10 @@ _DUTIFUL = 0.7
 _BENT, _OLD, _HURRY, _AGAIN, _TWO_GROUPS = 0.22, 0.45, 0.07, 0.05, 0.3
 _RESTART, _RESTART_REAL = 0.01, 0.08
 """Chance that a step is a failover; on a real clock only some plans may have one at all."""
+
+_BY_MOVE = 0.5
+"""Chance that another coordinator takes over by a move instead of a failover."""
+
 _DELETE, _OWN = 0.02, 0.4
 """Chance that a step deletes the topic that a plan may delete, and that a commit is for it."""
 _FETCH_GROUPS_SINCE, _ROWS_SINCE = 8, 3
@@ -353,7 +358,7 @@ class Drawer:
         if chance < 0.08:
             return PlannedStep(Disconnect(who), word="disconnect")
         if 0.08 <= chance < 0.08 + self._failover:
-            return PlannedStep(Failover(), word="restart")
+            return self._takeover()
         if 0 <= chance - 0.08 - self._failover < self._deletes:
             return PlannedStep(DeleteTopics((OWN,)), word="delete-topics")
         again = self._again(who) if chance > 1 - _AGAIN else None
@@ -381,10 +386,16 @@ class Drawer:
         if chance < 0.5:
             return PlannedStep(Disconnect(who), word="disconnect")
         if not self._virtual and chance < 0.5 + self._failover:
-            return PlannedStep(Failover(), word="restart")  # while its request is parked
+            return self._takeover()  # while its request is parked
         if self._dry_run.waits(who + _SECOND):
             return PlannedStep(Disconnect(who + _SECOND), word="disconnect")
         return self._request(who, self._kind(who), who + _SECOND)
+
+    def _takeover(self) -> PlannedStep:
+        """Let another coordinator take over; where it can, by a move as often as by a failover."""
+        if MOVES in self._dry_run.hello.features and self._random.random() < _BY_MOVE:
+            return PlannedStep(MoveCoordinator(), word=MOVES)
+        return PlannedStep(Failover(), word="restart")
 
     def _somebody(self) -> str:
         """Choose a member; mostly one for which its group waits, so that the group goes on."""

@@ -10,7 +10,15 @@ from dataclasses import dataclass, field
 from fencepost.conformance.search.fuzz.drawn_plans import DrawnPlan
 from fencepost.conformance.search.fuzz.dry_run import PlanCoverage
 from fencepost.model.history.events import Sent
-from fencepost.model.plans.steps import DeleteTopics, Disconnect, Failover, Pause, Plan, Request
+from fencepost.model.plans.steps import (
+    DeleteTopics,
+    Disconnect,
+    Failover,
+    MoveCoordinator,
+    Pause,
+    Plan,
+    Request,
+)
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 
 _NUMBER = re.compile(r"\d+")
@@ -23,6 +31,7 @@ WORK = ("drawing plans", "judging", "sending and reading")
 OWN = "the target's own"
 _EVENTS = (
     (Failover, "failover"),
+    (MoveCoordinator, "move"),
     (DeleteTopics, "deletion"),
     (Disconnect, "disconnect"),
     (Pause, "pause"),

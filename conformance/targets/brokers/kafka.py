@@ -20,9 +20,7 @@ guide, AlterPartitionReassignments (KIP-455) and ElectLeaders (KIP-460).
 from __future__ import annotations
 
 import asyncio
-import base64
 import contextlib
-import secrets
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -42,6 +40,7 @@ from fencepost.conformance.targets.brokers.kafka_jvm import (
     SharedJvm,
     compiled,
     java_command,
+    new_kafka_id,
 )
 from fencepost.conformance.targets.brokers.kafka_version import NEWEST, KafkaVersion
 from fencepost.conformance.targets.brokers.started import (
@@ -53,7 +52,7 @@ from fencepost.conformance.targets.brokers.started import (
 from fencepost.conformance.targets.tcp.cluster_admin import Admin, AdminError, Deadlines
 from fencepost.conformance.targets.tcp.security import Address, parse_address
 from fencepost.conformance.targets.tcp.tcp import Failovers, TcpTarget
-from fencepost.model.coordinator import CONFIG_DEFAULTS, codes_in
+from fencepost.model.coordinator import CONFIG_DEFAULTS, MOVES, codes_in
 from fencepost.model.messages.errors import MOVING, Error, error_name
 from fencepost.properties.departures.known_departures import coordinator_of
 from fencepost.traces.files.bounded import last_bytes
@@ -146,13 +145,6 @@ def write_properties(path: Path, properties: Mapping[str, str]) -> None:
 
 def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace("\n", "\\n")
-
-
-def new_cluster_id() -> str:
-    """Make an id for `format`: 16 random bytes in URL-safe base64, with no hyphen first."""
-    while (text := base64.urlsafe_b64encode(secrets.token_bytes(16)).decode()[:22])[0] == "-":
-        pass
-    return text
 
 
 READY_S = 90.0
@@ -277,7 +269,7 @@ class KafkaBroker:
         self._zookeeper = await self._server(_ZOOKEEPER, file)
 
     async def _format(self) -> None:
-        cluster_id = self._cluster_id or new_cluster_id()
+        cluster_id = self._cluster_id or new_kafka_id()
         tool = [*self._java, "kafka.tools.StorageTool", "format", "-t", cluster_id]
         await run_tool([*tool, "-c", str(self._server_file)], _FORMAT_S, self._folder)
 
@@ -374,7 +366,7 @@ class KafkaCluster:
         ports = free_ports(2 * version.nodes)
         pairs = list(zip(ports[: version.nodes], ports[version.nodes :], strict=True))
         voters = ",".join(f"{n}@{HOST}:{port}" for n, (_, port) in enumerate(pairs, start=1))
-        cluster_id = new_cluster_id()
+        cluster_id = new_kafka_id()
         self._leader = 1
         self.nodes: dict[int, KafkaBroker] = {}
         for number, pair in enumerate(pairs, start=1):
@@ -413,12 +405,12 @@ class KafkaCluster:
         await asyncio.gather(*(node.end() for node in self.nodes.values()))
 
     async def resign(self) -> None:
-        """Give the groups to the next node; returns when the old one has resigned.
+        """Give the groups to the second node, or back; returns when the old one has resigned.
 
-        Raises TargetUnavailableError.
+        So each node but the first time has had the groups before.  Raises TargetUnavailableError.
         """
         old = self._leader
-        await self._lead(old % len(self.nodes) + 1)
+        await self._lead(2 if old == 1 else 1)
         await self._until(old, Error.NOT_COORDINATOR.value)
 
     async def loaded(self) -> None:
@@ -600,7 +592,8 @@ class KafkaTarget(StartedTarget):
     async def _reached(
         self, place: BrokerPlace, address: str, failovers: Failovers | None
     ) -> TcpTarget:
-        version, options = str(self.version), {"features": _FEATURES, "failovers": failovers}
+        features = _FEATURES | {MOVES} if self.version.nodes > 1 else _FEATURES
+        version, options = str(self.version), {"features": features, "failovers": failovers}
         return await self.connected(
             place, address, implementation=IMPLEMENTATION, version=version, **options
         )

@@ -9,7 +9,9 @@ installed, each broker has its own process.
 from __future__ import annotations
 
 import asyncio
+import base64
 import os
+import secrets
 import shutil
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
@@ -114,6 +116,13 @@ class SharedServer:
         """Leave it: it ends with its JVM."""
 
 
+def new_kafka_id() -> str:
+    """Make an id of a cluster or a folder: 16 random bytes in URL-safe base64, no hyphen first."""
+    while (text := base64.urlsafe_b64encode(secrets.token_bytes(16)).decode()[:22])[0] == "-":
+        pass
+    return text
+
+
 class DataTemplate:
     """The data of a node as Kafka's `format` makes it: made once, and copied for further nodes.
 
@@ -137,5 +146,10 @@ class DataTemplate:
         shutil.copytree(self._folder, data)
         meta = data / "meta.properties"
         rows = bounded_text(meta).splitlines()
-        rows = [f"node.id={node}" if row.startswith("node.id=") else row for row in rows]
+        # Since 3.7 a folder has an id: a controller refuses a second node that has the same.
+        own = {"node.id": node, "directory.id": new_kafka_id()}
+        rows = [
+            f"{key}={own.get(key, value)}" if is_set else key
+            for key, is_set, value in (row.partition("=") for row in rows)
+        ]
         meta.write_text("\n".join([*rows, ""]), encoding="utf-8")

@@ -23,6 +23,7 @@ from typing import Any, Literal, NoReturn
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
+from fencepost.model.coordinator import MOVES
 from fencepost.model.history.words import with_article
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.shapes import ListOf, Message, Scalar, Wire, wire_fields
@@ -84,7 +85,7 @@ def _refuse(constant: str) -> NoReturn:
 Direction = Literal["request", "response"]
 
 PROTOCOL = 1
-COMMANDS = ("hello", "reset", "send", "advance", "disconnect", "restart", *OPERATIONS, "bye")
+COMMANDS = ("hello", "reset", "send", "advance", "disconnect", "restart", MOVES, *OPERATIONS, "bye")
 
 BODIES_FILE = Path(__file__).with_name("message-bodies.schema.json")
 _ENVELOPE_FILE = Path(__file__).with_name("adapter-protocol-1.schema.json")

@@ -35,6 +35,7 @@ from fencepost.conformance.targets.stdio.protocol_schemas import (
 from fencepost.conformance.targets.target import Hints
 from fencepost.model.coordinator import (
     CONFIG_DEFAULTS,
+    MOVES,
     Answer,
     AsyncCoordinator,
     Config,
@@ -213,6 +214,14 @@ class StdioCoordinator(AsyncCoordinator):
     async def restart(self) -> Dropped:
         """Fail over."""
         return await self._ask("restart", self._dropped)
+
+    async def move(self) -> Dropped:
+        """Move to another broker."""
+
+        def read(reply: Json) -> Dropped:
+            return Dropped(self._ledger.take(reply["answers"]), ())
+
+        return await self._ask(MOVES, read)
 
     async def operate(self, step: OperatorStep) -> Sequence[Answer]:
         """Do what an operator does."""

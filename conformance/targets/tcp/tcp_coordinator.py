@@ -39,6 +39,7 @@ from fencepost.conformance.targets.tcp.security import Address, AddressError, re
 from fencepost.conformance.targets.tcp.transactions import COMMIT, Transaction
 from fencepost.conformance.wire.codec import encode_message
 from fencepost.model.coordinator import (
+    MOVES,
     Answer,
     AsyncCoordinator,
     Config,
@@ -397,6 +398,18 @@ class TcpScope(AsyncCoordinator):
         Raises UnsupportedError for a broker that is not ours, CoordinatorFailure for one that does
         not come back.
         """
+        return await self._take_over(hangs_up=True)
+
+    async def move(self) -> Dropped:
+        """Let another broker coordinate; what is open stays so until the old one answers.
+
+        Raises as `restart`; UnsupportedError where no other broker runs, too.
+        """
+        if not self._cluster.keeps_connections:
+            raise UnsupportedError(MOVES)
+        return await self._take_over(hangs_up=False)
+
+    async def _take_over(self, *, hangs_up: bool) -> Dropped:
         answers: list[Answer] = []
         dropped: list[str] = []
         began = 0.0
@@ -410,7 +423,8 @@ class TcpScope(AsyncCoordinator):
 
         ended = await self._cluster.restart(hang_up)
         last = await self._last_answers() if self._cluster.keeps_connections else []
-        dropped.extend(self._hang_up())
+        if hangs_up:
+            dropped.extend(self._hang_up())
         self._look_again()
         late = [answer for answer in last if _sent_away(answer)]
         for answer in last:

@@ -12,6 +12,7 @@ from support.tcp.over_tcp import catalogue, in_process
 from support.virtual_clock import run_at_once
 
 from fencepost.conformance.run.certify import Options, certify
+from fencepost.model.coordinator import MOVES
 from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 
@@ -68,8 +69,8 @@ FAILS = {
 def truth(name: str) -> dict[str, Outcome]:
     """A few cases on the virtual clock: what the mutant fails of them, and some that it doesn't."""
     entries = [e for e in catalogue().values() if e.delayed is not True and not e.needs.config]
-    some = [entry.id for entry in entries if "restart" not in entry.needs.features][::150]
-    cases = [*FAILS[name.partition(":")[2]], *some]
+    stays = [e.id for e in entries if e.needs.features.isdisjoint({"restart", MOVES})]
+    cases = [*FAILS[name.partition(":")[2]], *stays[::150]]
     return in_process(name, SETTINGS, cases)
 
 

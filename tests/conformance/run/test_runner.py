@@ -21,13 +21,14 @@ from fencepost.model.coordinator import (
     Reset,
     Send,
 )
-from fencepost.model.history.events import Answered, Restarted, Sent
+from fencepost.model.history.events import Answered, Moved, Restarted, Sent
 from fencepost.model.messages.messages import HeartbeatResponse, JoinGroupResponse
 from fencepost.model.plans.steps import Plan
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.table.table import Level
 from fencepost.properties.departures.attribution import departed_by
+from fencepost.properties.oracle.verdict import Wrong
 
 HELLO = Hello("liar", "0", "real", dict(KAFKA_4.apis), frozenset({"restart"}))
 CONFIG: Config = {"group.initial.rebalance.delay.ms": 60_000}
@@ -64,6 +65,9 @@ class Resigning(AsyncCoordinator):
         late = tuple(Answer(r.id, 0, answers[r.api].to_body(r.version)) for r in self.parked)
         now = time.monotonic()
         return Dropped((), (), (now, now), late)
+
+    async def move(self) -> Dropped:
+        return await self.restart()
 
     async def close(self) -> None:
         return
@@ -113,6 +117,38 @@ async def test_what_was_under_way_and_is_sent_away_was_not_handled() -> None:
     assert restarted.dropped == ("r1",)
     assert not any(isinstance(event, Answered) for event in run.recording.history)
     assert run.verdict().violation is None
+
+
+class Moving(Resigning):
+    """It moves, and time passes there."""
+
+    async def advance(self, ms: int) -> Sequence[Answer]:
+        await asyncio.sleep(ms / 1000)
+        return []
+
+
+class Mute(Moving):
+    """It moves, and leaves unanswered what was parked."""
+
+    async def move(self) -> Dropped:
+        now = time.monotonic()
+        return Dropped((), (), (now, now))
+
+
+@pytest.mark.parametrize(("coordinator", "is_right"), [(Moving(), True), (Mute(), False)])
+def test_whoever_waits_at_a_move_is_sent_away(coordinator: Moving, *, is_right: bool) -> None:
+    """After a move the connection is still there, so that silence is no lost answer."""
+    script = Script(delayed=True)
+    script.join("A1")
+    script.move()
+    script.wait("A1")
+    run = run_at_once(ran(coordinator, script))
+    (moved,) = [event for event in run.recording.history if isinstance(event, Moved)]
+    assert moved.dropped == ()
+    violation = run.verdict().violation
+    assert (violation is None) is is_right
+    if violation is not None:
+        assert violation.wrong is Wrong.SILENCE
 
 
 class Shared(Resigning):

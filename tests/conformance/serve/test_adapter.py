@@ -15,6 +15,7 @@ from fencepost.conformance.serve.adapter import serve
 from fencepost.conformance.targets.stdio.protocol_schemas import check_command, check_reply
 from fencepost.model.coordinator import (
     CONFIG_DEFAULTS,
+    MOVES,
     Answer,
     Config,
     Coordinator,
@@ -70,6 +71,9 @@ class Scripted(Coordinator):
         return self._dropped()
 
     def restart(self) -> Dropped:
+        return self._dropped()
+
+    def move(self) -> Dropped:
         return self._dropped()
 
     def operate(self, step: OperatorStep) -> Sequence[Answer]:
@@ -280,6 +284,15 @@ def test_a_feature_is_there_when_hello_lists_it(feature: str) -> None:
     _, done, free = converse(able, heartbeat("r1"), command, heartbeat("r3"))
     assert done == {"answers": [{"id": "r2", "at_ms": 3, "closed": True}], "dropped": ["r1"]}
     assert free == {"answers": []}
+
+
+def test_a_coordinator_moves_where_hello_lists_it() -> None:
+    command = {"cmd": "move-coordinator"}
+    able = Scripted((), Dropped((Answer("r1", 3, None),), ()), features=frozenset({MOVES}))
+
+    assert converse(Scripted(), command) == [{"unsupported": "move-coordinator"}]
+    _, done = converse(able, heartbeat("r1"), command)
+    assert done == {"answers": [{"id": "r1", "at_ms": 3, "closed": True}]}
 
 
 def test_topics_are_deleted_where_hello_lists_it() -> None:

@@ -24,7 +24,7 @@ while IFS= read -r line; do
     send) echo "{\"answers\":[{\"id\":\"$id\",\"at_ms\":$now,\"body\":{\"errorCode\":25}}]}" ;;
     advance) ms=${line#*\"ms\":} && now=$((now + ${ms%%[!0-9]*})) && echo '{"answers":[]}' ;;
     disconnect | restart) echo '{"answers":[],"dropped":[]}' ;;
-    delete-topics) echo '{"answers":[]}' ;;
+    move-coordinator | delete-topics) echo '{"answers":[]}' ;;
     bye) echo '{"ok":true}' && exit 0 ;;
   esac
 done

@@ -46,6 +46,7 @@ def run(**lies: Callable[[Json], Json | None]) -> None:
             "advance": {"answers": []},
             "disconnect": {"answers": [], "dropped": []},
             "restart": {"answers": [], "dropped": []},
+            "move-coordinator": {"answers": []},
             "bye": {"ok": True},
         }
         reply = lies[name](command) if name in lies else honest[name]

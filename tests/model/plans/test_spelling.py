@@ -14,6 +14,7 @@ from fencepost.model.plans.steps import (
     Failover,
     GenerationOf,
     IdOf,
+    MoveCoordinator,
     Ms,
     Needs,
     Pause,
@@ -46,6 +47,7 @@ def test_there_are_cases() -> None:
     "step",
     [
         Failover(),
+        MoveCoordinator(),
         DeleteTopics(("own", "other")),
         Settle(),
         Disconnect("A1"),

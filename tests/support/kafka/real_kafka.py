@@ -21,7 +21,8 @@ from kafka import KafkaAdminClient, TopicPartition
 from support.tcp.secured import PASSWORD, Authority
 
 from fencepost.conformance.runtime.toolchain.child import free_ports
-from fencepost.conformance.targets.brokers.kafka import HOST, KafkaBroker, new_cluster_id
+from fencepost.conformance.targets.brokers.kafka import HOST, KafkaBroker
+from fencepost.conformance.targets.brokers.kafka_jvm import new_kafka_id
 from fencepost.conformance.targets.brokers.kafka_version import parse_kafka_version
 
 VERSION = parse_kafka_version("4.3.0")
@@ -116,7 +117,7 @@ async def kafka_cluster(
     ports = free_ports(2 * nodes)
     owns, controllers = ports[:nodes], ports[nodes:]
     voters = ",".join(f"{n}@{HOST}:{port}" for n, port in enumerate(controllers, start=1))
-    cluster_id = new_cluster_id()
+    cluster_id = new_kafka_id()
     async with AsyncExitStack() as stack:
         brokers = []
         for number, pair in enumerate(zip(owns, controllers, strict=True), start=1):

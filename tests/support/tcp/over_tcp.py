@@ -24,7 +24,7 @@ from fencepost.conformance.targets.in_process import (
 from fencepost.conformance.targets.model_coordinator import Choose, RunningModel, first
 from fencepost.conformance.targets.target_registry import SIDE_BY_SIDE
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
-from fencepost.model.coordinator import AsyncCoordinator, Config, Reset
+from fencepost.model.coordinator import MOVES, AsyncCoordinator, Config, Reset
 from fencepost.model.revision import Revision
 from fencepost.model.revisions import revisions
 from fencepost.model.work import Outcome as Done
@@ -57,7 +57,7 @@ def catalogue() -> dict[str, Entry]:
 def settings_for(case: str) -> Settings | None:
     """What a server must be started with for this case; None if it would have to be restarted."""
     entry = catalogue()[case]
-    if "restart" in entry.needs.features:
+    if not entry.needs.features.isdisjoint({"restart", MOVES}):
         return None
     wanted = {k: v for k, v in entry.needs.config.items() if v is not None}
     return {**(DELAYED if entry.delayed else AT_ONCE), **wanted}

@@ -13,6 +13,7 @@ from fencepost.model.history.events import (
     Disconnected,
     Event,
     Handled,
+    Moved,
     Passed,
     Restarted,
     Sent,
@@ -67,6 +68,7 @@ EVERYTHING = (
     Passed(20),
     Disconnected(21, "A1", ("r3",)),
     Restarted(22, 25, ("r4", "r5")),
+    Moved(25, 26, (), 26),
     TopicsDeleted(26, ("own", "other"), 29),
 )
 

@@ -13,7 +13,7 @@ from support.committed import committed
 from support.worlds import follow, worlds_of
 
 from fencepost.conformance.cli.explore import Failure, write_traces
-from fencepost.model.history.events import Disconnected, Restarted, TopicsDeleted
+from fencepost.model.history.events import Disconnected, Moved, Restarted, TopicsDeleted
 from fencepost.model.history.history import History
 from fencepost.model.history.step_lines import step_lines
 from fencepost.properties.checking.checking import PropertyStatus
@@ -181,6 +181,23 @@ def test_deleted_topics_have_their_place(form: str, word: str) -> None:
     trace = story(("join", 0), ("sync", 0))
     gone = TopicsDeleted(trace.events[-1].at_ms, ("own",))
     assert word in TRACE_FORMATS[form](replace(trace, events=(*trace.events, gone)))
+
+
+@pytest.mark.parametrize(
+    ("form", "word"),
+    [
+        ("mermaid", "moves to another broker"),
+        ("csv", ",move-coordinator,"),
+        ("itf", '"move-coordinator"'),
+        ("adapter", '{"cmd":"move-coordinator"}'),
+        ("pytest", "broker.move()"),
+    ],
+)
+def test_moved_coordinators_have_their_place(form: str, word: str) -> None:
+    trace = story(("join", 0), ("sync", 0))
+    at_ms = trace.events[-1].at_ms
+    moved = Moved(at_ms, at_ms)
+    assert word in TRACE_FORMATS[form](replace(trace, events=(*trace.events, moved)))
 
 
 def test_a_revision_that_there_isn_t_is_said_so() -> None:

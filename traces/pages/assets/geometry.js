@@ -6,7 +6,9 @@ const SHORT = {
   OffsetCommit: "Commit", OffsetFetch: "Fetch", DescribeGroups: "Describe", ListGroups: "List",
   DeleteGroups: "Delete", TxnOffsetCommit: "Txn commit",
 };
-const NOBODYS = { restart: "failover", "delete-topics": "topics deleted" };
+const NOBODYS = {
+  restart: "failover", "move-coordinator": "move", "delete-topics": "topics deleted",
+};
 
 class Geometry {
   constructor(trace) {

@@ -24,11 +24,11 @@ from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.targets.brokers.kafka import (
     KafkaTarget,
     logging_properties,
-    new_cluster_id,
     pom_of,
     server_properties,
     write_properties,
 )
+from fencepost.conformance.targets.brokers.kafka_jvm import new_kafka_id
 from fencepost.conformance.targets.brokers.kafka_version import (
     KafkaVersionError,
     parse_kafka_version,
@@ -153,7 +153,7 @@ def test_a_request_log_is_asked_for_in_utc_and_apart() -> None:
 
 
 def test_a_cluster_id_is_no_option() -> None:
-    ids = {new_cluster_id() for _ in range(200)}
+    ids = {new_kafka_id() for _ in range(200)}
     assert len(ids) == 200
     assert all(len(text) == 22 and text[0] != "-" for text in ids)
 

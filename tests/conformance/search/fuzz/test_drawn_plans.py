@@ -31,6 +31,7 @@ from fencepost.conformance.targets.in_process import InProcessTarget, ModelCoord
 from fencepost.conformance.targets.target import Hints, ScopeNeeds
 from fencepost.model.coordinator import (
     CONFIG_DEFAULTS,
+    MOVES,
     AsyncCoordinator,
     Config,
     Hello,
@@ -46,6 +47,7 @@ from fencepost.model.plans.steps import (
     DeleteTopics,
     Disconnect,
     Failover,
+    MoveCoordinator,
     Plan,
     PlanStep,
     Request,
@@ -204,6 +206,7 @@ def test_plans_that_some_coordinators_die_of_are_run_alone() -> None:
     assert not is_risky(same.steps)
     assert is_risky(unlike.steps)
     assert is_risky([Failover()])
+    assert is_risky([MoveCoordinator()])
 
 
 def test_on_a_real_clock_each_setting_has_its_share_and_some_plans_fail_over() -> None:
@@ -222,6 +225,17 @@ def test_on_a_real_clock_each_setting_has_its_share_and_some_plans_fail_over() -
         assert any(plan.needs.config == settings for plan in failing_over)
     assert all(plan.needs.config in REAL_SETTINGS[:FAILING_OVER] for plan in failing_over)
     assert any(is_parked_at_failover(plan.steps) for plan in failing_over)
+
+
+def test_where_a_coordinator_can_move_some_plans_have_it_with_requests_that_wait() -> None:
+    hello = replace(HELLO, clock="real", features=frozenset({"disconnect", "restart", MOVES}))
+    configs = [(dict(s), Machine(KAFKA_4, s).config) for s in REAL_SETTINGS]
+    made = Planner(PlanContext(KAFKA_4, hello, Hints(), 300, configs), 1)
+    plans = [made.next().case for _ in range(200)]
+    steps = [step for plan in plans for step in plan.steps]
+    assert any(isinstance(step, MoveCoordinator) for step in steps)
+    assert any(isinstance(step, Failover) for step in steps)
+    assert all(plan.restarts for plan in plans if MoveCoordinator() in plan.steps)
 
 
 def test_on_a_real_clock_topics_are_deleted_where_unused_groups_may_be_removed() -> None:
@@ -340,7 +354,7 @@ def test_limits_are_rare_and_change_nothing_where_there_are_none() -> None:
 def test_with_limits_much_can_not_be_stored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drawn_plans, "_LIMITED", 1)
     context = PlanContext(KAFKA_4, HELLO, Hints(), 0, [(LIMITED, Machine(KAFKA_4, LIMITED).config)])
-    planner = Planner(context, 2)
+    planner = Planner(context, 5)
     used = {rule for _ in range(200) for rule in planner.next().reached.rules}
     assert {
         "SYNC-COMPLETING-LEADER-TOO-LARGE",

@@ -28,7 +28,15 @@ from fencepost.conformance.targets.stdio.line_process import LineProcess
 from fencepost.conformance.targets.stdio.protocol_schemas import COMMANDS
 from fencepost.conformance.targets.stdio.stdio import ExecTarget
 from fencepost.model.history.words import with_article
-from fencepost.model.plans.steps import DeleteTopics, Disconnect, Failover, Pause, Plan, Request
+from fencepost.model.plans.steps import (
+    DeleteTopics,
+    Disconnect,
+    Failover,
+    MoveCoordinator,
+    Pause,
+    Plan,
+    Request,
+)
 from fencepost.model.table.table import Level
 from fencepost.properties.judging.outcome import Outcome
 
@@ -50,10 +58,11 @@ HONEST: dict[str, dict[str, Any]] = {
     "advance": {"answers": []},
     "disconnect": {"answers": [], "dropped": []},
     "restart": {"answers": [], "dropped": []},
+    "move-coordinator": {"answers": []},
     "delete-topics": {"answers": []},
     "bye": {"ok": True},
 }
-WRONG_IN_CASE = ("send", "advance", "disconnect", "restart", "delete-topics")
+WRONG_IN_CASE = ("send", "advance", "disconnect", "restart", "move-coordinator", "delete-topics")
 
 SILENT = Plan(
     "SILENCE/every-command",
@@ -65,6 +74,7 @@ SILENT = Plan(
         Pause(margins=1),
         Disconnect("a"),
         Failover(),
+        MoveCoordinator(),
         DeleteTopics(("own",)),
     ),
 )

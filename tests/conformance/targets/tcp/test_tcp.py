@@ -31,6 +31,8 @@ async def test_what_it_says_of_itself() -> None:
         assert hello.features == {"disconnect", "missing-topics"}
         with pytest.raises(UnsupportedError, match="restart"):
             await scope.restart()
+        with pytest.raises(UnsupportedError, match="move-coordinator"):
+            await scope.move()
 
 
 async def parked(
@@ -88,6 +90,21 @@ async def test_what_a_coordinator_that_resigns_keeps_to_itself_is_dropped(
         await parked(scope, broker, "r1", "a")
         dropped = await scope.restart()
         assert (dropped.answers, dropped.late, dropped.dropped) == ((), (), ("r1",))
+
+
+async def test_what_waits_at_a_move_may_be_answered_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def nothing() -> None:
+        return None
+
+    monkeypatch.setattr("fencepost.conformance.targets.tcp.tcp_coordinator._RESIGNING_S", 0.01)
+    failovers = Failovers(nothing, nothing, 0.0, keeps_connections=True)
+    async with scoped(on("JoinGroup", PARK), failovers=failovers) as (scope, broker):
+        request, writer = await parked(scope, broker, "r1", "a")
+        moved = await scope.move()
+        assert (moved.answers, moved.late, moved.dropped) == ((), (), ())
+        writer.write(answer(request, {"errorCode": 16, "memberId": "m"}))
+        (late,) = await scope.advance(5000)
+        assert (late.id, late.body and late.body["errorCode"]) == ("r1", 16)
 
 
 async def test_groups_have_names_of_their_own() -> None:
