@@ -311,16 +311,23 @@ _OWN = frozenset({"group", "member_id", "instance", "generation", "open", "state
 class _Pattern:
     """A pattern with the numbers of its groups, by what they are."""
 
-    __slots__ = ("bracket", "fields", "generation", "kind", "mark", "own", "regex", "statement")
+    __slots__ = (
+        *("bracket", "fields", "generation", "group", "instance", "kind", "mark", "member_id"),
+        *("others", "regex", "statement"),
+    )
 
     def __init__(self, kind: MessageKind, mark: str, pattern: str) -> None:
         self.kind, self.mark, self.regex = kind, mark, re.compile(pattern)
         numbers = self.regex.groupindex
-        self.own = tuple(
-            tuple(number - 1 for each, number in numbers.items() if each.rstrip("2") == name)
-            for name in ("group", "member_id", "instance")
-        )
+        self.group = numbers.get("group", 0) - 1
+        self.member_id = numbers.get("member_id", 0) - 1
+        self.instance = numbers.get("instance", 0) - 1
         self.generation = numbers.get("generation", 0) - 1
+        self.others = {
+            name[:-1]: number - 1
+            for name, number in numbers.items()
+            if name.endswith("2") and name[:-1] in _OWN
+        }
         self.bracket, self.statement = numbers.get("open", 0), numbers.get("statement", 0)
         self.fields = tuple(
             (number - 1, name.rstrip("2"))
@@ -505,18 +512,19 @@ def _message(pattern: _Pattern, match: re.Match[str], text: str) -> Message | No
     elif pattern.statement and groups[pattern.statement - 1] is not None:
         fields["reason"] = fields["statement"] = statement = _freed(groups[pattern.statement - 1])
         end = match.start(pattern.statement) + len(statement)
-    names: list[str | None] = []
-    for numbers in pattern.own:
-        own: str | None = None
-        for number in numbers:
-            own = own or groups[number]
-        names.append(own)
+    group = groups[pattern.group] if pattern.group >= 0 else ""
+    member_id = groups[pattern.member_id] if pattern.member_id >= 0 else ""
+    instance_id = groups[pattern.instance] if pattern.instance >= 0 else None
+    if pattern.others:  # the same in other places of the pattern
+        others = {name: groups[number] for name, number in pattern.others.items()}
+        group, member_id = group or others.get("group"), member_id or others.get("member_id")
+        instance_id = instance_id or others.get("instance")
     generation = groups[pattern.generation] if pattern.generation >= 0 else None
     return Message(
         kind,
-        _plain(names[0] or ""),
-        _plain(names[1] or ""),
-        names[2],
+        _plain(group) if group else "",
+        _plain(member_id) if member_id else "",
+        instance_id,
         None if generation is None else int(generation),
         match.start(),
         end,
@@ -526,7 +534,7 @@ def _message(pattern: _Pattern, match: re.Match[str], text: str) -> Message | No
 
 def _plain(name: str) -> str:
     """Return a name without the marks of emphasis around it."""
-    if name[:1] not in _MARKS:
+    if name[0] not in _MARKS:
         return name
     for mark in ("`", "**", "__"):
         if len(name) > 2 * len(mark) and name.startswith(mark) and name.endswith(mark):

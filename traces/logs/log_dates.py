@@ -111,6 +111,8 @@ class LogDates:
         self._plain = self._format == "%Y-%m-%d %H:%M:%S,%f"
         self._second = b""
         self._second_ms = 0
+        self._second_text = ""
+        self._base_ms: int | None = None
         self._is_free = pattern == DEFAULT_PATTERN
         self._at = 0
         """Offset of the last ISO date: most lines have theirs at the same one."""
@@ -147,9 +149,12 @@ class LogDates:
             matches = [*self._text.finditer(head)][-1:] or [*self._text.finditer(tail)][:1]
             return self._parsed(matches[0][0]) if matches else None
         if head[:1] == "[" and head[20:21] == "," and head[24:25] == "]":
-            at_ms = self.read(head[:25].encode())
-            if at_ms is not None and head.count(":", 25) < _COLONS:
-                return at_ms
+            second, millis = head[1:20], head[21:24]
+            if second != self._second_text:
+                base_ms = self._of_iso(second.encode())
+                self._second_text, self._base_ms = second, base_ms
+            if self._base_ms is not None and millis.isdigit() and head.count(":", 25) < _COLONS:
+                return self._base_ms + int(millis)
         match = _ISO.match(head, self._at)
         if match is not None and not _MAY_BE_DATE.search(head, match.end()):
             return self._of_parts(match, (1, 2, 3, 4))
