@@ -593,7 +593,7 @@ class GroupAnalysis:
             self._matcher.add_departure(gone)
             member_id = "" if member.instance_id is not None else member.member_id
             self._deployments.add_departure(gone.who, gone.at_ms, member_id)
-        if end in {End.EXPIRED, End.DROPPED}:
+        if end in {End.EXPIRED, End.DROPPED, End.SILENT}:
             self._expired.append(gone)
             loaded = self._loaded
             if loaded is not None and (not member.begins or member.from_ms < loaded.at_ms):

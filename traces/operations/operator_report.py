@@ -455,7 +455,7 @@ def expired_together(
     spans = [(row.group, row.at_ms, row.until_ms or 0) for row in failovers if row.expired]
     series: list[Expiration] = []
     for row in expirations:
-        if row.end is not End.EXPIRED:
+        if row.end is End.DROPPED:
             continue
         if any(group == row.group and at <= row.at_ms <= until for group, at, until in spans):
             continue

@@ -281,6 +281,8 @@ class Restart(RowPart, frozen=True):
 class Expiration(RowPart, frozen=True):
     """A member whose session expired, or that did not join a rebalance in time (`end`).
 
+    Silent: its session was over when the log, or all of its group, ended.
+
     `joined_ms`: time of its join, `assigned_ms`: of the latest assignment before; `back_ms`: of its
     return, None: it has none, or (`is_unclear`) others with its client id joined; `lived`: its
     process was alive.  None where the log doesn't show it.

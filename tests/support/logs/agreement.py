@@ -53,6 +53,12 @@ def agreement(requests: OperatorReport, server: OperatorReport) -> dict[str, Agr
     until_ms = requests.until_ms or 0
     gone = _ended(requests, _GONE)
     found["removals"] = _counted(gone, _ended(server, _GONE) - _after(server, until_ms, gone))
+    restarted, named = _restarts(requests), _restarts(server)
+    found["restarts"] = _counted(restarted & named, named)
+    found["restarts"].coarser = (restarted - named).total()  # not all releases name who joins
+    expired, seen = _expirations(requests), _expirations(server)
+    found["expirations"] = _counted(expired, seen - (_expirations(server, until_ms) - expired))
+    found["loops"] = _counted(*(_loops(report) for report in (requests, server)))
     fenced, shown = _fenced(requests), _fenced(server)
     found["fenced alive"] = _counted(fenced, shown)
     if fenced and not shown:  # the new coordinator doesn't log them
@@ -99,6 +105,24 @@ def _deployments(report: OperatorReport) -> Counter[tuple[str, str]]:
     """The deployments, with what they cost."""
     rows = report.deployments.rows
     return Counter((r.group, f"{r.restarts} {r.processes} {r.rebalances}") for r in rows)
+
+
+def _restarts(report: OperatorReport) -> Counter[tuple[str, str]]:
+    """Members that left and came back: of one that expired server.log doesn't know if it lived."""
+    rows = [row for row in report.restarts.rows if row.end in {End.LEFT, End.REMOVED}]
+    return Counter((row.group, row.instance_id or row.process.client_id) for row in rows)
+
+
+def _expirations(report: OperatorReport, after_ms: int = 0) -> Counter[tuple[str, str]]:
+    """Members that expired; after the last request, a request log knows only that of some."""
+    rows = [row for row in report.expirations.rows if row.at_ms > after_ms]
+    return Counter((row.group, row.instance_id or row.process.client_id) for row in rows)
+
+
+def _loops(report: OperatorReport) -> Counter[tuple[str, str]]:
+    """Loops of rebalances, with their turns."""
+    rows = [row for row in report.loops.rows if row.cause is not None]
+    return Counter((row.group, f"{row.cause} {row.count}") for row in rows)
 
 
 def _fenced(report: OperatorReport) -> Counter[tuple[str, str]]:

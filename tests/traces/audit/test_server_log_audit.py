@@ -48,7 +48,10 @@ def test_both_logs_of_a_run_tell_the_same_story(version: str) -> None:
     assert found["remedies"].same > 0.9 * found["rebalances"].same
     assert found["remedies"].different == []
     assert len(found["removals"].different) <= 1  # the request log ends before the last expiry
-    assert found["fenced alive"].different == []
+    assert found["restarts"].same + found["restarts"].coarser > 0
+    assert found["expirations"].same > 0
+    for name in ("fenced alive", "restarts", "expirations", "loops"):
+        assert found[name].different == []
     assert (found["fenced alive"].unseen > 0) == (version in {"3.9.1+new", "4.3.0"})
 
 

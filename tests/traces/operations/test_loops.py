@@ -24,9 +24,24 @@ POD = Process("pod-1", "")
 
 
 def rebalance(at_ms: int, cause: Cause, members: int | None = 3) -> Rebalance:
-    times = (at_ms, at_ms + 50, at_ms + 60)
-    row = (cause, "pod-1", (), members, members, Remedy.NOTHING, None, None, "", f"l:{at_ms}", 60)
-    return Rebalance("g", 1, *times, *row)
+    return Rebalance(
+        "g",
+        1,
+        at_ms,
+        at_ms + 50,
+        at_ms + 60,
+        cause,
+        "pod-1",
+        (),
+        members,
+        members,
+        Remedy.NOTHING,
+        None,
+        None,
+        "",
+        f"l:{at_ms}",
+        60,
+    )
 
 
 def judged(at_ms: int, cause: Cause, who: Process = POD) -> JudgedRebalance:
