@@ -112,7 +112,7 @@ AREAS: Mapping[str, tuple[str, ...]] = {
     "syncs": ("SYNC-",),
     "heartbeats": ("HEARTBEAT-",),
     "leaves": ("LEAVE-",),
-    "offsets": ("COMMIT-", "TXN-COMMIT-", "FETCH-"),
+    "offsets": ("COMMIT-", "TXN-COMMIT-", "FETCH-", "OFFSET-DELETE-"),
     "describe, list": ("DESCRIBE-", "LIST-", "DELETE-"),
     "sessions": ("SESSION-",),
     "failovers, cleanup": ("FAILOVER-", "TOPICS-DELETED", "CLEANUP-"),

@@ -1,4 +1,4 @@
-"""OffsetCommit and OffsetFetch: the members that may write offsets in each state; reads; deletion.
+"""OffsetCommit, OffsetFetch, OffsetDelete: who may write and delete offsets in each state; reads.
 
 When a topic is deleted, all groups' offsets for it go, and the members stay.
 """
@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from fencepost.conformance.cases.case_registry import Registry
-from fencepost.conformance.cases.script import NOBODY, Script
-from fencepost.model.plans.steps import GenerationOf, IdOf
+from fencepost.conformance.cases.script import NOBODY, Script, subscription
+from fencepost.model.plans.steps import GenerationOf, IdOf, Ms
 
 CASES = Registry()
 case = CASES.case
@@ -368,3 +368,256 @@ def removed_offsets_stay_away(s: Script) -> None:
     s.restart()
     s.fetch("A1", topic="own")
     s.fetch("A1")
+
+
+# Offsets are deleted for topics that no member reads; an absent static member still reads its own.
+
+_OFFSET_DELETE = (("OffsetDelete", 0),)
+_OWN = (("range", subscription("own")),)
+_MISSING = (("range", subscription("missing-t")),)
+_OTHER = (("range", subscription("other")),)
+_RESETS = ("delete-topics",)
+"""Cases with a topic of their own, which subscriptions name, need a target that can have one."""
+
+
+@case("OFFSET-DELETE-ABSENT", apis=_OFFSET_DELETE, features=("missing-topics",))
+def no_group_to_delete_offsets_of(s: Script) -> None:
+    """A group that doesn't exist is not found, whether the topic exists or not."""
+    s.delete_offsets("t")
+    s.delete_offsets("missing-t")
+
+
+@case("OFFSET-DELETE-GROUP-ID-INVALID", apis=_OFFSET_DELETE, features=("missing-topics",))
+def offsets_of_the_group_of_no_name(s: Script) -> None:
+    """The group of no name has no offsets to delete, whether the topic exists or not."""
+    s.delete_offsets("t", group="")
+    s.delete_offsets("missing-t", group="")
+
+
+@case("OFFSET-DELETE-EMPTY", "FETCH-ANYBODY", apis=_OFFSET_DELETE)
+def one_offset_of_two(s: Script) -> None:
+    """Without members the offset that is named goes, and the other stays."""
+    commit_by_hand(s, 7, metadata=("", ""))
+    s.delete_offsets("t")
+    s.fetch("admin", partitions=(0, 1))
+
+
+@case("OFFSET-DELETE-LAST", "FETCH-ANYBODY", apis=_OFFSET_DELETE)
+def last_offset_of_no_members(s: Script) -> None:
+    """With its last offset the group is gone, or it is left to be cleaned up."""
+    commit_by_hand(s, 7)
+    s.delete_offsets("t")
+    s.fetch("admin")
+    s.join("A1", wait=True)
+
+
+@case(
+    "OFFSET-DELETE-LAST",
+    "COMMIT-STABLE",
+    "FETCH-ANYBODY",
+    apis=(*_OFFSET_DELETE, ("LeaveGroup", 3)),
+)
+def last_offset_after_a_leave(s: Script) -> None:
+    """When the static member has left, its offset can be deleted, and it starts without one."""
+    s.stable("A1")
+    s.commit("A1", offset=5)
+    s.leave("A1")
+    s.delete_offsets("t")
+    s.join("A2", wait=True)
+    s.sync("A2", wait=True)
+    s.fetch("A2")
+
+
+@case(
+    "OFFSET-DELETE-TOPIC-UNKNOWN",
+    "OFFSET-DELETE-LAST",
+    "FETCH-ANYBODY",
+    apis=_OFFSET_DELETE,
+    features=("missing-topics",),
+)
+def missing_topic_beside_another(s: Script) -> None:
+    """A topic that doesn't exist is refused, and the offset of the other one goes."""
+    commit_by_hand(s, 7, metadata=("", ""))
+    s.delete_offsets("missing-t", "t")
+    s.delete_offsets("missing-t", "t", partitions=(1,))
+    s.fetch("admin", partitions=(0, 1))
+
+
+@case(
+    "OFFSET-DELETE-TOPIC-UNKNOWN",
+    "HEARTBEAT-STABLE",
+    apis=_OFFSET_DELETE,
+    features=("missing-topics",),
+)
+def missing_topic_of_members(s: Script) -> None:
+    """A topic that doesn't exist is refused before the subscription is looked at."""
+    s.completing("a", protocols=_MISSING)
+    s.delete_offsets("missing-t")
+    s.synced("a")
+    s.delete_offsets("missing-t")
+    s.beat("a")
+    s.enter("b", protocols=_MISSING)
+    s.settle()
+    s.delete_offsets("missing-t")
+
+
+@case("OFFSET-DELETE-UNSUBSCRIBED", "COMMIT-STABLE", "FETCH-ANYBODY", apis=_OFFSET_DELETE)
+def topic_that_no_member_reads(s: Script) -> None:
+    """The members read another topic, so an offset of an earlier subscription goes."""
+    s.stable("a", protocols=_OTHER)
+    s.commit("a", offset=5)
+    s.delete_offsets("t")
+    s.fetch("a")
+    s.beat("a")
+
+
+@case("OFFSET-DELETE-UNSUBSCRIBED", apis=_OFFSET_DELETE)
+def members_that_read_another_topic_in_each_state(s: Script) -> None:
+    """Nobody reads the topic: its offset goes, also while the group rebalances."""
+    s.completing("a", protocols=_OTHER)
+    s.delete_offsets("t")
+    s.synced("a")
+    s.delete_offsets("t")
+    s.enter("b", protocols=_OTHER)
+    s.settle()
+    s.delete_offsets("t")
+
+
+@case("OFFSET-DELETE-TYPE", apis=_OFFSET_DELETE, features=("missing-topics",))
+def members_that_are_no_consumers(s: Script) -> None:
+    """Nobody knows what members of another protocol type read, so no offset goes."""
+    s.completing("a", protocol_type="connect")
+    s.delete_offsets("t")
+    s.delete_offsets("missing-t")
+    s.enter("b", protocol_type="connect")
+    s.settle()
+    s.delete_offsets("t")
+
+
+@case("OFFSET-DELETE-TYPE", "HEARTBEAT-STABLE", apis=(*_OFFSET_DELETE, ("SyncGroup", 5)))
+def stable_group_of_no_consumers(s: Script) -> None:
+    """No offset goes of a stable group of another protocol type, and its members go on."""
+    s.completing("A1", protocol_type="connect")
+    s.sync("A1", protocol_type="connect", wait=True)
+    s.delete_offsets("t")
+    s.beat("A1")
+
+
+@case(
+    "OFFSET-DELETE-SUBSCRIBED",
+    "COMMIT-STABLE",
+    "FETCH-ANYBODY",
+    apis=_OFFSET_DELETE,
+    features=_RESETS,
+)
+def topic_that_a_member_reads(s: Script) -> None:
+    """An offset of a topic that a member reads stays, in each state."""
+    s.completing("a", protocols=_OWN)
+    s.delete_offsets("own")
+    s.synced("a")
+    s.commit("a", topic="own", offset=5)
+    s.delete_offsets("own")
+    s.fetch("a", topic="own")
+    s.enter("b", protocols=_OWN)
+    s.settle()
+    s.delete_offsets("own")
+
+
+@case(
+    "OFFSET-DELETE-SUBSCRIBED",
+    "JOIN-STATIC-EMPTY-STABLE",
+    "FETCH-ANYBODY",
+    apis=_OFFSET_DELETE,
+    features=_RESETS,
+)
+def topic_that_an_absent_static_member_reads(s: Script) -> None:
+    """An absent static member still reads its topic: it finds its offset when it is back."""
+    s.stable("A1", protocols=_OWN)
+    s.commit("A1", topic="own", offset=5)
+    s.disconnect("A1")
+    s.delete_offsets("own")
+    s.join("A2", protocols=_OWN, wait=True)
+    s.fetch("A2", topic="own")
+
+
+@case(
+    "OFFSET-DELETE-SUBSCRIBED",
+    "SESSION-EXPIRED",
+    "OFFSET-DELETE-LAST",
+    "FETCH-ANYBODY",
+    apis=_OFFSET_DELETE,
+    features=_RESETS,
+)
+def topic_of_a_static_member_whose_session_ended(s: Script) -> None:
+    """When the session of the absent static member is over, nobody reads the topic any more."""
+    s.says("A1", session=Ms("short session"))
+    s.stable("A1", protocols=_OWN)
+    s.commit("A1", topic="own", offset=5)
+    s.disconnect("A1")
+    s.delete_offsets("own")
+    s.pause("short session")
+    s.delete_offsets("own")
+    s.fetch("admin", topic="own")
+
+
+@case(
+    "OFFSET-DELETE-SUBSCRIBED",
+    "JOIN-STATIC-EMPTY-STABLE",
+    apis=_OFFSET_DELETE,
+    features=_RESETS,
+)
+def topic_of_a_static_member_that_reads_another_now(s: Script) -> None:
+    """A restart is no new generation, so the group still reads what its generation read."""
+    s.stable("A1", protocols=_OWN)
+    s.commit("A1", topic="own", offset=5)
+    s.join("A2", protocols=_OTHER, wait=True)
+    s.delete_offsets("own")
+    s.fetch("A2", topic="own")
+
+
+@case(
+    "OFFSET-DELETE-SUBSCRIBED",
+    "FAILOVER-STABLE",
+    apis=_OFFSET_DELETE,
+    features=(*_RESETS, "restart"),
+)
+def topic_of_a_static_member_after_a_failover(s: Script) -> None:
+    """The next coordinator knows from the stored members what they read."""
+    s.stable("A1", protocols=_OWN)
+    s.commit("A1", topic="own", offset=5)
+    s.restart()
+    s.delete_offsets("own")
+    s.fetch("A1", topic="own")
+
+
+@case(
+    "OFFSET-DELETE-SUBSCRIBED",
+    "OFFSET-DELETE-UNSUBSCRIBED",
+    "JOIN-PHASE-ALL-JOINED",
+    apis=_OFFSET_DELETE,
+    features=_RESETS,
+)
+def subscriptions_while_a_rebalance_is_prepared(s: Script) -> None:
+    """While members join, what the last generation read counts, and not what a newcomer reads."""
+    s.stable("A1", protocols=_OTHER)
+    s.enter("B1", protocols=_OWN)
+    s.settle()
+    s.delete_offsets("own")
+    s.join("A1", protocols=_OTHER)
+    s.wait("A1", "B1")
+    s.delete_offsets("own")
+
+
+@case(
+    "OFFSET-DELETE-EMPTY",
+    "FAILOVER-OFFSETS",
+    "FETCH-ANYBODY",
+    apis=_OFFSET_DELETE,
+    features=("restart",),
+)
+def deleted_offset_stays_away(s: Script) -> None:
+    """An offset that was deleted is not loaded by the next coordinator."""
+    commit_by_hand(s, 7, metadata=("", ""))
+    s.delete_offsets("t")
+    s.restart()
+    s.fetch("admin", partitions=(0, 1))

@@ -18,6 +18,8 @@ from typing import Any
 from fencepost.model.messages.messages import (
     CommitPartition,
     CommitTopic,
+    DeletablePartition,
+    DeletableTopic,
     FetchGroup,
     FetchTopic,
     JoinProtocol,
@@ -337,6 +339,14 @@ class Script:
         if (version or at_most or 0) >= 8:
             fields = {"groups": (FetchGroup(group_id=group, topics=topics),)}
         self.ask(who, "OffsetFetch", version=version, at_most=at_most, **fields)
+
+    def delete_offsets(
+        self, *topics: str, group: str = "g", partitions: tuple[int, ...] = (0,)
+    ) -> None:
+        """Send OffsetDelete of these partitions of topics, from a connection of its own."""
+        rows = tuple(DeletablePartition(partition_index=index) for index in partitions)
+        named = tuple(DeletableTopic(name=topic, partitions=rows) for topic in topics)
+        self.ask("admin", "OffsetDelete", group_id=group, topics=named)
 
     def describe(
         self, *groups: str, version: int | None = None, at_most: int | None = None

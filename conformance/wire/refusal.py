@@ -34,6 +34,8 @@ from fencepost.model.messages.messages import (
     ListGroupsResponse,
     OffsetCommitRequest,
     OffsetCommitResponse,
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
     OffsetFetchRequest,
     OffsetFetchResponse,
     SyncGroupRequest,
@@ -144,6 +146,8 @@ def refused_message(message: Message, version: int, code: int) -> Message:
         case DescribeGroupsRequest():
             described = (DescribedGroup(group_id=g, error_code=code) for g in message.groups)
             return DescribeGroupsResponse(groups=tuple(described))
+        case OffsetDeleteRequest():
+            return OffsetDeleteResponse(error_code=code)
         case DeleteGroupsRequest():
             deleted = (DeletedGroup(group_id=g, error_code=code) for g in message.groups_names)
             return DeleteGroupsResponse(results=tuple(deleted))

@@ -11,7 +11,7 @@ a record fits, both results are allowed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from msgspec.structs import replace
 
@@ -27,6 +27,8 @@ from fencepost.model.messages.messages import (
     CommittedPartition,
     CommittedTopic,
     DeletedGroup,
+    DeletedPartition,
+    DeletedTopic,
     DeleteGroupsResponse,
     DescribedGroup,
     DescribedMember,
@@ -45,6 +47,8 @@ from fencepost.model.messages.messages import (
     ListGroupsRequest,
     ListGroupsResponse,
     OffsetCommitResponse,
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
     OffsetFetchRequest,
     OffsetFetchResponse,
     SyncGroupRequest,
@@ -315,6 +319,32 @@ def delete_answer(group_id: str, rule: Rule) -> DeleteGroupsResponse:
     """Make the row of a group that is deleted, or not."""
     row = DeletedGroup(group_id=group_id, error_code=_code(rule))
     return DeleteGroupsResponse(results=(row,))
+
+
+_DELETION_ROWS = frozenset(
+    {Error.NONE, Error.UNKNOWN_TOPIC_OR_PARTITION, Error.GROUP_SUBSCRIBED_TO_TOPIC}
+)
+"""Errors of single partitions of a deletion; other errors are of the whole."""
+
+
+def deletion_answer(
+    message: OffsetDeleteRequest, rules: Mapping[str, Rule]
+) -> OffsetDeleteResponse:
+    """Make the answer to an OffsetDelete; `rules`: the rule of each topic."""
+    for rule in rules.values():
+        if rule.answer not in _DELETION_ROWS:
+            return OffsetDeleteResponse(error_code=_code(rule))
+    topics = tuple(
+        DeletedTopic(
+            name=t.name,
+            partitions=tuple(
+                DeletedPartition(partition_index=p.partition_index, error_code=_code(rules[t.name]))
+                for p in t.partitions
+            ),
+        )
+        for t in message.topics
+    )
+    return OffsetDeleteResponse(error_code=Error.NONE.value, topics=topics)
 
 
 def answer_not_coordinator(work: ClassicWork) -> None:

@@ -57,6 +57,9 @@ class Cells(TypedDict, total=False):
     subject: Cell[Subject]
     late: Cell[Late]
     stored: Cell[Stored]
+    consumers: Cell[bool]
+    subscribed: Cell[bool]
+    remaining: Cell[bool]
 
 
 def _feature(column: str) -> Feature:

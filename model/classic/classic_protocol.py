@@ -23,6 +23,7 @@ CLASSIC: Protocol[Group, ClassicWork] = Protocol(
         "ListGroups",
         "DeleteGroups",
         "TxnOffsetCommit",
+        "OffsetDelete",
     ),
     columns=COLUMNS,
     steps=STEPS,

@@ -9,13 +9,18 @@ from fencepost.model.work import Incoming, Span, Timer, Work
 
 
 class ClassicWork(Work[Group]):
-    """A step in progress.  `previous_leader`: the leader before an instance's holder changed."""
+    """A step in progress.
 
-    __slots__ = ("previous_leader",)
+    `previous_leader`: the leader before an instance's holder changed; `named`: topics and
+    partitions whose offsets are to be deleted.
+    """
+
+    __slots__ = ("named", "previous_leader")
 
     def __init__(self, group: Group | None, span: Span, request: Incoming | None = None) -> None:
         super().__init__(group, span, request)
         self.previous_leader: str | None = None
+        self.named: frozenset[tuple[str, int]] = frozenset()
 
     @staticmethod
     def new_group() -> Group:
@@ -26,6 +31,7 @@ class ClassicWork(Work[Group]):
         """Return a copy that is changed on its own."""
         other = super().fork()
         other.previous_leader = self.previous_leader
+        other.named = self.named
         return other
 
     def restart_sessions(self, members: Iterable[Member]) -> None:

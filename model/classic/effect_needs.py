@@ -85,6 +85,7 @@ TABLES: dict[str, frozenset[Enum]] = {
     "OffsetCommit": frozenset({Do.STORE_OFFSETS}),
     "TxnOffsetCommit": frozenset({Do.STORE_OFFSETS}),
     "OffsetFetch": frozenset({Do.ANSWER_OFFSETS}),
+    "OffsetDelete": frozenset({Do.REMOVE_NAMED_OFFSETS}),
     "LeaveGroup": frozenset({Do.ANSWER_ROWS, Do.ANSWER_ROWS_UNKNOWN}),
     "DescribeGroups": frozenset({Do.ANSWER_DESCRIPTION}),
     "ListGroups": frozenset({Do.ANSWER_LISTED, Do.ANSWER_UNLISTED}),

@@ -74,6 +74,7 @@ class Do(Enum):
     RESTART_SESSION = "the session timer restarts"
     MAYBE_RESTART_SESSION = "the session timer may restart or not"
     STORE_OFFSETS = "store the offsets"
+    REMOVE_NAMED_OFFSETS = "the offsets of the partitions that are named are gone"
     REMOVE_OFFSETS = "the offsets of the deleted topics are gone"
     PERSIST = "store the group"
     FORGET = "the group is gone"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from fencepost.model.classic.answer_bodies import assign, commit_fits, group_fits, is_long
-from fencepost.model.classic.group import Group, kinds
+from fencepost.model.classic.group import ALL_TOPICS, Group, kinds
 from fencepost.model.classic.vocabulary import (
     Change,
     Delay,
@@ -33,8 +33,10 @@ from fencepost.model.messages.messages import (
     HeartbeatRequest,
     JoinGroupRequest,
     OffsetCommitRequest,
+    OffsetDeleteRequest,
     SyncGroupRequest,
 )
+from fencepost.model.messages.subscription import PROTOCOL_TYPE
 from fencepost.model.table.expr import Point
 from fencepost.model.table.shared_features import Availability, GroupId, Inst, Record, Room
 
@@ -148,6 +150,68 @@ def _taken_over(group: Group, join: JoinGroupRequest) -> Group:
     assert join.group_instance_id is not None
     holder = group.member(group.holder(join.group_instance_id) or "")
     return group if holder is None else group.with_member(replace(holder, protocols=join.protocols))
+
+
+def topic_uses(group: Group | None, topic: str) -> tuple[bool, ...]:
+    """Tell if the group is subscribed to a topic, as of its generation; both, if that is unknown.
+
+    A group of no generation yet counts as subscribed to all topics.
+    """
+    if group is None or group.state in {GroupState.EMPTY, GroupState.DEAD}:
+        return (False,)
+    if group.subscribed is not None:
+        return (_names(group.subscribed, topic),)
+    if group.state is not GroupState.PREPARING:
+        return (_names(group.topics(), topic),)
+    if group.delay is not None:
+        return (group.generation_id == 0,)
+    stored = group.stored
+    if (
+        stored is not None
+        and stored.state is GroupState.STABLE
+        and stored.generation_id == group.generation_id
+    ):
+        return (_names(stored.topics(), topic),)
+    unchanged = tuple(m for m in group.members if not m.new and m.joining is None)
+    if unchanged and _names(replace(group, members=unchanged).topics(), topic):
+        return (True,)
+    return (False, True)
+
+
+def _names(topics: tuple[str, ...], topic: str) -> bool:
+    return topics == ALL_TOPICS or topic in topics
+
+
+def deletion_points(
+    group: Group | None,
+    delete: OffsetDeleteRequest,
+    topic: str | None,
+    here: Availability,
+    *,
+    missing: bool,
+    named: frozenset[tuple[str, int]],
+) -> tuple[Point, ...]:
+    """Make the points of one topic of an OffsetDelete; None where it names no topic.
+
+    `named`: all partitions of topics that exist.
+    """
+    where = state(group)
+    kept = group is not None and any((o.topic, o.partition) not in named for o in group.offsets)
+    alone = group is None or where in {GroupState.EMPTY, GroupState.DEAD}
+    consumers = alone or (group is not None and group.protocol_type == PROTOCOL_TYPE)
+    uses = topic_uses(group, topic) if topic is not None and consumers else (False,)
+    return tuple(
+        (
+            group_id(delete.group_id),
+            here,
+            where,
+            consumers,
+            missing,
+            kept and where is GroupState.EMPTY,
+            used,
+        )
+        for used in uses
+    )
 
 
 _RECORDS = {True: Record.FITS, False: Record.TOO_LARGE}

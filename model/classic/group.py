@@ -34,6 +34,7 @@ from msgspec.structs import replace
 
 from fencepost.model.classic.vocabulary import GroupState
 from fencepost.model.messages.messages import JoinProtocol
+from fencepost.model.messages.subscription import subscribed_topics
 from fencepost.model.work import Timer
 
 MANY = 32
@@ -180,6 +181,9 @@ def first_timer(timers: tuple[Timer, ...]) -> Timer:
     return min(timers.firsts if isinstance(timers, ManyTimers) else timers, key=_latest)
 
 
+ALL_TOPICS = ("*",)
+"""The topics of members whose subscriptions can't be read."""
+
 SESSION = "session"
 JOIN = "join"
 SYNC = "sync"
@@ -269,6 +273,8 @@ class Group(msgspec.Struct, frozen=True, cache_hash=True):
     `remembers_newcomer`: somebody came in an initial delay that is over; `awaits_replaced`: a
     member id that was replaced owed a sync; `replaced_offers`: the protocols that processes offered
     which were replaced, and for which they still vote.
+
+    `subscribed`: the topics of the generation, where a static member that restarted offers others.
     """
 
     state: GroupState = GroupState.EMPTY
@@ -286,6 +292,7 @@ class Group(msgspec.Struct, frozen=True, cache_hash=True):
     remembers_newcomer: bool = False
     awaits_replaced: bool = False
     replaced_offers: tuple[tuple[str, ...], ...] = ()
+    subscribed: tuple[str, ...] | None = None
 
     def outline(self) -> tuple[object, ...]:
         """Return the parts in which groups mostly differ."""
@@ -362,6 +369,17 @@ class Group(msgspec.Struct, frozen=True, cache_hash=True):
         most = max(count.values(), default=0)
         return sorted(name for name, votes in count.items() if votes == most)
 
+    def topics(self) -> tuple[str, ...]:
+        """Return the topics that members read by the selected protocol, sorted.
+
+        `ALL_TOPICS` where one of them sent something that is no subscription.
+        """
+        try:
+            rows = [subscribed_topics(m.metadata(self.protocol_name)) for m in self.members]
+        except ValueError:
+            return ALL_TOPICS
+        return tuple(sorted({topic for row in rows for topic in row}))
+
     # The following return a changed group.
 
     def with_member(self, member: Member) -> Group:
@@ -435,6 +453,7 @@ class Group(msgspec.Struct, frozen=True, cache_hash=True):
             remembers_newcomer=False,
             awaits_replaced=False,
             replaced_offers=(),
+            subscribed=None,
         )
 
 

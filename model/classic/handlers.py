@@ -26,6 +26,7 @@ from fencepost.model.messages.draft_messages import (
     TupleListLeaveGroupRequest,
     TwoListLeaveGroupRequest,
 )
+from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import (
     CommitRequest,
     DeleteGroupsRequest,
@@ -35,6 +36,7 @@ from fencepost.model.messages.messages import (
     LeaveGroupRequest,
     ListGroupsRequest,
     OffsetCommitRequest,
+    OffsetDeleteRequest,
     OffsetFetchRequest,
     SyncGroupRequest,
     TxnOffsetCommitRequest,
@@ -240,6 +242,45 @@ def delete_group(
     return tuple(outcomes)
 
 
+def delete_offsets(
+    machine: Machine,
+    group: Group | None,
+    request: Incoming,
+    message: OffsetDeleteRequest,
+    span: Span,
+    here: Availability,
+    group_id: str,
+) -> tuple[Outcome, ...]:
+    """Handle an OffsetDelete, topic by topic: an error of the group is that of the whole."""
+    absent = {
+        t.name for t in message.topics if t.name in request.deleted or machine.missing(t.name)
+    }
+    named = frozenset(
+        (t.name, p.partition_index)
+        for t in message.topics
+        for p in t.partitions
+        if t.name not in absent
+    )
+    works: list[tuple[ClassicWork, dict[str, Rule]]] = [(ClassicWork(group, span, request), {})]
+    for topic in dict.fromkeys(t.name for t in message.topics) or (None,):
+        points = features.deletion_points(
+            group, message, topic, here, missing=topic in absent, named=named
+        )
+        after = []
+        for point in points:
+            rule = machine.decide("OffsetDelete", point)
+            for before, rules in works:
+                work = before.fork() if len(points) > 1 else before
+                work.named = frozenset(row for row in named if row[0] == topic)
+                after += [(w, {**rules, topic or "": rule}) for w in machine.perform(work, rule)]
+        works = after
+    for work, rules in works:
+        refusals = (rule.id for rule in rules.values() if rule.answer is not Error.NONE)
+        work.rule = next(refusals, work.rule)
+        work.emit(request.id, answer_bodies.deletion_answer(message, rules))
+    return tuple(dict.fromkeys(work.outcome() for work, _ in works))
+
+
 def leave(
     machine: Machine,
     group: Group | None,
@@ -340,6 +381,7 @@ HANDLERS: Mapping[type[Message], Handler] = {
     DescribeGroupsRequest: describe,
     ListGroupsRequest: list_groups,
     DeleteGroupsRequest: delete_group,
+    OffsetDeleteRequest: delete_offsets,
     MemberNameJoinGroupRequest: draft,
     TwoListLeaveGroupRequest: draft,
     TupleListLeaveGroupRequest: draft,

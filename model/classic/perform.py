@@ -158,11 +158,23 @@ def _replace_holder(work: ClassicWork, new: str) -> None:
     )
     work.previous_leader = work.group.leader
     group = group.with_member(member).with_mapping(work.instance, new)
+    group = replace(group, subscribed=_subscribed(work.group, group))
     if work.group.leader == old:
         group = replace(group, leader=new)
     work.group = group.without_idle_sync_timer()
     work.set_timer(SESSION, new, member.session_timeout_ms)
     work.caller = new
+
+
+def _subscribed(before: Group, after: Group) -> tuple[str, ...] | None:
+    """Return the topics of the generation, where a replacement changed what its members say."""
+    name = before.protocol_name
+    if before.subscribed is not None or before.state is not GroupState.STABLE:
+        return before.subscribed
+    if {m.metadata(name) for m in before.members} == {m.metadata(name) for m in after.members}:
+        return None
+    topics = before.topics()
+    return None if after.topics() == topics else topics
 
 
 def replace_holder(work: ClassicWork) -> None:
@@ -356,6 +368,13 @@ def remove_offsets(work: ClassicWork) -> None:
         work.group = replace(work.group, offsets=kept)
 
 
+def remove_named_offsets(work: ClassicWork) -> None:
+    """Remove the offsets that a request names; without any, the group stays the same object."""
+    kept = tuple(o for o in work.group.offsets if (o.topic, o.partition) not in work.named)
+    if kept != work.group.offsets:
+        work.group = replace(work.group, offsets=kept)
+
+
 def forget(work: ClassicWork) -> None:
     """Take the group away, with its offsets."""
     work.forget()
@@ -487,6 +506,7 @@ def _begin_generation(work: ClassicWork, protocol_name: str | None) -> None:
         generation_id=work.group.generation_id + 1,
         protocol_name=protocol_name,
         delay=None,
+        subscribed=None,
     ).without_timer(JOIN)
     work.group = group
     for member in group.members:
@@ -529,6 +549,7 @@ def become_empty(work: ClassicWork) -> None:
         protocol_name=None,
         leader=None,
         delay=None,
+        subscribed=None,
     )
     work.group = group.without_timer(JOIN).without_timer(SYNC)
     persist(work)
@@ -707,6 +728,7 @@ _EFFECTS: dict[Enum, Effect] = {
     Do.RESTART_SESSION: restart_session,
     Do.MAYBE_RESTART_SESSION: maybe_restart_session,
     Do.STORE_OFFSETS: store_offsets,
+    Do.REMOVE_NAMED_OFFSETS: remove_named_offsets,
     Do.REMOVE_OFFSETS: remove_offsets,
     Do.PERSIST: persist,
     Do.FORGET: forget,

@@ -166,6 +166,9 @@ DELAY = Feature("initial delay", tuple(Delay), "the wait of a rebalance from Emp
 PARKED = Feature("parked", tuple(Parked), "members with a parked join; everybody: none pending too")
 LEFT = Feature("left", tuple(Left), "members once absent dynamic ones are taken away")
 SUBJECT = Feature("subject", tuple(Subject), "whose session expired")
+CONSUMERS = Feature("consumers", (False, True), "whether the members are consumers, by their type")
+SUBSCRIBED = Feature("subscribed", (False, True), "whether some member may read the topic")
+REMAINING = Feature("other offsets", (False, True), "whether a deletion leaves offsets")
 STORED = Feature("stored", tuple(Stored), "what a failover finds")
 
 
@@ -189,6 +192,9 @@ RELATED: tuple[Feature, ...] = (
     PARKED,
     LEFT,
     SUBJECT,
+    CONSUMERS,
+    SUBSCRIBED,
+    REMAINING,
 )
 """Features some of whose values can't occur together; `feasible` uses no others."""
 
@@ -201,7 +207,8 @@ def feasible(answers: dict[int, Hashable]) -> bool:
     a subscription to compare or a re-selection without a member to compare with; a session of a
     member where there are none, or of a new member outside of a rebalance; no room where members
     don't count; a generation where there is no group; a parked member where no member is left; a
-    record that is too large where none is written.
+    record that is too large where none is written.  Without members their type means nothing, and
+    they read no topic; with members it means nothing whether a deletion leaves offsets.
     """
 
     def get(feature: Feature) -> Hashable:
@@ -228,6 +235,13 @@ def feasible(answers: dict[int, Hashable]) -> bool:
     if get(RECORD) is Record.TOO_LARGE and (
         role is Role.NOBODY or get(SELECTION) not in {None, Change.UNCHANGED}
     ):
+        return False
+    alone = state in _WITHOUT_MEMBERS
+    if get(CONSUMERS) is False and (alone or get(SUBSCRIBED) is True):
+        return False
+    if get(SUBSCRIBED) is True and alone:
+        return False
+    if get(REMAINING) is True and state is not GroupState.EMPTY:
         return False
     return _feasible_phase(get(TRIGGER), get(DELAY), get(PARKED), get(LEFT))
 

@@ -161,7 +161,10 @@ def request_words(api: str, version: int, body: Body, names: Names) -> str:
         parts.append("assigns to " + ", ".join(member(r.get("memberId"), names) for r in rows))
     parts += _offer(body)
     parts += [f"leaves: {_leaver(r, names)}" for r in body.get("members", ())]
-    parts += [f"{at} offset {p.get('committedOffset')}" for at, p in _partitions(body)]
+    parts += [
+        f"{at} offset {p['committedOffset']}" if "committedOffset" in p else at
+        for at, p in _partitions(body)
+    ]
     groups = [g.get("groupId") if isinstance(g, Mapping) else g for g in body.get("groups") or ()]
     if groups and groups != [_DEFAULT_GROUP]:
         parts.append("groups " + ", ".join(map(quoted, groups)))

@@ -9,7 +9,7 @@ Bodies are the JSON objects of the adapter protocol: camelCase names as in Kafka
 definitions, bytes as base64, a field present exactly when its version has it.
 
 The order: DescribeGroups, ListGroups and DeleteGroups, of administration; JoinGroup, SyncGroup,
-Heartbeat and LeaveGroup, of members; OffsetCommit, TxnOffsetCommit and OffsetFetch.
+Heartbeat and LeaveGroup, of members; OffsetCommit, TxnOffsetCommit, OffsetFetch and OffsetDelete.
 
 Source: Kafka's message definitions up to 4.4, for the classic group protocol; the drafts' messages
 are in `fencepost.model.classic.draft_translation`.
@@ -464,6 +464,54 @@ class OffsetFetchResponse(Message, frozen=True, kw_only=True):
     groups: Annotated[tuple[FetchedGroup, ...], wire("groups", ListOf(FetchedGroup), "8+")] = ()
 
 
+class DeletablePartition(Message, frozen=True, kw_only=True):
+    """One partition whose offset is to be deleted."""
+
+    partition_index: Annotated[int, wire("partitionIndex", INT32, "0+")]
+
+
+class DeletableTopic(Message, frozen=True, kw_only=True):
+    """One topic's partitions, to delete their offsets."""
+
+    name: Annotated[str, wire("name", STRING, "0+")]
+    partitions: Annotated[
+        tuple[DeletablePartition, ...], wire("partitions", ListOf(DeletablePartition), "0+")
+    ]
+
+
+class OffsetDeleteRequest(Message, frozen=True, kw_only=True):
+    """A request to delete stored offsets of a group (KIP-496)."""
+
+    API: ClassVar[str] = "OffsetDelete"
+    group_id: Annotated[str, wire("groupId", STRING, "0+")]
+    topics: Annotated[tuple[DeletableTopic, ...], wire("topics", ListOf(DeletableTopic), "0+")]
+
+
+class DeletedPartition(Message, frozen=True, kw_only=True):
+    """The outcome for one partition."""
+
+    partition_index: Annotated[int, wire("partitionIndex", INT32, "0+")]
+    error_code: Annotated[int | str, wire("errorCode", ERROR, "0+")]
+
+
+class DeletedTopic(Message, frozen=True, kw_only=True):
+    """The outcome for one topic's partitions."""
+
+    name: Annotated[str, wire("name", STRING, "0+")]
+    partitions: Annotated[
+        tuple[DeletedPartition, ...], wire("partitions", ListOf(DeletedPartition), "0+")
+    ]
+
+
+class OffsetDeleteResponse(Message, frozen=True, kw_only=True):
+    """The answer: an error of the whole request, or a row for each partition."""
+
+    API: ClassVar[str] = "OffsetDelete"
+    error_code: Annotated[int | str, wire("errorCode", ERROR, "0+")]
+    throttle_time_ms: Annotated[int, wire("throttleTimeMs", INT32, "0+", optional=True)] = 0
+    topics: Annotated[tuple[DeletedTopic, ...], wire("topics", ListOf(DeletedTopic), "0+")] = ()
+
+
 __all__ = [
     "APIS",
     "Api",
@@ -473,9 +521,13 @@ __all__ = [
     "CommitTopic",
     "CommittedPartition",
     "CommittedTopic",
+    "DeletablePartition",
+    "DeletableTopic",
     "DeleteGroupsRequest",
     "DeleteGroupsResponse",
     "DeletedGroup",
+    "DeletedPartition",
+    "DeletedTopic",
     "DescribeGroupsRequest",
     "DescribeGroupsResponse",
     "DescribedGroup",
@@ -500,6 +552,8 @@ __all__ = [
     "ListedGroup",
     "OffsetCommitRequest",
     "OffsetCommitResponse",
+    "OffsetDeleteRequest",
+    "OffsetDeleteResponse",
     "OffsetFetchRequest",
     "OffsetFetchResponse",
     "SyncAssignment",
@@ -550,6 +604,7 @@ APIS: dict[str, Api] = {
         Api("ListGroups", 16, 0, 5, 3, ListGroupsRequest, ListGroupsResponse),
         Api("DeleteGroups", 42, 0, 2, 2, DeleteGroupsRequest, DeleteGroupsResponse),
         Api("TxnOffsetCommit", 28, 0, 5, 3, TxnOffsetCommitRequest, TxnOffsetCommitResponse),
+        Api("OffsetDelete", 47, 0, 0, 1, OffsetDeleteRequest, OffsetDeleteResponse),
     )
 }
 

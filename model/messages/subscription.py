@@ -72,6 +72,16 @@ def decode_subscription(metadata: bytes) -> Subscription:
     return Subscription(topics, owned, generation, rack, user_data)
 
 
+def subscribed_topics(metadata: bytes) -> tuple[str, ...]:
+    """Decode the topics alone, of any version.  Raises ValueError for other bytes."""
+    reader = ProtocolReader(metadata)
+    if reader.number(">h") < 0:
+        raise ValueError("a version can't be negative")
+    topics = tuple(reader.string() or "" for _ in range(reader.count()))
+    reader.bytes_or_none()
+    return topics
+
+
 def encode_assignment(partitions: Iterable[TopicPartition]) -> bytes:
     """Encode a member's assignment, version 1."""
     return b"".join(

@@ -25,6 +25,7 @@ _TABLES = {
         offsets.COMMIT,
         offsets.TXN_COMMIT,
         offsets.FETCH,
+        offsets.DELETE_OFFSETS,
         describe_list.DESCRIBE,
         describe_list.LIST,
         describe_list.DELETE,
@@ -48,7 +49,9 @@ KAFKA_4 = Revision(
     "what a correct current coordinator does",
     CLASSIC,
     _TABLES,
-    versions((0, 9), (0, 5), (0, 4), (0, 5), (2, 9), (1, 9), (0, 6), (0, 5), (0, 2), (0, 5)),
+    versions(
+        (0, 9), (0, 5), (0, 4), (0, 5), (2, 9), (1, 9), (0, 6), (0, 5), (0, 2), (0, 5), (0, 0)
+    ),
 )
 
 RULES = {rule.id: rule for _, rule in KAFKA_4.rules()}

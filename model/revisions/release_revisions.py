@@ -71,6 +71,20 @@ GATES = (
     ),
     Gate(
         (4, 0, 0),
+        "a group whose last offsets are deleted stays until it is cleaned up",
+        (
+            SetRule(
+                "OffsetDelete",
+                RULES["OFFSET-DELETE-LAST"].but(
+                    effect=(Do.FORGET,),
+                    because="the group has no offsets then, so it goes with them",
+                ),
+                _OLDER,
+            ),
+        ),
+    ),
+    Gate(
+        (4, 0, 0),
         "a commit in a transaction to a group that doesn't exist has an illegal generation",
         (
             SetRule(
@@ -266,16 +280,16 @@ GATES = (
 )
 
 # Highest versions by first release: JoinGroup, SyncGroup, Heartbeat, LeaveGroup, OffsetCommit,
-# OffsetFetch, DescribeGroups, ListGroups, DeleteGroups, TxnOffsetCommit.
+# OffsetFetch, DescribeGroups, ListGroups, DeleteGroups, TxnOffsetCommit, OffsetDelete (since 2.4).
 _HIGHEST: tuple[tuple[Release, tuple[int, ...]], ...] = (
-    ((2, 3), (5, 3, 3, 2, 7, 5, 3, 2, 1, 2)),
-    ((2, 4), (6, 4, 4, 4, 8, 6, 5, 3, 2, 2)),
-    ((2, 5), (7, 5, 4, 4, 8, 7, 5, 3, 2, 3)),
-    ((2, 6), (7, 5, 4, 4, 8, 7, 5, 4, 2, 3)),
-    ((3, 0), (7, 5, 4, 4, 8, 8, 5, 4, 2, 3)),
-    ((3, 2), (9, 5, 4, 5, 8, 8, 5, 4, 2, 3)),
-    ((3, 7), (9, 5, 4, 5, 9, 9, 5, 4, 2, 3)),
-    ((3, 8), (9, 5, 4, 5, 9, 9, 5, 5, 2, 4)),
+    ((2, 3), (5, 3, 3, 2, 7, 5, 3, 2, 1, 2, 0)),
+    ((2, 4), (6, 4, 4, 4, 8, 6, 5, 3, 2, 2, 0)),
+    ((2, 5), (7, 5, 4, 4, 8, 7, 5, 3, 2, 3, 0)),
+    ((2, 6), (7, 5, 4, 4, 8, 7, 5, 4, 2, 3, 0)),
+    ((3, 0), (7, 5, 4, 4, 8, 8, 5, 4, 2, 3, 0)),
+    ((3, 2), (9, 5, 4, 5, 8, 8, 5, 4, 2, 3, 0)),
+    ((3, 7), (9, 5, 4, 5, 9, 9, 5, 4, 2, 3, 0)),
+    ((3, 8), (9, 5, 4, 5, 9, 9, 5, 5, 2, 4, 0)),
 )
 RELEASES: tuple[Release, ...] = (
     *((2, minor) for minor in range(3, 9)),
@@ -320,13 +334,14 @@ def release(version: Release, *, ahead: Gate | None = None) -> Revision:
     """
     gates = [gate for gate in gates_ahead(version) if gate is not ahead]
     highest = [row for since, row in _HIGHEST if since <= _full(version)][-1]
+    bounds = versions(*((0, high) for high in highest))
     name = "kafka-" + ".".join(map(str, version))
     return derive(
         KAFKA_4,
         name,
         "; ".join(["Apache Kafka " + name[6:], *(f"not yet: {g.about}" for g in gates)]),
         tuple({_rule_of(d): d for gate in gates for d in gate.before}.values()),
-        versions(*((0, high) for high in highest)),
+        {api: v for api, v in bounds.items() if api != "OffsetDelete" or _full(version) >= (2, 4)},
     )
 
 

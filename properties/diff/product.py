@@ -38,6 +38,7 @@ from fencepost.model.messages.messages import (
     LeaveGroupResponse,
     ListGroupsResponse,
     OffsetCommitResponse,
+    OffsetDeleteResponse,
     OffsetFetchResponse,
     SyncGroupResponse,
     TxnOffsetCommitResponse,
@@ -105,6 +106,8 @@ def meaning(message: Message | None) -> Meaning:
             return Meaning(error_name(next((c for c in codes if c != _NONE), _NONE)))
         case DescribeGroupsResponse():
             return Meaning(error_name(_NONE), rest=tuple(_described(g) for g in message.groups))
+        case OffsetDeleteResponse():
+            return Meaning(error_name(message.error_code), rest=(message.topics,))
         case DeleteGroupsResponse():
             return Meaning(error_name(_NONE), rest=(message.results,))
         case ListGroupsResponse():

@@ -100,6 +100,7 @@ CLASSIC_SIGNATURE = Signature(GROUP_RELATIONS, GROUP_FEATURES, EVENT_TERMS)
 
 JOIN_GROUP = "JoinGroup"
 DELETE_GROUPS = "DeleteGroups"
+DELETE_OFFSETS = "OffsetDelete"
 LEAVE_ROW = "LeaveGroup member"
 SESSION_END = "session timeout"
 JOIN_PHASE = "join phase"

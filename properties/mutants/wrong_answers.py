@@ -178,6 +178,33 @@ ANSWERS: tuple[Mutant, ...] = (
         but("DELETE-EMPTY", effect=(), answer=Error.NON_EMPTY_GROUP),
     ),
     mutant(
+        "subscribed-offsets-deleted",
+        "the offsets of a topic that members read, also static ones that are away, are deleted",
+        GUARD,
+        but("OFFSET-DELETE-SUBSCRIBED", effect=(Do.REMOVE_NAMED_OFFSETS,), answer=Error.NONE),
+    ),
+    mutant(
+        "unread-offsets-undeletable",
+        "a group with members has none of its offsets deleted",
+        GUARD,
+        but("OFFSET-DELETE-UNSUBSCRIBED", effect=(), answer=Error.GROUP_SUBSCRIBED_TO_TOPIC),
+    ),
+    mutant(
+        "offset-deletion-keeps-offsets",
+        "offsets that are deleted while nobody is a member are still there",
+        ANSWER,
+        without("OFFSET-DELETE-EMPTY", Do.REMOVE_NAMED_OFFSETS),
+        without("OFFSET-DELETE-LAST", Do.REMOVE_NAMED_OFFSETS),
+    ),
+    mutant(
+        "offset-deletion-unchecked",
+        "a deletion of offsets says of a group or topic that doesn't exist that it was done",
+        ANSWER,
+        but("OFFSET-DELETE-ABSENT", answer=Error.NONE),
+        but("OFFSET-DELETE-TOPIC-UNKNOWN", answer=Error.NONE),
+        but("OFFSET-DELETE-TYPE", answer=Error.NONE),
+    ),
+    mutant(
         "empty-group-unlisted",
         "a group without members is not in the list, though its offsets are there",
         GUARD,

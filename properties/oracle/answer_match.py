@@ -29,6 +29,7 @@ from fencepost.model.messages.messages import (
     LeaveGroupResponse,
     ListGroupsResponse,
     OffsetCommitResponse,
+    OffsetDeleteResponse,
     OffsetFetchResponse,
     SyncGroupResponse,
     TxnOffsetCommitResponse,
@@ -276,6 +277,13 @@ def _compare(m: _Matcher, expected: Message, observed: Message, order: tuple[Any
         case ListGroupsResponse(), ListGroupsResponse():
             m.error("errorCode", expected.error_code, observed.error_code)
             m.same("groups", _listed(expected), _listed(observed))
+        case OffsetDeleteResponse(), OffsetDeleteResponse():
+            m.error("errorCode", expected.error_code, observed.error_code)
+            codes = _deleted(observed)
+            m.same("topics", sorted(_deleted(expected)), sorted(codes))
+            for (topic, partition), code in _deleted(expected).items():
+                at = f"topics[{topic}].partitions[{partition}].errorCode"
+                m.error(at, code, codes[topic, partition])
         case DeleteGroupsResponse(), DeleteGroupsResponse():
             rows = {row.group_id: row.error_code for row in observed.results}
             m.same("results", sorted(r.group_id for r in expected.results), sorted(rows))
@@ -392,6 +400,11 @@ def _describe(
                 member.member_assignment,
                 got_member.member_assignment,
             )
+
+
+def _deleted(answer: OffsetDeleteResponse) -> dict[tuple[str, int], int | str]:
+    """Return the code of each partition; several rows of one are one."""
+    return {(t.name, p.partition_index): p.error_code for t in answer.topics for p in t.partitions}
 
 
 def _listed(answer: ListGroupsResponse) -> list[tuple[str, str, str, str]]:

@@ -528,10 +528,13 @@ EFFECTS: Mapping[Enum, AbstractEffect] = {
         choices=(Choice(MAYBE, TRUE), Choice(_WAKES, TRUE)),
         leaves_out="the offsets themselves; a commit of nothing stores none, and may make a group",
     ),
-    Do.REMOVE_OFFSETS: AbstractEffect(
-        (becomes(OFFSETS, all_of(OFFSETS.now(), same(MAYBE, FRESH))),),
-        choices=(Choice(MAYBE, TRUE),),
-        leaves_out="the offsets themselves; those of other topics are left",
+    **dict.fromkeys(
+        (Do.REMOVE_OFFSETS, Do.REMOVE_NAMED_OFFSETS),
+        AbstractEffect(
+            (becomes(OFFSETS, all_of(OFFSETS.now(), same(MAYBE, FRESH))),),
+            choices=(Choice(MAYBE, TRUE),),
+            leaves_out="the offsets themselves; those of other topics are left",
+        ),
     ),
     Do.PERSIST: _PERSIST,
     Do.FORGET: _FORGET,

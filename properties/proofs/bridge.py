@@ -128,6 +128,7 @@ _OWN_ANSWERS = frozenset(
         "OffsetCommit",
         "TxnOffsetCommit",
         "OffsetFetch",
+        "OffsetDelete",
         "DescribeGroups",
         "ListGroups",
         "DeleteGroups",

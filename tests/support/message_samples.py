@@ -6,7 +6,7 @@ from typing import Any
 
 from fencepost.model.messages.shapes import ListOf, Message, Scalar, wire_fields
 
-NEWER = frozenset({"DeleteGroups", "TxnOffsetCommit"})
+NEWER = frozenset({"DeleteGroups", "OffsetDelete", "TxnOffsetCommit"})
 """APIs that the model has learnt since the plans of seeds were kept."""
 
 VALUES: dict[str, Any] = {

@@ -33,6 +33,8 @@ from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.messages import (
     CommitPartition,
     CommitTopic,
+    DeletablePartition,
+    DeletableTopic,
     FetchGroup,
     FetchTopic,
     JoinProtocol,
@@ -456,6 +458,8 @@ class Drawer:
             weights["delete"] = 0.3
         if "TxnOffsetCommit" in self._dry_run.hello.apis:
             weights["transact"] = 0.6
+        if "OffsetDelete" in self._dry_run.hello.apis:
+            weights["offsets"] = 0.3
         if member is None:
             replaces = group is not None and group.holder(instance_of(who) or "") is not None
             weights["join"] = 4.0 if state is GroupState.STABLE and not replaces else 12.0
@@ -476,7 +480,7 @@ class Drawer:
             api, kind = "JoinGroup", "join"
             versions = self._dry_run.hello.versions(api)
         version = random.choice(versions) if random.random() < _OLD else versions[-1]
-        sender = "admin" if kind in {"describe", "list", "delete"} else who
+        sender = "admin" if kind in {"describe", "list", "delete", "offsets"} else who
         fields = self._fields(who, kind)
         word = api
         if random.random() < _BENT:
@@ -586,6 +590,8 @@ class Drawer:
                 return {"groups": (home,)}
             case "delete":
                 return {"groups_names": (home,)}
+            case "offsets":
+                return {**group, "topics": (self._unread(who),)}
             case "list":
                 return {"states_filter": (), "types_filter": ()}
             case _:
@@ -608,6 +614,18 @@ class Drawer:
 
     def _topic(self) -> str:
         return OWN if self._deletes and self._random.random() < _OWN else "t"
+
+    def _unread(self, who: str) -> DeletableTopic:
+        """Draw the topic of a deletion.
+
+        On a shared broker the topic has another name than in subscriptions, so there only one that
+        doesn't exist is asked about.
+        """
+        is_shared = self._dry_run.hello.clock != "virtual"
+        name = self._topic()
+        if is_shared or self._random.random() < _BENT:
+            name = self._about(who).no_topic
+        return DeletableTopic(name=name, partitions=(DeletablePartition(partition_index=0),))
 
     def _rows(self, who: str, kind: str) -> tuple[LeavingMember, ...]:
         random = self._random
@@ -638,6 +656,7 @@ _API = {
     "list": "ListGroups",
     "delete": "DeleteGroups",
     "transact": "TxnOffsetCommit",
+    "offsets": "OffsetDelete",
 }
 
 

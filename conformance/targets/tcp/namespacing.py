@@ -2,17 +2,21 @@
 
 A case uses its own names for its own groups.  A topic whose name begins with `missing` becomes a
 name that is never created; one whose name begins with `own` is the case's own, so that it can be
-deleted.  Every other one is the topic of the run; so two topics in one request could not be kept
-apart and are refused.  An empty group id stays empty, because the case is about it.
+deleted; subscriptions name it, too.  Every other one is the topic of the run; so two topics in one
+request could not be kept apart and are refused.  An empty group id stays empty, because the case is
+about it.
 """
 
 from __future__ import annotations
 
+import base64
+import struct
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fencepost.model.coordinator import UnsupportedError, codes_in
 from fencepost.model.messages.errors import Error
+from fencepost.model.messages.subscription import subscribed_topics
 from fencepost.traces.logs.request_log import OWN_GROUPS
 
 MISSING, OWN = "missing", "own"
@@ -27,6 +31,7 @@ class Names:
         self.prefix = prefix
         self._topic = topic
         self._topics: dict[str, str] = {}
+        self._subscriptions: dict[str, str] = {}
 
     def group(self, group_id: str) -> str:
         """Return the name on the cluster."""
@@ -60,10 +65,36 @@ class Names:
         named = out.get("groupsNames")
         if isinstance(named, list):
             out["groupsNames"] = [self.group(g) if isinstance(g, str) else g for g in named]
+        protocols = out.get("protocols")
+        if isinstance(protocols, list):
+            out["protocols"] = [
+                {**p, "metadata": self._subscribing(p["metadata"])}
+                if isinstance(p, dict) and isinstance(p.get("metadata"), str)
+                else p
+                for p in protocols
+            ]
         topics = out.get("topics")
         if isinstance(topics, list):
             out["topics"] = list(self._to_cluster(topics))
         return out
+
+    def _subscribing(self, metadata: str) -> str:
+        """Return a subscription, in base64, with the cluster's name of the case's own topic."""
+        try:
+            topics = subscribed_topics(base64.b64decode(metadata))
+        except ValueError:
+            return metadata
+        own = [topic for topic in topics if topic.startswith(OWN)]
+        if not own:
+            return metadata
+        renamed = base64.b64decode(metadata)
+        for topic in own:
+            real = self.topic(topic)
+            self._topics[real] = topic
+            renamed = renamed.replace(_string(topic), _string(real))
+        after = base64.b64encode(renamed).decode()
+        self._subscriptions[after] = metadata
+        return after
 
     def _to_cluster(self, rows: list[Any]) -> Iterator[Any]:
         ours = {row["name"] for row in rows if isinstance(row, dict) and _is_ours(row.get("name"))}
@@ -91,17 +122,30 @@ class Names:
             out["results"] = [self._row(row) for row in out["results"]]
         return self._row(out)
 
+    def _member(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        fields = ("metadata", "memberMetadata")
+        return {
+            key: self._subscriptions.get(value, value) if key in fields else value
+            for key, value in row.items()
+        }
+
     def _row(self, row: Mapping[str, Any]) -> dict[str, Any]:
         out = dict(row)
         if "groupId" in out:
             out["groupId"] = out["groupId"].removeprefix(self.prefix)
         if out.get("errorMessage"):
             out["errorMessage"] = out["errorMessage"].replace(self.prefix, "")
+        if "members" in out and self._subscriptions:
+            out["members"] = [self._member(row) for row in out["members"]]
         if "topics" in out:
             out["topics"] = [
                 {**t, "name": self._topics.get(t["name"], t["name"])} for t in out["topics"]
             ]
         return out
+
+
+def _string(text: str) -> bytes:
+    return struct.pack(">h", len(text)) + text.encode()
 
 
 def _is_ours(name: object) -> bool:

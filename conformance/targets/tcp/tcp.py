@@ -242,6 +242,8 @@ def harmless(api: str, version: int, group_id: str) -> dict[str, Any]:
             return {"groups": [group_id]}
         case "DeleteGroups":
             return {"groupsNames": [group_id]}
+        case "OffsetDelete":
+            return {"groupId": group_id}
         case _:
             return {}
 

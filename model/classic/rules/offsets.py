@@ -1,4 +1,4 @@
-"""OffsetCommit, TxnOffsetCommit and OffsetFetch: members write offsets, anybody reads them."""
+"""OffsetCommit, TxnOffsetCommit, OffsetFetch, OffsetDelete: who writes, reads, deletes offsets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,16 @@ from fencepost.model.classic.cells import (
 from fencepost.model.classic.effects import Do
 from fencepost.model.classic.rules import common_checks
 from fencepost.model.classic.rules import rule_sources as src
-from fencepost.model.classic.vocabulary import GENERATION, MID, STATE, Generation, GroupState
+from fencepost.model.classic.vocabulary import (
+    CONSUMERS,
+    GENERATION,
+    MID,
+    REMAINING,
+    STATE,
+    SUBSCRIBED,
+    Generation,
+    GroupState,
+)
 from fencepost.model.messages.errors import Error
 from fencepost.model.table.expr import all_of, any_of, negate
 from fencepost.model.table.shared_features import (
@@ -291,6 +300,86 @@ FETCH = Table(
             source=src.KAFKA_COMMIT,
             because="a group that is unloaded has no offsets to return",
             defensive=src.NEVER_DEAD,
+        ),
+    ),
+)
+
+_MEMBERS = (PREPARING, COMPLETING, STABLE)
+
+DELETE_OFFSETS = Table(
+    "OffsetDelete",
+    (GROUP_ID, COORDINATOR, STATE, CONSUMERS, TOPICS, REMAINING, SUBSCRIBED),
+    (
+        *common_checks.entry_checks("OFFSET-DELETE"),
+        Rule(
+            "OFFSET-DELETE-ABSENT",
+            when(state=ABSENT),
+            answer=Error.GROUP_ID_NOT_FOUND,
+            level=Level.SHOULD,
+            source=src.KAFKA_OFFSET_DELETE,
+            because="there is no such group, whatever topics are named",
+        ),
+        Rule(
+            "OFFSET-DELETE-DEAD",
+            when(state=DEAD),
+            answer=Error.GROUP_ID_NOT_FOUND,
+            level=Level.SHOULD,
+            source=src.KAFKA_OFFSET_DELETE,
+            because="the group is being unloaded",
+            defensive=src.NEVER_DEAD,
+        ),
+        Rule(
+            "OFFSET-DELETE-TYPE",
+            when(state=_MEMBERS, consumers=False),
+            answer=Error.NON_EMPTY_GROUP,
+            level=Level.SHOULD,
+            source=src.KAFKA_OFFSET_DELETE,
+            because="nobody knows what members read that are no consumers",
+        ),
+        Rule(
+            "OFFSET-DELETE-TOPIC-UNKNOWN",
+            when(topics=True),
+            answer=Error.UNKNOWN_TOPIC_OR_PARTITION,
+            level=Level.SHOULD,
+            source=src.KAFKA_OFFSET_DELETE,
+            because="a topic that doesn't exist is refused, and the others are looked at",
+        ),
+    ),
+    (
+        Rule(
+            "OFFSET-DELETE-EMPTY",
+            when(state=GroupState.EMPTY, remaining=True),
+            (Do.REMOVE_NAMED_OFFSETS,),
+            Error.NONE,
+            level=Level.SHOULD,
+            source=src.KAFKA_OFFSET_DELETE,
+            because="nobody is a member, so nobody reads the topic",
+        ),
+        Rule(
+            "OFFSET-DELETE-LAST",
+            when(state=GroupState.EMPTY, remaining=False),
+            (Do.REMOVE_NAMED_OFFSETS,),
+            Error.NONE,
+            level=Level.SHOULD,
+            source=src.KAFKA_OFFSET_DELETE,
+            because="the group has no offsets then, and is left to be cleaned up",
+        ),
+        Rule(
+            "OFFSET-DELETE-SUBSCRIBED",
+            when(state=_MEMBERS, subscribed=True),
+            answer=Error.GROUP_SUBSCRIBED_TO_TOPIC,
+            level=Level.SHOULD,
+            source=src.KAFKA_OFFSET_DELETE,
+            because="a member of the generation reads the topic, maybe a static one that is away",
+        ),
+        Rule(
+            "OFFSET-DELETE-UNSUBSCRIBED",
+            when(state=_MEMBERS, subscribed=False),
+            (Do.REMOVE_NAMED_OFFSETS,),
+            Error.NONE,
+            level=Level.SHOULD,
+            source=src.KAFKA_OFFSET_DELETE,
+            because="no member of the generation reads the topic",
         ),
     ),
 )

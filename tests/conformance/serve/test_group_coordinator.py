@@ -60,6 +60,7 @@ def body_of(api: str, version: int) -> dict[str, Any]:
         "DescribeGroups": {"groups": ["g"]},
         "ListGroups": {},
         "DeleteGroups": {"groupsNames": ["g"]},
+        "OffsetDelete": {"groupId": "g", "topics": []},
     }
     return bodies.get(api, {"groupId": "g", "memberId": "m"})
 

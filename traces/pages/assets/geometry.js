@@ -4,7 +4,7 @@ const RULER = 24, GROUP = 52, ROW = 60, LETTER = 6.3, LEAST = 54;
 const SHORT = {
   JoinGroup: "Join", SyncGroup: "Sync", Heartbeat: "Heartbeat", LeaveGroup: "Leave",
   OffsetCommit: "Commit", OffsetFetch: "Fetch", DescribeGroups: "Describe", ListGroups: "List",
-  DeleteGroups: "Delete", TxnOffsetCommit: "Txn commit",
+  DeleteGroups: "Delete", TxnOffsetCommit: "Txn commit", OffsetDelete: "Delete offsets",
 };
 const NOBODYS = {
   restart: "failover", "move-coordinator": "move", "delete-topics": "topics deleted",

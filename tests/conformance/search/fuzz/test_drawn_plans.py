@@ -144,6 +144,7 @@ def test_every_boundary_value_is_drawn() -> None:
         "ListGroups",
         "DeleteGroups",
         "TxnOffsetCommit",
+        "OffsetDelete",
     }
 
 
@@ -170,6 +171,20 @@ def test_an_api_is_drawn_where_the_target_has_it(newer: str) -> None:
     assert drawn(HELLO) > 10
     older = {api: bounds for api, bounds in HELLO.apis.items() if api != newer}
     assert drawn(replace(HELLO, apis=older)) == 0
+
+
+def test_on_a_shared_broker_no_offsets_are_deleted_that_a_subscription_may_name() -> None:
+    hello = replace(HELLO, clock="real", features=frozenset({"disconnect", "missing-topics"}))
+    made = planner(2, hello)
+    steps = [step for _ in range(60) for step in made.next().case.steps]
+    named = {
+        topic.name
+        for step in steps
+        if isinstance(step, Request) and step.api == "OffsetDelete"
+        for topic in step.fields["topics"]
+    }
+    assert named
+    assert all(name.startswith("missing") for name in named)
 
 
 def test_nobody_asks_a_shared_broker_what_the_group_of_no_name_holds() -> None:
@@ -354,8 +369,8 @@ def test_limits_are_rare_and_change_nothing_where_there_are_none() -> None:
 def test_with_limits_much_can_not_be_stored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drawn_plans, "_LIMITED", 1)
     context = PlanContext(KAFKA_4, HELLO, Hints(), 0, [(LIMITED, Machine(KAFKA_4, LIMITED).config)])
-    planner = Planner(context, 5)
-    used = {rule for _ in range(200) for rule in planner.next().reached.rules}
+    planner = Planner(context, 4)
+    used = {rule for _ in range(300) for rule in planner.next().reached.rules}
     assert {
         "SYNC-COMPLETING-LEADER-TOO-LARGE",
         "JOIN-STATIC-EMPTY-STABLE-TOO-LARGE",

@@ -99,7 +99,7 @@ def test_the_schema_and_the_model_agree(change: dict[str, Any]) -> None:
 
 def test_what_does_not_exist_has_no_schema() -> None:
     with pytest.raises(KeyError):
-        body_schema("OffsetDelete", 0, "request")
+        body_schema("ElectLeaders", 0, "request")
     with pytest.raises(ValueError, match="versions 0 to 9"):
         body_schema("JoinGroup", 10, "request")
 

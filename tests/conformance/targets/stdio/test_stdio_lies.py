@@ -244,7 +244,7 @@ def greeting(**changes: Any) -> str:
 
 
 async def test_of_the_versions_those_count_that_are_known() -> None:
-    apis = {"Heartbeat": [3, 99], "JoinGroup": [50, 60], "OffsetDelete": [0, 0]}
+    apis = {"Heartbeat": [3, 99], "JoinGroup": [50, 60], "ElectLeaders": [0, 0]}
 
     async with ExecTarget(greeting(apis=apis).removeprefix("exec:")) as target:
         assert target.hello().apis == {"Heartbeat": (3, 4)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from support.served import QUICK
 from support.tcp.tcp_scripts import PATIENT, one, send
 
+from fencepost.conformance.cases.script import subscription
 from fencepost.conformance.run.certify import failed, unsupported
 from fencepost.conformance.serve.broker import ModelBroker
 from fencepost.conformance.targets.target import HelperFailedError
@@ -32,6 +34,22 @@ def test_a_topic_of_a_case_s_own_is_no_other_case_s() -> None:
     assert names.own_topics() == ["p-1-own-1", "p-1-own-2"]
     assert names.answer("OffsetCommit", {"topics": asked["topics"]}) == {"topics": rows}
     assert other.topic("own-1") == "p-2-own-1"
+
+
+def test_a_subscription_names_the_case_s_own_topic_as_the_cluster_does() -> None:
+    def joined(metadata: bytes) -> dict[str, Any]:
+        protocols = [{"name": "range", "metadata": base64.b64encode(metadata).decode()}]
+        return {"groupId": "g", "protocols": protocols}
+
+    names = Names("p-1-", "run")
+    asked = names.request("JoinGroup", joined(subscription("own-1", "t")))
+    assert asked == {**joined(subscription("p-1-own-1", "t")), "groupId": "p-1-g"}
+    assert names.own_topics() == ["p-1-own-1"]
+    row = {"memberId": "m", "metadata": asked["protocols"][0]["metadata"]}
+    (member,) = names.answer("JoinGroup", {"members": [row]})["members"]
+    assert member["metadata"] == joined(subscription("own-1", "t"))["protocols"][0]["metadata"]
+    for other in (subscription("t"), b"", b"own"):
+        assert names.request("JoinGroup", joined(other)) == {**joined(other), "groupId": "p-1-g"}
 
 
 @pytest.fixture
