@@ -79,7 +79,7 @@ def _records(
             if inner is not None:
                 yield from ((text, at if time is None else time) for text, time in inner)
                 return
-        if is_of_interest(value):
+        if _is_message(value, is_of_interest):
             yield value, at
     elif isinstance(value, dict):
         yield from _of_object(value, at, is_of_interest, depth)
@@ -102,21 +102,37 @@ def _of_object(
     names = [name for name in _MESSAGES if name in texts] + [
         name for name in texts if name not in _MESSAGES
     ]
-    chosen = next((name for name in names if is_of_interest(texts[name])), None)
+    chosen = next((texts[name] for name in names if _is_message(texts[name], is_of_interest)), None)
+    if chosen is None and names and names[0] in _MESSAGES:
+        # A logger may be the field that shows whose line it is, and the message another.
+        logger = _logger_in(value, is_of_interest, depth)
+        chosen = None if logger is None else f"{texts[names[0]]} ({logger})"
     if chosen is not None:
-        # The logger may be the field that shows whose line it is, and the message another.
-        is_logger = chosen not in _MESSAGES and names[0] in _MESSAGES
-        text = texts[names[0] if is_logger else chosen]
-        if text.lstrip()[:1] == "{":
-            yield from _records(text, at, is_of_interest, depth + 1)
-            return
-        yield f"{text} ({texts[chosen]})" if is_logger else text, at
+        if chosen.lstrip()[:1] == "{":
+            yield from _records(chosen, at, is_of_interest, depth + 1)
+        else:
+            yield chosen, at
         return
     for inner in value.values():
         records = list(_records(inner, at, is_of_interest, depth + 1))
         if records:
             yield from records
             return
+
+
+def _is_message(text: str, is_of_interest: Callable[[str], bool]) -> bool:
+    """Return True if a text is a message of interest, and not the name of a logger."""
+    return " " in text and is_of_interest(text)
+
+
+def _logger_in(value: Any, is_of_interest: Callable[[str], bool], depth: int) -> str | None:
+    """Return the name of a logger of interest in a value, also in objects in it."""
+    if isinstance(value, str):
+        return value if " " not in value and is_of_interest(value) else None
+    if not isinstance(value, dict) or depth > _DEEPEST:
+        return None
+    inner = (_logger_in(each, is_of_interest, depth + 1) for each in value.values())
+    return next((name for name in inner if name is not None), None)
 
 
 def _time(value: object) -> object:

@@ -188,6 +188,7 @@ JSON = (
     {"MESSAGE": "TEXT", "__REALTIME_TIMESTAMP": str(AT_MS * 1000), "_PID": "7"},
     {"result": {"_raw": "LINE", "_time": "2024-11-20T18:59:59.1Z"}},
     {"data": {"result": [{"stream": {}, "values": [[f"{AT_MS}000000", "TEXT"]]}]}},
+    {"time": f"{AT_MS}", "class": OLD_LOGGER, "body": {"stringValue": "TEXT"}},
     {"ts": AT_MS / 1000, "msg": "TEXT", "logger": OLD_LOGGER},
     {"message": json.dumps({"@timestamp": date("%Y-%m-%dT%H:%M:%S.MILLISZ"), "message": "TEXT"})},
 )
@@ -213,6 +214,17 @@ def test_json_has_the_message_and_its_time_as_fields(form: object, text: str) ->
         at_ms, kind, *ids, _, fields = content(read(prefix + line))
         expected = usual(text)
         assert (at_ms, kind, *ids, fields) == (*expected[:-2], expected[-1])
+
+
+@pytest.mark.parametrize(
+    "beside", [{"logger": OLD_LOGGER}, {"log": {"logger": OLD_LOGGER}}, {"log.logger": NEW_LOGGER}]
+)
+def test_a_field_of_json_shows_whose_line_it_is(beside: dict[str, object]) -> None:
+    line = json.dumps({"@timestamp": AT_MS, "message": "Group spans dances", **beside})
+    assert read(line) == UNREAD
+    for logger in (OLD_LOGGER, NEW_LOGGER):
+        line = line.replace(logger, "kafka.log.Log")
+    assert read(line) == OTHER_LINE
 
 
 def log_of(tmp_path: Path, text: str, name: str = "server.log") -> ServerLog:
