@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from fencepost.model.coordinator import Answer, Send
+from fencepost.model.coordinator import MOVES, Answer, Send
 from fencepost.model.history.events import (
     EVENTS,
     Answered,
@@ -197,7 +197,9 @@ class _Transcript:
                 self._begin(event.at_ms, _send(request), {"answers": []})
             case Disturbance():
                 row = event.row()
-                reply = {"answers": []} | {k: v for k, v in row.items() if k == "dropped"}
+                reply: _Json = {"answers": []}
+                if event.do != MOVES:  # there no connection is lost
+                    reply |= {k: v for k, v in row.items() if k == "dropped"}
                 self._begin(event.span[0], {"cmd": event.do, **event.arguments()}, reply)
                 self._now = max(self._now, event.at_ms)
             case Answered(answer=answer):
