@@ -84,6 +84,10 @@ _CONNECT = re.compile(r"connect-(?:\d+|.+:\d+)")
 """The client id of a Connect worker where none is set."""
 _CONNECT_PROTOCOLS = frozenset({"sessioned", "compatible", "default"})
 _STREAMS = "-StreamThread-"
+_LATE_MS = 100
+"""Delay with which a broker may notice that a session is over, or a log may round its times."""
+_WAITED_MS = 1_000
+"""Greatest time from the end of an unused id to the answers of the rebalance that waited for it."""
 _ONE_LOAD_MS = 60_000
 _AFTER_LOAD_MS = 30 * 60_000
 """Longest session timeout that Kafka allows by default: members from before a failover that are
@@ -110,6 +114,8 @@ class GroupAnalysis:
         self._taken = self._nameless = 0
         self._roster = Roster()
         self._pending: dict[str, Named] = {}
+        self._held: dict[str, int] = {}
+        """For an id of these: the time, in ms, for which a rebalance waited for it."""
         self._confirmed = -1
         self._start = LogStart(since_ms)
         self._matcher = RestartMatcher(self._start)
@@ -155,7 +161,9 @@ class GroupAnalysis:
                 self._note_kind(event.process)
                 self._pending[event.member_id] = event
                 if len(self._pending) > _PENDING:
-                    del self._pending[next(iter(self._pending))]
+                    first = next(iter(self._pending))
+                    del self._pending[first]
+                    self._held.pop(first, None)
             case NameUsed():
                 row = (event.at_ms, event.done_ms, event.place, event.member_id, None)
                 self._came(Joined(*row, Sender(event.process)))
@@ -191,6 +199,7 @@ class GroupAnalysis:
         self._rebalances.purge(now_ms)
         self._loops.purge(now_ms - 2 * PATIENCE_MS)  # all rebalances before are judged
         self._emit_gone(now_ms)
+        self._expire_names(now_ms)
         if self._loaded is not None and now_ms - self._loaded.at_ms > _AFTER_LOAD_MS:
             self._end_load()
         self._deployments.purge(now_ms, self._rebalances.first_open_ms)
@@ -220,6 +229,7 @@ class GroupAnalysis:
         since_ms = self._rebalances.open_ms
         if self._hears:
             since_ms = self._rebalances.unfinished_ms(expired) if any(left) else None
+        self._expire_names(None)
         last = None
         if self._last is not None:
             who = (self._last.member.instance_id, self._last.member.process)
@@ -399,6 +409,7 @@ class GroupAnalysis:
         round_ = self._round(event)
         fresh = not sent_id or sent_id in self._pending
         self._pending.pop(sent_id, None)
+        self._held.pop(sent_id, None)
         known = self._roster.members.get(member_id)
         takes_part = event.at_ms <= round_.completed_ms and member_id not in round_.joins
         holder = self._roster.holder(event.instance_id)
@@ -442,6 +453,7 @@ class GroupAnalysis:
         if current is not None and current.generation == generation:
             return current
         self._purge(event.done_ms)
+        self._note_held(event.done_ms)
         if generation == 1:
             self._start.at_ms = None
         known = self._roster.complete or generation == 1
@@ -602,6 +614,34 @@ class GroupAnalysis:
             is_last = self._roster.complete and not self._roster.members
             self._last = gone if is_last and end in {End.EXPIRED, End.SILENT} else None
         return gone
+
+    def _expire_names(self, now_ms: int | None) -> None:
+        """Emit the ids that were not used in time, where the source has no line of their end.
+
+        A join with such an id may be parked: it is answered when the rebalance is over.  None: the
+        log ends.
+        """
+        current = self._rebalances.current
+        for member_id, named in list(self._pending.items()):
+            if named.session_ms is None or current is None:
+                continue
+            end_ms = named.at_ms + named.session_ms
+            is_over = current.completed_ms + _LATE_MS >= end_ms
+            if not is_over or (now_ms is not None and now_ms - end_ms < _QUIET_MS):
+                continue
+            del self._pending[member_id]
+            held_ms = self._held.pop(member_id, 0)
+            who = (named.process, member_id, named.at_ms, end_ms, held_ms, named.place)
+            self._emit(PendingId(self.group, None, *who))
+
+    def _note_held(self, completed_ms: int) -> None:
+        """Note the ids whose end let a rebalance be completed just now, if they are not used."""
+        for member_id, named in self._pending.items():
+            if named.session_ms is None:
+                continue
+            late_ms = completed_ms - named.at_ms - named.session_ms
+            if -_LATE_MS <= late_ms <= _WAITED_MS:
+                self._held[member_id] = completed_ms - named.at_ms
 
     def _name_expired(self, event: NameExpired) -> None:
         """Take a member id that was handed out, and was not used in time."""

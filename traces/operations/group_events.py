@@ -96,10 +96,14 @@ class NameUsed(GroupEvent):
 
 @dataclass(frozen=True, slots=True)
 class Named(GroupEvent):
-    """A member id was handed out, to join with."""
+    """A member id was handed out, to join with.
+
+    `session_ms`: the session timeout in the request, after which it is removed if it isn't used.
+    """
 
     member_id: str
     process: Process
+    session_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Annotated, Any, Generic, TypeVar
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from fencepost.traces.files.document_schema import Count, Document, DocumentSchema
 from fencepost.traces.operations.operator_report import (
@@ -544,8 +544,8 @@ class GroupAtEnd(Document, frozen=True):
     rebalancing_ms: int | None
     session_ms: int | None
     assignors: tuple[str, ...]
-    kind: GroupKind
-    last_expired_ms: int | None
+    kind: GroupKind | UnsetType = UNSET
+    last_expired_ms: int | UnsetType | None = UNSET
 
 
 class HourCount(Document, frozen=True):
@@ -568,7 +568,10 @@ class Kept(Document, Generic[R], frozen=True):
 
 
 class OperatorDocument(Document, frozen=True):
-    """The operator's report as JSON, its problems first."""
+    """The operator's report as JSON, its problems first.
+
+    Older documents lack the tables that are not required.
+    """
 
     from_ms: int | None
     until_ms: int | None
@@ -582,12 +585,6 @@ class OperatorDocument(Document, frozen=True):
     rebalances_by_group: tuple[GroupCauses, ...]
     at_end: tuple[GroupAtEnd, ...]
     rebalances_by_hour: tuple[HourCount, ...]
-    restarts: Kept[Restart]
-    expirations: Kept[Expiration]
-    expired_together: tuple[ExpiredTogether, ...]
-    pending_ids: Kept[PendingId]
-    loops: Kept[Loop]
-    failovers: Kept[Failover]
     chains: Kept[FencingChain]
     self_fencings: Kept[SelfFencing]
     static_leaves: Kept[StaticLeave]
@@ -596,6 +593,12 @@ class OperatorDocument(Document, frozen=True):
     rebalances: Kept[Rebalance]
     deployments: Kept[Deployment]
     life_lines: Kept[LifeLine]
+    restarts: Kept[Restart] | UnsetType = UNSET
+    expirations: Kept[Expiration] | UnsetType = UNSET
+    expired_together: tuple[ExpiredTogether, ...] | UnsetType = UNSET
+    pending_ids: Kept[PendingId] | UnsetType = UNSET
+    loops: Kept[Loop] | UnsetType = UNSET
+    failovers: Kept[Failover] | UnsetType = UNSET
 
 
 SCHEMA = DocumentSchema(

@@ -91,7 +91,8 @@ def _join(x: LoggedExchange) -> Iterator[GroupEvent]:
             protocol=body.get("protocolType") or "",
         )
     elif code == _REQUIRED:
-        yield Named(*at, answer["memberId"], Process(x.client_id, x.host))
+        process, session_ms = Process(x.client_id, x.host), body["sessionTimeoutMs"]
+        yield Named(*at, answer["memberId"], process, session_ms)
     elif code == _FENCED:
         member_id = sent_id or answer["memberId"]
         yield from _fenced(x, member_id, body.get("groupInstanceId"), began=not sent_id)

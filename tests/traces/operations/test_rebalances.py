@@ -345,3 +345,28 @@ def test_a_session_timeout_is_one_that_people_use_and_has_some_to_spare(
     away_ms: int, enough_ms: int | None
 ) -> None:
     assert long_enough_ms(away_ms) == enough_ms
+
+
+def test_an_id_that_is_not_used_holds_a_rebalance_as_in_server_log() -> None:
+    log, _ = of_two()
+    lost = log.pod(3, session_ms=10_000)
+    lost.told = lambda *_: None  # type: ignore[method-assign]
+    lost.start()
+    log.run(1)
+    log.pod(4).start()
+    log.run(12)
+    report = reported(log.exchanges)
+    (row,) = report.pending_ids.rows
+    assert (row.process.client_id, row.at_ms - (row.named_ms or 0)) == ("pod-3", 10_000)
+    assert 9_900 <= row.held_ms <= 10_600
+    assert [problem.kind for problem in report.problems] == ["pending-id"]
+
+
+def test_an_id_whose_join_is_parked_for_longer_than_its_session_is_used() -> None:
+    log, (leader, follower) = of_two()
+    for member in (leader, follower):
+        member.state = "frozen"  # they don't join again, and hold the rebalance
+    log.pod(3, session_ms=6_000).start()
+    log.run(70)
+    report = reported(log.exchanges)
+    assert report.pending_ids.count == 0
