@@ -50,6 +50,7 @@ from fencepost.traces.operations.problem_words import (
     at,
     often,
     operator_problems,
+    quoted,
     seconds,
     short,
     times,
@@ -103,11 +104,11 @@ def at_end(report: OperatorReport) -> Iterator[str]:
     """Yield lines that name groups that were rebalancing, or without members, at the log's end."""
     figures = sorted(report.figures.items())
     open_ = [(f.rebalancing_ms, group) for group, f in figures if f.rebalancing_ms is not None]
-    rebalancing = [f"{group} (since {at(ms)})" for ms, group in open_]
+    rebalancing = [f"{quoted(group)} (since {at(ms)})" for ms, group in open_]
     if rebalancing:
         yield f"Still rebalancing at the end of the log: {_some(rebalancing)}."
     lost = [
-        f"{group} (since {at(f.last.at_ms)}, {f.last.process})"
+        f"{quoted(group)} (since {at(f.last.at_ms)}, {f.last.process})"
         for group, f in figures
         if f.last is not None
     ]
@@ -116,7 +117,7 @@ def at_end(report: OperatorReport) -> Iterator[str]:
             f"Lost the last member when its session expired, and had none since: {_some(lost)}. "
             "Nobody consumes their topics."
         )
-    if empty := [group for group, f in figures if f.is_empty and f.last is None]:
+    if empty := [quoted(group) for group, f in figures if f.is_empty and f.last is None]:
         yield f"Without a member at the end of the log: {_some(empty)}."
 
 
@@ -163,7 +164,7 @@ def _rebalances(report: OperatorReport) -> Iterator[str]:
     if known:
         longest = max(known, key=lambda r: (r.duration_ms or 0, -r.start_ms))
         yield (
-            f"The longest took {seconds(longest.duration_ms or 0)}: group {longest.group}, "
+            f"The longest took {seconds(longest.duration_ms or 0)}: group {quoted(longest.group)}, "
             f"{at(longest.start_ms)}, {longest.cause.value} {longest.who}".rstrip()
             + f" [{longest.place}]."
         )
@@ -187,7 +188,7 @@ def _by_group(report: OperatorReport) -> Iterator[str]:
         helped = [f"{r.value} {figures.remedies[r]:,}" for r in AVOIDING if figures.remedies[r]]
         avoided = f"; avoided by {', '.join(helped)}" if helped else ""
         took = f"{'together ' if total > 1 else ''}{seconds(figures.total_ms)}"
-        yield f"  {group}: {total:,}, {took} ({causes_text}){avoided}"
+        yield f"  {quoted(group)}: {total:,}, {took} ({causes_text}){avoided}"
     if (more := len(rows) - _MOST_GROUPS) > 0:
         yield f"  and {times(more, 'group')} with fewer or as many; the JSON has them."
 
@@ -247,9 +248,9 @@ def _of_expired(report: OperatorReport) -> Iterator[str]:
         yield (
             f"{times(len(waits), 'new member')} had to wait for "
             f"{'its' if len(waits) == 1 else 'their'} dead predecessor, whose session had to end "
-            f"first: {worst.who} in group {worst.group} for {short(worst.duration_ms or 0)} from "
-            f"{at(worst.start_ms)} [{worst.place}]. A static member takes the place of its "
-            "predecessor at once."
+            f"first: {worst.who} in group {quoted(worst.group)} for "
+            f"{short(worst.duration_ms or 0)} from {at(worst.start_ms)} [{worst.place}]. "
+            "A static member takes the place of its predecessor at once."
         )
 
 
@@ -309,12 +310,12 @@ def _kinds(report: OperatorReport) -> Iterator[str]:
         away = [row.back_ms - row.at_ms for row in report.restarts.rows if row.group == group]
         longest = f", here up to {short(max(away))}" if away else ""
         yield (
-            f"{group} is a group of Connect workers: they can't be static members. "
+            f"{quoted(group)} is a group of Connect workers: they can't be static members. "
             "scheduled.rebalance.max.delay.ms (300000 by default) keeps the tasks of a worker for "
             f"it while it is away{longest}; each restart still costs its rebalances."
         )
     if streams := _of_kind(report, GroupKind.STREAMS):
-        yield _STREAMS.format(_some(streams))
+        yield _STREAMS.format(_some([quoted(group) for group in streams]))
 
 
 def _of_kind(report: OperatorReport, kind: GroupKind) -> list[str]:
@@ -340,7 +341,7 @@ def _restarts(report: OperatorReport) -> Iterator[str]:
     for group, rows in most[:_MOST]:
         known = [row.away_ms for row in rows]
         count = report.figures[group].came_back
-        yield f"Restarts in group {group}: {count:,}, away for {_span(known)}."
+        yield f"Restarts in group {quoted(group)}: {count:,}, away for {_span(known)}."
     if (more := len(most) - _MOST) > 0:
         yield f"And restarts in {times(more, 'more group')}; the JSON has them."
 
@@ -367,7 +368,7 @@ def expirations(report: OperatorReport) -> Iterator[str]:
         by_name.setdefault((row.group, row.instance_id or str(row.process)), []).append(row)
     most = sorted(by_name.items(), key=lambda item: (-len(item[1]), item[1][0].at_ms, item[0]))
     for (group, name), rows in most[:_MOST_EXPIRED]:
-        yield f"  {name} in {group}: {_expired(rows)} [{rows[0].place}]"
+        yield f"  {name} in {quoted(group)}: {_expired(rows)} [{rows[0].place}]"
     if (more := len(most) - _MOST_EXPIRED) > 0:
         yield f"  and {times(more, 'more member')}; the JSON has them."
 
@@ -382,7 +383,7 @@ _SHUT_DOWN = "Static members send no LeaveGroup when they are stopped: it may be
 
 def _together(row: ExpiredTogether) -> str:
     """Describe members that expired at nearly the same time."""
-    groups = f"group {row.groups[0]}" if len(row.groups) == 1 else _groups_text(row.groups)
+    groups = f"group {quoted(row.groups[0])}" if len(row.groups) == 1 else _groups_text(row.groups)
     names = _some([str(process) for process in row.processes])
     back = f"{row.back:,} came back"
     if row.back == row.count:
@@ -406,7 +407,7 @@ def _is_among(row: Expiration, together: Sequence[ExpiredTogether]) -> bool:
 
 
 def _groups_text(groups: Sequence[str]) -> str:
-    return f"{times(len(groups), 'group')} ({_some(list(groups))})"
+    return f"{times(len(groups), 'group')} ({_some([quoted(group) for group in groups])})"
 
 
 def _expired(rows: Sequence[Expiration]) -> str:
@@ -449,7 +450,7 @@ def _failovers(report: OperatorReport) -> Iterator[str]:
         else:
             near.append([row])
     for rows in near[:_MOST]:
-        names = sorted({row.group for row in rows})
+        names = [quoted(group) for group in sorted({row.group for row in rows})]
         expired = sum(row.expired for row in rows)
         ends = [row.until_ms for row in rows if row.until_ms is not None]
         after = ""
@@ -475,7 +476,7 @@ def _others(report: OperatorReport) -> Iterator[str]:
     dearest = sorted(report.deployments.rows, key=lambda row: -row.rebalances)
     for deployment in dearest[:_MOST]:
         yield (
-            f"Deployment of {deployment.group} at {at(deployment.from_ms)}: "
+            f"Deployment of {quoted(deployment.group)} at {at(deployment.from_ms)}: "
             f"{times(deployment.restarts, 'restart')} of {times(deployment.processes, 'member')} "
             f"in {seconds(deployment.until_ms - deployment.from_ms)} cost "
             f"{times(deployment.rebalances, 'rebalance')}."
@@ -486,7 +487,8 @@ def _others(report: OperatorReport) -> Iterator[str]:
     removed = [row for row in report.static_leaves.rows if row.itself is False]
     for row in removed[:_MOST]:
         whose = "" if row.process is None else f" (of {row.process})"
-        yield f"{row.by} removed {row.instance_id}{whose} from {row.group} at {at(row.at_ms)}."
+        group = quoted(row.group)
+        yield f"{row.by} removed {row.instance_id}{whose} from {group} at {at(row.at_ms)}."
     if (more := len(removed) - _MOST) > 0:
         yield f"And {more:,} more static members were removed by others; the JSON has them."
     yield from _failovers(report)
@@ -494,7 +496,7 @@ def _others(report: OperatorReport) -> Iterator[str]:
         worst = report.near_timeouts.rows[0]
         yield (
             f"{times(report.near_timeouts.count, 'member')} came close to their session "
-            f"timeout; the closest was {worst.process} in {worst.group}: silent for "
+            f"timeout; the closest was {worst.process} in {quoted(worst.group)}: silent for "
             f"{seconds(worst.silent_ms)} of {seconds(worst.session_ms)}."
         )
 

@@ -116,6 +116,11 @@ def short(ms: int) -> str:
     return f"{ms} ms" if ms < 1_000 else seconds(ms)
 
 
+def quoted(group: str) -> str:
+    """Return a group's name in quotes: it may have spaces, or be a word of the sentence."""
+    return repr(group)
+
+
 def times(count: int, word: str) -> str:
     """Format a count with its word: `1 restart`, `2 restarts`."""
     return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
@@ -148,7 +153,7 @@ def _ping_pong(problem: Recurring, row: FencingChain) -> tuple[str, str]:
     return (
         (
             f"{_names(sorted(problem.names))} share group.instance.id {row.instance_id} in group "
-            f"{row.group}: it was taken over {rhythm(problem)}, and each fenced the other."
+            f"{quoted(row.group)}: it was taken over {rhythm(problem)}, and each fenced the other."
         ),
         "Give each process its own group.instance.id, for example the name of its pod.",
     )
@@ -176,7 +181,7 @@ def _fenced(problem: Recurring, row: FencingChain) -> tuple[str, str]:
     return (
         (
             f"{old} was fenced while it was alive: {new} took its group.instance.id "
-            f"{row.instance_id} in group {row.group} at {at(turn.at_ms)}{notice}.{more}"
+            f"{row.instance_id} in group {quoted(row.group)} at {at(turn.at_ms)}{notice}.{more}"
         ),
         _OWN_ID,
     )
@@ -197,7 +202,7 @@ def _doubled(problem: Recurring, row: SelfFencing) -> tuple[str, str]:
         (
             f"{row.process} was fenced while it was alive: a second process with the same "
             f"client.id on that host{_ports(row)} took its group.instance.id {row.instance_id} in "
-            f"group {row.group} at {at(row.taken_ms)}, and the first was told at "
+            f"group {quoted(row.group)} at {at(row.taken_ms)}, and the first was told at "
             f"{at(row.at_ms)}.{more}"
         ),
         _OWN_ID,
@@ -213,8 +218,9 @@ def _ports(row: SelfFencing) -> str:
 def _self_fencing(problem: Recurring, row: SelfFencing) -> tuple[str, str]:
     return (
         (
-            f"{row.process}, static member {row.instance_id} of group {row.group}, was fenced "
-            f"{rhythm(problem)} by a later join of its own{_ports(row)}, while it was alive."
+            f"{row.process}, static member {row.instance_id} of group "
+            f"{quoted(row.group)}, was fenced {rhythm(problem)} by a later join of its own"
+            f"{_ports(row)}, while it was alive."
         ),
         (
             "Either a join whose answer was lost was handled after a later one, or two processes "
@@ -228,7 +234,7 @@ def _static_leave(problem: Recurring, row: StaticLeave) -> tuple[str, str]:
     surely = "" if row.itself else " (probably: the log doesn't show who sent it)"
     return (
         (
-            f"{_names(sorted(problem.names))} left group {row.group} with a LeaveGroup "
+            f"{_names(sorted(problem.names))} left group {quoted(row.group)} with a LeaveGroup "
             f"{rhythm(problem)}, though it is static member {row.instance_id}{surely}. "
             "Its partitions moved at once."
         ),
@@ -248,7 +254,7 @@ def _short_session(problem: Recurring) -> tuple[str, str]:
     how = often(problem.count) if len(problem.days) == 1 else f"{rhythm(problem)},"
     return (
         (
-            f"{last.process} was removed from group {last.group}{known} "
+            f"{last.process} was removed from group {quoted(last.group)}{known} "
             f"{how} while it was alive{last_at}: it was "
             f"silent for up to {seconds(longest)}, and its session timeout is "
             f"{seconds(last.session_ms)}."
@@ -270,8 +276,9 @@ def _poll_timeout(problem: Recurring, row: PollTimeout) -> tuple[str, str]:
         enough = f"set max.poll.interval.ms above {-(-longest_ms // 1000) * 1000}"
     return (
         (
-            f"{_names(sorted(problem.names))} left group {row.group} {rhythm(problem)}, while it "
-            f"was alive: its poll() was not called for max.poll.interval.ms{limit}.{longest}"
+            f"{_names(sorted(problem.names))} left group {quoted(row.group)} {rhythm(problem)}, "
+            "while it was alive: its poll() was not called for max.poll.interval.ms"
+            f"{limit}.{longest}"
         ),
         (
             f"Process fewer records for each poll (max.poll.records), or {enough}. Static "
@@ -300,7 +307,7 @@ def _loop(problem: Recurring, row: Loop, kind: GroupKind | None) -> tuple[str, s
     assert row.cause is not None  # noqa: S101  (for the type checker)
     names = [process for process in sorted(problem.names) if str(process) and process.client_id]
     who = _names(names) if names else "Somebody"
-    event = _LOOPS[row.cause].format(row.group)
+    event = _LOOPS[row.cause].format(quoted(row.group))
     if row.cause is Cause.UNKNOWN:
         who = "Each time"
     turn = " in turn" if len(names) > 1 else ""
@@ -382,10 +389,10 @@ def _takeovers(row: Loop) -> tuple[str, str]:
     until = f"between {at(row.from_ms)} and {_clock(row.until_ms)}"
     return (
         (
-            f"group.instance.id {row.instance_id} of group {row.group} went to a new member "
-            f"{often(row.count)} {until}, one every {short(row.every_ms)}. That is no deployment: "
-            "two processes share the id, or one crashes again and again. This log doesn't show "
-            "which, since it doesn't show if the old process lived."
+            f"group.instance.id {row.instance_id} of group {quoted(row.group)} went to a new "
+            f"member {often(row.count)} {until}, one every {short(row.every_ms)}. That is no "
+            "deployment: two processes share the id, or one crashes again and again. This log "
+            "doesn't show which, since it doesn't show if the old process lived."
         ),
         (
             "Count the processes that have this group.instance.id. If there are two, give each "
@@ -401,8 +408,9 @@ def _pending_id(problem: Recurring, row: PendingId) -> tuple[str, str]:
         held = f" A rebalance waited for that up to {seconds(problem.longest_ms)}."
     return (
         (
-            f"{row.process} got a member id of group {row.group} {rhythm(problem)} and never "
-            f"joined with it: the broker removed the id at the end of the session timeout.{held}"
+            f"{row.process} got a member id of group {quoted(row.group)} {rhythm(problem)} and "
+            "never joined with it: the broker removed the id at the end of the session timeout."
+            f"{held}"
         ),
         (
             "Find out who asks for a member id and doesn't join: a client that gives up before the "

@@ -36,6 +36,7 @@ from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.logs.server_log import UNDATED, UNREAD
 from fencepost.traces.operations.open_metrics import metrics_text
 from fencepost.traces.operations.operator_words import operator_summary, problems_text
+from fencepost.traces.operations.problem_words import quoted
 from fencepost.traces.pages.trace_page import PageTrace
 
 _MOST = 20
@@ -92,14 +93,14 @@ def _request_lines(run: AuditRun) -> Iterator[str]:
     yield f"Assumed: {ASSUMED[run.settings.gaps]}"
     for group in _with(run, VIOLATED):
         yield ""
-        yield f"{group.group_id}: violated"
+        yield f"{quoted(group.group_id)}: violated"
         for violation in group.first_violations[:3]:
             yield from _violation_lines(violation, run)
         if group.violations > 3:
             yield f"  and {group.violations - 3} more"
     for group in _with(run, UNKNOWN):
         yield ""
-        yield f"{group.group_id}: unknown. {group.reason}"
+        yield f"{quoted(group.group_id)}: unknown. {group.reason}"
 
 
 def _with(run: AuditRun, outcome: str) -> list[GroupResult]:
@@ -121,7 +122,7 @@ def _violation_lines(violation: AuditViolation, run: AuditRun) -> Iterator[str]:
 def _other_groups(groups: Mapping[str, str]) -> Iterator[str]:
     """Yield the groups that are not classic, by protocol."""
     for protocol, names in by_protocol(groups).items():
-        few = ", ".join(names[:_MOST])
+        few = ", ".join(map(quoted, names[:_MOST]))
         more = f" and {len(names) - _MOST:,} more" if len(names) > _MOST else ""
         yield (
             f"Not judged: {plural(len(names), 'group')} of another protocol ({protocol}): "

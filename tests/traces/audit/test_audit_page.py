@@ -42,7 +42,7 @@ def test_tables_open_and_life_lines_say_who(open_page: Open, text: str) -> None:
     assert "pod-3 (127.1.1.3)" in (page.locator("svg.lives title").first.text_content() or "")
     page.get_by_text("Each rebalance", exact=True).click()
     expect(page.get_by_role("region", name="Each rebalance")).to_be_visible()
-    page.get_by_text("As a table").click()
+    page.get_by_role("region", name="Who held each instance id").get_by_text("As a table").click()
     expect(page.get_by_role("region", name="Life lines as a table")).to_contain_text("replaced by")
 
 

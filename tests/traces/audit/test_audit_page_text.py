@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from itertools import pairwise
 
@@ -24,7 +25,7 @@ LOG = TESTS / "traces" / "request_logs" / "kafka-4.3.0.log.gz"
 def text_of(page: str) -> str:
     """What is read with scripts off."""
     body = page[page.index("<main") : page.index("</main>")]
-    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", body))
+    return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", body)))
 
 
 def test_it_says_what_is_wrong_first_and_all_of_it() -> None:

@@ -189,7 +189,7 @@ def test_a_violation_is_told_with_its_line_and_a_trace_to_replay(
     path.write_bytes(b"".join(changed))
     code, text = run(str(path), "--report", str(tmp_path / "report"))
     assert code == 1
-    assert f"{group}: violated" in text
+    assert f"{group!r}: violated" in text
     assert f"kafka-request.log:{line}" in text
     document = json.loads((tmp_path / "report" / "audit.json").read_text())
     Draft202012Validator(SCHEMA.schema()).validate(document)

@@ -263,7 +263,7 @@ def test_groups_of_other_protocols_are_named_and_not_judged(tmp_path: Path) -> N
     code, text = run(str(path), "--prometheus", str(figures))
     assert code == 0
     assert "0 groups, not judged" in text
-    assert "Not judged: 1 group of another protocol (consumer): cart." in text
+    assert "Not judged: 1 group of another protocol (consumer): 'cart'." in text
     assert 'fencepost_other_groups{protocol="share"} 1' in figures.read_text()
     assert "is of another protocol (consumer): not judged" in run(str(path), "--group", "cart")[1]
 

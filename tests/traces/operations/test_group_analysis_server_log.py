@@ -218,7 +218,7 @@ def test_how_a_group_is_at_the_end_of_the_log_is_told(tmp_path: Path) -> None:
     going_on = told(tmp_path, *formed, *leaving)
     assert operator_json(going_on)["at_end"][0]["rebalancing_ms"] is not None
     text = "\n".join(operator_summary(going_on))
-    assert "Still rebalancing at the end of the log: g (since 2026-11-23 12:00:10 UTC)." in text
+    assert "Still rebalancing at the end of the log: 'g' (since 2026-11-23 12:00:10 UTC)." in text
     over = told(tmp_path, *formed, *leaving, (11, stable(3, 1)))
     assert "at the end of the log" not in "\n".join(operator_summary(over))
     last = [(12, left("a", 1, "the consumer is being closed")), (12, leaves("a", 1, 3))]
@@ -236,7 +236,7 @@ def test_how_a_group_is_at_the_end_of_the_log_is_told(tmp_path: Path) -> None:
             "last_expired_ms": None,
         }
     ]
-    assert "Without a member at the end of the log: g." in "\n".join(operator_summary(empty))
+    assert "Without a member at the end of the log: 'g'." in "\n".join(operator_summary(empty))
 
 
 def test_members_are_counted_only_where_the_log_shows_all_of_them(tmp_path: Path) -> None:
@@ -280,7 +280,7 @@ def test_members_from_before_a_failover_that_expire_after_it(tmp_path: Path) -> 
     (row,) = report.report.failovers.rows
     assert (row.group, row.expired, (row.until_ms or 0) - row.at_ms) == ("g", 1, 45_000)
     text = "\n".join(operator_summary(report.report))
-    assert "The coordinator of 1 group (g) changed or started again at" in text
+    assert "The coordinator of 1 group ('g') changed or started again at" in text
     assert "1 member from before expired up to 45.0 s later" in text
 
 

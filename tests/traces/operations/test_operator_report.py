@@ -264,7 +264,7 @@ def test_the_summary_names_pods_times_and_remedies() -> None:
         holder = rival
     text = "\n".join(operator_summary(reported(log.exchanges)))
     assert (
-        "pod-3 (10.0.0.3) and pod-7 (10.0.0.7) share group.instance.id orders-2 in group orders: "
+        "pod-3 (10.0.0.3) and pod-7 (10.0.0.7) share group.instance.id orders-2 in group 'orders': "
         "it was taken over 3 times between 2026-11-21 06:40:06 UTC and 06:40:10" in text
     )
     assert "Give each process its own group.instance.id" in text
@@ -281,7 +281,7 @@ def test_a_short_session_is_said_once_with_a_timeout_that_is_long_enough() -> No
         log.run(5)
     (problem,) = operator_problems(reported(log.exchanges))
     assert problem.kind == "short-session"
-    assert "removed from group orders as orders-2 3 times while it was alive" in problem.says
+    assert "removed from group 'orders' as orders-2 3 times while it was alive" in problem.says
     assert "session timeout is 10.0 s" in problem.says
     assert "session.timeout.ms to 30000 or more" in problem.remedy
 
@@ -296,8 +296,8 @@ def test_a_living_process_that_is_fenced_once_is_told_with_both_names_and_times(
     assert problem.names == ("pod-3 (10.0.0.3)", "pod-7 (10.0.0.7)")
     assert problem.says == (
         "pod-3 (10.0.0.3) was fenced while it was alive: pod-7 (10.0.0.7) took its "
-        "group.instance.id orders-2 in group orders at 2026-11-21 06:40:06 UTC; the first was told "
-        "at 2026-11-21 06:40:06 UTC."
+        "group.instance.id orders-2 in group 'orders' at 2026-11-21 06:40:06 UTC; the first was "
+        "told at 2026-11-21 06:40:06 UTC."
     )
     assert "end the first, and start the second when it is gone" in problem.remedy
 
@@ -337,7 +337,7 @@ def test_how_often_is_said_although_not_all_rows_are_kept() -> None:
         report.add(row)
     assert len(report.thrown_out.rows) == 2
     (problem,) = operator_problems(report)
-    assert "removed from group g as pod-1 5 times while it was alive" in problem.says
+    assert "removed from group 'g' as pod-1 5 times while it was alive" in problem.says
     assert "last at" in problem.says
     assert problem.place == "l:5"
 
