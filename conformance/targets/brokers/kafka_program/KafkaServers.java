@@ -17,7 +17,10 @@ import java.util.Arrays;
  * others go on.
  */
 public final class KafkaServers {
-    private static final String EXIT = "org.apache.kafka.common.utils.Exit";
+    /** Kafka's class that ends its process: up to 4.3, and since 4.4. */
+    private static final String[] EXITS = {
+        "org.apache.kafka.common.utils.Exit", "org.apache.kafka.common.utils.internals.Exit"
+    };
 
     private KafkaServers() {}
 
@@ -48,9 +51,21 @@ public final class KafkaServers {
         }
     }
 
-    /** Kafka ends its process by this class, which would end all servers. */
+    /** Kafka would end all servers. In a release that has neither class, it still does. */
     private static void throwInsteadOfExit() throws ReflectiveOperationException {
-        Class<?> procedure = Class.forName(EXIT + "$Procedure");
+        for (String exit : EXITS) {
+            try {
+                throwInsteadOf(Class.forName(exit));
+                return;
+            } catch (ClassNotFoundException error) {
+                continue;
+            }
+        }
+        System.out.println("ERROR none of " + Arrays.toString(EXITS) + " is there");
+    }
+
+    private static void throwInsteadOf(Class<?> exit) throws ReflectiveOperationException {
+        Class<?> procedure = Class.forName(exit.getName() + "$Procedure");
         Object thrower =
                 Proxy.newProxyInstance(
                         procedure.getClassLoader(),
@@ -58,6 +73,6 @@ public final class KafkaServers {
                         (self, method, values) -> {
                             throw new IllegalStateException("exit with status " + values[0]);
                         });
-        Class.forName(EXIT).getMethod("setExitProcedure", procedure).invoke(null, thrower);
+        exit.getMethod("setExitProcedure", procedure).invoke(null, thrower);
     }
 }
