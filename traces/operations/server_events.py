@@ -32,20 +32,22 @@ from fencepost.traces.operations.group_events import (
 from fencepost.traces.operations.operator_rows import Cause, End, Process
 
 _UUID = re.compile(r"-[A-Za-z0-9_-]{22}$|-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+_NOT_STORED = r"^[Ee]rror (?:\S+ )?when storing group assignment"
 _REASONS: tuple[tuple[re.Pattern[str], Cause], ...] = tuple(
     (re.compile(pattern), cause)
     for pattern, cause in (
         (r"^Adding new member (?P<who>.+?)(?: with group instance ?id|;|$)", Cause.NEW_MEMBER),
         (r"^[Rr]emoving member (?P<who>.*?) on LeaveGroup", Cause.LEAVE),
-        (r"^explicit `LeaveGroup` request for \((?P<who>.*?)\) members", Cause.LEAVE),
+        (r"^explicit `?LeaveGroup`? request for \((?P<who>.*?)\) members", Cause.LEAVE),
         (r"^[Rr]emoving member (?P<who>.+?) on heartbeat expiration", Cause.EXPIRY),
         (r"^[Rr]emoving .* on pending sync request expiration", Cause.EXPIRY),
         (r"^[Ll]eader (?P<who>.+?) re-joining group during", Cause.LEADER_REJOIN),
         (r"^Updating metadata for (?:static )?member (?P<who>[^\s;]+)", Cause.MEMBER_REJOIN),
         (r"will change because static member (?P<who>\S+)", Cause.MEMBER_REJOIN),
         (r"^Freshly-loaded group", Cause.FAILOVER),
-        (r"^error when storing group assignment.*\(member: (?P<who>[^()]+)\)", Cause.NOT_STORED),
-        (r"^error when storing group assignment", Cause.NOT_STORED),
+        (r"^Member (?P<who>\S+) (?:is )?joining group during", Cause.MEMBER_REJOIN),
+        (rf"{_NOT_STORED}.*\(member: (?P<who>[^()]+)\)", Cause.NOT_STORED),
+        (_NOT_STORED, Cause.NOT_STORED),
         (r"member:? (?P<who>\S+-[0-9a-f]{8}-[0-9a-f-]{27})", Cause.OTHER),
     )
 )

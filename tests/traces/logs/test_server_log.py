@@ -77,6 +77,9 @@ def test_no_line_about_a_group_is_passed_over_but_known_ones(path: Path) -> None
     known = (b"will not trigger", b"Static Member with unknown member id", b"Pending dynamic")
     about_none = (b"offsets and group metadata", b"KIP-", b"Elected as the group coordinator")
     assert [line for line in left if not any(w in line for w in (*known, *about_none))] == []
+    log = ServerLog([path])
+    assert list(log)
+    assert log.unread == ()
 
 
 def test_a_rebalance_with_its_reason() -> None:
