@@ -191,6 +191,8 @@ class Recurring:
     shortest_ms: int | None = None
     days: set[int] = field(default_factory=set)
     names: set[Process] = field(default_factory=set)
+    causes: set[Cause | None] = field(default_factory=set)
+    """Of loops: several members may cause one in turn, each in its way."""
 
     def add(self, row: ProblemRow) -> None:
         """Add a row; rows may come in any order."""
@@ -207,6 +209,7 @@ class Recurring:
             case Loop():
                 self.count += row.count
                 self.names.add(row.process)
+                self.causes.add(row.cause)
             case ThrownOut() | SelfFencing() | PollTimeout() | PendingId():
                 self.count += 1
                 self.names.add(row.process)
@@ -413,7 +416,8 @@ class OperatorReport:
         if kind is not None:
             who = row.instance_id or str(getattr(row, "process", ""))
             if isinstance(row, Loop) and row.cause is not None:
-                who = row.cause.value  # several processes in turn are one loop
+                # Several processes in turn are one loop.
+                who = "rejoin" if row.cause in _REJOINS else row.cause.value
             self.recurring.setdefault((kind, row.group, who), Recurring(kind, row, row)).add(row)
 
     @property
@@ -439,6 +443,7 @@ class OperatorReport:
         )
 
 
+_REJOINS = frozenset({Cause.LEADER_REJOIN, Cause.MEMBER_REJOIN, Cause.CHANGED_SUBSCRIPTION})
 _OF_OTHER_KINDS = frozenset({Cause.LEAVE, Cause.EXPIRY})
 _MORE_EXACT = frozenset({"static-leave", "short-session", "poll-timeout"})
 _TOGETHER_MS = 1_000

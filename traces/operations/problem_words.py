@@ -276,15 +276,23 @@ def _poll_timeout(problem: Recurring, row: PollTimeout) -> tuple[str, str]:
         enough = f"set max.poll.interval.ms above {-(-longest_ms // 1000) * 1000}"
     return (
         (
-            f"{_names(sorted(problem.names))} left group {quoted(row.group)} {rhythm(problem)}, "
-            "while it was alive: its poll() was not called for max.poll.interval.ms"
-            f"{limit}.{longest}"
+            f"{_names(sorted(problem.names))} left group {quoted(row.group)} {rhythm(problem)}"
+            f"{_average(problem)}, while it was alive: its poll() was not called for "
+            f"max.poll.interval.ms{limit}.{longest}"
         ),
         (
             f"Process fewer records for each poll (max.poll.records), or {enough}. Static "
             "membership and a longer session don't help: it sends heartbeats all the time."
         ),
     )
+
+
+def _average(problem: Recurring) -> str:
+    """Format the mean time between the occurrences of a day."""
+    if problem.count < 3 or len(problem.days) > 1:
+        return ""
+    mean_ms = (problem.until_ms - problem.from_ms) // (problem.count - 1)
+    return f", one every {short(mean_ms)} on average"
 
 
 _BRIEF_MS = 1_000
@@ -307,11 +315,13 @@ def _loop(problem: Recurring, row: Loop, kind: GroupKind | None) -> tuple[str, s
     assert row.cause is not None  # noqa: S101  (for the type checker)
     names = [process for process in sorted(problem.names) if str(process) and process.client_id]
     who = _names(names) if names else "Somebody"
-    event = _LOOPS[row.cause].format(quoted(row.group))
+    event = _LOOPS[row.cause] if len(problem.causes) == 1 else "joined group {} again"
     if row.cause is Cause.UNKNOWN:
         who = "Each time"
     turn = " in turn" if len(names) > 1 else ""
-    sentences = [f"A loop: {who}{turn} {event} {rhythm(problem)}, one every {short(row.every_ms)}."]
+    each = "one" if len(names) < 2 else "each"
+    when = f"{rhythm(problem)}, {each} every {short(row.every_ms)}"
+    sentences = [f"A loop: {who}{turn} {event.format(quoted(row.group))} {when}."]
     if row.stayed_ms is not None:
         ended = "expired" if row.cause is Cause.EXPIRY else "went"
         sentences.append(f"It {ended} {short(row.stayed_ms)} after its join.")

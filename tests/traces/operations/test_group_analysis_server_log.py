@@ -317,3 +317,18 @@ def test_streams_threads_that_probe_are_told_apart(tmp_path: Path) -> None:
     text = "\n".join(operator_summary(report))
     assert "one every 10 min" in text
     assert "probing.rebalance.interval.ms" in text
+
+
+def test_two_that_join_again_in_turn_are_one_loop(tmp_path: Path) -> None:
+    one, other = (f"{name}-{UUID.format(n)}" for n, name in enumerate("ab"))
+    lines = []
+    for n in range(12):
+        reason = f"Updating metadata for member {other} during Stable"
+        if n % 2:
+            reason = f"leader {one} re-joining group during Stable"
+        lines += [(4 * n, preparing(n + 4, reason)), (4 * n + 1, stable(n + 5, 2))]
+    report = told(tmp_path, *lines)
+    (problem,) = report.problems
+    assert (problem.kind, problem.count, len(problem.names)) == ("loop", 12, 2)
+    text = "\n".join(operator_summary(report))
+    assert "A loop: a and b in turn joined group 'g' again 12 times" in text
