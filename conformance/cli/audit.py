@@ -22,9 +22,11 @@ from fencepost.conformance.cli.options.common_options import (
 )
 from fencepost.conformance.cli.options.log_options import EXITS, log_options
 from fencepost.conformance.run.replay import audit_traces, traces_json, worst, write_traces
+from fencepost.model.history.words import plural
 from fencepost.traces.audit.audit_settings import LogOptions
 from fencepost.traces.audit.log_audit import audit_log
 from fencepost.traces.audit.server_log_audit import audit_server_log
+from fencepost.traces.logs.log_dates import why_unread
 from fencepost.traces.logs.log_files import LogFileError
 from fencepost.traces.logs.request_log import OTHER_API, RequestLog
 from fencepost.traces.logs.server_log import UNREAD, LogKind, ServerLog, common_kind, files_in
@@ -157,8 +159,8 @@ def _server(files: Sequence[Path], log_settings: LogOptions, *, may_be_quiet: bo
         if unread.reason is UNREAD:
             return run
         raise click.UsageError(
-            f"{unread.lines} lines of a group coordinator have no date that is read; is "
-            f"--date-pattern that of the appender?  {unread.first}: {unread.example}"
+            f"no date of {plural(unread.lines, 'line')} of a group coordinator is read: "
+            f"{why_unread(unread.example)}.  {unread.first}: {unread.example}"
         )
     raise click.UsageError(
         f"no line of {files[0]} is one of a group coordinator about a group; does this broker "

@@ -17,10 +17,10 @@ from fencepost.traces.audit.audit_results import UNKNOWN
 from fencepost.traces.audit.log_audit import SkippedLines, by_protocol
 from fencepost.traces.files.document_schema import Count, Document, DocumentSchema
 from fencepost.traces.logs.coordinator_messages import MessageKind
+from fencepost.traces.logs.log_dates import why_unread
 from fencepost.traces.logs.log_files import LogFileError
 from fencepost.traces.logs.request_log import is_included
 from fencepost.traces.logs.server_log import (
-    UNDATED,
     UNREAD,
     CoordinatorEvent,
     ServerLog,
@@ -162,13 +162,18 @@ def unread_words(lines: Sequence[UnreadLines]) -> Iterator[str]:
     for each in lines:
         yield f"{times(each.lines, 'line')} {each.reason} (the first is {each.first}):"
         yield f"  {each.example}"
-        yield f"  {_REMEDY_OF[each.reason]}"
+        yield f"  {remedy_of_unread(each)}"
 
 
-_REMEDY_OF = {
-    UNREAD: "Report it with the version of your Kafka, so that it is read.",
-    UNDATED: "Give --date-pattern, that of the appender, such as 'dd/MM/yyyy HH:mm:ss'.",
-}
+def remedy_of_unread(lines: UnreadLines) -> str:
+    """Return the sentence that says what to do about lines that were not understood."""
+    if lines.reason == UNREAD:
+        return (
+            "Give whole lines where they are cut off; else report one with the version of your "
+            "Kafka, so that it is read."
+        )
+    why = why_unread(lines.example)
+    return f"{why[0].upper()}{why[1:]}."
 
 
 UNSEEN = frozenset({"ping-pong", "self-fencing", "short-session"})

@@ -249,6 +249,24 @@ class LogDates:
         return (since.days * 86_400 + since.seconds) * 1000 + since.microseconds // 1000
 
 
+_TIME = re.compile(r"(?<!\d)\d{1,2}:\d{2}:\d{2}")
+
+
+def why_unread(text: str) -> str:
+    """Return the reason why the date of a line can't be read, and the remedy."""
+    if _NUMERIC.search(text):
+        return (
+            "no line shows which number of the date is the day; give --date-pattern, such as "
+            "'dd/MM/yyyy HH:mm:ss' or 'MM/dd/yyyy HH:mm:ss'"
+        )
+    if _TIME.search(text):
+        return (
+            "the date lacks its year or day, or has an unusual form; export the log with whole "
+            "dates, or give --date-pattern, that of the appender"
+        )
+    return "there is no date; export the log with its dates"
+
+
 _MOST_S = 10**11
 """A time since 1970 that is larger is in ms, µs or ns."""
 _LEAST_S = 10**9

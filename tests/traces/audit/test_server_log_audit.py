@@ -187,8 +187,7 @@ def test_groups_of_fencepost_itself_are_left_out_unless_they_are_asked_for(tmp_p
     [
         (["--group", "nobody"], "no line names the group 'nobody'"),
         (["--lag", "9"], "--lag is for what is judged"),
-        (["--date-pattern", "dd.MM.yyyy HH:mm:ss"], "is --date-pattern that of the appender?"),
-        (["--date-pattern", "dd.MM.yyyy HH:mm:ss"], "have no date that is read"),
+        (["--date-pattern", "dd.MM.yyyy HH:mm:ss"], "give --date-pattern, that of the appender"),
     ],
 )
 def test_what_does_not_fit_is_refused(options: list[str], says: str) -> None:
@@ -252,6 +251,26 @@ def test_a_line_that_is_not_understood_is_never_silence(tmp_path: Path) -> None:
     path.write_text(EMPTY)
     assert run(str(path), *options)[0] == 0
     assert "fencepost_unread_lines 0\n" in figures.read_text()
+
+
+@pytest.mark.parametrize(
+    ("date", "says"),
+    [
+        ("[15:30:25,424]", "lacks its year or day"),
+        ("Nov 23 15:30:25", "lacks its year or day"),
+        ("04/03/2026 15:30:25", "which number of the date is the day"),
+        ("", "there is no date"),
+    ],
+)
+def test_the_hint_names_what_is_wrong_with_a_date(tmp_path: Path, date: str, says: str) -> None:
+    path = tmp_path / "server.log"
+    path.write_text(EMPTY.replace("[2026-11-23 15:30:25,424]", date))
+    code, text = run(str(path))
+    assert (code, says in text) == (-1, True)
+    path.write_text(EMPTY + EMPTY.replace("[2026-11-23 15:30:25,424]", date))
+    code, text = run(str(path))
+    assert code == 2
+    assert says in text.replace("There", "there")
 
 
 def test_groups_of_other_protocols_are_named_and_not_judged(tmp_path: Path) -> None:
