@@ -333,6 +333,8 @@ class Rebalances:
                 first = _Candidate(stated.at_ms, stated.cause, gone.member.process, gone)
             case Cause.LEAVE | Cause.EXPIRY:
                 first = _Candidate(stated.at_ms, stated.cause, Process("", ""))
+            case Cause.UNKNOWN:
+                first = _gone_before(stated, evidence) or first
         return first, others
 
     def _candidates(self, round_: Round) -> Sequence[_Candidate]:
@@ -410,6 +412,20 @@ class Rebalances:
             return ""
         later = (ms for ms in self.unnamed if 0 <= ms - gone.at_ms <= PATIENCE_MS)
         return UNNAMED if any(later) else ""
+
+
+def _gone_before(stated: Prepared, evidence: RebalanceEvidence) -> _Candidate | None:
+    """Return the first departure before a rebalance that has no reason, as up to Kafka 2.0."""
+    goers: list[tuple[Departure, Cause, MemberLeave | None]] = [
+        (gone, Cause.EXPIRY, None) for gone in evidence.expired
+    ]
+    goers += [(leave.gone, Cause.LEAVE, leave) for leave in evidence.departures]
+    before = (each for each in goers if each[0].at_ms <= stated.at_ms)
+    found = min(before, key=lambda each: each[0].at_ms, default=None)
+    if found is None:
+        return None
+    gone, cause, leave = found
+    return _Candidate(stated.at_ms, cause, gone.member.process, gone, leave=leave)
 
 
 @dataclass(frozen=True, slots=True)

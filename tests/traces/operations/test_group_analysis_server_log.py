@@ -332,3 +332,31 @@ def test_two_that_join_again_in_turn_are_one_loop(tmp_path: Path) -> None:
     assert (problem.kind, problem.count, len(problem.names)) == ("loop", 12, 2)
     text = "\n".join(operator_summary(report))
     assert "A loop: a and b in turn joined group 'g' again 12 times" in text
+
+
+def test_a_release_that_gives_no_reason_shows_who_went_before(tmp_path: Path) -> None:
+    """Up to Kafka 2.0 a rebalance is prepared without a reason."""
+    path = tmp_path / "server.log"
+    texts = [
+        "Preparing to rebalance group web with old generation 4 (__consumer_offsets-40)",
+        "Stabilized group web generation 5 (__consumer_offsets-40)",
+        f"Member a-{UUID.format(1)} in group web has failed, removing it from the group",
+        "Preparing to rebalance group web with old generation 5 (__consumer_offsets-40)",
+        "Stabilized group web generation 6 (__consumer_offsets-40)",
+        f"Member b-{UUID.format(2)} in group web has left, removing it from the group",
+        "Preparing to rebalance group web with old generation 6 (__consumer_offsets-40)",
+        "Stabilized group web generation 7 (__consumer_offsets-40)",
+    ]
+    path.write_text(
+        "".join(
+            f"[2018-02-01 12:00:0{n},000] INFO [GroupCoordinator 1]: {text} "
+            "(kafka.coordinator.group.GroupCoordinator)\n"
+            for n, text in enumerate(texts)
+        )
+    )
+    rows = audit_server_log(ServerLog([path])).report.rebalances.rows
+    assert [(row.cause, row.who) for row in rows] == [
+        (Cause.UNKNOWN, ""),
+        (Cause.EXPIRY, "a"),
+        (Cause.LEAVE, "b"),
+    ]
