@@ -48,6 +48,7 @@ from fencepost.traces.operations.problem_words import (
     times,
 )
 from fencepost.traces.operations.server_events import ServerEvents
+from fencepost.traces.operations.time_line import LEGEND, time_line
 from fencepost.traces.pages.trace_page import PageTrace, page_with_traces
 
 FORMAT: Final = "fencepost-server-log-audit"
@@ -278,6 +279,8 @@ def audit_server_log(log: ServerLog, only: frozenset[str] = frozenset()) -> Serv
 
 
 _ROWS = 200
+_REBALANCES = 500
+"""Greatest number of rebalances in the page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +307,8 @@ def audit_page(
     """
     counts = {word: sum(1 for g in judged if g.outcome == word) for word in _OUTCOMES}
     problems_ = operator_problems(report)
-    rebalances = report.rebalances.rows[:_ROWS]
+    rebalances = report.rebalances.rows[:_REBALANCES]
+    links = {row.place: f"rebalance-{number}" for number, row in enumerate(rebalances, 1)}
     (day, moments), (file, lines) = _moments(rebalances), _lines(rebalances)
     return page_with_traces(
         "audit.html",
@@ -340,6 +344,9 @@ def audit_page(
         near=report.near_timeouts.rows[:_ROWS],
         life_lines=report.life_lines.rows[:_ROWS],
         picture=life_picture(report),
+        line=time_line(report, links),
+        legend=LEGEND,
+        links_of=links,
         report=report,
         not_shown=not_covered,
         at=at,

@@ -15,12 +15,12 @@ from fencepost.traces.operations.operator_rows import LifeLine
 from fencepost.traces.operations.problem_words import at
 
 _DRAWN = 40
-_WIDTH, _ROW, _LEFT, _TOP = 1000, 26, 220, 22
+WIDTH, _ROW, LEFT, TOP = 1000, 26, 220, 22
 _TICKS = 5
 _LETTER = 6.6
 _LEAST = 3
 """Least number of letters of a name."""
-_LONG_NAME = 30
+LONG_NAME = 30
 _SHORT_MS = 20_000
 """Length of a log, in ms, below which its times have ms."""
 
@@ -83,28 +83,33 @@ def life_picture(report: OperatorReport) -> Picture | None:
     if not by_instance:
         return None
     busiest = sorted(by_instance, key=lambda key: (-len(by_instance[key]), key))[:_DRAWN]
-    scale = _Scale(report.from_ms, report.until_ms)
+    scale = Scale(report.from_ms, report.until_ms)
     lanes = []
     for number, key in enumerate(busiest):
-        name = _clipped(f"{key[1]} in {key[0]}", _LONG_NAME)
-        lanes.append(Lane(name, _TOP + number * _ROW, _bars(by_instance[key], scale)))
-    height = _TOP + len(lanes) * _ROW
-    return Picture(_WIDTH, height, _LEFT, _TOP, scale.ticks(), tuple(lanes), len(by_instance))
+        name = clipped(f"{key[1]} in {key[0]}", LONG_NAME)
+        lanes.append(Lane(name, TOP + number * _ROW, _bars(by_instance[key], scale)))
+    height = TOP + len(lanes) * _ROW
+    return Picture(WIDTH, height, LEFT, TOP, scale.ticks(), tuple(lanes), len(by_instance))
 
 
 @dataclass(frozen=True, slots=True)
-class _Scale:
+class Scale:
+    """The axis of a log, from left to right."""
+
     from_ms: int
     until_ms: int
 
     @property
     def span(self) -> int:
+        """Its length in ms, at least 1."""
         return max(self.until_ms - self.from_ms, 1)
 
     def x(self, ms: int) -> float:
-        return _LEFT + (_WIDTH - _LEFT) * (ms - self.from_ms) / self.span
+        """Return the place of a time."""
+        return LEFT + (WIDTH - LEFT) * (ms - self.from_ms) / self.span
 
     def ticks(self) -> tuple[Tick, ...]:
+        """Return the moments on the axis."""
         anchors = ["start", *["middle"] * (_TICKS - 2), "end"]
         moments = [self.from_ms + self.span * n // (_TICKS - 1) for n in range(_TICKS)]
         return tuple(
@@ -113,16 +118,17 @@ class _Scale:
         )
 
     def clock(self, ms: int) -> str:
+        """Format a time as the axis has it."""
         moment = datetime.fromtimestamp(ms / 1000, UTC)
         if self.span < _SHORT_MS:
             return f"{moment:%H:%M:%S}.{ms % 1000:03}"
         return f"{moment:%m-%d %H:%M}" if self.span > 2 * 86_400_000 else f"{moment:%H:%M:%S}"
 
 
-def _bars(held: Sequence[LifeLine], scale: _Scale) -> tuple[Bar, ...]:
+def _bars(held: Sequence[LifeLine], scale: Scale) -> tuple[Bar, ...]:
     held = sorted(held, key=lambda line: (line.from_ms, line.until_ms or scale.until_ms))
     places = [(scale.x(line.from_ms), scale.x(line.until_ms or scale.until_ms)) for line in held]
-    nexts = [after for _, (after, _) in pairwise(places)] + [float(_WIDTH)]
+    nexts = [after for _, (after, _) in pairwise(places)] + [float(WIDTH)]
     bars = []
     for turn, (line, (x, end), after) in enumerate(zip(held, places, nexts, strict=True)):
         width = max(round(end - x, 1), 1.0)
@@ -130,13 +136,14 @@ def _bars(held: Sequence[LifeLine], scale: _Scale) -> tuple[Bar, ...]:
         inside, behind = (int((room - 8) / _LETTER) for room in (width, after - x - width))
         beside = inside < len(who) and behind > inside
         room = max(inside, behind)
-        name = _clipped(who, room) if room >= min(_LEAST, len(who)) else ""
+        name = clipped(who, room) if room >= min(_LEAST, len(who)) else ""
         fenced = line.fenced_ms is not None
         bars.append(Bar(round(x, 1), width, "ab"[turn % 2], fenced, _says(line), name, beside))
     return tuple(bars)
 
 
-def _clipped(text: str, letters: int) -> str:
+def clipped(text: str, letters: int) -> str:
+    """Cut a text to a number of letters."""
     return text if len(text) <= letters else f"{text[: letters - 1]}…"
 
 

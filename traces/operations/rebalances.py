@@ -421,10 +421,10 @@ def _gone_before(stated: Prepared, evidence: RebalanceEvidence) -> _Candidate | 
     ]
     goers += [(leave.gone, Cause.LEAVE, leave) for leave in evidence.departures]
     before = (each for each in goers if each[0].at_ms <= stated.at_ms)
-    found = min(before, key=lambda each: each[0].at_ms, default=None)
-    if found is None:
+    first = min(before, key=lambda each: each[0].at_ms, default=None)
+    if first is None:
         return None
-    gone, cause, leave = found
+    gone, cause, leave = first
     return _Candidate(stated.at_ms, cause, gone.member.process, gone, leave=leave)
 
 

@@ -46,6 +46,17 @@ def test_tables_open_and_life_lines_say_who(open_page: Open, text: str) -> None:
     expect(page.get_by_role("region", name="Life lines as a table")).to_contain_text("replaced by")
 
 
+def test_a_bar_of_the_time_line_leads_to_its_rebalance(open_page: Open, text: str) -> None:
+    page = open_page(text)
+    bars = page.get_by_role("region", name="Time line").locator("a")
+    assert bars.count() == page.locator("tr[id^=rebalance-]").count() > 20
+    row = page.locator("#rebalance-1")
+    expect(row).to_be_hidden()
+    page.get_by_role("region", name="Time line").locator("a[href='#rebalance-1']").click()
+    expect(row).to_be_visible()
+    expect(page.locator("#index")).to_be_visible()
+
+
 def test_it_reads_well_without_scripts(open_page: Open, text: str) -> None:
     page = open_page(text, scripts=False)
     expect(page.get_by_text("share group.instance.id orders-2")).to_be_visible()
