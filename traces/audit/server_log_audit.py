@@ -392,12 +392,14 @@ def _heading(
 
 
 def _facts(report: OperatorReport, counts: Mapping[str, int]) -> list[tuple[str, str]]:
+    expired = report.expirations.count
     if report.from_ms is None or report.until_ms is None:
         return [("the log", "holds no request of a group")]
     return [
         ("from", at(report.from_ms)),
         ("to", at(report.until_ms)),
         ("rebalances", f"{report.rebalances.count:,}"),
+        *([("members that expired", f"{expired:,}")] if expired else []),
         *((word, f"{count:,}") for word, count in counts.items()),
     ]
 

@@ -24,6 +24,7 @@ _REMEMBERED = 1000
 _QUICK_MS = 200
 """A group that is there with all members this soon after a new member's join has no other member:
 the others hear of a rebalance by a heartbeat only."""
+_DEPARTURES = frozenset({Cause.LEAVE, Cause.EXPIRY})
 _REACTIONS = frozenset(
     {Cause.LEADER_REJOIN, Cause.MEMBER_REJOIN, Cause.OTHER, Cause.NOT_STORED, Cause.UNKNOWN}
 )
@@ -61,11 +62,13 @@ class Loops:
     def add(self, turn: JudgedRebalance) -> None:
         """Add the next rebalance."""
         row = turn.row
-        if row.cause is Cause.NEW_MEMBER and turn.gone is not None:
-            return  # the turn is its departure
         if row.cause not in _REACTIONS:
             for key in [key for key in self._runs if key[0] in _REACTIONS]:
                 self._end(key)
+        if row.cause is Cause.NEW_MEMBER and turn.gone is not None:
+            return  # the turn is its departure
+        if row.cause in _DEPARTURES and turn.gone is None:
+            return  # nobody knows if it is the same member
         if row.cause is Cause.NEW_MEMBER and not _is_alone(row):
             return
         key = (row.cause, turn.who)
@@ -140,7 +143,7 @@ def _is_alone(row: Rebalance) -> bool:
 def _is_another(turn: JudgedRebalance, run: _Run) -> bool:
     """Return True if a member that goes had been there before the loop: it is another process."""
     gone = turn.gone
-    if gone is None or turn.row.cause not in {Cause.LEAVE, Cause.EXPIRY}:
+    if gone is None or turn.row.cause not in _DEPARTURES:
         return False
     return not gone.member.begins or gone.member.from_ms < run.until_ms
 

@@ -129,3 +129,7 @@ def test_a_rebalance_that_goes_on_at_the_end_is_a_turn_of_a_loop() -> None:
     (loop,) = rows
     assert isinstance(loop, Loop)
     assert loop.count == 5
+
+
+def test_leaves_of_members_that_nobody_knows_are_no_loop() -> None:
+    assert loops(*(judged(10_000 * n, Cause.LEAVE, Process("", "")) for n in range(9))) == []
