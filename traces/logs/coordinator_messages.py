@@ -62,11 +62,13 @@ class Message:
     fields: dict[str, str] = field(default_factory=dict)
 
 
-_GROUP = r"(?P<group>.+?)"
+_NAME, _SOME, _MUCH = ".{1,400}?", ".{0,400}?", ".{0,2000}?"
+"""Parts of a message; without bounds a long line of garbage takes hours."""
+_GROUP = rf"(?P<group>{_NAME})"
 _ANY_STATE = r"in (?:(?P<state>\w+) state|state (?P<state2>\w+))"
 _PARTITION = r"(?: ?\(__consumer_offsets-(?P<partition>\d+)\))?"
-_MEMBER = r"(?P<member_id>.+?)"
-_INSTANCE = r"(?P<instance>.+?)"
+_MEMBER = rf"(?P<member_id>{_NAME})"
+_INSTANCE = rf"(?P<instance>{_NAME})"
 _LEAVE = r"explicit `?LeaveGroup`?"
 _OPEN = r"(?P<open>[(\[{])"
 """The bracket where a text begins that ends with the bracket that belongs to it."""
@@ -109,7 +111,7 @@ _PATTERNS: tuple[tuple[MessageKind, str, str], ...] = (
         (
             rf"Static member (?:Some\({_INSTANCE}\)|(?P<instance2>\S+?))(?: of group {_GROUP})? "
             rf"with unknown member id rejoins, assigning new member id {_MEMBER}, while ?old "
-            r"member (?:id )?(?P<old>.+?) will be removed"
+            rf"member (?:id )?(?P<old>{_NAME}) will be removed"
         ),
     ),
     (
@@ -117,7 +119,7 @@ _PATTERNS: tuple[tuple[MessageKind, str, str], ...] = (
         "Replacing previously mapped",
         (
             rf"Static member with groupInstanceId={_INSTANCE} and unknown member id joins ?group "
-            rf"{_GROUP} {_ANY_STATE}\. Replacing previously mapped ?member (?P<old>.+?) "
+            rf"{_GROUP} {_ANY_STATE}\. Replacing previously mapped ?member (?P<old>{_NAME}) "
             r"with this groupInstanceId"
         ),
     ),
@@ -181,7 +183,7 @@ _PATTERNS: tuple[tuple[MessageKind, str, str], ...] = (
         MessageKind.NAME_RETURNED,
         "ending member ",
         (
-            rf"Pending member (?:with memberId={_MEMBER} has left group (?P<group>.+?) ?through "
+            rf"Pending member (?:with memberId={_MEMBER} has left group {_GROUP} ?through "
             rf"{_LEAVE} request|(?P<member_id2>\S+) is leaving group (?P<group2>\S+?)"
             r"(?=\.?(?:\s|$|[\"'`|])))"
         ),
@@ -199,7 +201,7 @@ _PATTERNS: tuple[tuple[MessageKind, str, str], ...] = (
         "is fenced by",
         (
             rf"Request memberId={_MEMBER} for static member with groupInstanceId="
-            rf"{_INSTANCE} ?is fenced by (?:current|existing) memberId=(?P<holder>.+?) during "
+            rf"{_INSTANCE} ?is fenced by (?:current|existing) memberId=(?P<holder>{_NAME}) during "
             r"operation (?P<operation>[\w-]+)"
         ),
     ),
@@ -222,7 +224,7 @@ _PATTERNS: tuple[tuple[MessageKind, str, str], ...] = (
         "has left, removing it",
         (
             rf"Member(?:\[group\.instance\.id (?:Some\({_INSTANCE}\)|None), ?member\.id "
-            rf"{_MEMBER}\]| (?P<member_id2>.+?)) ?in group {_GROUP} has left, removing it from "
+            rf"{_MEMBER}\]| (?P<member_id2>{_NAME})) ?in group {_GROUP} has left, removing it from "
             "the group"
         ),
     ),
@@ -231,9 +233,11 @@ _PATTERNS: tuple[tuple[MessageKind, str, str], ...] = (
         "Member MemberMetadata(",
         (
             rf"Member MemberMetadata\(memberId={_MEMBER}, groupInstanceId=(?:Some\("
-            rf"{_INSTANCE}\)|None), clientId=(?P<client_id>.*?), clientHost=/?(?P<host>.*?), "
+            rf"{_INSTANCE}\)|None), clientId=(?P<client_id>{_SOME}), clientHost=/?"
+            rf"(?P<host>{_SOME}), "
             r"sessionTimeoutMs=(?P<session_ms>\d+), rebalanceTimeoutMs=(?P<rebalance_ms>\d+), "
-            rf"supportedProtocols=(?P<protocols>.*?)\) has left group {_GROUP} through {_LEAVE}"
+            rf"supportedProtocols=(?P<protocols>{_MUCH})\) has left group {_GROUP} through "
+            rf"{_LEAVE}"
             rf"(?: request)?{_STATEMENT}"
         ),
     ),
@@ -257,7 +261,8 @@ _PATTERNS: tuple[tuple[MessageKind, str, str], ...] = (
         MessageKind.MEMBER_LOADED,
         "Loaded member ",
         (
-            rf"Loaded member (?:MemberMetadata\(memberId={_MEMBER}, .*?\)|(?P<member_id2>.+?)) in "
+            rf"Loaded member (?:MemberMetadata\(memberId={_MEMBER}, {_SOME}\)|"
+            rf"(?P<member_id2>{_NAME})) in "
             r"(?:classic |generic )?group (?P<group>\S+?)(?: with generation (?P<generation>\d+))?"
             r"(?=\.?(?:\s|$|[\"'`|]))"
         ),
@@ -266,7 +271,8 @@ _PATTERNS: tuple[tuple[MessageKind, str, str], ...] = (
         MessageKind.MEMBER_LOADED,
         "loaded with member id",
         (
-            rf"Static member (?:MemberMetadata\(.*groupInstanceId=Some\({_INSTANCE}\), .*\)\."
+            rf"Static member (?:MemberMetadata\({_SOME}groupInstanceId="
+            rf"Some\({_INSTANCE}\), {_MUCH}\)\."
             r"groupInstanceId|(?P<instance2>\S+)) of group "
             rf"{_GROUP} loaded with member id {_MEMBER} at generation (?P<generation>\d+)"
         ),
@@ -337,6 +343,10 @@ class _Pattern:
 
 
 _READ = tuple(_Pattern(*row) for row in _PATTERNS)
+_LONGEST = 32_768
+"""Characters of a text in which a message is searched for at any place."""
+_BEFORE = 1_500
+"""Characters of a message that may stand before its mark."""
 _WORD = 6
 """Characters by which the patterns of a message are chosen."""
 _BY_WORD: dict[str, tuple[_Pattern, ...]] = {
@@ -479,10 +489,13 @@ def read_message(text: str, at: int = 0) -> Message | None:
             if match is not None:
                 return _message(pattern, match, text)
     best: Message | None = None
+    if len(text) - at > _LONGEST:
+        return None
     for pattern in _READ:
-        if pattern.mark not in text:
+        marked = text.find(pattern.mark, at)
+        if marked < 0:
             continue
-        match = pattern.regex.search(text, at)
+        match = pattern.regex.search(text, max(at, marked - _BEFORE))
         if match is not None and (best is None or match.start() < best.start):
             best = _message(pattern, match, text) or best
     return best

@@ -105,6 +105,7 @@ class UnreadLines:
 
 _HEAD = 400
 """Characters before a message in which its date is looked for."""
+_PREFIX = re.compile(r"\[GroupCoordinator ")
 _LONG_HEAD = 2000
 """Bytes of any line in which a date is looked for."""
 _EXAMPLE = 300
@@ -156,7 +157,7 @@ class ServerLog(LogFiles[CoordinatorEvent]):
     ) -> CoordinatorEvent | str:
         """Read a line that has one message at most, and no JSON."""
         if is_too_long(line, self.line_limit):
-            return TOO_LONG
+            return _of_long(line)
         if b"roup" not in line and b"static member" not in line:
             return OTHER_LINE
         text = line.decode(errors="replace")
@@ -166,7 +167,7 @@ class ServerLog(LogFiles[CoordinatorEvent]):
             if reason is not UNREAD:
                 return reason
         if message is None or "*" in text or "\x1b" in text:
-            return next(self._of_record(where, text, None, skew))
+            return self._of_part(where, "", text, None, skew)
         head = text[max(0, message.start - _HEAD) : message.start]
         at_ms = self.dates.around(head, text[message.end :])
         return UNDATED if at_ms is None else _event(where, at_ms - skew, message, text)
@@ -175,38 +176,47 @@ class ServerLog(LogFiles[CoordinatorEvent]):
         self, where: tuple[str, str, int], line: bytes, skew: int
     ) -> Iterator[CoordinatorEvent | str]:
         """Yield the messages in a line that may be JSON, or have several."""
+        if is_too_long(line, self.line_limit):
+            yield _of_long(line)
+            return
         records = json_records(line, is_of_coordinator) if b'"' in line else None
-        if not records or is_too_long(line, self.line_limit):
-            records = [(line.decode(errors="replace"), None)]
-        for text, at in records:
+        for text, at in records or [(line.decode(errors="replace"), None)]:
             yield from self._of_record(where, text, at, skew)
 
     def _of_record(
         self, where: tuple[str, str, int], text: str, at: object, skew: int
     ) -> Iterator[CoordinatorEvent | str]:
-        """Yield the messages in a text whose time is `at`, unless the text has its own."""
+        """Yield the messages in a text whose time is `at`, unless the text has its own.
+
+        A text without line ends may have several messages, each with its date before it.
+        """
+        starts = [match.start() for match in _PREFIX.finditer(text)]
+        if len(starts) < 2:
+            yield self._of_part(where, "", text, at, skew)
+            return
+        ends = [*starts[1:], len(text)]
+        before = text[: starts[0]]
+        for start, end in zip(starts, ends, strict=True):
+            part = text[start:end]
+            yield self._of_part(where, before, part, at, skew)
+            before = part
+
+    def _of_part(
+        self, where: tuple[str, str, int], before: str, text: str, at: object, skew: int
+    ) -> CoordinatorEvent | str:
+        """Read a text that has one message at most; `before`: what stands before it."""
         message = read_message(text)
         if message is None or "*" in text or "\x1b" in text:
             whole = mended(text)
             message = message if whole == text else read_message(whole)
             text = whole
         if message is None:
-            yield self._unread(text)
-            return
-        begin = 0
-        while message is not None:
-            behind = text.find("[GroupCoordinator ", message.end)
-            following = None if behind < 0 else read_message(text, behind)
-            until = len(text) if following is None else following.start
-            head = text[max(begin, message.start - _HEAD) : message.start]
-            at_ms = self.dates.around(head, text[message.end : until])
-            if at_ms is None and at is not None:
-                at_ms = self.dates.at(at)
-            if at_ms is None:
-                yield UNDATED
-            else:
-                yield _event(where, at_ms - skew, message, text)
-            begin, message = message.end, following
+            return self._unread(text)
+        head = f"{before[-_HEAD:]}{text[max(0, message.start - _HEAD) : message.start]}"
+        at_ms = self.dates.around(head, text[message.end :])
+        if at_ms is None:
+            at_ms = self.dates.at(at)
+        return UNDATED if at_ms is None else _event(where, at_ms - skew, message, text)
 
     def _unread(self, text: str) -> str:
         """Return the reason why a text is no event."""
@@ -427,6 +437,11 @@ def _event(
         "GroupCoordinator id=" in text or "apache.kafka.coord" in text or "o.a.k.c.g." in text,
         message.fields,
     )
+
+
+def _of_long(line: bytes) -> str:
+    """Return the reason why a line is not read that is longer than a line may be."""
+    return UNREAD if is_of_coordinator(line[:_LONG_HEAD].decode(errors="replace")) else TOO_LONG
 
 
 def _may_be_several(line: bytes) -> bool:

@@ -361,3 +361,37 @@ def test_other_dates_of_a_file_show_which_number_is_the_day(tmp_path: Path) -> N
     rows = [f"{day}/2024 19:08:22 INFO {MESSAGES[5]}" for day in ("11/04", "11/05", "11/20")]
     days = [event.at_ms // 86_400_000 for event in log_of(tmp_path, "\n".join(rows))]
     assert [day - days[0] for day in days] == [0, 1, 16]
+
+
+def test_of_several_messages_in_one_line_none_is_lost(tmp_path: Path) -> None:
+    first, second, third = story(1)
+    strange = second.replace("Stabilized group", "Dances with group")
+    log = log_of(tmp_path, f"{first}\\n{strange}\\n{third}")
+    assert [event.kind for event in log] == [MessageKind.PREPARING, MessageKind.ASSIGNED]
+    assert [(unread.reason, unread.lines) for unread in log.unread] == [(UNREAD, 1)]
+
+
+def test_a_line_that_is_too_long_is_unread_if_it_is_of_a_coordinator() -> None:
+    line = f"[{DATES[0]}] INFO {OLD}Group spans dances {'x' * 3000}"
+    log = ServerLog([], line_limit=2000)
+    assert log.of_line("b", "s", 1, line.encode(), 0) == UNREAD
+
+
+@given(st.binary(max_size=300), st.integers(0, 400), st.integers(0, 400), st.sampled_from(MESSAGES))
+def test_damaged_lines_are_counted_and_never_a_crash(
+    garbage: bytes, begin: int, end: int, text: str
+) -> None:
+    whole = f"[{DATES[0]}] INFO {text} ({OLD_LOGGER})".encode()
+    as_json = json.dumps({"message": text, "time": AT_MS}).encode()
+    for line in (whole, as_json):
+        damaged = line[:begin] + garbage + line[begin + end :]
+        for made in ServerLog([])._of_several(("b", "s", 1), damaged, 0):
+            assert isinstance(made, CoordinatorEvent | str)
+        assert isinstance(read(damaged), CoordinatorEvent | str)
+
+
+def test_a_long_line_of_garbage_takes_no_hours() -> None:
+    """Without bounds a pattern with two names takes the cube of the length."""
+    garbage = "Member x in group y " * 1500
+    assert read(f"{garbage}has failed, removing it from the band") == OTHER_LINE
+    assert read(f"{OLD}{garbage}has failed, removing it from the band") == UNREAD
