@@ -104,7 +104,7 @@ class UnreadLines:
 
 
 _HEAD = 400
-"""Characters before a message in which its date is looked for."""
+"""Characters before a message, and behind it, in which its date is looked for."""
 _PREFIX = re.compile(r"\[GroupCoordinator ")
 _LONG_HEAD = 2000
 """Bytes of any line in which a date is looked for."""
@@ -169,7 +169,7 @@ class ServerLog(LogFiles[CoordinatorEvent]):
         if message is None or "*" in text or "\x1b" in text:
             return self._of_part(where, "", text, None, skew)
         head = text[max(0, message.start - _HEAD) : message.start]
-        at_ms = self.dates.around(head, text[message.end :])
+        at_ms = self.dates.around(head, text[message.end : message.end + _HEAD])
         return UNDATED if at_ms is None else _event(where, at_ms - skew, message, text)
 
     def _of_several(
@@ -213,7 +213,7 @@ class ServerLog(LogFiles[CoordinatorEvent]):
         if message is None:
             return self._unread(text)
         head = f"{before[-_HEAD:]}{text[max(0, message.start - _HEAD) : message.start]}"
-        at_ms = self.dates.around(head, text[message.end :])
+        at_ms = self.dates.around(head, text[message.end : message.end + _HEAD])
         if at_ms is None:
             at_ms = self.dates.at(at)
         return UNDATED if at_ms is None else _event(where, at_ms - skew, message, text)
@@ -241,8 +241,12 @@ class ServerLog(LogFiles[CoordinatorEvent]):
     def of_file(self, broker: str, path: Path) -> Iterator[CoordinatorEvent]:
         """Yield the events of one file, the oldest first.  Raises LogFileError."""
         survey = self._survey(path)
-        events = self._events(broker, path, survey)
-        yield from self._placed(_oldest_first(list(events)) if survey.is_newest_first else events)
+        events: Iterable[CoordinatorEvent] = self._events(broker, path, survey)
+        is_newest_first = survey.is_newest_first
+        if survey.is_document:
+            events = list(events)
+            is_newest_first = _has_newest_first(events)
+        yield from self._placed(_oldest_first(list(events)) if is_newest_first else events)
 
     def _survey(self, path: Path) -> _Survey:
         """Look at the first lines of a file."""
@@ -255,14 +259,11 @@ class ServerLog(LogFiles[CoordinatorEvent]):
             lengths.append(len(text.rstrip("\r\n")))
             if b"roup" in line and len(events) < _SURVEYED:
                 self.dates.learn(text)
-                made = self.of_line("", path.name, 0, line, 0)
-                if isinstance(made, CoordinatorEvent):
-                    events.append(made)
+                made = self._of_several(("", path.name, 0), line, 0)
+                events += [each for each in made if isinstance(each, CoordinatorEvent)]
         if begins_document(first) and self._document(path) is not None:
             return _Survey(is_document=True)
-        times = [event.at_ms for event in events]
-        orders = _contradictions(events), _contradictions(events[::-1])
-        return _Survey(is_newest_first(times, *orders), wrap_width(lengths))
+        return _Survey(_has_newest_first(events), wrap_width(lengths))
 
     @staticmethod
     def _document(path: Path) -> list[tuple[str, object]] | None:
@@ -479,6 +480,12 @@ def _contradictions(events: Sequence[CoordinatorEvent]) -> int:
         count += here < last.get(event.group, here)
         last[event.group] = here
     return count
+
+
+def _has_newest_first(events: Sequence[CoordinatorEvent]) -> bool:
+    """Return True if the events of a file certainly stand with the newest first."""
+    times = [event.at_ms for event in events]
+    return is_newest_first(times, _contradictions(events), _contradictions(events[::-1]))
 
 
 def _oldest_first(events: list[CoordinatorEvent]) -> list[CoordinatorEvent]:

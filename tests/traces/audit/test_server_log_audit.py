@@ -228,9 +228,10 @@ def test_a_line_that_is_not_understood_is_never_silence(tmp_path: Path) -> None:
     path, figures = tmp_path / "server.log", tmp_path / "figures.prom"
     path.write_text(EMPTY + STRANGE)
     options = ("--report", str(tmp_path / "report"), "--prometheus", str(figures))
-    for gate in ((), ("--fail-on", "avoidable"), ("--fail-on", "problems")):
-        code, text = run(str(path), *options, *gate)
-        assert code == 2
+    for gate in ("avoidable", "problems"):
+        assert run(str(path), "--fail-on", gate)[0] == 2
+    code, text = run(str(path), *options)
+    assert code == 2
     assert "1 line about groups was not understood" in text
     assert "the first is server.log:2" in text
     assert STRANGE.strip() in text

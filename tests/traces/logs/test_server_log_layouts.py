@@ -309,6 +309,8 @@ def test_a_file_may_be_one_json_document(tmp_path: Path, indent: int | None) -> 
     lines_ = [event.line for event in log_of(tmp_path, text, "events.json.log")]
     assert lines_ == ([1] * 6 if indent is None else [5, 9, 13, 17, 21, 25])
     assert log_kind(tmp_path / "events.json.log") is LogKind.SERVER
+    turned = json.dumps({"events": events[::-1]}, indent=indent)
+    assert contents(log_of(tmp_path, turned)) == contents(log_of(tmp_path, "\n".join(rows)))
 
 
 def test_several_messages_may_stand_in_one_line(tmp_path: Path) -> None:
