@@ -316,18 +316,20 @@ class GroupAnalysis:
 
     def _note_kind(self, process: Process, protocol: str = "", protocols: str = "") -> None:
         """Note what kind of group it is: messages tell it for certain, and client ids mostly."""
+        is_streams = _STREAMS in process.client_id or self._kind is GroupKind.STREAMS
         if protocol or protocols:
             self._is_kind_known = True
-            names = set(re.findall(r"[\w-]+", protocols)) & _CONNECT_PROTOCOLS
-            is_connect = protocol == "connect" or bool(names)
+            names = set(re.findall(r"[\w-]+", protocols)) - {"List"}
+            is_connect = protocol == "connect" or (bool(names) and names <= _CONNECT_PROTOCOLS)
         elif self._is_kind_known:
-            return
+            is_connect = self._kind is GroupKind.CONNECT
         else:
-            is_connect = _CONNECT.fullmatch(process.client_id) is not None
+            is_connect = self._kind is GroupKind.CONNECT or bool(
+                _CONNECT.fullmatch(process.client_id)
+            )
+        self._kind = GroupKind.STREAMS if is_streams else GroupKind.CONSUMER
         if is_connect:
             self._kind = GroupKind.CONNECT
-        elif _STREAMS in process.client_id:
-            self._kind = GroupKind.STREAMS
         self._rebalances.can_be_static = self._kind is not GroupKind.CONNECT
 
     # Requests of members

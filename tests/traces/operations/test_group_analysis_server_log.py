@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from fencepost.traces.audit.server_log_audit import audit_server_log
 from fencepost.traces.logs.server_log import ServerLog
 from fencepost.traces.operations.operator_report import OperatorReport
@@ -360,3 +362,42 @@ def test_a_release_that_gives_no_reason_shows_who_went_before(tmp_path: Path) ->
         (Cause.EXPIRY, "a"),
         (Cause.LEAVE, "b"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "protocols", "kind"),
+    [
+        ("connect-1", "", GroupKind.CONNECT),
+        ("connect-10.0.0.1:8083", "", GroupKind.CONNECT),
+        ("connect-orders", "", GroupKind.CONSUMER),
+        ("connect-1", "List(range, cooperative-sticky)", GroupKind.CONSUMER),
+        ("etl", "List(sessioned, compatible, default)", GroupKind.CONNECT),
+        ("etl", "List(default)", GroupKind.CONNECT),
+        ("app-StreamThread-1-consumer", "List(stream)", GroupKind.STREAMS),
+    ],
+)
+def test_protocols_tell_the_kind_of_a_group_and_else_the_client_ids(
+    tmp_path: Path, name: str, protocols: str, kind: GroupKind
+) -> None:
+    member = f"{name}-{UUID.format(1)}"
+    prepared = (
+        "Preparing to rebalance group g in state PreparingRebalance with old generation 3 "
+        f"(__consumer_offsets-0) (reason: removing member {member} on heartbeat expiration)"
+    )
+    left = (
+        f"Member MemberMetadata(memberId={member}, groupInstanceId=None, clientId={name}, "
+        "clientHost=/10.0.0.1, sessionTimeoutMs=45000, rebalanceTimeoutMs=300000, "
+        f"supportedProtocols={protocols}) has left group g through explicit `LeaveGroup`; "
+        "client reason: not provided"
+    )
+    failed = f"Member {member} in group g has failed, removing it from the group"
+    texts = [left] if protocols else [failed, prepared]
+    path = tmp_path / "server.log"
+    path.write_text(
+        "".join(
+            f"[2026-11-23 12:00:0{n},000] INFO [GroupCoordinator 1]: {text} "
+            "(kafka.coordinator.group.GroupCoordinator)\n"
+            for n, text in enumerate(texts)
+        )
+    )
+    assert audit_server_log(ServerLog([path])).report.figures["g"].kind is kind
