@@ -150,7 +150,9 @@ def _time(value: object) -> object:
 
 MOST_PARTS = 12
 _LEAST_WIDTH = 40
-_QUOTE = re.compile(r"^(?:[>|│║]\s?)+")
+_BEFORE = re.compile(r"^(?:[>|│┃║]\s?)+")
+_BEHIND = re.compile(r"\s?[|│┃║]\s*$")
+"""Marks of quotes and borders of boxes, before a part and behind it."""
 
 
 def wrap_width(lengths: Sequence[int]) -> int | None:
@@ -162,14 +164,25 @@ def wrap_width(lengths: Sequence[int]) -> int | None:
     return widest if counts[widest] > 1 and len(lengths) > counts[widest] else None
 
 
-def unwrapped(parts: Sequence[str], width: int | None) -> str:
-    """Join the parts of a line: without a space where a window cut it at its width."""
-    made = parts[0].rstrip("\r\n")
-    for before, part in pairwise(parts):
-        clean = _QUOTE.sub("", part.rstrip("\r\n"))
-        is_cut = width is not None and len(before.rstrip("\r\n")) == width
-        made = made + clean if is_cut else f"{made.rstrip()} {clean.lstrip()}"
-    return made
+def rejoined(parts: Sequence[str], width: int | None) -> Iterator[str]:
+    """Yield the texts that the parts of a line may have been, the most likely first.
+
+    A window cuts a line at its width, within a word or not; a mail puts line ends for spaces; a box
+    fills the rest of a line with spaces.
+    """
+    lines = [part.rstrip("\r\n") for part in parts]
+    inner = [_BEHIND.sub("", line) for line in lines]
+    inner = [inner[0], *(_BEFORE.sub("", text) for text in inner[1:])]
+    as_cut, as_words = "".join(inner), " ".join(text.strip() for text in inner)
+    if all(_BEHIND.search(line) for line in lines):
+        is_filled = all(len(text) - len(text.rstrip()) <= 1 for text in inner[:-1])
+        yield from (as_cut, as_words) if is_filled else (as_words, as_cut)
+        return
+    made = inner[0]
+    for before, text in zip(lines, inner[1:], strict=False):
+        is_cut = width is not None and len(before) == width
+        made = made + text if is_cut else f"{made.rstrip()} {text.lstrip()}"
+    yield from (made, as_cut, as_words)
 
 
 # Order

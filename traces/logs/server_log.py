@@ -43,7 +43,7 @@ from fencepost.traces.logs.log_records import (
     document_records,
     is_newest_first,
     json_records,
-    unwrapped,
+    rejoined,
     wrap_width,
 )
 from fencepost.traces.logs.request_log import MARK, TOO_LONG
@@ -103,6 +103,7 @@ class UnreadLines:
     example: str
 
 
+_BORDER = " \t\r\n|│┃║-=+─━═┌┐└┘├┤┬┴┼╔╗╚╝"
 _HEAD = 400
 """Characters before a message, and behind it, in which its date is looked for."""
 _PREFIX = re.compile(r"\[GroupCoordinator ")
@@ -345,7 +346,7 @@ class ServerLog(LogFiles[CoordinatorEvent]):
     def _goes_on(self, line: bytes) -> bool:
         """Return True if a line may be the rest of the one before: it has no date of its own."""
         text = line.decode(errors="replace")
-        if not text.strip() or _OF_ITS_OWN.search(text):
+        if not text.strip(_BORDER) or _OF_ITS_OWN.search(text):
             return False
         return self.dates.first(text[:_HEAD]) is None
 
@@ -458,10 +459,14 @@ def _rejoined(held: list[tuple[int, bytes]], width: int | None) -> Iterator[tupl
     """Yield some lines as one, if together they are a message that the first alone is not."""
     if len(held) > 1:
         parts = [line.decode(errors="replace") for _, line in held]
-        whole = unwrapped(parts, width)
-        if read_message(whole) is not None and (width or read_message(parts[0]) is None):
-            yield held[0][0], whole.encode()
-            return
+        alone = None if width else read_message(parts[0])
+        for whole in rejoined(parts, width):
+            message = read_message(mended(whole))
+            if message is None or " " in message.member_id:
+                continue
+            if alone is None or len(message.fields) > len(alone.fields):
+                yield held[0][0], mended(whole).encode()
+                return
     yield from held
 
 

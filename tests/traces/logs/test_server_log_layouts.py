@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -297,6 +298,21 @@ def test_words_that_a_mail_wrapped_are_joined(tmp_path: Path) -> None:
     first, second = log_of(tmp_path, "\n".join(wrapped))
     assert first.fields["reason"] == "Adding new member app-1 with group instance id None"
     assert (first.line, second.line, second.kind) == (1, 4, MessageKind.EMPTY)
+
+
+@pytest.mark.parametrize("width", [70, 100])
+@pytest.mark.parametrize("by_words", [False, True])
+def test_boxes_are_unpacked(tmp_path: Path, width: int, by_words: bool) -> None:
+    rows = story(2)
+    border = f"├{'─' * (width + 2)}┤"
+    boxed = [f"┌{'─' * (width + 2)}┐"]
+    for row in rows:
+        cut = [row[at : at + width] for at in range(0, len(row), width)]
+        parts = textwrap.wrap(row, width, break_on_hyphens=False) if by_words else cut
+        boxed += [f"│ {part:{width}} │" for part in parts]
+        boxed.append(border)
+    expected = contents(log_of(tmp_path, "\n".join(rows)))
+    assert contents(log_of(tmp_path, "\n".join(boxed))) == expected
 
 
 @pytest.mark.parametrize("indent", [None, 2])
