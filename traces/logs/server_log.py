@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import pairwise
 from pathlib import Path
 from typing import IO
 
-from fencepost.traces.files.bounded import FILE_LIMIT, is_too_long
+from fencepost.traces.files.bounded import FILE_LIMIT, LINE_LIMIT, is_too_long
 from fencepost.traces.logs.coordinator_messages import (
     Message,
     MessageKind,
@@ -29,6 +29,7 @@ from fencepost.traces.logs.coordinator_messages import (
     passed_over,
     read_message,
 )
+from fencepost.traces.logs.log_dates import LogDates
 from fencepost.traces.logs.log_files import (
     BROKEN_FILE,
     LogFileError,
@@ -129,11 +130,19 @@ class _Survey:
 class ServerLog(LogFiles[CoordinatorEvent]):
     """The `server.log` files of brokers as one stream of their coordinators' messages."""
 
-    def __init__(self, paths: Sequence[Path], **settings: object) -> None:
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        *,
+        dates: LogDates | None = None,
+        skew: Mapping[str, int] | None = None,
+        line_limit: int = LINE_LIMIT,
+        progress: Callable[[int], None] | None = None,
+    ) -> None:
         self._groups: dict[str, str] = {}
         """The group of each member id, as far as lines name it."""
         self._are_groups_known = False
-        super().__init__(paths, **settings)  # type: ignore[arg-type]
+        super().__init__(paths, dates=dates, skew=skew, line_limit=line_limit, progress=progress)
 
     @property
     def unread(self) -> tuple[UnreadLines, ...]:
