@@ -595,7 +595,7 @@ class GroupAnalysis:
             # Had it been alive, it would have joined the rebalance that waited for it.
             heard_ms = min(at_ms, open_ms - 1)
         is_alone = self._roster.complete and not self._unseen
-        is_alone = is_alone and alone(member, self._roster.members.values())
+        is_alone = is_alone and alone(member, self._roster.members.values(), heard_ms)
         current = self._rebalances.current
         assigned_ms = None if current is None else current.stable_ms
         row = (member, at_ms, end, heard_ms, is_exact, is_alone, place, is_poll_timeout)

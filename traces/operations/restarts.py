@@ -244,10 +244,17 @@ def _may_match(gone: Departure, came: Arrival) -> bool:
     return is_dynamic and same and _has_no_host(gone, came)
 
 
-def alone(member: LogMember, members: Iterable[LogMember]) -> bool:
-    """Return True if no other member has its client id."""
-    same = sum(1 for other in members if other.process.client_id == member.process.client_id)
-    return same <= 1
+def alone(member: LogMember, members: Iterable[LogMember], heard_ms: int) -> bool:
+    """Return True if no other member had its client id at its last sign of life.
+
+    A successor may be there before the session of the one that is dead ends.
+    """
+    return not any(
+        other is not member
+        and other.process.client_id == member.process.client_id
+        and other.from_ms <= heard_ms
+        for other in members
+    )
 
 
 def long_enough_ms(away_ms: int) -> int | None:

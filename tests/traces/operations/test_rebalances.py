@@ -370,3 +370,15 @@ def test_an_id_whose_join_is_parked_for_longer_than_its_session_is_used() -> Non
     log.run(70)
     report = reported(log.exchanges)
     assert report.pending_ids.count == 0
+
+
+def test_a_successor_on_another_host_that_waits_for_a_dead_member_is_the_same_process() -> None:
+    log, (_, follower) = of_two()
+    follower.die()
+    log.run(2)
+    Consumer(log, follower.client_id, "10.0.0.9", session_ms=10_000).start()
+    log.run(15)
+    found = the_next(log)
+    assert (found.cause, found.who) == (Cause.NEW_MEMBER, "pod-2 (10.0.0.9)")
+    assert found.remedy is Remedy.STATIC
+    assert found.expired_ms == 0
