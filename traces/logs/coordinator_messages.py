@@ -358,6 +358,7 @@ OFFSETS = "about offsets"
 REPEATS = "another line says it, too"
 TOO_LATE = "a timer or request that came too late, and changed nothing"
 NO_GROUP = "about no group in particular"
+NOT_CHANGED = "a change of the protocol that did not take place"
 DELETED = "about groups that have no member and are deleted"
 PASSED: tuple[tuple[str, str], ...] = (
     # Static members
@@ -419,6 +420,7 @@ PASSED: tuple[tuple[str, str], ...] = (
     ("Loaded group metadata", REPEATS),
     ("Elected as the group coordinator", NO_GROUP),
     ("tombstone", DELETED),
+    ("Cannot upgrade classic group", NOT_CHANGED),
     # The coordinator itself
     ("Starting up", NO_GROUP),
     ("Startup complete", NO_GROUP),
@@ -447,7 +449,7 @@ _OTHER: tuple[tuple[re.Pattern[str], str | None], ...] = tuple(
         ((r"Loaded (?:member \S+ in )?(?P<protocol>consumer|share|streams) group "
          r"(?P<group>\S+?)(?=\.?(?:\s|$|[\"'`|]))"), None),
         (r"(?P<protocol>share|streams) group (?:id )?(?P<group>[^\s{]+)", None),
-        (r"\b(?:up|down)grade (?:the )?(?:classic |consumer )?group (?P<group>\S+)", CONSUMER),
+        (r"\bdowngrade (?:the )?consumer group (?P<group>\S+)", CONSUMER),
         (r"\bconsumer group (?P<group>\S+) (?:to|with the) classic", CONSUMER),
         (r"\[GroupId (?P<group>[^\]]+)\]", ANY),
     )

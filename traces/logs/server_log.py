@@ -232,12 +232,12 @@ class ServerLog(LogFiles[CoordinatorEvent]):
         """Return the reason why a text is no event."""
         if not is_of_coordinator(text):
             return OTHER_LINE
+        if passed_over(text) is not None:  # first: also commits of classic groups name a GroupId
+            return PASSED_OVER
         other = other_protocol(text)
         if other is not None:
             self.note_other(*other)
             return OTHER_PROTOCOL
-        if passed_over(text) is not None:
-            return PASSED_OVER
         return UNREAD if is_about_group(text) else OTHER_LINE
 
     def at_ms(self, item: CoordinatorEvent) -> int:

@@ -15,6 +15,7 @@ from fencepost.traces.logs.coordinator_messages import (
     CONSUMER,
     DELETED,
     NO_GROUP,
+    NOT_CHANGED,
     OFFSETS,
     REPEATS,
     SHARE,
@@ -416,9 +417,25 @@ PASSED = (
     ("1.0", NO_GROUP, "Scheduling loading of offsets and group metadata from __consumer_offsets-7"),
     ("2.8", NO_GROUP, "Elected as the group coordinator for partition 7 in epoch 3"),
     ("1.0", NO_GROUP, "Startup complete."),
+    (
+        "3.8+new",
+        NOT_CHANGED,
+        (
+            "Cannot upgrade classic group g to consumer group because the group does "
+            "not use the consumer embedded protocol."
+        ),
+    ),
+    (
+        "3.6+new",
+        OFFSETS,
+        "[GroupId g] Committing offsets 7 for partition t-0 from member m-1 with leader epoch 3.",
+    ),
+    ("4.0", OFFSETS, "[GroupId g] Creating a simple consumer group via manual offset commit."),
+    ("3.7+new", OFFSETS, "[GroupId g] Expired offset for partition=t-0"),
 )
 
 OTHERS = (
+    ("4.2", CONSUMER, "Cannot downgrade consumer group g to classic group because it is disabled."),
     (
         "3.8+new",
         CONSUMER,
@@ -438,14 +455,6 @@ OTHERS = (
     ("3.6+new", CONSUMER, "[GroupId g] Member m-1 joins the consumer group."),
     ("3.6+new", CONSUMER, "Loaded consumer group g with 2 members."),
     ("3.6+new", words.ANY, "[GroupId g] Bumped group epoch to 5."),
-    (
-        "3.8+new",
-        CONSUMER,
-        (
-            "Cannot upgrade classic group g to consumer group because the group does "
-            "not use the consumer embedded protocol."
-        ),
-    ),
     ("3.9+new", SHARE, "[GroupId g] Member m-1 joins the share group using the share protocol."),
     ("4.2", STREAMS, "[GroupId g][MemberId m-1] Member joins the streams group."),
     (
