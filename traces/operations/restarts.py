@@ -83,25 +83,31 @@ class RestartMatcher:
     start: LogStart
     departures: deque[Departure] = field(default_factory=lambda: deque(maxlen=_MOST_DEPARTURES))
     arrivals: deque[Arrival] = field(default_factory=lambda: deque(maxlen=_MOST_DEPARTURES))
-    _pairs: dict[str, _Pairs] = field(default_factory=dict)
-    """By client id; forgotten with each departure and arrival of that client id."""
+    _pairs: dict[str, _Pairing] = field(default_factory=dict)
+    """By client id."""
+    _until_ms: int = 0
+    _count: int = 0
 
     def add_departure(self, gone: Departure) -> None:
         """Add a departure."""
         self.departures.append(gone)
-        self._pairs.pop(gone.member.process.client_id, None)
+        self._note(gone.at_ms)
 
     def add_arrival(self, came: Arrival) -> None:
         """Add an arrival."""
         self.arrivals.append(came)
-        self._pairs.pop(came.process.client_id, None)
+        self._note(came.at_ms)
+
+    def _note(self, at_ms: int) -> None:
+        self._until_ms, self._count = max(self._until_ms, at_ms), self._count + 1
 
     def purge(self, now_ms: int) -> None:
         """Forget departures and arrivals that are too old to match."""
         for queue in (self.departures, self.arrivals):
             while queue and now_ms - queue[0].at_ms > 3 * PATIENCE_MS:
-                self._pairs.clear()
                 queue.popleft()
+        if len(self._pairs) > _MOST_DEPARTURES:
+            self._pairs.clear()
 
     def left_after(self, member_id: str, arrived_ms: int) -> bool:
         """Return True if a member went after, or just before, a request of its own arrived."""
@@ -180,15 +186,30 @@ class RestartMatcher:
     def _by_time(self, gone: Departure) -> Arrival | None:
         """Return the arrival that follows a departure of the same client id, if that is certain."""
         name = gone.member.process.client_id
-        if name not in self._pairs:
+        known = self._pairs.get(name)
+        is_late = known is not None and known.until_ms - gone.at_ms > PATIENCE_MS
+        if known is None or (known.count != self._count and not is_late):
             departures = [g for g in self.departures if g.member.process.client_id == name]
             arrivals = [c for c in self.arrivals if c.process.client_id == name]
-            self._pairs[name] = _paired(departures, arrivals)
-        return self._pairs[name].get(gone.member.member_id)
+            pairs = _paired(departures, arrivals)
+            known = self._pairs[name] = _Pairing(pairs, self._until_ms, self._count)
+        return known.pairs.get(gone.member.member_id)
 
 
 _Pairs = dict[str, Arrival]
 """The member id of a departure → the arrival that followed."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairing:
+    """The pairs of a client id, when `count` events were known, the last at `until_ms`.
+
+    Later events change nothing of departures that were long before.
+    """
+
+    pairs: _Pairs
+    until_ms: int
+    count: int
 
 
 def _paired(departures: Iterable[Departure], arrivals: Iterable[Arrival]) -> _Pairs:
