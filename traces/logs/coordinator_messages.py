@@ -347,6 +347,8 @@ _LONGEST = 32_768
 """Characters of a text in which a message is searched for at any place."""
 _BEFORE = 1_500
 """Characters of a message that may stand before its mark."""
+_LEAST_MARK = 15
+"""Characters of a mark that other messages don't have."""
 _WORD = 6
 """Characters by which the patterns of a message are chosen."""
 _BY_WORD: dict[str, tuple[_Pattern, ...]] = {
@@ -618,5 +620,7 @@ def is_of_coordinator(text: str) -> bool:
 
 
 def is_about_group(text: str) -> bool:
-    """Return True if a coordinator's line is about a group or its members."""
-    return _ABOUT.search(_WHO.sub("", text)) is not None
+    """Return True if a coordinator's line is about a group or its members, also if it is cut."""
+    if _ABOUT.search(_WHO.sub("", text)) is not None:
+        return True
+    return any(len(pattern.mark) > _LEAST_MARK and pattern.mark in text for pattern in _READ)

@@ -6,6 +6,7 @@ one JSON document; a window may have wrapped long lines.  Exports often have the
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,6 +27,7 @@ _TIMES = (
     *("_SOURCE_REALTIME_TIMESTAMP", "__REALTIME_TIMESTAMP", "instant", "ingestionTime"),
 )
 _DEEPEST = 12
+_BETWEEN = re.compile(r"[\s,]*")
 _BEGINS_JSON = re.compile(rb"[\[{]\s*[\"\[{]")
 
 
@@ -46,12 +48,30 @@ def json_records(line: bytes, is_of_interest: Callable[[str], bool]) -> list[Rec
 
 
 def document_records(text: bytes, is_of_interest: Callable[[str], bool]) -> list[Record] | None:
-    """Return the chosen records of a file that is one JSON document; None if it is none."""
+    """Return the records of a file of JSON values that take several lines; None if it is none.
+
+    What stands behind the last value, such as one that is cut off, is a record, too.
+    """
     try:
-        value = orjson.loads(text)
+        values, rest = [orjson.loads(text)], ""
     except orjson.JSONDecodeError:
+        values, rest = _values(text.decode(errors="replace"))
+    if not values:
         return None
-    return list(_records(value, None, is_of_interest, 0))
+    return [*_records(values, None, is_of_interest, 0), *_records(rest, None, is_of_interest, 0)]
+
+
+def _values(text: str) -> tuple[list[Any], str]:
+    """Return the JSON values one after the other in a text, and what follows them."""
+    decoder, at = json.JSONDecoder(), 0
+    values: list[Any] = []
+    while True:
+        at = _BETWEEN.match(text, at).end()  # type: ignore[union-attr]  # it matches anywhere
+        try:
+            value, at = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            return values, text[at:]
+        values.append(value)
 
 
 def begins_document(first: bytes) -> bool:

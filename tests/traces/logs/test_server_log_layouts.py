@@ -329,6 +329,20 @@ def test_a_file_may_be_one_json_document(tmp_path: Path, indent: int | None) -> 
     assert contents(log_of(tmp_path, turned)) == contents(log_of(tmp_path, "\n".join(rows)))
 
 
+def test_a_file_may_be_json_objects_of_several_lines(tmp_path: Path) -> None:
+    """Log4j's JSON layout that is not compact, or lines that went through `jq .`."""
+    objects = [
+        json.dumps({"timeMillis": AT_MS + n, "thread": "t", "message": row[31:]}, indent=2)
+        for n, row in enumerate(story(2))
+    ]
+    events = list(log_of(tmp_path, "\n".join(objects)))
+    assert [event.at_ms - AT_MS for event in events] == [0, 1, 2, 3, 4, 5]
+    assert events[2].line == 14
+    cut = log_of(tmp_path, "\n".join(objects)[:-70], "cut.log")
+    assert len(list(cut)) == 5
+    assert sum(unread.lines for unread in cut.unread) == 1
+
+
 def test_several_messages_may_stand_in_one_line(tmp_path: Path) -> None:
     rows = story(2)
     log = log_of(tmp_path, "\\n".join(rows))
