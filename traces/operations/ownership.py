@@ -208,6 +208,8 @@ PATIENCE_MS = 10 * 60_000
 """Greatest time between two related events."""
 _MOST_HANDOVERS = 20
 _MOST_DISTANCES = 1000
+_NO_RESTART_MS = 60_000
+"""Median time between takeovers up to which they are no restarts, however irregular."""
 _REMEMBERED = 32
 
 
@@ -454,10 +456,12 @@ class LifeLines:
 
     def _emit_loop(self, instance_id: str, chain: _Chain) -> None:
         """Emit takeovers that come too often for restarts; if the old process lived is unknown."""
-        if not is_regular(chain.distances):
+        if len(chain.distances) < _TURNS - 1:
+            return
+        middle_ms = int(median(chain.distances))
+        if middle_ms > _NO_RESTART_MS and not is_regular(chain.distances):
             return
         first = chain.turns[0]
-        middle_ms = int(median(chain.distances))
         who, span = first.new.process, (chain.from_ms, chain.until_ms)
         none = (None, None, None, None, "", "")
         row = (who, *span, chain.count, middle_ms, *none, first.place)

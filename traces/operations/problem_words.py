@@ -55,7 +55,8 @@ def _problem(problem: Recurring, report: OperatorReport) -> OperatorProblem:
     kind = (
         report.figures[problem.first.group].kind if problem.first.group in report.figures else None
     )
-    says, remedy = _sentences(problem, kind)
+    is_known = report.shows(problem.first.group, "fenced")
+    says, remedy = _sentences(problem, kind, is_known=is_known)
     if (
         problem.kind == "fenced"
         and problem.count > 1
@@ -78,8 +79,11 @@ def _problem(problem: Recurring, report: OperatorReport) -> OperatorProblem:
     )
 
 
-def _sentences(problem: Recurring, kind: GroupKind | None) -> tuple[str, str]:
-    """Return the sentences of a problem: a description, and a remedy."""
+def _sentences(problem: Recurring, kind: GroupKind | None, *, is_known: bool) -> tuple[str, str]:
+    """Return the sentences of a problem: a description, and a remedy.
+
+    `is_known`: the log shows if a process lived that lost its instance id.
+    """
     match problem.first:
         case FencingChain() as first:
             return _ping_pong(problem, first) if first.ping_pong else _fenced(problem, first)
@@ -91,8 +95,10 @@ def _sentences(problem: Recurring, kind: GroupKind | None) -> tuple[str, str]:
             return _short_session(problem)
         case PollTimeout() as first:
             return _poll_timeout(problem, first)
+        case Loop(cause=None) as first:
+            return _takeovers(first, is_known=is_known)
         case Loop() as first:
-            return _takeovers(first) if first.cause is None else _loop(problem, first, kind)
+            return _loop(problem, first, kind)
         case PendingId() as first:
             return _pending_id(problem, first)
 
@@ -395,14 +401,19 @@ def _against_loop(row: Loop, kind: GroupKind | None) -> str:
     return _AGAINST.get(row.cause or Cause.UNKNOWN, "Look in the log of the client at these times.")
 
 
-def _takeovers(row: Loop) -> tuple[str, str]:
+def _takeovers(row: Loop, *, is_known: bool) -> tuple[str, str]:
     until = f"between {at(row.from_ms)} and {_clock(row.until_ms)}"
+    says = (
+        f"group.instance.id {row.instance_id} of group {quoted(row.group)} went to a new member "
+        f"{often(row.count)} {until}, one every {short(row.every_ms)}. That is no deployment: "
+    )
+    if is_known:
+        why = "no process was fenced, so each was gone before the next came: one crashes again."
+        return says + why, "Look in its log for why it ends."
     return (
         (
-            f"group.instance.id {row.instance_id} of group {quoted(row.group)} went to a new "
-            f"member {often(row.count)} {until}, one every {short(row.every_ms)}. That is no "
-            "deployment: two processes share the id, or one crashes again and again. This log "
-            "doesn't show which, since it doesn't show if the old process lived."
+            f"{says}two processes share the id, or one crashes again and again. This log doesn't "
+            "show which, since it doesn't show if the old process lived."
         ),
         (
             "Count the processes that have this group.instance.id. If there are two, give each "

@@ -306,6 +306,12 @@ def test_takeovers_that_come_too_often_for_restarts_are_a_loop(tmp_path: Path) -
     assert (problem.kind, problem.first.instance_id, problem.count) == ("loop", "i-1", 9)
     assert "one every 11.0 s. That is no deployment" in "\n".join(operator_summary(report))
     assert told(tmp_path, *lines[:4]).problems == []
+    uneven, rare = (
+        [(second, text) for second, (_, text) in zip(times, lines[:6], strict=True)]
+        for times in ((0, 3, 40, 45, 90, 93), (0, 90, 460, 470, 900, 1450))
+    )
+    assert [problem.kind for problem in told(tmp_path, *uneven).problems] == ["loop"]
+    assert told(tmp_path, *rare).problems == []
 
 
 def test_streams_threads_that_probe_are_told_apart(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from support.logs.audit_reports import reported
 from support.logs.model_log import START_MS, Consumer, ModelLog
 
 from fencepost.traces.operations.operator_rows import Cause, Rebalance, Remedy
+from fencepost.traces.operations.problem_words import operator_problems
 from fencepost.traces.operations.restarts import long_enough_ms
 
 
@@ -382,3 +383,17 @@ def test_a_successor_on_another_host_that_waits_for_a_dead_member_is_the_same_pr
     assert (found.cause, found.who) == (Cause.NEW_MEMBER, "pod-2 (10.0.0.9)")
     assert found.remedy is Remedy.STATIC
     assert found.expired_ms == 0
+
+
+def test_a_static_member_that_crashes_again_and_again_on_new_hosts_is_a_loop() -> None:
+    log, (_, follower) = of_two(static=True, session_ms=45_000)
+    for n in range(7):
+        follower.die()
+        log.run(3)
+        instance = follower.instance
+        follower = Consumer(log, f"pod-2-{n}", f"10.0.1.{n}", instance=instance, session_ms=45_000)
+        follower.start()
+        log.run(5 + n)
+    (problem,) = operator_problems(reported(log.exchanges))
+    assert (problem.kind, problem.count) == ("loop", 7)
+    assert "no process was fenced, so each was gone before the next came" in problem.says
