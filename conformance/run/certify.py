@@ -511,7 +511,7 @@ class OpenTarget:
         result = CaseResult(case, Outcome.UNKNOWN, case.level)
         failures = RepeatedFailures(self.options.attempts)
         attempt = 0
-        while attempt < failures.most_attempts:
+        while failures.allows(attempt + 1):
             attempt += 1
             known_lag_ms = 0 if result.recording is None else result.recording.measured_ms
             if attempt > 1 and result.outcome is Outcome.UNKNOWN and await self._is_calm():

@@ -115,10 +115,14 @@ class RepeatedFailures:
         """Return how often a failure must come at the same request."""
         return min(REQUIRED_REPEATS, self.attempts)
 
-    @property
-    def most_attempts(self) -> int:
-        """Return how often the case is tried: more often once there is a failure to confirm."""
-        return self.attempts + (self.repeats - 1 if self.results else 0)
+    def allows(self, attempt: int) -> bool:
+        """Return True if the case may be tried this once more.
+
+        Undecided attempts and failures are counted apart, so that lag uses up no repeat.
+        """
+        failed = len(self.results)
+        most_failures = self.attempts + self.repeats - 1
+        return attempt - 1 - failed < self.attempts and failed < most_failures
 
     @property
     def missing(self) -> int:

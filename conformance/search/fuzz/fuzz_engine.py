@@ -265,7 +265,7 @@ class Fuzzer:
                 return repeats.weigh(result)
             if repeats.confirms(result, cause):
                 return result
-            if len(repeats.results) == repeats.most_attempts:
+            if not repeats.allows(len(repeats.results) + 1):
                 return repeats.weigh(result)
 
     async def _judged(self, work: Callable[[], _Judged]) -> _Judged:

@@ -68,12 +68,20 @@ def test_a_target_that_can_not_be_reached_may_be_the_links() -> None:
 def test_the_third_sight_at_the_same_request_counts() -> None:
     cut, late = failure(Wrong.CLOSED), failure(Wrong.SILENCE, late=True)
     failures = RepeatedFailures(3)
-    assert failures.most_attempts == 3
     assert not failures.confirms(cut, LINK)
-    assert failures.most_attempts == 5
     assert not failures.confirms(late, LINK)
     assert not failures.confirms(cut, LINK)
     assert failures.confirms(cut, LINK)
+
+
+def test_undecided_attempts_use_up_no_repeat() -> None:
+    failures = RepeatedFailures(3)
+    assert [failures.allows(attempt) for attempt in (3, 4)] == [True, False]
+    failures.confirms(failure(Wrong.CLOSED), LINK)
+    assert [failures.allows(attempt) for attempt in (4, 5)] == [True, False]  # two are undecided
+    for _ in range(4):
+        failures.confirms(failure(Wrong.SILENCE, late=True), LINK)
+    assert not failures.allows(6)
 
 
 def test_who_is_tried_once_is_believed_at_once() -> None:
