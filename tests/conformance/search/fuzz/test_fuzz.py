@@ -156,7 +156,7 @@ def test_what_is_counted_was_sent(found: FuzzResult) -> None:
     assert sum(tally.words.values()) == tally.requests
     assert sum(tally.outcomes.values()) == sum(tally.settings.values()) == tally.plans
     assert len(tally.settings) >= len(SETTINGS)  # and some with limits of what can be stored
-    assert set(tally.events) == {"failover", "disconnect", "pause", "deletion"}
+    assert set(tally.events) == {"failover", "move", "disconnect", "pause", "deletion"}
     assert max(tally.events.values()) <= tally.plans
     document, told = fuzz_document(found).plain(), "\n".join(lines(found))
     assert (document["settings"], document["events"]) == (tally.settings, tally.events)

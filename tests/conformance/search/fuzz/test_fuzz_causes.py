@@ -76,10 +76,13 @@ LEAVE = KnownFailure(
 )
 
 
+TWICE = "JOIN-PHASE-ALL-JOINED/protocol-offered-twice"
+
+
 def searched(name: str, *known: KnownFailure, listener: FuzzListener = SILENT) -> FuzzResult:
     revision = departed(KAFKA_4, [DEPARTURES[name]])
-    # What leads into a listed failure is drawn rarely, so one plan that does is given.
-    corpus = [without_delay(LEAVE.case)]
+    # What leads into these failures is drawn rarely, so a plan of each is given.
+    corpus = [without_delay(LEAVE.case), without_delay(TWICE)]
     options = FuzzOptions(KAFKA_4, Budget(1000), 1, known=lambda _: known, corpus=corpus)
     return asyncio.run(fuzz(lambda: InProcessTarget("departed", revision, "0"), options, listener))
 

@@ -354,7 +354,7 @@ class RealClock:
 
 @pytest.mark.parametrize("outcome", [Outcome.PASS, Outcome.UNKNOWN])
 def test_on_a_real_clock_what_stays_undecided_is_not_called_minimal(outcome: Outcome) -> None:
-    failure, *_ = failed("kafka-9801", 4)
+    failure, *_ = failed("kafka-9801", 3)
     minimal = RealClock(lambda case: CaseResult(case, outcome, case.level)).minimised(failure)
     assert minimal.smallest.run is failure
     assert minimal.is_minimal is (outcome is Outcome.PASS)
@@ -364,7 +364,7 @@ def test_on_a_real_clock_what_stays_undecided_is_not_called_minimal(outcome: Out
 def test_a_plan_that_leaves_an_order_open_is_tried_again_before_it_is_called_minimal(
     loose: bool,
 ) -> None:
-    failure, *_ = failed("kafka-9801", 4)
+    failure, *_ = failed("kafka-9801", 3)
     asks = asks_of(failure.case.steps)
     steps = [step for ask in asks for step in ((ask,) if loose else (ask, Settle()))]
     failure = replace(failure, case=msgspec.structs.replace(failure.case, steps=tuple(steps)))
