@@ -50,7 +50,7 @@ _Log = TypeVar("_Log", RequestLog, ServerLog)
     epilog=exit_codes(
         "all groups are explained",
         "a group is violated, or there is what --fail-on names",
-        "none is violated, but one is unknown, or lines about groups were not understood",
+        "none violated, but one unknown, or a line about groups not understood",
     ),
 )
 @files_argument("files", "FILE...", folders=True)
