@@ -149,6 +149,9 @@ class Liar(Coordinator):
     def restart(self) -> Dropped:
         return self._inner.restart()
 
+    def move(self) -> Dropped:
+        return self._inner.move()
+
     def operate(self, step: OperatorStep) -> Sequence[Answer]:
         return self._inner.operate(step)
 
