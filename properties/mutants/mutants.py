@@ -205,6 +205,10 @@ BREAKS: Mapping[str, tuple[str, ...]] = {
     ),
     "failover-forgets-offsets": ("failover-finds-what-was-stored",),
     "failover-forgets-generation": ("generation-never-falls",),
+    "unload-keeps-phases": (
+        "rebalance-has-a-cause",
+        "sync-timer-has-a-debtor",
+    ),
     "members-without-instance": ("the-welcomed-know-the-group",),
     "refused-join-with-generation": ("a-refused-join-learns-nothing",),
     "join-without-protocol-type": ("the-welcomed-know-the-group",),

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 
 from fencepost.model.classic.vocabulary import (
+    CONSUMERS,
     DELAY,
     GENERATION,
     LATE,
@@ -18,11 +19,13 @@ from fencepost.model.classic.vocabulary import (
     MID,
     OFFER,
     PARKED,
+    REMAINING,
     ROLE,
     SELECTION,
     STATE,
     STORED,
     SUBJECT,
+    SUBSCRIBED,
     SUBSCRIPTION,
     SYNCING_STATE,
     TRIGGER,
@@ -169,6 +172,10 @@ FEASIBLE: tuple[Expr, ...] = (
     _unless(RECORD.among(Record.TOO_LARGE), expr.negate(SELECTION.among(Change.UNCHANGED))),
     _unless(STATE.among(GroupState.ABSENT), GENERATION.among(Generation.BEFORE, Generation.EQUAL)),
     _unless(LEFT.among(Left.NOBODY), PARKED.among(Parked.SOME)),
+    _unless(_WITHOUT_MEMBERS, CONSUMERS.among(False)),
+    _unless(_WITHOUT_MEMBERS, SUBSCRIBED.among(True)),
+    _unless(SUBSCRIBED.among(True), CONSUMERS.among(False)),
+    _unless(REMAINING.among(True), expr.negate(STATE.among(GroupState.EMPTY))),
 )
 """Values that can occur together; each applies to tables that have all its features."""
 

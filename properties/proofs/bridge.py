@@ -23,7 +23,11 @@ from fencepost.model.classic.vocabulary import STATE, TRIGGER, GroupState, Trigg
 from fencepost.model.table.expr import Expr, Feature
 from fencepost.model.table.table import Rule
 from fencepost.model.work import Incoming, Timer
-from fencepost.properties.logic.classic_signature import CLASSIC_SIGNATURE, LEAVE_ROW
+from fencepost.properties.logic.classic_signature import (
+    CLASSIC_SIGNATURE,
+    DELETE_OFFSETS,
+    LEAVE_ROW,
+)
 from fencepost.properties.logic.formula_closure import SetClosure, compile_set, everything, slot
 from fencepost.properties.logic.logic import TRUE, Formula, is_now
 from fencepost.properties.proofs.abstract_effects import (
@@ -163,6 +167,8 @@ def abstract_step_of(view: StepView, effects: Effects = EFFECTS) -> str | None:
     timer = view.event.kind if isinstance(view.event, Timer) else ""
     fires = (_FIRES[timer],) if timer in _FIRES else ()
     trigger = Trigger.EXPIRY if isinstance(view.event, Timer) else None
+    if event.event == DELETE_OFFSETS:
+        return _of_topics(view, start, after, event, rules, effects)
     first, *settles = rules
     if (wrong := _guard_fails(first, start, event, trigger)) is not None:
         return wrong
@@ -181,6 +187,23 @@ def _hands_on(rule: Rule) -> bool:
 
 def _of(rule: Rule, effects: Effects) -> tuple[AbstractEffect, ...]:
     return tuple(effects[do] for do in rule.effect)
+
+
+def _of_topics(
+    view: StepView,
+    before: AbstractGroup,
+    after: AbstractGroup,
+    event: AbstractEvent,
+    rules: tuple[Rule, ...],
+    effects: Effects,
+) -> str | None:
+    """Check topic by topic: a rule decides on each, by the group as the request met it."""
+    groups = [before]
+    for rule in rules:
+        if (wrong := _guard_fails(rule, before, event, None)) is not None:
+            return wrong
+        groups = _all_performed(_of(rule, effects), groups, event)
+    return _compared(groups, after, view)
 
 
 def _of_leave(

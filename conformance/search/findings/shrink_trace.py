@@ -257,6 +257,12 @@ class _PropertyModel(ModelCoordinator):
         self._evaluated([])
         return dropped
 
+    def move(self) -> Dropped:
+        """As the model's."""
+        dropped = super().move()
+        self._evaluated([])
+        return dropped
+
     def _evaluated(self, answers: list[Answer]) -> list[Answer]:
         if _is_of_groups(self._property):
             for group in self._running.groups.values():

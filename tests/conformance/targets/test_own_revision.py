@@ -96,7 +96,7 @@ def run(*arguments: str) -> int:
                 ("R.but(when=1)", "defensive; where it applies: but(guard=when(…))"),
                 ("KAFKA_4.rul('X')", "KAFKA_4 has no rul (did you mean rule or rules?)"),
                 ("SetRul", "name 'SetRul' is not defined (did you mean SetRule"),
-                ("when(instance=Inst.OWN)", "stored (did you mean inst or state?)"),
+                ("when(instance=Inst.OWN)", "remaining (did you mean inst or state?)"),
                 (
                     "when(inst=GroupState.STABLE)",
                     "inst is never GroupState.STABLE; it is one of",

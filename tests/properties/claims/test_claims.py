@@ -73,7 +73,7 @@ EVENTS = (
     SYNC_PHASE,
 )
 RULES = ("", *(rule.id for rule in join.ROWS), "JOIN-PHASE-EXPIRED", "SESSION-EXPIRED")
-STRUCTURES = 4000
+STRUCTURES = 16000
 Structure = AbstractGroup | AbstractStep
 
 

@@ -58,7 +58,8 @@ def test_the_list_of_feasible_points_is_the_vocabularys() -> None:
         for point in product(*(feature.domain for feature in features)):
             answers = {id(f): value for f, value in zip(features, point, strict=True)}
             listed = all(condition(point) for condition in conditions)
-            assert listed is feasible(answers), table.describe(point)
+            named = {f.name: value for f, value in zip(features, point, strict=True)}
+            assert listed is feasible(answers), f"{table.name}: {named}"
 
 
 def _expected(name: str, revision: str) -> frozenset[str]:
