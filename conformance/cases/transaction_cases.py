@@ -1,7 +1,7 @@
 """TxnOffsetCommit: who may commit offsets in a transaction, in each state of the group.
 
-Each transaction holds one commit, and is committed right after it.  No case reads the other
-offsets of a commit of which one is refused for its metadata: Kafka's coordinator of 2.8.0 may lose
+Each transaction holds one commit, and is committed right after it.  The other offsets of a commit
+of which one is refused for its metadata have cases of their own: old coordinators of Kafka may lose
 them, by the order of a hash table.
 """
 
@@ -297,6 +297,21 @@ def metadata_too_long_in_a_transaction(s: Script) -> None:
     s.join("A2", wait=True)
     s.transact("A1", offset=5, metadata=(TOO_LONG,))
     s.transact("A2", offset=6, metadata=("", TOO_LONG))
+
+
+@case("TXN-COMMIT-METADATA", "FETCH-ANYBODY", apis=_TXN, config=METADATA_SETTING)
+def metadata_too_long_in_one_of_two_partitions_of_a_transaction(s: Script) -> None:
+    """Of a commit in a transaction the offset beside metadata that are too long is stored."""
+    s.stable("A1")
+    s.transact("A1", offset=3, metadata=("", TOO_LONG))
+    s.fetch("A1", partitions=(0, 1))
+
+
+@case("TXN-COMMIT-OUTSIDE-METADATA", "FETCH-ANYBODY", apis=_OLD, config=METADATA_SETTING)
+def metadata_too_long_in_one_of_two_partitions_by_hand(s: Script) -> None:
+    """The same where the commit names nobody, and there is no group."""
+    transact_by_hand(s, 3, metadata=("", TOO_LONG))
+    s.fetch("admin", partitions=(0, 1))
 
 
 @case("TXN-COMMIT-OUTSIDE-METADATA", "FETCH-ANYBODY", apis=_OLD, config=METADATA_SETTING)
