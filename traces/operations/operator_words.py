@@ -63,9 +63,12 @@ R = TypeVar("R")
 def problems_text(report: OperatorReport) -> str:
     """Format the number of problems, as "shown in this log" where it can't show some kinds."""
     count = len(report.problems)
-    if not report.unshown:
-        return f"{times(count, 'problem')} with clients"
-    return f"{times(count, 'problem') if count else 'no problem'} with clients shown in this log"
+    lost = sum(figures.last is not None for figures in report.figures.values())
+    lost_text = f", {times(lost, 'group')} without a member since the last one expired"
+    text = f"{times(count, 'problem')} with clients"
+    if report.unshown:
+        text = f"{text if count else 'no problem with clients'} shown in this log"
+    return text + (lost_text if lost else "")
 
 
 _MOST = 5
@@ -114,8 +117,8 @@ def at_end(report: OperatorReport) -> Iterator[str]:
     ]
     if lost:
         yield (
-            f"Lost the last member when its session expired, and had none since: {_some(lost)}. "
-            "Nobody consumes their topics."
+            "Lost the last member when its session expired, and had none until the log ends: "
+            f"{_some(lost)}. Start the process again, and look at the lag of the group."
         )
     if empty := [quoted(group) for group, f in figures if f.is_empty and f.last is None]:
         yield f"Without a member at the end of the log: {_some(empty)}."
@@ -355,7 +358,7 @@ def expirations(report: OperatorReport) -> Iterator[str]:
     if not count:
         return
     never = sum(figures.never_back for figures in report.figures.values())
-    never_text = f"; {never:,} never came back" if never else ""
+    never_text = f"; {never:,} not back until the log ends" if never else ""
     yield f"Members that expired: {count:,}{never_text}."
     together = report.together
     for series in together[:_MOST]:
@@ -430,7 +433,8 @@ def _expired(rows: Sequence[Expiration]) -> str:
         parts.append(f"its successor had come {_span(before)} before")
     never = sum(row.back_ms is None and not row.is_unclear for row in rows)
     if never:
-        parts.append("never back" if never == len(rows) else f"{often(never)} never back")
+        not_back = "not back until the log ends"
+        parts.append(not_back if never == len(rows) else f"{often(never)} {not_back}")
     if unclear := sum(row.is_unclear for row in rows):
         parts.append(f"{often(unclear)} it is unknown whether it came back")
     return ", ".join(parts)
