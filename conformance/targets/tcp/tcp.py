@@ -60,7 +60,12 @@ from fencepost.conformance.targets.tcp.security import (
     refusal,
 )
 from fencepost.conformance.targets.tcp.tcp_coordinator import TcpScope
-from fencepost.conformance.targets.tcp.transactions import COMMIT, NEEDED, Transaction, Transactions
+from fencepost.conformance.targets.tcp.transactions import (
+    COMMIT,
+    Transaction,
+    Transactions,
+    offers_transactions,
+)
 from fencepost.model.coordinator import (
     CONFIG_DEFAULTS,
     AsyncCoordinator,
@@ -426,7 +431,7 @@ class TcpTarget(Target):
                 min(api.highest, versions[name][1]),
             )
             for name, api in APIS.items()
-            if name in versions and (name != COMMIT or versions.keys() >= NEEDED)
+            if name in versions and (name != COMMIT or offers_transactions(versions))
         }
         return {name: bounds for name, bounds in both.items() if bounds[0] <= bounds[1]}
 

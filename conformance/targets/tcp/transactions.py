@@ -27,8 +27,16 @@ from fencepost.model.coordinator import UnsupportedError
 from fencepost.model.messages.errors import MOVING, Error
 
 COMMIT = "TxnOffsetCommit"
-NEEDED = frozenset({"FindCoordinator", "InitProducerId", "AddOffsetsToTxn", "EndTxn"})
-"""The APIs without which nobody can commit offsets in a transaction."""
+_NEEDED = frozenset({"FindCoordinator", "InitProducerId", "AddOffsetsToTxn", "EndTxn"})
+_STABLE_SINCE = 7
+"""From this version on OffsetFetch tells that a transaction is not over (KIP-447)."""
+
+
+def offers_transactions(advertised: Mapping[str, tuple[int, int]]) -> bool:
+    """Return True if offsets can be committed in a transaction, and be seen to be committed."""
+    highest = advertised.get("OffsetFetch", (0, 0))[1]
+    return advertised.keys() >= _NEEDED and highest >= _STABLE_SINCE
+
 
 _TIMEOUT_MS = 30_000
 """The broker ends a transaction by itself after that; ours take a fraction of a second."""

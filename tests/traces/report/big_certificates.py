@@ -33,8 +33,9 @@ TARGETS = (
     "kfake",
     "tansu",
     "rivine",
+    "nafka",
 )
-TOOLS = {"kafka": ("java", "mvn"), "kfake": ("go",), "tansu": (), "rivine": ("cargo",)}
+TOOLS = {"kafka": ("java", "mvn"), "kfake": ("go",), "tansu": (), "rivine": ("cargo",), "nafka": ()}
 MOST_S = 1800
 """tansu answers each sync of a stranger after 5 s, and one case has dozens of them."""
 MOST_CASES = 3

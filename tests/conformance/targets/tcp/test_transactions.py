@@ -149,3 +149,10 @@ async def test_without_the_apis_around_it_a_broker_has_no_transactions(lacking: 
     async with serve(advertising(honest, **rest)) as broker, target(broker) as opened:
         assert "TxnOffsetCommit" not in opened.describe().apis
         assert "OffsetCommit" in opened.describe().apis
+
+
+async def test_where_nobody_can_see_that_a_transaction_is_over_there_are_none() -> None:
+    """Before version 7 of OffsetFetch, an offset may be read or not yet (2.3.0, 2.4.1)."""
+    old = {**APIS, "OffsetFetch": (0, 6)}
+    async with serve(advertising(honest, **old)) as broker, target(broker) as opened:
+        assert "TxnOffsetCommit" not in opened.describe().apis
